@@ -13,10 +13,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// fit holds args, a JSON object, against schema. What a model plainly meant is
-// made so: "5" is 5 where a number is wanted, "true" is true, "[…]" a list, and
-// null for an optional parameter leaves it out. The rest is an error that says
-// what is wrong. Arguments that fit as they are come back as they were.
+// fit checks args, a JSON object, against schema. It corrects a value if only one meaning is
+// possible: "5" becomes 5 for a number, "true" becomes true, "[…]" becomes a list, and null
+// omits an optional parameter. If other problems remain, it returns an error that lists
+// them. Arguments without problems are returned unchanged.
 func fit(schema *jsonschema.Schema, args json.RawMessage) (json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.UseNumber()

@@ -141,7 +141,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// errorOf is what a failed result says.
+// errorOf returns the error text of a failed result.
 func errorOf(t *testing.T, r Result) string {
 	t.Helper()
 	var failed struct{ Error string }

@@ -29,7 +29,7 @@ func (q ClarifyRequest) Offers(text string) bool { return slices.Contains(q.Choi
 // Takes tells whether text may be an answer.
 func (q ClarifyRequest) Takes(text string) bool { return q.FreeText || q.Offers(text) }
 
-// Answer is what became of a question.
+// Answer is the result of a question.
 type Answer struct {
 	Kind AnswerKind
 	Text string // of an answer that was given

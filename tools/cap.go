@@ -134,7 +134,7 @@ func clone(v any) any {
 	return v
 }
 
-// edit walks a JSON value and puts what change makes of each node in its place.
+// edit calls change for each node of a JSON value and replaces the node by its result.
 func edit(v any, change func(any) any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -217,7 +217,7 @@ func cutLists(tree map[string]any, budget int) {
 		})
 		tree["shortened_lists"] = "the ends of long lists are left out"
 		if _, paged := tree["next_offset"]; paged {
-			delete(tree, "next_offset") // it would go on behind what is left out
+			delete(tree, "next_offset") // it would skip the text that was cut
 			tree["shortened_lists"] = "the ends of long lists are left out; ask for fewer with limit"
 		}
 	}

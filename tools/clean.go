@@ -7,13 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// cleaned is a result without what neither model nor editor should meet: escape
-// sequences and other control characters, which can steer a terminal, and secrets.
-// It is a courtesy that catches accidents, not a boundary: text that was encoded in
-// some way passes.
+// cleaned returns the result without secrets and without escape sequences and other control
+// characters, which can control a terminal. It is advisory: it catches accidents, but
+// encoded text passes.
 //
-// What a tool has read out of files keeps its control characters for the model: in
-// JSON they steer nothing, and an edit has to name what is there.
+// For the model, text that a tool has read from files keeps its control characters: in JSON
+// they have no effect, and an edit must contain them.
 func (s *Set) cleaned(t Tool, r Result) Result {
 	if files := t.Kind == KindRead || t.Kind == KindEdit || t.Kind == KindSearch; files {
 		r.JSON = changeJSON(r.JSON, s.Secrets.inJSON, s.Secrets.Hide)
@@ -68,7 +67,7 @@ func cleanShown(shown []Content, secrets *Secrets) []Content {
 	return out
 }
 
-// hideInDiff leaves control characters be: they are what the file holds.
+// hideInDiff keeps control characters, because the file contains them.
 func hideInDiff(d *Diff, secrets *Secrets) *Diff {
 	changed := *d
 	changed.New = secrets.Hide(d.New)
@@ -167,7 +166,7 @@ func suspicious(value []byte) bool {
 	}
 }
 
-// control tells what no text needs. A form feed parts pages of source code.
+// control reports whether no text needs r. A form feed separates pages of source code.
 func control(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' || r >= 0x7f && r < 0xa0
 }
@@ -188,8 +187,8 @@ func WithoutControls(s string) string {
 	}, s)
 }
 
-// plainly takes escape sequences, whole, and other control characters out of text.
-// Unlike what [PlainText] makes of a terminal's output, the rest stays as it is.
+// StripControl removes escape sequences and other control characters from text. Unlike
+// [PlainText], it changes nothing else.
 func StripControl(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))

@@ -137,7 +137,7 @@ func FuzzCleanJSON(f *testing.F) {
 	})
 }
 
-// leaky gives back what it is given, in every way that a tool can.
+// leaky returns its arguments in every part of a result.
 func leaky(kind Kind) Tool {
 	type in struct {
 		Text string `json:"text"`
@@ -198,7 +198,8 @@ func TestCallShowsNoSecret(t *testing.T) {
 	}
 }
 
-// TestStandInIsNotWritten: a file's secret is not overwritten by what was shown of it.
+// TestStandInIsNotWritten: the placeholder of a secret does not replace the secret in a
+// file.
 func TestStandInIsNotWritten(t *testing.T) {
 	t.Parallel()
 	call := Call{ID: "1", Name: "leaky", Args: json.RawMessage(`{"text":"KEY=[secret THE_KEY withheld]\n"}`)}

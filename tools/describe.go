@@ -52,7 +52,7 @@ func (s *Set) Offered(ctx context.Context) []Tool {
 	return offered
 }
 
-// Specs is what a model request says of the offered tools.
+// Specs returns the offered tools for a model request.
 func (s *Set) Specs(ctx context.Context) []Spec {
 	offered := s.Offered(ctx)
 	specs := make([]Spec, len(offered))

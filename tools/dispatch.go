@@ -12,11 +12,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Call runs one call through events and tool. Whatever goes wrong is in the
-// result, as {"error": "…"}: an unknown tool, arguments that do not fit, an error,
-// a panic. The error is ctx's, and only when ctx ended the call; the result beside
-// it is then what the tool still gave. The result is always one JSON object of no
-// more than the tool's cap.
+// Call runs one call through events and tool. Every problem is in the result, as {"error":
+// "…"}: an unknown tool, invalid arguments, an error, a panic. It returns an error only if
+// ctx ended the call. Then the result is the part that the tool has returned. The result is
+// always one JSON object that is not larger than the tool's cap.
 func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -84,7 +83,7 @@ func Interrupted(ctx context.Context, tool string) Result {
 	return Fail("interrupted: %s has no result: %s", tool, StoppedText(ctx))
 }
 
-// asObject makes one JSON object of what a tool gave.
+// asObject returns a tool's result as one JSON object.
 func asObject(tool string, r Result) Result {
 	text := bytes.TrimSpace(r.JSON)
 	switch {
@@ -102,7 +101,7 @@ func asObject(tool string, r Result) Result {
 	return r
 }
 
-// arguments mends what the model wrote and holds it against t's schema.
+// arguments repairs the arguments that the model wrote and checks them against t's schema.
 func (s *Set) arguments(env *Env, t Tool, args json.RawMessage) (json.RawMessage, error) {
 	if fitsAsIs(t.accepts, args) {
 		return args, nil

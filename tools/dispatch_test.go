@@ -378,7 +378,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// TestOffers: what starts for its tools is not started when they are not offered.
+// TestOffers: a server is not started if its tools are not offered.
 func TestOffers(t *testing.T) {
 	t.Parallel()
 	s := &Set{Toolsets: []string{"file", "todo"}}
@@ -392,7 +392,7 @@ func TestOffers(t *testing.T) {
 		{"file mcp-gh", "", true},
 		{"", "mcp-gh", false},
 		{"", "mcp-other", true},
-		{"nonsense", "", true}, // the session says what is wrong
+		{"nonsense", "", true}, // the session reports the problem
 	} {
 		if got := s.Offers("mcp-gh", strings.Fields(c.enabled), strings.Fields(c.disabled)); got != c.want {
 			t.Errorf("enabled %q, disabled %q: %v", c.enabled, c.disabled, got)

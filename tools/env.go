@@ -57,7 +57,7 @@ type Progress struct {
 	CallID  string
 	Message string    // one short line, "42 lines"
 	Line    string    // in place of title, count and time: of a call that tells its own state
-	Shown   []Content // replaces what was shown before
+	Shown   []Content // replaces the earlier content
 }
 
 // Approver decides which calls run.
@@ -77,8 +77,8 @@ type Approver interface {
 
 // Asker puts a question to the person who owns the session.
 type Asker interface {
-	// AskPermission returns the chosen decision. If the user closes the request without
-	// an answer, it returns "". If no user can be asked, it returns an [*Unasked].
+	// AskPermission returns the chosen decision. If the user closes the request without an
+	// answer, it returns "". If no user can be asked, it returns a [*gate.Unanswered].
 	AskPermission(ctx context.Context, q Question) (Decision, error)
 }
 
@@ -89,13 +89,13 @@ type Question struct {
 	Kind      Kind
 	Subagent  string // the session of the subagent that asks; empty: the session itself
 	For       string // the goal of the subagent that asks; empty: the session itself
-	Title     string // what would be done, whole, with control and bidi characters escaped
+	Title     string // the action, whole, with control and bidi characters escaped
 	Reason    string // why it asks, for a person
 	Alone     bool   // no tool call of the model stands behind it, which would be ended later
 	Text      string // Markdown that is shown with the request, such as a plan
 	// Choices replace the four options. The answer is the ID of one.
 	Choices  []Choice
-	Remember string // exactly what "session" and "always" would remember, such as "git push --force"; "": nothing can be remembered
+	Remember string // the exact text that "session" and "always" remember, such as "git push --force"; "": nothing can be remembered
 }
 
 // Choice is an option of a request.

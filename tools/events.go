@@ -10,9 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// Events sees each call of a set, whoever makes it: the model, a script, a subagent or
-// a slash command. The order is BeforeCall, the check of the arguments, the gate, the
-// tool, AfterCall.
+// Events sees each call of a set, from the model, a script, a subagent or a slash command.
+// The order is BeforeCall, the check of the arguments, the gate, the tool, AfterCall.
 type Events interface {
 	BeforeCall(ctx context.Context, env *Env, t Tool, c Call) Admission
 	// AfterCall returns the result that takes the place of r, which has no known secrets.

@@ -9,9 +9,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 )
 
-// Files is what the file tools work on: a [workspace.Workspace], or the files of the
-// machine that a session's commands run on ([backend.Files]). The methods are as of the
-// former.
+// Files are the files that the file tools read and write: a [workspace.Workspace], or the
+// files of the machine that runs the session's commands ([backend.Files]). The methods are
+// those of Workspace.
 type Files interface {
 	Folders() []string
 	Name(abs string) string
@@ -28,8 +28,8 @@ type Files interface {
 	Close() error
 }
 
-// ForkFiles is the same files for somebody else, such as a subagent, who remembers by
-// himself what he has read.
+// ForkFiles returns the same files for another caller, such as a subagent, which records its own
+// reads.
 func ForkFiles(files Files) (Files, error) {
 	if there, ok := files.(*backend.Files); ok {
 		return there.Fork(), nil

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// plainFields are the parameters of an input that take plain values. What else an
-// input has is left to encoding/json.
+// plainFields are the parameters of an input that have plain values. encoding/json decodes
+// the others.
 type plainFields []plainField
 
 type plainField struct {

@@ -49,7 +49,7 @@ type plainReader struct {
 	pos int
 }
 
-// space goes on to what is no white space.
+// space skips white space.
 func (p *plainReader) space() int {
 	for p.pos < len(p.src) && (p.src[p.pos] == ' ' || p.src[p.pos] == '\n' || p.src[p.pos] == '\t' || p.src[p.pos] == '\r') {
 		p.pos++

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// oneLine makes text fit to be shown in a line of at most limit characters:
-// white space becomes single spaces, what controls a terminal is written out.
+// OneLine returns text for a line of at most limit characters: white space becomes single
+// spaces, and control characters are escaped.
 func OneLine(text string, limit int) string {
 	// Enough for limit characters of four bytes, however long the text is.
 	if len(text) > 8*limit {
@@ -21,8 +21,8 @@ func OneLine(text string, limit int) string {
 	return strings.TrimRight(string([]rune(line)[:limit-1]), " ") + "…"
 }
 
-// visible writes out what a terminal would obey and what is not text, so that a
-// file's name can neither move a cursor nor hide.
+// Visible escapes control characters and invalid bytes, so that the name of a file can
+// neither move a cursor nor hide.
 func Visible(text string) string {
 	if strings.IndexFunc(text, hidden) < 0 {
 		return text

@@ -5,16 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// plainText turns what a program wrote for a terminal into the text that stays on
-// the screen: escape sequences go (so no OSC 52 reaches a clipboard), of a line that
-// was rewritten after a carriage return the last state stays, and what is no UTF-8
-// becomes U+FFFD. Secrets are hidden, however they come. It works on a stream, in
-// bounded memory.
+// plainText converts terminal output to the text that stays on the screen. It removes escape
+// sequences (so no OSC 52 reaches a clipboard), keeps the last state of a line that was
+// rewritten after a carriage return, replaces invalid UTF-8 by U+FFFD, and redacts secrets.
+// It works on a stream, in bounded memory.
 type plainText struct {
 	out   func(text []byte) // takes whole characters; must not keep text
 	hide  *Secrets
 	line  []byte // the last line so far: it may still be rewritten
-	cr    bool   // a carriage return came; what is printed next starts the line anew
+	cr    bool   // a carriage return came; the next character starts the line again
 	state textState
 	left  []byte // the beginning of a character that is cut by the end of a write
 }
@@ -58,7 +57,7 @@ func (p *plainText) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// Close gives out what was kept back.
+// Close writes the rest of the text.
 func (p *plainText) Close() {
 	if len(p.left) > 0 && p.state == inText {
 		p.print([]byte("\uFFFD"))
@@ -118,7 +117,7 @@ func (p *plainText) text(r rune, raw []byte) {
 	}
 }
 
-// escape takes what follows ESC: a short sequence, or the beginning of a long one.
+// escape reads the character after ESC: a short sequence, or the start of a long one.
 func (p *plainText) escape(r rune, raw []byte) {
 	switch {
 	case r == '[':
@@ -127,7 +126,7 @@ func (p *plainText) escape(r rune, raw []byte) {
 		p.state = inString
 	case r >= 0x20 && r <= 0x2f || r == 0x1b: // more to come
 		p.state = inEscape
-	case r < ' ': // broken off
+	case r < ' ': // the sequence is incomplete
 		p.state = inText
 		p.text(r, raw)
 	default:
@@ -139,7 +138,7 @@ func (p *plainText) csi(r rune, raw []byte) {
 	switch {
 	case r == 0x1b:
 		p.state = inEscape
-	case r < ' ': // broken off
+	case r < ' ': // the sequence is incomplete
 		p.state = inText
 		p.text(r, raw)
 	case r >= 0x40:

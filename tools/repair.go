@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// RepairArgs makes one JSON object of the arguments that a model wrote. Valid
-// ones come back byte for byte. Broken ones are mended only where a single
-// reading is possible and nothing can have been lost: an empty string, a doubled
-// object, an object inside a string or a code fence, Python's literals, trailing
-// commas, raw line breaks inside strings, closing brackets left out at the end.
-// The error says what is wrong and where.
+// RepairArgs returns the arguments that a model wrote as one JSON object. Valid arguments
+// are returned byte for byte. Invalid ones are repaired only if one reading is possible and
+// nothing can be lost: an empty string, a doubled object, an object inside a string or a
+// code fence, Python's literals, trailing commas, raw line breaks inside strings, missing
+// closing brackets at the end. Otherwise it returns an error with the problem and its
+// position.
 func RepairArgs(args string) (json.RawMessage, error) {
 	return repair(args, 3)
 }
@@ -205,8 +205,8 @@ func (p *reader) value(depth int) error {
 	}
 }
 
-// list reads what stands between brackets. A comma before the closing bracket is
-// dropped; a bracket missing at the very end is added when the last item is whole.
+// list reads the items between brackets. It removes a comma before the closing bracket. It
+// adds a bracket that is missing at the very end if the last item is whole.
 func (p *reader) list(depth int, open, shut byte, item func(int) error) error {
 	p.pos++
 	p.out.WriteByte(open)
@@ -307,9 +307,9 @@ func (p *reader) literal() error {
 	return nil
 }
 
-// text reads a string. A quote that is not closed may have been cut: an error.
-// So is one that is not followed by what follows a string: then a quote inside
-// was not escaped, and where the string ends is anybody's guess.
+// text reads a string. If its quote is not closed, the string may have been cut, and text
+// returns an error. It also returns an error if an invalid character follows the string:
+// then a quote inside was not escaped, and the end of the string is unknown.
 func (p *reader) text(quote byte) (string, error) {
 	start := p.pos
 	p.pos++
@@ -344,8 +344,8 @@ func (p *reader) text(quote byte) (string, error) {
 	return "", p.fail(start, "a string is not closed")
 }
 
-// escapeKind says what an escape tells of the others in its string: after one of
-// JSON's, a backslash that stands alone may be either.
+// escapeKind tells how the other escapes of its string are read: after an escape of JSON, a
+// single backslash may be either.
 type escapeKind int
 
 const (

@@ -34,8 +34,7 @@ func (r Result) forModel(script bool) Result {
 	return r
 }
 
-// Fail is a failure that the model can read and mend: what was wrong, and what
-// to do instead.
+// Fail returns a failure that the model can read and correct: the problem and the next step.
 func Fail(format string, args ...any) Result {
 	data, err := Marshal(map[string]string{"error": fmt.Sprintf(format, args...)})
 	if err != nil {
@@ -44,7 +43,7 @@ func Fail(format string, args ...any) Result {
 	return Result{JSON: data, IsError: true}
 }
 
-// With adds what the editor shows of the call.
+// With adds content that the editor shows for the call.
 func (r Result) With(shown ...Content) Result {
 	r.Shown = append(r.Shown, shown...)
 	return r

@@ -70,7 +70,7 @@ func Titled[In any](title func(In) string) func(json.RawMessage) string {
 	}
 }
 
-// input is what is known of the type of a tool's input. Nobody changes it.
+// input has the schema of the type of a tool's input. It does not change.
 type input struct {
 	accepts *jsonschema.Schema
 	offered json.RawMessage
@@ -93,7 +93,7 @@ func inputOf(t reflect.Type) (input, error) {
 	return in.(input), nil
 }
 
-// schemaOf describes a struct: all that is accepted, and the JSON of what is offered.
+// schemaOf describes a struct: all accepted parameters, and the JSON of the offered ones.
 func schemaOf(t reflect.Type) (*jsonschema.Schema, json.RawMessage, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, nil, fmt.Errorf("%v is not a struct", t)
@@ -115,7 +115,7 @@ func schemaOf(t reflect.Type) (*jsonschema.Schema, json.RawMessage, error) {
 	}
 	for s := range walkSchema(offered) {
 		if closed(s) {
-			s.AdditionalProperties = nil // it would tell the model nothing; what is not accepted is answered
+			s.AdditionalProperties = nil // it would not help the model; an unknown parameter gets an error
 		}
 		if len(s.Types) > 0 {
 			s.Type, s.Types = s.Types[0], nil // some APIs reject a list of types

@@ -23,7 +23,7 @@ type Secrets struct{ list atomic.Pointer[[]secret] }
 type secret struct {
 	value       string
 	quoted      []byte // as it stands in JSON
-	placeholder string // what is shown in its place
+	placeholder string // shown in its place
 }
 
 // NewSecrets makes them; see [Secrets.Set].
@@ -33,9 +33,8 @@ func NewSecrets(values map[string]string) *Secrets {
 	return s
 }
 
-// Set takes values by the names they are known by. What cannot be told from
-// innocent text is left out: what is short, and what is a path or a plain address,
-// as variables with telling names often hold.
+// Set takes values by their names. It skips values that look like ordinary text: short
+// values, paths and plain addresses. Variables with names of secrets often have such values.
 func (s *Secrets) Set(values map[string]string) {
 	var list []secret
 	for name, value := range values {
@@ -81,7 +80,7 @@ func secretParts(value string) []string {
 	})
 }
 
-// newSecret is false for what cannot be told from innocent text.
+// newSecret returns false if the value looks like ordinary text.
 func newSecret(name, value string) (secret, bool) {
 	value = strings.TrimSpace(value)
 	if len(value) < shortestSecret || filepath.IsAbs(value) || strings.HasPrefix(value, "~/") || plainAddress(value) {
@@ -152,7 +151,7 @@ func (s *Secrets) In(text string) (standIn string, found bool) {
 	return "", false
 }
 
-// percentDecoded replaces %2D and its like. What is no such code stays.
+// percentDecoded replaces %2D and similar codes. Other text is unchanged.
 func percentDecoded(text string) string {
 	if !strings.Contains(text, "%") {
 		return text

@@ -15,7 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Kind says what a tool does to the world, in ACP's words.
+// Kind is the effect of a tool, in ACP's terms.
 type Kind string
 
 const (
@@ -77,12 +77,13 @@ type Tool struct {
 	// An error's text is shown to it as a failure too, unless ctx has ended.
 	Run func(ctx context.Context, env *Env, call Call) (Result, error)
 
-	// Interrupted is what a call gives whose server died before it had a result, asked
-	// when its session is opened again. Nil: that it was interrupted.
+	// Interrupted returns the result of a call whose server died before the call had one. It
+	// is called when the session is opened again. Nil: the result says that it was
+	// interrupted.
 	Interrupted func(ctx context.Context, env *Env, call Call) Result
 
-	// accepts is what arguments are held against: Schema, parsed, with the
-	// parameters that are understood but not offered. Set by New, else by a Set.
+	// accepts is the parsed schema for arguments: Schema and the parameters that are
+	// accepted but not offered. Set by New, else by a Set.
 	accepts *jsonschema.Schema
 }
 
@@ -111,12 +112,12 @@ type Call struct {
 	resolved bool // the names are ours
 }
 
-// Result is what a call gave.
+// Result is the result of a call.
 type Result struct {
 	JSON    json.RawMessage // exactly one JSON object, as the model sees it
 	IsError bool
 	Images  []Image   // pictures that a model that sees gets beside it
-	Shown   []Content // what the editor shows beside it
+	Shown   []Content // the editor shows it with the result
 	// EndsTurn ends the turn after the calls of the response: the user goes on.
 	EndsTurn bool
 

@@ -10,9 +10,8 @@ import (
 // reservedToolsets are names that configuration may have, although no feature has them yet.
 var reservedToolsets = []string{"memory", "skills", "browser", "vision"}
 
-// composites name several toolsets at once. All of coding, which the hosts'
-// presets are, is what the set holds: what needs configuring is only there when
-// it was configured.
+// composites name several toolsets at once. All of coding, which the hosts' presets are, is
+// everything in the set: features that need configuration are there only if configured.
 var composites = map[string]func(Tool) bool{
 	"coding":     func(Tool) bool { return true },
 	"hermes-acp": func(Tool) bool { return true },
@@ -22,8 +21,8 @@ var composites = map[string]func(Tool) bool{
 	},
 }
 
-// Preset names what a host offers when nothing is configured; host is "acp",
-// "lsp", or anything else.
+// Preset returns the toolsets that a host offers by default; host is "acp", "lsp", or any
+// other name.
 func Preset(host string) []string {
 	if name := "hermes-" + host; composites[name] != nil {
 		return []string{name}

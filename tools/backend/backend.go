@@ -1,10 +1,10 @@
-// Package backend is where a session's commands run when that is not this machine
-// itself: another one over ssh, or a container that shares the workspace.
+// Package backend runs a session's commands on another machine over ssh, or in a container
+// that shares the workspace.
 //
-// A [Backend] is reached by a program of the user's (ssh, docker, podman, apptainer),
-// which [Backend.Args] starts as a child of ours; what that child is given to read
-// and what it writes is the command's. The end of its input, so the death of the
-// server, too, ends what runs there. Everything here is safe for concurrent use.
+// A program of the user (ssh, docker, podman, apptainer) connects to a [Backend].
+// [Backend.Args] starts it as a child process. Its input and output are those of the
+// command. If its input ends, for example because the server dies, the remote command ends
+// too. All methods are safe for concurrent use.
 package backend
 
 import (
@@ -24,9 +24,8 @@ import (
 
 // Backend is a place for commands.
 type Backend interface {
-	// Open readies the place when it is first needed, and when it was lost since. The
-	// error is for people: what is missing, and how to get it. What was started ends
-	// with Close.
+	// Open connects on first use and after a lost connection. Its error is for users: it
+	// says what is missing and how to install it. Close ends everything that Open started.
 	Open(ctx context.Context) (Place, error)
 	// Args is the local program that runs argv there, in the folder dir, with a
 	// terminal or without one. Open comes before.
@@ -36,7 +35,7 @@ type Backend interface {
 	Close()
 }
 
-// Place is what a backend was found to be.
+// Place describes an open backend.
 type Place struct {
 	Shell string // "bash", or "sh"
 	Home  string
@@ -69,9 +68,9 @@ func New(c Config) (Backend, error) {
 	return nil, fmt.Errorf("terminal.backend %q is not known; there are local, ssh, docker and singularity", c.Kind)
 }
 
-// supervise runs "$@" there, in a process group of its own, until its input ends: the
-// client that held the other end is gone. Then everything in the group is ended.
-// With "$0" keys what is read is the command's.
+// supervise runs "$@" on the backend, in its own process group, until its input ends because
+// the client has ended. Then it ends the group. If "$0" is keys, the command reads that
+// input.
 const supervise = `
 if command -v setsid >/dev/null 2>&1; then own=setsid; else own=; set -m; fi
 exec 3<&0
@@ -91,8 +90,8 @@ kill -TERM -$child 2>/dev/null
 kill $watch 2>/dev/null
 exit $code`
 
-// Supervised is argv so that it ends with its input. With keys that input is what it
-// reads.
+// Supervised returns argv for a command that ends with its input. If keys is set, the
+// command reads that input.
 func Supervised(argv []string, keys bool) []string {
 	name := "nothing"
 	if keys {
@@ -101,7 +100,7 @@ func Supervised(argv []string, keys bool) []string {
 	return append([]string{"sh", "-c", supervise, name}, argv...)
 }
 
-// probe tells what a place is.
+// probe prints the shell and the home directory of a place.
 const probe = `command -v bash >/dev/null 2>&1 && echo bash || echo sh; cd; pwd -P`
 
 // probePlace runs probe, by a program whose environment is env.
@@ -118,7 +117,7 @@ func probePlace(ctx context.Context, args, env []string) (Place, error) {
 	return Place{Shell: lines[0], Home: lines[1]}, nil
 }
 
-// failureText is what a program has to say of its failure.
+// failureText returns the error text of a program that failed.
 func failureText(errs string, exit proc.Exit) string {
 	if text := strings.TrimSpace(errs); text != "" {
 		return text
@@ -126,8 +125,8 @@ func failureText(errs string, exit proc.Exit) string {
 	return "exit code " + strconv.Itoa(exit.Code)
 }
 
-// environ is what the programs that reach a backend are given: more than a command
-// gets, because an agent for keys is one of them.
+// environ returns the environment of a program that connects to a backend. It has more
+// variables than that of a command, such as the one of an SSH agent.
 func environ(folders []string) []string {
 	env, _ := proc.Environ([]string{"SSH_AUTH_SOCK"})
 	return program.Environ(env, folders)

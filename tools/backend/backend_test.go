@@ -67,7 +67,7 @@ func TestSingularityArgs(t *testing.T) {
 	}
 }
 
-// What is supervised ends with its input, and its exit code is the command's.
+// A supervised command ends with its input and keeps its exit code.
 func TestSupervised(t *testing.T) {
 	t.Parallel()
 	run := func(ctx context.Context, keys bool, in, script string) (string, int) {

@@ -23,7 +23,7 @@ type container struct {
 	Config
 	name string
 
-	openMu  chan struct{} // has room for one: whoever starts it
+	openMu  chan struct{} // capacity 1; held by the call that starts it
 	mu      sync.Mutex
 	program string
 	main    *proc.Process // nil: it does not run
@@ -104,8 +104,7 @@ func (c *container) engine(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("terminal.backend: docker needs docker or podman (on Debian: apt install podman): %s", strings.Join(wrong, "; "))
 }
 
-// sweep removes what is left of containers whose server was killed: they have
-// stopped, but are still listed.
+// sweep removes containers whose server was killed: they have stopped, but are still listed.
 func (c *container) sweep(ctx context.Context) {
 	proc.Run(ctx, proc.Cmd{ //nolint:errcheck // the next one tries again
 		Args: []string{c.program, "container", "prune", "-f", "--filter", "label=" + label}, Env: environ(c.Folders), Dir: "/", Trusted: true,
@@ -180,7 +179,7 @@ func (s *writeSignal) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Close ends the container, and with it what runs in it.
+// Close ends the container and all processes in it.
 func (c *container) Close() {
 	c.mu.Lock()
 	c.closed = true

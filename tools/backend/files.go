@@ -24,11 +24,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// Files are the files on another machine, below the folder in which commands begin
-// there. They behave as a [workspace.Workspace] does, over sftp: bytes that are not
-// edited stay, writes are atomic, and what has changed since it was read is not written
-// over. A path that leaves the folder is refused; since commands there reach all that
-// their user may, that is a courtesy, no boundary.
+// Files are the files on another machine, below the directory in which its commands start.
+// They behave like a [workspace.Workspace], over sftp: unedited bytes stay, writes are
+// atomic, and a file that changed since it was read is not overwritten. A path outside of
+// the directory is rejected. This is advisory: commands there can write every file of their
+// user.
 type Files struct {
 	ssh *overSSH
 
@@ -48,7 +48,7 @@ func FilesOf(b Backend) *Files {
 	return &Files{ssh: s, seen: map[string][sha256.Size]byte{}, writing: make(chan struct{}, 1)}
 }
 
-// Fork is the same files for somebody else, who remembers by himself what he has read.
+// Fork returns the same files for another caller, which records its own reads.
 func (f *Files) Fork() *Files { return FilesOf(f.ssh) }
 
 // Close lets go of nothing: the connection is the backend's.
@@ -89,7 +89,7 @@ func (f *Files) Abs(name string) (abs string, err error) {
 	return abs, err
 }
 
-// at runs do on the place that name leads to, and words what goes wrong.
+// at calls do with the resolved path of name, and describes its error.
 func (f *Files) at(ctx context.Context, doing, name string, do func(c *sftp.Client, p string) error) error {
 	err := f.ssh.withFiles(ctx, func(c *sftp.Client) error {
 		p, err := f.locate(c, name)
@@ -152,7 +152,7 @@ func (f *Files) locate(c *sftp.Client, name string) (string, error) {
 	return abs, nil
 }
 
-// isNoFolder knows what sftp says of a path through a file: not that it is not there.
+// isNoFolder reports whether sftp rejected a path because a part of it is a file.
 func isNoFolder(err error) bool {
 	var status *sftp.StatusError
 	return errors.As(err, &status) && status.FxCode() == sftp.ErrSSHFxFailure
@@ -196,7 +196,7 @@ func (f *Files) notFound(c *sftp.Client, name, p string) error {
 	return &workspace.PathError{Path: name, Text: text, Err: workspace.ErrNotFound}
 }
 
-// Stat describes what is at name.
+// Stat describes the file at name.
 func (f *Files) Stat(ctx context.Context, name string) (info fs.FileInfo, err error) {
 	err = f.at(ctx, "looking at", name, func(c *sftp.Client, p string) error {
 		info, err = c.Stat(p)
@@ -296,7 +296,7 @@ func (f *Files) remember(p string, text []byte) {
 	f.seen[p] = sha256.Sum256(text)
 }
 
-// known refuses what has changed since it was read.
+// known rejects a file that has changed since it was read.
 func (f *Files) known(p string, text []byte) error {
 	f.mu.Lock()
 	seen, ok := f.seen[p]
@@ -336,8 +336,8 @@ func (f *Files) Write(ctx context.Context, name string, text []byte) (*workspace
 	return all[0], nil
 }
 
-// Edit changes what is at name, which must exist. An error of change is returned as it
-// is, and nothing is written.
+// Edit changes the file at name, which must exist. If change returns an error, Edit returns
+// it and writes nothing.
 func (f *Files) Edit(ctx context.Context, name string, change func(old []byte) ([]byte, error)) (written *workspace.Written, err error) {
 	unlock, err := f.lockWrites(ctx)
 	if err != nil {
@@ -373,7 +373,7 @@ func (f *Files) Edit(ctx context.Context, name string, change func(old []byte) (
 	return written, err
 }
 
-// replace puts text at p in one step; before is what was there, nil: nothing.
+// replace writes text to p in one step. before describes the earlier file; nil: none.
 func (f *Files) replace(c *sftp.Client, p string, text []byte, before fs.FileInfo) (err error) {
 	if before != nil && before.Mode().Perm()&0o222 == 0 {
 		return &workspace.PathError{Path: p, Text: fmt.Sprintf("%s is read-only (mode %04o); make it writable first", f.Name(p), before.Mode().Perm()), Err: fs.ErrPermission}

@@ -78,7 +78,7 @@ func (b *batch) look(c *sftp.Client, name, p string) (*batchFile, error) {
 	return file, nil
 }
 
-// plan notes what an action does, and refuses what cannot be done.
+// plan records an action, or rejects it.
 func (b *batch) plan(c *sftp.Client, p string, a workspace.Action) (refused, err error) {
 	file, err := b.look(c, a.Path, p)
 	if err != nil {
@@ -124,7 +124,7 @@ func (b *batch) plan(c *sftp.Client, p string, a workspace.Action) (refused, err
 	return nil, nil
 }
 
-// run writes, then removes. What was done is taken back when something fails.
+// run writes, then removes. If a step fails, run reverts the earlier ones.
 func (b *batch) run(c *sftp.Client) error {
 	for _, step := range []func(*sftp.Client, *batchFile) error{b.write, b.moveToTrash} {
 		for _, file := range b.order {

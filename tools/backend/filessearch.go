@@ -18,7 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
-// What a search may bring over, and how many matches of it are kept.
+// The limits of the bytes that a search transfers, and of its matches.
 const (
 	searchBytes = 64 << 20
 	searchHits  = 10_000
@@ -88,7 +88,7 @@ func (f *Files) ripgrep(ctx context.Context, args []string, dir string) ([]byte,
 	return out.kept, nil
 }
 
-// bounded keeps what is written to it, up to a limit.
+// bounded keeps the first bytes, up to a limit.
 type bounded struct {
 	kept []byte
 	left int
@@ -178,7 +178,7 @@ func (h *hit) match(line, around int) search.Match {
 	return m
 }
 
-// text is how rg writes what may be no UTF-8.
+// text is rg's form of text that may be invalid UTF-8.
 type text struct {
 	Text  *string
 	Bytes []byte

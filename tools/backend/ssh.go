@@ -32,7 +32,7 @@ type overSSH struct {
 	Config
 	program string
 
-	openMu chan struct{} // has room for one: whoever connects
+	openMu chan struct{} // capacity 1; held by the call that connects
 	mu     sync.Mutex
 	dir    *scratch.Dir
 	master *proc.Process // nil: there is no connection
@@ -42,7 +42,7 @@ type overSSH struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	files  sftpConn
-	ending sync.WaitGroup // what follows the end of processes
+	ending sync.WaitGroup // goroutines that handle the end of processes
 }
 
 func newSSH(c Config) (Backend, error) {
@@ -63,7 +63,7 @@ func newSSH(c Config) (Backend, error) {
 	return s, nil
 }
 
-// plainName refuses what ssh could take for an option or hand to a shell.
+// plainName rejects a name that ssh could read as an option or pass to a shell.
 func plainName(name string) bool {
 	return name != "" && name[0] != '-' && !strings.ContainsFunc(name, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f && r < 0xa1 || strings.ContainsRune("'\"`$\\;&|<>(){}*?!#,=", r)
@@ -205,7 +205,7 @@ func (s *overSSH) probe(ctx context.Context) (Place, error) {
 	return place, nil
 }
 
-// Close ends the connection, and with it what runs there.
+// Close ends the connection and all processes on it.
 func (s *overSSH) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -221,7 +221,7 @@ func (s *overSSH) Close() {
 	}
 }
 
-// outputTail keeps the end of what a program writes.
+// outputTail keeps the last bytes that a program writes.
 type outputTail struct {
 	mu   sync.Mutex
 	kept []byte

@@ -13,16 +13,16 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Diagnoser tells what the editor's own tools (compilers, linters) say of a file.
+// Diagnoser returns diagnostics of the editor's own tools (compilers, linters).
 type Diagnoser interface {
-	// CanDiagnose reports whether somebody answers.
+	// CanDiagnose reports whether the editor has diagnostics.
 	CanDiagnose() bool
-	// Diagnose gives what is said of the file at an absolute path. It waits for news of
-	// it, for at most wait; the context bounds the answer itself.
+	// Diagnose returns the diagnostics of the file at an absolute path. It waits at most
+	// wait for new ones. The context bounds the request itself.
 	Diagnose(ctx context.Context, path string, wait time.Duration) ([]Diagnostic, error)
 }
 
-// Diagnostic is what is wrong at one place.
+// Diagnostic is one error or warning.
 type Diagnostic struct {
 	Line    int // from 1
 	Warning bool
@@ -32,22 +32,21 @@ type Diagnostic struct {
 }
 
 const (
-	// What was wrong before is known at once or not at all; what is wrong now may take
-	// the tools a moment.
+	// Earlier diagnostics are available at once or never. New ones take the tools a moment.
 	beforeLimit      = 250 * time.Millisecond
 	newsLimit        = 800 * time.Millisecond
 	answerSlack      = 200 * time.Millisecond
 	diagnosticsShown = 20
 )
 
-// diagnosis compares what is said of files before and after an edit; nil: nobody is
-// there to say anything.
+// diagnosis compares the diagnostics of files before and after an edit. Nil: the editor has
+// none.
 type diagnosis struct {
 	who    Diagnoser
 	before map[string][]Diagnostic // by absolute path; a file that is not here was not answered for
 }
 
-// diagnose notes what is wrong with the files at paths before they are edited.
+// diagnose records the diagnostics of the files at paths before an edit.
 func diagnose(ctx context.Context, env *callEnv, paths ...string) *diagnosis {
 	if env.Diagnoser == nil || !env.Diagnoser.CanDiagnose() {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// linter is an editor whose tools say of a file what the file itself says in lines
-// such as "error: undefined x". What is new takes it late to see.
+// linter is an editor that reads the diagnostics of a file from its lines, such as "error:
+// undefined x". It reports new ones late.
 type linter struct {
 	late   time.Duration
 	silent bool
@@ -45,7 +45,7 @@ func (l *linter) Diagnose(ctx context.Context, path string, wait time.Duration) 
 	return found, nil
 }
 
-// The model is told what an edit has broken, and nothing else.
+// The model gets only the diagnostics that an edit has caused.
 func TestDiagnostics(t *testing.T) {
 	t.Parallel()
 	many := strings.Repeat("error: again\n", 25)

@@ -14,8 +14,8 @@ const (
 	diffAround    = 400    // bytes shown before and after a change in a long line
 )
 
-// briefDiff is what the model needs of a diff. It is as git apply takes it, but for
-// lines and diffs that would fill the window.
+// briefDiff returns a diff for the model. git apply accepts it, unless lines or diffs were
+// cut for their length.
 func briefDiff(diff string) string {
 	if len(diff) <= diffLineBytes {
 		return diff
@@ -53,9 +53,9 @@ func changedIn(lines []string, i int) (from, to int) {
 	return from, len(line) - end
 }
 
-// briefLine is the part of a line about what lies between from and to.
+// briefLine returns the part of a line around from and to.
 func briefLine(line string, from, to int) string {
-	_, first := utf8.DecodeRuneInString(line) // the sign of a diff, in what is one
+	_, first := utf8.DecodeRuneInString(line) // the sign of a diff line
 	start, end := max(from-diffAround, first), min(min(to, from+diffLineBytes/2)+diffAround, len(line)-1)
 	for start < end && !utf8.RuneStart(line[start]) {
 		start++

@@ -50,7 +50,7 @@ func newPlace(t *testing.T, files map[string]string) *place {
 	return &place{dir, env}
 }
 
-// tools returns the tools with what they remember now.
+// tools returns the tools with their current state.
 func (p *place) tools(t *testing.T) *tools.Set {
 	t.Helper()
 	return toolstest.Set(t, append(Tools(p.env.Config), shell.Tools(shell.Config{})...)...)
@@ -79,7 +79,7 @@ func (p *place) call(t *testing.T, tool string, args any) tools.Result {
 	return got
 }
 
-// text is what a file holds now.
+// text returns the current text of a file.
 func (p *place) text(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(p.dir, name))
@@ -142,7 +142,7 @@ func TestReadFile(t *testing.T) {
 	} {
 		got := as[readOut](t, p.call(t, "read_file", c.args))
 		if c.args == `{"path":"data.bin"}` && strings.HasPrefix(got.Content, c.want.Content) {
-			got.Content = c.want.Content // what .bin is called differs between systems
+			got.Content = c.want.Content // the type of .bin differs between systems
 		}
 		if got != c.want {
 			t.Errorf("%s\ngot  %+v\nwant %+v", c.args, got, c.want)
@@ -185,7 +185,7 @@ func TestReadFileRefuses(t *testing.T) {
 	}
 }
 
-// editor holds one open document, and somebody may type in it.
+// editor holds one open document. A test can type in it.
 type editor struct {
 	doc     workspace.Document
 	onWrite func(*editor) // before a change of ours arrives
@@ -576,7 +576,7 @@ func TestPatchThatLostItsEnd(t *testing.T) {
 	}
 }
 
-// failureOf is what a failed result says.
+// failureOf returns the error text of a failed result.
 func failureOf(t *testing.T, r tools.Result) string {
 	t.Helper()
 	var failed struct{ Error string }

@@ -108,7 +108,7 @@ func occurrences[E comparable](list, wanted []E) []int {
 	return places
 }
 
-// replacement is what is asked for: old becomes new.
+// replacement asks to replace old by new.
 type replacement struct {
 	old, new string
 	all      bool            // in every place
@@ -119,7 +119,7 @@ type replacement struct {
 
 // hits is where the old text of an edit stands, and how it was recognised.
 type hits struct {
-	replacement                   // as it was recognised: without what had to be left out of it
+	replacement                   // as it was found, without the parts that had to be removed from it
 	spans       []span            // in the text itself
 	how         string            // how it differs there, for the model; empty: it does not
 	fold        fold              // under which old and text are the same
@@ -151,7 +151,7 @@ type textSearch struct {
 	left int // of the work that the search may do
 }
 
-// What a search may do, and what it costs, in nanoseconds of a slow machine.
+// The limits of a search and the cost of its steps, in nanoseconds of a slow machine.
 const (
 	searchWork   = 500_000_000
 	costOfIndent = 100 // a line
@@ -283,8 +283,8 @@ func exact(_ context.Context, s *textSearch, e replacement) ([]span, replacement
 	return s.exactly(e.old), e, nil
 }
 
-// trimmed leaves out empty lines at the beginning and the end of old, such as the
-// line end that the last line of a file does not have. What is left must be lines.
+// trimmed ignores empty lines at the start and the end of old, such as the line end that the
+// last line of a file does not have. The rest must match whole lines.
 func trimmed(f fold) finder {
 	return func(_ context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
 		as, head, tail := withoutEmptyLines(e)
@@ -312,7 +312,7 @@ func (v view) wholeLines(spans []span, e replacement, ended bool) ([]span, repla
 	return spans, e
 }
 
-// withoutEmptyLines takes the empty lines around old away, and what new has of them.
+// withoutEmptyLines removes the empty lines around old, and the same ones around new.
 func withoutEmptyLines(e replacement) (as replacement, head, tail bool) {
 	core := strings.TrimRight(e.old, " \t\n")
 	if core != "" {
@@ -342,8 +342,8 @@ func withoutEmptyLines(e replacement) (as replacement, head, tail bool) {
 	return e, head, tail
 }
 
-// unescaped looks for old with escapes undone that were meant for a string. What
-// old proves of them is done to new as well.
+// unescaped looks for old with the escapes of a string undone. If it finds old, it undoes
+// the same escapes in new.
 func unescaped(undo func(text string, isOld bool) (string, bool)) finder {
 	return func(_ context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
 		as := e

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold is what a comparison of texts overlooks. The zero fold overlooks nothing.
+// fold lists the differences that a comparison of texts ignores. The zero fold ignores none.
 type fold struct {
 	ends   bool   // blanks at the end of a line
 	blanks bool   // how many blanks there are between words of a line
@@ -81,8 +81,8 @@ func (b *folding) copy(text string, i, j int) {
 	}
 }
 
-// look is what a character looks like in ASCII; what looks like nothing else is
-// taken apart into letter and accents.
+// look returns the ASCII form of a character. If there is none, it returns the letter and
+// its accents.
 func (f fold) look(r rune, raw string) string {
 	switch r {
 	case '‘', '’', '‚', '‛', '′', '‵':

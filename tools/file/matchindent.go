@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// reindent is what an edit and a file tell of their indentation, in any place.
+// reindent is the indentation of an edit and of a file, in any place.
 type reindent struct {
 	replacement
 	changed    []string // lines of new that old does not have
@@ -101,8 +101,7 @@ func (r *reindent) at(inFile string) (*indenter, error) {
 
 func indentOf(line string) string { return line[:blanksAt(line)] }
 
-// learnUnit finds out what a level is from two lines of old that are indented
-// differently.
+// learnUnit derives the size of a level from two lines of old with different indentation.
 func (n *indenter) learnUnit() {
 	for _, a := range n.known() {
 		for _, b := range n.known() {

@@ -109,9 +109,9 @@ const (
 	likeEnoughInAll = 0.8 // all lines between the first and the last
 )
 
-// byAnchors looks for a block by its first and last line, when old remembers lines
-// between wrongly. Only lines that the replacement keeps may differ, since they stay as the
-// file has them; what it changes or takes away has to be what it says.
+// byAnchors looks for a block by its first and last line, if lines between differ from old.
+// Only lines that the replacement keeps may differ, because the file's version of them
+// stays. Lines that it changes or removes must match.
 func byAnchors(ctx context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
 	as, _, ended := withoutEmptyLines(e)
 	old := strings.Split(as.old, "\n")

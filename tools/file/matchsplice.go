@@ -48,8 +48,8 @@ func textsOf(lines []endedLine) []string {
 	return texts
 }
 
-// at is what the place s holds after the replacement. A line that new has from old stays as
-// the file has it, byte for byte.
+// at returns the text at s after the replacement. A line that new has from old keeps the
+// bytes of the file.
 func (h hits) at(s span) string {
 	have, old, next := endedLines(h.text[s.start:s.end]), endedLines(h.old), endedLines(h.new)
 	if len(have) != len(old) { // every step keeps the number of lines
@@ -85,9 +85,9 @@ func (h hits) at(s span) string {
 	return b.String()
 }
 
-// adapter returns what makes lines of new fit the file, in a block where old and
-// new differ: have are the file's lines, old those that they were recognised by.
-// It gives as many lines as next has.
+// adapter returns a function that fits lines of new to the file, in a block where old and
+// new differ: have are the file's lines, old the lines that matched them. It returns as many
+// lines as next has.
 func (h hits) adapter(s span) func(have, old, next []string) []string {
 	switch {
 	case h.reindent != nil:
@@ -120,8 +120,8 @@ func (h hits) adapter(s span) func(have, old, next []string) []string {
 	return func(_, _, next []string) []string { return next }
 }
 
-// merge makes of have what turns old into next, where have and old are the same
-// under the fold: words that next takes over from old stay as have spells them.
+// merge applies the change from old to next to have, where have and old are equal under the
+// fold. Words that next has from old keep the spelling of have.
 func (f fold) merge(have, old, next string) string {
 	inHave, inOld := f.apply(have), f.apply(old)
 	if inHave.text != inOld.text {
@@ -186,7 +186,7 @@ func distinctive(words []string) bool {
 	return signs >= 2
 }
 
-// spelled is what have holds for words of old.
+// spelled returns the spelling of have for words of old.
 func (m *merging) spelled(from, to int, begins, ends bool) (string, bool) {
 	lo, hi := m.inOld.since(m.at[from]), m.inOld.since(m.at[to])
 	if lo >= hi || m.inHave.splits(lo) || m.inHave.splits(hi) {

@@ -96,7 +96,7 @@ func TestPatchAlmost(t *testing.T) {
 	check("spaces only", "a\u00a0b\n", "\u00a0", "x", "error:only white space")
 }
 
-// What comes in is indented by as much more or less as the text beside it.
+// New lines are indented by the same difference as the text beside them.
 func TestPatchIndents(t *testing.T) {
 	t.Parallel()
 	in := func(n int, lines ...string) string { // lines, each behind n spaces
@@ -137,7 +137,7 @@ func TestPatchIndents(t *testing.T) {
 	}
 }
 
-// What is edited is the region, whatever else is in the file, in whatever charset.
+// An edit changes only its region, with any other content and in any charset.
 func TestPatchTouchesOnlyTheRegion(t *testing.T) {
 	t.Parallel()
 	line := rapid.StringMatching(`[ \t]{0,4}[a-e(){}=“”—é ]{0,12}[ \t]{0,2}`)
@@ -179,8 +179,8 @@ func TestPatchTouchesOnlyTheRegion(t *testing.T) {
 	})
 }
 
-// Whatever is asked for, what lies outside the places that match stays, and what
-// comes in is what new says under the fold.
+// For every request, text outside the matched places stays, and the new text is new under
+// the fold.
 func FuzzReplaceAlmost(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"a  b\n\tc\n", "a b\n    c", "a b\n    d"}, {"“x” — y", `"x" -- y`, `"x" -- z`}, {"a\r\n  b\r\n", "a\nb\n", "a\n\n"},

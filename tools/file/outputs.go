@@ -7,8 +7,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// savedOutputs returns the files in which a session keeps what was cut from its results, if
-// path lies among them; they can be read and searched, but not changed. Close them.
+// savedOutputs returns the files with the whole outputs of the session's results, if path is
+// below their directory. They can be read and searched, but not changed. Close them.
 func savedOutputs(env *callEnv, path string) (kept *workspace.Workspace, ok bool) {
 	path = workspace.FromURI(path)
 	if env.OutputDir == "" || !filepath.IsAbs(path) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What was cut from a result can be read and searched where the result says it is.
+// A whole output can be read and searched at the path that its result names.
 func TestKeptOutputs(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{"a.txt": "in the workspace\n"})

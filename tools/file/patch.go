@@ -226,8 +226,8 @@ func currentLines(ctx context.Context, env *callEnv, path, old string) string {
 	return fmt.Sprintf("Its lines %d to %d of %d are now:%s\nCopy old_string from these lines, without the numbers and |", first+1, last, len(lines), tools.CutMiddle(b.String(), 6000))
 }
 
-// checkPatch rejects what cannot be meant, before a file is read. If it returns nil,
-// new_string was given: a call that lost its end must not delete old_string.
+// checkPatch rejects an invalid input before a file is read. If it returns nil, new_string
+// was given: a call that lost its end must not delete old_string.
 func checkPatch(in patchIn) error {
 	switch {
 	case in.Patch != "" || len(in.Edits) > 0 && in.OldString != "":

@@ -66,7 +66,7 @@ func mayPatch(ctx context.Context, env *callEnv, call tools.Call, ops []fileOp) 
 // filesPatch is a patch on its way into the files.
 type filesPatch struct {
 	actions  []workspace.Action
-	replaced map[int]replaced // what became of each update; a change may be made twice
+	replaced map[int]replaced // the result of each update; a change may be made twice
 	failed   string           // the file whose change failed
 }
 
@@ -101,8 +101,8 @@ func (p *filesPatch) action(ctx context.Context, i int, op fileOp) workspace.Act
 	return a
 }
 
-// singleFileError drops what is said of one file alone: the end of the message says it of
-// all of them.
+// singleFileError removes the advice about one file: the end of the message gives it for
+// all.
 func singleFileError(err error) error {
 	return errors.New(strings.NewReplacer("; nothing was changed.", ".", "; nothing was changed", "").Replace(err.Error()))
 }
@@ -136,8 +136,7 @@ func (p *filesPatch) result(ctx context.Context, env *callEnv, written []*worksp
 	return tools.OK(out).Brief(brief).With(shown...)
 }
 
-// afterwards is what there is to say of a file that was changed: what is wrong with
-// its syntax now that was not before.
+// afterwards returns the notes on a changed file: its new syntax errors.
 func afterwards(ctx context.Context, env *callEnv, w *workspace.Written) []string {
 	env.Recall.edited(w.Path)
 	if w.New == nil {

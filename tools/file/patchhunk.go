@@ -53,14 +53,14 @@ func applyToLines(ctx context.Context, text string, hunks []hunk) (replaced, err
 	return done, nil
 }
 
-// placed is a piece of a text and what comes in its place.
+// placed is a piece of a text and its replacement.
 type placed struct {
 	span
 	text string
 }
 
-// place finds a hunk in the text. What is the same before and after is left out of
-// what it replaces, so that neighbours may share their context.
+// place finds a hunk in the text. It omits equal lines from the replacement, so that
+// neighbors may share their context.
 func (h hunk) place(ctx context.Context, text string) ([]placed, string, error) {
 	within, err := h.within(text)
 	if err != nil && !h.once(text) { // else the lines say enough

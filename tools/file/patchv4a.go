@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// What a patch may do to a file.
+// The operations of a patch on a file.
 const (
 	opUpdate = iota
 	opAdd
@@ -72,9 +72,9 @@ const (
 	patchFormat = "A patch reads:\n*** Begin Patch\n*** Update File: path\n@@ a line above the place\n context\n-old\n+new\n*** Add File: path\n+text\n*** Delete File: path\n*** End Patch"
 )
 
-// parsePatch reads a V4A patch. Each line is of the patch itself, or begins with
-// what it is; so a line that is added can hold anything. Blanks around the patch's own
-// lines do not matter where no line of a file can stand.
+// parsePatch reads a V4A patch. Each line belongs to the patch itself or starts with its
+// kind, so an added line can contain anything. Blanks around the patch's own lines are
+// ignored where no line of a file can stand.
 func parsePatch(text string) ([]fileOp, error) {
 	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n"), "\n")
 	first := 0
@@ -106,9 +106,9 @@ func parsePatch(text string) ([]fileOp, error) {
 	return p.ops, nil
 }
 
-// endOfPatch is the number of the line that ends a patch: the first that is nothing
-// else, or the last of all but for what closes a here-document or a fence. If there is
-// none, it returns the number of lines.
+// endOfPatch returns the number of the line that ends a patch: the first end line, or the
+// last line before the end of a here-document or a fence. If there is none, it returns the
+// number of lines.
 func endOfPatch(lines []string) int {
 	for i, line := range lines {
 		if strings.TrimRight(line, " \t") == patchEnd {

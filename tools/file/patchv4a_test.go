@@ -19,7 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// filesIn reads what lies below a folder.
+// filesIn reads the files below a directory.
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -59,7 +59,7 @@ func TestPatchFiles(t *testing.T) {
 	code := "class A:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 1\n\nclass B:\n    def f(self):\n        return 1\n"
 	for _, c := range []struct {
 		name, patch   string
-		before, after map[string]string // "" in after: gone. What is not named stays.
+		before, after map[string]string // "" in after: gone. Other files stay.
 		failure       string
 	}{
 		{"update", "*** Update File: a\n one\n-two\n+2\n three\n", map[string]string{"a": manyLines}, map[string]string{"a": strings.Replace(manyLines, "two", "2", 1)}, ""},

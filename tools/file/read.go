@@ -127,8 +127,7 @@ const (
 	repeatLines = 10    // of a longer one, these
 )
 
-// beginningOf is a read of what the model has before it already: a window with fewer
-// lines of it.
+// beginningOf returns a shorter window of a read that the model has already.
 func beginningOf(out readOut, offset int) readOut {
 	lines := strings.SplitN(out.Content, "\n", repeatLines+1)
 	if len(lines) <= repeatLines {

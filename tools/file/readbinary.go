@@ -23,14 +23,13 @@ import (
 
 const (
 	sniffSizeBytes = 8 << 20 // binary files up to this size are looked into
-	imageBytes     = 3 << 20 // what every provider takes of a picture
+	imageBytes     = 3 << 20 // every provider accepts a picture of this size
 )
 
 // imageTypes are the pictures that models take.
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// readBinary says what a file is whose bytes are of no use as text, and gives a
-// picture to a model that sees.
+// readBinary describes a file that is not text, and passes a picture to a model with vision.
 func readBinary(ctx context.Context, env *callEnv, w *workspace.Window, name string) tools.Result {
 	kind := mime.TypeByExtension(filepath.Ext(w.Path))
 	var data []byte

@@ -76,8 +76,8 @@ func TestReadNotebook(t *testing.T) {
 	}
 }
 
-// A read that is repeated is shorter, once, and only while nothing has changed and
-// the model still has what it read.
+// A repeated read is shorter, once, and only if nothing has changed and the model still has
+// the first one.
 func TestReadAgain(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("a line of text that is long enough\n", 300)

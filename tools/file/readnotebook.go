@@ -16,10 +16,10 @@ import (
 
 const (
 	notebookBytes = 16 << 20 // longer ones are shown as the JSON that they are
-	outputChars   = 2_000    // shown of what a cell has put out
+	outputChars   = 2_000    // of a cell's output
 )
 
-// notebook is what is shown of a Jupyter notebook.
+// notebook is the shown part of a Jupyter notebook.
 type notebook struct {
 	Cells []struct {
 		Type    string           `json:"cell_type"`
@@ -51,7 +51,8 @@ func (t *notebookText) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(t))
 }
 
-// readNotebook shows a notebook by its cells. What is none, is shown as it is.
+// readNotebook shows a notebook by its cells. If it is not a valid notebook, the text is
+// shown.
 func readNotebook(ctx context.Context, env *callEnv, w *workspace.Window, asked shownWindow) (readOut, bool) {
 	if !strings.EqualFold(filepath.Ext(w.Path), ".ipynb") || w.Size > notebookBytes {
 		return readOut{}, false
@@ -94,7 +95,7 @@ func (n notebook) lines() []string {
 	return lines
 }
 
-// shown is what an output says: text, an error, or what it is.
+// shown returns the text, error or kind of an output.
 func (o notebookOutput) shown() string {
 	text := string(o.Text)
 	if o.Name != "" {

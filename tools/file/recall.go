@@ -6,16 +6,15 @@ import (
 	"sync"
 )
 
-// Recall is what the file tools of one session remember from call to call: what the
-// model has been shown and still has before it, and which edits have failed. It is
-// safe for concurrent use; a nil Recall remembers nothing.
+// Recall records for the file tools of one session which text the model still has, and which
+// edits have failed. It is safe for concurrent use; a nil Recall records nothing.
 type Recall struct {
 	mu     sync.Mutex
 	shown  map[shownWindow][sha256.Size]byte
 	failed map[string]int // edits in a row, by absolute path
 }
 
-// shownWindow is what a read has asked for.
+// shownWindow is the window of a read.
 type shownWindow struct {
 	path          string // absolute
 	offset, limit int
@@ -26,8 +25,7 @@ func NewRecall() *Recall {
 	return &Recall{shown: map[shownWindow][sha256.Size]byte{}, failed: map[string]int{}}
 }
 
-// Forget is for when the model no longer has before it what it was shown: a history
-// that was compacted, a result that was cut.
+// Forget clears the record of shown text, after a compaction or a cut result.
 func (r *Recall) Forget() {
 	if r == nil {
 		return
@@ -37,8 +35,8 @@ func (r *Recall) Forget() {
 	r.mu.Unlock()
 }
 
-// again reports whether the same was shown for w the last time, and notes that it
-// has been now. After a yes the next answer is no: who asks a third time needs it.
+// again reports whether the same was shown for w the last time, and records that it was
+// shown now. It does not return true twice in a row: a third request needs the text.
 func (r *Recall) again(w shownWindow, out readOut) bool {
 	if r == nil {
 		return false

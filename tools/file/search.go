@@ -58,7 +58,7 @@ type searchMatch struct {
 	After   []string `json:"after,omitempty"`
 }
 
-// searchOut is what was found: exactly one of the first three is set.
+// searchOut is a result: exactly one of the first three fields is set.
 type searchOut struct {
 	Matches    *[]searchMatch  `json:"matches,omitempty"`
 	Files      *[]string       `json:"files,omitempty"`
@@ -221,7 +221,7 @@ func searchNames(ctx context.Context, files tools.Files, q search.Query) (found 
 	return found, "", err
 }
 
-// inFolder names what was found from the root of the disk.
+// inFolder returns found with absolute paths.
 func inFolder(found *search.Found, folder string) *search.Found {
 	named := *found
 	named.Matches, named.Files, named.Counts = nil, nil, map[string]int{}

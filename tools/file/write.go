@@ -98,8 +98,8 @@ type writeBrief struct {
 
 var errUnchanged = errors.New("nothing to change")
 
-// withoutRebase makes a change that is not made again over another text: what is written
-// whole cannot be rebased over what somebody typed meanwhile.
+// withoutRebase returns a change that runs only once: a whole text cannot be rebased over
+// text that the user typed meanwhile.
 func withoutRebase(change func([]byte) ([]byte, error)) func([]byte) ([]byte, error) {
 	var first []byte
 	called := false
@@ -122,7 +122,7 @@ func keepLineEnds(old, content string) (text, note string) {
 	return content, ""
 }
 
-// numbered tells whether content is what read_file shows, numbers and all.
+// numbered reports whether content has the line numbers of read_file.
 func numbered(content string) bool {
 	last := -1
 	for line := range strings.Lines(content) {
@@ -141,7 +141,7 @@ func tabular(name string) bool {
 	return slices.Contains([]string{".csv", ".psv", ".tsv", ".dat", ".tbl"}, strings.ToLower(path.Ext(name)))
 }
 
-// texts are what a change has made of what, as UTF-8 whatever the file is written in.
+// texts returns the texts before and after a change as UTF-8, in any charset of the file.
 func texts(w *workspace.Written) (old, new []byte) {
 	charset := textenc.CharsetOf(w.Old)
 	if w.Old == nil {
@@ -159,7 +159,7 @@ func shownDiff(w *workspace.Written) string {
 	return diff.Move(w.From, w.Name, old, new)
 }
 
-// shownEdit is what the editor shows of a changed file.
+// shownEdit returns the editor's view of a changed file.
 func shownEdit(w *workspace.Written) []tools.Content {
 	old, new := texts(w)
 	place := tools.Content{Location: &tools.Location{Path: w.Path, Line: firstChanged(old, new)}}

@@ -24,8 +24,8 @@ const (
 	syntaxLimit  = 3 * time.Second // for a check that needs a program
 )
 
-// newSyntaxErrors tells what is wrong with the syntax of a file now and was not
-// before. old is nil for a new file. Where there is no parser, nothing is wrong.
+// newSyntaxErrors returns the syntax errors that a change has caused. old is nil for a new
+// file. If there is no parser, it returns nil.
 func newSyntaxErrors(ctx context.Context, env *callEnv, name string, old, new []byte) []string {
 	check := syntaxCheck(env, strings.ToLower(path.Ext(name)))
 	if check == nil || len(new) > syntaxBytes || len(bytes.TrimSpace(new)) == 0 || isOtherFormat(name, new) {
@@ -70,8 +70,8 @@ func syntaxCheck(env *callEnv, ext string) func(context.Context, []byte) []synta
 
 func withoutBOM(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
-// isOtherFormat knows files that are not quite what their name says: JSON with comments,
-// templates.
+// isOtherFormat reports whether a file differs from the format of its name: JSON with
+// comments, templates.
 func isOtherFormat(name string, text []byte) bool {
 	base, dir := strings.ToLower(path.Base(name)), path.Base(path.Dir(name))
 	switch path.Ext(base) {
@@ -84,7 +84,7 @@ func isOtherFormat(name string, text []byte) bool {
 	return false
 }
 
-// pythonCheck compiles nothing and runs nothing: it parses what comes in.
+// pythonCheck only parses its input. It compiles and runs nothing.
 const pythonCheck = `import ast, sys
 try:
     ast.parse(sys.stdin.buffer.read())
@@ -103,7 +103,7 @@ func checkPython(ctx context.Context, env *callEnv, text []byte) []syntax.Error 
 	return nil
 }
 
-// numberedError reads "12 what is wrong".
+// numberedError reads a line such as "12 invalid syntax".
 func numberedError(out string) []syntax.Error {
 	row, words, found := strings.Cut(strings.TrimSpace(out), " ")
 	line, err := strconv.Atoi(row)
@@ -147,7 +147,7 @@ func parseWith(ctx context.Context, env *callEnv, text []byte, name string, args
 	return said.String(), ended.Code, true
 }
 
-// limited keeps the first of what a parser says.
+// limited keeps the first bytes of a parser's output.
 type limited struct{ to *bytes.Buffer }
 
 func (l *limited) Write(b []byte) (int, error) {

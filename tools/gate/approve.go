@@ -15,10 +15,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// Approve judges a command or code, asks the gate whether it may run, and returns what the
-// sandbox opens for it. An approval is for exactly the shown content: if a file that is run
-// changes while the request stands, Approve returns an error. After approval, the files are frozen, so
-// that their judged content runs whatever else goes on. title is the command or the code.
+// Approve judges a command or code, asks the gate whether it may run, and returns the
+// opening of the sandbox for it. An approval is for exactly the shown content: if a file
+// that is run changes while the request is open, Approve returns an error. After approval,
+// the files are frozen, so that their judged content runs. title is the command or the code.
 func Approve(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tools.Call, title string, remote bool, place policy.Scope, judge func(policy.Scope) policy.Verdict) (sandbox.Opening, error) {
 	judged := scripts{roots: bounds.Files.Folders(), temp: bounds.Sandbox.TempFolder()}
 	if judged.temp != "" {
@@ -58,8 +58,8 @@ func BoxOf(box *sandbox.Box, g tools.Approver) *sandbox.Box {
 }
 
 // repositoryOf returns the git folders that git uses in a folder: .git of it or of one
-// above, or what a file of that name says, with what a worktree shares. If git would take
-// a folder on the way as a repository by itself (a bare one), repositoryOf returns nil:
+// above, or the target of a file with that name, with the common folder of a worktree. If
+// git would accept a folder on the way as a bare repository, repositoryOf returns nil:
 // nothing protects its settings.
 func repositoryOf(dir string) []string {
 	for ; ; dir = filepath.Dir(dir) {

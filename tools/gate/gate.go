@@ -18,7 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// GateConfig says what a [Gate] lets through.
+// Config has the rules of a [Gate].
 type Config struct {
 	// Mode is "ask" (also "manual"), "smart" or "off". In smart, Judge is asked before
 	// the user is.
@@ -109,9 +109,9 @@ type Rejection struct {
 
 func (r *Rejection) Error() string { return r.Text }
 
-// Check returns nil when the call may go on, else a [*Rejection]. title says what
-// would be done, whole and as it is: Check escapes it. A call without arguments is none of
-// the model's: the request then stands alone.
+// Check returns nil if the call may run, else a [*Rejection]. title is the whole action,
+// unescaped: Check escapes it. A call without arguments does not come from the model: its
+// request has no tool call.
 func (g *Gate) Check(ctx context.Context, env *tools.Env, c tools.Call, kind tools.Kind, title string, v policy.Verdict) error {
 	return g.check(ctx, env, subagent{}, c, kind, title, v)
 }
@@ -265,7 +265,7 @@ func (g *Gate) ask(ctx context.Context, env *tools.Env, by subagent, c tools.Cal
 // Unanswered is the error of an [Asker] that has no answer of the user.
 type Unanswered struct {
 	Why string // such as "no user is present to approve it"
-	How string // what the user can do so that the call runs another time; may be empty
+	How string // how the user can make the call run another time; may be empty
 }
 
 func (u *Unanswered) Error() string { return u.Why }
@@ -352,7 +352,8 @@ func unquoted(s string) string {
 	}, s)
 }
 
-// maybeDenied returns the verdict on what a rule may forbid: it asks in every mode.
+// maybeDenied returns the verdict on a call that a rule may forbid: it requires approval in
+// every mode.
 func maybeDenied(v policy.Verdict, title, rule string) policy.Verdict {
 	reason := fmt.Sprintf("has a part that cannot be seen, by which the rule %q (approvals.deny) may forbid it", escape.Line(rule))
 	if v.Level == policy.Asks {

@@ -19,8 +19,8 @@ func check(ctx context.Context, g *Gate, src string) error {
 	return g.Check(ctx, &tools.Env{SessionID: "s"}, tools.Call{ID: "1"}, tools.KindExecute, src, v)
 }
 
-// A rule holds through the spellings of a command: what it forbids is denied, what it may
-// forbid asks, also where approvals are off.
+// A rule holds through the spellings of a command: a match is denied, and a possible match
+// requires approval, also where approvals are off.
 func TestDenyHoldsThroughSpellings(t *testing.T) {
 	t.Parallel()
 	run := func(rule string, spellings, others []string) {
@@ -55,7 +55,7 @@ func TestDenyHoldsThroughSpellings(t *testing.T) {
 	run("rm *", []string{"rm x", "rm -f x", "/bin/rm x", "busybox rm x", "sudo rm x", "rm $y", "xargs rm"}, []string{"ls", "rmdir x", "echo rm x"})
 }
 
-// want compares an error with what it should say; nothing means going on.
+// want compares the text of an error; an empty text means no error.
 func want(t *testing.T, src string, err error, text string) {
 	t.Helper()
 	if text == "" {
@@ -327,9 +327,9 @@ func TestGateRulesChange(t *testing.T) {
 	}
 	check(true)
 	g.SetRules([]string{"rm*"}, []string{"rm -rf build"})
-	check(false) // a deny rule beats what is allowed
+	check(false) // a deny rule has priority over the allowlist
 	g.SetRules(nil, nil)
-	check(false) // taken off the list: nobody is there to ask
+	check(false) // removed from the allowlist: there is no user to ask
 	g.SetRules(nil, []string{"rm -rf build"})
 	check(true)
 }

@@ -52,7 +52,7 @@ func (p Places) Review(ctx context.Context, env *tools.Env, call tools.Call) str
 	return note
 }
 
-// review asks about what was changed and not reviewed yet. by is who did it, if that is not
+// review asks about changes that were not reviewed yet. by names their origin if it is not
 // the call.
 func (p Places) review(ctx context.Context, env *tools.Env, call tools.Call, by string) string {
 	changes, done := p.watch.Changes()
@@ -126,7 +126,7 @@ func grouped(changes []sandbox.Change) (groups [][]sandbox.Change) {
 	return groups
 }
 
-// listed joins what a sentence lists, up to a number.
+// listed joins the first most items for a sentence.
 func listed(all []string, most int) string {
 	if more := len(all) - most; more > 0 {
 		return strings.Join(all[:most], ", ") + fmt.Sprintf(" and %d more", more)
@@ -157,7 +157,7 @@ func (p Places) approved(ctx context.Context, env *tools.Env, call tools.Call, a
 	return env.Gate.Check(ctx, env, call, tools.KindEdit, title, verdict) == nil
 }
 
-// openingOf returns what the sandbox opens for a command line that was judged.
+// openingOf returns the opening of the sandbox for a judged command line.
 func openingOf(v policy.Verdict) sandbox.Opening {
 	o := sandbox.Opening{Open: v.Opens, Settings: v.Settings, Git: onlyGit(v.Commands)}
 	for _, command := range v.Commands {

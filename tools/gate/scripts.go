@@ -21,7 +21,7 @@ import (
 type scripts struct {
 	roots []string // the workspace's folders
 	temps []string // folders for temporary files that are the session's own, as commands see them
-	temp  string   // where the host keeps what is in them; "" if there is none
+	temp  string   // where the host keeps their contents; "" if there is none
 	files map[string]script
 }
 
@@ -39,7 +39,7 @@ const (
 	manyMatches = 200       // files that a pattern stands for
 )
 
-// read is [policy.Scope.Read]: what the judgement is made by counts as shown.
+// read is [policy.Scope.Read]: content that the judgment reads counts as shown.
 func (s *scripts) read(path string) (string, bool) {
 	if s.files == nil {
 		s.files = map[string]script{}
@@ -117,8 +117,8 @@ func (s *scripts) changed() string {
 	return ""
 }
 
-// frozen returns the content that was judged, by path. Files that the command line itself
-// changes are left out: what it runs then is what it makes of them.
+// frozen returns the judged content by path. It omits files that the command line itself
+// changes: the command runs its own version of them.
 func (s *scripts) frozen(v policy.Verdict) map[string][]byte {
 	if v.Level != policy.Asks || v.Rewrites {
 		return nil
@@ -133,9 +133,9 @@ func (s *scripts) frozen(v policy.Verdict) map[string][]byte {
 	return frozen
 }
 
-// open reads a regular file. Of anything else it returns the zero script. A file in the
-// workspace is read from where its links lead now, without following others: what is there
-// may become known to the model. Of a file elsewhere, there is only the sum.
+// open reads a regular file. For any other file type it returns the zero script. It resolves
+// the links of a file in the workspace now and follows no others, because the model may see
+// the content. For a file outside the workspace, it returns only the checksum.
 func (s *scripts) open(path string) script {
 	if isPattern(path) {
 		found, _ := filepath.Glob(path) // a wrong pattern matches nothing

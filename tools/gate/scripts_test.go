@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// What a link of the workspace leads to outside of it is compared, and never shown: neither
-// judged nor mounted for the command.
+// A file outside the workspace that a link leads to is compared, but never shown: it is
+// neither judged nor mounted for the command.
 func TestScriptsOutsideAreNotRead(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

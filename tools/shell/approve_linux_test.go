@@ -26,8 +26,8 @@ func commandOf(t *testing.T, command string) string {
 	return string(args)
 }
 
-// What runs after a yes is what was judged, also if another process rewrites the file
-// once the command has started.
+// After approval, the judged content runs, also if another process rewrites the file once
+// the command has started.
 func TestJudgedContentIsFrozen(t *testing.T) {
 	t.Parallel()
 	const wait = "rm -rf y; touch ready; until test -e go; do sleep 0.01; done; "
@@ -145,8 +145,8 @@ func TestTemporaryScriptIsBound(t *testing.T) {
 	}
 }
 
-// The same, where a background command of the session puts another file, or another folder,
-// in the place of what was judged.
+// The same, if a background command of the session replaces the judged file or its
+// directory.
 func TestJudgedContentIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	const wait = "rm -rf y; touch ready; until test -e go; do sleep 0.01; done; "
@@ -182,7 +182,7 @@ func TestJudgedContentIsNotReplaced(t *testing.T) {
 	}
 }
 
-// A yes to a command opens no protected place to code beside it.
+// The approval of a command opens no protected place to other code.
 func TestApprovalOpensOnlyWhatTheLineWrites(t *testing.T) {
 	t.Parallel()
 	const evil = "mkdir -p .vscode; echo evil > .vscode/tasks.json; echo evil > .vscode/settings.json; git config core.fsmonitor ./evil; true"

@@ -20,9 +20,8 @@ const (
 	liveTail    = 4000    // characters that are shown while it runs
 )
 
-// capture keeps what a command writes, in bounded memory however much it is: all
-// of it up to a limit, then the head and the tail. Once the middle is cut, the
-// whole goes to a file in dir, if there is one.
+// capture keeps the output of a command in bounded memory: all of it up to a limit, then the
+// head and the tail. If the middle is cut, the whole output goes to a file in dir, if set.
 type capture struct {
 	dir   string
 	limit int // characters that are kept; if more come, two fifths of them from the beginning
@@ -30,7 +29,7 @@ type capture struct {
 	textMu sync.Mutex
 	plain  *tools.PlainText
 	head   []byte // at most limit characters; two fifths of limit once more came
-	tail   []byte // what came after, its end
+	tail   []byte // the end of the later text
 	chars  int    // all that came
 	inTail int    // characters in tail
 	lines  int
@@ -110,8 +109,8 @@ func (c *capture) giveUp() {
 	c.file = nil
 }
 
-// finish ends the stream, and returns what the model sees of it and the file with
-// the whole, if there is one.
+// finish ends the stream. It returns the text for the model and the file with the whole
+// output, if there is one.
 func (c *capture) finish() (output, full string) {
 	c.textMu.Lock()
 	defer c.textMu.Unlock()

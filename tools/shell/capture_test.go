@@ -44,7 +44,7 @@ func TestKeptOutputHasNoSecret(t *testing.T) {
 				t.Fatal(err)
 			}
 			all := map[string]string{"text": text, "file": string(whole), "log": string(logged)}
-			if end == "\n" { // else the line may still be rewritten; dispatch hides what is shown of it
+			if end == "\n" { // else the line may still be rewritten; dispatch redacts the shown text
 				all["live"] = live
 			}
 			for where, got := range all {

@@ -41,9 +41,8 @@ const wrapper = `__hermes_dump() { set +x; [ "${__hermes_done-}" ] || { export O
 // env does it.
 const fishWrapper = `function __hermes_dump --on-event fish_exit; begin; command env -0; printf ':\0'; pwd -P; end >%s 2>/dev/null; end; eval $argv[1]`
 
-// dialects by the name of a shell. zsh runs as a ksh, which is nearly bash: it is
-// what models write, and what a command is judged as; zsh's own patterns can run
-// code.
+// dialects by the name of a shell. zsh runs as ksh, which is nearly bash: models write bash,
+// and the analysis reads bash; zsh's own patterns can run code.
 var dialects = map[string]dialect{
 	"bash":  {[]string{"--norc", "--noprofile"}, wrapper, parseState},
 	"zsh":   {[]string{"--emulate", "ksh", "-f"}, wrapper, parseState},
@@ -56,9 +55,9 @@ var dialects = map[string]dialect{
 	"mksh":  {nil, wrapper, parseState},
 }
 
-// findShell: the user's own when it is bash or zsh, else what there is, in the order
-// in which models know it. wanted goes before all. Only wanted can be a program of dir, by
-// its path.
+// findShell returns wanted, else the user's shell if it is bash or zsh, else an installed
+// one in the order in which models know them. Only wanted can be a program of dir, by its
+// path.
 func findShell(wanted, dir string) string {
 	if runtime.GOOS == "windows" {
 		return "cmd.exe"
@@ -133,8 +132,8 @@ func parseState(text []byte, before []string) (after shellState, ok bool) {
 			after.env = appendExports(after.env, decl, literally)
 		}
 	}
-	// What is no shell variable the shell does not list, but passes on: exported
-	// functions, names with a dot.
+	// The shell passes names on that are no shell variables, but does not list them:
+	// exported functions, names with a dot.
 	for _, kv := range before {
 		name, _, _ := strings.Cut(kv, "=")
 		if !syntax.ValidName(name) || name == "SHLVL" {
@@ -147,7 +146,7 @@ func parseState(text []byte, before []string) (after shellState, ok bool) {
 func appendExports(env []string, decl *syntax.DeclClause, literally *expand.Config) []string {
 	for _, a := range decl.Args {
 		if a.Name == nil || a.Naked || a.Array != nil || a.Name.Value == "SHLVL" || a.Name.Value == "_" {
-			continue // attributes, variables without a value, what each shell counts for itself
+			continue // attributes, variables without a value, counters of the shell
 		}
 		value := ""
 		if a.Value != nil {
@@ -162,8 +161,8 @@ func appendExports(env []string, decl *syntax.DeclClause, literally *expand.Conf
 	return env
 }
 
-// unescape takes backslashes out of what stands outside of quotes, which the library
-// leaves there: zsh and mksh write it's as 'it'\”s'.
+// unescape removes backslashes outside of quotes, which the library keeps: zsh and mksh
+// write it's as 'it'\”s'.
 func unescape(word *syntax.Word) {
 	for _, part := range word.Parts {
 		if lit, is := part.(*syntax.Lit); is {
@@ -174,7 +173,7 @@ func unescape(word *syntax.Word) {
 
 var escaped = regexp.MustCompile(`\\(?s:(.))`)
 
-// parseEnviron reads what env -0 gave, ":" and the folder.
+// parseEnviron reads the output of env -0, ":" and the directory.
 func parseEnviron(text []byte, before []string) (after shellState, ok bool) {
 	i := bytes.LastIndex(text, []byte("\x00:\x00"))
 	if i < 0 || text[len(text)-1] != '\n' {
@@ -198,8 +197,8 @@ func parseEnviron(text []byte, before []string) (after shellState, ok bool) {
 // grammar commands are judged.
 var fishWords = []string{"and", "or", "not", "begin", "if", "while", "for", "else", "switch", "function", "alias", "emit"}
 
-// asFish is the verdict of a command that fish runs: what fish reads in its own way
-// asks, in every mode, because nobody can tell what is in it.
+// asFish returns the verdict of a command that fish runs: syntax that fish reads differently
+// requires approval in every mode, because its effect is unknown.
 func asFish(text string, v policy.Verdict) policy.Verdict {
 	unparsed := v.Level == policy.Blocked && strings.HasPrefix(v.Reason, "does not parse as")
 	own := escapesOfFish(text) || slices.ContainsFunc(v.Commands, func(c string) bool {
@@ -215,7 +214,7 @@ func asFish(text string, v policy.Verdict) policy.Verdict {
 	}
 }
 
-// escapesOfFish finds a backslash that makes another character of what follows.
+// escapesOfFish reports whether text has a backslash escape of fish.
 func escapesOfFish(text string) bool {
 	for i := 0; i+1 < len(text); i++ {
 		if text[i] == '\\' && strings.IndexByte("xXuUoc01234567", text[i+1]) >= 0 {

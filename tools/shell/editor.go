@@ -20,7 +20,7 @@ type Terminals interface {
 	Run(ctx context.Context, args []string, dir string, env []string, limit int, shown func(id string)) (output string, truncated bool, exitCode int, err error)
 }
 
-// editorOutputLimit is what the editor's terminal keeps of a command's output.
+// editorOutputLimit is the output of a command that the editor's terminal keeps.
 const editorOutputLimit = 1 << 20
 
 // editorTerminal runs a command in a terminal of the editor's, which shows it. The

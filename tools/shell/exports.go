@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// plainExports reports whether text is what export -p writes in any shell: declarations
-// whose values are words, quoted or not, and arrays of such words. A command can write
-// something else in its place. Deeply nested code would take all memory in the parser, so
-// nothing that nests is let through.
+// plainExports reports whether text has the form of export -p in any shell: declarations
+// whose values are words, quoted or not, and arrays of such words. A command can write other
+// text in its place. Deeply nested code would exhaust the memory of the parser, so nested
+// code is rejected.
 func plainExports(text []byte) bool {
 	x := exportScanner{rest: text}
 	for len(x.rest) > 0 {
@@ -97,7 +97,7 @@ func (x *exportScanner) piece() bool {
 	return true
 }
 
-// quoted scans what is in quotes. In double ones nothing may be expanded.
+// quoted scans quoted text. In double quotes nothing may be expanded.
 func (x *exportScanner) quoted(end byte, escapes bool) bool {
 	for i := 1; i < len(x.rest); i++ {
 		switch c := x.rest[i]; {

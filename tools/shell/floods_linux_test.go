@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// floods are commands that use up, stop or end what commands share. Whatever becomes of
-// them, the next command of the session runs.
+// floods are commands that exhaust, stop or end shared resources. After each of them, the
+// next command of the session runs.
 var floods = map[string]string{
 	"daemons":       `for i in $(seq 200); do (setsid sh -c 'trap "" TERM; sleep 1000' >/dev/null 2>&1 &); done`,
 	"dead children": `python3 -c 'import os; [os.fork() or os._exit(0) for _ in range(500)]'`,
@@ -69,8 +69,8 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// What a command has left is reviewed although the user has canceled it. There is nobody to
-// ask, so it is removed.
+// The changes of a command are reviewed although the user has canceled it. No user can be
+// asked, so they are removed.
 func TestCanceledIsReviewed(t *testing.T) {
 	t.Parallel()
 	env, dir, who := newSandboxed(t, tools.DecisionOnce)

@@ -12,8 +12,8 @@ const keyboardLimit = 1 << 20
 // endOfInput, typed, ends the input, as Ctrl-D does in a terminal.
 const endOfInput = 0x04
 
-// keyboard is the stdin of a background process: what is typed waits until it is
-// read. It is safe for concurrent use.
+// keyboard is the stdin of a background process: typed text waits until the process reads
+// it. It is safe for concurrent use.
 type keyboard struct {
 	pty bool // Ctrl-D is the terminal's affair
 

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// What an earlier command has made of the session's variables, with or without being asked
-// about, does not get at a place that a later command opens.
+// Variables that an earlier command has set, with or without approval, do not get access to
+// a place that a later command opens.
 func TestOpeningsAreForKnownPrograms(t *testing.T) {
 	t.Parallel()
 	const copies, sets = "cp a .vscode/a", "git config user.name x"

@@ -138,8 +138,7 @@ func (b *background) status() string {
 	return "exited"
 }
 
-// state is what poll and wait answer. What the model reads there it need not be told
-// again.
+// state returns the answer of poll and wait. The model gets no notice of it again.
 func (b *background) state(p *Processes) processState {
 	s := processState{Status: b.status()}
 	if s.Status != "running" {
@@ -229,16 +228,16 @@ func typeInto(ctx context.Context, env *callEnv, call tools.Call, b *background,
 	return tools.OK(b.state(env.Processes)), nil
 }
 
-// judge tells what typed text does.
+// judge returns the verdict on typed text.
 func (b *background) judge(text string) policy.Verdict {
 	return policy.Typed(b.command, text, b.place)
 }
 
-// pendingLimit is how much of what was typed is judged with what follows.
+// pendingLimit is how much typed text is judged again with later text.
 const pendingLimit = 4 << 10
 
-// pending returns what of typed text is judged again with what follows: a line that has
-// not ended, also by a backslash, and text that is no whole command yet.
+// pending returns the typed text that is judged again with later text: a line that has not
+// ended, also by a backslash, and text that is no whole command yet.
 func pending(text string) string {
 	line := text[strings.LastIndexByte(text, '\n')+1:]
 	for strings.HasSuffix(strings.TrimSuffix(text, line), "\\\n") {

@@ -19,7 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// desk is an environment with background processes, and what a person was told.
+// desk is an environment with background processes, and the user's notices.
 type desk struct {
 	*callEnv
 	t   *testing.T
@@ -156,8 +156,7 @@ func TestProcessLog(t *testing.T) {
 	}
 }
 
-// A log that is larger than what is kept: the newest part is there, and its lines
-// have their numbers.
+// If a log exceeds its limit, the newest part stays, and its lines keep their numbers.
 func TestProcessLogIsBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -209,7 +208,7 @@ func TestProcessInput(t *testing.T) {
 	}
 }
 
-// What is typed into a shell is judged like a command.
+// Text that is typed into a shell is judged like a command.
 func TestProcessInputIsJudged(t *testing.T) {
 	t.Parallel()
 	place := policy.Scope{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}
@@ -437,8 +436,8 @@ func TestProcessNews(t *testing.T) {
 	}
 }
 
-// One notice in 15 seconds, with what came meanwhile; and those that ended are
-// forgotten in the end.
+// There is one notice in 15 seconds, with all lines of that time. Ended processes are
+// forgotten later.
 func TestProcessNoticesAreFew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -24,9 +24,9 @@ const (
 	noticeLines    = 10               // of output in the notice of an end
 )
 
-// Processes are the commands of a session that run in the background. They end with
-// [Processes.Close], and with the server, however that ends. What happens to them is
-// told to whoever Tell is, and kept for the model until [Processes.News] is asked.
+// Processes are the background commands of a session. [Processes.Close] and the end of the
+// server end them. Their notices go to the user, and are kept for the model until
+// [Processes.Notices] returns them.
 type Processes struct {
 	report func(text string)
 	ctx    context.Context
@@ -60,8 +60,8 @@ type background struct {
 	expires     *time.Timer   // its time limit; nil: none
 	done        chan struct{} // closed when it has ended
 
-	exit   proc.Exit // valid once done, as what follows
-	failed error     // what went wrong beside it
+	exit   proc.Exit // valid once done is closed, like the next three fields
+	failed error     // an error beside the exit code
 	note   string
 	ended  time.Time
 
@@ -71,11 +71,11 @@ type background struct {
 	unreported      []string    // watched lines since then, the newest few
 	unreportedCount int         // how many they were
 	nextReport      *time.Timer // when they will be told
-	typed           string      // what was written since the last whole line
+	typed           string      // written since the last whole line
 }
 
-// NewProcesses makes the place of a session's background commands. tell takes news
-// of them for a person, from any goroutine; nil: nobody looks.
+// NewProcesses returns the background commands of a session. It calls report with notices
+// for the user, from any goroutine. Nil: there are no notices for the user.
 func NewProcesses(tell func(text string)) *Processes {
 	p := &Processes{report: tell}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -122,7 +122,7 @@ func (p *Processes) Notices() []string {
 	return texts
 }
 
-// start starts a command that nobody waits for.
+// start starts a background command.
 func (p *Processes) start(ctx context.Context, env *callEnv, call tools.Call, c Command, watch []string) (*background, error) {
 	id, err := p.admit()
 	if err != nil {
@@ -281,7 +281,7 @@ func (b *background) reason() string {
 	return b.killed
 }
 
-// exitNotice is what the model is told of the end.
+// exitNotice returns the model's notice of the end.
 func (b *background) exitNotice() string {
 	text := fmt.Sprintf("Background process %s (%s) %s.", b.id, tools.OneLine(b.command, 200), b.ending())
 	end, err := b.log.read(-1, noticeLines)
@@ -291,7 +291,7 @@ func (b *background) exitNotice() string {
 	return text
 }
 
-// matchLine looks for what is watched in a line. Its caller is the log, which is locked.
+// matchLine records a line that has a watched text. The caller is the log, which is locked.
 func (b *background) matchLine(p *Processes, line string) {
 	if !slices.ContainsFunc(b.watch, func(w string) bool { return strings.Contains(line, w) }) {
 		return

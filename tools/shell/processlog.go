@@ -10,15 +10,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// segmentLimit is how much one file of a log holds. Two are kept: what a process
-// wrote longer ago than that is gone.
+// segmentLimit is the size of one file of a log. Two are kept; older output is removed.
 const segmentLimit = 5 << 20
 
-// processLog keeps what a background process writes, as plain text, on the disk,
-// and of that the newest part. Memory holds the line that is not ended yet.
+// processLog writes the output of a background process as plain text to the disk. It keeps
+// the newest part. Memory holds the line that is not ended yet.
 type processLog struct {
 	dir  string
-	seen func(line string) // takes each line when it has ended; nil: nobody looks
+	seen func(line string) // receives each ended line; nil: not used
 
 	mu    sync.Mutex
 	plain *tools.PlainText

@@ -13,9 +13,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 )
 
-// NewShellOn is a shell whose commands run on a backend. dir is the workspace's first
-// folder, where the backend shares it. broken is why there is no backend, and what
-// every command fails with; nil: there is one.
+// NewRemote returns a shell that runs commands on a backend. dir is the first workspace
+// folder, if the backend shares it. broken is the error of a missing backend: every command
+// fails with it. Nil: there is a backend.
 func NewRemote(b backend.Backend, broken error, dir string) *Shell {
 	s := &Shell{program: "sh", on: b, broken: broken}
 	if b != nil && b.Shared() {
@@ -58,9 +58,9 @@ func (s *Shell) folderThere(dir string) string {
 	return path.Clean(dir)
 }
 
-// awayWrapper is wrapper for a shell that is not here: what it leaves behind comes
-// with the output, between marks. stderr joins stdout there, since the two could come
-// in another order here, and words between the marks.
+// remoteWrapper is wrapper for a remote shell. Its state comes with the output, between
+// marks. stderr goes to stdout, because two streams could arrive in another order and
+// between the marks.
 const remoteWrapper = `exec 9>&1 2>&1; __hermes_dump() { { printf '\n%%s\n' %[1]s; export -p; echo :; pwd -P; printf '%%s\n' %[1]s; } >&9; return "$1"; }; ` +
 	`trap '{ __hermes_dump "$?"; } 2>/dev/null' EXIT; __hermes=$1; set --; eval "$__hermes"; { __hermes_dump "$?"; } 2>/dev/null`
 
@@ -116,14 +116,14 @@ func (s *Shell) process(c Command, state shellState, args []string) proc.Cmd {
 	return child
 }
 
-// cutter passes output on, but for what stands between two marks.
+// cutter passes output on, without the text between two marks.
 type cutter struct {
 	mark   []byte
-	to     io.Writer // nil: nobody
+	to     io.Writer // nil: the output is dropped
 	held   []byte    // may be the beginning of a mark
 	within bool
-	cut    []byte // what stood between the last two
-	lines  []byte // what stands there so far
+	cut    []byte // the text between the last two marks
+	lines  []byte // the text after an open mark so far
 }
 
 func (w *cutter) Write(b []byte) (int, error) {
@@ -171,7 +171,7 @@ func (w *cutter) pass(b []byte) {
 	}
 }
 
-// end passes on what was held.
+// end passes the held text on.
 func (w *cutter) end() {
 	w.pass(w.held)
 	w.held = nil

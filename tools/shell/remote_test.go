@@ -69,7 +69,7 @@ func away(t *testing.T, c backend.Config) *desk {
 	return d
 }
 
-// checkAway holds what is so of commands on every backend. sub is a folder there.
+// checkAway tests the properties of commands on every backend. sub is a directory there.
 func checkAway(t *testing.T, d *desk) {
 	t.Helper()
 	run := func(args, output string, code float64) map[string]any {
@@ -92,7 +92,7 @@ func checkAway(t *testing.T, d *desk) {
 	run(`{"command":"printf 'no newline'"}`, "no newline", 0)
 	run(`{"command":"test -t 1 && echo terminal","pty":true}`, "terminal\n", 0)
 
-	// What runs out of time, or is cancelled, is ended there, too.
+	// A command that times out or is canceled ends there, too.
 	out = d.call(terminalTool(d.Config), `{"command":"echo early; echo $$ >pid; sleep 1000","timeout":10}`)
 	if out["output"] != "early\n" || out["timed_out"] != true {
 		t.Errorf("%v", out)
@@ -184,7 +184,7 @@ func TestTerminalInApptainer(t *testing.T) {
 	if _, err := os.Stat(apptainer); err != nil {
 		t.Fatalf("%v; make hosts gets it", err)
 	}
-	t.Setenv("APPTAINER_USERNS", "true") // as it is without root, who may lack what it wants here
+	t.Setenv("APPTAINER_USERNS", "true") // as without root; root may lack a capability that apptainer needs
 	image := t.TempDir()
 	for _, dir := range []string{"bin", "etc", "proc", "sys", "dev", "tmp", "root", "var/tmp"} {
 		if err := os.MkdirAll(filepath.Join(image, dir), 0o755); err != nil {

@@ -122,7 +122,7 @@ func TestFilesOverSSH(t *testing.T) {
 			}
 		}
 	}
-	// What somebody else has changed is not written over, but for him who has not looked.
+	// A file that another program has changed is rejected until it is read again.
 	p.call(t, "read_file", `{"path":"a.txt"}`)
 	put("a.txt", "theirs\n", 0o750)
 	if got := p.call(t, "write_file", `{"path":"a.txt","content":"mine\n"}`); !got.IsError || !strings.Contains(string(got.JSON), "read it again") {

@@ -68,7 +68,7 @@ func TestTerminalSandboxed(t *testing.T) {
 		command      string // instead
 		answers      []tools.Decision
 		asked        int
-		file, has    string // what a file has in the end; "" : it is not there
+		file, has    string // the final text of a file; "": it does not exist
 		note         string
 	}{
 		{name: "a git setting", script: settings, file: ".git/config", has: "name = me", note: "run the git command alone"},
@@ -114,7 +114,7 @@ func TestTerminalSandboxed(t *testing.T) {
 	}
 }
 
-// What a script unpacks may hold instructions in each folder: that is one question.
+// A script may unpack instructions into many directories: that is one request.
 func TestManyChangesAreOneQuestion(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []tools.Decision{tools.DecisionOnce, tools.DecisionDeny} {
@@ -136,8 +136,8 @@ func TestManyChangesAreOneQuestion(t *testing.T) {
 	}
 }
 
-// What a shell carries over, the editor's terminal and what runs in the background
-// are the same inside.
+// The state of a shell, the editor's terminal and background commands are the same in the
+// sandbox.
 func TestShellSandboxed(t *testing.T) {
 	t.Parallel()
 	env, dir, _ := newSandboxed(t, tools.DecisionSession) // asked about /tmp
@@ -170,7 +170,7 @@ func TestShellSandboxed(t *testing.T) {
 	check("in the editor's terminal", out)
 }
 
-// Commands of a session see what runs in its background, and can end it by its number.
+// Commands of a session see its background processes, and can end them by their number.
 func TestBackgroundIsSeenInside(t *testing.T) {
 	t.Parallel()
 	env, _, _ := newSandboxed(t, tools.DecisionSession, tools.DecisionSession)

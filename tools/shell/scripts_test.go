@@ -24,8 +24,8 @@ func (m meddler) AskPermission(context.Context, tools.Question) (tools.Decision,
 	return tools.DecisionOnce, nil
 }
 
-// What is run is what was shown: a script that is rewritten, or a folder that is
-// exchanged, while the question stands is refused.
+// Only the shown content runs: if a script is rewritten or a directory replaced while the
+// request is open, the command is rejected.
 func TestWhatRunsIsWhatWasShown(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -64,7 +64,8 @@ func TestWhatRunsIsWhatWasShown(t *testing.T) {
 	}
 }
 
-// Each way to run a file binds what the file says, also beside a command that asks.
+// Each way to run a file binds the content of the file, also beside a command that requires
+// approval.
 func TestSwappedFilesDoNotRun(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ command, file string }{

@@ -21,14 +21,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 )
 
-// Shell is what a session's commands share: the working directory and the exported
-// environment. Each command runs in a shell of its own, which starts from the
-// state as it was then and leaves its own behind; of commands that run at once,
-// the last to end decides. A command that is killed or times out changes nothing,
-// nor does one that replaces its shell (exec), or that calls exit after it has set
-// an EXIT trap of its own.
+// Shell is the state that a session's commands share: the working directory and the exported
+// environment. Each command runs in its own shell process, which starts from the state at
+// its start and stores its own at its end. If commands run concurrently, the last to end
+// decides. A command changes nothing if it is killed or times out, if it replaces its shell
+// (exec), or if it calls exit after it has set its own EXIT trap.
 //
-// On Windows commands run under cmd.exe and nothing is carried over.
+// On Windows commands run under cmd.exe and no state is kept.
 type Shell struct {
 	// Timeout is a command's when it asks for no other; zero is 180 s. Set it before
 	// the first.
@@ -68,7 +67,7 @@ type Command struct {
 	Output  io.Writer     // stdout and stderr in their order; nil: thrown away
 
 	pty   bool        // with a terminal of its own
-	input io.Reader   // in the background alone: what is typed
+	input io.Reader   // only in the background: the typed text
 	from  *shellState // start from this state, which was judged; nil: from the session's as it is
 	start starter     // how the shell is started; nil: as a child of ours
 	box   *sandbox.Box
@@ -88,7 +87,7 @@ type Outcome struct {
 	TooLarge []string // names of variables that are not carried over: no program could be started with them
 }
 
-// stateLimit bounds what a command leaves behind.
+// stateLimit bounds the state that a command stores.
 const stateLimit = 4 << 20
 
 // mostProcesses is far more than any build has at once, and far less than brings a
@@ -98,15 +97,14 @@ const mostProcesses = 4096
 // timeoutGrace is the time between SIGTERM and SIGKILL when a command's time is up.
 const timeoutGrace = 5 * time.Second
 
-// nonInteractive keeps programs from waiting for somebody at a keyboard. A command may
-// export other values.
+// nonInteractive keeps programs from waiting for input. A command may export other values.
 var nonInteractive = []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0"}
 
-// terminalType is what programs with a terminal of their own are told of it.
+// terminalType is the terminal type of programs with their own terminal.
 const terminalType = "TERM=xterm-256color"
 
-// NewShell starts a session's state in dir, with our own environment less what
-// looks secret and is not named in passthrough.
+// New returns the shell state of a session in dir. Its environment is that of the server
+// without variables that look secret, unless passthrough names them.
 func New(dir string, passthrough []string) *Shell {
 	env, _ := proc.Environ(passthrough)
 	env = override(env, nonInteractive)
@@ -206,14 +204,14 @@ func (c Command) process(state shellState) proc.Cmd {
 	}
 	if c.pty {
 		child.PTY, child.Env = &proc.WindowSize{Rows: 50, Cols: 160}, override(state.env, []string{terminalType})
-		if c.input == nil { // nobody types: whoever reads meets the end
+		if c.input == nil { // there is no input: a read returns its end
 			child.Stdin = strings.NewReader(string(rune(endOfInput)))
 		}
 	}
 	return child
 }
 
-// child is the process of a command whose state nobody takes over.
+// child returns the process of a command whose state is not kept.
 func (s *Shell) child(ctx context.Context, c Command) (proc.Cmd, error) {
 	state := s.snapshot()
 	if c.from != nil {
@@ -414,8 +412,8 @@ func (s shellState) exports() map[string]string {
 	return byName
 }
 
-// Fresh is a shell of its own, such as a subagent's: it begins in dir with the
-// environment that s has now, and what it changes later changes nothing in s.
+// Clone returns another shell, such as that of a subagent. It starts in dir with the current
+// environment of s. Its later changes do not affect s.
 func (s *Shell) Clone(dir string) *Shell {
 	if s.isRemote() {
 		dir = s.first

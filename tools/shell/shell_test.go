@@ -38,7 +38,7 @@ func newTestShell(t *testing.T, program string) (*Shell, string) {
 	return s, dir
 }
 
-// shells are those to test with: what users have, and sh.
+// shells returns the shells to test with: those that users have, and sh.
 func shells(t *testing.T) []string {
 	t.Helper()
 	return []string{programPath(t, "bash"), "/bin/sh", programPath(t, "dash"), programPath(t, "zsh"), programPath(t, "mksh"), programPath(t, "ksh93")}
@@ -73,7 +73,7 @@ var apart = map[string][]string{
 	"ksh93": {"trailing backslash", "set -x is not noisy"},
 }
 
-// What is carried from a command to the next: each case is one session.
+// The state that a command leaves for the next: each case is one session.
 func TestShellState(t *testing.T) {
 	t.Parallel()
 	type step struct{ run, want string }

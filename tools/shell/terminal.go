@@ -50,10 +50,10 @@ type terminalOut struct {
 	TimedOut    bool   `json:"timed_out,omitempty"`
 	Interrupted bool   `json:"interrupted,omitempty"`
 	Note        string `json:"note,omitempty"`
-	FullOutput  string `json:"full_output,omitempty"` // file with what was cut
+	FullOutput  string `json:"full_output,omitempty"` // file with the whole output
 }
 
-// startedOut is what a command in the background gives.
+// startedOut is the result of a background command.
 type startedOut struct {
 	SessionID string `json:"session_id"`
 	PID       int    `json:"pid"`
@@ -88,7 +88,7 @@ func terminal(ctx context.Context, env *callEnv, call tools.Call, in terminalIn)
 	if err := env.Shell.openBackend(ctx); err != nil {
 		return tools.Result{}, err
 	}
-	state := env.Shell.snapshot() // what is judged is what runs, whatever else runs meanwhile
+	state := env.Shell.snapshot() // the judged state is the state that runs
 	c := Command{Text: in.Command, Timeout: in.limit(env.Shell.timeout()), pty: in.PTY, from: &state}
 	apart := env.Processes != nil
 	if in.Workdir != "" {
@@ -127,7 +127,7 @@ func startApart(ctx context.Context, env *callEnv, call tools.Call, c Command, w
 	return tools.OK(startedOut{SessionID: b.id, PID: b.process.Pid(), Note: note}), nil
 }
 
-// check says what is wrong with the input, in a sentence for the model.
+// check returns a sentence for the model about a problem of the input, or "".
 func (in terminalIn) check(env *callEnv) string {
 	switch {
 	case strings.TrimSpace(in.Command) == "":
@@ -183,8 +183,9 @@ func folder(env *callEnv, path string) (string, error) {
 	return abs, nil
 }
 
-// mayRun asks the gate whether the command may run, and returns what the sandbox opens for
-// it. The folder has to be the same afterwards: an approval request may stand for minutes.
+// mayRun asks the gate whether the command may run, and returns the opening of the sandbox
+// for it. The directory must be the same afterwards: an approval request may be open for
+// minutes.
 func mayRun(ctx context.Context, env *callEnv, call tools.Call, c Command) (sandbox.Opening, error) {
 	place := c.place(ctx, env)
 	before, _ := os.Stat(place.Cwd)
@@ -312,7 +313,7 @@ func joinNotes(notes ...string) string {
 // mostUnsaved is how many unsaved documents a note names.
 const mostUnsaved = 5
 
-// explainUnsaved says that commands do not see what the editor shows.
+// explainUnsaved says that commands do not see unsaved buffers.
 func explainUnsaved(names []string) string {
 	switch n := len(names); {
 	case n == 0:
@@ -408,7 +409,7 @@ func explainTooLarge(o Outcome) string {
 	return "not kept for the next command, because no program could be started with them: " + strings.Join(o.TooLarge, ", ") + "; put large values into files"
 }
 
-// explainJobs says that what & has started does not go on.
+// explainJobs says that commands started with & have ended.
 func explainJobs(env *callEnv, c Command, o Outcome) string {
 	switch {
 	case o.TimedOut || !leavesJobs(c.Text):

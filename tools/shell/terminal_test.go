@@ -316,7 +316,7 @@ func TestTerminalEndsItsTreeOnCancel(t *testing.T) {
 	}
 }
 
-// asked is a person who is asked, and what happens before the answer.
+// asked is a user who gets an approval request. It runs a function before the answer.
 type asked struct {
 	t        *testing.T
 	question tools.Question
@@ -347,7 +347,8 @@ func TestTerminalAsks(t *testing.T) {
 		t.Errorf("%s", result.JSON)
 	}
 
-	// What else runs while the question stands changes neither folder nor variables.
+	// Other commands that run while the request is open change neither directory nor
+	// variables.
 	person.answer = tools.DecisionOnce
 	person.meantime = func() { do(t, env.Shell, "cd /; export WHERE=/") }
 	if out, _ := runTerminal(t.Context(), t, env, `{"command":"pwd; echo [$WHERE]; rm -rf sub"}`); out.Output != dir+"\n[]\n" {
@@ -369,8 +370,8 @@ func TestTerminalAsks(t *testing.T) {
 	}
 }
 
-// editorTerminals starts what it is given, as an editor does: in its own
-// environment, its output kept for later.
+// editorTerminals starts commands as an editor does: in its own environment, its output kept
+// for later.
 type editorTerminals struct {
 	t     *testing.T
 	limit int

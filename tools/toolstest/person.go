@@ -7,9 +7,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// person answers questions from a list, and keeps what was asked.
+// Person answers approval requests from a list, and records them.
 type Person struct {
-	Answers chan tools.Decision // an empty channel: nobody answers
+	Answers chan tools.Decision // an empty channel: there is no answer
 	Err     error
 	Asked   []tools.Question // read it when nothing is asked
 	open    atomic.Int32
