@@ -14,10 +14,10 @@ const (
 	checkpointTurns = 7
 )
 
-// checkpoints measures what they add to a turn in a clean repository of 50,000 files:
-// one that runs a command, one that edits a file, and one that does neither. The same
-// turn without checkpoints is taken from it. The model thinks, since that is what the
-// look at the files goes on beside.
+// checkpoints measures the cost of checkpoints in a clean repository of 50,000 files: for a
+// turn that runs a command, one that edits a file, and one that does neither. It subtracts
+// the same turn without checkpoints. The model waits before it responds, because the scan
+// runs meanwhile.
 func checkpoints(l *lab) ([]row, error) {
 	cwd := filepath.Join(l.dir, "many")
 	if err := manyFiles(cwd); err != nil {
@@ -79,8 +79,7 @@ func checkpoints(l *lab) ([]row, error) {
 	return rows, nil
 }
 
-// openWith starts a server with checkpoints on or off, and what env adds to its
-// environment.
+// openWith starts a server with checkpoints on or off, and env added to its environment.
 func openWith(l *lab, cwd string, on bool, env ...string) (*client, error) {
 	home := filepath.Join(l.dir, fmt.Sprint("checkpoints-", on))
 	if err := os.MkdirAll(home, 0o700); err != nil {

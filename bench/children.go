@@ -32,7 +32,7 @@ func children(l *lab) ([]row, error) {
 	}
 	l.model.parts(true, childPause)
 	defer l.model.parts(false, 0)
-	if err := delegateTo(l, c, 3); err != nil { // what is made once
+	if err := delegateTo(l, c, 3); err != nil { // one-time work
 		return nil, err
 	}
 	pid := c.cmd.Process.Pid

@@ -20,7 +20,7 @@ type client struct {
 	session string
 }
 
-// message is any frame from the server. Params stay raw until somebody looks.
+// message is any frame from the server. Params stay raw until they are used.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`

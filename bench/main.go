@@ -25,7 +25,7 @@ type row struct {
 	goal      string
 }
 
-// lab is what every measurement works with.
+// lab has the parts that every measurement needs.
 type lab struct {
 	bin, echo string // the built programs
 	dir       string // a folder of its own

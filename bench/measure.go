@@ -92,7 +92,7 @@ func idleCPU(pid int) (float64, error) {
 	return 100 * float64(after-before) / float64(window), err
 }
 
-// turnOverhead measures prompt → first text, less what the model itself took.
+// turnOverhead measures the time from prompt to first text without the model's own time.
 func turnOverhead(l *lab) ([]row, error) {
 	c, err := open(l.bin, l.home, l.cwd)
 	if err != nil {
@@ -350,7 +350,7 @@ func deltas(l *lab) ([]row, error) {
 	return []row{{what: "CPU per delta of 20,000", value: us(used) / n, unit: "µs", floor: us(floor) / n, floorName: "decode and encode", goal: "≤ 12 µs"}}, err
 }
 
-// decodeAndEncode is what n deltas cost that are only read and written again.
+// decodeAndEncode measures n deltas that are only read and written again.
 func decodeAndEncode(n int) (time.Duration, error) {
 	var text strings.Builder
 	chunk(&text, map[string]any{"content": "token "}, "")

@@ -24,8 +24,8 @@ type scriptedModel struct {
 	pause    time.Duration // see parts
 }
 
-// parts makes the model answer subagents by itself, after pause: the first request
-// with a call, the second with a text. Others get what is queued, as ever.
+// parts makes the model answer subagents by itself, after pause: the first request with a
+// call, the second with a text. Other requests get the queued replies.
 func (m *scriptedModel) parts(on bool, pause time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -41,7 +41,7 @@ type reply struct {
 
 type call struct{ name, args string }
 
-// request is what the model saw of one request.
+// request records one request to the model.
 type request struct {
 	arrived, answered time.Time
 	bytes             int

@@ -21,8 +21,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
-// scripts measures execute_code from within a script: its calls against a plain echo
-// between the same two programs, its start, and what it prints.
+// scripts measures execute_code from within a script: its calls against a plain echo between
+// the same two programs, its start, and its output.
 func scripts(part func(*scriptLab) ([]row, error)) func(*lab) ([]row, error) {
 	return func(l *lab) ([]row, error) {
 		s, err := newScriptLab(l)
@@ -34,8 +34,8 @@ func scripts(part func(*scriptLab) ([]row, error)) func(*lab) ([]row, error) {
 	}
 }
 
-// scriptLab runs scripts in this process, with the session's dispatch and a read_file
-// that has its answers ready: what is measured is the way there and back.
+// scriptLab runs scripts in this process, with the session's dispatch and a read_file whose
+// answers are ready. So it measures only the transport.
 type scriptLab struct {
 	runner *codeexec.Runner
 	set    *tools.Set
@@ -105,7 +105,7 @@ func readyTool() tools.Tool {
 		})
 }
 
-// serveEcho sends back what comes, in frames with their length in front.
+// serveEcho returns each frame, with its length in front.
 func (s *scriptLab) serveEcho() {
 	for {
 		conn, err := s.echo.Accept()
@@ -154,12 +154,12 @@ func (s *scriptLab) run(code string, v any) error {
 	return json.Unmarshal([]byte(out.Output), v)
 }
 
-// Rounds of all ways are short and alternate, so that what else the machine does meets
-// each; the best round counts, since other work only ever adds.
+// Rounds of all ways are short and alternate, so that other work of the machine affects
+// each; the best round counts, because other work only adds time.
 //
-// There are two floors. One is an echo as one writes it for the same job: a text goes
-// out, and a text comes back whose length nobody knew. The other one, bare, knows how
-// many bytes come back, and hands out bytes.
+// There are two floors. The first is a usual echo for the same job: a text goes out, and a
+// text of unknown length comes back. The second one, bare, knows the number of bytes in
+// advance, and returns bytes.
 const callScript = `
 import json, socket, struct, threading, time
 from hermes_tools import read_file
@@ -267,7 +267,7 @@ func (s *scriptLab) start() ([]row, error) {
 	}, nil
 }
 
-// flood measures what 5 GB of output do to the server's memory.
+// flood measures the server's memory during 5 GB of output.
 func (s *scriptLab) flood() ([]row, error) {
 	runtime.GC()
 	before, err := pss(os.Getpid())

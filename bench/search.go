@@ -96,7 +96,7 @@ func searchOnce(l *lab, c *client, pattern string) (time.Duration, error) {
 	return took, err
 }
 
-// pathWithoutRg is a PATH with what a server looks for, but for rg.
+// pathWithoutRg returns a PATH with the programs that a server looks for, without rg.
 func pathWithoutRg(l *lab) (string, error) {
 	dir := filepath.Join(l.dir, "no-rg")
 	if err := os.MkdirAll(dir, 0o755); err != nil {

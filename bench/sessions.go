@@ -146,8 +146,8 @@ func connect(l *lab, home string) (*client, error) {
 	return c, err
 }
 
-// resuming measures what it takes to open a session, and its first answer, each in a
-// process of its own.
+// resuming measures the time to open a session, and its first answer, each in its own
+// process.
 func resuming(l *lab, home, long, short string) ([]row, error) {
 	type times struct{ open, first time.Duration }
 	measure := func(id string) (t times, err error) {

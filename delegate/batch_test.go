@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// Two tasks at once: results in the order of the tasks, in the contract's form, and
-// what the editor and the store know of it.
+// Two tasks at once: results in the order of the tasks, in the contract's form, and their
+// events in the editor and the store.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -126,7 +126,7 @@ func (b *bed) checkTold(t *testing.T, ids ...string) {
 	}
 }
 
-// What cannot be done is said before anything begins.
+// An invalid call is rejected before a subagent starts.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -168,7 +168,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// However one ends, the others go on, and what it had done is reported.
+// If one subagent ends, for any reason, the others continue, and its work is reported.
 func TestEndings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -226,7 +226,7 @@ func TestEndings(t *testing.T) {
 	})
 }
 
-// A subagent that answers nothing has failed. The result says so, and what it did.
+// A subagent without an answer has failed. The result says so, and lists its work.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{

@@ -45,7 +45,7 @@ func crashScripts(dir string) map[string][][]step {
 // aliveIn is a file that no other test's subagent touches.
 func aliveIn(dir string) string { return "alive-" + filepath.Base(filepath.Dir(dir)) }
 
-// victim is a server that delegates, until somebody kills it.
+// victim is a server that delegates, until the test kills it.
 func victim(dir string) {
 	b := &bed{t: alone{dir: dir}, dir: filepath.Join(dir, "ws"), model: &scripted{scripts: crashScripts(dir)}, sink: &recorder{}, limits: defaultLimits, output: filepath.Join(dir, "out", "parent")}
 	b.id = ""
@@ -100,7 +100,7 @@ func TestKilled(t *testing.T) {
 	stranger := newBed(t, nil) // whose store does not know the subagents
 	stranger.repository()
 	stranger.git("worktree", "add", "-q", "--detach", filepath.Join(t.TempDir(), "hermes-else"))
-	stranger.children.Notice(t.Context(), stranger.id) // looks for what is left
+	stranger.children.Notice(t.Context(), stranger.id) // looks for remaining subagents
 	b.model.scripts["parent"] = [][]step{say("I see.")}
 	b.resume(t)
 	defer b.close()
@@ -134,7 +134,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// resume opens the only session that nobody delegated.
+// resume opens the only session that is not a subagent.
 func (b *bed) resume(t *testing.T) {
 	t.Helper()
 	page, _, err := b.store.List(t.Context(), store.Filter{})

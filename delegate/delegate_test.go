@@ -50,8 +50,8 @@ type step struct {
 	finish model.Finish
 }
 
-// scripted is a model whose conversations each have a script, chosen by what the
-// system prompt, or else the first prompt, contains. Usage is 10 in, 5 out a request.
+// scripted is a model with one script per session. It chooses the script by a text of the
+// system prompt, or else of the first prompt. Usage is 10 in, 5 out per request.
 type scripted struct {
 	mu       sync.Mutex
 	scripts  map[string][][]step
@@ -193,7 +193,7 @@ type bed struct {
 	files      *workspace.Workspace
 	plan       *tools.Plan
 	room       int
-	output     string // where what is cut is kept
+	output     string // where whole outputs are kept
 	docs       workspace.Documents
 	box        *sandbox.Box // bounds commands; nil: nothing does
 	id         string
@@ -294,7 +294,7 @@ func (b *bed) close() {
 	}
 }
 
-// prompt runs a turn of the parent, with what the children have to tell.
+// prompt runs a turn of the parent, with the subagents' notices.
 func (b *bed) prompt(text string) agent.StopReason {
 	b.t.Helper()
 	in := agent.Input{Text: text}
@@ -364,7 +364,7 @@ type answer struct {
 	text      string
 }
 
-// checkLog holds a log against what every endpoint demands of a conversation.
+// checkLog checks the rules that every endpoint has for a history.
 func (b *bed) checkLog(id string) {
 	b.t.Helper()
 	var open []string

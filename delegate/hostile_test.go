@@ -318,8 +318,8 @@ func TestHostileRepositoryElsewhere(t *testing.T) {
 	}
 }
 
-// In the temp folder that commands share with us, a command makes what a dead server would
-// leave: its word is not taken for where files are put.
+// In the temp directory that commands share with the server, a command forges the record of
+// a dead server: its paths are not used.
 func TestForgedTree(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// A child that gives no sign of life is warned of, then stopped; what it had done is
-// there. One that goes on is left alone, however long it takes.
+// An inactive subagent gets a warning, then it is stopped; its work is reported. An active
+// one may run for any time.
 func TestInactivity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -135,8 +135,8 @@ func (a *asker) AskPermission(_ context.Context, q tools.Question) (tools.Decisi
 	return a.answer, nil
 }
 
-// A child's question goes to the session that a person owns, with the child's goal,
-// and what is allowed for the session is allowed for all of them.
+// A subagent's approval request goes to the session that the user owns, with the subagent's
+// goal. Allow for this session applies to all of them.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	person := &asker{answer: tools.DecisionSession}
@@ -155,8 +155,8 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// A child has what it asks for of what its parent has, its own shell, plan and
-// memory of files; grandchildren only where they are allowed.
+// A subagent has the requested part of its parent's tools, its own shell, plan and record of
+// files. It has subagents only if they are allowed.
 func TestWhatAChildHas(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -214,7 +214,7 @@ func TestGrandchildren(t *testing.T) {
 	}
 }
 
-// What one child does in its shell and its plan is its own.
+// The shell and the plan of a subagent do not affect others.
 func TestApart(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{

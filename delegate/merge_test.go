@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Modes, links, odd names, and files that git would ignore by now come back; what
-// does not is said and kept.
+// Modes, links, odd names, and files that git would ignore now are merged. The rest is
+// reported and kept.
 func TestWorktreeMergesWhatIsNoText(t *testing.T) {
 	t.Parallel()
 	kept := filepath.Join(t.TempDir(), "parent")
@@ -90,7 +90,7 @@ func TestWorktreeMergesWhatIsNoText(t *testing.T) {
 
 func (b *bed) top() string { return b.files.Folders()[0] }
 
-// state is what a file of the user's is: its text with its mode, or where it leads.
+// state describes a file of the user: its text with its mode, or the target of the link.
 func (b *bed) state(name string) string {
 	path := filepath.Join(b.dir, name)
 	info, err := os.Lstat(path)
@@ -110,7 +110,7 @@ func (b *bed) state(name string) string {
 	return b.read(name)
 }
 
-// silent is an editor that does not tell what it has open.
+// silent is an editor that does not list its open documents.
 type silent map[string]string
 
 func (s silent) Get(_ context.Context, path string) (workspace.Document, bool, error) {
@@ -127,9 +127,8 @@ func (silent) Paths() []string { return nil }
 
 func (silent) Write(context.Context, string, []byte, bool) (bool, error) { return false, nil }
 
-// An editor that does not tell what it has open is asked for what was read, what git
-// has otherwise and what the task names, and the result says that it is no more than
-// that.
+// If an editor does not list its open documents, the server asks it for files that were
+// read, that git has changed, and that the task names. The result says so.
 func TestWorktreeOfASilentEditor(t *testing.T) {
 	t.Parallel()
 	editor := silent{"a.txt": "one\nunsaved\n", "b.txt": "b unsaved\n", "c.txt": "c unsaved\n", "d.txt": "d unsaved\n"}

@@ -137,8 +137,8 @@ func TestActions(t *testing.T) {
 	})
 }
 
-// Closing the session ends what works in the background; after a restart its result
-// is told, the list knows it, and it can be gone on with.
+// Closing the session ends the background subagents. After a restart their results are
+// reported, the list has them, and they can be resumed.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -176,8 +176,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// A server that dies in a batch: when the session is opened again, every task of the
-// open call is accounted for, with what its child had done.
+// A server dies during a batch: when the session is opened again, the result of the open
+// call has every task, with the work of its subagent.
 func TestDeadServer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{

@@ -66,8 +66,8 @@ func isolated(goals ...string) object {
 
 func run(command string) []step { return call("terminal", object{"command": command}) }
 
-// Each works in a copy that begins as the user's files are, and its changes come
-// back, joined with what has changed meanwhile.
+// Each subagent works in a copy of the user's files, and its changes are merged with later
+// changes of the user.
 func TestWorktree(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{
@@ -149,7 +149,7 @@ func TestWorktreeConflict(t *testing.T) {
 	b.checkGone()
 }
 
-// What a hostile repository has configured does not run.
+// Programs that a hostile repository configures do not run.
 func TestWorktreeOfAHostileRepository(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{
@@ -218,7 +218,7 @@ func TestWorktreeCancelled(t *testing.T) {
 	}
 }
 
-// What a server that died has left is taken away by the next one.
+// The next server removes the remains of a server that died.
 func TestWorktreeAfterACrash(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{
@@ -306,8 +306,8 @@ func TestWorktreesAtOnce(t *testing.T) {
 	b.checkGone()
 }
 
-// What has the status completed is brought back, also when a limit ended it; what has
-// failed is kept.
+// Changes with the status completed are merged, also if a limit ended the subagent. Changes
+// of a failed one are kept.
 func TestWorktreeEndings(t *testing.T) {
 	t.Parallel()
 	edit := func(name string) []step { return call("write_file", object{"path": name, "content": "x\n"}) }

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// acpReport is what the official client saw.
+// acpReport has the results of the official client.
 type acpReport struct {
 	SessionID string
 	Info      struct{ ProtocolVersion int }

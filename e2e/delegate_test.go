@@ -33,7 +33,7 @@ func checkSubagents(t *testing.T, b bed) {
 	t.Helper()
 	var r struct {
 		Answer      struct{ StopReason, Text string }
-		Order       []string // kinds and titles of what was shown
+		Order       []string // kinds and titles of the shown events
 		Long, Quick shownBar
 		List        []struct {
 			Goal, Status string

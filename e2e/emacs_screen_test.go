@@ -17,7 +17,7 @@ import (
 type emacs struct {
 	*screen
 	client  string // also the file in e2e/emacs that sets it up
-	ready   string // what the mode line shows then
+	ready   string // the mode line then
 	actions string // the command with the menu of code actions, and its prompt
 	prompt  string
 }
@@ -123,9 +123,9 @@ func (e *emacs) converse() {
 	e.keep(e.client + "-chat")
 }
 
-// answer chooses what begins with a word. Emacs shows a question a moment before it reads
-// the answer, so what was typed too early is typed again; and it is seen to stand there
-// before it is sent, since nothing at all would be a no.
+// answer chooses the option that starts with a word. Emacs shows a question a moment before
+// it reads the answer, so answer types again if the text is not on the screen. It sends the
+// text only after it appeared, because an empty answer would deny the request.
 func (e *emacs) answer(question, word string) {
 	e.t.Helper()
 	e.until("the question to be answered", func() bool {
@@ -140,7 +140,7 @@ func (e *emacs) answer(question, word string) {
 	})
 }
 
-// minibuffer is the last line with something in it: the question with what was typed.
+// minibuffer returns the last line with text: the question with the typed text.
 func minibuffer(shown string) string {
 	shown = strings.TrimRight(shown, " \n")
 	return shown[strings.LastIndex(shown, "\n")+1:]

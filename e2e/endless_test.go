@@ -112,7 +112,7 @@ func peak(t *testing.T, pid int) int {
 
 const mostMemory = 150 // MB
 
-// answerOf waits for the answer to a request, and returns what it says.
+// answerOf waits for the response to a request, and returns its text.
 func (l *line) answerOf(id string) string {
 	l.t.Helper()
 	for {
@@ -179,7 +179,8 @@ func TestEndlessReplyIsCancelled(t *testing.T) {
 	}
 }
 
-// TestEndlessReplyToAClientThatDoesNotRead: what waits for the client is bounded.
+// TestEndlessReplyToAClientThatDoesNotRead: the messages that wait for the client are
+// bounded.
 func TestEndlessReplyToAClientThatDoesNotRead(t *testing.T) {
 	for _, name := range []string{"text in pieces", "control text", "reasoning"} {
 		t.Run(name, func(t *testing.T) {

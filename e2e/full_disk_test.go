@@ -19,7 +19,7 @@ func TestFullDisk(t *testing.T) {
 	b := newBed(t, map[string]string{"a.txt": "one\n"})
 	config := filepath.Join(b.home, "config.yaml")
 	keep := filepath.Join(b.workspace, "config.yaml")
-	if err := os.Rename(config, keep); err != nil { // it would be hidden by what is mounted
+	if err := os.Rename(config, keep); err != nil { // the mount would hide it
 		t.Fatal(err)
 	}
 	l := b.lineIn(t, exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c",

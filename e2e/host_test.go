@@ -26,7 +26,7 @@ func root(t *testing.T) string {
 // bed is one test's surroundings: a home with the embedded model, and a workspace.
 type bed struct {
 	binary, home, workspace string
-	report                  string // where the host writes what it saw, as JSON
+	report                  string // where the host writes its report, as JSON
 }
 
 func newBed(t *testing.T, files map[string]string) bed {
@@ -79,7 +79,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// environ is what a host and its servers see.
+// environ is the environment of a host and its servers.
 func (b bed) environ() []string {
 	return append(os.Environ(),
 		"HOME="+filepath.Dir(b.home), "XDG_CONFIG_HOME="+b.home+"/xdg", "XDG_DATA_HOME="+b.home+"/xdg",

@@ -16,7 +16,7 @@ import (
 
 var kills = flag.Int("kills", 15, "how often TestKilledServers kills the server")
 
-// told is what an editor was told of a session.
+// told is the part of a session that an editor has received.
 type told struct {
 	prompts []string // of which anything was heard
 	answers []string // that came whole
@@ -130,7 +130,7 @@ func killInTurn(l *line, session string, s *told, n int) {
 	}
 }
 
-// loadAndCompare holds a replay against what was told before.
+// loadAndCompare compares a replay with the earlier messages.
 func loadAndCompare(t *testing.T, l *line, b bed, session string, s *told) {
 	t.Helper()
 	if len(s.prompts) == 0 {

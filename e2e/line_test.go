@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// line is a client that speaks the Agent Client Protocol to a server of its own, with
-// nothing in between that could hide what is sent.
+// line is a client that speaks the Agent Client Protocol to its own server, without a layer
+// that could hide a frame.
 type line struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -23,7 +23,7 @@ type line struct {
 	id  int
 }
 
-// frame is what the server says.
+// frame is a message of the server.
 type frame struct {
 	ID     json.RawMessage
 	Method string
@@ -108,7 +108,7 @@ func (l *line) next() (f frame, ok bool) {
 	return f, true
 }
 
-// call waits for the answer; what comes meanwhile goes to see.
+// call waits for the response; see gets the frames before it.
 func (l *line) call(method string, params, result any, see func(frame)) {
 	l.t.Helper()
 	id := l.send(method, params)

@@ -131,7 +131,7 @@ func checkCommands(t *testing.T, r everythingReport) {
 	}
 }
 
-// output runs a program to its end and gives what it has written to stdout.
+// output runs a program to its end and returns its stdout.
 func (b bed) output(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)

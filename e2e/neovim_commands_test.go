@@ -13,7 +13,7 @@ import (
 // TestNeovimCommands has the rest.
 var commandsSeen = []string{"chat", "diff", "explain", "fork", "goal", "resume", "review", "rollback", "subagents"}
 
-// The sub-commands of :Hermes, each with what it shows, in one Neovim.
+// The sub-commands of :Hermes, each with its display, in one Neovim.
 func TestNeovimCommands(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"0.10", "0.12"} {
@@ -94,7 +94,8 @@ func (p *plugin) thinking() {
 	p.wait("Thinking: Default")
 }
 
-// mode says what asks: the statusline says so where it is not as usual, and nothing is asked.
+// mode changes the mode: the statusline shows it if it is not the default, and no approval
+// is requested.
 func (p *plugin) mode() {
 	p.t.Helper()
 	p.line(":Hermes mode auto")
@@ -160,7 +161,7 @@ func (p *plugin) document() {
 	p.wait("Document shop.py, line 2.", "● idle")
 }
 
-// fix is about what is reported on the line, else in the file; where nothing is, it says so.
+// fix is about the diagnostics of the line, else of the file. If there are none, it says so.
 func (p *plugin) fix() {
 	p.t.Helper()
 	p.line(":Hermes fix")
@@ -210,7 +211,8 @@ func (p *plugin) begin() {
 	p.line(":wincmd p")
 }
 
-// remove deletes the conversation that is shown, after a yes; another one takes its place.
+// remove deletes the shown session after a confirmation. The chat then shows another
+// session.
 func (p *plugin) remove() {
 	p.t.Helper()
 	p.line(":Hermes delete")
@@ -297,7 +299,7 @@ func (p *plugin) deleteBuffer() {
 	p.wait("kept words", "I am not a real model", "● idle")
 }
 
-// undoPrompt takes a prompt back: the chat shows what is left, and the prompt to be asked again.
+// undoPrompt undoes a prompt: the chat shows the rest, and the prompt as a draft.
 func (p *plugin) undoPrompt() {
 	p.t.Helper()
 	p.send("Take me back with @shop.py", `[{"call":{"name":"write_file","args":{"path":"shop.py","content":"x = 1\n"}}}]`, `[{"text":"It was "},{"text":"written."}]`)

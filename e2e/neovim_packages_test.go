@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The plugin is loaded as plugin managers do it, at once and by its command, with what the
-// documentation tells people to write.
+// The plugin is loaded as plugin managers load it, at once and by its command, with the
+// configuration from the documentation.
 func TestNeovimPackages(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"packadd", "lazy", "start", "rtp", "on"} {

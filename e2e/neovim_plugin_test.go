@@ -140,7 +140,7 @@ func TestNeovimPlugin(t *testing.T) {
 
 func (p *plugin) name(what string) string { return what + "-" + p.version }
 
-// streamAndCancel sees an answer while it comes, and cancels what never ends by itself.
+// streamAndCancel reads a streamed answer, and cancels one that never ends by itself.
 func (p *plugin) streamAndCancel() {
 	p.t.Helper()
 	p.send("Tell a long story", `[{"thought":"It will be long."},{"text":"Once upon a time"},{"sleep_ms":600000}]`)
@@ -213,7 +213,7 @@ func (p *plugin) undo() {
 	p.until("redo", func() bool { return strings.HasSuffix(p.eval(shopText), "return a + b") })
 }
 
-// compare reviews what the turn has changed.
+// compare reviews the changes of the turn.
 func (p *plugin) compare() {
 	p.t.Helper()
 	p.line(":Hermes diff shop.py")
@@ -229,7 +229,8 @@ func (p *plugin) compare() {
 	p.until("the comparison to be closed", func() bool { return p.eval("tabpagenr('$')") == "1" })
 }
 
-// rollback brings back what the turn has changed: an open buffer, and a file on the disk.
+// rollback restores the files that the turn has changed: an open buffer, and a file on the
+// disk.
 func (p *plugin) rollback() {
 	p.t.Helper()
 	p.line(":Hermes rollback")
@@ -246,7 +247,7 @@ func (p *plugin) rollback() {
 // diagnostics of the editor's tools reach the model with the result of an edit.
 func (p *plugin) diagnostics() {
 	p.t.Helper()
-	// A linter: what it says changes with the text.
+	// A linter: its diagnostics change with the text.
 	p.lua(`vim.api.nvim_buf_attach(vim.fn.bufnr("shop.py"), false, { on_lines = function() vim.schedule(function() vim.diagnostic.set(vim.api.nvim_create_namespace("linter"), vim.fn.bufnr("shop.py"), {{ lnum = 1, col = 4, end_col = 10, severity = 1, source = "linter", message = "a plus is not a minus" }}) end) end })`)
 	p.send("Mend it again",
 		`[{"call":{"name":"read_file","args":{"path":"shop.py"}}}]`,
@@ -258,7 +259,7 @@ func (p *plugin) diagnostics() {
 	}
 }
 
-// log is what the newest conversation has told the model.
+// log returns the messages to the model in the newest session.
 func (p *plugin) log() string {
 	p.t.Helper()
 	db := store.New(filepath.Join(p.bed.home, store.FileName), store.Options{})

@@ -57,7 +57,7 @@ func TestNeovimStatuslineRepository(t *testing.T) {
 	}
 }
 
-// statusline is what the statusline shows.
+// statusline returns the statusline.
 func (p *plugin) statusline() string {
 	p.t.Helper()
 	return p.eval("nvim_eval_statusline(&statusline, {'maxwidth': 300}).str")

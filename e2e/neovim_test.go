@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// editorReport is what an LSP editor saw.
+// editorReport has the results of an LSP editor.
 type editorReport struct {
 	Actions  []string // titles of the code actions on a file
 	Lenses   []string // titles of the code lenses on the chat document
 	Progress []string // titles and messages
-	Asked    []string // titles of what was asked, with their options
+	Asked    []string // titles of the requests, with their options
 	Chat     string   // the chat document at the end
 	Buffer   string   // the source file's buffer at the end
 	Modified bool     // whether that buffer has unsaved changes

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// publicProjects are what a developer does in a fresh clone, by project. See
+// publicProjects are the commands that a developer runs in a fresh clone, by project. See
 // setup/projects.sh.
 var publicProjects = map[string][]string{
 	"go-multierror": {"go build ./...", "go vet ./...", "go test ./..."},

@@ -49,7 +49,7 @@ func (s *screen) tmux(args ...string) string {
 	return string(out)
 }
 
-// text is what the screen shows.
+// text returns the text of the screen.
 func (s *screen) text() string { return s.tmux("capture-pane", "-p") }
 
 // keys presses keys, by tmux's names for them.

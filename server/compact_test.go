@@ -13,8 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// What shapes the prompt or the tool list takes effect at a compaction, not before it,
-// and stays when the session is opened again.
+// Settings of the prompt or the tool list take effect at a compaction, not before it, and
+// stay when the session is opened again.
 func TestACompactionTakesWhatIsConfiguredNow(t *testing.T) {
 	t.Parallel()
 	home, cwd := t.TempDir(), t.TempDir()
@@ -76,8 +76,8 @@ func TestACompactionTakesWhatIsConfiguredNow(t *testing.T) {
 	check("opened again")
 }
 
-// A compaction lists every file that was changed, whoever changed it, and only files
-// that were not changed as read.
+// A compaction lists every file that the model or a subagent has changed. Only unchanged
+// files are listed as read.
 func TestACompactionListsChangedFiles(t *testing.T) {
 	t.Parallel()
 	for config, made := range map[string]bool{"": true, "checkpoints: {enabled: false}\n": false} {

@@ -31,7 +31,7 @@ func write(t testing.TB, file, text string) {
 	}
 }
 
-// offeredTo runs a prompt and returns what the model was offered, and the host.
+// offeredTo runs a prompt and returns the offered tools and the host.
 func offeredTo(t *testing.T, yaml string, h interface {
 	Host
 	notices() []string
@@ -53,7 +53,7 @@ func TestWebAndClarifyAreOfferedWhereTheyWork(t *testing.T) {
 	const searx = "web: {search: {backend: searxng, url: 'http://127.0.0.1:1'}}\n"
 	for _, tc := range []struct {
 		name, yaml string
-		silent     bool // nobody can be asked
+		silent     bool // no user can be asked
 		want       []string
 		notice     string
 	}{

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// Where a backend cannot be had, no command runs here in its stead, and what would
-// work on other files than commands do is left out.
+// If a backend is not available, no command runs here in its place, and tools that would use
+// other files than commands are not offered.
 func TestBackendThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	for backend, tt := range map[string]struct {

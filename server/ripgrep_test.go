@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 )
 
-// rg finds what is in the workspace, and nothing that commands do not see: not through a
-// list of rules that is a link, and not by a link into the home.
+// rg finds only files of the workspace that commands see: not through a list of rules that
+// is a link, and not by a link into the home directory.
 func TestRipgrepInSandbox(t *testing.T) {
 	t.Parallel()
 	if m := sandbox.Detect(t.Context()); m.Kind == sandbox.None || m.Kind == sandbox.Unknown {

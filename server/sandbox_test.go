@@ -9,7 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// What is not enforced is said once, by the first command, and not without one.
+// The first command reports limits that are not enforced, once.
 func TestSandboxGapsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

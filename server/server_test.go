@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// guest is a host that remembers what it is shown, and says no.
+// guest is a host that records the events, and denies requests.
 type guest struct {
 	mu     sync.Mutex
 	events []agent.Event

@@ -1,5 +1,5 @@
-// Package vscode_test compares the extension's manifest with what it mirrors: the
-// keys of config.yaml, the command table, and the commands that it declares itself.
+// Package vscode_test compares the extension's manifest with its sources: the keys of
+// config.yaml, the command table, and the commands that it declares itself.
 package vscode_test
 
 import (
@@ -120,7 +120,7 @@ func checkSetting(t *testing.T, key string, s setting, want *schema) {
 			t.Errorf("%v is none of its values %v", v, want.Enum)
 		}
 	}
-	// What a repository may not set has a scope that keeps it out of a workspace's settings.
+	// A setting that a repository may not set has a scope outside of workspace settings.
 	if harmless := mayRepositorySet(t, key, s); harmless == (s.Scope == "application") {
 		t.Errorf("scope = %s, and a repository may set it: %v", s.Scope, harmless)
 	}

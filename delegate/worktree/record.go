@@ -76,8 +76,8 @@ func (t *Tree) leave() {
 	t.record.leave()
 }
 
-// record is what has to be known of a worktree when its server is gone: a folder beside
-// the store, which no command reaches. It is locked as long as its server lives.
+// record has the data of a worktree that is needed if its server has died: a directory
+// beside the store, which no command reaches. The server locks it while it runs.
 type record struct {
 	path  string
 	texts *safefile.Folder // of files as the task began, by git's names of them

@@ -43,7 +43,7 @@ func TestClarify(t *testing.T) {
 		name string
 		user *user
 		args map[string]any
-		want clarified // what each holds
+		want clarified // expected in each
 		took time.Duration
 	}{
 		{name: "answer", user: says(tools.AnswerGiven, "the second"), args: map[string]any{"question": "Which?"}, want: clarified{Answer: "the second"}},

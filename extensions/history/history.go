@@ -63,7 +63,7 @@ func (x instance) Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, e
 // Past returns the sessions of a store that the session own, of the folder cwd, can search.
 func Past(st *store.Store, own, cwd string) Sessions { return past{st, own, cwd} }
 
-// past is what was said in sessions other than one.
+// past has the messages of all sessions but one.
 type past struct {
 	store *store.Store
 	own   string

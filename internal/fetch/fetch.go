@@ -22,7 +22,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Agent is what the client calls itself, to servers and in robots.txt.
+// Agent is the client's name for servers and in robots.txt.
 const Agent = "hermes-ls"
 
 const (
@@ -32,10 +32,10 @@ const (
 	redirectLimit = 5
 )
 
-// Options change what is reached.
+// Options limit the reachable addresses.
 type Options struct {
-	// AllowPrivate lets loopback and private addresses be reached, and a proxy of
-	// the environment be used: what a proxy reaches cannot be checked.
+	// AllowPrivate allows loopback and private addresses, and a proxy of the environment:
+	// the addresses that a proxy reaches cannot be checked.
 	AllowPrivate bool
 	Version      string // of the program, for servers to see
 
@@ -88,7 +88,7 @@ func New(o Options) *Client {
 // Rest lets go of connections that wait to be used again.
 func (c *Client) Rest() { c.http.CloseIdleConnections() }
 
-// Body is what a server sent.
+// Body is the response of a server.
 type Body struct {
 	URL  string // where it came from in the end
 	Type string // Content-Type, as sent
@@ -191,7 +191,7 @@ func statusError(r *http.Response) error {
 	return errors.New(text)
 }
 
-// plain makes of a transport's error what a reader can use.
+// plain converts a transport's error to a text for the reader.
 func plain(ctx context.Context, u *url.URL, err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

@@ -11,11 +11,11 @@ import (
 	"syscall"
 )
 
-// ErrPrivate is wrapped by what refuses an address.
+// ErrPrivate is wrapped by the error of a blocked address.
 var ErrPrivate = errors.New("not on the public internet")
 
-// hidden are the ranges that are no public hosts, beyond those that netip knows by
-// name (RFC 6890 and what came after it).
+// hidden are the ranges without public hosts, beyond those that netip knows by name (RFC
+// 6890 and later additions).
 var hidden = prefixes(
 	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
 	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
@@ -80,7 +80,7 @@ func control(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// check says what is wrong with an address before anything is sent.
+// check returns an error for a blocked address before a request is sent.
 func check(u *url.URL) error {
 	host := u.Hostname()
 	switch {
@@ -96,8 +96,8 @@ func check(u *url.URL) error {
 	return nil
 }
 
-// oddNumber tells whether a host is what some resolvers take for an IPv4 address
-// and others for a name: 127.1, 0x7f.0.0.1, 2130706433, 0177.0.0.1.
+// oddNumber reports whether some resolvers read a host as an IPv4 address and others as a
+// name: 127.1, 0x7f.0.0.1, 2130706433, 0177.0.0.1.
 func oddNumber(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false

@@ -86,7 +86,7 @@ func TestCheck(t *testing.T) {
 	for _, tc := range []struct{ address, want string }{
 		{"https://example.org/a?b", ""},
 		{"http://example.org:8080", ""},
-		{"http://127.0.0.1/", ""}, // the dial says no
+		{"http://127.0.0.1/", ""}, // the dial rejects it
 		{"http://[::1]/", ""},
 		{"http://1.example/", ""},
 		{"http://a.b-2/", ""},

@@ -19,7 +19,7 @@ type pace struct {
 
 type turn struct {
 	place chan struct{} // one place
-	ended time.Time     // of the request before; whoever has the place may touch it
+	ended time.Time     // of the request before; only the holder of place may use it
 }
 
 // enter waits for a host's turn. An error is ctx's; without one, leave must follow.

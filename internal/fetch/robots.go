@@ -19,7 +19,7 @@ const (
 	longestGap  = 10 * time.Second // that a site's Crawl-delay can ask for
 )
 
-// rules are what a site's robots.txt says to us; zero: nothing.
+// rules are the rules of a site's robots.txt for this client; zero: everything is allowed.
 type rules struct{ group *robotstxt.Group }
 
 func (r rules) allows(u *url.URL) bool {
@@ -52,7 +52,7 @@ type robots struct {
 }
 
 type site struct {
-	mu    chan struct{} // one place: whoever reads the rules, or looks whether they are there
+	mu    chan struct{} // capacity 1; held by the call that reads the rules or checks for them
 	rules rules
 	until time.Time
 }
@@ -87,8 +87,8 @@ func (r *robots) of(ctx context.Context, u *url.URL) (rules, error) {
 	return fresh, nil
 }
 
-// readRobots asks a site. One that has no rules, or does not answer, has nothing
-// against being read; the page itself will tell what is wrong.
+// readRobots requests the rules of a site. If it has none, or does not answer, reading is
+// allowed; the request for the page reports the error.
 func (c *Client) readRobots(ctx context.Context, site *url.URL) (rules, error) {
 	limited, stop := context.WithTimeout(ctx, robotsTime)
 	defer stop()
@@ -111,7 +111,7 @@ func (c *Client) readRobots(ctx context.Context, site *url.URL) (rules, error) {
 		}
 		data, err := robotstxt.FromBytes(boundedRules(text))
 		if err != nil {
-			return rules{}, nil // nobody could follow it
+			return rules{}, nil // rules of this size cannot be followed
 		}
 		return rules{data.FindGroup(Agent)}, nil
 	}

@@ -1,8 +1,9 @@
-// Package gitrepo finds where git keeps the repository of a folder, without git.
+// Package gitrepo finds the git directory of a directory, without git.
 //
-// Commands of the agent write what says so: a file .git can name any folder, and so can
-// commondir in a folder .git. So a repository outside of its working folder counts only
-// if it names the folder, too, as git itself writes it down for worktrees and submodules.
+// Commands of the agent can change its sources: a file .git can name any directory, and so
+// can commondir in a directory .git. So a repository outside of its working directory is
+// used only if it names the working directory too, as git itself does for worktrees and
+// submodules.
 //
 //	r, err := gitrepo.Find(folder)
 //	cmd.Env = append(env, "GIT_COMMON_DIR="+r.Common)
@@ -19,12 +20,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// Repo is where git keeps what belongs to a working folder. Paths are absolute and have
-// no links, apart from Top of [At].
+// Repo has the git directories of a working directory. Paths are absolute and have no links,
+// apart from Top of [At].
 type Repo struct {
 	Top    string // the working folder
 	GitDir string // of this working folder
-	Common string // what all its worktrees share
+	Common string // shared by all its worktrees
 }
 
 // ErrNone says that there is no git repository.

@@ -53,7 +53,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// What git itself makes is found.
+// Find finds repositories that git itself creates.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	dir := newBed(t)
@@ -73,7 +73,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What a command can have written into a workspace leads nowhere else.
+// Files that a command may have written into a workspace lead to no other repository.
 func TestForged(t *testing.T) {
 	t.Parallel()
 	dir := newBed(t)

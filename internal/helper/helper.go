@@ -25,14 +25,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// Limits are what one run may cost.
+// Limits are the limits of one run.
 type Limits struct {
 	Time   time.Duration
 	Memory uint64 // bytes
-	Answer int    // bytes; what is beyond is dropped
+	Answer int    // bytes; the rest is dropped
 }
 
-// What may end a run.
+// The errors of a run.
 var (
 	ErrTime   = errors.New("the helper process took too long")
 	ErrMemory = errors.New("the helper process needed too much memory")
@@ -65,9 +65,10 @@ func Serve(word string, f func(in io.Reader, out io.Writer) error) {
 	os.Exit(0)
 }
 
-// Run has another process run the function that serves word, and returns what it
-// writes. If a limit was exceeded, the error is [ErrTime] or [ErrMemory]; if the function
-// failed, [ErrFailed]. Any other error is ctx's, or says that no process could be started.
+// Run has another process run the function that serves word, and returns its output. If a
+// limit was exceeded, the error is [ErrTime] or [ErrMemory]; if the function failed,
+// [ErrFailed]. Otherwise it returns the error of ctx, or an error that no process could be
+// started.
 func Run(ctx context.Context, word string, limits Limits, in io.Reader) ([]byte, error) {
 	if _, ok := served.Load(word); !ok {
 		return nil, fmt.Errorf("starting a helper process: main does not serve %s", word)

@@ -160,7 +160,7 @@ func (r rule) within(path string) bool {
 	path = filepath.Clean(path)
 	for _, folder := range r {
 		if folder == filepath.VolumeName(folder)+string(filepath.Separator) {
-			if writable(path) { // everything is in the workspace: what is read-only is the system's
+			if writable(path) { // everything is in the workspace: read-only files are the system's
 				return true
 			}
 			continue
@@ -173,8 +173,8 @@ func (r rule) within(path string) bool {
 	return false
 }
 
-// ofProject reports whether a folder of programs belongs to a project, which may be the
-// workspace of another session: a Python environment, or what npm has installed.
+// ofProject reports whether a directory of programs belongs to a project, which may be the
+// workspace of another session: a Python environment, or programs that npm has installed.
 func ofProject(folder string) bool {
 	if filepath.Base(folder) == ".bin" && filepath.Base(filepath.Dir(folder)) == "node_modules" {
 		return true

@@ -53,8 +53,8 @@ func (b *bed) must(err error) {
 	}
 }
 
-// What a command can have left is never found, by whatever entry of PATH it is reached;
-// the system's program behind it is.
+// A program that a command may have written is never found, by any entry of PATH. The
+// system's program later in PATH is found.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for name, entry := range map[string]func(b *bed) string{

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// JSON redacts the strings of a JSON value: known secrets, token-shaped texts, and what
-// stands under a telling name, as {"api_key": …} or {"name": "API_KEY", "value": …}. The
-// order of the members stays. A text that is no JSON is redacted as a text, and the
-// second result is false.
+// JSON redacts the strings of a JSON value: known secrets, token-shaped texts, and values
+// with the name of a secret, as {"api_key": …} or {"name": "API_KEY", "value": …}. The order
+// of the members stays. If the value is not JSON, it is redacted as text, and the second
+// result is false.
 func (s *Set) JSON(value []byte) ([]byte, bool) {
 	if !json.Valid(value) {
 		return []byte(s.Text(string(value))), false

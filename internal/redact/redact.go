@@ -1,16 +1,16 @@
-// Package redact replaces secrets in what the instruments write: the log, traces and
-// bug reports.
+// Package redact replaces secrets in the output of the instruments: the log, traces and bug
+// reports.
 //
-// A [Set] knows secrets by their values. It also finds tokens by their shape, and the
-// values of JSON members and environment variables by their names. Values that it has
-// seen under such a name are secrets from then on. A Set is safe for concurrent use.
+// A [Set] knows secrets by their values. It also finds tokens by their shape, and the values
+// of JSON members and environment variables by their names. Values that it has seen under
+// such a name are secrets from then on. A Set is safe for concurrent use.
 //
 //	set := redact.New(load)
 //	set.Text(line)  // "[secret OPENAI_API_KEY withheld]" replaces the key
 //	set.Find(text)  // names a secret that is left, in any of its encodings
 //
-// Redaction catches accidents. It is not a boundary: a secret that is split or encrypted
-// is not found.
+// Redaction catches accidents. It is not a boundary: a secret that is split or encrypted is
+// not found.
 package redact
 
 import (
@@ -81,7 +81,7 @@ func (s *Set) known() []secret {
 	return list
 }
 
-// sameMap compares what load returned. Two maps with the same contents are the same.
+// sameMap compares two results of load. Two maps with the same contents are the same.
 func sameMap(a, b map[string]string) bool {
 	if len(a) != len(b) {
 		return false
@@ -196,8 +196,8 @@ func forms(value string) []string {
 	return slices.Compact(out)
 }
 
-// encodings are further spellings of a secret. The first two bytes of what is encoded in
-// base64 may belong to something before it, such as "user:".
+// encodings are further spellings of a secret. The first two bytes of a base64 text may
+// belong to earlier text, such as "user:".
 func encodings(value string) []string {
 	if len(value) < surely {
 		return nil

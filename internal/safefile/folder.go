@@ -17,14 +17,12 @@ var ErrLink = errors.New("a part of the path is a link")
 // ErrNotLocal says that a name would lead out of its folder.
 var ErrNotLocal = errors.New("the name leads out of the folder")
 
-// Folder is a folder that is held open. Everything below it may have been made by a
-// command, at any moment: whatever is reached through a Folder lies below it, and no
-// link on the way is followed. Names are relative and local ("a/b"); a name that is not
-// is [ErrNotLocal].
+// Folder is an open directory. A command may change everything below it at any moment: each
+// file reached through a Folder lies below it, and no link on the way is followed. Names are
+// relative and local ("a/b"). Another name returns [ErrNotLocal].
 //
-// The server uses a Folder for what it does on its own account in folders that commands
-// write. The zero Folder is closed. Its methods are safe for concurrent use, but for
-// Close.
+// The server uses a Folder for its own files in directories that commands write. The zero
+// Folder is closed. Its methods are safe for concurrent use, except Close.
 type Folder struct {
 	handle handle
 	path   string // for messages
@@ -99,7 +97,7 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 	return &Folder{h, filepath.Join(f.path, clean)}, nil
 }
 
-// Lstat describes what is there, a link itself.
+// Lstat describes the file or link at name.
 func (f *Folder) Lstat(name string) (info fs.FileInfo, err error) {
 	err = f.in("lstat", name, func(dir handle, base string) error {
 		info, err = dir.lstat(base)
@@ -141,7 +139,7 @@ func (f *Folder) Read(name string, limit int64) ([]byte, error) {
 	return ReadAll(file, info.Size(), limit)
 }
 
-// ReadDir lists what is in the folder name ("." is f itself), in no order, and at most
+// ReadDir lists the entries of the folder name ("." is f itself), in no order, and at most
 // limit entries. If there are more, the error is [ErrTooLarge].
 func (f *Folder) ReadDir(name string, limit int) ([]fs.DirEntry, error) {
 	clean, err := local(name)
@@ -185,7 +183,7 @@ func (f *Folder) MkdirAll(name string, mode fs.FileMode) error {
 			return err
 		}
 	}
-	dir, err := f.handle.folder(clean) // what was there may be something else
+	dir, err := f.handle.folder(clean) // it may have been replaced
 	if err != nil {
 		return &fs.PathError{Op: "mkdir", Path: name, Err: bare(err)}
 	}
@@ -202,9 +200,9 @@ func (f *Folder) Create(name string, mode fs.FileMode) (file *os.File, err error
 	return file, err
 }
 
-// Write puts text in the place of the file name, in one step: what reads sees the old
-// file or the new one. A link or a hard link in its place is replaced, not written
-// through. If Write fails, nothing has changed.
+// Write replaces the file name by text, in one step: readers see the old file or the new
+// one. It replaces a link or a hard link and does not write through it. If Write fails,
+// nothing has changed.
 func (f *Folder) Write(name string, text []byte, mode fs.FileMode) error {
 	return f.in("write", name, func(dir handle, base string) error {
 		temp := ".hermes-" + rand.Text()[:12] + ".tmp"
@@ -228,7 +226,7 @@ func (f *Folder) Chmod(name string, mode fs.FileMode) error {
 	return f.in("chmod", name, func(dir handle, base string) error { return dir.chmod(base, mode) })
 }
 
-// Rename moves what is at from to the place to, both below f.
+// Rename moves the file or directory from to the name to, both below f.
 func (f *Folder) Rename(from, to string) error {
 	return f.in("rename", from, func(old handle, oldBase string) error {
 		return f.in("rename", to, func(next handle, base string) error {
@@ -264,12 +262,12 @@ func (f *Folder) Remove(name string) error {
 	return f.in("remove", name, func(dir handle, base string) error { return dir.remove(base) })
 }
 
-// deepest is how many folders RemoveAll holds open at once. What lies deeper is first
-// moved up: a command can make more folders in each other than a process may open.
+// deepest is how many directories RemoveAll holds open at once. It moves deeper ones up
+// first: a command can nest more directories than a process may open.
 const deepest = 100
 
-// RemoveAll removes what is there with all that is in it, folders that the user may not
-// enter included. If nothing is there, it returns nil.
+// RemoveAll removes name with all its contents, directories that the user may not enter
+// included. If nothing is there, it returns nil.
 func (f *Folder) RemoveAll(name string) error {
 	return f.in("remove", name, func(dir handle, base string) error {
 		r := remover{top: dir}
@@ -342,7 +340,7 @@ func (r *remover) empty(dir handle, depth int) error {
 // false.
 func Links(info fs.FileInfo) (id FileID, names uint64, known bool) { return linksOf(info) }
 
-// FileID is what a file is, whatever its names.
+// FileID identifies a file, independent of its names.
 type FileID struct{ device, inode uint64 }
 
 // FolderOf is the folder that root has open.

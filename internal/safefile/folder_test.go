@@ -144,7 +144,7 @@ func TestFolderFollowsNothing(t *testing.T) {
 	b.untouched()
 }
 
-// What is at the end is looked at, replaced and removed itself.
+// A link at the end of a path is described, replaced and removed itself.
 func TestFolderLastLink(t *testing.T) {
 	t.Parallel()
 	b := newFolder(t)
@@ -248,7 +248,7 @@ func TestFolderOrdinary(t *testing.T) {
 	}
 }
 
-// What is no regular file is not opened, and nothing waits.
+// A special file is not opened, and no call blocks.
 func TestFolderHostile(t *testing.T) {
 	t.Parallel()
 	b := newFolder(t)
@@ -267,8 +267,8 @@ func TestFolderHostile(t *testing.T) {
 	}
 }
 
-// A folder is removed with what cannot be entered, with links, which stay unfollowed, and
-// however deep it is.
+// A directory is removed with subdirectories that cannot be entered, with links, which are
+// not followed, and at any depth.
 func TestFolderRemoveAll(t *testing.T) {
 	t.Parallel()
 	b := newFolder(t)

@@ -166,8 +166,8 @@ func (h handle) remove(base string) error {
 	return retried(func() error { return unix.Unlinkat(h.fd(), base, unix.AT_REMOVEDIR) })
 }
 
-// chmod does not follow a link, which old kernels cannot promise: so what is there is
-// opened first, or changed and looked at where it cannot be opened.
+// chmod does not follow a link. Old kernels cannot promise this, so chmod opens the file
+// first. If the file cannot be opened, chmod compares it afterwards.
 func (h handle) chmod(base string, mode fs.FileMode) error {
 	return retried(func() error { return chmodIn(h.fd(), base, uint32(mode.Perm())) })
 }
@@ -179,7 +179,7 @@ func (h handle) rewind() error {
 	return err
 }
 
-// fileInfo is what the system says of something in a folder.
+// fileInfo is the system's description of an entry.
 type fileInfo struct {
 	name string
 	stat unix.Stat_t

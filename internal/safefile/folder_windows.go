@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// handle is an open folder. A part of a path is compared with what was opened for it, so
-// that a link which appears meanwhile is found out.
+// handle is an open directory. Each part of a path is compared with the opened file, so that
+// a link that appears meanwhile is detected.
 type handle struct {
 	root *os.Root
 	list *listing

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openPath follows links, but not those of /proc that lead to what a process has open.
+// openPath follows links, but not those of /proc that lead to open files of a process.
 func openPath(path string) (*os.File, error) {
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
 	for {
@@ -24,7 +24,7 @@ func openPath(path string) (*os.File, error) {
 	}
 }
 
-// ofKernel reports whether the kernel makes up what f holds.
+// ofKernel reports whether the kernel generates the content of f.
 func ofKernel(f *os.File) bool {
 	raw, err := f.SyscallConn() // f.Fd would make f wait
 	if err != nil {

@@ -34,7 +34,7 @@ const (
 	Line = 64 << 10
 )
 
-// What may be wrong with a file, besides the errors of the system.
+// The errors of a file, besides those of the system.
 var (
 	ErrNotRegular = errors.New("not a regular file")
 	ErrTooLarge   = errors.New("the file is too large")
@@ -88,8 +88,8 @@ func OpenSeen(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return checked(f)
 }
 
-// checked closes f and returns an error if f is not a regular file. What was looked at
-// before may have been replaced since.
+// checked closes f and returns an error if f is not a regular file. It may have been
+// replaced since the last check.
 func checked(f *os.File) (*os.File, fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -172,7 +172,7 @@ func OpenRootIn(root *os.Root, name string) (*os.Root, error) {
 	return root.OpenRoot(name + "/.") // the name itself is opened as a folder then
 }
 
-// asFolder has the system reject what is no folder.
+// asFolder makes the system reject a path that is not a directory.
 func asFolder(path string) string {
 	if strings.HasSuffix(path, "/") {
 		return path

@@ -102,7 +102,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// A folder is opened, and what is no folder is an error at once.
+// A directory is opened. Any other file returns an error at once.
 func TestOpenRoot(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -136,7 +136,7 @@ func TestOpenRoot(t *testing.T) {
 	}
 }
 
-// What the kernel makes up is no file, whatever it calls itself.
+// A file that the kernel generates is rejected, under any name.
 func TestKernelFiles(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

@@ -45,7 +45,7 @@ func ServeHelper() { helper.Serve(hiddenWord, child) }
 // Known reports whether Check knows files with an extension such as ".go".
 func Known(ext string) bool { return checks[ext] != nil }
 
-// Check returns what is wrong with text, a file with an extension such as ".go". If the
+// Check returns the syntax errors of text, a file with an extension such as ".go". If the
 // extension is not known, or if parsing takes too much time or memory, it returns nil.
 func Check(ctx context.Context, ext string, text []byte) (found []Error) {
 	check := checks[ext]
@@ -63,7 +63,7 @@ func Check(ctx context.Context, ext string, text []byte) (found []Error) {
 	return found
 }
 
-// child reads an extension and a text, and writes what is wrong.
+// child reads an extension and a text, and writes the syntax errors.
 func child(in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
 	ext, err := lines.ReadString('\n')

@@ -18,7 +18,7 @@ const (
 	answerLimit = textLimit*6 + 1<<20 // an escaped character takes up to six bytes
 )
 
-// limits are what one page may cost.
+// limits are the limits for one page.
 type limits struct {
 	time   time.Duration
 	memory uint64 // bytes
@@ -30,8 +30,8 @@ func ordinary() limits { return limits{time: 20 * time.Second, memory: 768 << 20
 // other process it returns at once. See package modes.
 func ServeHelper() { helper.Serve(hiddenWord, child) }
 
-// Read makes text of a source. What is wrong with the source is in Page.Error; an
-// error is ctx's, or says that no process could be started.
+// Read converts a source to text. Problems of the source are in Page.Error. It returns an
+// error only if ctx ends or no process can be started.
 func Read(ctx context.Context, s Source) (Page, error) { return readWithin(ctx, ordinary(), s) }
 
 func readWithin(ctx context.Context, limit limits, s Source) (Page, error) {
@@ -72,7 +72,7 @@ func child(in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(recovered(s))
 }
 
-// recovered is parse, whose libraries panic over what they do not understand.
+// recovered runs parse, whose libraries panic on unknown input.
 func recovered(s Source) (p Page) {
 	defer func() {
 		if recover() != nil {

@@ -57,7 +57,7 @@ func readHTML(s Source) (Page, error) {
 	return page, nil
 }
 
-// baseOf is what links are relative to.
+// baseOf returns the base URL of links.
 func baseOf(address string, doc *html.Node) *url.URL {
 	here, err := url.Parse(address)
 	if err != nil {
@@ -83,8 +83,8 @@ func titleOf(doc *html.Node) string {
 	return ""
 }
 
-// worthwhile tells whether an article is what the page is about: of an index or a
-// reference page, the part that looks most like one is a scrap.
+// worthwhile reports whether an article is the main part of the page. On an index or a
+// reference page, the part that looks most like an article is a small piece.
 func worthwhile(article, doc *html.Node) bool {
 	n := letters(article)
 	return n >= shortArticle && n*shareOfPage >= letters(doc)
@@ -112,8 +112,8 @@ func unseen(n *html.Node) bool {
 	return false
 }
 
-// tidy takes out what a reader of text has no use for: pictures become their
-// description, links that lead nowhere become text, the others absolute.
+// tidy removes elements that are useless in text: pictures become their description, links
+// without a target become text, other links become absolute.
 func tidy(top *html.Node, base *url.URL) {
 	for _, n := range slices.Collect(top.Descendants()) {
 		if n.Type != html.ElementNode || n.Parent == nil {
@@ -166,7 +166,7 @@ func attribute(n *html.Node, name string) string {
 }
 
 func markdownOf(n *html.Node) (string, error) {
-	// A converter is cheap, and this one is not shared with anybody.
+	// A converter is cheap, and this one is not shared.
 	text, err := converter.NewConverter(converter.WithPlugins(
 		base.NewBasePlugin(),
 		commonmark.NewCommonmarkPlugin(),

@@ -34,11 +34,11 @@ func readPDF(body []byte) (Page, error) {
 	return Page{Title: doc.Trailer().Key("Info").Key("Title").Text(), Text: strings.TrimSpace(b.String())}, nil
 }
 
-// pageText is what can be read of a page. One that is broken costs no other.
+// pageText returns the readable text of a page. A broken page does not affect others.
 func pageText(p pdf.Page) (text string) {
 	w := &pdfWriter{fonts: map[string]*pdfFont{}}
 	defer func() {
-		_ = recover() // the library panics over what it does not understand
+		_ = recover() // the library panics on unknown input
 		text = strings.TrimSpace(ligatures.Replace(w.text.String()))
 	}()
 	w.show(p.V.Key("Contents"), p.Resources(), identity, 0)
@@ -206,7 +206,7 @@ func (w *pdfWriter) write(p *pen, raw string) {
 	w.endX, w.endY, w.size, w.begun = end[4], end[5], size, true
 }
 
-// gap writes what a jump of the pen means.
+// gap writes the white space for a jump of the pen.
 func (w *pdfWriter) gap(x, y, size float64) {
 	if !w.begun {
 		return

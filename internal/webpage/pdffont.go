@@ -6,7 +6,7 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// pdfFont says what the bytes of a text mean, and how wide they are.
+// pdfFont has the encoding and the widths of a font.
 type pdfFont struct {
 	encoding pdf.TextEncoding
 	wide     bool            // two bytes a character

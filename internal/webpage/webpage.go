@@ -1,10 +1,9 @@
-// Package webpage makes text for a model out of what a web server sent: Markdown of
-// the readable part of an HTML page, the text of a PDF, any other text as it is.
+// Package webpage converts the body of an HTTP response to text for a model: Markdown of the
+// readable part of an HTML page, the text of a PDF, any other text unchanged.
 //
-// What is read comes from strangers, and parsers have been sent into loops and out
-// of memory by less. So [Read] does it in a process of its own, this binary in a
-// hidden mode, without an environment and with an end: nothing that a page holds
-// can stop the server. Everything here is safe for concurrent use.
+// The input is untrusted, and parsers can loop or exhaust memory. So [Read] runs them in a
+// separate process, this binary in a hidden mode, without an environment and with limits: no
+// page can stop the server. All functions are safe for concurrent use.
 //
 //	p, err := webpage.Read(ctx, webpage.Source{URL: u, Type: "text/html", Body: body})
 package webpage
@@ -21,18 +20,18 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// Source is what a server sent.
+// Source is the response of a server.
 type Source struct {
 	URL  string `json:"url"`  // where it came from in the end
 	Type string `json:"type"` // Content-Type, as sent; empty: by the look of it
 	Body []byte `json:"-"`
 }
 
-// Page is what there is to read. Its text may still hold control characters.
+// Page is the text of a source. It may still have control characters.
 type Page struct {
 	Title string `json:"title"`
 	Text  string `json:"text"`
-	Error string `json:"error,omitempty"` // why there is no text; it names what was sent instead
+	Error string `json:"error,omitempty"` // why there is no text; it names the type of the source
 }
 
 // textLimit bounds the text of a page, in bytes.
@@ -106,8 +105,8 @@ func readText(s Source) (Page, error) {
 	return Page{Text: strings.ReplaceAll(text, "\r\n", "\n")}, nil
 }
 
-// decode is the body as UTF-8: the server's word for the encoding, a byte order
-// mark, what the page says of itself, or else a guess.
+// decode returns the body as UTF-8. It uses the encoding of the response header, a byte
+// order mark, the encoding that the page declares, or else a guess.
 func decode(s Source) (string, error) {
 	encoding, _, _ := charset.DetermineEncoding(s.Body, s.Type)
 	text, err := encoding.NewDecoder().Bytes(s.Body)

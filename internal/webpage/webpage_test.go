@@ -100,7 +100,7 @@ func TestOtherKinds(t *testing.T) {
 	}
 }
 
-// TestPDFOfBrowser reads what a browser has printed: fonts of two bytes.
+// TestPDFOfBrowser reads the print of a browser: fonts of two bytes.
 func TestPDFOfBrowser(t *testing.T) {
 	t.Parallel()
 	body, err := os.ReadFile("testdata/chromium.pdf")
@@ -251,7 +251,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("text/plain", []byte("a\xff\x00b"))
 	f.Fuzz(func(t *testing.T, kind string, body []byte) {
 		if len(body) > 1<<16 || kindOf(Source{Type: kind, Body: body}) == "application/pdf" {
-			return // some PDFs hold the library for ever: that is what the process of its own is for
+			return // some PDFs make the library loop; the separate process ends it
 		}
 		p := recovered(Source{URL: "https://example.org/a/b", Type: kind, Body: body})
 		if p.Error != "" && p.Text != "" || len(p.Text) > textLimit+200 {

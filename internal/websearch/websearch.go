@@ -1,10 +1,9 @@
 // Package websearch asks a search engine over HTTP.
 //
-// An engine is described by data, not by code: where to ask, what to send, and
-// where in the JSON that comes back the results are. The known engines are such
-// descriptions ([Named]); any other that answers in JSON can be described in
-// the configuration. A key goes to the endpoint it was configured for and nowhere
-// else: redirects to another host are not followed. Everything here is safe for
+// Data describes an engine: the URL, the request, and the path of the results in the JSON of
+// the response. The known engines are such descriptions ([Named]). The configuration can
+// describe any other engine that answers in JSON. A key goes only to the endpoint that it
+// was configured for: redirects to another host are not followed. All functions are safe for
 // concurrent use.
 package websearch
 
@@ -33,15 +32,15 @@ const (
 	textLimit = 1000    // characters of a title or a description
 )
 
-// Engine describes a search engine. In URL, Body and the values of Headers
-// {searchTerms} (or {query}), {count} and {key} stand for what their names say, as
-// in an OpenSearch description; any other {name?} is left out. A key stands in
-// Headers or Body, not in URL, where logs would keep it, unless there is no other way.
+// Engine describes a search engine. In URL, Body and the values of Headers, the placeholders
+// {searchTerms} (or {query}), {count} and {key} are replaced, as in an OpenSearch
+// description. Any other {name?} is removed. Put the key in Headers or Body, not in URL,
+// where logs would keep it, unless there is no other way.
 type Engine struct {
 	URL     string            // required
 	Method  string            // empty: GET, or POST when there is a Body
 	Headers map[string]string // further ones
-	Body    string            // JSON; what is put into it is quoted as within a JSON string
+	Body    string            // JSON; replaced values are quoted as within a JSON string
 	Key     string
 
 	Results     []string // paths of the list, the first that is there counts: "web.results"
@@ -99,7 +98,7 @@ func Named(name, endpoint, key string) (Engine, error) {
 	return e, nil
 }
 
-// Check says what is missing in a description, in words for its author.
+// Check returns an error for its author if a part of the description is missing.
 func (e Engine) Check() error {
 	u, err := url.Parse(strings.NewReplacer("{", "", "}", "").Replace(e.URL))
 	switch {
@@ -119,8 +118,8 @@ func (e Engine) template() string {
 	return e.URL + e.Body + strings.Join(slices.Collect(maps.Values(e.Headers)), "")
 }
 
-// Search returns at most count results. The error says what went wrong in words
-// for a model; it never holds the key.
+// Search returns at most count results. The text of an error is for a model. It never has
+// the key.
 func (e Engine) Search(ctx context.Context, query string, count int) ([]Hit, error) {
 	ctx, stop := context.WithTimeout(ctx, timeLimit)
 	defer stop()
@@ -270,7 +269,7 @@ func (e Engine) parse(data []byte, count int) ([]Hit, error) {
 	return hits, nil
 }
 
-// first is what lies at the first of the paths that leads to a T.
+// first returns the value at the first path that leads to a T.
 func first[T any](v any, paths []string) (T, bool) {
 	for _, path := range paths {
 		if found, ok := at(v, path).(T); ok {
@@ -302,7 +301,7 @@ func at(v any, path string) any {
 	return v
 }
 
-// clean makes one line of plain text: engines mark what matched in HTML.
+// clean returns one line of plain text: engines mark matches in HTML.
 func clean(s string) string {
 	var b strings.Builder
 	for z := html.NewTokenizer(strings.NewReader(s)); ; {

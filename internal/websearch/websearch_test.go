@@ -31,14 +31,14 @@ const (
 		{"title": "The Go Programming Language", "description": "Go is an open source language", "url": "https://go.dev/"}]}`
 )
 
-// asked is what an engine was sent.
+// asked is the request to an engine.
 type asked struct {
 	Method, Path, Query string
 	Header              http.Header
 	Body                string
 }
 
-// engineServer answers everything with one answer, and says what it was asked.
+// engineServer returns the same answer to each request, and records the last one.
 func engineServer(t *testing.T, status int, answer string) (address string, last func() asked) {
 	t.Helper()
 	var seen atomic.Pointer[asked]

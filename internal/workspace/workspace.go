@@ -92,7 +92,7 @@ type scope struct {
 // disk reads files in the folders, without the editor.
 type disk struct{ scope }
 
-// view is what a session sees: the text of open documents, and else the disk.
+// view is the text of a session's files: of open documents, else of the disk.
 type view struct {
 	disk
 	docs     Documents

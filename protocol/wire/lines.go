@@ -80,9 +80,9 @@ func (s *LineStream) ReadObject(v any) error {
 	}
 }
 
-// line reads a line without its end. An over-long one is refused at once, and the
-// rest of it is passed over. What is longer than the reader's buffer is kept in
-// pieces until its end is seen, so that a giant costs no more than its limit.
+// line reads a line without its end. If it is too long, line returns an error at once and
+// skips the rest. A line that is longer than the reader's buffer is kept in pieces until its
+// end is read, so a huge line needs no more memory than its limit.
 func (s *LineStream) line() ([]byte, error) {
 	var pieces [][]byte
 	size := 0

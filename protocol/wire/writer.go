@@ -33,8 +33,8 @@ var ErrClosed = errors.New("the connection is closed")
 // Framing appends message to dst as it goes over the wire.
 type Framing func(dst, message []byte) []byte
 
-// Note is a notification that waits to be written. What waits may be merged: the
-// reader then sees fewer messages that say the same.
+// Note is a notification that waits to be written. Waiting notifications may be merged: the
+// reader then gets fewer messages with the same content.
 type Note interface {
 	// AppendJSON appends the whole message. It is called once, after which the
 	// note is not used again.

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience bounds what a test waits for. It is never reached when all is well.
+// patience is the timeout of a test. It is never reached if the test passes.
 const patience = 20 * time.Second
 
 // client is an editor on the other end of a real connection. It validates every
@@ -43,7 +43,7 @@ type client struct {
 	home  string
 	ws    string
 	in    *io.PipeWriter
-	ended chan error // what Serve returned
+	ended chan error // the error of Serve
 	gone  chan struct{}
 	log   acptest.Log
 
@@ -187,7 +187,8 @@ func (c *client) noteUpdate(params json.RawMessage) {
 	c.news = make(chan struct{})
 }
 
-// answer plays the editor: by what the test has set, else with "no such method".
+// answer plays the editor: it returns the answer that the test has set, else "no such
+// method".
 func (c *client) answer(id json.RawMessage, method string, params json.RawMessage) {
 	c.mu.Lock()
 	c.asked = append(c.asked, method)

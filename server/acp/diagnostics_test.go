@@ -11,8 +11,8 @@ import (
 	protocol "github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// What the client's tools say of an edit reaches the model; hints do not, nor does
-// anything when the client has not said that it answers.
+// Diagnostics of the client's tools reach the model. Hints do not, and nothing does if the
+// client has not announced the method.
 func TestDiagnostics(t *testing.T) {
 	t.Parallel()
 	for _, announced := range []bool{true, false} {

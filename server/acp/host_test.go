@@ -265,8 +265,8 @@ func TestAutoModeDoesNotAsk(t *testing.T) {
 	}
 }
 
-// TestClientTerminal: the editor really starts what it is asked to, so that what is
-// tested is the whole way of a command through our own binary and back.
+// TestClientTerminal: the editor really starts the command, so the test covers the whole
+// path of a command through our own binary and back.
 func TestClientTerminal(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(

@@ -17,7 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// writing is a client that only reads what is posted.
+// writing is a client that only reads notifications.
 type writing struct {
 	Peer
 	w *wire.Writer
@@ -35,8 +35,8 @@ func (g *gate) Write(b []byte) (int, error) {
 	return g.Builder.Write(b)
 }
 
-// TestASlowClientGetsTheSameInFewerFrames holds what a client that has stopped
-// reading gets in the end against what one that reads along does.
+// TestASlowClientGetsTheSameInFewerFrames compares the final state of a client that has
+// stopped reading with that of one that reads all the time.
 func TestASlowClientGetsTheSameInFewerFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &gate{open: make(chan struct{})}

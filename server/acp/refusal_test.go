@@ -36,8 +36,8 @@ func tree(t *testing.T, folder string) map[string]string {
 	return files
 }
 
-// onDiskToo makes the client one that reads and writes the disk, as many do, and
-// counts what it writes. It refuses what refuse names: "read" or "write".
+// onDiskToo makes the client read and write the disk, as many do, and counts its writes. It
+// rejects the operation that refuse names: "read" or "write".
 func (c *client) onDiskToo(refuse string) (wrote func() map[string]string) {
 	texts := map[string]string{}
 	c.on(protocol.MethodReadTextFile, func(params json.RawMessage) (any, *protocol.Error) {

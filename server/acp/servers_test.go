@@ -197,7 +197,7 @@ func decodeUpdate(t *testing.T, u update, into any) {
 	}
 }
 
-// TestMCPAlways wants a yes for good to be kept, and to count in the next session.
+// TestMCPAlways: Always allow is stored and applies in the next session.
 func TestMCPAlways(t *testing.T) {
 	t.Parallel()
 	server := mcpServer(t) // ends after the client

@@ -10,7 +10,7 @@ import (
 	protocol "github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// A question, and a call, show nothing that is not seen or that reorders what is.
+// A question and a call show no hidden text and nothing that reorders text.
 func TestQuestionHoldsNothingHidden(t *testing.T) {
 	t.Parallel()
 	for name, hidden := range map[string]string{
@@ -40,7 +40,7 @@ func TestQuestionHoldsNothingHidden(t *testing.T) {
 			}
 			for _, call := range calls(c.seen()) {
 				if call.SessionUpdate != protocol.UpdateToolCall {
-					continue // results are what programs wrote
+					continue // results are the output of programs
 				}
 				text, err := json.Marshal([]any{call.Title, call.RawInput, call.Locations})
 				if err != nil {
@@ -59,7 +59,8 @@ func TestQuestionHoldsNothingHidden(t *testing.T) {
 	}
 }
 
-// What a model says, its calls and its subagents hold nothing that steers a client's terminal.
+// The model's text, its calls and its subagents have nothing that controls a client's
+// terminal.
 func TestAnswerDoesNotSteerATerminal(t *testing.T) {
 	t.Parallel()
 	const hostile = "a\x1b[8m\x1b]52;c;ZXZpbA==\x07\u009b2Jbc\x7f"

@@ -114,7 +114,7 @@ func (r *Recorder) Event(_ string, e agent.Event) {
 	}
 }
 
-// response is what came so far.
+// response is the response so far.
 type response struct {
 	items    []item
 	calls    []*call

@@ -13,9 +13,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// AsItBegan brings the files that the session's turns have changed back to what they
-// were before its first one, in a copy of its folder. It tells how many they are; 0
-// where no checkpoint is left. Nothing but the copy is changed.
+// AsItBegan restores the files that the session's turns have changed, in a copy of its
+// directory, to their state before the first turn. It returns their number. If there is no
+// checkpoint, it returns 0. It changes only the copy.
 func AsItBegan(ctx context.Context, home, session, folder, copied string) (files int, err error) {
 	ws, err := workspace.Open([]string{folder}, nil)
 	if err != nil {

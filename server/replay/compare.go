@@ -46,7 +46,7 @@ func readable(result string) []byte {
 	return bytes.ReplaceAll(b.Bytes(), []byte(`\n`), []byte("\n"))
 }
 
-// settled takes out what passes.
+// settled removes the passing fields.
 func settled(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -63,7 +63,7 @@ func settled(v any) any {
 		}
 	case string:
 		if said, _, ok := strings.Cut(v, " Available: "); ok && strings.HasPrefix(v, "Unknown tool") {
-			return said // what is offered is not the same in a replay
+			return said // a replay offers other tools
 		}
 		return changing().ReplaceAllString(v, "…")
 	}

@@ -20,7 +20,8 @@ type turn struct {
 	replies []store.Message
 }
 
-// turnsOf parts a log. What the loop wrote itself is left out: it will again.
+// turnsOf splits a history into turns. It omits messages that the agent itself has added:
+// the replay adds them again.
 func turnsOf(log []store.Message) (turns []turn) {
 	for _, m := range log {
 		switch {
@@ -48,7 +49,7 @@ func results(log []store.Message) map[string]string {
 	return found
 }
 
-// recorded is a model that says what the record says.
+// recorded is a model that returns the recorded responses.
 type recorded struct {
 	replies  []store.Message
 	from, to string // the workspace's name then and now

@@ -1,10 +1,10 @@
-// Package replay plays a recorded session again: the model's replies come from the
-// record, tools run for real in a copy of the workspace, and what they give is
-// compared with what they gave then.
+// Package replay runs a recorded session again. The model's responses come from the record,
+// tools run for real in a copy of the workspace, and their results are compared with the
+// recorded ones.
 //
-// Nothing leaves the machine and nothing of the user's is touched: the session lives
-// in a home folder of its own, commands are in the sandbox without network, and what
-// works elsewhere (the web, subagents, questions, MCP servers) is not played.
+// Nothing leaves the machine, and no file of the user changes: the session has its own home
+// directory, commands run in the sandbox without network, and calls that work elsewhere (the
+// web, subagents, questions, MCP servers) are not played.
 package replay
 
 import (
@@ -38,7 +38,8 @@ type Config struct {
 	Workspace string
 	Home      string // for the played session: an empty folder
 	Version   string
-	// Approve runs what asked and was allowed then; else what asks is not played.
+	// Approve runs the calls that the user approved then. Otherwise calls that require
+	// approval are not played.
 	Approve bool
 	Told    func(Call) // is told of each call when it has ended
 	Log     *slog.Logger
@@ -176,7 +177,7 @@ func (p *player) Documents(string) workspace.Documents { return nil }
 func (p *player) Terminals(string) shell.Terminals     { return nil }
 func (p *player) Sink(string) agent.Sink               { return p }
 
-// AskPermission allows what was allowed then, if that is wished.
+// AskPermission allows the calls that the user approved then, if Approve is set.
 func (p *player) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
 	if p.Approve && !strings.HasPrefix(p.then[q.Call.ID], `{"error"`) {
 		return tools.DecisionOnce, nil

@@ -51,7 +51,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// record holds a session in a workspace, and gives what is stored of it.
+// record records a session in a workspace, and returns its stored messages.
 func record(t *testing.T, cwd string, replies []func(*fakemodel.Exchange), prompts ...string) replay.Config {
 	t.Helper()
 	home := t.TempDir()
@@ -82,8 +82,8 @@ func say(text string) func(*fakemodel.Exchange) {
 	return func(x *fakemodel.Exchange) { x.Text(text); x.Usage(model.Usage{Input: 1, Output: 1}); x.End() }
 }
 
-// What a session did can be done again from the same beginning, and another beginning
-// shows. What it did elsewhere is not done again.
+// A replay from the same state has the same results, and a replay from another state shows
+// the difference. Calls that work elsewhere are not played.
 func TestPlay(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a.txt": "one\ntwo\n"}

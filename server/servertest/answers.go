@@ -187,7 +187,7 @@ func (e *Editor) permission(params json.RawMessage) (any, *RPCError) {
 	return acp.RequestPermissionResponse{Outcome: outcome}, nil
 }
 
-// showDocument opens what it shows.
+// showDocument opens the document that the server shows.
 func (e *Editor) showDocument(params json.RawMessage) (any, *RPCError) {
 	var p struct{ URI uri.URI }
 	if err := json.Unmarshal(params, &p); err != nil {

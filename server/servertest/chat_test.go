@@ -278,7 +278,7 @@ func TestActionsAnswerInTheChat(t *testing.T) {
 				time.Sleep(time.Minute)
 				chat := ".hermes/chats/" + result.SessionID + ".md"
 				text := settle(e, chat)
-				if o.NoEdits { // what the editor shows is not the answer; the file is
+				if o.NoEdits { // the editor does not show the answer; the file has it
 					b, err := os.ReadFile(filepath.Join(e.Root, chat))
 					if err != nil {
 						t.Fatal(err)
@@ -300,7 +300,7 @@ func TestActionsAnswerInTheChat(t *testing.T) {
 	}
 }
 
-// What the user is writing is left alone by an action's answer.
+// The answer of an action does not change the user's draft.
 func TestActionLeavesTheDraft(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a.py": "x\n"}
@@ -378,7 +378,7 @@ func TestChatOfALateEditor(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		x.Text("second, ")
 		time.Sleep(time.Second)
-		e.Close(chat) // what the editor has not sent by now it never does
+		e.Close(chat) // the editor never sends the edits that it has not sent yet
 		x.Text("third")
 		x.End()
 		time.Sleep(2 * time.Second)

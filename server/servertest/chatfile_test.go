@@ -61,7 +61,7 @@ func TestChatKeepsItsSession(t *testing.T) {
 	}
 }
 
-// An editor that shows no questions has them in the chat, with what can be done.
+// If an editor shows no questions, the chat shows them with their choices.
 func TestChatOfAnEditorThatCannotAsk(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"build/x": "x"}
@@ -94,8 +94,8 @@ func TestChatOfAnEditorThatCannotAsk(t *testing.T) {
 		says("Which one, red or blue?"))
 }
 
-// The menu offers to cancel what runs, in the chat and in other files; a cursor that is
-// one character wide selects nothing.
+// The menu offers to cancel the running turn, in the chat and in other files. A cursor that
+// is one character wide selects nothing.
 func TestActionsWhileItRuns(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{Files: map[string]string{"a.py": "x = 1\n"}}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
@@ -137,8 +137,8 @@ func TestActionsWhileItRuns(t *testing.T) {
 	})
 }
 
-// An editor that does nothing else while a person thinks about a question is waited for:
-// what was to be written meanwhile comes when it is answered.
+// Some editors do nothing else while the user reads a question. Edits of that time are sent
+// after the answer.
 func TestChatWaitsForAPersonWhoThinks(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{Modal: true, Files: map[string]string{"build/x": "x"}}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {

@@ -46,9 +46,9 @@ func checkpoints(t *testing.T, e *servertest.Editor) []protocol.CheckpointInfo {
 	return list.Checkpoints
 }
 
-// A script changes files by itself, through the tools and through commands, and a
-// command in the background goes on beside it: all of it is taken back. The model is
-// told; the checkpoints go with their session.
+// A script changes files through the tools and through commands while a background command
+// runs: a restore reverts all of it. The model gets a notice. The checkpoints are deleted
+// with their session.
 func TestScriptIsTakenBack(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -128,7 +128,7 @@ func (c *conn) take(f Frame) {
 	}
 }
 
-// seen is what came so far.
+// seen returns the frames so far.
 func (c *conn) seen() []Frame {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// A plugin tells over LSP what the editor's tools say of an edit, under the name that
-// the editor has for the document.
+// A plugin returns the editor's diagnostics of an edit over LSP, under the editor's name of
+// the document.
 func TestDiagnosticsOfAPlugin(t *testing.T) {
 	t.Parallel()
 	var e *servertest.Editor

@@ -97,7 +97,7 @@ func (e *Editor) greet() {
 	e.Notify("initialized", struct{}{})
 }
 
-// InitializeParams is what the editor says of itself.
+// InitializeParams returns the parameters of the editor's initialize.
 func (e *Editor) InitializeParams() any {
 	encodings := []string{"utf-8", "utf-16"}
 	if e.o.UTF16 {
@@ -221,7 +221,7 @@ type span struct {
 func (e *Editor) change(u uri.URI, doc *buffer, spans []span, edit bool) {
 	slices.SortFunc(spans, func(a, b span) int { return b.start - a.start })
 	var events []any
-	for _, s := range spans { // from the end, so that what is before stays where it is
+	for _, s := range spans { // from the end, so that earlier positions stay valid
 		events = append(events, map[string]any{
 			"range": map[string]any{"start": e.units.position(doc.text, s.start), "end": e.units.position(doc.text, s.end)},
 			"text":  s.text,
@@ -245,8 +245,7 @@ func (e *Editor) change(u uri.URI, doc *buffer, spans []span, edit bool) {
 	e.Notify("textDocument/didChange", params)
 }
 
-// Text is what the editor shows under a name; for what is not open, what is on
-// the disk.
+// Text returns the text of a document in the editor. If it is not open, Text reads the disk.
 func (e *Editor) Text(name string) string {
 	e.t.Helper()
 	e.mu.Lock()
@@ -284,7 +283,7 @@ func (e *Editor) Ask(prompt string) protocol.TurnResult {
 	return result
 }
 
-// Cancel cancels what runs in the current session.
+// Cancel cancels the turn of the current session.
 func (e *Editor) Cancel() bool {
 	e.t.Helper()
 	var result protocol.CancelResult
@@ -335,7 +334,7 @@ func (e *Editor) BeforeEdit(f func(uri.URI)) {
 	e.before = f
 }
 
-// Progress is what was shown of work so far.
+// Progress returns the progress shown so far.
 func (e *Editor) Progress() []Progress {
 	e.mu.Lock()
 	defer e.mu.Unlock()

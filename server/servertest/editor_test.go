@@ -294,7 +294,7 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// Nobody answers: after the configured time it is a no.
+// If there is no answer within the configured time, the request is denied.
 func TestApprovalTimesOut(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"build/x": ""}
@@ -431,7 +431,8 @@ func TestBeforeAndAfterTheSession(t *testing.T) {
 	})
 }
 
-// A workspace that is not there is said to whoever asks, and the server lives.
+// If the workspace does not exist, each request returns an error, and the server keeps
+// running.
 func TestNoWorkspace(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{Unbegun: true}, func(t *testing.T, e *servertest.Editor, _ *fakemodel.Model) {
@@ -448,7 +449,7 @@ func TestNoWorkspace(t *testing.T) {
 	})
 }
 
-// Nothing is configured: the error says what to do.
+// Nothing is configured: the error names the next step.
 func TestNoModel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -460,7 +461,7 @@ func TestNoModel(t *testing.T) {
 	})
 }
 
-// A model that fails is an answer with what failed, and the next prompt works.
+// If the model fails, the answer has its error, and the next prompt works.
 func TestModelFails(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{}, func(t *testing.T, e *servertest.Editor, _ *fakemodel.Model) {

@@ -15,8 +15,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// A script has its own line of progress, and its calls are in the transcript, not in
-// what the model is told.
+// A script has its own line of progress. Its calls are in the transcript, but not in the
+// result for the model.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

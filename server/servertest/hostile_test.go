@@ -17,9 +17,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// readByItself is what the server, or a program that it starts for itself, reads in a
-// workspace (and in the home: behind ~) without having been asked. Places that exclude
-// each other are in groups.
+// readByItself lists the files that the server, or a program that it starts, reads in a
+// workspace (and in the home: behind ~) without a request. Files that exclude each other are
+// in groups.
 var readByItself = map[string][]string{
 	"files": {
 		".hermes/config.yaml", ".hermes.md", "AGENTS.md", "CLAUDE.md", "sub/AGENTS.md", "sub/.hermes.md",

@@ -36,7 +36,7 @@ func TestEditorDies(t *testing.T) {
 	}
 }
 
-// What real clients send in initialize, odd parts included, is understood.
+// The initialize parameters of real clients are accepted, odd parts included.
 func TestOddInitialize(t *testing.T) {
 	t.Parallel()
 	for name, params := range map[string]string{
@@ -199,8 +199,8 @@ func TestSessions(t *testing.T) {
 	}, says("1"), says("2"), says("3"))
 }
 
-// The editor's settings may be the repository's: what is harmless counts, and what
-// would lift a protection does not.
+// The editor's settings may come from the repository: harmless settings apply, and settings
+// that would remove a protection do not.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	o := servertest.Options{
@@ -236,7 +236,7 @@ func TestSettings(t *testing.T) {
 	})
 }
 
-// An editor that takes no edits still sends what is not saved.
+// An editor that takes no edits still sends unsaved buffers.
 func TestChatOfAnEditorWithoutEdits(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{NoEdits: true}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
@@ -254,8 +254,8 @@ func TestChatOfAnEditorWithoutEdits(t *testing.T) {
 	}, says("Hello."))
 }
 
-// A document goes by the URI that its editor writes, and what is made for the editor
-// lies below the folder that it has named, links and all.
+// The server uses the URI that the editor wrote for a document. URIs that the server makes
+// are below the folder that the editor named, with its links.
 func TestURIsAsTheEditorWritesThem(t *testing.T) {
 	t.Parallel()
 	real, m := t.TempDir(), fakemodel.New()

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// tell puts what came since the last step into the transcript. Different kinds of
-// messages race with each other, so those of a step are sorted by kind; within a
-// kind the order is as they came. How fast a progress moves and in how many pieces
-// a chat is edited depends on scheduling: neither is told, text shows the result.
+// tell adds the messages since the last step to the transcript. Different kinds of messages
+// race with each other, so those of a step are sorted by kind; within a kind they keep their
+// order. The steps of a progress and the edits of a chat depend on scheduling: they are
+// omitted, text shows the result.
 func (s *script) tell(n int, step string) {
 	frames := s.editor.conn.seen()
 	fresh := frames[s.told:]
@@ -66,13 +66,13 @@ func laneOf(f Frame) string {
 // tokenOf is a progress's: those of several race with each other.
 func tokenOf(f Frame) string {
 	var p struct{ Token any }
-	_ = json.Unmarshal(f.Params, &p) // what has none comes first
+	_ = json.Unmarshal(f.Params, &p) // a frame without one comes first
 	return fmt.Sprint(p.Token)
 }
 
-// line is a frame as the transcript has it: without "jsonrpc", keys sorted, with
-// names for what differs from run to run. Requests of the server's have no id,
-// since they share one counter.
+// line returns a frame in the form of the transcript: without "jsonrpc", keys sorted, with
+// names for values that differ between runs. Requests of the server have no id, because they
+// share one counter.
 func (s *script) line(f Frame) string {
 	var m map[string]any
 	dec := json.NewDecoder(bytes.NewReader(f.raw))
@@ -101,13 +101,12 @@ var (
 	uuids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	fill  = regexp.MustCompile(`"used":\d+`) // of the window: an estimate that the words of the prompt change
 	slash = regexp.MustCompile(`"availableCommands":\[\{.*?\],"sessionUpdate"`)
-	// What a host can enforce is the host's affair.
+	// The enforced limits depend on the host.
 	bounds = regexp.MustCompile(`Sandbox: [^"\\]*\.`)
 	times  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 )
 
-// names stand for what differs from run to run: $ROOT,
-// $HERMES_HOME, $ID1, $ID2, …, $TIME.
+// names replace values that differ between runs: $ROOT, $HERMES_HOME, $ID1, $ID2, …, $TIME.
 type names struct{ ids []string }
 
 func (n *names) hide(text string, o Options) string {
@@ -125,7 +124,7 @@ func (n *names) hide(text string, o Options) string {
 	})
 }
 
-// fill puts back what the names stand for.
+// fill replaces the names by their values.
 func (n *names) fill(text string, o Options) string {
 	for i := len(n.ids) - 1; i >= 0; i-- {
 		text = strings.ReplaceAll(text, fmt.Sprintf("$ID%d", i+1), n.ids[i])

@@ -16,7 +16,7 @@ import (
 
 const probe = "workspace/workspaceFolders"
 
-// behind are the methods of what came after the response to a request.
+// behind returns the methods of the messages after the response to a request.
 func behind(t *testing.T, e *servertest.Editor, id json.RawMessage) []string {
 	t.Helper()
 	var methods []string
@@ -33,7 +33,7 @@ func behind(t *testing.T, e *servertest.Editor, id json.RawMessage) []string {
 	return methods
 }
 
-// What belongs behind a response comes behind it, at once, whatever the client is called.
+// Messages that belong after a response come at once after it, for every client name.
 func TestWhatFollowsAResponse(t *testing.T) {
 	t.Parallel()
 	for _, client := range []string{"", "-", "Eglot", "Neovim"} {
@@ -72,7 +72,7 @@ func TestWhatFollowsAResponse(t *testing.T) {
 	}
 }
 
-// lsp-mode loses what it reads together with a response. It gets nothing but questions
+// lsp-mode loses messages that it reads together with a response. It gets only questions
 // until it has answered one of them.
 func TestLspModeHasReadTheResponse(t *testing.T) {
 	t.Parallel()
@@ -298,8 +298,8 @@ func TestFirstSessionHasTheSettings(t *testing.T) {
 	}
 }
 
-// An editor that has not announced the Agent Client Protocol and uses it all the same
-// gets what belongs to its sessions, and only that.
+// An editor that uses the Agent Client Protocol without announcing it gets the messages of
+// its sessions, and only those.
 func TestUnannounced(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{}, func(t *testing.T, e *servertest.Editor, _ *fakemodel.Model) {

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// The chat shows what comes before a question when the question is shown, also in an
-// editor that does not tell what edits change while a question is open.
+// The chat shows the text before a question together with the question, also in an editor
+// that does not report changes while a question is open.
 func TestChatBeforeAQuestion(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{Swallows: true, Files: map[string]string{"build/x": "x"}}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {

@@ -318,7 +318,7 @@ func (s *script) repliesOf(text string) *replies {
 	return r
 }
 
-// replies are what the model says, by conversation.
+// replies are the model's responses, by session.
 type replies struct {
 	mu sync.Mutex
 	of map[string][]func(*fakemodel.Exchange)

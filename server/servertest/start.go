@@ -18,7 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/lsp"
 )
 
-// Options say what a test needs. All are optional.
+// Options are the options of a test. All are optional.
 type Options struct {
 	Model  model.Model       // nil: the configured one, which is none
 	Files  map[string]string // path in the workspace → content
@@ -29,17 +29,17 @@ type Options struct {
 	// Settings answer workspace/configuration; nil: the editor has none.
 	Settings      any
 	SettingsAfter time.Duration // that the editor takes to answer so
-	// What the editor is like.
+	// The properties of the editor.
 	Client     string                                         // clientInfo.name; empty: servertest; "-": it says none
 	Plugin     bool                                           // it speaks the Agent Client Protocol on the same wire
-	Diagnose   func(u string, wait int) []protocol.Diagnostic // and its plugin says what is wrong with files
+	Diagnose   func(u string, wait int) []protocol.Diagnostic // and its plugin returns the diagnostics of files
 	UTF16      bool                                           // it knows no other encoding
 	NoEdits    bool                                           // it takes no edits
 	NoShow     bool                                           // it shows no documents
 	NoProgress bool                                           // it shows no progress
 	Modal      bool                                           // it does nothing else while its user thinks about a question
-	Swallows   bool                                           // it tells what edits change while a question is open only with the next change
-	// Observers see the frames of the connection, and Instruments what the service does.
+	Swallows   bool                                           // it reports changes that happen while a question is open only with the next change
+	// Observers see the frames of the connection, and Instruments the events of the service.
 	Observers   []tap.Observer
 	Instruments server.Instruments
 	Unbegun     bool // initialize is left to the test

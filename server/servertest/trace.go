@@ -19,11 +19,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/diff"
 )
 
-// PlayTrace plays a recorded session against a fresh server, in virtual time: it sends
-// the frames of the client, has the model respond as it did, and compares what the server
-// sends. Beside the sections of a trace, the archive may have files/PATH for files of the
-// workspace, home/PATH for files of $HERMES_HOME, and model for further responses. Check
-// is called with every frame of either direction; nil: nothing more is checked.
+// PlayTrace plays a recorded session against a fresh server, in virtual time. It sends the
+// frames of the client and the responses of the model, and compares the frames of the
+// server. Beside the sections of a trace, the archive may have files/PATH for files of the
+// workspace, home/PATH for files of $HERMES_HOME, and model for further responses. Check is
+// called with every frame of either direction. Nil: nothing more is checked.
 func PlayTrace(t *testing.T, archive *txtar.Archive, check func(t testing.TB, toServer bool, frame []byte)) {
 	t.Helper()
 	p := &player{script: script{t: t, check: check}, live: map[string]string{}}
@@ -196,7 +196,7 @@ func (p *player) play(t *testing.T) {
 	p.compare()
 }
 
-// expect adds a recorded message of the server to what has to come.
+// expect adds a recorded message of the server to the expected ones.
 func (p *player) expect(e *event) {
 	if u, ok := editedURI(e.frame); ok {
 		p.echoes[u]++
@@ -272,7 +272,7 @@ func (p *player) request(f Frame) {
 	}
 }
 
-// sendEvent sends what the recorded client sent.
+// sendEvent sends a recorded message of the client.
 func (p *player) sendEvent(e *event) {
 	if e.stray != "" {
 		p.editor.Raw(p.here(e.stray))
@@ -356,7 +356,7 @@ func (p *player) here(text string) string {
 	return text
 }
 
-// compare compares what came with what was recorded, kind by kind.
+// compare compares the received messages with the recorded ones, kind by kind.
 func (p *player) compare() {
 	was, is := p.list(p.expected, true), p.list(p.actual, false)
 	if was != is {

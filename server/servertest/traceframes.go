@@ -29,7 +29,7 @@ func (s *sorter) lane(f Frame) string {
 		SessionID string
 		Update    struct{ SessionUpdate string }
 	}
-	_ = json.Unmarshal(f.Params, &p) // what has none is sorted by its method
+	_ = json.Unmarshal(f.Params, &p) // a frame without one is sorted by its method
 	switch {
 	case p.Update.SessionUpdate == "usage_update":
 		return ""
@@ -63,7 +63,7 @@ type chunk struct {
 }
 
 func chunkOf(f Frame) (c chunk) {
-	_ = json.Unmarshal(f.raw, &c) // what is none has no text
+	_ = json.Unmarshal(f.raw, &c) // another frame has no text
 	return c
 }
 
@@ -139,7 +139,7 @@ var (
 	took      = regexp.MustCompile(`\b\d+(\.\d+)? ?(ms|s)\b`)
 )
 
-// varying hides what differs from one run to another.
+// varying replaces values that differ between runs.
 func varying(line, version string) string {
 	line = sizes.ReplaceAllString(line, `"$1":$$N`)
 	if version != "" {

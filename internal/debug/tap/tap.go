@@ -38,8 +38,8 @@ type Frame struct {
 // Observer gets frames, one after another.
 type Observer func(Frame)
 
-// Wrap returns a reader and a writer that pass on what in and out do. Closing them closes
-// in and out if they can be closed. If an observer panics, it gets no more frames.
+// Wrap returns a reader and a writer that pass the data of in and out on. Closing them
+// closes in and out if they can be closed. If an observer panics, it gets no more frames.
 func Wrap(in io.Reader, out io.Writer, framing Framing, observers ...Observer) (io.Reader, io.Writer) {
 	show := &audience{observers: observers}
 	return &reader{in, &splitter{framing: framing, show: func(b []byte, stray bool) { show.frame(Frame{true, b, stray}) }}},

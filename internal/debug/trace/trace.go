@@ -39,7 +39,7 @@ const (
 // overwritten.
 const Magic = "hermes-ls trace 1"
 
-// Recording says what was recorded.
+// Recording describes a recording.
 type Recording struct {
 	Protocol string    `json:"protocol"` // lsp or acp
 	Version  string    `json:"version"`  // of hermes-ls
@@ -141,8 +141,8 @@ func (r *Recorder) failLocked(err error) {
 	}
 }
 
-// Close writes what waits and closes the file. If the file blocks, Close returns after a
-// moment.
+// Close writes the pending frames and closes the file. If the file blocks, Close returns
+// after a moment.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	r.closed = true

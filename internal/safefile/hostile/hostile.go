@@ -11,7 +11,8 @@ import (
 // A Thing is something that may be where a file is expected.
 type Thing struct {
 	Name string
-	// Put makes the thing at path, and the folders above it. What was there is removed.
+	// Put creates the thing at path, and the directories above it. It removes an earlier
+	// one.
 	Put func(t testing.TB, path string)
 }
 

@@ -201,7 +201,7 @@ func strict(defs map[string]any) {
 		}
 		defs[name+"!"] = map[string]any{"$ref": "#/$defs/" + name, "unevaluatedProperties": false}
 	}
-	// What a session/update says is one variant, whose fields are all its own.
+	// The update of a session/update is one variant, whose fields are all its own.
 	update, _ := defs["SessionNotification"].(map[string]any)
 	copied := map[string]any{}
 	for k, v := range update {
