@@ -149,11 +149,22 @@ func checkObject(t testing.TB, text string) {
 	}
 }
 
-// checkGrowth checks that each request extends the previous one.
-func checkGrowth(t testing.TB, requests []*model.Request) {
+// checkGrowth checks that each request extends the previous one. The requests after a
+// refused turn, by their index, extend one before that turn by a prompt.
+func checkGrowth(t testing.TB, requests []*model.Request, refused ...int) {
 	t.Helper()
 	for i := 1; i < len(requests); i++ {
 		a, b := requests[i-1], requests[i]
+		if slices.Contains(refused, i) {
+			old := b.Messages[:len(b.Messages)-1]
+			if n := len(old); n > 0 && len(old[n-1].Parts) == 0 { // between two messages of the user
+				old = old[:n-1]
+			}
+			if !bytes.HasPrefix(encode(t, a.Messages), bytes.TrimSuffix(encode(t, old), []byte("]"))) {
+				t.Errorf("request %d, after a refusal, changes the history: %s", i+1, encode(t, b.Messages))
+			}
+			continue
+		}
 		before, after := bytes.TrimSuffix(encode(t, a.Messages), []byte("]")), encode(t, b.Messages)
 		if !bytes.HasPrefix(after, before) || len(b.Messages) <= len(a.Messages) {
 			t.Errorf("request %d is no extension of the one before:\n%s\n%s", i+1, before, after)

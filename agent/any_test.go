@@ -55,12 +55,15 @@ func TestAnything(t *testing.T) {
 		m := fakemodel.Script(rapid.SliceOfN(reply, 24, 24).Draw(rt, "replies")...)
 		config := agent.Config{Model: m, Store: st, Tools: scriptTools(t, nil), MaxIterations: 6}
 		s := begin(t, config)
+		var refused []int
 		for range 4 {
-			playAnything(t, rt, s)
+			if playAnything(t, rt, s) == agent.Refusal {
+				refused = append(refused, len(m.Requests()))
+			}
 		}
 		log := messages(t, st, s.ID())
 		checkLog(t, append(bare(log), closing(log)...))
-		checkGrowth(t, m.Requests())
+		checkGrowth(t, m.Requests(), refused...)
 		config.Head.ID = s.ID()
 		loaded := load(t, config)
 		if !reflect.DeepEqual(loaded.Last(), s.Last()) || loaded.Usage() != s.Usage() || len(messages(t, st, s.ID())) != len(log) {
@@ -72,7 +75,7 @@ func TestAnything(t *testing.T) {
 	})
 }
 
-func playAnything(t *testing.T, rt *rapid.T, s *agent.Session) {
+func playAnything(t *testing.T, rt *rapid.T, s *agent.Session) agent.StopReason {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -92,4 +95,5 @@ func playAnything(t *testing.T, rt *rapid.T, s *agent.Session) {
 	if a, b := len(of[agent.CallStarted](sink)), len(of[agent.CallEnded](sink)); a != b {
 		t.Errorf("%d calls started, %d ended", a, b)
 	}
+	return stop
 }

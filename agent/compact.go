@@ -40,7 +40,7 @@ func (s *Session) Compact(ctx context.Context, hints string, sink Sink) (StopRea
 		return "", err
 	}
 	defer release()
-	t := &turn{Session: s, sink: sink, storeCtx: context.WithoutCancel(ctx), head: s.Head()}
+	t := &turn{Session: s, sink: sink, storeCtx: context.WithoutCancel(ctx), head: s.Head(), prompt: &store.Message{}}
 	if err := errors.Join(t.sync(t.storeCtx), t.closeCalls(t.storeCtx)); err != nil {
 		return "", fmt.Errorf("reading the log: %w", err)
 	}
@@ -200,7 +200,7 @@ func (t *turn) notesOf(ctx context.Context, messages []model.Message, text strin
 		messages = append(messages, silence(nil).Message)
 	}
 	request := &model.Request{
-		Model: t.head.Model, System: t.head.System, Tools: t.head.Tools, Effort: t.effort, SessionID: t.id,
+		Model: t.head.Model, System: t.head.System, Tools: t.head.Tools, Effort: t.effort, SessionID: t.id, Turn: t.prompt.ID,
 		Messages: append(messages, model.NewMessage(model.User, text)),
 	}
 	reply := &model.Reply{CallsBefore: len(t.history.ids)}
@@ -258,7 +258,10 @@ func (h *history) compact(m *store.Message) {
 	if from < 0 {
 		from = len(h.messages)
 	}
-	messages, origins := h.messages[from:], h.origins[from:]
+	messages, origins := slices.Clone(h.messages[from:]), h.origins[from:]
+	for i := range messages { // state belongs to the messages that are replaced
+		messages[i] = withoutState(messages[i], nil)
+	}
 	h.messages, h.origins = nil, nil // running requests still use the old slices
 	h.put(m.Message, origin{})
 	if len(messages) > 0 && messages[0].Role == model.User {

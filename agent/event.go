@@ -56,6 +56,7 @@ type (
 		Requests int
 		Used     int
 		Window   int
+		Model    string // PROVIDER/MODEL that answered last; empty: not known
 	}
 	// TitleChanged is the title that the session got from its first prompt.
 	TitleChanged struct{ Title string }

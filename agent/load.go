@@ -33,6 +33,9 @@ func (s *Session) newHistory(ctx context.Context, totals store.Totals) (history,
 	h := history{planTool: s.config.Plan.Tool(), usage: totals.Usage, requests: totals.Requests, counted: int64(totals.Messages)}
 	head := s.Head()
 	h.gauge.ground(head.System, head.Tools)
+	if _, err := s.editsOf().Load(ctx, editsKey, &h.edits); err != nil {
+		return h, err
+	}
 	if h.planTool == "" {
 		return h, nil
 	}

@@ -31,6 +31,8 @@ type history struct {
 	usage    model.Usage     // total usage
 	last     model.Usage     // of the last request of this process
 	requests int
+	answered string // PROVIDER/MODEL that answered the last request
+	edits    edits
 	counted  int64 // the Seq up to which usage and requests include all messages
 	gauge    gauge
 	floor    int // tokens that remained after the last compaction
@@ -43,6 +45,7 @@ type history struct {
 type origin struct {
 	seq    int64 // 0: it replaces messages that were compacted
 	spoken bool  // the user has sent it
+	id     string
 }
 
 func (h *history) add(m *store.Message) {
@@ -51,7 +54,9 @@ func (h *history) add(m *store.Message) {
 		h.compact(m)
 		return
 	}
-	h.put(m.Message, origin{m.Seq, m.Role == model.User && !m.Note})
+	if sent, ok := h.edits.apply(m); ok {
+		h.put(sent, origin{m.Seq, m.Role == model.User && !m.Note, m.ID})
+	}
 	switch m.Role {
 	case model.Assistant:
 		h.open = m.Calls()

@@ -95,7 +95,7 @@ func play(t *testing.T, sections map[string]string) string {
 		}
 	}
 	checkLog(t, append(bare(log), closing(log)...))
-	checkGoesOn(t, s, m, st)
+	checkGoesOn(t, stop, s, m, st)
 	return got
 }
 
@@ -107,7 +107,7 @@ func closing(log []store.Message) []model.Message {
 	return []model.Message{model.ResponseMessage("", "")}
 }
 
-func checkGoesOn(t *testing.T, s *agent.Session, m *fakemodel.Model, st *store.Store) {
+func checkGoesOn(t *testing.T, stop agent.StopReason, s *agent.Session, m *fakemodel.Model, st *store.Store) {
 	t.Helper()
 	next := fakemodel.Script(func(x *fakemodel.Exchange) { x.Text("fine") })
 	again, err := agent.Load(t.Context(), agent.Config{Head: s.Head(), Model: next, Store: st, Tools: scriptTools(t, nil)})
@@ -118,7 +118,11 @@ func checkGoesOn(t *testing.T, s *agent.Session, m *fakemodel.Model, st *store.S
 		t.Errorf("the next turn: %s, %v", stop, err)
 	}
 	requests := append(m.Requests(), next.Requests()...)
-	checkGrowth(t, requests)
+	if stop == agent.Refusal {
+		checkGrowth(t, requests, len(m.Requests()))
+	} else {
+		checkGrowth(t, requests)
+	}
 	checkLog(t, requests[len(requests)-1].Messages)
 }
 

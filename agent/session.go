@@ -225,7 +225,7 @@ func (s *Session) Last() model.Message {
 func (s *Session) Usage() UsageChanged {
 	s.historyMu.Lock()
 	defer s.historyMu.Unlock()
-	return UsageChanged{Total: s.history.usage, Last: s.history.last, Requests: s.history.requests, Used: s.history.gauge.used(), Window: s.window()}
+	return UsageChanged{Total: s.history.usage, Last: s.history.last, Requests: s.history.requests, Used: s.history.gauge.used(), Window: s.window(), Model: s.history.answered}
 }
 
 // Todos returns the plan.

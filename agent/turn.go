@@ -18,6 +18,7 @@ type turn struct {
 	*Session
 	sink     Sink
 	head     store.Session   // at the start of the turn
+	prompt   *store.Message  // the first message of the turn; of a compaction alone, it is empty
 	effort   string          // at the start of the turn
 	storeCtx context.Context // for the store; a cancel does not end it
 	empty    bool            // the previous response was empty
@@ -75,6 +76,7 @@ func (t *turn) begin(in Input) error {
 		text, title, m.Typed = strings.TrimSpace(text), "", 0
 	}
 	m.Message = model.NewMessage(model.User, text, model.ImageParts(in.Images...)...)
+	t.prompt = m
 	made, named, err := t.create(t.storeCtx, title, m)
 	if err != nil {
 		return err
@@ -195,6 +197,7 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 		NoCalls:   t.report,
 		Effort:    t.effort,
 		SessionID: t.id,
+		Turn:      t.prompt.ID,
 	}
 	t.config.Log.Debug("asking the model", "session", t.id, "model", t.head.Model, "messages", len(messages))
 	reply := &model.Reply{CallsBefore: len(t.history.ids)}
@@ -210,6 +213,14 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 		}
 		if delta.Notice != "" {
 			t.sink.Event(Notice{Text: delta.Notice})
+		}
+		if delta.Fallback != "" {
+			t.sink.Event(Thought{MessageID: id, Text: delta.Fallback + "\n"})
+		}
+		if delta.Dropped != nil {
+			if err := t.dropState(*delta.Dropped); err != nil {
+				return reply, err
+			}
 		}
 		if delta.Pictures != nil {
 			if err := t.keepForms(delta.Pictures); err != nil {
@@ -320,7 +331,7 @@ func (t *turn) saveResponse(id string, reply *model.Reply, calls []*call) error 
 		return err
 	}
 	t.historyMu.Lock()
-	t.history.last = usage
+	t.history.last, t.history.answered = usage, reply.Answered
 	t.historyMu.Unlock()
 	t.sink.Event(t.Usage())
 	return nil
@@ -330,7 +341,12 @@ func (t *turn) saveResponse(id string, reply *model.Reply, calls []*call) error 
 func (t *turn) stopReason(reply *model.Reply) (StopReason, error) {
 	switch {
 	case reply.Finish == model.FinishRefusal:
-		return Refusal, nil
+		why := "The model refused to answer"
+		if reply.Refusal != "" {
+			why += ": " + strings.TrimRight(reply.Refusal, ". \n")
+		}
+		t.notice("%s. Later requests leave this prompt and its answer out.", why)
+		return Refusal, t.leaveOut()
 	case reply.Finish == model.FinishLength:
 		t.notice("The answer reached the model's length limit and is not complete. Say “go on” to let it continue.")
 		return MaxTokens, nil

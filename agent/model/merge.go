@@ -20,6 +20,8 @@ type Reply struct {
 	Usage     Usage
 	Finish    Finish
 	Model     string
+	Answered  string
+	Refusal   string
 
 	// CallsBefore is the number of calls in the session before this response. A call without
 	// an id gets the id "call_N", numbered from there.
@@ -130,7 +132,7 @@ func (r *Reply) Add(d Delta) error {
 		r.Model = d.Model
 	}
 	if d.Finish != "" {
-		r.Finish = d.Finish
+		r.Finish, r.Answered, r.Refusal = d.Finish, d.Answered, d.Refusal
 		r.settle()
 	}
 	if len(r.Calls) > MaxCalls {

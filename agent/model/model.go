@@ -110,6 +110,9 @@ type Delta struct {
 	// Restart means that the request is tried again: the reasoning and calls that came before
 	// are not part of the response. No text came before.
 	Restart bool
+	// Fallback says which model answers instead of the first one, and why. It is set before the
+	// first piece of the response, once in a turn.
+	Fallback string
 	// Refusal is the provider's explanation of a [FinishRefusal], on the last delta.
 	Refusal string
 	// Dropped is the origin of state that its endpoint refused. All state of this origin that

@@ -326,6 +326,9 @@ func usage(e agent.UsageChanged) *acp.UsageUpdate {
 	if e.Last.Input > 0 {
 		ours["lastRequest"] = map[string]int{"input": e.Last.Input, "output": e.Last.Output, "cachedRead": e.Last.CachedRead, "cachedWrite": e.Last.CachedWrite}
 	}
+	if e.Model != "" {
+		ours["model"] = e.Model
+	}
 	u.Meta = acp.Meta{"hermes": ours}
 	return u
 }

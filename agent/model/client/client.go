@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -146,6 +147,7 @@ type stream struct {
 	forms   *pictureForms         // of the current endpoint
 	noState map[model.Origin]bool // origins whose state was refused
 	dropped *model.Origin         // the caller was not told yet
+	instead string                // why a fallback is asked; empty: it is not, or the caller was told
 	paused  continuation
 
 	begun   bool // a part of the response was yielded
@@ -219,6 +221,10 @@ func (s *stream) run(ctx context.Context) error {
 		next := order[i+1]
 		s.model.log.Info("model falls over", "from", e.name(), "to", next.name(), "error", err)
 		s.restart = true
+		s.instead = e.id() + " failed: " + string(failed.Kind)
+		if failed.Status != 0 {
+			s.instead += fmt.Sprintf(" (%d)", failed.Status)
+		}
 		if !s.notice(brief(failed) + "; trying " + next.id()) {
 			return nil
 		}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -125,6 +126,12 @@ func (f *pictureForms) reject(err *model.Error) bool {
 // and in which form the pictures were accepted. It remembers a rejection. If the caller has stopped reading,
 // accepted returns false.
 func (s *stream) accepted(ctx context.Context, e *endpoint) bool {
+	if why := s.instead; why != "" {
+		s.instead = ""
+		if s.broken = !s.yield(model.Delta{Fallback: fmt.Sprintf("%s answers for the rest of this turn, because %s.", e.id(), why)}, nil); s.broken {
+			return false
+		}
+	}
 	if origin := s.dropped; origin != nil {
 		s.dropped = nil
 		if s.broken = !s.yield(model.Delta{Dropped: origin}, nil); s.broken {

@@ -1,0 +1,100 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+)
+
+// edits say which parts of the stored messages no request has. The stored messages stay as
+// they are.
+type edits struct {
+	Dropped []droppedState `json:"dropped,omitempty"`
+	LeftOut []string       `json:"leftOut,omitempty"` // ids of the messages of refused turns
+}
+
+// droppedState is state that its endpoint has refused: all of an origin up to a time.
+type droppedState struct {
+	model.Origin
+	Until time.Time `json:"until"`
+}
+
+// editsOf returns where the edits of a session are stored.
+func (s *Session) editsOf() *store.State { return s.config.Store.State(s.id, "model") }
+
+const editsKey = "edits"
+
+// apply returns a message as requests have it. If requests do not have it, it returns false.
+func (e *edits) apply(m *store.Message) (model.Message, bool) {
+	if slices.Contains(e.LeftOut, m.ID) {
+		return model.Message{}, false
+	}
+	out := m.Message
+	for _, d := range e.Dropped {
+		if !m.Time.After(d.Until) {
+			out = withoutState(out, &d.Origin)
+		}
+	}
+	return out, true
+}
+
+// withoutState returns a message without the state of an origin. If origin is nil, it is
+// without any state.
+func withoutState(m model.Message, origin *model.Origin) model.Message {
+	var parts []model.Part
+	for i, p := range m.Parts {
+		if p.State == nil || origin != nil && *origin != (model.Origin{API: p.State.API, Host: p.State.Host}) {
+			continue
+		}
+		if parts == nil {
+			parts = append(parts, m.Parts...) // a running request still uses the old parts
+		}
+		parts[i].State = nil
+	}
+	if parts != nil {
+		m.Parts = parts
+	}
+	return m
+}
+
+// dropState removes the state of an origin from all messages of later requests, because the
+// endpoint has refused it.
+func (t *turn) dropState(origin model.Origin) error {
+	t.historyMu.Lock()
+	h := &t.history
+	h.edits.Dropped = append(h.edits.Dropped, droppedState{origin, store.Now()})
+	changed := make([]model.Message, len(h.messages)) // a running request still uses the old ones
+	for i := range h.messages {
+		changed[i] = withoutState(h.messages[i], &origin)
+	}
+	h.messages = changed
+	t.historyMu.Unlock()
+	return t.saveEdits(t.storeCtx)
+}
+
+// leaveOut leaves the prompt of the turn and all after it out of later requests, because the
+// model has refused to answer.
+func (t *turn) leaveOut() error {
+	t.historyMu.Lock()
+	h := &t.history
+	from := len(h.messages)
+	for from > 0 && h.origins[from-1].seq >= t.prompt.Seq {
+		from--
+		h.edits.LeftOut = append(h.edits.LeftOut, h.origins[from].id)
+		h.gauge.bytes -= weight(&h.messages[from])
+	}
+	h.messages, h.origins = h.messages[:from:from], h.origins[:from:from]
+	t.historyMu.Unlock()
+	return t.saveEdits(t.storeCtx)
+}
+
+func (s *Session) saveEdits(ctx context.Context) error {
+	if err := s.editsOf().Save(ctx, editsKey, s.history.edits); err != nil {
+		return fmt.Errorf("keeping what later requests leave out: %w", err)
+	}
+	return nil
+}

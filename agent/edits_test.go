@@ -1,0 +1,151 @@
+package agent_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+)
+
+// statesOf returns the states of a request in their order.
+func statesOf(r *model.Request) string {
+	var all []string
+	for _, m := range r.Messages {
+		for _, p := range m.Parts {
+			if p.State != nil {
+				all = append(all, string(p.State.Data))
+			}
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// thinking answers with reasoning that has a state of two origins.
+func thinking(n string) func(*fakemodel.Exchange) {
+	return func(x *fakemodel.Exchange) {
+		x.Delta(model.Delta{Reasoning: "hm", State: &model.State{API: "messages", Host: "one", Data: []byte("m" + n)}})
+		x.Delta(model.Delta{Begin: model.ReasoningType, State: &model.State{API: "responses", Host: "two", Data: []byte("r" + n)}})
+		x.Text("fine " + strings.Repeat("word ", 100))
+	}
+}
+
+// TestDroppedState checks that refused state of an origin is in no later request, also after
+// the session was loaded again, and that new state is.
+func TestDroppedState(t *testing.T) {
+	t.Parallel()
+	st := openStore(t)
+	m := fakemodel.Script(thinking("1"), func(x *fakemodel.Exchange) {
+		x.Delta(model.Delta{Dropped: &model.Origin{API: "messages", Host: "one"}})
+		thinking("2")(x)
+	}, thinking("3"))
+	config := agent.Config{Model: m, Store: st}
+	s := begin(t, config)
+	turn := func(s *agent.Session) {
+		t.Helper()
+		if _, err := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		turn(s)
+	}
+	config.Head.ID, config.Model = s.ID(), fakemodel.Script(thinking("4"))
+	loaded := load(t, config)
+	turn(loaded)
+	got := m.Requests()
+	last := config.Model.(*fakemodel.Model).Requests()[0]
+	for i, want := range []string{"", "m1 r1", "r1 m2 r2"} {
+		if states := statesOf(got[i]); states != want {
+			t.Errorf("request %d has the states %q, want %q", i+1, states, want)
+		}
+	}
+	if states := statesOf(last); states != "r1 m2 r2 m3 r3" {
+		t.Errorf("after loading: %q", states)
+	}
+	if got[1].Turn == got[2].Turn || got[1].Turn == "" {
+		t.Errorf("turns %q and %q", got[1].Turn, got[2].Turn)
+	}
+}
+
+// TestNoStateAfterCompaction checks that kept messages lose their state, because it belongs
+// to the messages that were replaced.
+func TestNoStateAfterCompaction(t *testing.T) {
+	t.Parallel()
+	st := openStore(t)
+	script := []func(*fakemodel.Exchange){}
+	for range 6 {
+		script = append(script, thinking("1"))
+	}
+	script = append(script, func(x *fakemodel.Exchange) { x.Text("notes") }, thinking("2"), thinking("3"))
+	m := fakemodel.Script(script...)
+	s := begin(t, agent.Config{Model: m, Store: st, Window: 4000})
+	for range 6 {
+		if _, err := s.Turn(t.Context(), agent.Input{Text: "go " + strings.Repeat("on ", 50)}, &recorder{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Compact(t.Context(), "", &recorder{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	requests := m.Requests()
+	n := len(requests)
+	if len(requests[n-2].Messages) < 3 {
+		t.Fatalf("nothing was kept: %d messages", len(requests[n-2].Messages))
+	}
+	if states := statesOf(requests[n-2]); states != "" {
+		t.Errorf("after the compaction: %q", states)
+	}
+	if states := statesOf(requests[n-1]); states != "m2 r2" {
+		t.Errorf("one turn later: %q", states)
+	}
+}
+
+// TestRefusalIsLeftOut checks that later requests have neither the prompt nor the answer of
+// a refused turn, also after the session was loaded again, and that the user sees why.
+func TestRefusalIsLeftOut(t *testing.T) {
+	t.Parallel()
+	st := openStore(t)
+	m := fakemodel.Script(thinking("1"), func(x *fakemodel.Exchange) {
+		x.Text("I cannot.")
+		x.Delta(model.Delta{Finish: model.FinishRefusal, Refusal: "It is about locks."})
+	}, thinking("2"))
+	config := agent.Config{Model: m, Store: st}
+	s := begin(t, config)
+	sink := &recorder{}
+	for i, text := range []string{"one", "bad", "three"} {
+		stop, err := s.Turn(t.Context(), agent.Input{Text: text}, sink)
+		if err != nil || (stop == agent.Refusal) != (i == 1) {
+			t.Fatalf("%s: %s, %v", text, stop, err)
+		}
+	}
+	config.Head.ID, config.Model = s.ID(), fakemodel.Script(thinking("3"))
+	if _, err := load(t, config).Turn(t.Context(), agent.Input{Text: "four"}, sink); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*model.Request{m.Requests()[2], config.Model.(*fakemodel.Model).Requests()[0]} {
+		var prompts []string
+		for _, m := range r.Messages {
+			if m.Role == model.User {
+				prompts = append(prompts, m.Text())
+			} else if strings.Contains(m.Text(), "cannot") {
+				t.Error("the refusal is in a later request")
+			}
+		}
+		if got := strings.Join(prompts, " "); got != "one three" && got != "one three four" {
+			t.Errorf("prompts %q", got)
+		}
+	}
+	if notices := of[agent.Notice](sink); len(notices) != 1 || !strings.Contains(notices[0].Text, "It is about locks") {
+		t.Errorf("notices %+v", notices)
+	}
+	if log := messages(t, st, s.ID()); len(log) < 8 {
+		t.Errorf("the store has only %d messages", len(log))
+	}
+}
