@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Endpoint is the address of a model with the keys for it.
@@ -20,7 +21,28 @@ type Endpoint struct {
 	Window   int      // tokens; 0: not configured
 	// TextCalls is model.text_calls: auto, never or always.
 	TextCalls string
+
+	API         string        // chat, responses, messages or gemini; empty: by the base URL
+	KeyCommand  string        // prints the key; empty: none
+	Pool        string        // how a key is chosen; empty: the first that works
+	Cooldown    time.Duration // rest of a limited key if the reply names no time; 0: 60 s
+	Concurrent  int           // requests at once for each key; 0: no limit
+	Headers     map[string]string
+	Proxy       string
+	CAFile      string
+	ExtraBody   map[string]any
+	MaxTokens   int // limit of a response; 0: the model's own
+	CacheOff    bool
+	CacheLong   bool
+	ServiceTier string
+	Stall       time.Duration // between events; 0: 90 s
+	Efforts     []string      // levels of effort that the model has; nil: not known
+	Images      *bool         // whether the model accepts images; nil: not known
+	Price       *Price        // nil: not known
 }
+
+// Price is in US dollars per million tokens.
+type Price struct{ Input, Output, CacheRead, CacheWrite float64 }
 
 // provider describes a provider's own endpoint.
 type provider struct {

@@ -2,16 +2,22 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
 	"github.com/hermes-ls/hermes-ls/agent/model/client"
 	"github.com/hermes-ls/hermes-ls/agent/model/embedded"
+	"github.com/hermes-ls/hermes-ls/agent/model/gemini"
+	"github.com/hermes-ls/hermes-ls/agent/model/messages"
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
+	"github.com/hermes-ls/hermes-ls/agent/model/responses"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
 )
@@ -34,23 +40,70 @@ func (m *models) get(s *Service, endpoints []config.Endpoint) sizedModel {
 	if endpoints[0].Provider == "embedded" {
 		return embedded.Model{Name: endpoints[0].Model}
 	}
-	key := fmt.Sprintf("%#v", endpoints)
+	key, err := json.Marshal(endpoints)
+	if err != nil { // extra_body comes from YAML, so it has no value that JSON lacks
+		panic(err)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if made := m.made[key]; made != nil {
+	if made := m.made[string(key)]; made != nil {
 		return made
 	}
-	c := client.Config{Log: s.Log, Rejections: s.rejections(), Keys: &m.keys}
+	c := client.Config{Log: s.Log, Rejections: s.rejections(), Keys: &m.keys, Stall: endpoints[0].Stall}
 	for _, e := range endpoints {
-		c.Endpoints = append(c.Endpoints, client.Endpoint{
-			API: openai.API{}, Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys, Window: e.Window, TextCalls: e.TextCalls,
-		})
+		c.Endpoints = append(c.Endpoints, s.endpoint(e))
 	}
 	if m.made == nil {
 		m.made = map[string]sizedModel{}
 	}
-	m.made[key] = client.New(c)
-	return m.made[key]
+	made := client.New(c)
+	m.made[string(key)] = made
+	return made
+}
+
+// endpoint returns a configured endpoint for the client.
+func (s *Service) endpoint(e config.Endpoint) client.Endpoint {
+	out := client.Endpoint{
+		API: apiOf(e), Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys,
+		Pool: e.Pool, Cooldown: e.Cooldown, MaxConcurrent: e.Concurrent,
+		Headers: e.Headers, Proxy: e.Proxy, CAFile: e.CAFile,
+		Window: e.Window, MaxTokens: e.MaxTokens, Efforts: e.Efforts, Images: e.Images,
+		Cache: api.Cache{Off: e.CacheOff, Long: e.CacheLong}, ServiceTier: e.ServiceTier, TextCalls: e.TextCalls,
+	}
+	if p := e.Price; p != nil {
+		out.Price = &client.Price{Input: p.Input, CacheRead: p.CacheRead, Output: p.Output, CacheWrite: p.CacheWrite}
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.ExtraBody)) {
+		value, err := api.Marshal(e.ExtraBody[name])
+		if err != nil { // as above
+			panic(err)
+		}
+		out.Extra = append(out.Extra, api.Field{Name: name, Value: value})
+	}
+	return out
+}
+
+// apiOf returns the API of an endpoint.
+func apiOf(e config.Endpoint) api.API {
+	switch {
+	case e.API == api.Messages, e.API == "" && strings.HasSuffix(strings.TrimRight(e.BaseURL, "/"), "/anthropic"):
+		return messages.API{}
+	case e.API == api.Responses:
+		return responses.API{}
+	case e.API == api.Gemini:
+		return gemini.API{}
+	default:
+		return openai.API{}
+	}
+}
+
+// ofSubagent sends requests after those of turns of the user.
+type ofSubagent struct{ model.Model }
+
+func (m ofSubagent) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
+	r := *req
+	r.Background = true
+	return m.Model.Stream(ctx, &r)
 }
 
 // rejections returns functions that load and save rejections in the store.
@@ -186,13 +239,13 @@ func (s *settings) childModel(_ context.Context, section, route string) (m model
 		if err := s.ready(); err != nil {
 			return nil, "", 0, err
 		}
-		return s.model, s.modelName(), s.model.Window(), nil
+		return ofSubagent{s.model}, s.modelName(), s.model.Window(), nil
 	}
 	if s.svc.Model != nil {
 		return s.svc.Instruments.model(s.svc.Model), endpoints[0].Model, 0, nil
 	}
 	made := s.svc.models.get(s.svc, endpoints)
-	return s.svc.Instruments.model(made), endpoints[0].Model, made.Window(), nil
+	return ofSubagent{s.svc.Instruments.model(made)}, endpoints[0].Model, made.Window(), nil
 }
 
 func (s *settings) modelName() string {
