@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -41,8 +42,8 @@ func (m *models) get(s *Service, endpoints []config.Endpoint) sizedModel {
 		return embedded.Model{Name: endpoints[0].Model}
 	}
 	key, err := json.Marshal(endpoints)
-	if err != nil { // extra_body comes from YAML, so it has no value that JSON lacks
-		panic(err)
+	if err != nil { // a value of extra_body that JSON lacks
+		key = fmt.Appendf(nil, "%+v", endpoints)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,13 +71,17 @@ func (s *Service) endpoint(e config.Endpoint) client.Endpoint {
 		Window: e.Window, MaxTokens: e.MaxTokens, Efforts: e.Efforts, Images: e.Images,
 		Cache: api.Cache{Off: e.CacheOff, Long: e.CacheLong}, ServiceTier: e.ServiceTier, TextCalls: e.TextCalls,
 	}
+	if e.KeyCommand != "" {
+		out.Command = func(ctx context.Context) (string, error) { return printKey(ctx, e.KeyCommand) }
+	}
 	if p := e.Price; p != nil {
 		out.Price = &client.Price{Input: p.Input, CacheRead: p.CacheRead, Output: p.Output, CacheWrite: p.CacheWrite}
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.ExtraBody)) {
 		value, err := api.Marshal(e.ExtraBody[name])
-		if err != nil { // as above
-			panic(err)
+		if err != nil {
+			s.Log.Warn("a field of extra_body is not sent", "field", name, "error", err)
+			continue
 		}
 		out.Extra = append(out.Extra, api.Field{Name: name, Value: value})
 	}

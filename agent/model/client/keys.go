@@ -84,7 +84,6 @@ func (k *Keys) choose(e *endpoint, keys []string, session string, tried []string
 			}
 			k.kept[at] = chosen.key
 		}
-		k.last[e.host] = chosen.key
 		chosen.used++
 		return chosen, 0, nil
 	}
@@ -109,6 +108,7 @@ func (k *Keys) pick(e *endpoint, keys []string, free []*keyState, at sessionAtHo
 	case RoundRobin:
 		newest := slices.Index(keys, k.last[e.host])
 		next := slices.IndexFunc(free, func(s *keyState) bool { return slices.Index(keys, s.key) > newest })
+		k.last[e.host] = free[max(next, 0)].key
 		return free[max(next, 0)]
 	case LeastUsed:
 		return slices.MinFunc(free, func(a, b *keyState) int { return a.used - b.used })

@@ -1,0 +1,48 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+const (
+	keyWithin = 30 * time.Second
+	mostKey   = 16 << 10 // bytes
+)
+
+// printKey runs the command of providers.NAME.key_command, which the user has configured,
+// and returns what it prints. It runs in the home directory of the user, outside of the
+// workspace and of the sandbox.
+func printKey(ctx context.Context, command string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, keyWithin)
+	defer cancel()
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "/"
+	}
+	var out, errs limitedText
+	env := os.Environ()
+	exit, err := proc.Run(ctx, proc.Cmd{Args: []string{"sh", "-c", command}, Dir: home, Env: env, Stdout: &out, Stderr: &errs, Trusted: true})
+	if err != nil {
+		return "", fmt.Errorf("key_command: %w", err)
+	}
+	key := strings.TrimSpace(out.String())
+	if exit.Code != 0 || key == "" || strings.ContainsAny(key, " \n\r\t") {
+		first, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
+		return "", fmt.Errorf("key_command ended with code %d and did not print a key on one line: %s", exit.Code, first)
+	}
+	return key, nil
+}
+
+// limitedText keeps the first bytes of what a program prints.
+type limitedText struct{ strings.Builder }
+
+func (t *limitedText) Write(p []byte) (int, error) {
+	t.Builder.Write(p[:min(len(p), mostKey-t.Len())])
+	return len(p), nil
+}
