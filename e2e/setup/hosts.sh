@@ -72,7 +72,7 @@ if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 	exit 1
 fi
 if ! cmp -s e2e/node/package-lock.json "$hosts/package-lock.json" || [ ! -d e2e/node/node_modules ]; then
-	say "installing the ACP clients, an MCP server and the MCP conformance suite from npm"
+	say "installing the ACP clients, an MCP server, the MCP conformance suite and aimock from npm"
 	# Not `npm ci`: an optional package of other platforms cannot be had in the version that acpx names.
 	npm install --prefix e2e/node --no-save --no-audit --no-fund --ignore-scripts --silent
 	cp e2e/node/package-lock.json "$hosts/package-lock.json"
