@@ -99,7 +99,7 @@ func (p *plugin) thinking() {
 func (p *plugin) mode() {
 	p.t.Helper()
 	p.line(":Hermes mode auto")
-	p.wait("Approvals: Auto", "Hermes: idle · auto · embedded")
+	p.wait("Mode: Auto", "Hermes: idle · auto · embedded")
 	p.send("Clean up", `[{"call":{"name":"terminal","args":{"command":"rm -rf build"}}}]`, `[{"text":"Clean "},{"text":"now."}]`)
 	p.wait("✓ $ rm -rf build", "Clean now.", "● idle", "auto · embedded")
 	p.line(":Hermes mode")

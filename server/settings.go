@@ -172,7 +172,7 @@ func (s *settings) options() []Option {
 		models[i] = Choice{ID: m, Name: m}
 	}
 	return []Option{
-		{Choice{optionMode, "Approvals", "What asks before it runs."}, "mode", s.mode(), Modes()},
+		{Choice{optionMode, "Mode", "What runs, and what requires approval."}, "mode", s.mode(), Modes()},
 		{Choice{optionModel, "Model", "Which configured model answers first; the others stand in when it fails."}, "model", name, models},
 		{Choice{optionThought, "Thinking", "How long the model thinks before it answers, where it can be told."}, "thought_level", effort, []Choice{
 			{thoughtAuto, "Default", "As the model likes."}, {"low", "Low", ""}, {"medium", "Medium", ""}, {"high", "High", ""},

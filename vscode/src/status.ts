@@ -117,7 +117,7 @@ function tooltip(s: State): vscode.MarkdownString {
   line("Problem", s.problem);
   line("Session", s.title);
   line("Model", modelName(s));
-  line("Approvals", s.modes?.availableModes.find((m) => m.id === s.modes?.currentModeId)?.name);
+  line("Mode", s.modes?.availableModes.find((m) => m.id === s.modes?.currentModeId)?.name);
   if (s.usage) {
     line("Context", s.usage.size > 0 ? `${short(s.usage.used)} of ${short(s.usage.size)} tokens` : `${short(s.usage.used)} tokens`);
     line("Last request", cachedShare(s.usage._meta));

@@ -39,8 +39,8 @@ local function short(n)
   return n < 1000 and tostring(n) or ("%.1fk"):format(n / 1000)
 end
 
---- What asks before it runs where that is not as usual, the model, tokens of the context,
---- cost.
+--- The mode if it is not `ask`, the model, tokens of the context, the cached share of the last
+--- request, cost.
 ---@param conversation hermes.Conversation
 ---@return string
 local function facts(conversation)
