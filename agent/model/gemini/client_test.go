@@ -18,7 +18,9 @@ func TestClient(t *testing.T) {
 	s := geminitest.New(
 		geminitest.Reply{Parts: []geminitest.Part{geminitest.Thought("Hm."), geminitest.Call(read, `{}`)}},
 		geminitest.Reply{Parts: []geminitest.Part{geminitest.Text("One ")}, Finish: "CONTINUATION"},
-		geminitest.Reply{Parts: []geminitest.Part{geminitest.Text("and two.")}},
+		geminitest.Reply{Parts: []geminitest.Part{geminitest.Text("and ")}, Finish: "CONTINUATION"},
+		geminitest.Reply{Parts: []geminitest.Part{geminitest.Text("two.")}},
+		geminitest.Reply{Parts: []geminitest.Part{geminitest.Text("Bye.")}},
 	)
 	server := httptest.NewServer(s)
 	defer server.Close()
@@ -55,9 +57,13 @@ func TestClient(t *testing.T) {
 	if second.Text != "One and two." || second.Finish != model.FinishStop || dropped == nil || dropped.API != "gemini" {
 		t.Errorf("%+v %+v", second, dropped)
 	}
-	if requests := s.Requests(); len(requests) != 4 || !strings.Contains(requests[1].Error, "Corrupted") || !strings.Contains(string(requests[2].Body), "skip_thought") {
+	if requests := s.Requests(); len(requests) != 5 || !strings.Contains(requests[1].Error, "Corrupted") || !strings.Contains(string(requests[2].Body), "skip_thought") {
 		for _, r := range requests {
 			t.Errorf("%s %s", r.Error, r.Body)
 		}
+	}
+	req.Messages = append(req.Messages, model.Message{Role: model.Assistant, Parts: second.Parts()}, user("Bye."))
+	if third, _ := ask(); third.Text != "Bye." {
+		t.Errorf("%+v", third)
 	}
 }

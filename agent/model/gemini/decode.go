@@ -28,6 +28,7 @@ type candidate struct {
 	} `json:"content"`
 	FinishReason  string         `json:"finishReason"`
 	FinishMessage string         `json:"finishMessage"`
+	Continuation  string         `json:"continuationToken"`
 	Ratings       []safetyRating `json:"safetyRatings"`
 }
 
@@ -83,6 +84,7 @@ type decoder struct {
 	reason string // of the end
 	why    string // the explanation of the end
 	block  bool   // the prompt was blocked
+	token  string // continues a paused response
 	last   model.Delta
 	counts []byte // the newest event, if its usage is not decoded yet
 }
@@ -187,7 +189,7 @@ const space = " \t\r\n"
 
 // others are the names of members that an event with only a piece does not have.
 var others = [][]byte{
-	[]byte(`"text"`), []byte(`"thought"`), []byte(`"thoughtSignature"`), []byte(`"finishReason"`), []byte(`"error"`), []byte(`"promptFeedback"`),
+	[]byte(`"text"`), []byte(`"thought"`), []byte(`"thoughtSignature"`), []byte(`"finishReason"`), []byte(`"error"`), []byte(`"promptFeedback"`), []byte(`"continuationToken"`),
 }
 
 // startsWith reports whether data starts with all tokens, with white space before each.
@@ -219,6 +221,9 @@ func (d *decoder) candidate(a *candidate, data []byte) error {
 		if err := d.part(&a.Content.Parts[i], i, data); err != nil {
 			return err
 		}
+	}
+	if a.Continuation != "" {
+		d.token = a.Continuation
 	}
 	if a.FinishReason != "" && a.FinishReason != "FINISH_REASON_UNSPECIFIED" {
 		d.reason, d.why = a.FinishReason, explain(a.FinishMessage, a.FinishReason, a.Ratings)
@@ -338,12 +343,28 @@ func (d *decoder) End(bool) error {
 		d.last.Finish = model.FinishLength
 	case reason == "CONTINUATION":
 		d.last.Finish = model.FinishPause
+		if err := d.pause(); err != nil {
+			return err
+		}
 	case d.calls > 0:
 		d.last.Finish = model.FinishCalls
 	default:
 		d.last.Finish = model.FinishStop
 	}
 	d.emit(d.last)
+	return nil
+}
+
+// pause adds a part whose state continues the response.
+func (d *decoder) pause() error {
+	if d.token == "" {
+		return nil
+	}
+	data, err := api.Marshal(state{Continuation: d.token})
+	if err != nil {
+		return fmt.Errorf("a token: %w", err)
+	}
+	d.emit(model.Delta{Begin: model.ReasoningType, State: d.target.NewState(data)})
 	return nil
 }
 

@@ -74,12 +74,44 @@ func (b *bed) fail(messages ...model.Message) *model.Error {
 func (b *bed) extends() {
 	b.t.Helper()
 	requests := b.server.Requests()
-	for i := 1; i < len(requests); i++ {
+	for i := range requests {
+		if !alternates(b.t, requests[i].Body) {
+			b.t.Errorf("request %d has adjacent contents of one kind: %s", i, requests[i].Body)
+		}
+		if i == 0 {
+			continue
+		}
 		before, ok := contents(requests[i-1].Body)
 		if !ok || !bytes.HasPrefix(requests[i].Body, before) {
 			b.t.Errorf("request %d does not extend the previous one:\n%s\n%s", i, requests[i-1].Body, requests[i].Body)
 		}
 	}
+}
+
+// alternates reports whether no two adjacent contents of a request have one kind.
+func alternates(t *testing.T, body []byte) bool {
+	t.Helper()
+	var req struct {
+		Contents []struct {
+			Role  string
+			Parts []struct{ FunctionResponse any }
+		}
+	}
+	if err := json.Unmarshal(body, &req); err != nil {
+		t.Fatal(err)
+	}
+	before := ""
+	for _, c := range req.Contents {
+		kind := c.Role
+		if c.Parts[0].FunctionResponse != nil {
+			kind = "results"
+		}
+		if kind == before {
+			return false
+		}
+		before = kind
+	}
+	return true
 }
 
 // contents returns a request up to the end of its last message.
@@ -421,16 +453,16 @@ func TestServerRejects(t *testing.T) {
 	for body, want := range map[string]string{
 		`{`:               "Invalid JSON",
 		`{"contents":[]}`: "not specified",
-		`{"contents":[` + prompt + `],"model":"x"}`:         "Unknown name",
-		with(`{"role":"assistant","parts":[{"text":"x"}]}`): "valid role",
-		with(`{"role":"user","parts":[]}`):                  "must not be empty",
-		with(`{"role":"user","parts":[{"text":""}]}`):       "text parameter",
-		with(`{"role":"user","parts":[{}]}`):                "oneof",
-		with(prompt + `,` + prompt):                         "alternate",
-		with(call + `,` + answer):                           "first content",
-		with(prompt + `,` + call):                           "is followed by",
-		with(prompt + `,` + answer):                         "function call turn",
-		with(prompt + `,` + call + `,` + prompt):            "number of function response parts",
+		`{"contents":[` + prompt + `],"model":"x"}`:               "Unknown name",
+		with(`{"role":"assistant","parts":[{"text":"x"}]}`):       "valid role",
+		with(`{"role":"user","parts":[]}`):                        "must not be empty",
+		with(`{"role":"user","parts":[{"text":""}]}`):             "text parameter",
+		with(`{"role":"user","parts":[{}]}`):                      "oneof",
+		with(call + `,` + answer):                                 "first content",
+		with(prompt + `,{"role":"model","parts":[{"text":"x"}]}`): "last content",
+		`{"contents":[` + prompt + `],"continuationToken":"x"}`:   "continuation token",
+		with(prompt + `,` + answer):                               "function call turn",
+		with(prompt + `,` + call + `,` + prompt):                  "number of function response parts",
 		with(prompt + `,` + call + `,{"role":"user","parts":[{"functionResponse":{"name":"m","response":{}}}]}`):                                   "matches",
 		with(prompt + `,{"role":"model","parts":[{"functionCall":{"name":"n"}}]},` + answer):                                                       "missing a thought_signature",
 		with(prompt + `,{"role":"model","parts":[{"text":"x","thoughtSignature":"eA=="}]},` + prompt):                                              "Corrupted",

@@ -35,8 +35,17 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 		b.Raw("tools", tools)
 	}
 	b.ExtraFields()
+	token := continuation(req, t)
+	if token != "" { // the partial response is known to the API
+		without := *req
+		without.Messages = req.Messages[:len(req.Messages)-1]
+		req = &without
+	}
 	if err := addContents(&b, req, t); err != nil {
 		return nil, err
+	}
+	if token != "" {
+		b.Field("continuationToken", token)
 	}
 	config := map[string]any{}
 	if limit := t.Limit(req); limit > 0 {
@@ -61,6 +70,21 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	}
 	path := "/models/" + url.PathEscape(strings.TrimPrefix(t.Model, "models/")) + ":streamGenerateContent?alt=sse"
 	return &api.Request{Method: http.MethodPost, URL: t.URL("/v1beta", path, false), Header: h, Body: body}, nil
+}
+
+// continuation returns the token that continues the last message. If there is none, it
+// returns "".
+func continuation(req *model.Request, t *api.Target) string {
+	if len(req.Messages) == 0 {
+		return ""
+	}
+	m := &req.Messages[len(req.Messages)-1]
+	if m.Role != model.Assistant || len(m.Parts) == 0 {
+		return ""
+	}
+	this := *t
+	this.NoState = false // a token is new, even if older state was refused
+	return stateOf(&this, &m.Parts[len(m.Parts)-1]).Continuation
 }
 
 // encodeTools returns the list of tools. The schemas are JSON Schema: the other form of
@@ -446,6 +470,9 @@ type state struct {
 	ID        string          `json:"id,omitempty"` // of a call, given by the API
 	Signature string          `json:"signature,omitempty"`
 	Part      json.RawMessage `json:"part,omitempty"` // a part of a type that this package does not know
+	// Continuation is the token that continues a paused response. It counts only at the end
+	// of a request.
+	Continuation string `json:"continuation,omitempty"`
 }
 
 // stateOf returns the state of a part for the target. If there is none, it is zero.

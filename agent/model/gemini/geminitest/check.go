@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,6 +26,7 @@ type request struct {
 	Safety json.RawMessage `json:"safetySettings"`
 	Cached string          `json:"cachedContent"`
 	Tier   string          `json:"serviceTier"`
+	Token  string          `json:"continuationToken"`
 }
 
 type content struct {
@@ -116,7 +119,15 @@ func (s *Server) accept(r *http.Request, body []byte) *refusal {
 		return invalid("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", len(body)/4, s.Window)
 	}
 	var req request
-	dec := json.NewDecoder(bytes.NewReader(body))
+	var all any
+	if err := json.Unmarshal(body, &all); err != nil {
+		return invalid("Invalid JSON payload received. %v", err)
+	}
+	named, err := json.Marshal(camelCase(all))
+	if err != nil {
+		return invalid("%v", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(named))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&req); err != nil {
 		return invalid("Invalid JSON payload received. %s: Cannot find field.", strings.Replace(err.Error(), "json: unknown field", "Unknown name", 1))
@@ -127,7 +138,38 @@ func (s *Server) accept(r *http.Request, body []byte) *refusal {
 	if no := s.acceptConfig(&req); no != nil {
 		return no
 	}
+	if contents, known := s.paused[standard(req.Token)]; req.Token != "" && (!known || !reflect.DeepEqual(contents, req.Contents)) {
+		return invalid("The continuation token is not valid for these contents.")
+	}
+	s.newest = req.Contents
 	return s.acceptContents(key, req.Contents)
+}
+
+// camelCase renames members such as include_thoughts, which the API also accepts. It does
+// not change members that a user names.
+func camelCase(value any) any {
+	switch v := value.(type) {
+	case []any:
+		for i := range v {
+			v[i] = camelCase(v[i])
+		}
+	case map[string]any:
+		for name, inside := range maps.Clone(v) {
+			words := strings.Split(name, "_")
+			for i := 1; i < len(words); i++ {
+				if words[i] != "" {
+					words[i] = strings.ToUpper(words[i][:1]) + words[i][1:]
+				}
+			}
+			delete(v, name)
+			name = strings.Join(words, "")
+			if !slices.Contains([]string{"args", "response", "parameters", "parametersJsonSchema"}, name) {
+				inside = camelCase(inside)
+			}
+			v[name] = inside
+		}
+	}
+	return value
 }
 
 func acceptTools(lists []toolList) *refusal {
@@ -237,6 +279,7 @@ func (s *Server) acceptContents(key string, contents []content) *refusal {
 	if len(contents) == 0 {
 		return invalid("* GenerateContentRequest.contents: contents is not specified")
 	}
+	contents = merged(contents)
 	turn := 0 // the newest content with a prompt
 	for i, c := range contents {
 		if c.Role == "user" && !slices.ContainsFunc(c.Parts, func(p part) bool { return p.Response != nil }) {
@@ -256,10 +299,23 @@ func (s *Server) acceptContents(key string, contents []content) *refusal {
 		}
 		before = c
 	}
-	if len(callsOf(before)) > 0 { // a text of the model may be last: it is continued
-		return invalid("Please ensure that function call turn is followed by a function response turn.")
+	if before.Role != "user" {
+		return invalid("Please ensure that the last content has the role user.")
 	}
 	return nil
+}
+
+// merged returns the contents with adjacent ones of one role merged. The official SDK keeps
+// each event of a response as a content.
+func merged(contents []content) (all []content) {
+	for _, c := range contents {
+		if n := len(all); n > 0 && all[n-1].Role == c.Role && len(responsesOf(all[n-1])) == len(responsesOf(c)) {
+			all[n-1].Parts = append(slices.Clip(all[n-1].Parts), c.Parts...)
+			continue
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 func (s *Server) acceptContent(key string, i int, c content) *refusal {
@@ -287,7 +343,7 @@ func (s *Server) acceptPart(key, role string, i, n int, p part) *refusal {
 	switch {
 	case set != 1:
 		return invalid("* GenerateContentRequest.contents[%d].parts[%d].data: required oneof field 'data' must have one initialized field", i, n)
-	case p.Text != nil && *p.Text == "" && p.Signature == "":
+	case p.Text != nil && *p.Text == "" && role == "user":
 		return invalid("Unable to submit request because it must have a text parameter.")
 	case p.Data != nil && !p.Data.valid():
 		return invalid("Unable to process input image.")
@@ -311,14 +367,17 @@ func (s *Server) acceptPart(key, role string, i, n int, p part) *refusal {
 	case p.Text != nil:
 		ours = "text " + *p.Text
 	}
-	if s.signatures[p.Signature] != (signed{key, ours}) {
+	if s.signatures[standard(p.Signature)] != (signed{key, ours}) {
 		return invalid("Corrupted thought signature.")
 	}
 	return nil
 }
 
+// standard returns base64 in the standard alphabet. The API also accepts that of addresses.
+func standard(data string) string { return strings.NewReplacer("-", "+", "_", "/").Replace(data) }
+
 func (b *blob) valid() bool {
-	data, err := base64.StdEncoding.DecodeString(b.Data)
+	data, err := base64.StdEncoding.DecodeString(standard(b.Data))
 	return err == nil && len(data) > 0 && (strings.HasPrefix(b.Type, "image/") || b.Type == "application/pdf")
 }
 
@@ -332,10 +391,8 @@ func follow(before, c content, first bool) *refusal {
 		return invalid("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
 	case len(responses) > 0 && len(calls) == 0:
 		return invalid("Please ensure that function response turn comes immediately after a function call turn.")
-	case len(responses) != len(calls):
+	case len(responses) != len(calls) && before.Role == "model":
 		return invalid("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
-	case !first && before.Role == c.Role && len(responsesOf(before)) == 0:
-		return invalid("Please ensure that the roles alternate between user and model.")
 	}
 	for i, r := range responses {
 		if r.Name != calls[i].Name || r.ID != calls[i].ID {

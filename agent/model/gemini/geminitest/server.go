@@ -33,6 +33,8 @@ type Server struct {
 	replies    []Reply
 	requests   []Request
 	signatures map[string]signed
+	paused     map[string][]content // by continuation token
+	newest     []content
 	number     int
 }
 
@@ -80,7 +82,7 @@ type signed struct{ key, part string }
 
 // New returns a server that plays replies in their order.
 func New(replies ...Reply) *Server {
-	return &Server{Levels: []string{"minimal", "low", "medium", "high"}, replies: replies, signatures: map[string]signed{}}
+	return &Server{Levels: []string{"minimal", "low", "medium", "high"}, replies: replies, signatures: map[string]signed{}, paused: map[string][]content{}}
 }
 
 // Requests returns the requests so far.
@@ -176,12 +178,20 @@ func (s *Server) play(w http.ResponseWriter, key string, size int, reply Reply) 
 		finish = "STOP"
 	}
 	last := map[string]any{"finishReason": finish, "index": 0}
+	if finish == "CONTINUATION" {
+		s.number++
+		token := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "token %d", s.number))
+		s.paused[token] = s.newest
+		last["continuationToken"] = token
+	}
 	if reply.Message != "" {
 		last["finishMessage"] = reply.Message
 	}
+	part := map[string]any{"text": ""}
 	if reply.Trailing {
-		last["content"] = map[string]any{"role": "model", "parts": []any{map[string]any{"text": "", "thoughtSignature": p.sign("text ")}}}
+		part["thoughtSignature"] = p.sign("text ")
 	}
+	last["content"] = map[string]any{"role": "model", "parts": []any{part}}
 	p.event(last, map[string]any{"laterVersion": true})
 }
 

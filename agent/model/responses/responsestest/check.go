@@ -1,10 +1,11 @@
 package responsestest
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,11 +20,25 @@ type request struct {
 	Include   []string          `json:"include"`
 	Input     json.RawMessage   `json:"input"`
 	Tools     []tool            `json:"tools"`
+	System    string            `json:"instructions"`
 	Choice    json.RawMessage   `json:"tool_choice"`
 	Reasoning *reasoning        `json:"reasoning"`
 	MaxOutput *int              `json:"max_output_tokens"`
 	CacheKey  string            `json:"prompt_cache_key"`
 	Items     []json.RawMessage `json:"-"`
+}
+
+// prompt returns the text that the model gets: tools, instructions, and input.
+func (r *request) prompt() string {
+	var b strings.Builder
+	for _, t := range r.Tools {
+		fmt.Fprintf(&b, "%s %s\n", t.Name, t.Parameters)
+	}
+	b.WriteString(r.System)
+	for _, item := range r.Items {
+		b.Write(item)
+	}
+	return b.String()
 }
 
 type streamOptions struct {
@@ -285,10 +300,16 @@ func (s *Server) acceptReasoning(in *input, i int, raw []byte, item inputItem) *
 		no := invalid("input", "Item with id '%s' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", item.ID)
 		no.status = http.StatusNotFound
 		return no
-	case !known || sent.key != in.key || !bytes.Equal(raw, sent.raw):
+	case !known || sent.key != in.key || !sameJSON(raw, sent.raw):
 		return invalid("", "The encrypted content for item %s could not be verified. Reason: Encrypted content could not be decrypted or parsed.", item.ID).coded("invalid_encrypted_content")
 	}
 	return nil
+}
+
+// sameJSON reports whether two texts have the same JSON value.
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 func acceptMessage(i int, item inputItem) *refusal {

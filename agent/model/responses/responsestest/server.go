@@ -40,6 +40,8 @@ type Request struct {
 	Body   []byte
 	Error  string // the message of the rejection; empty: accepted
 	Cached int    // tokens of the prefix that an earlier request had
+
+	prompt string // as the model gets it: tools, instructions and input
 }
 
 // Reply is a scripted response.
@@ -124,7 +126,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		no.write(w)
 		return
 	}
-	req.Cached = s.cached(body)
+	req.prompt = parsed.prompt()
+	req.Cached = s.cached(req.prompt)
 	s.requests = append(s.requests, req)
 	if len(s.replies) == 0 {
 		invalid("", "no reply is scripted for request %d", len(s.requests)).write(w)
@@ -150,14 +153,14 @@ func (r *refusal) write(w http.ResponseWriter) {
 
 // cached returns the tokens of the longest prefix that a request shares with an earlier
 // accepted one, in steps of 128 tokens from 1,024 on.
-func (s *Server) cached(body []byte) int {
+func (s *Server) cached(prompt string) int {
 	best := 0
 	for _, before := range s.requests {
 		if before.Error != "" {
 			continue
 		}
 		n := 0
-		for n < len(body) && n < len(before.Body) && body[n] == before.Body[n] {
+		for n < len(prompt) && n < len(before.prompt) && prompt[n] == before.prompt[n] {
 			n++
 		}
 		best = max(best, n/4)
