@@ -35,6 +35,8 @@ type answer struct {
 	Refusal          string     `json:"refusal"`
 	ToolCalls        []callPart `json:"tool_calls"`
 	FunctionCall     *named     `json:"function_call"`
+
+	ReasoningDetails []map[string]any `json:"reasoning_details"` // OpenRouter
 }
 
 type callPart struct {
@@ -94,6 +96,7 @@ type decoder struct {
 	target   *api.Target
 	emit     func(model.Delta) bool
 	template template
+	details  details
 
 	known   bool // a chunk with a choice was received
 	calls   bool
@@ -147,7 +150,7 @@ func (c *chunk) plain() (model.Delta, bool) {
 	ch := &c.Choices[0]
 	a := &ch.Delta
 	ok := ch.Index == 0 && ch.Message == nil && ch.FinishReason == "" && ch.Usage == nil &&
-		a.Refusal == "" && a.Reasoning == "" && len(a.ToolCalls) == 0 && a.FunctionCall == nil && (a.Content == "") != (a.ReasoningContent == "")
+		a.Refusal == "" && a.ReasoningDetails == nil && a.Reasoning == "" && len(a.ToolCalls) == 0 && a.FunctionCall == nil && (a.Content == "") != (a.ReasoningContent == "")
 	return model.Delta{Text: a.Content, Reasoning: a.ReasoningContent}, ok
 }
 
@@ -164,6 +167,7 @@ func (d *decoder) choice(ch *choice) error {
 	if a.Content != "" || thought != "" || a.Refusal != "" {
 		d.emit(model.Delta{Text: a.Content + a.Refusal, Reasoning: thought})
 	}
+	d.details.add(a.ReasoningDetails)
 	for _, c := range a.ToolCalls {
 		index := -1
 		if c.Index != nil {
@@ -216,6 +220,9 @@ func (d *decoder) End(done bool) error {
 	}
 	if d.model == "" {
 		d.model = d.target.Model
+	}
+	if state := d.details.state(d.target); state != nil {
+		d.emit(model.Delta{State: state})
 	}
 	d.emit(model.Delta{Finish: d.finish, Usage: d.usage, Model: d.model})
 	return nil

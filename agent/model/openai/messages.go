@@ -15,6 +15,8 @@ type message struct {
 	ReasoningContent string `json:"reasoning_content,omitempty"`
 	ToolCalls        []call `json:"tool_calls,omitempty"`
 	ToolCallID       string `json:"tool_call_id,omitempty"`
+
+	ReasoningDetails json.RawMessage `json:"reasoning_details,omitempty"`
 }
 
 type part struct {
@@ -164,6 +166,7 @@ func (l *list) message(it *item) message {
 		if len(out.ToolCalls) > 0 && text == "" {
 			out.Content = nil
 		}
+		out.ReasoningDetails = detailsOf(m, l.target)
 		if l.thoughts && len(out.ToolCalls) > 0 {
 			out.ReasoningContent = m.Reasoning()
 		}
