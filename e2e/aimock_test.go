@@ -12,7 +12,9 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/client"
+	"github.com/hermes-ls/hermes-ls/agent/model/gemini"
 	"github.com/hermes-ls/hermes-ls/agent/model/messages"
+	"github.com/hermes-ls/hermes-ls/agent/model/responses"
 )
 
 // aimock starts the npm package of this name, an independent server of all model APIs, with
@@ -52,17 +54,25 @@ func aimock(t *testing.T, fixtures string) string {
 	return ""
 }
 
-// TestAimockMessages plays a tool loop with thinking against an independent server of the
-// Messages API, which checks that the thinking comes back.
-func TestAimockMessages(t *testing.T) {
+// TestAimock plays a tool loop with thinking against an independent server of the model
+// APIs, which checks that the thinking comes back.
+func TestAimock(t *testing.T) {
 	t.Parallel()
 	url := aimock(t, `{"fixtures": [
 		{"match": {"userMessage": "look", "hasToolResult": false}, "response": {"reasoning": "Look at \"both\".", "content": "I look.",
 			"toolCalls": [{"id": "toolu_1", "name": "read", "arguments": {"path": "<é>"}}, {"id": "toolu_2", "name": "list", "arguments": {}}]}},
 		{"match": {"toolCallId": "toolu_2"}, "response": {"reasoning": "Done.", "content": "All good."}}
 	]}`)
-	for _, id := range []string{"claude-sonnet-4-5", "claude-opus-4-6"} {
-		m := client.New(client.Config{Endpoints: []client.Endpoint{{API: messages.API{}, Provider: "anthropic", BaseURL: url, Model: id, Keys: []string{"k"}}}})
+	for _, e := range []client.Endpoint{
+		{API: messages.API{}, Provider: "anthropic", Model: "claude-sonnet-4-5"},
+		{API: messages.API{}, Provider: "anthropic", Model: "claude-opus-4-6"},
+		{API: responses.API{}, Provider: "openai", Model: "gpt-5"},
+		{API: gemini.API{}, Provider: "gemini", Model: "gemini-3-pro-preview"},
+		{API: gemini.API{}, Provider: "gemini", Model: "gemini-2.5-flash"},
+	} {
+		id := e.Model
+		e.BaseURL, e.Keys = url, []string{"k"}
+		m := client.New(client.Config{Endpoints: []client.Endpoint{e}})
 		req := &model.Request{Effort: "high", System: "s", Messages: []model.Message{model.NewMessage(model.User, "look")},
 			Tools: []model.Tool{{Name: "read", Schema: []byte(`{"type":"object","properties":{"path":{"type":"string"}}}`)}, {Name: "list"}}}
 		for n, want := range []string{`Look at "both". I look. {"path":"<é>"} {}`, "Done. All good."} {
