@@ -208,3 +208,27 @@ func TestAdaptation(t *testing.T) {
 		target.Encoded = &api.Cached{}
 	}
 }
+
+// TestMissingThinking checks that the stand-in refuses a response that has lost a part of its
+// thinking.
+func TestMissingThinking(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"claude-opus-5-5", "claude-sonnet-4-5"} {
+		s := &standin.Server{Next: standin.Script(
+			standin.Reply{Blocks: []standin.Block{standin.Thinking("Hm."), standin.Redacted(), standin.Call("toolu_1", "read", `{}`)}},
+		)}
+		target := server(t, s, id)
+		req := &model.Request{Effort: "high", Tools: []model.Tool{{Name: "read"}}, Messages: []model.Message{model.NewMessage(model.User, "go")}}
+		reply, _, err := send(t, req, target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		step(req, reply)
+		parts := reply.Parts()
+		req.Messages[1].Parts = append(parts[:1:1], parts[2:]...)
+		var failed *model.Error
+		if _, _, err := send(t, req, target); !errors.As(err, &failed) || failed.Kind != model.ErrState || !strings.Contains(failed.Message, "cannot be modified") {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
