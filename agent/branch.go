@@ -119,7 +119,7 @@ func (s *Session) Undo(ctx context.Context) (prompt store.Message, branchID stri
 }
 
 // ErrNoPrompt means that the session has no prompt that could be undone.
-var ErrNoPrompt = errors.New("there is no prompt to take back")
+var ErrNoPrompt = errors.New("there is no prompt to undo")
 
 // rewind moves the session back to the Seq that to returns. The argument of to is the last
 // Seq.

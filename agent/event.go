@@ -134,7 +134,7 @@ func (c Compaction) String() string {
 	case c.Status == CompactionRunning:
 		return ""
 	case c.Status == CompactionCancelled:
-		return "Summing up the conversation was cancelled: nothing has changed."
+		return "The compaction was canceled. Nothing has changed."
 	case c.Status == CompactionFailed:
 		return "The conversation could not be summed up: " + c.Error
 	case c.After == 0:

@@ -66,7 +66,7 @@ func (t *turn) drainInbox() error {
 	for _, text := range t.inbox.drain() {
 		m := &store.Message{Message: model.NewMessage("", text), Typed: len(text)}
 		if err := t.appendPrompt(t.storeCtx, m); err != nil {
-			return fmt.Errorf("keeping what was said: %w", err)
+			return fmt.Errorf("storing a message of the user: %w", err)
 		}
 		t.sink.Event(UserMessage{MessageID: m.ID, Text: text})
 	}

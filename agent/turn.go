@@ -291,7 +291,7 @@ func clipPart(text string) string {
 		return text
 	}
 	kept := strings.ToValidUTF8(text[:longestPart], "")
-	return fmt.Sprintf("%s\n[%d more bytes of this reply, which was broken off, were not kept]", kept, len(text)-len(kept))
+	return fmt.Sprintf("%s\n[%d more bytes of this partial response were not saved]", kept, len(text)-len(kept))
 }
 
 func (t *turn) savePartial(id string, reply *model.Reply) error {

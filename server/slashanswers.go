@@ -108,7 +108,7 @@ func undoPrompt(ctx context.Context, x *Session, _ string) (string, error) {
 	}
 	files, err := restoreSince(ctx, x.extensions, last.Time)
 	if err != nil {
-		return "", fmt.Errorf("the files could not be brought back, so the conversation stays too: %w", err)
+		return "", fmt.Errorf("the files could not be restored, so the history is unchanged: %w", err)
 	}
 	prompt, branch, err := x.Undo(ctx)
 	if err != nil {

@@ -211,5 +211,5 @@ func (s *Store) Totals(ctx context.Context, id string) (t Totals, err error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNotFound
 	}
-	return t, s.explain("summing up session "+id, err)
+	return t, s.explain("computing the totals of session "+id, err)
 }

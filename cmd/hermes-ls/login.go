@@ -125,7 +125,7 @@ func (a *asker) line(question string) (string, error) {
 	text, err := a.in.ReadString('\n')
 	if err != nil && (!errors.Is(err, io.EOF) || text == "") {
 		fmt.Fprintln(a.out)
-		return "", fmt.Errorf("nobody answered: %w", err)
+		return "", fmt.Errorf("no answer: %w", err)
 	}
 	return strings.TrimSpace(text), nil
 }
@@ -139,7 +139,7 @@ func (a *asker) secret(question string) (string, error) {
 	text, err := term.ReadPassword(a.terminal)
 	fmt.Fprintln(a.out)
 	if err != nil {
-		return "", fmt.Errorf("nobody answered: %w", err)
+		return "", fmt.Errorf("no answer: %w", err)
 	}
 	return strings.TrimSpace(string(text)), nil
 }

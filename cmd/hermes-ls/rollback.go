@@ -257,7 +257,7 @@ func forced(cmd *cobra.Command, flags rollbackFlags, named bool) func(path strin
 	}
 	in := bufio.NewReader(os.Stdin)
 	return func(path string) bool {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s was changed since by somebody else. Overwrite it? [y/N] ", printable(path))
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s was changed since, outside of a turn. Overwrite it? [y/N] ", printable(path))
 		answer, _ := in.ReadString('\n') // no answer means no
 		return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")
 	}
@@ -271,6 +271,6 @@ func printRestored(cmd *cobra.Command, files *workspace.Workspace, out checkpoin
 		fmt.Fprintf(cmd.OutOrStdout(), "kept      %s: %s\n", printable(files.Name(k.Path)), printable(k.Why))
 	}
 	if len(out.Restored)+len(out.Kept) == 0 {
-		fmt.Fprintln(cmd.OutOrStdout(), "Nothing had to be brought back.")
+		fmt.Fprintln(cmd.OutOrStdout(), "No file had to be restored.")
 	}
 }

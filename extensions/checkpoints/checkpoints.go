@@ -375,7 +375,7 @@ func (x *Instance) mayOverwrite(ctx context.Context, kept []string) bool {
 	decision, err := x.Ask(ctx, tools.Question{
 		Kind: tools.KindEdit, Call: tools.Call{ID: "restore", Name: "restore", Args: []byte("{}")},
 		Title:  "Overwrite " + strings.Join(kept, ", "),
-		Reason: "overwrites what was changed there since, by you or somebody else; what is there now stays in a checkpoint of its own",
+		Reason: "overwrites changes that were made outside of this session; a new checkpoint keeps the current state",
 	})
 	return err == nil && decision.Allows()
 }

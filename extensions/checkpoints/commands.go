@@ -87,12 +87,12 @@ func (x *Instance) RestoreSince(ctx context.Context, prompt time.Time) (done str
 }
 
 func (r Restored) text() string {
-	text := "Nothing had to be brought back."
+	text := "No file had to be restored."
 	if len(r.Restored) > 0 {
-		text = "Brought back: " + extension.CodeList(r.Restored) + "."
+		text = "Restored: " + extension.CodeList(r.Restored) + "."
 	}
 	if len(r.Kept) > 0 {
-		text += " Kept as they are, because somebody else has changed them since or they were not kept: " + extension.CodeList(r.Kept) + "."
+		text += " Not restored, because they were changed outside of this session or are not in the checkpoint: " + extension.CodeList(r.Kept) + "."
 	}
 	return text
 }

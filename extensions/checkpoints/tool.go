@@ -147,10 +147,10 @@ func restoreCheckpoint(ctx context.Context, env *tools.Env, call tools.Call, k *
 		}
 		what = strings.Join(names, ", ")
 	}
-	title := fmt.Sprintf("Bring back %s as at the checkpoint “%s”", what, all[i].Title)
-	verdict := policy.Verdict{Level: policy.Asks, Reason: "takes back changes that were made since the checkpoint"}
+	title := fmt.Sprintf("Restore %s from the checkpoint “%s”", what, all[i].Title)
+	verdict := policy.Verdict{Level: policy.Asks, Reason: "reverts changes that were made since the checkpoint"}
 	if env.Gate == nil {
-		return tools.Fail("Refused: it %s, and there is nobody to ask", verdict.Reason), nil
+		return tools.Fail("Denied: it %s, and no user can approve it", verdict.Reason), nil
 	}
 	if err := env.Gate.Check(ctx, env, call, tools.KindEdit, title, verdict); err != nil {
 		return tools.Result{}, err

@@ -36,7 +36,7 @@ func Clarify(who tools.Clarifier, limit time.Duration) tools.Tool {
 		Title:       tools.Titled(func(in clarifyIn) string { return "Ask: " + in.Question }),
 		Available: func(context.Context) error {
 			if !who.CanClarify() {
-				return errors.New("nobody can be asked here")
+				return errors.New("no user can be asked here")
 			}
 			return nil
 		},
@@ -46,7 +46,7 @@ func Clarify(who tools.Clarifier, limit time.Duration) tools.Tool {
 			return tools.Fail("clarify: %v", err), nil
 		}
 		if !who.CanClarify() {
-			return tools.Fail("clarify: nobody can be asked here. Decide by yourself, and say in your report what you took for granted"), nil
+			return tools.Fail("clarify: no user can be asked here. Decide by yourself, and list your assumptions in your report"), nil
 		}
 		if env.Gate != nil {
 			leave, err := env.Gate.Wait(ctx)
@@ -91,13 +91,13 @@ func inquiry(env *tools.Env, c tools.Call, in clarifyIn) (tools.ClarifyRequest, 
 // answered returns the result of a question. If there is no answer, that is not an error,
 // and the turn continues.
 func answered(ctx, waiting context.Context, a tools.Answer, err error, limit time.Duration) (tools.Result, error) {
-	const alone = " Take the most sensible way, and say at the end what you took for granted. Do not ask again."
+	const alone = " Choose the most sensible option, and list your assumptions at the end. Do not ask again."
 	note := ""
 	switch {
 	case ctx.Err() != nil:
 		return tools.Result{}, ctx.Err()
 	case waiting.Err() != nil:
-		note = fmt.Sprintf("Nobody answered within %v.", limit) + alone
+		note = fmt.Sprintf("There was no answer within %v.", limit) + alone
 	case err != nil:
 		note = fmt.Sprintf("The question could not be put (%v).", err) + alone
 	case a.Kind == tools.AnswerGiven:

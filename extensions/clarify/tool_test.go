@@ -54,11 +54,11 @@ func TestClarify(t *testing.T) {
 		{name: "nobody answers", user: &user{answer: func(ctx context.Context, _ tools.ClarifyRequest) (tools.Answer, error) {
 			<-ctx.Done()
 			return tools.Answer{}, ctx.Err()
-		}}, args: map[string]any{"question": "Which?"}, want: clarified{Note: "Nobody answered within 5m0s"}, took: 5 * time.Minute},
+		}}, args: map[string]any{"question": "Which?"}, want: clarified{Note: "There was no answer within 5m0s"}, took: 5 * time.Minute},
 		{name: "asking fails", user: &user{answer: func(context.Context, tools.ClarifyRequest) (tools.Answer, error) {
 			return tools.Answer{}, errors.New("no window")
 		}}, args: map[string]any{"question": "Which?"}, want: clarified{Note: "no window"}},
-		{name: "nobody there", user: &user{away: true}, args: map[string]any{"question": "Which?"}, want: clarified{Error: "nobody can be asked here"}},
+		{name: "nobody there", user: &user{away: true}, args: map[string]any{"question": "Which?"}, want: clarified{Error: "no user can be asked here"}},
 		{name: "empty", user: says(tools.AnswerGiven, "x"), args: map[string]any{"question": " "}, want: clarified{Error: "question is empty"}},
 		{name: "seven choices", user: says(tools.AnswerGiven, "x"), args: map[string]any{"question": "Which?", "choices": seven}, want: clarified{Error: "at most 6"}},
 		{name: "twice", user: says(tools.AnswerGiven, "x"), args: map[string]any{"question": "Which?", "choices": []string{"a", "a"}}, want: clarified{Error: "given twice"}},

@@ -118,7 +118,7 @@ func SessionSearch(past Sessions) tools.Tool {
 func mayLookEverywhere(ctx context.Context, env *tools.Env, c tools.Call) error {
 	v := policy.Verdict{Level: policy.Asks, Reason: "reads conversations of other workspaces", Keys: []string{"session_search everywhere"}}
 	if env == nil || env.Gate == nil {
-		return fmt.Errorf("session_search: conversations of other workspaces need the user's permission, and nobody is there to give it; search without everywhere")
+		return fmt.Errorf("session_search: a search in the sessions of other workspaces requires approval, and no user can approve it; search without everywhere")
 	}
 	return env.Gate.Check(ctx, env, c, tools.KindSearch, "Look into the conversations of all workspaces", v)
 }

@@ -50,7 +50,7 @@ func TestSessionSearch(t *testing.T) {
 		{`{"query":" "}`, nil, `say a query`},
 		{`{"query":"x","limit":-1}`, nil, `limit must be`},
 		{`{"query":"broken"}`, nil, `session_search: the disk refused`},
-		{`{"query":"x","everywhere":true}`, nil, `nobody is there`},
+		{`{"query":"x","everywhere":true}`, nil, `no user can approve it`},
 		{`{"query":"x","everywhere":true}`, no, `The user denied`},
 		{`{"query":"x","everywhere":true}`, yes, `"session_id":"s"`},
 	} {

@@ -139,7 +139,7 @@ func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, told
 		if v.Level == policy.Runs {
 			return nil
 		}
-		return fmt.Errorf("refused: it %s, which needs the user's permission, and nobody is there to give it", v.Reason)
+		return fmt.Errorf("denied: it %s, which requires approval, and no user can approve it", v.Reason)
 	}
 	kind := tools.KindOther
 	if now.readOnly {

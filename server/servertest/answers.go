@@ -54,7 +54,7 @@ func (e *Editor) answer(f Frame, before func(uri.URI)) (any, *RPCError) {
 	case acp.MethodDiagnostics:
 		var p acp.DiagnosticsRequest
 		if err := json.Unmarshal(f.Params, &p); err != nil || e.o.Diagnose == nil {
-			return nil, &RPCError{Code: -32602, Message: "nobody answers this"}
+			return nil, &RPCError{Code: -32602, Message: "no such method"}
 		}
 		return acp.DiagnosticsResponse{Diagnostics: e.o.Diagnose(p.URI, p.Wait)}, nil
 	case "workspace/configuration":

@@ -31,7 +31,7 @@ func Approve(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tool
 	opening := openingOf(verdict)
 	if env.Gate == nil {
 		if verdict.Level != policy.Runs {
-			return sandbox.Opening{}, errors.New("the command was refused: it " + verdict.Reason + ", and there is nobody to ask")
+			return sandbox.Opening{}, errors.New("the command was denied: it " + verdict.Reason + ", and no user can approve it")
 		}
 		return opening, nil
 	}
@@ -114,7 +114,7 @@ func CheckCommand(ctx context.Context, env *tools.Env, call tools.Call, title st
 		return env.Gate.Check(ctx, env, call, tools.KindExecute, title, v)
 	}
 	if v.Level != policy.Runs {
-		return fmt.Errorf("refused: it %s, and there is nobody to ask", v.Reason)
+		return fmt.Errorf("denied: it %s, and no user can approve it", v.Reason)
 	}
 	return nil
 }

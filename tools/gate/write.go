@@ -37,7 +37,7 @@ func CheckWrite(ctx context.Context, env *tools.Env, bounds tools.Bounds, call t
 		if verdict.Level == policy.Runs {
 			return nil
 		}
-		return errors.New(doing + bounds.Files.Name(abs) + " was refused: it " + verdict.Reason + ", and there is nobody to ask")
+		return errors.New(doing + bounds.Files.Name(abs) + " was denied: it " + verdict.Reason + ", and no user can approve it")
 	}
 	return env.Gate.Check(ctx, env, call, tools.KindEdit, doing+bounds.Files.Name(abs), verdict)
 }

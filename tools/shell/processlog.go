@@ -61,7 +61,7 @@ func (l *processLog) turn() error {
 }
 
 func (s segment) close() {
-	s.file.Close()           //nolint:errcheck // nobody reads it any more
+	s.file.Close()           //nolint:errcheck // it is not read again
 	os.Remove(s.file.Name()) //nolint:errcheck // nearly always gone already
 }
 

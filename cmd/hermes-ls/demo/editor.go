@@ -223,7 +223,7 @@ func (e *editor) applyEdit(ctx context.Context, params []byte) (any, error) {
 		doc := e.docs[path]
 		if doc == nil || change.TextDocument.Version == nil || *change.TextDocument.Version != doc.version {
 			e.mu.Unlock()
-			return map[string]any{"applied": false, "failureReason": "the document has moved on"}, nil
+			return map[string]any{"applied": false, "failureReason": "the document has changed"}, nil
 		}
 		text := []byte(doc.text)
 		for i := len(change.Edits) - 1; i >= 0; i-- { // from the end, so that the positions stay valid
