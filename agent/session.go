@@ -290,7 +290,7 @@ func (s *Session) env(head store.Session, progress func(tools.Progress)) *tools.
 	env := *s.config.Env
 	env.SessionID = s.id
 	env.Progress = progress
-	env.Room = s.freeTokens()
+	env.Reader.Room = s.freeTokens()
 	env.Dispatch = tools.Dispatch{Set: s.toolset(), Offered: offers(head)}
 	return &env
 }

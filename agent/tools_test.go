@@ -113,7 +113,7 @@ func TestPictures(t *testing.T) {
 	)
 	config := agent.Config{
 		Model: m, Store: openStore(t), Tools: toolSet(t, builtin(files)...), Files: files,
-		Env: &tools.Env{Sees: func() bool { return true }},
+		Env: &tools.Env{Reader: tools.Reader{Sees: func() bool { return true }}},
 	}
 	s := begin(t, config)
 	if _, err := s.Turn(t.Context(), agent.Input{Text: "look"}, &recorder{}); err != nil {

@@ -20,7 +20,7 @@ type Asker struct {
 // Approve asks the user to allow an action.
 func (a Asker) Approve(ctx context.Context, r extension.Request) error {
 	verdict := policy.Verdict{Level: policy.Asks, Reason: r.Reason, Keys: r.Keys, Commands: []string{r.Title}, EveryMode: r.EveryMode}
-	env := &tools.Env{SessionID: a.ID, AnyMode: r.Call.Args == nil}
+	env := &tools.Env{SessionID: a.ID}
 	return a.Gate.Check(ctx, env, r.Call, r.Kind, r.Title, verdict)
 }
 

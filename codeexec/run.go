@@ -204,7 +204,7 @@ func envOf(ctx context.Context, env *tools.Env, derived *extension.Set) (*tools.
 	}
 	set.Events = derived.Events()
 	return &tools.Env{
-		SessionID: env.SessionID, Gate: env.Gate, OutputDir: env.OutputDir, Script: true, Planning: env.Planning,
+		SessionID: env.SessionID, Gate: env.Gate, OutputDir: env.OutputDir, Reader: tools.Reader{Script: true}, Planning: env.Planning,
 		Dispatch: tools.Dispatch{Set: set, Offered: env.Dispatch.Offered},
 	}, nil
 }

@@ -156,10 +156,10 @@ const summaryLimit = 20_000
 // room returns the most characters of each of n reports. All together have at most a quarter
 // of the parent's free context window. A token has about four characters.
 func room(env *tools.Env, n int) int {
-	if env.Room <= 0 || n == 0 {
+	if env.Reader.Room <= 0 || n == 0 {
 		return summaryLimit
 	}
-	return min(summaryLimit, max(500, env.Room/n))
+	return min(summaryLimit, max(500, env.Reader.Room/n))
 }
 
 // shortened returns o with a report of at most limit characters.

@@ -66,7 +66,7 @@ func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err er
 // run makes a result of whatever t answers; the error is ctx's or nil.
 func run(ctx context.Context, env *Env, t Tool, c Call) (Result, error) {
 	result, err := t.Run(ctx, env, c)
-	result = result.forModel(env.Script)
+	result = result.forModel(env.Reader.Script)
 	switch {
 	case err == nil:
 		return asObject(t.Name, result), nil

@@ -12,27 +12,29 @@ import (
 type Env struct {
 	SessionID string
 	Gate      Approver // decides which calls run; nil: those that require approval do not
-	// Sees reports whether the model gets pictures. Pictures of results are stored in any
-	// case. Nil: no model gets the result, such as in a script.
-	Sees func() bool
-	// Script says that a script makes the call and gets its result.
-	Script bool
+	Reader    Reader   // gets the result
 	// Planning says that the call was made in plan mode. [Set.Call] sets it.
 	Planning bool
-	// AnyMode says that the user is asked about something that no mode decides, such as the
-	// start of an MCP server.
-	AnyMode bool
 	// Progress shows the progress of a running call, such as its output so far. Nil: it is
 	// not shown.
 	Progress func(Progress)
 	// Dispatch has the tools of the session. Empty: tools cannot call tools here.
 	Dispatch Dispatch
-	// Room is the number of tokens that were free in the context window when the call began.
-	// 0: unknown.
-	Room int
 	// OutputDir is the directory for whole outputs whose middle was cut. Empty: they are not
 	// saved.
 	OutputDir string
+}
+
+// Reader is the model or the script that gets the result of a call.
+type Reader struct {
+	// Script says that a script makes the call and gets its result.
+	Script bool
+	// Sees reports whether the model gets pictures. Pictures of results are stored in any
+	// case. Nil: no model gets the result.
+	Sees func() bool
+	// Room is the number of tokens that were free in the context window when the call began.
+	// 0: unknown.
+	Room int
 }
 
 // Dispatch is a set of tools and the part of it that the model is offered.

@@ -62,7 +62,7 @@ func TestResults(t *testing.T) {
 		"binary": {in: sdk.CallToolResult{Content: []sdk.Content{&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "x://y", Blob: []byte("1"), MIMEType: "a/b"}}}},
 			want: `{"content":"[x://y: binary, a/b, 1 B]"}`},
 	} {
-		got := resultOf(&tools.Env{Sees: func() bool { return tc.sees }}, &tc.in)
+		got := resultOf(&tools.Env{Reader: tools.Reader{Sees: func() bool { return tc.sees }}}, &tc.in)
 		if string(got.JSON) != tc.want || len(got.Images) != tc.images {
 			t.Errorf("%s: %s with %d pictures, want %s", name, got.JSON, len(got.Images), tc.want)
 		}

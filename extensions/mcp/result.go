@@ -31,7 +31,7 @@ type answer struct {
 // resultOf converts a server's result to a tool result.
 func resultOf(env *tools.Env, r *sdk.CallToolResult) tools.Result {
 	var g gathered
-	g.shown, g.sees = env.Sees != nil, env.Sees != nil && env.Sees()
+	g.shown, g.sees = env.Reader.Sees != nil, env.Reader.Sees != nil && env.Reader.Sees()
 	for _, c := range r.Content {
 		g.add(c)
 	}

@@ -46,7 +46,7 @@ func newPlace(t *testing.T, files map[string]string) *place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files_.Close() })
-	env := &callEnv{&tools.Env{Script: true}, Config{Bounds: tools.Bounds{Files: files_, HermesHome: filepath.Join(dir, ".home")}}}
+	env := &callEnv{&tools.Env{Reader: tools.Reader{Script: true}}, Config{Bounds: tools.Bounds{Files: files_, HermesHome: filepath.Join(dir, ".home")}}}
 	return &place{dir, env}
 }
 

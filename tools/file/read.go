@@ -90,7 +90,7 @@ func read(ctx context.Context, env *callEnv, _ tools.Call, in readIn) (tools.Res
 	if w.Binary {
 		return readBinary(ctx, env, w, in.Path).With(place), nil
 	}
-	out := window(w, asked.offset, env.Script)
+	out := window(w, asked.offset, env.Reader.Script)
 	if cells, ok := readNotebook(ctx, env, w, asked); ok {
 		out = cells
 	}

@@ -52,12 +52,12 @@ func readBinary(ctx context.Context, env *callEnv, w *workspace.Window, name str
 		return tools.OK(out)
 	}
 	switch {
-	case env.Sees == nil: // a script
+	case env.Reader.Sees == nil: // a script
 	case len(data) == 0 || len(data) > imageBytes:
 		out.Note = fmt.Sprintf("too large to be shown: the limit is %s", humanize.Bytes(imageBytes))
 	default:
 		out.Note = "the picture follows"
-		if !env.Sees() {
+		if !env.Reader.Sees() {
 			out.Note = "this model does not see pictures"
 		}
 		r := tools.OK(out)

@@ -24,7 +24,7 @@ func TestReadPicture(t *testing.T) {
 	p := newPlace(t, map[string]string{"a.png": picture(t), "b.txt": picture(t), "big.png": picture(t) + strings.Repeat("\x00", imageBytes), "x.tiff": "II*\x00" + strings.Repeat("\x00", 100)})
 	const what = "PNG image, 30 × 20 pixels"
 	for _, sees := range []bool{false, true} {
-		p.env.Sees = func() bool { return sees }
+		p.env.Reader.Sees = func() bool { return sees }
 		for name, want := range map[string]struct {
 			note  string
 			shown bool

@@ -68,7 +68,7 @@ func readNotebook(ctx context.Context, env *callEnv, w *workspace.Window, asked 
 	lines := n.lines()
 	first := min(asked.offset-1, len(lines))
 	last := min(first+asked.limit, len(lines))
-	out := window(&workspace.Window{Path: w.Path, Window: textenc.Window{Lines: lines[first:last], Total: len(lines), Size: w.Size}}, asked.offset, env.Script)
+	out := window(&workspace.Window{Path: w.Path, Window: textenc.Window{Lines: lines[first:last], Total: len(lines), Size: w.Size}}, asked.offset, env.Reader.Script)
 	said := notes{"a notebook, shown by its cells; in the file they are JSON, and edits are made in that"}
 	if out.Note != "" {
 		said.add(out.Note)

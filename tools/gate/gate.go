@@ -125,7 +125,7 @@ func (g *Gate) check(ctx context.Context, env *tools.Env, by subagent, c tools.C
 	case v.Level != policy.Blocked:
 		v = maybeDenied(v, title, rule)
 	}
-	if err := g.checkPlan(env, kind, v); err != nil {
+	if err := g.checkPlan(env, c, kind, v); err != nil {
 		return err
 	}
 	switch v.Level {
@@ -154,16 +154,17 @@ func (g *Gate) check(ctx context.Context, env *tools.Env, by subagent, c tools.C
 			return err
 		}
 	}
-	return g.checkPlan(env, kind, v) // the user may have changed the mode meanwhile
+	return g.checkPlan(env, c, kind, v) // the user may have changed the mode meanwhile
 }
 
 // checkPlan rejects actions in plan mode: those that require approval, whatever was approved
-// before, and those of calls that began in another mode. Actions that only read are checked
-// as in the other modes.
-func (g *Gate) checkPlan(env *tools.Env, kind tools.Kind, v policy.Verdict) error {
+// before, and those of calls that began in another mode. Actions that only read, and those
+// that are not the model's, such as the start of an MCP server, are checked as in the other
+// modes.
+func (g *Gate) checkPlan(env *tools.Env, c tools.Call, kind tools.Kind, v policy.Verdict) error {
 	reads := kind == tools.KindRead || kind == tools.KindSearch || kind == tools.KindFetch || kind == tools.KindThink
 	switch {
-	case env.AnyMode || reads || v.Level == policy.Blocked:
+	case c.Args == nil || reads || v.Level == policy.Blocked:
 		return nil
 	case env.Planning && v.Level == policy.Asks:
 		return rejection(v, tools.Rejected(v.Reason).Error())

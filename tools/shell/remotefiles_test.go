@@ -63,7 +63,7 @@ func TestFilesOverSSH(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
-	p := remotePlace{&tools.Env{Script: true}, tools.Bounds{Files: backend.FilesOf(b), HermesHome: t.TempDir()}}
+	p := remotePlace{&tools.Env{Reader: tools.Reader{Script: true}}, tools.Bounds{Files: backend.FilesOf(b), HermesHome: t.TempDir()}}
 	state := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {

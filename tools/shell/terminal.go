@@ -136,9 +136,9 @@ func (in terminalIn) check(env *callEnv) string {
 		return "apply_patch is not a command here. Nothing was run. Call the tool for edits, with mode=patch and the text from *** Begin Patch to *** End Patch as patch."
 	case strings.ContainsRune(in.Command, 0):
 		return "command holds a NUL character, which no shell takes: leave it out."
-	case in.Background && env.Script:
+	case in.Background && env.Reader.Script:
 		return "terminal runs in the foreground only in a script: leave background out, and start background processes with a normal call of terminal."
-	case in.PTY && env.Script:
+	case in.PTY && env.Reader.Script:
 		return "terminal has no pty in a script: leave pty out."
 	case in.Background && env.Processes == nil:
 		return "background=true is not offered here: run the command in the foreground, with a timeout if it does not end by itself."
@@ -219,7 +219,7 @@ func (c Command) place(ctx context.Context, env *callEnv) policy.Scope {
 // runShown runs the command and shows its output while it comes.
 func runShown(ctx context.Context, env *callEnv, call tools.Call, c Command, note string) (tools.Result, error) {
 	limit := modelLimit
-	if env.Script {
+	if env.Reader.Script {
 		limit = outputLimit
 	}
 	out := newCapture(env.OutputDir, limit, env.Secrets)

@@ -166,7 +166,7 @@ func TestTerminalShowsProgress(t *testing.T) {
 func TestTerminalLongOutput(t *testing.T) {
 	t.Parallel()
 	env, _ := newTerminal(t)
-	env.Script = true // a model gets less, see TestModelOutput
+	env.Reader.Script = true // a model gets less, see TestModelOutput
 	out, _ := runTerminal(t.Context(), t, env, `{"command":"for i in $(seq 100000); do echo $i; done"}`)
 	const total = 588_895 // of seq 100000
 	want := fmt.Sprintf("\n[output truncated: %d characters left out]\n", total-outputLimit)
