@@ -21,7 +21,7 @@ var stillNamed = map[string]int{
 	"delegate":           1,  // a toolset, of the default of a section
 	"server/acp":         1,  // a way to log in
 	"protocol/acp":       1,  // a kind of content
-	"tools/alias":        15, // the one list of names that models know from other agents
+	"tools/alias":        14, // the one list of names that models know from other agents
 }
 
 // TestToolNames lets no package name a tool of another: properties of a tool say how it may

@@ -31,7 +31,7 @@ const (
 // early run before parameters get our names, fixes after it.
 var (
 	early = map[string]func(*Call){
-		reading: readRange, fetching: addressInPrompt, planning: planCommand,
+		reading: readRange, fetching: addressInPrompt,
 		terminal: shellInput, asking: oneQuestion, handing: goalInMessage, finding: searchFlags, running: language,
 	}
 	fixes = map[string]func(*Call){
@@ -71,11 +71,6 @@ func (c *Call) editorCommand() {
 	default:
 		c.fail("%s has no command %v. Change lines with patch: copy lines of the file into old_string, and the lines that replace them into new_string. Nothing was changed.", c.Via, command)
 	}
-	for name, v := range c.Args {
-		if v == nil {
-			delete(c.Args, name)
-		}
-	}
 }
 
 // number reads a whole number, also one in quotes.
@@ -111,29 +106,17 @@ func readRange(c *Call) {
 	}
 }
 
-// onePath reads a list of one path. For more, the model makes several calls.
+// onePath rejects a list of paths. The model makes several calls.
 func onePath(c *Call) {
-	v, ok := c.take("paths", "files", "file_paths")
-	if !ok {
-		return
+	if _, ok := c.take("paths", "files", "file_paths"); ok {
+		c.fail(`read_file reads one file. Nothing was read. Call it once for each path, as {"path": "…"}; several calls may stand in one response.`)
 	}
-	list, _ := v.([]any)
-	if len(list) == 1 {
-		if m, ok := object(list[0], "path"); ok {
-			maps.Copy(c.Args, m)
-			return
-		}
-	}
-	c.fail(`read_file reads one file. Nothing was read. Call it once for each path, as {"path": "…"}; several calls may stand in one response.`)
 }
 
 // shellInput reads parameters that say how a command runs.
 func shellInput(c *Call) {
 	if v, _ := c.take("is_input", "isInput"); isTrue(v) {
 		c.fail("This types into a running command, and none was started here. Start it with background=true; then use process with action=write, its session_id and data.")
-	}
-	if c.text("mode") == "async" {
-		c.Args["background"] = true
 	}
 }
 
@@ -250,9 +233,6 @@ func searchPattern(c *Call) {
 	case "files_with_matches", "files", "paths", "files-with-matches":
 		c.Args["output_mode"] = "files_only"
 	}
-	if globs, ok := strs(c.Args["file_glob"]); ok && len(globs) > 1 {
-		c.Args["file_glob"] = "{" + strings.Join(globs, ",") + "}"
-	}
 }
 
 // edits are blocks of a search and a replacement, as Cline, Roo Code and Aider write them.
@@ -262,19 +242,13 @@ var blocks = sync.OnceValue(func() *regexp.Regexp {
 
 // patchEdits reads other shapes of an edit.
 func patchEdits(c *Call) {
-	if diff := c.text("diff"); diff != "" {
-		switch found := blocks().FindAllStringSubmatch(diff+"\n", -1); {
-		case strings.Contains(diff, "*** Begin Patch"):
-			delete(c.Args, "diff")
-			c.Args["patch"] = diff
-		case len(found) > 0:
-			delete(c.Args, "diff")
-			var list []any
-			for _, m := range found {
-				list = append(list, map[string]any{"old_string": m[1], "new_string": m[2]})
-			}
-			c.Args["edits"] = list
+	if found := blocks().FindAllStringSubmatch(c.text("diff")+"\n", -1); len(found) > 0 {
+		delete(c.Args, "diff")
+		var list []any
+		for _, m := range found {
+			list = append(list, map[string]any{"old_string": m[1], "new_string": m[2]})
 		}
+		c.Args["edits"] = list
 	}
 	list, _ := decoded(c.Args["edits"]).([]any)
 	for i, item := range list {
@@ -313,15 +287,6 @@ func decoded(v any) any {
 		}
 	}
 	return v
-}
-
-// planCommand drops a command that only looks at the plan.
-func planCommand(c *Call) {
-	for _, name := range []string{"command", "operation"} {
-		if v := c.text(name); v == "view" || v == "read" {
-			c.Args = map[string]any{}
-		}
-	}
 }
 
 // statuses are other names of an item's state.
