@@ -14,6 +14,39 @@ local function is_file(buf)
   return vim.bo[buf].buftype == "" and name ~= "" and not name:find("^%a[%w+.-]+://")
 end
 
+--- The last selection: its buffer and lines, the line of the cursor, and the state of the text.
+---@type { buf: integer, first: integer, last: integer, row: integer, tick: integer }?
+local selected
+
+--- Keeps the selection when visual mode ends: a window that opens for a prompt ends it.
+function M.keep_selection()
+  local buf = vim.api.nvim_get_current_buf()
+  selected = {
+    buf = buf,
+    first = vim.fn.line("'<"),
+    last = vim.fn.line("'>"),
+    row = vim.api.nvim_win_get_cursor(0)[1],
+    tick = vim.api.nvim_buf_get_changedtick(buf),
+  }
+end
+
+--- The lines that are selected. If visual mode has ended, they are those that were, unless the
+--- cursor has left its line or the text has changed.
+---@param buf integer
+---@param win integer
+---@param row integer
+---@return integer? first
+---@return integer? last
+local function selection(buf, win, row)
+  if vim.api.nvim_get_current_win() == win and vim.api.nvim_get_mode().mode:find("^[vV\22]") then
+    local other = vim.fn.line("v")
+    return math.min(row, other), math.max(row, other)
+  end
+  if selected and selected.buf == buf and selected.row == row and selected.tick == vim.api.nvim_buf_get_changedtick(buf) then
+    return selected.first, selected.last
+  end
+end
+
 --- The cursor, the selection and the visible lines of a buffer.
 ---@param buf integer
 ---@param encoding string
@@ -31,12 +64,11 @@ local function place(buf, encoding)
     start = { line = vim.fn.line("w0", win) - 1, character = 0 },
     ["end"] = { line = vim.fn.line("w$", win), character = 0 },
   }
-  local mode = vim.api.nvim_get_mode().mode
-  if vim.api.nvim_get_current_win() == win and mode:find("^[vV\22]") then
-    local other = vim.fn.line("v")
+  local first, last = selection(buf, win, row)
+  if first then
     out.selection = {
-      start = { line = math.min(row, other) - 1, character = 0 },
-      ["end"] = { line = math.max(row, other), character = 0 },
+      start = { line = first - 1, character = 0 },
+      ["end"] = { line = last, character = 0 },
     }
   end
   return out

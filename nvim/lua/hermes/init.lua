@@ -37,6 +37,13 @@ function M.setup(options)
       connection.attach(event.buf)
     end,
   })
+  vim.api.nvim_create_autocmd("ModeChanged", {
+    group = group,
+    pattern = "[vV\22]*:[^vV\22]*",
+    callback = function()
+      require("hermes.editorstate").keep_selection()
+    end,
+  })
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     if vim.api.nvim_buf_is_loaded(buf) then
       connection.attach(buf)
