@@ -58,17 +58,17 @@ func TestSessionSearch(t *testing.T) {
 		t.Fatalf("%s, %v", results["found"], err)
 	}
 
-	p := history.Past(s.opened(), second.ID(), cwd)
-	talk, err := p.ReadSaid(t.Context(), first.ID(), found.Hits[0].MessageID, 10, false)
+	p := history.StoredSessions(s.opened(), second.ID(), cwd)
+	talk, err := p.ReadMessages(t.Context(), first.ID(), found.Hits[0].MessageID, 10, false)
 	if err != nil || len(talk.Messages) != 2 || talk.Messages[0].Text != "Which widget?" || talk.Earlier != 0 || talk.Later != 0 {
 		t.Errorf("%+v, %v", talk, err)
 	}
 	for session, want := range map[string]string{elsewhere.ID(): "another workspace", "x": "there is no conversation"} {
-		if _, err := p.ReadSaid(t.Context(), session, "", 10, false); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := p.ReadMessages(t.Context(), session, "", 10, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", session, err)
 		}
 	}
-	if talk, err := p.ReadSaid(t.Context(), elsewhere.ID(), "", 10, true); err != nil || len(talk.Messages) != 2 {
+	if talk, err := p.ReadMessages(t.Context(), elsewhere.ID(), "", 10, true); err != nil || len(talk.Messages) != 2 {
 		t.Errorf("%+v, %v", talk, err)
 	}
 	// A session that was begun without the tool goes on without it.

@@ -132,7 +132,7 @@ func startCommand(x *Session, c Command, in agent.Input, args string, also agent
 		case ctx.Err() != nil:
 			return agent.Cancelled, nil
 		case err != nil:
-			text = "Not done: " + plainly(err) + "."
+			text = "Not done: " + errorText(err) + "."
 		}
 		sink.Event(agent.Text{MessageID: store.NewID(), Text: strings.TrimSpace(text) + "\n"})
 		return agent.EndTurn, nil
@@ -144,7 +144,7 @@ func startCommandPrompt(x *Session, c Command, in agent.Input, args string, also
 	return x.start("", func(ctx context.Context) (agent.StopReason, error) {
 		text, err := c.answer(ctx, x, args)
 		if err != nil {
-			text = "Not done: " + plainly(err) + "."
+			text = "Not done: " + errorText(err) + "."
 		}
 		if text != "" {
 			x.notifier.sink(also).Event(agent.Notice{Text: text})
@@ -156,8 +156,8 @@ func startCommandPrompt(x *Session, c Command, in agent.Input, args string, also
 	})
 }
 
-// plainly returns the text of an error without the name of a parameter.
-func plainly(err error) string {
+// errorText returns the text of an error without the name of a parameter.
+func errorText(err error) string {
 	var input *InputError
 	if errors.As(err, &input) {
 		return input.Text

@@ -45,7 +45,7 @@ func (x instance) Derive(_ context.Context, kind extension.Kind, _ *extension.Se
 // with it keeps it; one that began without it gets none.
 func (x instance) Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, error) {
 	st, cwd := x.store(), x.session.Cwd
-	search := SessionSearch(Past(st, x.session.ID, cwd))
+	search := SessionSearch(StoredSessions(st, x.session.ID, cwd))
 	if told != nil {
 		if !slices.ContainsFunc(told, func(t tools.Spec) bool { return t.Name == search.Name }) {
 			return nil, nil
@@ -61,16 +61,16 @@ func (x instance) Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, e
 }
 
 // Past returns the sessions of a store that the session own, of the folder cwd, can search.
-func Past(st *store.Store, own, cwd string) Sessions { return past{st, own, cwd} }
+func StoredSessions(st *store.Store, own, cwd string) Sessions { return storedSessions{st, own, cwd} }
 
-// past has the messages of all sessions but one.
-type past struct {
+// storedSessions has the messages of all sessions but one.
+type storedSessions struct {
 	store *store.Store
 	own   string
 	cwd   string
 }
 
-func (p past) FindSaid(ctx context.Context, query, sessionID string, limit int, everywhere bool) ([]PastHit, error) {
+func (p storedSessions) SearchMessages(ctx context.Context, query, sessionID string, limit int, everywhere bool) ([]Hit, error) {
 	q := store.Query{Text: query, Session: sessionID, Talks: true, Limit: limit}
 	if sessionID == "" {
 		q.Without = p.own
@@ -83,14 +83,14 @@ func (p past) FindSaid(ctx context.Context, query, sessionID string, limit int, 
 		return nil, err
 	}
 	unmark := strings.NewReplacer(store.Mark, "", store.EndMark, "")
-	found := make([]PastHit, len(hits))
+	found := make([]Hit, len(hits))
 	for i, h := range hits {
-		found[i] = PastHit{SessionID: h.Session.ID, Title: h.Session.Title, Time: h.Time, MessageID: h.MessageID, Role: string(h.Role), Snippet: unmark.Replace(h.Snippet)}
+		found[i] = Hit{SessionID: h.Session.ID, Title: h.Session.Title, Time: h.Time, MessageID: h.MessageID, Role: string(h.Role), Snippet: unmark.Replace(h.Snippet)}
 	}
 	return found, nil
 }
 
-func (p past) ReadSaid(ctx context.Context, sessionID, messageID string, limit int, everywhere bool) (talk PastTalk, err error) {
+func (p storedSessions) ReadMessages(ctx context.Context, sessionID, messageID string, limit int, everywhere bool) (talk Excerpt, err error) {
 	head, err := p.store.Session(ctx, sessionID)
 	if errors.Is(err, store.ErrNotFound) {
 		return talk, fmt.Errorf("there is no conversation %q; hits have the session_id of those there are", sessionID)
@@ -117,15 +117,15 @@ func (p past) ReadSaid(ctx context.Context, sessionID, messageID string, limit i
 	if err != nil {
 		return talk, err
 	}
-	talk = PastTalk{SessionID: head.ID, Title: head.Title, Earlier: int(from), Later: max(int(last-from)-len(log), 0)}
+	talk = Excerpt{SessionID: head.ID, Title: head.Title, Earlier: int(from), Later: max(int(last-from)-len(log), 0)}
 	for _, m := range log {
-		talk.Messages = append(talk.Messages, pastMessage(m))
+		talk.Messages = append(talk.Messages, messageOf(m))
 	}
 	return talk, nil
 }
 
-func pastMessage(m store.Message) PastMessage {
-	p := PastMessage{ID: m.ID, Time: m.Time, Role: string(m.Role), Text: m.Text()}
+func messageOf(m store.Message) Message {
+	p := Message{ID: m.ID, Time: m.Time, Role: string(m.Role), Text: m.Text()}
 	switch m.Role {
 	case model.User:
 		if !m.Note {

@@ -19,16 +19,16 @@ var sessionSearchWords string
 
 // Sessions are the earlier sessions that a session can search.
 type Sessions interface {
-	// FindSaid gives the best hits. SessionID narrows it to one conversation; without
+	// SearchMessages gives the best hits. SessionID narrows it to one conversation; without
 	// everywhere only those of this workspace are looked at.
-	FindSaid(ctx context.Context, query, sessionID string, limit int, everywhere bool) ([]PastHit, error)
-	// ReadSaid gives messages of a conversation around one of them; an empty messageID
+	SearchMessages(ctx context.Context, query, sessionID string, limit int, everywhere bool) ([]Hit, error)
+	// ReadMessages gives messages of a conversation around one of them; an empty messageID
 	// means its end. One of another workspace is an error without everywhere.
-	ReadSaid(ctx context.Context, sessionID, messageID string, limit int, everywhere bool) (PastTalk, error)
+	ReadMessages(ctx context.Context, sessionID, messageID string, limit int, everywhere bool) (Excerpt, error)
 }
 
-// PastHit is a message that was found.
-type PastHit struct {
+// Hit is a message that was found.
+type Hit struct {
 	SessionID string
 	Title     string
 	Time      time.Time
@@ -37,16 +37,16 @@ type PastHit struct {
 	Snippet   string
 }
 
-// PastTalk is a piece of a conversation.
-type PastTalk struct {
+// Excerpt is a piece of a conversation.
+type Excerpt struct {
 	SessionID      string
 	Title          string
 	Earlier, Later int // messages that are not in it
-	Messages       []PastMessage
+	Messages       []Message
 }
 
-// PastMessage is one message of a conversation, or the result of a tool.
-type PastMessage struct {
+// Message is one message of a conversation, or the result of a tool.
+type Message struct {
 	ID   string
 	Time time.Time
 	Role string // user, assistant, or the tool's name
@@ -108,9 +108,9 @@ func SessionSearch(past Sessions) tools.Tool {
 			}
 		}
 		if strings.TrimSpace(in.Query) == "" {
-			return readPast(ctx, past, in)
+			return readMessages(ctx, past, in)
 		}
-		return findPast(ctx, past, in)
+		return searchMessages(ctx, past, in)
 	})
 }
 
@@ -123,15 +123,15 @@ func mayLookEverywhere(ctx context.Context, env *tools.Env, c tools.Call) error 
 	return env.Gate.Check(ctx, env, c, tools.KindSearch, "Look into the conversations of all workspaces", v)
 }
 
-func findPast(ctx context.Context, past Sessions, in sessionSearchIn) (tools.Result, error) {
-	hits, err := past.FindSaid(ctx, in.Query, in.SessionID, pastLimit(in.Limit, sessionHits), in.Everywhere)
+func searchMessages(ctx context.Context, past Sessions, in sessionSearchIn) (tools.Result, error) {
+	hits, err := past.SearchMessages(ctx, in.Query, in.SessionID, limitOf(in.Limit, sessionHits), in.Everywhere)
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("session_search: %w", err)
 	}
 	out, shown := []sessionHit{}, ""
 	for _, h := range hits {
-		out = append(out, sessionHit{h.SessionID, tools.StripControl(h.Title), pastDate(h.Time), h.MessageID, h.Role, tools.StripControl(h.Snippet)})
-		shown += fmt.Sprintf("%s · %s\n%s\n", pastDate(h.Time), tools.OneLine(h.Title, 80), tools.OneLine(h.Snippet, 300))
+		out = append(out, sessionHit{h.SessionID, tools.StripControl(h.Title), dateOf(h.Time), h.MessageID, h.Role, tools.StripControl(h.Snippet)})
+		shown += fmt.Sprintf("%s · %s\n%s\n", dateOf(h.Time), tools.OneLine(h.Title, 80), tools.OneLine(h.Snippet, 300))
 	}
 	if shown == "" {
 		shown = "Nothing was found."
@@ -139,8 +139,8 @@ func findPast(ctx context.Context, past Sessions, in sessionSearchIn) (tools.Res
 	return tools.OK(map[string]any{"hits": out}).With(tools.Content{Text: strings.TrimSpace(shown)}), nil
 }
 
-func readPast(ctx context.Context, past Sessions, in sessionSearchIn) (tools.Result, error) {
-	talk, err := past.ReadSaid(ctx, in.SessionID, in.MessageID, pastLimit(in.Limit, sessionMessages), in.Everywhere)
+func readMessages(ctx context.Context, past Sessions, in sessionSearchIn) (tools.Result, error) {
+	talk, err := past.ReadMessages(ctx, in.SessionID, in.MessageID, limitOf(in.Limit, sessionMessages), in.Everywhere)
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("session_search: %w", err)
 	}
@@ -154,19 +154,19 @@ func readPast(ctx context.Context, past Sessions, in sessionSearchIn) (tools.Res
 	}
 	result := map[string]any{"session_id": talk.SessionID, "title": tools.StripControl(talk.Title), "earlier": talk.Earlier, "messages": messages, "later": talk.Later}
 	if len(talk.Messages) > 0 {
-		result["date"] = pastDate(talk.Messages[0].Time)
+		result["date"] = dateOf(talk.Messages[0].Time)
 	}
 	return tools.OK(result).With(tools.Content{Text: fmt.Sprintf("%s: %d messages", tools.OneLine(talk.Title, 80), len(messages))}), nil
 }
 
-func pastLimit(asked, usual int) int {
+func limitOf(asked, usual int) int {
 	if asked == 0 {
 		return usual
 	}
 	return min(asked, sessionMost)
 }
 
-func pastDate(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+func dateOf(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // cutText returns the beginning of a text, with the size of the rest.
 func cutText(text string, limit int) string {

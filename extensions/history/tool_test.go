@@ -16,7 +16,7 @@ import (
 // diary is a record with one conversation.
 type diary struct{ asked []string }
 
-func (d *diary) FindSaid(_ context.Context, query, session string, limit int, everywhere bool) ([]PastHit, error) {
+func (d *diary) SearchMessages(_ context.Context, query, session string, limit int, everywhere bool) ([]Hit, error) {
 	d.asked = append(d.asked, query)
 	if query == "broken" {
 		return nil, errors.New("the disk refused")
@@ -24,11 +24,11 @@ func (d *diary) FindSaid(_ context.Context, query, session string, limit int, ev
 	if session == "none" || limit < 1 {
 		return nil, nil
 	}
-	return []PastHit{{SessionID: "s", Title: "T", Time: time.Unix(0, 0), MessageID: "m", Role: "user", Snippet: "a \x1b[31mred\x1b[0m word"}}, nil
+	return []Hit{{SessionID: "s", Title: "T", Time: time.Unix(0, 0), MessageID: "m", Role: "user", Snippet: "a \x1b[31mred\x1b[0m word"}}, nil
 }
 
-func (d *diary) ReadSaid(_ context.Context, session, message string, limit int, everywhere bool) (PastTalk, error) {
-	return PastTalk{SessionID: session, Title: "T", Earlier: 3, Messages: []PastMessage{
+func (d *diary) ReadMessages(_ context.Context, session, message string, limit int, everywhere bool) (Excerpt, error) {
+	return Excerpt{SessionID: session, Title: "T", Earlier: 3, Messages: []Message{
 		{ID: "m", Role: "user", Text: strings.Repeat("x", 3000)}, {ID: "n", Role: "read_file", Text: strings.Repeat("y", 3000)},
 	}}, nil
 }

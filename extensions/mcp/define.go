@@ -154,7 +154,7 @@ func parameters(schema any) (json.RawMessage, error) {
 // of the tool's definition. If one of them changes, the user must approve again.
 func (s *server) keyOf(d definition) string {
 	data, err := json.Marshal([]any{
-		s.Command, s.Args, s.Dir, telling(s.Env), s.Transport, address(s.URL),
+		s.Command, s.Args, s.Dir, withoutSecrets(s.Env), s.Transport, address(s.URL),
 		d.name, d.title, d.description, d.schema, d.readOnly,
 	})
 	if err != nil {
@@ -164,9 +164,9 @@ func (s *server) keyOf(d definition) string {
 	return d.full + "@" + hex.EncodeToString(sum[:16])
 }
 
-// telling returns the variables of env without the values of secrets. So a new token does
+// withoutSecrets returns the variables of env without the values of secrets. So a new token does
 // not change a key.
-func telling(env []string) []string {
+func withoutSecrets(env []string) []string {
 	var out []string
 	for _, kv := range env {
 		name, _, _ := strings.Cut(kv, "=")

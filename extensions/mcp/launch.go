@@ -187,7 +187,7 @@ func within(path string, roots []string) bool {
 // and the same content of the files.
 func (s *server) permission(p *start, roots []string) Permission {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%q %q %q %v\n", p.cmd.Args, p.cmd.Dir, telling(s.Env), p.confine)
+	fmt.Fprintf(sum, "%q %q %q %v\n", p.cmd.Args, p.cmd.Dir, withoutSecrets(s.Env), p.confine)
 	var names []string
 	for _, file := range sortedNames(p.files) {
 		fmt.Fprintf(sum, "%q %d\n", file, len(p.files[file]))

@@ -109,12 +109,12 @@ func second(common, to *safefile.Folder, name string, wanted func(name string) b
 func (s *Store) unpinGitObjects(t *tree) {
 	for _, r := range t.repos {
 		if dir, err := s.git.folder(r.Objects); err == nil {
-			letGoOf(filepath.Join(dir, "objects"), r.Objects)
+			removePins(filepath.Join(dir, "objects"), r.Objects)
 		}
 	}
 }
 
-func letGoOf(own, objects string) {
+func removePins(own, objects string) {
 	folders, _ := os.ReadDir(own)
 	for _, f := range folders {
 		if f.Name() == "info" {

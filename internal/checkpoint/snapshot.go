@@ -512,8 +512,8 @@ func (c *comparison) path(path string) {
 	if is {
 		after = now.state()
 	}
-	left, overtaken := c.left[path]
-	if overtaken {
+	left, superseded := c.left[path]
+	if superseded {
 		after = left
 	}
 	known := c.record.byPath[path]
@@ -526,7 +526,7 @@ func (c *comparison) path(path string) {
 	if c.others(path, after) {
 		return
 	}
-	ours := overtaken || c.ours(now, is)
+	ours := superseded || c.ours(now, is)
 	if known != nil {
 		if known.Begun || known.noted >= c.next.began || !ours || known.After.same(after) {
 			return // the write of a tool since the scan began is newer
