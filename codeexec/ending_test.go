@@ -301,22 +301,27 @@ func TestServerDeath(t *testing.T) {
 		if strings.HasPrefix(name, "a thread") {
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			mark := "mark-" + strings.ReplaceAll(t.Name(), " ", "_") + filepath.Base(t.TempDir())
-			code := "import os\nprint(os.environ['HERMES_RPC_SOCKET'])\n" + strings.ReplaceAll(code, "MARK", mark)
-			server, out := startStandIn(t, 0, code)
-			socket := out.wait(t, "/s\n")
-			out.wait(t, "ready")
-			if err := server.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			server.Wait() //nolint:errcheck // killed
-			staging := filepath.Dir(strings.TrimSpace(socket))
-			eventually(t, "all was gone", func() bool {
-				_, err := os.Stat(staging)
-				return os.IsNotExist(err) && !aliveWith(mark) && !aliveWith(staging)
+		for _, boxed := range []string{"", "1"} {
+			t.Run(name+boxed, func(t *testing.T) {
+				t.Parallel()
+				mark := "mark-" + strings.ReplaceAll(t.Name(), " ", "_") + filepath.Base(t.TempDir())
+				code := "import os\nprint(os.environ['HERMES_RPC_SOCKET'])\n" + strings.ReplaceAll(code, "MARK", mark)
+				server, out := startStandIn(t, 0, code, sandboxWord+"="+boxed)
+				socket := out.wait(t, "/s\n")
+				out.wait(t, "ready")
+				if err := server.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				server.Wait() //nolint:errcheck // killed
+				staging := filepath.Dir(strings.TrimSpace(socket))
+				if around := filepath.Dir(staging); around != filepath.Clean(os.TempDir()) {
+					staging = around
+				}
+				eventually(t, "all was gone", func() bool {
+					_, err := os.Stat(staging)
+					return os.IsNotExist(err) && !aliveWith(mark) && !aliveWith(staging)
+				})
 			})
-		})
+		}
 	}
 }

@@ -125,7 +125,7 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 	}
 	defer func() {
 		if err != nil {
-			k.stage.dir.Remove()
+			k.stage.remove()
 		}
 	}()
 	if err := k.stage.fill(functions(s.env)); err != nil {
@@ -177,7 +177,7 @@ func (k *kernel) end(ctx context.Context, grace time.Duration) (note string) {
 	note = k.settle(ctx)
 	k.commands.Close() //nolint:errcheck // never fails
 	k.socket.close()
-	k.stage.dir.Remove()
+	k.stage.remove()
 	return note
 }
 
@@ -209,7 +209,7 @@ func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (
 	k.out.finish()
 	k.errs.finish()
 	done := running.end(exit, ctx.Err() != nil)
-	done.errs = strings.ReplaceAll(done.errs, k.stage.dir.Path()+"/", "")
+	done.errs = strings.ReplaceAll(done.errs, k.stage.dir+"/", "")
 	return done, nil
 }
 

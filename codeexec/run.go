@@ -234,11 +234,15 @@ func (r *Runner) confine(ctx context.Context, env *tools.Env, c *proc.Cmd, openi
 
 // once runs a script in its own process.
 func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done ending, err error) {
-	stage, err := newStaging()
+	held := !r.strict() && r.box(env).Holds(ctx) && r.stagings.turn.TryLock()
+	if held {
+		defer r.stagings.turn.Unlock()
+	}
+	stage, err := r.stage(held)
 	if err != nil {
 		return done, err
 	}
-	defer stage.dir.Remove()
+	defer stage.remove()
 	functions := functions(s.env)
 	if err := stage.fill(functions); err != nil {
 		return done, err
@@ -256,6 +260,9 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 	socket.open(ctx, running.queue)
 	c := r.command(env, s.python, stage, socket, "start.py")
 	c.Stdout, c.Stderr = running.stdout(socket.token), running.errs
+	if held {
+		c.Scratch, c.Shown, c.Together = "", r.stagings.dir.Path(), true
+	}
 	if err := r.confine(ctx, env, &c, s.opening); err != nil {
 		return done, err
 	}
@@ -273,8 +280,17 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 	if err != nil && ctx.Err() == nil {
 		done.note = "After the script: " + err.Error()
 	}
-	done.errs = strings.ReplaceAll(done.errs, stage.dir.Path()+"/", "")
+	done.errs = strings.ReplaceAll(done.errs, stage.dir+"/", "")
 	return done, nil
+}
+
+// stage makes the staging directory of a script. If the script is held, it cannot write the directory,
+// and its sandbox is kept for the next one. A script that runs beside it has a sandbox of its own.
+func (r *Runner) stage(held bool) (*staging, error) {
+	if held {
+		return r.stagings.add()
+	}
+	return newStaging()
 }
 
 // command returns the command that runs start.py or kernel.py. The interpreter is isolated
@@ -290,7 +306,7 @@ func (r *Runner) command(env *tools.Env, python Python, stage *staging, socket *
 	}
 	return proc.Cmd{
 		Args: args, Dir: dir, Env: scriptEnviron(base, python, socket.path, socket.token),
-		Scratch: stage.dir.Path(), Grace: cancelGrace,
+		Scratch: stage.dir, Grace: cancelGrace,
 	}
 }
 

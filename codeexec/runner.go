@@ -49,6 +49,7 @@ type Runner struct {
 	cancel   context.CancelFunc
 	sweeping sync.WaitGroup
 	kernel   *kernelSlot
+	stagings stagings
 	grace    time.Duration // between SIGTERM and SIGKILL at a timeout
 
 	used atomic.Bool // a script was run
@@ -89,6 +90,7 @@ func New(c Config) *Runner {
 func (r *Runner) Close() {
 	r.cancel()
 	r.kernel.close()
+	r.stagings.close()
 	r.sweeping.Wait()
 }
 

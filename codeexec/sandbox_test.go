@@ -108,3 +108,79 @@ func TestProbeIsSandboxed(t *testing.T) {
 		t.Error("it wrote outside the workspace")
 	}
 }
+
+// Scripts that run one after another share a sandbox that was made once: nothing that one
+// leaves reaches the next one. A script that runs beside another one has its own.
+func TestScriptsAreSeparate(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, Config{}, nil)
+	box := b.sandboxed(sandbox.Config{
+		Mode: sandbox.WorkspaceWrite, Network: true, Home: t.TempDir(), Environ: b.runner.cfg.Environ,
+	})
+	defer box.Close()
+	if !box.Holds(t.Context()) {
+		t.Skip("each script has a sandbox of its own here")
+	}
+	const helpers = `
+import os, signal, time
+stage = os.path.dirname(os.environ["HERMES_RPC_SOCKET"])
+def attempt(what, do):
+    try: do()
+    except OSError: return
+    print(what)
+def wait(name):
+    end = time.time() + 60
+    while not os.path.exists(name) and time.time() < end: time.sleep(0.01)
+def attack(pid, stage):
+    attempt("environment", lambda: open("/proc/%s/environ" % pid).read())
+    attempt("memory", lambda: open("/proc/%s/mem" % pid, "rb"))
+    attempt("signal", lambda: os.kill(int(pid), signal.SIGKILL))
+    write(stage)
+def write(stage):
+    for name in ("script.py", "boot/start.py", "lib/hermes_tools.py"):
+        attempt(name, lambda: open(stage + "/" + name, "a"))
+    attempt("new file", lambda: open(stage + "/lib/json.py", "w"))
+    attempt("socket", lambda: os.unlink(stage + "/s"))
+    attempt("folder", lambda: os.rename(stage, stage + "0"))
+`
+	other := make(chan answer)
+	go func() {
+		a, _ := b.call(t.Context(), map[string]any{"code": helpers + `
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        with open("pid", "w") as f: f.write(str(os.getpid()))
+        time.sleep(600)
+    os._exit(0)
+wait("pid")
+write(stage)
+attempt("new folder", lambda: os.mkdir(os.path.dirname(stage) + "/9"))
+with open("ready.new", "w") as f: f.write("%d %s" % (os.getpid(), stage))
+os.rename("ready.new", "ready")
+wait("over")
+print("alive")
+`})
+		other <- a
+	}()
+	eventually(t, "the first script was ready", func() bool {
+		_, err := os.Stat(filepath.Join(b.dir, "ready"))
+		return err == nil
+	})
+	beside := b.fail(helpers + `
+attack(*open("ready").read().split())
+open("over", "w").close()
+`)
+	if beside.Output != "" || beside.Status != "success" {
+		t.Errorf("beside it: %+v", beside)
+	}
+	if first := <-other; first.Output != "alive\n" {
+		t.Errorf("the first script: %+v", first)
+	}
+	next := b.fail(helpers + `
+print(os.path.dirname(stage) == os.path.dirname(open("ready").read().split()[1]))
+print(os.path.exists("/proc/" + open("pid").read()), sorted(os.listdir(os.path.dirname(stage))) == [os.path.basename(stage), "lock"])
+`)
+	if next.Output != "True\nFalse True\n" {
+		t.Errorf("the next script: %+v", next)
+	}
+}

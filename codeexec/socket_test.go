@@ -23,7 +23,7 @@ func testSocket(t testing.TB) *socket {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(stage.dir.Remove)
+	t.Cleanup(stage.remove)
 	s, err := listen(stage.path("s"))
 	if err != nil {
 		t.Fatal(err)

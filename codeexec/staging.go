@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
 
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -13,7 +16,10 @@ import (
 const scriptName = "script.py"
 
 // staging is the private directory of a script: the script, hermes_tools, the socket.
-type staging struct{ dir *scratch.Dir }
+type staging struct {
+	dir    string
+	remove func()
+}
 
 // newStaging makes a staging directory. If the server dies, the directory is removed.
 func newStaging() (*staging, error) {
@@ -21,17 +27,60 @@ func newStaging() (*staging, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a directory for the script: %w", err)
 	}
-	s := &staging{dir}
-	for _, name := range []string{"lib", "boot", "work"} {
-		if err := os.Mkdir(s.path(name), 0o700); err != nil {
-			dir.Remove()
-			return nil, fmt.Errorf("making a directory for the script: %w", err)
-		}
-	}
-	return s, nil
+	s := &staging{dir.Path(), dir.Remove}
+	return s, s.fillIn()
 }
 
-func (s *staging) path(name string) string { return s.dir.Path(name) }
+// fillIn makes the directories in it. If it returns an error, it removes the staging directory.
+func (s *staging) fillIn() error {
+	for _, name := range []string{"lib", "boot", "work"} {
+		if err := os.Mkdir(s.path(name), 0o700); err != nil {
+			s.remove()
+			return fmt.Errorf("making a directory for the script: %w", err)
+		}
+	}
+	return nil
+}
+
+// stagings is the directory around the staging directories of a session's scripts that run one after
+// another. Scripts see it and cannot write it. Its path stays the same, so that their sandbox is
+// made once.
+type stagings struct {
+	turn sync.Mutex   // held while a script has a staging directory in it
+	dir  *scratch.Dir // nil: no script has run
+	made int
+}
+
+// add makes a staging directory in it. The caller holds turn.
+func (s *stagings) add() (*staging, error) {
+	var err error
+	if s.dir == nil {
+		s.dir, err = scratch.Make("exec")
+	}
+	dir := ""
+	if err == nil {
+		s.made++
+		dir = s.dir.Path(strconv.Itoa(s.made)) // short: a socket's path is limited
+		err = os.Mkdir(dir, 0o700)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("making a directory for the script: %w", err)
+	}
+	stage := &staging{dir, func() { os.RemoveAll(dir) }} // if that fails, it is removed with the session
+	return stage, stage.fillIn()
+}
+
+// close waits for a script and removes the directory.
+func (s *stagings) close() {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	if s.dir != nil {
+		s.dir.Remove()
+		s.dir = nil
+	}
+}
+
+func (s *staging) path(name string) string { return filepath.Join(s.dir, name) }
 
 // write makes a file in it. If the name exists, write changes nothing and returns an error.
 func (s *staging) write(name, text string) error {

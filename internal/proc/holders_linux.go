@@ -61,7 +61,7 @@ var errUnreachable = errors.New("no process of the sandbox takes the command. No
 func (h *Holders) take(ctx context.Context, c Cmd, files []*os.File, g *group) (owner, error) {
 	m := commandMessage(c, files, g)
 	for range mostTakes {
-		holder, err := h.of(ctx, c.Confine)
+		holder, err := h.of(ctx, c.Confine, c.Shown)
 		if err != nil {
 			return nil, err
 		}
@@ -102,8 +102,8 @@ func commandMessage(c Cmd, files []*os.File, g *group) spec.Message {
 	return m
 }
 
-// of is the holder of a plan, with one user more.
-func (h *Holders) of(ctx context.Context, plan *confine.Plan) (*holder, error) {
+// of is the holder of a plan, with one user more. If the server is killed, a new holder removes shown.
+func (h *Holders) of(ctx context.Context, plan *confine.Plan, shown string) (*holder, error) {
 	key := keyOf(plan)
 	h.mu.Lock()
 	if h.closed {
@@ -118,7 +118,7 @@ func (h *Holders) of(ctx context.Context, plan *confine.Plan) (*holder, error) {
 	} else {
 		found = newHolder(h, key)
 		h.all = append(h.all, found)
-		go found.run(plan) // ends with the holder
+		go found.run(plan, shown) // ends with the holder
 	}
 	found.users++
 	found.idle.Stop()
@@ -290,10 +290,10 @@ func (o *holder) isOver() bool {
 }
 
 // run makes the holder and hears it until nothing of it is left.
-func (o *holder) run(plan *confine.Plan) {
+func (o *holder) run(plan *confine.Plan, shown string) {
 	defer close(o.over)
 	defer o.cancel()
-	o.failed = o.start(plan)
+	o.failed = o.start(plan, shown)
 	close(o.up)
 	if o.failed != nil {
 		return
@@ -315,7 +315,7 @@ func (o *holder) run(plan *confine.Plan) {
 }
 
 // start starts the holder's process, with its end of the socket as stdin.
-func (o *holder) start(plan *confine.Plan) (err error) {
+func (o *holder) start(plan *confine.Plan, shown string) (err error) {
 	ours, theirs, err := spec.SocketPair()
 	if err != nil {
 		return err
@@ -331,7 +331,7 @@ func (o *holder) start(plan *confine.Plan) (err error) {
 		}
 	}()
 	defer stdin.Close() //nolint:errcheck // the holder's, and closed by then
-	encoded, err := spec.Spec{Path: "/", Dir: "/", Args: []string{"holder"}, Plan: plan, Hold: true}.Encode()
+	encoded, err := spec.Spec{Path: "/", Dir: "/", Args: []string{"holder"}, Scratch: shown, Plan: plan, Hold: true}.Encode()
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,9 @@ type Cmd struct {
 	// Scratch is a folder of this call's alone. The caller removes it; when the
 	// caller is killed first, the supervisor does (Linux and macOS).
 	Scratch string
+	// Shown is a folder of the caller's that a held child reads. If the caller is killed, the
+	// holder removes it.
+	Shown string
 	// Trusted lets a child of root keep the capabilities that read other processes, ours among
 	// them: for programs that the user has chosen, such as podman, never for commands of a
 	// model.
@@ -50,8 +53,8 @@ type Cmd struct {
 	// Confine bounds what they reach; nil: nothing does. See package sandbox.
 	Confine *confine.Plan
 	// Together lets the child share its namespaces with other commands of its session: they
-	// see each other's processes. It is for commands of the model, and not for programs that
-	// have secrets of their own.
+	// see each other's processes. It is for commands of the model. A program that has secrets of
+	// its own may run so only if no other one runs with its plan at the same time.
 	Together bool
 	// Holders keeps namespaces and mounts between commands that are together; nil: they are
 	// made for this one alone. See [Cmd.Held].

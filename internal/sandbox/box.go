@@ -155,7 +155,7 @@ func (b *Box) Holds(ctx context.Context) bool {
 }
 
 // Confine bounds a command that is about to be started. It may write c.Scratch and
-// the folders and files of writable, too. On an error it must not be started.
+// the folders and files of writable, too, and read c.Shown. On an error it must not be started.
 func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) error {
 	if b == nil {
 		return nil
@@ -203,6 +203,9 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	policy.Writable = append(policy.Writable, writable...)
 	if c.Scratch != "" {
 		policy.Writable = append(policy.Writable, c.Scratch)
+	}
+	if c.Shown != "" {
+		policy.Visible = append(policy.Visible, c.Shown)
 	}
 	b.arrangeCaches(ctx, m, &policy, c)
 	if err := m.apply(policy, c, temp); err != nil {
