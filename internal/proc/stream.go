@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -26,10 +27,15 @@ func newOutput(r *os.File, w io.Writer) *output {
 	return o
 }
 
+// buffers are for outputs: most commands write little, and none keeps its buffer.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
+
 func (o *output) copy() {
 	defer close(o.done)
 	defer o.r.Close() // a process that still writes gets SIGPIPE
-	buf := make([]byte, 32<<10)
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	buf := *buffer
 	for {
 		n, err := o.r.Read(buf)
 		if n > 0 {

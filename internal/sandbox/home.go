@@ -426,7 +426,7 @@ func (p *Policy) hide(v *homeView, sockets []string) {
 		}
 	}
 	p.Visible = append(p.Visible, v.visible...)
-	shown := fspath.Existing(slices.Concat(p.Roots, p.Writable, p.Visible))
+	shown := p.resolver().Existing(slices.Concat(p.Roots, p.Writable, p.Visible))
 	for _, c := range v.caches {
 		shown = append(shown, c.path)
 	}

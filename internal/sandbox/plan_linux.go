@@ -49,7 +49,7 @@ func (p Policy) writable(real fspath.Resolver) []string {
 }
 
 func (m Mechanism) mounts(plan *confine.Plan, p Policy, stand *Temp, shmMB int) error {
-	real := fspath.Resolver{}
+	real := p.resolver()
 	plan.Namespaces, plan.Processes, plan.ShmMB = true, m.Processes, shmMB
 	plan.Writable = p.writable(real)
 	plan.Hidden = real.Existing(p.Unreadable)

@@ -19,6 +19,7 @@ import (
 	"fmt"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 )
 
 // Mode says which folders commands may write.
@@ -60,6 +61,17 @@ type Policy struct {
 	layerDir string         // where layers are kept
 	layers   []confine.Copy // caches with a layer of ours
 	binds    []confine.Copy // caches that are ours altogether
+
+	real fspath.Resolver // of all its paths; nil: nothing was resolved
+}
+
+// resolver follows the links of the policy's paths. A policy is for one command, so each path is
+// looked at once.
+func (p *Policy) resolver() fspath.Resolver {
+	if p.real == nil {
+		p.real = fspath.Resolver{}
+	}
+	return p.real
 }
 
 // Mechanism enforces policies on this host.
