@@ -31,6 +31,7 @@ func answers() map[string]Command {
 	return map[string]Command{
 		"help":     {answer: help},
 		"status":   {answer: statusText},
+		"usage":    {answer: usageText},
 		"model":    {answer: option(optionModel)},
 		"mode":     {answer: option(optionMode)},
 		"think":    {answer: option(optionThought)},

@@ -64,6 +64,45 @@ func statusText(ctx context.Context, x *Session, _ string) (string, error) {
 	return b.String(), nil
 }
 
+// usageText is the usage of the session and of the last seven days.
+func usageText(ctx context.Context, x *Session, _ string) (string, error) {
+	var b strings.Builder
+	line := func(name string, s store.Spent) {
+		cost := fmt.Sprintf("$%.4f", s.Cost)
+		switch {
+		case s.Unpriced == s.Requests && s.Requests > 0:
+			cost = "no price is known"
+		case s.Unpriced > 0:
+			cost += fmt.Sprintf(" (no price is known for %d of the requests)", s.Unpriced)
+		}
+		fmt.Fprintf(&b, "- %s: %s, %d requests, %s tokens in (%s cached), %s out\n", name, cost, s.Requests,
+			humanize.Comma(int64(s.Input)), humanize.Comma(int64(s.CachedRead)), humanize.Comma(int64(s.Output)))
+	}
+	st := x.svc.theStore(x.svc.synchronous())
+	var session store.Spent
+	if !x.record.draft() {
+		var err error
+		if session, err = st.SpentIn(ctx, x.id); err != nil {
+			return "", err
+		}
+	}
+	line("This session and its subagents", session)
+	now := time.Now()
+	days, err := st.SpentByDay(ctx, time.Date(now.Year(), now.Month(), now.Day()-6, 0, 0, 0, 0, now.Location()))
+	if err != nil {
+		return "", err
+	}
+	for _, d := range days {
+		name := d.Date
+		if name == now.Format(time.DateOnly) {
+			name = "Today"
+		}
+		line(name, d.Spent)
+	}
+	b.WriteString("\n`hermes-ls usage` shows each session and more days.")
+	return b.String(), nil
+}
+
 func titled(head store.Session) string {
 	if head.Title == "" {
 		return "(no title yet)"
