@@ -12,7 +12,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
-.PHONY: build demo test lint cross race user e2e kakoune hosts vsix vsix-all bench soak fuzz notices vulnerabilities release docs clean
+.PHONY: build demo test lint cross race user e2e kakoune hosts vsix vsix-all bench soak fuzz notices vulnerabilities release docs models clean
 
 build: bin/hermes-ls
 
@@ -109,6 +109,10 @@ release:
 	SOURCE_DATE_EPOCH=$$(git show -s --format=%ct HEAD) vscode/vsix.sh $(VERSION) $(CURDIR)/dist/release/vscode "$(LDFLAGS)" \
 		$(subst $(comma), ,$(or $(PLATFORMS),linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64))
 	go run ./release -version $(VERSION) -commit "$(COMMIT)" -out dist/release $(if $(PLATFORMS),-platforms $(PLATFORMS))
+
+# Facts about models: windows, prices, levels of effort.
+models:
+	cd config/catalog/generate && go run . > ../models.new && mv ../models.new ../models.json
 
 # The site of the documentation, in dist/docs, with a search.
 docs:

@@ -19,29 +19,82 @@ package config
 //   - guard says what happens while the value is wrong. Then the value of the tag safe applies. If
 //     there is none, the wrong value applies, and the code that uses it rejects it. A typing error
 //     never means less protection.
+//   - provider:"yes" marks the name of a provider: a known one, or a key of providers.
 //   - secret:"yes" marks a text that no output may show, secret:"names" a mapping in which the
 //     names tell which texts these are.
 type Config struct {
-	Model            Model          `json:"model" doc:"The language model and its endpoint."`
-	Agent            Agent          `json:"agent" doc:"How turns run."`
-	Terminal         Terminal       `json:"terminal" doc:"Shell commands."`
-	Approvals        Approvals      `json:"approvals" doc:"Which actions require approval. Approvals are advisory: they catch mistakes and are no boundary."`
-	CommandAllowlist []string       `json:"command_allowlist" doc:"Commands for which the user chose “Always allow”."`
-	Compaction       Compaction     `json:"compaction" doc:"When older messages are replaced by a summary."`
-	Store            Store          `json:"store" doc:"The session store."`
-	Sandbox          Sandbox        `json:"sandbox" doc:"What commands and scripts can reach."`
-	Hooks            map[string]any `json:"hooks" doc:"Programs that check tool calls."`
+	Model            Model               `json:"model" doc:"The language model and its endpoint."`
+	Providers        map[string]Provider `json:"providers" doc:"Providers, by name: changes to known ones, or new ones."`
+	Agent            Agent               `json:"agent" doc:"How turns run."`
+	Terminal         Terminal            `json:"terminal" doc:"Shell commands."`
+	Approvals        Approvals           `json:"approvals" doc:"Which actions require approval. Approvals are advisory: they catch mistakes and are no boundary."`
+	CommandAllowlist []string            `json:"command_allowlist" doc:"Commands for which the user chose “Always allow”."`
+	Compaction       Compaction          `json:"compaction" doc:"When older messages are replaced by a summary."`
+	Store            Store               `json:"store" doc:"The session store."`
+	Sandbox          Sandbox             `json:"sandbox" doc:"What commands and scripts can reach."`
+	Hooks            map[string]any      `json:"hooks" doc:"Programs that check tool calls."`
 }
 
 // Model selects the model and its endpoint.
 type Model struct {
-	Default       string   `json:"default" repo:"name" doc:"Model id that is sent to the endpoint."`
-	Provider      string   `json:"provider" enum:"auto,openai,openrouter,ollama,lmstudio,custom,embedded" guard:"no request is sent" doc:"Service that runs the model. auto: openai or openrouter, the first that has a key."`
-	BaseURL       string   `json:"base_url" doc:"Address of any OpenAI-compatible /v1. Empty: the provider's own."`
-	APIKey        Keys     `json:"api_key" doc:"A key, or a list that is rotated on 401, 402 and 429. Empty: the provider's environment variable."`
-	ContextWindow int      `json:"context_window" doc:"Context window in tokens. 0: from the endpoint's metadata, else from a table, else 128000."`
-	Fallback      []string `json:"fallback" doc:"Models that are tried in order if a model fails for good."`
-	TextCalls     string   `json:"text_calls" enum:"auto,never,always" guard:"text is never a call" safe:"never" doc:"Whether tool calls that a model writes as text run. auto: until the model has made a native call."`
+	Default       string `json:"default" repo:"name" doc:"Model id, or PROVIDER/MODEL."`
+	Provider      string `json:"provider" provider:"yes" guard:"no request is sent" doc:"Service that runs the model: a known provider (docs/models.md), a name under providers, custom or embedded. auto: the first known provider that has a key."`
+	API           string `json:"api" enum:"auto,chat,responses,messages,gemini" guard:"no request is sent" doc:"API of the provider custom. Elsewhere providers.NAME.api selects it."`
+	BaseURL       string `json:"base_url" doc:"Address of the provider custom, such as any OpenAI-compatible /v1. Empty: the provider's own."`
+	APIKey        Keys   `json:"api_key" doc:"A key, or a list that is rotated on 401, 402 and 429. Empty: the provider's environment variable."`
+	Effort        string `json:"effort" enum:"default,none,minimal,low,medium,high,xhigh,max" repo:"yes" doc:"How much the model reasons. default: as the provider decides. A level that the model lacks becomes the nearest lower one."`
+	MaxTokens     int    `json:"max_tokens" doc:"Most tokens of one response. 0: the model's own limit, at most 32000."`
+	ContextWindow int    `json:"context_window" doc:"Context window in tokens. 0: from the endpoint's metadata, else from a table, else 128000."`
+	Cache         Cache  `json:"cache" doc:"The provider's prompt cache."`
+	ServiceTier   string `json:"service_tier" doc:"Service tier that is sent to the provider. Empty: none."`
+	StallTimeout  int    `json:"stall_timeout" doc:"Seconds without an event after which a response is given up. The first event can take three times as long."`
+	Fallback      Models `json:"fallback" doc:"Models that are tried in order if a model fails for good: MODEL, PROVIDER/MODEL, or {provider, model}."`
+	Pool          Pool   `json:"pool" doc:"How one of several keys is chosen."`
+	TextCalls     string `json:"text_calls" enum:"auto,never,always" guard:"text is never a call" safe:"never" doc:"Whether tool calls that a model writes as text run. auto: until the model has made a native call."`
+}
+
+// Cache says how the provider's prompt cache is used.
+type Cache struct {
+	Mode string `json:"mode" enum:"auto,off" doc:"auto: requests mark what the provider caches, where it needs marks."`
+	TTL  string `json:"ttl" enum:"short,long" doc:"How long the provider keeps a prefix. short: 5 to 30 minutes. long: 1 to 12 hours, at a higher price."`
+}
+
+// Pool says how one of several keys is chosen.
+type Pool struct {
+	Strategy string `json:"strategy" enum:"fill_first,round_robin,least_used" doc:"Which key a new session gets."`
+	Cooldown int    `json:"cooldown" doc:"Seconds for which a limited key rests if the response names no time."`
+}
+
+// Provider is a service that runs models.
+type Provider struct {
+	BaseURL       string                `json:"base_url" doc:"Address. A provider that is not known needs it."`
+	API           string                `json:"api" enum:"auto,chat,responses,messages,gemini" guard:"no request is sent" doc:"API that the provider speaks. auto: of a known provider its own, of an address that ends in /anthropic messages, else chat."`
+	APIKey        Keys                  `json:"api_key" doc:"A key, or a list of keys (a pool)."`
+	KeyEnv        string                `json:"key_env" doc:"Environment variable with the key."`
+	KeyCommand    string                `json:"key_command" doc:"Command that prints the key. It runs again after 401 and every 30 minutes."`
+	Headers       map[string]string     `json:"headers" secret:"names" doc:"Headers of each request. Values can contain ${VARIABLE}."`
+	Proxy         string                `json:"proxy" doc:"Proxy. Empty: HTTPS_PROXY and NO_PROXY apply."`
+	CAFile        string                `json:"ca_file" doc:"File with PEM certificates that are trusted besides the system's."`
+	MaxConcurrent int                   `json:"max_concurrent" doc:"Most requests at once for each key. 0: 8."`
+	ExtraBody     map[string]any        `json:"extra_body" doc:"Fields that are added to the top level of each request."`
+	Models        map[string]ModelFacts `json:"models" doc:"Facts about models, by id."`
+}
+
+// ModelFacts are facts about a model of a provider. An empty field is as the tables say.
+type ModelFacts struct {
+	ContextWindow int      `json:"context_window" doc:"Context window in tokens."`
+	MaxOutput     int      `json:"max_output" doc:"Most tokens of one response."`
+	Images        *bool    `json:"images" doc:"Whether the model accepts images."`
+	Effort        []string `json:"effort" doc:"Levels of effort that the model has."`
+	Cost          Price    `json:"cost" doc:"Price in US dollars per million tokens."`
+}
+
+// Price is in US dollars per million tokens.
+type Price struct {
+	Input      float64 `json:"input" doc:"Input tokens."`
+	Output     float64 `json:"output" doc:"Output tokens."`
+	CacheRead  float64 `json:"cache_read" doc:"Input tokens that come from the prompt cache."`
+	CacheWrite float64 `json:"cache_write" doc:"Input tokens that the prompt cache stores."`
 }
 
 // Agent says how turns run.
@@ -104,7 +157,11 @@ type Sandbox struct {
 // Default returns the settings of a user who has set nothing.
 func Default() *Config {
 	return &Config{
-		Model: Model{Default: "gpt-5", Provider: "openai", Fallback: []string{}, TextCalls: "auto"},
+		Model: Model{
+			Default: "gpt-5", Provider: "auto", API: "auto", Effort: "default", Cache: Cache{Mode: "auto", TTL: "short"}, StallTimeout: 90,
+			Fallback: Models{}, Pool: Pool{Strategy: "fill_first", Cooldown: 60}, TextCalls: "auto",
+		},
+		Providers: map[string]Provider{},
 		Agent: Agent{
 			MaxIterations: 90, OnNewPrompt: "interrupt", Personalities: map[string]string{},
 			Tools: Tools{Enabled: []string{}, Disabled: []string{}},

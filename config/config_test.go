@@ -59,8 +59,8 @@ func TestLoadProblems(t *testing.T) {
 		{"network off", "sandbox: {network: off}\n", "", "sandbox.network", "false"},
 		{"unknown caches", "sandbox: {caches: mine}\n", ":1: sandbox.caches is \"mine\", which is not known; known are own, shared. Until then tools have caches of their own", "sandbox.caches", "own"},
 		{"unknown network", "sandbox: {network: never}\n", ":1: sandbox.network is \"never\"; it must be true or false. Until then commands and scripts have no network", "sandbox.network", "false"},
-		{"unknown provider", "model: {provider: anthropic}\n", ":1: model.provider is \"anthropic\", which is not known; known are auto, openai, openrouter, ollama, lmstudio, custom, embedded. Until then no request is sent", "model.provider", "anthropic"},
-		{"a key for a provider", "model: {provider: sk-0123456789012345678901234567890123456789}\n", ":1: model.provider is \"the text given\", which is not known; known are auto, openai, openrouter, ollama, lmstudio, custom, embedded. Until then no request is sent", "model.provider", "the text given"},
+		{"unknown provider", "model: {provider: antropic}\n", ":1: model.provider is \"antropic\", which is not known; known are auto, openai, anthropic, gemini, openrouter, deepseek, xai, nvidia, huggingface, zai, kimi-coding, alibaba, groq, minimax, kimi, ollama, lmstudio, azure, foundry, bedrock, custom, embedded. Until then no request is sent", "model.provider", "antropic"},
+		{"a key for a provider", "model: {provider: sk-0123456789012345678901234567890123456789}\n", ":1: model.provider is \"the text given\", which is not known; known are auto, openai, anthropic, gemini, openrouter, deepseek, xai, nvidia, huggingface, zai, kimi-coding, alibaba, groq, minimax, kimi, ollama, lmstudio, azure, foundry, bedrock, custom, embedded. Until then no request is sent", "model.provider", "the text given"},
 		{"off is a word", "approvals: {mode: off}\n", "", "approvals.mode", "off"},
 		{"no mapping", "- a\n", ": is no YAML: the top must be a mapping such as `model:`; nothing of it applies, and commands are rejected until you fix it", "model.default", "gpt-5"},
 		{"key list", "model:\n  api_key: [a, b]\n", "", "model.api_key", `["a","b"]`},
@@ -240,10 +240,10 @@ func TestEndpoints(t *testing.T) {
 		{"openrouter elsewhere gets no key", "model: {provider: openrouter, base_url: 'http://x.example/v1'}", all, "http://x.example/v1", "", ""},
 		{"pool", "model: {api_key: [a, b]}", all, "https://api.openai.com/v1", "a b", ""},
 		{"no key", "", nil, "", "", "OPENAI_API_KEY is not set"},
-		{"no key names the way out", "", nil, "", "", "hermes-ls login"},
+		{"no key names the way out", "", nil, "", "", "hermes-ls setup"},
 		{"custom without url", "model: {provider: custom}", all, "", "", "model.base_url is empty"},
-		{"unknown provider", "model: {provider: anthropic}", all, "", "", `model.provider is "anthropic", which is not known. Known are auto, openai, openrouter, ollama, lmstudio, custom, embedded.`},
-		{"unknown provider with a key", "model: {provider: anthropic, api_key: mine, base_url: 'http://x.example/v1'}", all, "", "", `model.provider is "anthropic"`},
+		{"unknown provider", "model: {provider: antropic}", all, "", "", `model.provider is "antropic", which is not known. Known are auto, openai, anthropic, gemini, openrouter, deepseek, xai, nvidia, huggingface, zai, kimi-coding, alibaba, groq, minimax, kimi, ollama, lmstudio, azure, foundry, bedrock, custom, embedded.`},
+		{"unknown provider with a key", "model: {provider: antropic, api_key: mine, base_url: 'http://x.example/v1'}", all, "", "", `model.provider is "antropic"`},
 		{"provider of a wrong type", "model: {provider: [openai]}", all, "", "", `model.provider is "the list given"`},
 		{"bad url", "model: {base_url: 'localhost:80'}", all, "", "", "is no http(s) URL"},
 	} {
@@ -276,15 +276,15 @@ func TestWrongValueIsNotReplaced(t *testing.T) {
 	write(t, Path(home), "approvals: {mode: off}\nsandbox: {mode: off}\nmodel: {provider: custom, base_url: 'http://a.example/v1', api_key: ka}\n")
 	l := Load(home, Options{
 		Environ: []string{"HERMES_SANDBOX_MODE=readonly"},
-		Init:    json.RawMessage(`{"approvals":{"mode":"alwys"},"model":{"provider":"anthropic"}}`),
+		Init:    json.RawMessage(`{"approvals":{"mode":"alwys"},"model":{"provider":"antropic"}}`),
 	})
-	if l.Approvals.Mode != "ask" || l.Sandbox.Mode != "readonly" || l.Model.Provider != "anthropic" {
+	if l.Approvals.Mode != "ask" || l.Sandbox.Mode != "readonly" || l.Model.Provider != "antropic" {
 		t.Errorf("approvals %q, sandbox %q, provider %q", l.Approvals.Mode, l.Sandbox.Mode, l.Model.Provider)
 	}
 	if _, err := l.Endpoints(); !errors.Is(err, ErrProvider) {
 		t.Errorf("err = %v", err)
 	}
-	l = Load(home, Options{Environ: []string{"HERMES_MODEL_PROVIDER=anthropic"}, Init: json.RawMessage(`{"model":{"provider":"openai","base_url":""}}`)})
+	l = Load(home, Options{Environ: []string{"HERMES_MODEL_PROVIDER=antropic"}, Init: json.RawMessage(`{"model":{"provider":"openai","base_url":""}}`)})
 	if got, err := l.Endpoints(); err == nil && strings.Contains(strings.Join(got[0].Keys, " "), "ka") && got[0].BaseURL != "http://a.example/v1" {
 		t.Errorf("a key went to %s", got[0].BaseURL)
 	}
@@ -305,6 +305,8 @@ func TestKeyStaysWithItsEndpoint(t *testing.T) {
 		{"the same url", "model: {base_url: 'http://a.example/v1/', api_key: ka}", `{"model":{"provider":"custom","base_url":"http://a.example/v1"}}`, nil, "http://a.example/v1", "ka"},
 		{"another key", "model: {base_url: 'http://a.example/v1', api_key: ka}", `{"model":{"base_url":"http://b.example/v1","api_key":"kc"}}`, nil, "http://b.example/v1", "kc"},
 		{"a key without an endpoint", "model: {api_key: ka}", `{"model":{"base_url":"http://b.example/v1"}}`, nil, "http://b.example/v1", "ka"},
+		{"a provider's other url", "model: {provider: anthropic}\nproviders: {anthropic: {api_key: ka}}", `{"providers":{"anthropic":{"base_url":"http://127.0.0.1:1"}}}`, nil, "http://127.0.0.1:1", ""},
+		{"a provider's headers", "model: {provider: anthropic}\nproviders: {anthropic: {api_key: ka}}", `{"providers":{"anthropic":{"headers":{"a":"b"}}}}`, nil, "https://api.anthropic.com", "ka"},
 		{"only another model", "model: {base_url: 'http://a.example/v1', api_key: ka}", `{"model":{"default":"m"}}`, nil, "http://a.example/v1", "ka"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/config/catalog"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -16,7 +17,16 @@ func EnvPath(home string) string { return filepath.Join(home, ".env") }
 
 // KeyName returns the environment variable of a provider's key. If the provider needs no key, it
 // returns "".
-func KeyName(provider string) string { return providerOf(provider).keyName }
+func KeyName(provider string) string {
+	if provider == "custom" {
+		return "HERMES_API_KEY"
+	}
+	p, _ := catalog.Find(provider)
+	if len(p.Keys) == 0 {
+		return ""
+	}
+	return p.Keys[0]
+}
 
 // SetEnv writes a variable to .env and sets the file's mode to 0600. The other lines do not change.
 func SetEnv(home, name, value string) error {

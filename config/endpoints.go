@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
-	"reflect"
+	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/config/catalog"
 )
 
 // Endpoint is the address of a model with the keys for it.
@@ -41,16 +44,6 @@ type Endpoint struct {
 	Price       *Price        // nil: not known
 }
 
-// Price is in US dollars per million tokens.
-type Price struct{ Input, Output, CacheRead, CacheWrite float64 }
-
-// provider describes a provider's own endpoint.
-type provider struct {
-	baseURL  string
-	keyName  string // environment variable with its key
-	needsKey bool
-}
-
 // ErrProvider is the error of an endpoint with an unknown provider.
 var ErrProvider = errors.New("unknown provider")
 
@@ -60,117 +53,380 @@ type providerError string
 func (e providerError) Error() string        { return string(e) }
 func (e providerError) Is(target error) bool { return target == ErrProvider }
 
-// providers returns the values of model.provider.
-func providers() []string {
-	f, _ := named(fieldsOf(reflect.TypeFor[Model]()), "provider")
-	return f.enum
-}
-
-func providerOf(name string) provider {
-	switch name {
-	case "openai":
-		return provider{"https://api.openai.com/v1", "OPENAI_API_KEY", true}
-	case "openrouter":
-		return provider{"https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", true}
-	case "ollama":
-		return provider{baseURL: "http://127.0.0.1:11434/v1"}
-	case "lmstudio":
-		return provider{baseURL: "http://127.0.0.1:1234/v1"}
+// knownProviders returns the names that a provider can have: the tables', those of providers, and
+// auto, custom and embedded.
+func knownProviders(own map[string]Provider) []string {
+	names := []string{"auto"}
+	for _, p := range catalog.Providers() {
+		names = append(names, p.Name)
 	}
-	return provider{keyName: "HERMES_API_KEY"}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return append(names, "custom", "embedded")
 }
 
 // Endpoints returns the endpoints of the model and its fallbacks, in the order in which they are
-// tried. The error says how to configure one.
+// tried. Fallbacks that cannot be used are left out; [Loaded.Problems] has them. The error says how to
+// configure the first one.
 func (l *Loaded) Endpoints() ([]Endpoint, error) {
 	first, err := l.endpoint()
 	if err != nil {
 		return nil, err
 	}
 	out := []Endpoint{first}
-	for _, model := range l.Model.Fallback {
-		next := first
-		next.Model = model
-		out = append(out, next)
+	for _, name := range l.Model.Fallback {
+		if next, err := l.fallback(first, name); err == nil {
+			out = append(out, next)
+		}
 	}
 	return out, nil
+}
+
+// EndpointsFrom is [Loaded.Endpoints] with a chosen model before the others. Its name is MODEL or PROVIDER/MODEL, of
+// one of these endpoints or of providers.PROVIDER.models. Empty, or another name: none is chosen.
+func (l *Loaded) EndpointsFrom(name string) ([]Endpoint, error) {
+	all, err := l.Endpoints()
+	i := slices.IndexFunc(all, func(e Endpoint) bool { return e.Model == name || e.Provider+"/"+e.Model == name })
+	if i >= 0 {
+		first := all[i]
+		return append([]Endpoint{first}, slices.Delete(all, i, i+1)...), nil
+	}
+	provider, id, _ := strings.Cut(name, "/")
+	if _, listed := l.Providers[provider].Models[id]; !listed {
+		return all, err
+	}
+	m := l.Model
+	m.Provider, m.Default, m.BaseURL, m.APIKey, m.ContextWindow = provider, id, "", nil, 0
+	first, err := l.resolve("model", m)
+	return append([]Endpoint{first}, all...), err
+}
+
+// ModelNames returns the names of the models that a session can choose, the first one first: the default, the
+// fallbacks, and PROVIDER/MODEL of each model under providers.
+func (l *Loaded) ModelNames() []string {
+	names := []string{l.Model.Default}
+	if l.Model.Provider == "embedded" {
+		names[0] = "embedded"
+	}
+	for _, m := range l.Model.Fallback {
+		names = append(names, m.String())
+	}
+	for _, provider := range slices.Sorted(maps.Keys(l.Providers)) {
+		for _, id := range slices.Sorted(maps.Keys(l.Providers[provider].Models)) {
+			if name := provider + "/" + id; provider != l.Model.Provider || id != l.Model.Default {
+				names = append(names, name)
+			}
+		}
+	}
+	return unique(names)
+}
+
+// unique removes later equal names.
+func unique(names []string) (out []string) {
+	for _, name := range names {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// fallback returns the endpoint of a fallback. Without a provider, it has the endpoint of the first model.
+func (l *Loaded) fallback(first Endpoint, name ModelName) (Endpoint, error) {
+	provider, id := name.Provider, name.ID
+	if provider == "" {
+		provider, id = l.split(first.Provider, id)
+	}
+	if provider == first.Provider || provider == "" {
+		first.Model = id
+		l.addFacts(&first, Model{MaxTokens: l.Model.MaxTokens})
+		return first, nil
+	}
+	m := l.Model
+	m.Provider, m.Default, m.BaseURL, m.APIKey, m.ContextWindow = provider, id, "", nil, 0
+	return l.resolve("model.fallback", m)
 }
 
 func (l *Loaded) endpoint() (Endpoint, error) { return l.resolve("model", l.Model) }
 
+// split divides PROVIDER/MODEL. If the ids of the provider that is set have slashes themselves, or the
+// part before the first slash is no provider, it returns the provider that is set and the whole id.
+func (l *Loaded) split(set, id string) (provider, model string) {
+	known, _ := catalog.Find(set)
+	name, rest, cut := strings.Cut(id, "/")
+	_, own := l.Providers[name]
+	_, table := catalog.Find(name)
+	if !cut || rest == "" || !own && !table || set != "auto" && (known.Slashes || known.Name == "") {
+		return set, id
+	}
+	return name, rest
+}
+
 // resolve returns the endpoint that a section describes.
 func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
-	if !slices.Contains(providers(), m.Provider) {
+	if !slices.Contains(knownProviders(l.Providers), m.Provider) {
 		return Endpoint{}, providerError(fmt.Sprintf("%s.provider is %q, which is not known. Known are %s. No request was sent. "+
-			"For another service with an OpenAI-compatible API, use custom with %[1]s.base_url", section, m.Provider, strings.Join(providers(), ", ")))
+			"For another service, add it under providers, or use custom with %[1]s.base_url", section, m.Provider, strings.Join(knownProviders(l.Providers), ", ")))
 	}
+	m.Provider, m.Default = l.split(m.Provider, m.Default)
 	if m.Provider == "auto" {
 		m.Provider = l.firstWithKey(m)
+		if !sets(l.tree, "model.default") && section == "model" {
+			if p, _ := catalog.Find(m.Provider); p.Model != "" {
+				m.Default = p.Model // the default is OpenAI's
+			}
+		}
 	}
-	out := Endpoint{Provider: m.Provider, Model: m.Default, Window: m.ContextWindow, TextCalls: l.Model.TextCalls}
+	out := Endpoint{
+		Provider: m.Provider, Model: m.Default, TextCalls: l.Model.TextCalls, ServiceTier: l.Model.ServiceTier,
+		Stall: time.Duration(l.Model.StallTimeout) * time.Second, Pool: l.Model.Pool.Strategy, Cooldown: time.Duration(l.Model.Pool.Cooldown) * time.Second,
+		CacheOff: l.Model.Cache.Mode == "off", CacheLong: l.Model.Cache.TTL == "long",
+	}
 	if m.Provider == "embedded" {
 		out.Model = "embedded"
 		return out, nil
 	}
-	p := providerOf(m.Provider)
-	if m.BaseURL != "" && !SameHost(m.BaseURL, p.baseURL) {
-		// Another service's endpoint: the provider's key is not sent there. If no other provider is
-		// named, the key of custom is.
-		if p = (provider{}); m.Provider == "openai" || m.Provider == "custom" {
-			p = providerOf("custom")
-		}
-		out.Provider = "custom"
+	if err := l.address(section, m, &out); err != nil {
+		return Endpoint{}, err
 	}
-	out.BaseURL = strings.TrimRight(firstOf(m.BaseURL, p.baseURL), "/")
-	if out.BaseURL == "" {
-		return Endpoint{}, fmt.Errorf("%s.provider is custom but %[1]s.base_url is empty. %s", section, l.howTo())
+	if err := l.keys(section, m, &out); err != nil {
+		return Endpoint{}, err
 	}
-	if u, err := url.Parse(out.BaseURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return Endpoint{}, fmt.Errorf("%s.base_url %q is no http(s) URL. %s", section, out.BaseURL, l.howTo())
-	}
-	out.Keys = m.APIKey
-	if len(out.Keys) == 0 && l.environ[p.keyName] != "" {
-		out.Keys = []string{l.environ[p.keyName]}
-	}
-	if p.needsKey && len(out.Keys) == 0 {
-		return Endpoint{}, fmt.Errorf("no key for the model provider %q: %s is not set and %s.api_key is empty. %s", m.Provider, p.keyName, section, l.howTo())
-	}
+	l.addFacts(&out, m)
 	return out, nil
 }
 
-// firstWithKey returns the provider for auto. If none has a key, it returns openai, whose error
+// address sets the address, the API and how to connect.
+func (l *Loaded) address(section string, m Model, out *Endpoint) error {
+	table, _ := catalog.Find(m.Provider)
+	own := l.Providers[m.Provider]
+	out.BaseURL = strings.TrimRight(firstOf(m.BaseURL, own.BaseURL, table.BaseURL), "/")
+	if (m.Provider == "openai" || m.Provider == "openrouter") && m.BaseURL != "" && !SameHost(m.BaseURL, table.BaseURL) {
+		table, own, out.Provider = catalog.Provider{}, Provider{}, "custom" // another service with OpenAI's API
+	}
+	key := "providers." + m.Provider + ".base_url"
+	if m.Provider == "custom" {
+		key = section + ".base_url"
+	}
+	if out.BaseURL == "" {
+		return fmt.Errorf("%s.provider is %s but %s is empty. %s", section, m.Provider, key, l.howTo())
+	}
+	if m.BaseURL != "" {
+		key = section + ".base_url"
+	}
+	u, err := url.Parse(out.BaseURL)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return fmt.Errorf("%s %q is no http(s) URL. %s", key, out.BaseURL, l.howTo())
+	}
+	out.API = apiOf(own.API, m.API)
+	if out.API == "" && strings.HasSuffix(u.Path, "/anthropic") {
+		out.API = "messages"
+	}
+	out.API = firstOf(out.API, table.API, "chat")
+	out.Headers, out.Proxy, out.CAFile, out.ExtraBody = l.expand(own.Headers), own.Proxy, own.CAFile, own.ExtraBody
+	if out.Concurrent = own.MaxConcurrent; out.Concurrent == 0 {
+		out.Concurrent = 8
+	}
+	return nil
+}
+
+// apiOf returns the first API that is set.
+func apiOf(names ...string) string {
+	for _, name := range names {
+		if name != "" && name != "auto" {
+			return name
+		}
+	}
+	return ""
+}
+
+// expand returns the headers with the values of ${VARIABLE}.
+func (l *Loaded) expand(headers map[string]string) map[string]string {
+	if headers == nil {
+		return nil
+	}
+	out := map[string]string{}
+	for name, value := range headers {
+		out[name] = os.Expand(value, l.Getenv)
+	}
+	return out
+}
+
+// keys sets the keys of an endpoint. A key from the environment goes only to the address of the table, or
+// to a user's own address at the service.
+func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
+	table, known := catalog.Find(m.Provider)
+	own := l.Providers[m.Provider]
+	if out.Provider == "custom" {
+		table, known = catalog.Provider{Keys: []string{"HERMES_API_KEY"}, NoKey: true}, true
+		if m.Provider != "openai" && m.Provider != "custom" {
+			table.Keys = nil
+		}
+		own = Provider{}
+	}
+	u, _ := url.Parse(out.BaseURL) // it is valid
+	theirs := out.Provider == "custom" || table.At(u)
+	switch {
+	case len(m.APIKey) > 0:
+		out.Keys = m.APIKey
+	case len(own.APIKey) > 0:
+		out.Keys = own.APIKey
+	case own.KeyEnv != "":
+		if key := l.environ[own.KeyEnv]; key != "" {
+			out.Keys = []string{key}
+		}
+	case own.KeyCommand != "":
+		out.KeyCommand = own.KeyCommand
+	case theirs:
+		for _, name := range slices.Backward(table.Keys) {
+			if key := l.environ[name]; key != "" {
+				out.Keys = []string{key}
+			}
+		}
+	}
+	if len(out.Keys) > 0 || out.KeyCommand != "" || !known || table.NoKey || local(u) {
+		return nil
+	}
+	var missing string
+	if theirs {
+		missing = " (" + strings.Join(table.Keys, " and ") + " is not set)"
+	}
+	return fmt.Errorf("no key for %s at %s: set providers.%[1]s.api_key or key_env%[3]s. %[4]s", m.Provider, u.Host, missing, l.howTo())
+}
+
+// local reports whether an address is this machine.
+func local(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// maxOutput limits the tokens of a response if the user has not set a limit.
+const maxOutput = 32000
+
+// addFacts sets the facts about the model of an endpoint. m has the limits of the section.
+func (l *Loaded) addFacts(out *Endpoint, m Model) {
+	facts, _ := catalog.Lookup(out.Provider, out.Model)
+	set := l.Providers[out.Provider].Models[out.Model]
+	out.Window, out.MaxTokens = m.ContextWindow, m.MaxTokens
+	if out.Window == 0 {
+		out.Window = set.ContextWindow
+	}
+	if out.API != "chat" { // endpoints of chat tell more than the table, or have limits of their own
+		if out.Window == 0 {
+			out.Window = facts.Window
+		}
+		if out.MaxTokens == 0 {
+			out.MaxTokens = min(maxOutput, facts.Output)
+		}
+	}
+	if m.MaxTokens == 0 && set.MaxOutput > 0 {
+		out.MaxTokens = min(maxOutput, set.MaxOutput)
+	}
+	out.Efforts, out.Images, out.Price = set.Effort, set.Images, nil
+	if len(out.Efforts) == 0 {
+		out.Efforts = facts.Efforts
+	}
+	if out.Images == nil && facts.ID != "" && out.API != "chat" {
+		out.Images = &facts.Images
+	}
+	switch {
+	case set.Cost != (Price{}):
+		out.Price = &set.Cost
+	case facts.Price != nil && out.Provider != "openrouter": // its responses have the cost
+		out.Price = &Price{Input: facts.Price.Input, Output: facts.Price.Output, CacheRead: facts.Price.CacheRead, CacheWrite: facts.Price.CacheWrite}
+	}
+}
+
+// firstWithKey returns the provider for auto: the first that has a key. If none has, it returns openai, whose error
 // names its key.
 func (l *Loaded) firstWithKey(m Model) string {
-	if m.BaseURL == "" && len(m.APIKey) == 0 && l.environ["OPENAI_API_KEY"] == "" && l.environ["OPENROUTER_API_KEY"] != "" {
-		return "openrouter"
+	if m.BaseURL != "" || len(m.APIKey) > 0 {
+		return "openai"
+	}
+	for _, p := range catalog.Providers() {
+		own := l.Providers[p.Name]
+		if len(own.APIKey) > 0 || own.KeyCommand != "" || own.KeyEnv != "" && l.environ[own.KeyEnv] != "" {
+			return p.Name
+		}
+		if p.BaseURL == "" && own.BaseURL == "" { // its key does not say where
+			continue
+		}
+		if slices.ContainsFunc(p.Keys, func(name string) bool { return l.environ[name] != "" }) {
+			return p.Name
+		}
 	}
 	return "openai"
 }
 
+// checkProvider reports an unknown provider, and fallbacks that cannot be used.
+func (l *Loaded) checkProvider(tree map[string]any, line func(key string) (source string, line int)) {
+	known := knownProviders(l.Providers)
+	report := func(key, provider, effect string) string {
+		source, at := line(key)
+		l.problem(source, at, fmt.Sprintf("%s is %s, which is not known; known are %s. Until then %s", key, shown(provider), strings.Join(known, ", "), effect))
+		return unknownValue(provider)
+	}
+	if name := l.Model.Provider; !slices.Contains(known, name) {
+		if section, ok := tree["model"].(map[string]any); ok && section["provider"] == name && unknownValue(name) != kindOf(nil) {
+			l.Model.Provider = report("model.provider", name, "no request is sent")
+			section["provider"] = l.Model.Provider
+		}
+	}
+	first, err := l.endpoint()
+	if err != nil {
+		return
+	}
+	for _, name := range l.Model.Fallback {
+		if _, err := l.fallback(first, name); err != nil {
+			problem, _, _ := strings.Cut(err.Error(), ". ") // the rest is about the first model
+			source, at := line("model.fallback")
+			l.problem(source, at, problem+"; this fallback is left out")
+		}
+	}
+}
+
 func (l *Loaded) howTo() string {
-	return "Run `hermes-ls login`, or put the key into the environment or " + l.Home + "/.env. " +
-		"For another model, set model.provider (ollama, lmstudio, openrouter) or model.base_url in " + Path(l.Home) + "."
+	return "Run `hermes-ls setup`, or put the key into the environment or " + l.Home + "/.env. " +
+		"For another model, set model.provider in " + Path(l.Home) + "."
 }
 
 // detachKeys removes an api_key from a section if a higher source sets another endpoint there. A key
 // is sent only to the endpoint that it was configured for.
 func (l *Loaded) detachKeys(tree map[string]any, above source, clean map[string]any) {
 	for _, section := range append([]string{"model"}, slices.Sorted(maps.Keys(l.schema.routes))...) {
-		below, _ := tree[section].(map[string]any)
-		over, _ := clean[section].(map[string]any)
-		if below["api_key"] == nil || over["api_key"] != nil {
-			continue
-		}
-		after := maps.Clone(below)
-		merge(after, over)
-		if !otherEndpoint(below, after) {
-			continue
-		}
-		l.detached = append(l.detached, keysOf(below["api_key"])...)
-		delete(below, "api_key")
-		key := section + ".api_key"
-		l.problem(above.name, 0, fmt.Sprintf("%s was written for %s and is not sent to %s; set %[1]s beside the new endpoint", key, addressOf(below), addressOf(after)))
+		l.detach(section, tree[section], clean[section], "", above)
 	}
+	below, _ := tree["providers"].(map[string]any)
+	over, _ := clean["providers"].(map[string]any)
+	for _, name := range sortedKeys(over) {
+		l.detach("providers."+name, below[name], over[name], name, above)
+	}
+}
+
+// detach removes an api_key from a section if the same section of a higher source sets another endpoint. provider
+// is the one that the section itself is about, if any.
+func (l *Loaded) detach(section string, lower, higher any, provider string, above source) {
+	below, _ := lower.(map[string]any)
+	over, _ := higher.(map[string]any)
+	if below["api_key"] == nil || over["api_key"] != nil {
+		return
+	}
+	before := maps.Clone(below)
+	if provider != "" {
+		before["provider"] = provider
+	}
+	after := maps.Clone(before)
+	merge(after, over)
+	if !otherEndpoint(before, after) {
+		return
+	}
+	l.detached = append(l.detached, keysOf(below["api_key"])...)
+	delete(below, "api_key")
+	key := section + ".api_key"
+	l.problem(above.name, 0, fmt.Sprintf("%s was written for %s and is not sent to %s; set %[1]s beside the new endpoint", key, addressOf(before), addressOf(after)))
 }
 
 // otherEndpoint reports whether after describes another endpoint than before. A key without provider
@@ -194,7 +450,8 @@ func addressOf(section map[string]any) string {
 	if name == "auto" { // a configured key is for openai
 		name = "openai"
 	}
-	return firstOf(providerOf(name).baseURL, name)
+	known, _ := catalog.Find(name)
+	return firstOf(known.BaseURL, name)
 }
 
 func textOf(section map[string]any, key string) string {

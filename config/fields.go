@@ -16,6 +16,7 @@ type field struct {
 	safe     string  // the value that applies in place of a wrong one; empty: the wrong value
 	harmless bool    // a repository may set it
 	plain    bool    // a repository may set it to a plain name only
+	provider bool    // the name of a provider, see [Loaded.checkProvider]
 	secret   string  // yes: the text is a secret; names: those whose names say so
 	keys     []field // of a section, in the order of the struct
 }
@@ -34,7 +35,7 @@ func fieldsOf(section reflect.Type) []field {
 func newField(f reflect.StructField) field {
 	out := fieldOf(f.Tag.Get("json"), f.Tag.Get("doc"), f.Type)
 	out.guard, out.safe = f.Tag.Get("guard"), f.Tag.Get("safe")
-	out.secret = f.Tag.Get("secret")
+	out.secret, out.provider = f.Tag.Get("secret"), f.Tag.Get("provider") != ""
 	out.harmless, out.plain = f.Tag.Get("repo") != "", f.Tag.Get("repo") == "name"
 	if values, ok := f.Tag.Lookup("enum"); ok {
 		out.enum = strings.Split(values, ",")
@@ -44,6 +45,9 @@ func newField(f reflect.StructField) field {
 
 func fieldOf(name, doc string, typ reflect.Type) field {
 	out := field{name: name, doc: doc, typ: typ}
+	if typ.Kind() == reflect.Pointer { // without a value, it is nil
+		out.typ = typ.Elem()
+	}
 	if out.section() {
 		out.keys = fieldsOf(typ)
 	}

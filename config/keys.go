@@ -7,7 +7,45 @@ import (
 	"strings"
 )
 
-var typeOfKeys = reflect.TypeFor[Keys]()
+var (
+	typeOfKeys   = reflect.TypeFor[Keys]()
+	typeOfModels = reflect.TypeFor[Models]()
+)
+
+// Models is a list of models; in YAML each is a MODEL, a PROVIDER/MODEL, or {provider, model}.
+type Models []ModelName
+
+// ModelName is a model as a setting names it. If Provider is empty, ID can be PROVIDER/MODEL.
+type ModelName struct{ Provider, ID string }
+
+// String returns MODEL or PROVIDER/MODEL.
+func (m ModelName) String() string {
+	if m.Provider == "" {
+		return m.ID
+	}
+	return m.Provider + "/" + m.ID
+}
+
+// MarshalJSON encodes a model without a provider as a string.
+func (m ModelName) MarshalJSON() ([]byte, error) {
+	if m.Provider == "" {
+		return json.Marshal(m.ID)
+	}
+	return json.Marshal(map[string]string{"provider": m.Provider, "model": m.ID})
+}
+
+// UnmarshalJSON decodes a string, or an object with a provider and a model.
+func (m *ModelName) UnmarshalJSON(data []byte) error {
+	if *m = (ModelName{}); json.Unmarshal(data, &m.ID) == nil {
+		return nil
+	}
+	var pair struct{ Provider, Model string }
+	if err := json.Unmarshal(data, &pair); err != nil || pair.Model == "" {
+		return fmt.Errorf("a model is a text, or a mapping with provider and model")
+	}
+	m.Provider, m.ID = pair.Provider, pair.Model
+	return nil
+}
 
 // Keys is one API key or several; in YAML a string or a list.
 type Keys []string

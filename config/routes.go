@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/config/catalog"
 )
 
 // Routes are the models of a section: its own, and those with names.
@@ -19,7 +21,7 @@ type Routes struct {
 // key is sent only to the endpoint of its own route.
 type Route struct {
 	Model    string `json:"model" doc:"Model of the route. Empty: the session's."`
-	Provider string `json:"provider" enum:",openai,openrouter,ollama,lmstudio,custom,embedded" guard:"no subagent uses it" doc:"Provider of the route. Empty: custom if base_url is set, else the session's."`
+	Provider string `json:"provider" provider:"yes" guard:"no subagent uses it" doc:"Provider of the route. Empty: custom if base_url is set, else the session's."`
 	BaseURL  string `json:"base_url" doc:"Endpoint of the route. Empty: the provider's or the session's."`
 	APIKey   Keys   `json:"api_key" doc:"A key or a list of keys. It is sent only to this endpoint."`
 }
@@ -81,21 +83,32 @@ func (l *Loaded) checkRoutes(line func(key string) (source string, line int)) {
 		}
 	}
 	for _, section := range slices.Sorted(maps.Keys(all)) {
-		r, text := all[section], ""
-		switch {
-		case r.empty() && !own[section]:
-			text = section + " " + emptyRoute + "; a task that names it is rejected"
-		case r.Provider != "" || r.BaseURL != "":
-			if _, err := l.routeEndpoint(section, r); err != nil && !errors.Is(err, ErrProvider) { // that is already reported
-				problem, _, _ := strings.Cut(err.Error(), ". ") // the rest is about the session's model
-				text = problem + "; subagents that use it are rejected"
-			}
-		}
-		if text != "" {
-			source, at := line(section)
+		if key, text := l.routeProblem(section, all[section], own[section]); text != "" {
+			source, at := line(key)
 			l.problem(source, at, text)
 		}
 	}
+}
+
+// routeProblem describes why a route cannot be used, and returns the key that is the cause. If it can be
+// used, it returns no text. own is set for the route of a section itself, which may be empty.
+func (l *Loaded) routeProblem(section string, r Route, own bool) (key, text string) {
+	if r.empty() && !own {
+		return section, section + " " + emptyRoute + "; a task that names it is rejected"
+	}
+	if r.Provider == "" && r.BaseURL == "" {
+		return "", ""
+	}
+	if known := knownProviders(l.Providers); r.Provider != "" && !slices.Contains(known, r.Provider) {
+		key = section + ".provider"
+		return key, fmt.Sprintf("%s is %s, which is not known; known are %s. Until then no subagent uses it", key, shown(r.Provider), strings.Join(known, ", "))
+	}
+	_, err := l.routeEndpoint(section, r)
+	if err == nil || errors.Is(err, ErrProvider) { // that is the session's, and reported there
+		return "", ""
+	}
+	problem, _, _ := strings.Cut(err.Error(), ". ") // the rest is about the session's model
+	return section, problem + "; subagents that use it are rejected"
 }
 
 func (l *Loaded) routeEndpoint(section string, r Route) (Endpoint, error) {
@@ -105,19 +118,24 @@ func (l *Loaded) routeEndpoint(section string, r Route) (Endpoint, error) {
 		if failed != nil {
 			return Endpoint{}, failed
 		}
-		parent.Model = m.Default
+		if name, id := l.split(parent.Provider, m.Default); r.Model != "" && name != parent.Provider {
+			m.Provider, m.Default = name, id
+			return l.resolve(section, m)
+		}
+		if parent.Model != m.Default {
+			parent.Model = m.Default
+			l.addFacts(&parent, Model{MaxTokens: l.Model.MaxTokens})
+		}
 		if len(r.APIKey) > 0 {
 			parent.Keys = r.APIKey
-		}
-		if r.Model != "" && r.Model != l.Model.Default {
-			parent.Window = 0 // the configured one is of another model
 		}
 		return parent, nil
 	}
 	if m.Provider == "" {
 		m.Provider = "custom"
 	}
-	if len(m.APIKey) == 0 && failed == nil && strings.TrimRight(firstOf(m.BaseURL, providerOf(m.Provider).baseURL), "/") == parent.BaseURL {
+	known, _ := catalog.Find(m.Provider)
+	if len(m.APIKey) == 0 && failed == nil && strings.TrimRight(firstOf(m.BaseURL, l.Providers[m.Provider].BaseURL, known.BaseURL), "/") == parent.BaseURL {
 		m.APIKey = parent.Keys // the same endpoint
 	}
 	out, err := l.resolve(section, m)

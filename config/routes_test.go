@@ -87,7 +87,7 @@ delegation:
 	}
 	all := strings.Join(got, "\n")
 	for _, want := range []string{
-		`:2: no key for the model provider "openrouter": OPENROUTER_API_KEY is not set`,
+		`:2: no key for openrouter at openrouter.ai: set providers.openrouter.api_key or key_env (OPENROUTER_API_KEY is not set)`,
 		":5: delegation.routes.empty names neither a model nor an endpoint",
 		":6: delegation.routes.keyed names neither",
 		":9: delegation.routes.misspelt.modell is an unknown key (did you mean model?)",
@@ -103,10 +103,64 @@ delegation:
 			t.Errorf("missing: %s", want)
 		}
 	}
-	if strings.Contains(all, "good") || strings.Contains(all, "SECRET") || strings.Contains(all, "hermes-ls login") {
+	if strings.Contains(all, "good") || strings.Contains(all, "SECRET") || strings.Contains(all, "hermes-ls setup") {
 		t.Error("too much is said")
 	}
 	if t.Failed() {
 		t.Log(all)
+	}
+}
+
+// TestModels checks which endpoints the names of models lead to.
+func TestModels(t *testing.T) {
+	t.Parallel()
+	const all = "OPENAI_API_KEY=O\nANTHROPIC_API_KEY=A\nGEMINI_API_KEY=G\nGOOGLE_API_KEY=G2\nOPENROUTER_API_KEY=R\nMINE=M\nAZURE_OPENAI_API_KEY=Z"
+	for name, tc := range map[string]struct {
+		yaml, environ, choice string
+		want                  []string // provider api url model keys
+		problem               string
+	}{
+		"auto":                 {"", all, "", []string{"openai responses https://api.openai.com/v1 gpt-5 O"}, ""},
+		"auto, other key":      {"", "ANTHROPIC_API_KEY=A", "", []string{"anthropic messages https://api.anthropic.com claude-sonnet-4-6 A"}, ""},
+		"auto, key of config":  {"providers: {anthropic: {api_key: [x, y]}}", "OPENROUTER_API_KEY=R", "", []string{"anthropic messages https://api.anthropic.com claude-sonnet-4-6 x,y"}, ""},
+		"two variables":        {"model: {provider: gemini, default: g}", all, "", []string{"gemini gemini https://generativelanguage.googleapis.com/v1beta g G2"}, ""},
+		"prefix":               {"model: {default: anthropic/claude-x}", all, "", []string{"anthropic messages https://api.anthropic.com claude-x A"}, ""},
+		"no prefix":            {"model: {provider: openrouter, default: anthropic/claude-x}", all, "", []string{"openrouter chat https://openrouter.ai/api/v1 anthropic/claude-x R"}, ""},
+		"fallbacks":            {"model: {fallback: [gpt-x, anthropic/claude-x, {provider: openrouter, model: anthropic/claude-y}]}", all, "", []string{"openai responses https://api.openai.com/v1 gpt-5 O", "openai responses https://api.openai.com/v1 gpt-x O", "anthropic messages https://api.anthropic.com claude-x A", "openrouter chat https://openrouter.ai/api/v1 anthropic/claude-y R"}, ""},
+		"fallback without key": {"model: {fallback: [anthropic/claude-x]}", "OPENAI_API_KEY=O", "", []string{"openai responses https://api.openai.com/v1 gpt-5 O"}, "no key for anthropic at api.anthropic.com: set providers.anthropic.api_key or key_env (ANTHROPIC_API_KEY is not set); this fallback is left out"},
+		"new provider":         {"model: {provider: mine, default: m}\nproviders: {mine: {base_url: 'http://x.example/v1/', key_env: MINE}}", all, "", []string{"mine chat http://x.example/v1 m M"}, ""},
+		"by its path":          {"model: {provider: mine, default: m}\nproviders: {mine: {base_url: 'http://x.example/anthropic'}}", all, "", []string{"mine messages http://x.example/anthropic m "}, ""},
+		"elsewhere":            {"model: {provider: anthropic, default: m}\nproviders: {anthropic: {base_url: 'https://x.example'}}", all, "", nil, "no key for anthropic at x.example: set providers.anthropic.api_key or key_env"},
+		"on this machine":      {"model: {provider: anthropic, default: m}\nproviders: {anthropic: {base_url: 'http://127.0.0.1:80'}}", all, "", []string{"anthropic messages http://127.0.0.1:80 m "}, ""},
+		"azure":                {"model: {provider: azure, default: m}\nproviders: {azure: {base_url: 'https://me.openai.azure.com/openai/v1'}}", all, "", []string{"azure responses https://me.openai.azure.com/openai/v1 m Z"}, ""},
+		"azure elsewhere":      {"model: {provider: azure, default: m}\nproviders: {azure: {base_url: 'https://openai.azure.com.example/v1'}}", all, "", nil, "no key for azure at openai.azure.com.example"},
+		"azure without url":    {"model: {provider: azure, default: m}", all, "", nil, "providers.azure.base_url is empty"},
+		"chosen":               {"model: {fallback: [b]}\nproviders: {mine: {base_url: 'http://x.example/v1', models: {c: {}}}}", all, "mine/c", []string{"mine chat http://x.example/v1 c ", "openai responses https://api.openai.com/v1 gpt-5 O", "openai responses https://api.openai.com/v1 b O"}, ""},
+		"chosen fallback":      {"model: {fallback: [b, c]}", all, "c", []string{"openai responses https://api.openai.com/v1 c O", "openai responses https://api.openai.com/v1 gpt-5 O", "openai responses https://api.openai.com/v1 b O"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			write(t, Path(home), tc.yaml+"\n")
+			l := Load(home, Options{Environ: strings.Split(tc.environ, "\n")})
+			got, err := l.EndpointsFrom(tc.choice)
+			text := ""
+			for _, p := range l.Problems {
+				text += p.Text + "\n"
+			}
+			if err != nil {
+				text += err.Error()
+			}
+			if (text == "") != (tc.problem == "") || !strings.Contains(text, tc.problem) {
+				t.Errorf("problems %q, want %q", text, tc.problem)
+			}
+			var have []string
+			for _, e := range got {
+				have = append(have, strings.Join([]string{e.Provider, e.API, e.BaseURL, e.Model, strings.Join(e.Keys, ",")}, " "))
+			}
+			if strings.Join(have, "\n") != strings.Join(tc.want, "\n") {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(have, "\n"), strings.Join(tc.want, "\n"))
+			}
+		})
 	}
 }

@@ -93,11 +93,19 @@ func (s *Schema) Keys() []Key {
 	var out []Key
 	s.root.leaves("", func(name string, f field) {
 		out = append(out, Key{name, f.doc, defaultText(defaults, name), f.enum, f.harmless})
-		if f.sections() {
-			f.elem().leaves(name+".NAME.", func(name string, f field) {
-				out = append(out, Key{name, f.doc, "", f.enum, f.harmless})
-			})
-		}
+		out = append(out, keysBelow(name, f)...)
+	})
+	return out
+}
+
+// keysBelow lists the keys of a field with sections under names that the user chooses.
+func keysBelow(name string, f field) (out []Key) {
+	if !f.sections() {
+		return nil
+	}
+	f.elem().leaves(name+".NAME.", func(name string, f field) {
+		out = append(out, Key{name, f.doc, "", f.enum, f.harmless})
+		out = append(out, keysBelow(name, f)...)
 	})
 	return out
 }
@@ -166,6 +174,12 @@ func valueSchema(typ reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "object"}
 	case reflect.Slice:
 		list := &jsonschema.Schema{Type: "array", Items: text}
+		if typ == typeOfModels {
+			list.Items = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{text, {
+				Type: "object", Required: []string{"model"},
+				Properties: map[string]*jsonschema.Schema{"provider": text, "model": text},
+			}}}
+		}
 		if typ == typeOfKeys {
 			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{text, list}}
 		}

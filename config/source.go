@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -132,6 +133,9 @@ func (c *checker) guarded(key string, f field, value any) any {
 		return f.safe == "true"
 	}
 	known := slices.DeleteFunc(slices.Clone(f.enum), func(word string) bool { return word == "" })
+	if f.provider {
+		known = knownProviders(nil)
+	}
 	c.problem(key, "is %s, which is not known; known are %s. Until then %s", shown(value), strings.Join(known, ", "), f.guard)
 	return firstOf(f.safe, unknownValue(value))
 }
@@ -295,6 +299,9 @@ func convertList(f field, value any) (any, string) {
 		return text, ""
 	}
 	list, ok := value.([]any)
+	if f.typ == typeOfModels {
+		return convertModels(value, list)
+	}
 	if !ok {
 		return nil, "a list of texts"
 	}
@@ -302,6 +309,17 @@ func convertList(f field, value any) (any, string) {
 		if _, ok := item.(string); !ok {
 			return nil, "a list of texts"
 		}
+	}
+	return list, ""
+}
+
+// convertModels accepts one model as a list with one item.
+func convertModels(value any, list []any) (any, string) {
+	if list == nil {
+		list = []any{value}
+	}
+	if data, err := json.Marshal(list); err != nil || json.Unmarshal(data, new(Models)) != nil {
+		return nil, "a list of models, each MODEL, PROVIDER/MODEL or {provider: NAME, model: MODEL}"
 	}
 	return list, ""
 }

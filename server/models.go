@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -140,14 +141,16 @@ type chosen struct {
 	mu     sync.Mutex
 	model  model.Model
 	name   string // one of the configured models; empty: the first
-	effort string // empty: the endpoint's own
+	effort string // empty: the configured one
+
+	configured string // model.effort; empty: the endpoint's own
 }
 
 // Stream sends the request to the chosen model. The model sets the name itself, because a
 // fallback has another one.
 func (c *chosen) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
 	c.mu.Lock()
-	m, effort := c.model, c.effort
+	m, effort := c.model, cmp.Or(c.effort, c.configured)
 	c.mu.Unlock()
 	if m == nil {
 		return func(yield func(model.Delta, error) bool) {
@@ -169,26 +172,27 @@ func (s *settings) ready() error {
 		s.model.set(s.svc.Instruments.model(s.svc.Model))
 		return nil
 	}
-	endpoints, err := s.config().Endpoints()
+	conf := s.config()
+	name, _ := s.model.choice()
+	endpoints, err := conf.EndpointsFrom(name)
 	if errors.Is(err, config.ErrProvider) {
 		return err // a key would not help
 	}
 	if err != nil {
 		return &model.Error{Kind: model.ErrNoKey, Message: err.Error(), Err: err}
 	}
-	name, _ := s.model.choice()
-	s.model.set(s.svc.Instruments.model(s.svc.models.get(s.svc, preferred(endpoints, name))))
+	s.model.set(s.svc.Instruments.model(s.svc.models.get(s.svc, endpoints)))
+	s.model.configure(conf.Model.Effort)
 	return nil
 }
 
-// preferred puts the endpoint of the chosen model first.
-func preferred(endpoints []config.Endpoint, name string) []config.Endpoint {
-	i := slices.IndexFunc(endpoints, func(e config.Endpoint) bool { return e.Model == name })
-	if i <= 0 {
-		return endpoints
+// configure sets the effort of a session that has chosen none.
+func (c *chosen) configure(effort string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.configured = effort; effort == thoughtAuto {
+		c.configured = ""
 	}
-	first := endpoints[i]
-	return append([]config.Endpoint{first}, slices.Delete(slices.Clone(endpoints), i, i+1)...)
 }
 
 func (c *chosen) set(m model.Model) {

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -402,10 +401,6 @@ func TestModelsAreSharedByConfiguration(t *testing.T) {
 	if models[""] != models["a"] || models["a"] == models["b"] {
 		t.Error("the models are not shared as the configuration is")
 	}
-	got := preferred([]config.Endpoint{{Model: "a"}, {Model: "b"}, {Model: "c"}}, "c")
-	if fmt.Sprint(got[0].Model, got[1].Model, got[2].Model) != "cab" {
-		t.Errorf("preferred %v", got)
-	}
 }
 
 func TestNotConfigured(t *testing.T) {
@@ -413,7 +408,7 @@ func TestNotConfigured(t *testing.T) {
 	x, g := session(t, open(t, Options{}), t.TempDir())
 	_, err := x.Prompt(t.Context(), agent.Input{Text: "hi"}, nil)
 	var e *model.Error
-	if !errors.As(err, &e) || e.Kind != model.ErrNoKey || !strings.Contains(err.Error(), "hermes-ls login") {
+	if !errors.As(err, &e) || e.Kind != model.ErrNoKey || !strings.Contains(err.Error(), "hermes-ls setup") {
 		t.Errorf("%v", err)
 	}
 	if len(g.events) > 0 {

@@ -152,15 +152,7 @@ func (s *settings) options() []Option {
 	conf := s.config()
 	name, effort := s.model.choice()
 
-	names := []string{conf.Model.Default}
-	if conf.Model.Provider == "embedded" {
-		names[0] = "embedded"
-	}
-	for _, m := range conf.Model.Fallback {
-		if !slices.Contains(names, m) {
-			names = append(names, m)
-		}
-	}
+	names := conf.ModelNames()
 	if !slices.Contains(names, name) {
 		name = names[0]
 	}
