@@ -320,7 +320,7 @@ func TestProcessInputIsJudged(t *testing.T) {
 	d := newDesk(t)
 	id := d.start("cat", "")
 	d.process(`{"action":"write","session_id":"%s","data":"rm "}`, id)
-	if out := d.process(`{"action":"submit","session_id":"%s","data":"-rf x"}`, id); !strings.Contains(fmt.Sprint(out["error"]), "nobody to ask") {
+	if out := d.process(`{"action":"submit","session_id":"%s","data":"-rf x"}`, id); !strings.Contains(fmt.Sprint(out["error"]), "no user can approve it") {
 		t.Errorf("in two pieces: %v", out)
 	}
 }
