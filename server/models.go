@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ func (m *models) get(s *Service, endpoints []config.Endpoint) sizedModel {
 	}
 	c := client.Config{Log: s.Log, Rejections: s.rejections(), Keys: &m.keys, Stall: endpoints[0].Stall}
 	for _, e := range endpoints {
-		c.Endpoints = append(c.Endpoints, s.endpoint(e))
+		c.Endpoints = append(c.Endpoints, ClientEndpoint(e, s.Log))
 	}
 	if m.made == nil {
 		m.made = map[string]sizedModel{}
@@ -63,8 +64,8 @@ func (m *models) get(s *Service, endpoints []config.Endpoint) sizedModel {
 	return made
 }
 
-// endpoint returns a configured endpoint for the client.
-func (s *Service) endpoint(e config.Endpoint) client.Endpoint {
+// ClientEndpoint returns a configured endpoint for the client.
+func ClientEndpoint(e config.Endpoint, log *slog.Logger) client.Endpoint {
 	out := client.Endpoint{
 		API: apiOf(e), Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys,
 		Pool: e.Pool, Cooldown: e.Cooldown, MaxConcurrent: e.Concurrent,
@@ -81,7 +82,7 @@ func (s *Service) endpoint(e config.Endpoint) client.Endpoint {
 	for _, name := range slices.Sorted(maps.Keys(e.ExtraBody)) {
 		value, err := api.Marshal(e.ExtraBody[name])
 		if err != nil {
-			s.Log.Warn("a field of extra_body is not sent", "field", name, "error", err)
+			log.Warn("a field of extra_body is not sent", "field", name, "error", err)
 			continue
 		}
 		out.Extra = append(out.Extra, api.Field{Name: name, Value: value})

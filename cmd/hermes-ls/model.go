@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/agent/model/client"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/config/catalog"
+	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/app"
+)
+
+func modelCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "model", Short: "List, test and choose models", Args: noArgs,
+		Example: "  hermes-ls model list\n" +
+			"  hermes-ls model test anthropic/claude-sonnet-4-6\n" +
+			"  hermes-ls model set openai/gpt-5",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usage(fmt.Errorf("say what to do: list, test or set; see %s --help", cmd.CommandPath()))
+		},
+	}
+	cmd.AddCommand(modelList(), modelTest(), modelSet())
+	return cmd
+}
+
+// modelLine is a model in the output of model list --json. A value that is not known is 0 or null.
+type modelLine struct {
+	Provider  string     `json:"provider"`
+	ID        string     `json:"id"`
+	API       string     `json:"api"`
+	Window    int        `json:"context_window"`
+	MaxOutput int        `json:"max_output"`
+	Images    *bool      `json:"images"`
+	Cost      *modelCost `json:"cost"`
+}
+
+// modelCost is in US dollars per million tokens.
+type modelCost struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cache_read"`
+	CacheWrite float64 `json:"cache_write"`
+}
+
+// listError is a provider whose models could not be listed.
+type listError struct {
+	Provider string `json:"provider"`
+	Error    string `json:"error"`
+}
+
+func modelList() *cobra.Command {
+	var provider string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the models of each provider that has a key", Args: noArgs,
+		Long: "Asks the providers, which is free of charge. Windows and prices that a provider does not tell are from config.yaml,\n" +
+			"else from a table in the program.",
+		Example: "  hermes-ls model list\n" +
+			"  hermes-ls model list --provider openrouter --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			loaded := loadConfig()
+			names := loaded.Configured()
+			if provider != "" {
+				if err := knownProvider(loaded, provider); err != nil {
+					return err
+				}
+				names = []string{provider}
+			}
+			if len(names) == 0 {
+				_, err := loaded.Endpoints()
+				return err
+			}
+			models, failed := listAll(cmd.Context(), loaded, names)
+			if asJSON {
+				if err := printJSON(cmd.OutOrStdout(), map[string]any{"models": models, "errors": failed}); err != nil {
+					return err
+				}
+			} else {
+				printModels(cmd.OutOrStdout(), models)
+				for _, f := range failed {
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", f.Provider, f.Error)
+				}
+			}
+			if len(failed) == len(names) {
+				return &exitError{exitFailed, nil}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&provider, "provider", "", "only the models of this `provider`")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object with models and errors")
+	return cmd
+}
+
+// knownProvider returns an error of the command line if the provider is not known.
+func knownProvider(loaded *config.Loaded, name string) error {
+	known := slices.DeleteFunc(loaded.ProviderNames(), func(n string) bool { return n == "auto" })
+	if !slices.Contains(known, name) {
+		return usage(fmt.Errorf("%q is no provider; there are %s", name, strings.Join(known, ", ")))
+	}
+	return nil
+}
+
+// listAll asks the providers at once.
+func listAll(ctx context.Context, loaded *config.Loaded, names []string) (models []modelLine, failed []listError) {
+	lines, errs := make([][]modelLine, len(names)), make([]error, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { lines[i], errs[i] = listProvider(ctx, loaded, name) })
+	}
+	all.Wait()
+	models, failed = []modelLine{}, []listError{}
+	for i, name := range names {
+		models = append(models, lines[i]...)
+		if errs[i] != nil {
+			failed = append(failed, listError{name, errs[i].Error()})
+		}
+	}
+	return models, failed
+}
+
+// listProvider asks a provider for its models.
+func listProvider(ctx context.Context, loaded *config.Loaded, name string) ([]modelLine, error) {
+	if name == "embedded" {
+		return []modelLine{{Provider: name, ID: "embedded", API: "embedded"}}, nil
+	}
+	e, err := loaded.ProviderEndpoint(name, "")
+	if err != nil {
+		return nil, err
+	}
+	listed, err := client.List(ctx, server.ClientEndpoint(e, slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]modelLine, 0, len(listed))
+	for _, m := range listed {
+		out = append(out, completed(loaded, e, m))
+	}
+	return out, nil
+}
+
+// completed returns the line of a listed model: config.yaml is before the provider's list, and that before the table.
+func completed(loaded *config.Loaded, e config.Endpoint, m client.Listed) modelLine {
+	set := loaded.Providers[e.Provider].Models[m.ID]
+	table, known := catalog.Lookup(e.Provider, m.ID)
+	out := modelLine{
+		Provider: e.Provider, ID: m.ID, API: e.API,
+		Window:    firstSet(set.ContextWindow, m.Window, table.Window),
+		MaxOutput: firstSet(set.MaxOutput, m.MaxOutput, table.Output),
+		Images:    set.Images,
+	}
+	if out.Images == nil {
+		out.Images = m.Images
+	}
+	if out.Images == nil && known {
+		out.Images = &table.Images
+	}
+	switch {
+	case set.Cost != (config.Price{}):
+		out.Cost = (*modelCost)(&set.Cost)
+	case m.Price != nil:
+		out.Cost = &modelCost{m.Price.Input, m.Price.Output, m.Price.CacheRead, m.Price.CacheWrite}
+	case table.Price != nil:
+		out.Cost = &modelCost{table.Price.Input, table.Price.Output, table.Price.CacheRead, table.Price.CacheWrite}
+	}
+	return out
+}
+
+func firstSet(numbers ...int) int {
+	for _, n := range numbers {
+		if n > 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+func printModels(out io.Writer, models []modelLine) {
+	table := tabwriter.NewWriter(out, 2, 0, 2, ' ', 0)
+	for _, m := range models {
+		window, price := "", "no price known"
+		if m.Window > 0 {
+			window = humanize.Comma(int64(m.Window)) + " tokens"
+		}
+		if m.Cost != nil {
+			price = fmt.Sprintf("$%g in, $%g out", m.Cost.Input, m.Cost.Output)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", plain(m.Provider+"/"+m.ID), window, price)
+	}
+	_ = table.Flush()
+}
+
+func modelSet() *cobra.Command {
+	return &cobra.Command{
+		Use: "set PROVIDER/MODEL", Short: "Choose the model of new sessions",
+		Long:    "Writes model.provider and model.default to config.yaml, and nothing else.",
+		Example: "  hermes-ls model set anthropic/claude-sonnet-4-6\n  hermes-ls model set openrouter/openai/gpt-5",
+		Args:    func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			loaded := loadConfig()
+			provider, id, err := namedModel(loaded, args[0])
+			if err != nil {
+				return err
+			}
+			home := config.Home(os.Environ())
+			if err := errors.Join(app.Config().Set(home, "model.provider", provider), app.Config().Set(home, "model.default", id)); err != nil {
+				return err
+			}
+			if base := loaded.Model.BaseURL; base != "" && provider != loaded.Model.Provider {
+				fmt.Fprintf(cmd.ErrOrStderr(), "model.base_url is still %s; remove it if that is not an address of %s.\n", base, provider)
+			}
+			return nil
+		},
+	}
+}
+
+// namedModel divides PROVIDER/MODEL. The provider must be known.
+func namedModel(loaded *config.Loaded, name string) (provider, id string, err error) {
+	provider, id, ok := strings.Cut(name, "/")
+	if err := knownProvider(loaded, provider); err != nil {
+		return "", "", err
+	}
+	if !ok || id == "" {
+		return "", "", usage(fmt.Errorf("%q has no model; write PROVIDER/MODEL", name))
+	}
+	return provider, id, nil
+}

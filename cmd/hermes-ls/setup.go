@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/config/catalog"
+	"github.com/hermes-ls/hermes-ls/server/app"
+)
+
+func setupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "setup", Short: "Choose a provider, enter its key, choose a model and test it", Args: noArgs,
+		Long:    "Asks in a terminal. Writes the key to .env, which only you can read, and the model to config.yaml.",
+		Example: "  hermes-ls setup",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a := newAsker(cmd)
+			if a.terminal < 0 {
+				return usage(errors.New("use `hermes-ls model set PROVIDER/MODEL` and put the key into .env"))
+			}
+			return setup(cmd.Context(), config.Home(os.Environ()), os.Environ(), a)
+		},
+	}
+}
+
+// setup asks for a provider, its key and a model, and tests the model before it writes anything.
+func setup(ctx context.Context, home string, environ []string, a *asker) error {
+	now := app.Config().Load(home, config.Options{Environ: environ})
+	var names []string
+	for _, name := range now.ProviderNames() {
+		if name != "auto" && name != "custom" && name != "embedded" {
+			names = append(names, name)
+		}
+	}
+	fmt.Fprintf(a.out, "Providers: %s.\n", strings.Join(names, ", "))
+	provider, err := a.line("Provider [openai]: ")
+	if err != nil {
+		return err
+	}
+	if provider == "" {
+		provider = "openai"
+	}
+	if !slices.Contains(names, provider) {
+		return usage(fmt.Errorf("%q is no provider; there are %s. Add another one under providers in %s", provider, strings.Join(names, ", "), config.Path(home)))
+	}
+	base := ""
+	table, known := catalog.Find(provider)
+	if known && table.BaseURL == "" && now.Providers[provider].BaseURL == "" {
+		if base, err = a.line("Your address at " + provider + ": "); err != nil {
+			return err
+		}
+		if u, err := url.Parse(base); err != nil || u.Host == "" {
+			return usage(fmt.Errorf("%q is no address", base))
+		}
+	}
+	key := ""
+	if len(table.Keys) > 0 {
+		if key, err = a.secret(fmt.Sprintf("Key (%s, it is not shown; empty: the one that is set): ", table.Keys[0])); err != nil {
+			return err
+		}
+	}
+
+	with := func(id string) *config.Loaded {
+		set := map[string]any{"model": map[string]any{"provider": provider, "default": id, "base_url": ""}}
+		if base != "" {
+			set["providers"] = map[string]any{provider: map[string]any{"base_url": base}}
+		}
+		init, _ := json.Marshal(set) // texts can be encoded
+		env := slices.Clone(environ)
+		if key != "" {
+			env = append(env, table.Keys[0]+"="+key)
+		}
+		return app.Config().Load(home, config.Options{Environ: env, Init: init})
+	}
+	id, err := chooseModel(ctx, with(firstText(table.Model, now.Model.Default)), provider, table.Model, a)
+	if err != nil {
+		return err
+	}
+	e, err := with(id).ProviderEndpoint(provider, id)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "Testing %s/%s at %s…\n", provider, id, e.BaseURL)
+	if result := testModel(ctx, e); !result.OK {
+		return fmt.Errorf("%s. Nothing was written", strings.TrimSuffix(result.Checks.Error, "."))
+	}
+
+	if key != "" {
+		if err := config.SetEnv(home, table.Keys[0], key); err != nil {
+			return fmt.Errorf("storing the key: %w", err)
+		}
+	}
+	changes := [][2]string{{"model.provider", provider}, {"model.default", id}}
+	if base != "" {
+		changes = append(changes, [2]string{"providers." + provider + ".base_url", base})
+	}
+	if now.Model.BaseURL != "" {
+		changes = append(changes, [2]string{"model.base_url", ""})
+	}
+	for _, c := range changes {
+		if err := app.Config().Set(home, c[0], c[1]); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(a.out, "It works. New sessions use %s/%s.\n", provider, id)
+	return nil
+}
+
+const mostShown = 40 // models
+
+// chooseModel lists the models of a provider and asks for one.
+func chooseModel(ctx context.Context, loaded *config.Loaded, provider, usual string, a *asker) (string, error) {
+	models, err := listProvider(ctx, loaded, provider)
+	if err != nil {
+		return "", fmt.Errorf("%s. Nothing was written", strings.TrimSuffix(err.Error(), "."))
+	}
+	ids := make([]string, len(models))
+	for i, m := range models {
+		ids[i] = m.ID
+	}
+	printModels(a.out, models[:min(mostShown, len(models))])
+	if more := len(models) - mostShown; more > 0 {
+		fmt.Fprintf(a.out, "… and %d more; `hermes-ls model list --provider %s` shows all.\n", more, provider)
+	}
+	if !slices.Contains(ids, usual) {
+		usual = ""
+	}
+	if usual == "" && len(ids) > 0 {
+		usual = ids[0]
+	}
+	id, err := a.line(fmt.Sprintf("Model [%s]: ", plain(usual)))
+	if err != nil {
+		return "", err
+	}
+	id = strings.TrimPrefix(firstText(id, usual), provider+"/")
+	if id == "" {
+		return "", errors.New("no model was named. Nothing was written")
+	}
+	return id, nil
+}
+
+func firstText(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}

@@ -1,0 +1,49 @@
+package config
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hermes-ls/hermes-ls/config/catalog"
+)
+
+// ProviderNames returns the names that a provider can have.
+func (l *Loaded) ProviderNames() []string { return knownProviders(l.Providers) }
+
+// Configured returns the providers that can answer: that of the model, those of the fallbacks, those under
+// providers, and the known ones that have a key.
+func (l *Loaded) Configured() []string {
+	var names []string
+	if all, err := l.Endpoints(); err == nil {
+		for _, e := range all {
+			names = append(names, e.Provider)
+		}
+	} else if l.Model.Provider != "auto" {
+		names = append(names, l.Model.Provider)
+	}
+	names = append(names, slices.Sorted(maps.Keys(l.Providers))...)
+	for _, p := range catalog.Providers() {
+		if _, err := l.ProviderEndpoint(p.Name, ""); err == nil && !p.NoKey {
+			names = append(names, p.Name)
+		}
+	}
+	return unique(names)
+}
+
+// ProviderEndpoint returns the endpoint of a provider with a model. If id is empty, the model is any. If the provider
+// cannot be used, the error says why.
+func (l *Loaded) ProviderEndpoint(provider, id string) (Endpoint, error) {
+	m := l.Model
+	if first, err := l.endpoint(); err == nil && first.Provider == provider {
+		if id != "" && id != first.Model {
+			first.Model = id
+			l.addFacts(&first, Model{MaxTokens: l.Model.MaxTokens})
+		}
+		return first, nil
+	}
+	if m.Provider != provider {
+		m.BaseURL, m.APIKey = "", nil
+	}
+	m.Provider, m.Default, m.ContextWindow = provider, id, 0
+	return l.resolve("model", m)
+}
