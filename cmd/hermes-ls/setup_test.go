@@ -44,7 +44,7 @@ func TestSetup(t *testing.T) {
 		"a mute model":     {answers: "mine\nmute\n", key: "ds-good-key", wrong: "did not call the tool"},
 		"a wrong key":      {answers: "mine\n", key: "ds-wrong-key", wrong: "Nothing was written"},
 		"unknown provider": {answers: "nobody\n", wrong: `"nobody" is no provider`},
-		"no answer":        {answers: "", wrong: "nobody answered"},
+		"no answer":        {answers: "", wrong: "no answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
