@@ -27,6 +27,7 @@ type Endpoint struct {
 
 	API         string        // chat, responses, messages or gemini; empty: by the base URL
 	KeyCommand  string        // prints the key; empty: none
+	KeyFrom     string        // where the keys come from: a key of config.yaml or a variable; empty: there are none
 	Pool        string        // how a key is chosen; empty: the first that works
 	Cooldown    time.Duration // rest of a limited key if the reply names no time; 0: 60 s
 	Concurrent  int           // requests at once for each key; 0: no limit
@@ -271,21 +272,15 @@ func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
 	theirs := out.Provider == "custom" || table.At(u)
 	switch {
 	case len(m.APIKey) > 0:
-		out.Keys = m.APIKey
+		out.Keys, out.KeyFrom = m.APIKey, section+".api_key"
 	case len(own.APIKey) > 0:
-		out.Keys = own.APIKey
+		out.Keys, out.KeyFrom = own.APIKey, "providers."+m.Provider+".api_key"
 	case own.KeyEnv != "":
-		if key := l.environ[own.KeyEnv]; key != "" {
-			out.Keys = []string{key}
-		}
+		out.setKey(l.environ, own.KeyEnv)
 	case own.KeyCommand != "":
-		out.KeyCommand = own.KeyCommand
+		out.KeyCommand, out.KeyFrom = own.KeyCommand, "providers."+m.Provider+".key_command"
 	case theirs:
-		for _, name := range slices.Backward(table.Keys) {
-			if key := l.environ[name]; key != "" {
-				out.Keys = []string{key}
-			}
-		}
+		out.setKey(l.environ, table.Keys...)
 	}
 	if len(out.Keys) > 0 || out.KeyCommand != "" || !known || table.NoKey || local(u) {
 		return nil
@@ -295,6 +290,16 @@ func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
 		missing = " (" + strings.Join(table.Keys, " and ") + " is not set)"
 	}
 	return fmt.Errorf("no key for %s at %s: set providers.%[1]s.api_key or key_env%[3]s. %[4]s", m.Provider, u.Host, missing, l.howTo())
+}
+
+// setKey sets the key to the first variable that is set.
+func (e *Endpoint) setKey(environ map[string]string, names ...string) {
+	for _, name := range names {
+		if key := environ[name]; key != "" {
+			e.Keys, e.KeyFrom = []string{key}, name
+			return
+		}
+	}
 }
 
 // local reports whether an address is this machine.

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,7 +60,9 @@ func examine(ctx context.Context, loaded *config.Loaded) []finding {
 	}
 	out = append(out, backendFindings(ctx, loaded)...)
 	out = append(out, mcpFindings(ctx, loaded)...)
-	return append(out, homeFinding(loaded.Home), storeFinding(ctx, loaded.Home), endpointFinding(ctx, loaded), pythonFinding(ctx, loaded),
+	out = append(out, homeFinding(loaded.Home), storeFinding(ctx, loaded.Home))
+	out = append(out, modelFindings(ctx, loaded)...)
+	return append(out, pythonFinding(ctx, loaded),
 		programFinding("ripgrep", "rg", "searches use the built-in engine, which is slower on large trees"),
 		programFinding("git", "git", "ignore rules still count; diffs are our own"),
 		sandboxFinding(ctx, loaded), environFinding(loaded), searchFinding(loaded), editorsFinding())
@@ -105,49 +105,6 @@ func storeFinding(ctx context.Context, home string) finding {
 		return finding{"ok", "sessions", "none yet, in " + st.Path()}
 	}
 	return finding{"ok", "sessions", fmt.Sprintf("%s, last used %s", st.Path(), localTime(page[0].UpdatedAt))}
-}
-
-func endpointFinding(ctx context.Context, loaded *config.Loaded) finding {
-	endpoints, err := loaded.Endpoints()
-	if err != nil {
-		return finding{"fail", "model", err.Error()}
-	}
-	e := endpoints[0]
-	if e.Provider == "embedded" {
-		return finding{"ok", "model", "embedded: it plays scripts and is not a real model; run `hermes-ls login` to set one up"}
-	}
-	name := fmt.Sprintf("%s at %s", e.Model, e.BaseURL)
-	status, err := listModels(ctx, e)
-	switch {
-	case err != nil:
-		return finding{"fail", "model", fmt.Sprintf("%s cannot be reached: %v", name, err)}
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return finding{"fail", "model", fmt.Sprintf("%s refuses the key (HTTP %d)", name, status)}
-	case status >= 500:
-		return finding{"fail", "model", fmt.Sprintf("%s has an error of its own (HTTP %d)", name, status)}
-	}
-	return finding{"ok", "model", fmt.Sprintf("%s answers (provider %s, %d key(s))", name, e.Provider, len(e.Keys))}
-}
-
-// listModels requests the models of the endpoint. The request is free of charge.
-func listModels(ctx context.Context, e config.Endpoint) (status int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.BaseURL+"/models", nil)
-	if err != nil {
-		return 0, err
-	}
-	if len(e.Keys) > 0 {
-		req.Header.Set("Authorization", "Bearer "+e.Keys[0])
-	}
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := client.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
-	return resp.StatusCode, nil
 }
 
 // pythonFinding names the interpreter for scripts in this directory, and why others were

@@ -37,11 +37,11 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 	now := app.Config().Load(home, config.Options{Environ: environ})
 	var names []string
 	for _, name := range now.ProviderNames() {
-		if name != "auto" && name != "custom" && name != "embedded" {
+		if name != "auto" && name != "embedded" {
 			names = append(names, name)
 		}
 	}
-	fmt.Fprintf(a.out, "Providers: %s.\n", strings.Join(names, ", "))
+	fmt.Fprintf(a.out, "Providers: %s.\n(custom is any endpoint with OpenAI's Chat Completions.)\n", strings.Join(names, ", "))
 	provider, err := a.line("Provider [openai]: ")
 	if err != nil {
 		return err
@@ -54,8 +54,12 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 	}
 	base := ""
 	table, known := catalog.Find(provider)
-	if known && table.BaseURL == "" && now.Providers[provider].BaseURL == "" {
-		if base, err = a.line("Your address at " + provider + ": "); err != nil {
+	baseKey, question := "providers."+provider+".base_url", "Your address at "+provider+": "
+	if provider == "custom" {
+		table, baseKey, question = catalog.Provider{Keys: []string{config.KeyName(provider)}, NoKey: true}, "model.base_url", "Address of the endpoint (…/v1): "
+	}
+	if provider == "custom" || known && table.BaseURL == "" && now.Providers[provider].BaseURL == "" {
+		if base, err = a.line(question); err != nil {
 			return err
 		}
 		if u, err := url.Parse(base); err != nil || u.Host == "" {
@@ -71,7 +75,10 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 
 	with := func(id string) *config.Loaded {
 		set := map[string]any{"model": map[string]any{"provider": provider, "default": id, "base_url": ""}}
-		if base != "" {
+		switch {
+		case provider == "custom":
+			set["model"].(map[string]any)["base_url"] = base
+		case base != "":
 			set["providers"] = map[string]any{provider: map[string]any{"base_url": base}}
 		}
 		init, _ := json.Marshal(set) // texts can be encoded
@@ -101,9 +108,9 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 	}
 	changes := [][2]string{{"model.provider", provider}, {"model.default", id}}
 	if base != "" {
-		changes = append(changes, [2]string{"providers." + provider + ".base_url", base})
+		changes = append(changes, [2]string{baseKey, base})
 	}
-	if now.Model.BaseURL != "" {
+	if now.Model.BaseURL != "" && provider != "custom" {
 		changes = append(changes, [2]string{"model.base_url", ""})
 	}
 	for _, c := range changes {

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/config/catalog"
+)
+
+// modelFindings has a line for the model, and one for each configured provider. The requests are free of charge.
+func modelFindings(ctx context.Context, loaded *config.Loaded) []finding {
+	endpoints, err := loaded.Endpoints()
+	if err != nil {
+		return append([]finding{{"fail", "model", err.Error()}}, providerFindings(ctx, loaded, "", "")...)
+	}
+	e := endpoints[0]
+	if e.Provider == "embedded" {
+		return []finding{{"ok", "model", "embedded: it plays scripts and is not a real model; run `hermes-ls setup` to set one up"}}
+	}
+	model := finding{"ok", "model", fmt.Sprintf("%s of %s", e.Model, e.Provider)}
+	if len(endpoints) > 1 {
+		model.text += fmt.Sprintf(", with %d more if it fails", len(endpoints)-1)
+	}
+	return append([]finding{model}, providerFindings(ctx, loaded, e.Provider, e.Model)...)
+}
+
+// providerFindings asks all configured providers at once. If the one that the session uses cannot be used, its
+// line is a failure.
+func providerFindings(ctx context.Context, loaded *config.Loaded, used, id string) []finding {
+	names := slices.DeleteFunc(loaded.Configured(), func(name string) bool { return name == "embedded" })
+	out := make([]finding, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() {
+			out[i] = providerFinding(ctx, loaded, name, id, name == used)
+		})
+	}
+	all.Wait()
+	return out
+}
+
+func providerFinding(ctx context.Context, loaded *config.Loaded, name, id string, used bool) finding {
+	bad := "note"
+	if used {
+		bad = "fail"
+	}
+	e, err := loaded.ProviderEndpoint(name, "")
+	if err != nil {
+		return finding{bad, "provider", name + ": " + err.Error()}
+	}
+	host := e.BaseURL
+	if u, err := url.Parse(e.BaseURL); err == nil {
+		host = u.Host
+	}
+	parts := []string{fmt.Sprintf("%s: %s at %s", name, e.API, host), keyText(e)}
+	models, err := listProvider(ctx, loaded, name)
+	if err != nil {
+		return finding{bad, "provider", strings.Join(parts, ", ") + ": " + err.Error()}
+	}
+	parts = append(parts, fmt.Sprintf("answers with %d models", len(models)))
+	if used {
+		parts = append(parts, listedText(loaded, e, id, models))
+	}
+	return finding{"ok", "provider", strings.Join(parts, ", ")}
+}
+
+// keyText says where the key comes from, and never the key.
+func keyText(e config.Endpoint) string {
+	switch {
+	case e.KeyFrom == "":
+		return "no key"
+	case len(e.Keys) > 1:
+		return fmt.Sprintf("%d keys from %s", len(e.Keys), e.KeyFrom)
+	default:
+		return "key from " + e.KeyFrom
+	}
+}
+
+// listedText says whether the provider lists the model, and whether its price is known.
+func listedText(loaded *config.Loaded, e config.Endpoint, id string, models []modelLine) string {
+	i := slices.IndexFunc(models, func(m modelLine) bool { return m.ID == id })
+	listed, cost := "does not list "+id, false
+	if i >= 0 {
+		listed, cost = "lists "+id, models[i].Cost != nil
+	}
+	facts, known := catalog.Lookup(e.Provider, id)
+	if cost || known && facts.Price != nil || loaded.Providers[e.Provider].Models[id].Cost != (config.Price{}) {
+		return listed + ", price known"
+	}
+	return listed + ", price not known"
+}
