@@ -53,7 +53,7 @@ var table = []extension.Command{
 	{Neovim: "toggle", Description: "Show or hide the chat", Order: 220},
 	{Neovim: "close", Description: "Hide the chat", Order: 221},
 	{VSCode: "hermes.menu", Title: "Show Menu", Description: "Show the menu of the status bar", Order: 222},
-	{VSCode: "hermes.provider", Title: "Choose Model Provider…", Description: "Choose the model provider", Order: 230},
+	{VSCode: "hermes.provider", Neovim: "setup", Title: "Choose Model Provider…", Description: "Choose the model provider", Order: 230},
 	{VSCode: "hermes.key", Title: "Set API Key…", Description: "Set the API key of a model provider", Order: 231},
 	{VSCode: "hermes.settings", Neovim: "settings", Title: "Open Settings", Description: "Edit the settings", Order: 232},
 	{VSCode: "hermes.doctor", Neovim: "doctor", Title: "Doctor", Description: "Check the installation", Order: 233},

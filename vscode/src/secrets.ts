@@ -3,7 +3,13 @@ import * as vscode from "vscode";
 /** The providers that want a key, and the environment variable that belongs to each. */
 export const providers = [
   { id: "openai", name: "OpenAI", variable: "OPENAI_API_KEY" },
+  { id: "anthropic", name: "Anthropic", variable: "ANTHROPIC_API_KEY" },
+  { id: "gemini", name: "Google Gemini", variable: "GEMINI_API_KEY" },
   { id: "openrouter", name: "OpenRouter", variable: "OPENROUTER_API_KEY" },
+  { id: "deepseek", name: "DeepSeek", variable: "DEEPSEEK_API_KEY" },
+  { id: "xai", name: "xAI", variable: "XAI_API_KEY" },
+  { id: "groq", name: "Groq", variable: "GROQ_API_KEY" },
+  { id: "zai", name: "Z.ai", variable: "ZAI_API_KEY" },
   { id: "custom", name: "Another OpenAI-compatible endpoint", variable: "HERMES_API_KEY" },
 ] as const;
 

@@ -429,6 +429,24 @@ M.sub = {
       end)
     end,
   },
+  setup = {
+    description = "Choose the model provider",
+    run = function()
+      local config = require("hermes.config").current
+      vim.cmd("botright new")
+      local buf = vim.api.nvim_get_current_buf()
+      vim.fn.termopen({ config.cmd[1], "setup" }, {
+        env = config.env,
+        on_exit = function(_, code)
+          if code == 0 then
+            connection.say("The model is set up. New sessions use it.")
+          end
+        end,
+      })
+      vim.bo[buf].bufhidden = "wipe"
+      vim.cmd.startinsert()
+    end,
+  },
   settings = {
     description = "Edit the settings",
     run = function()

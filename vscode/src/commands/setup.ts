@@ -12,9 +12,15 @@ export function registerSetup(context: vscode.ExtensionContext): vscode.Disposab
   ];
 }
 
-const choices = [
-  { label: "OpenAI", id: "openai", detail: "Needs a key." },
-  { label: "OpenRouter", id: "openrouter", detail: "Models of many makers. Needs a key." },
+const choices: { label: string; id: string; detail: string; model?: string }[] = [
+  { label: "OpenAI", id: "openai", model: "gpt-5", detail: "Needs a key." },
+  { label: "Anthropic", id: "anthropic", model: "claude-sonnet-4-6", detail: "Needs a key." },
+  { label: "Google Gemini", id: "gemini", model: "gemini-3.1-pro-preview", detail: "Needs a key." },
+  { label: "OpenRouter", id: "openrouter", model: "openai/gpt-5", detail: "Models of many makers. Needs a key." },
+  { label: "DeepSeek", id: "deepseek", model: "deepseek-v4-pro", detail: "Needs a key." },
+  { label: "xAI", id: "xai", model: "grok-4.20", detail: "Needs a key." },
+  { label: "Groq", id: "groq", model: "moonshotai/kimi-k2-instruct-0905", detail: "Needs a key." },
+  { label: "Z.ai", id: "zai", model: "glm-4.7", detail: "Needs a key." },
   { label: "Ollama", id: "ollama", detail: "On this machine, at port 11434." },
   { label: "LM Studio", id: "lmstudio", detail: "On this machine, at port 1234." },
   { label: "Another endpoint…", id: "custom", detail: "Anything that speaks OpenAI's protocol." },
@@ -33,7 +39,7 @@ async function chooseProvider(context: vscode.ExtensionContext): Promise<void> {
     await set("model.base_url", undefined);
   }
   await set("model.provider", picked.id);
-  if (picked.id !== "embedded" && !(await askModel())) {
+  if (picked.id !== "embedded" && !(await askModel(picked.model))) {
     return;
   }
   const provider = providers.find((p) => p.id === picked.id);
@@ -55,8 +61,8 @@ async function askAddress(): Promise<boolean> {
   return address !== undefined;
 }
 
-async function askModel(): Promise<boolean> {
-  const value = vscode.workspace.getConfiguration("hermes").get<string>("model.default");
+async function askModel(usual?: string): Promise<boolean> {
+  const value = usual ?? vscode.workspace.getConfiguration("hermes").get<string>("model.default");
   const model = await show.ask({ title: "Which model?", prompt: "Its id at the provider.", value, ignoreFocusOut: true });
   if (model) {
     await set("model.default", model);
