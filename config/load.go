@@ -255,7 +255,9 @@ func (l *Loaded) decodeYAML(file string, data []byte, err error, trusted bool) s
 		l.problem(file, errorLine(err), fmt.Sprintf("%s: %s; %s", problem, errorText(err), instead))
 		return source{}
 	}
-	s.trusted = trusted
+	if s.trusted = trusted; trusted {
+		translate(s.tree)
+	}
 	return s
 }
 

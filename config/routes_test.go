@@ -135,8 +135,16 @@ func TestModels(t *testing.T) {
 		"azure":                {"model: {provider: azure, default: m}\nproviders: {azure: {base_url: 'https://me.openai.azure.com/openai/v1'}}", all, "", []string{"azure responses https://me.openai.azure.com/openai/v1 m Z"}, ""},
 		"azure elsewhere":      {"model: {provider: azure, default: m}\nproviders: {azure: {base_url: 'https://openai.azure.com.example/v1'}}", all, "", nil, "no key for azure at openai.azure.com.example"},
 		"azure without url":    {"model: {provider: azure, default: m}", all, "", nil, "providers.azure.base_url is empty"},
-		"chosen":               {"model: {fallback: [b]}\nproviders: {mine: {base_url: 'http://x.example/v1', models: {c: {}}}}", all, "mine/c", []string{"mine chat http://x.example/v1 c ", "openai responses https://api.openai.com/v1 gpt-5 O", "openai responses https://api.openai.com/v1 b O"}, ""},
-		"chosen fallback":      {"model: {fallback: [b, c]}", all, "c", []string{"openai responses https://api.openai.com/v1 c O", "openai responses https://api.openai.com/v1 gpt-5 O", "openai responses https://api.openai.com/v1 b O"}, ""},
+		"of Hermes Agent": {`model: {provider: "custom:mine", default: m, context_length: 9000}
+custom_providers: [{name: mine, base_url: "http://x.example/v1", key_env: MINE, api_mode: anthropic_messages}]
+fallback_providers: [{provider: anthropic, model: c}, {provider: other, model: o, base_url: "http://o.example/v1", api_key: K}]
+display: {skin: x}
+agent: {max_turns: 3}
+tts: {}
+_config_version: 12`, all, "", []string{"mine messages http://x.example/v1 m M", "anthropic messages https://api.anthropic.com c A", "other chat http://o.example/v1 o K"}, ""},
+		"of Hermes Agent, plain": {"model: gpt-x", all, "", []string{"openai responses https://api.openai.com/v1 gpt-x O"}, ""},
+		"chosen":                 {"model: {fallback: [b]}\nproviders: {mine: {base_url: 'http://x.example/v1', models: {c: {}}}}", all, "mine/c", []string{"mine chat http://x.example/v1 c ", "openai responses https://api.openai.com/v1 gpt-5 O", "openai responses https://api.openai.com/v1 b O"}, ""},
+		"chosen fallback":        {"model: {fallback: [b, c]}", all, "c", []string{"openai responses https://api.openai.com/v1 c O", "openai responses https://api.openai.com/v1 gpt-5 O", "openai responses https://api.openai.com/v1 b O"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
