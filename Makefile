@@ -12,7 +12,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
-.PHONY: build demo test lint cross race user e2e kakoune hosts vsix vsix-all bench soak fuzz notices vulnerabilities release docs models clean
+.PHONY: announce build demo test lint cross race user e2e kakoune hosts vsix vsix-all bench soak fuzz notices vulnerabilities release docs models clean
 
 build: bin/hermes-ls
 
@@ -23,7 +23,12 @@ FORCE:
 demo: build
 	@bin/hermes-ls demo
 
-test: lint cross race user e2e
+test: announce lint cross race user e2e
+
+announce:
+	@echo "make test: lint, all tests with the race detector, then real editors and clients; 40 to 60 minutes on two cores."
+	@echo "It gets Go modules, npm and PyPI packages and, as root on Debian, programs by apt-get (editors, Chromium, ripgrep, sshd, podman, shells);"
+	@echo "otherwise it lists missing programs and stops. Everything else stays in .cache of this folder."
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
