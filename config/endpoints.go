@@ -394,7 +394,7 @@ func (l *Loaded) checkProvider(tree map[string]any, line func(key string) (sourc
 }
 
 func (l *Loaded) howTo() string {
-	return "Run `hermes-ls setup`, or put the key into the environment or " + l.Home + "/.env. " +
+	return "Run `hermes-ls setup` or `hermes-ls login`, or put the key into the environment or " + l.Home + "/.env. " +
 		"For another model, set model.provider in " + Path(l.Home) + "."
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/config/catalog"
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
@@ -32,15 +33,24 @@ func loginCommand() *cobra.Command {
 			return login(config.Home(os.Environ()), provider, newAsker(cmd))
 		},
 	}
-	cmd.Flags().StringVar(&provider, "provider", "", "who serves the model, instead of being asked: "+strings.Join(providers, ", "))
+	cmd.Flags().StringVar(&provider, "provider", "", "who serves the model, instead of being asked: "+strings.Join(loginProviders(), ", "))
 	return cmd
 }
 
-var providers = []string{"openai", "openrouter", "custom", "ollama", "lmstudio"}
+// loginProviders returns the providers that need nothing but a key, or not even that.
+func loginProviders() []string {
+	names := []string{"openai", "openrouter", "custom", "ollama", "lmstudio"}
+	for _, p := range catalog.Providers() {
+		if p.BaseURL != "" && !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
 
 func login(home, provider string, a *asker) error {
 	if provider == "" {
-		fmt.Fprintf(a.out, "Who serves the model? There are %s.\n(custom is any OpenAI-compatible endpoint.)\n", strings.Join(providers, ", "))
+		fmt.Fprintf(a.out, "Who serves the model? There are %s.\n(custom is any OpenAI-compatible endpoint.)\n", strings.Join(loginProviders(), ", "))
 		var err error
 		if provider, err = a.line("Provider [openai]: "); err != nil {
 			return err
@@ -49,8 +59,8 @@ func login(home, provider string, a *asker) error {
 			provider = "openai"
 		}
 	}
-	if !slices.Contains(providers, provider) {
-		return usage(fmt.Errorf("%q is no provider; there are %s", provider, strings.Join(providers, ", ")))
+	if !slices.Contains(loginProviders(), provider) {
+		return usage(fmt.Errorf("%q is no provider; there are %s", provider, strings.Join(loginProviders(), ", ")))
 	}
 	if err := loginEndpoint(home, provider, a); err != nil {
 		return err
@@ -98,11 +108,15 @@ func loginEndpoint(home, provider string, a *asker) error {
 	if provider == "openai" {
 		return nil
 	}
-	name, err := a.line(fmt.Sprintf("Model [%s]: ", now.Default))
-	if err != nil || name == "" {
+	usual := now.Default
+	if p, _ := catalog.Find(provider); p.Model != "" && provider != "openrouter" {
+		usual = p.Model
+	}
+	name, err := a.line(fmt.Sprintf("Model [%s]: ", usual))
+	if err != nil || name == "" && usual == now.Default {
 		return err
 	}
-	return app.Config().Set(home, "model.default", name)
+	return app.Config().Set(home, "model.default", firstText(name, usual))
 }
 
 // asker asks questions on the input and output of the program.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/config"
@@ -64,22 +65,22 @@ func (a *Agent) keyless(err error) error {
 	return err
 }
 
-// logout removes the key that login has written.
+// logout removes the key that the model uses from .env, where login has written it.
 func (a *Agent) logout(context.Context, *acp.LogoutRequest) (*acp.LogoutResponse, error) {
 	conf := a.svc.Config(nil)
-	name := config.KeyName(conf.Model.Provider)
-	if name == "" || conf.Model.Provider == "embedded" {
-		return &acp.LogoutResponse{}, nil // it has no key
+	all, err := conf.Endpoints()
+	if err != nil || all[0].KeyFrom == "" {
+		return &acp.LogoutResponse{}, nil // there is no key
 	}
-	removed, err := config.RemoveEnv(conf.Home, name)
+	removed, err := config.RemoveEnv(conf.Home, all[0].KeyFrom)
 	if err != nil {
 		return nil, err
 	}
 	a.svc.Reload()
-	if left, err := a.svc.Config(nil).Endpoints(); err == nil && len(left[0].Keys) > 0 {
-		where := "the environment (" + name + ")"
-		if len(conf.Model.APIKey) > 0 {
-			where = "model.api_key in " + config.Path(conf.Home)
+	if left, err := a.svc.Config(nil).Endpoints(); err == nil && left[0].KeyFrom != "" {
+		where := "the environment (" + left[0].KeyFrom + ")"
+		if strings.Contains(left[0].KeyFrom, ".") {
+			where = left[0].KeyFrom + " in " + config.Path(conf.Home)
 		}
 		return nil, acp.Errorf(acp.CodeInvalidRequest, "the key comes from %s, where only you can remove it (removed from .env: %v)", where, removed)
 	}
