@@ -354,7 +354,7 @@ describe("the composer", () => {
   }));
 
   it("has the session's settings", () => on(stream("answer").slice(0, 2), async (v) => {
-    await v.page.getByRole("combobox", { name: "Mode" }).selectOption("auto");
+    await v.page.getByRole("combobox", { name: "Mode", exact: true }).selectOption("auto");
     assert.deepEqual(await v.heard("setOption"), [{ type: "setOption", id: "mode", value: "auto" }]);
     assert.equal(await v.page.getByRole("combobox", { name: "Model" }).count(), 1);
   }));
