@@ -43,6 +43,7 @@ func TestNeovimCommands(t *testing.T) {
 				{"delete", (*plugin).remove},
 				{"settings", (*plugin).settings},
 				{"doctor", (*plugin).doctor},
+				{"setup", (*plugin).setup},
 				{"restart", (*plugin).restart},
 			}
 			known := map[string]bool{}
@@ -250,6 +251,16 @@ func (p *plugin) doctor() {
 	p.wait("ok    config", "ok    model", "ripgrep")
 	p.keep(p.name("doctor"))
 	p.keys("q")
+	p.until("the window to be closed", func() bool { return p.eval("&filetype") == "python" })
+}
+
+// setup asks in a terminal, and ends with its window.
+func (p *plugin) setup() {
+	p.t.Helper()
+	p.line(":Hermes setup")
+	p.wait("Providers: openai, anthropic", "Provider [openai]:")
+	p.keep(p.name("setup"))
+	p.eval("execute('bwipeout!')")
 	p.until("the window to be closed", func() bool { return p.eval("&filetype") == "python" })
 }
 

@@ -73,6 +73,7 @@ func TestNeovimEnvironment(t *testing.T) {
 			p.until("the cached share in the statusline", func() bool { return strings.Contains(p.statusline(), "50% cached") })
 			p.keep(p.name("environment"))
 			p.line(":wall")
+			p.until("all buffers to be written", func() bool { return p.eval("len(getbufinfo({'bufmodified': 1}))") == "0" })
 			p.eval("execute('Hermes And now?')")
 			second := <-prompts
 			if !strings.Contains(second, "open: ") || strings.Contains(second, "unsaved") || strings.Contains(second, "limits:") {
