@@ -90,9 +90,7 @@ func fromDeb(t *testing.T, dist, dir string) string {
 // fromNPM installs from the two files, without a registry.
 func fromNPM(t *testing.T, dist, dir string) string {
 	args := []string{"install", "--offline", "--omit=optional", "--no-audit", "--no-fund", "--prefix", dir}
-	for _, f := range matches(t, dist, "npm/*.tgz") {
-		args = append(args, f)
-	}
+	args = append(args, matches(t, dist, "npm/*.tgz")...)
 	must(t, dir, []string{"npm_config_cache=" + t.TempDir()}, "npm", args...)
 	return filepath.Join(dir, "node_modules/.bin/hermes-ls")
 }

@@ -120,7 +120,7 @@ func testModel(ctx context.Context, e config.Endpoint) modelTested {
 	}
 	reply, err := out.Checks.send(ctx, m, req)
 	if err == nil && len(reply.Calls) == 0 {
-		err = fmt.Errorf("%s did not call the tool; hermes-ls requires a model with tool calls.", e.Model)
+		err = fmt.Errorf("%s did not call the tool; hermes-ls requires a model with tool calls", e.Model)
 	}
 	if err == nil {
 		out.Checks.ToolCall = true

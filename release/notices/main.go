@@ -47,7 +47,11 @@ func run(out io.Writer) error {
 	}
 	slices.Sort(paths)
 	fmt.Fprintf(out, "hermes-ls contains parts of these projects.\n")
-	if err := notice(out, "The Go standard library", runtime.Version(), runtime.GOROOT()); err != nil {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return fmt.Errorf("go env: %w", err)
+	}
+	if err := notice(out, "The Go standard library", runtime.Version(), strings.TrimSpace(string(root))); err != nil {
 		return err
 	}
 	for _, path := range paths {
