@@ -166,7 +166,9 @@ func TestRepositoryModelName(t *testing.T) {
 		}
 	}
 	good := "openrouter/anthropic/claude-sonnet-4.5:beta@2025-01_x+y"
-	l := Load(t.TempDir(), Options{Editor: []byte(`{"model": {"default": "` + good + `"}}`)})
+	home := t.TempDir()
+	write(t, Path(home), "model: {provider: openrouter}\n") // whose names of models have slashes
+	l := Load(home, Options{Editor: []byte(`{"model": {"default": "` + good + `"}}`)})
 	if l.Model.Default != good {
 		t.Errorf("default %q: %v", l.Model.Default, l.Problems)
 	}

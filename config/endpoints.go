@@ -7,9 +7,10 @@ import (
 	"maps"
 	"net"
 	"net/url"
-	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/config/catalog"
@@ -103,6 +104,13 @@ func (l *Loaded) EndpointsFrom(name string) ([]Endpoint, error) {
 	m.Provider, m.Default, m.BaseURL, m.APIKey, m.ContextWindow = provider, id, "", nil, 0
 	first, err := l.resolve("model", m)
 	return append([]Endpoint{first}, all...), err
+}
+
+// listed reports whether the user has configured a model beside the default.
+func listed(l *Loaded, name string) bool {
+	provider, id, _ := strings.Cut(name, "/")
+	_, known := l.Providers[provider].Models[id]
+	return known || slices.ContainsFunc(l.Model.Fallback, func(m ModelName) bool { return m.String() == name })
 }
 
 // ModelNames returns the names of the models that a session can choose, the first one first: the default, the
@@ -244,6 +252,9 @@ func apiOf(names ...string) string {
 	return ""
 }
 
+// variable is ${NAME} in a header. A dollar sign without braces is part of the value.
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{(\w+)\}`) })
+
 // expand returns the headers with the values of ${VARIABLE}.
 func (l *Loaded) expand(headers map[string]string) map[string]string {
 	if headers == nil {
@@ -251,7 +262,7 @@ func (l *Loaded) expand(headers map[string]string) map[string]string {
 	}
 	out := map[string]string{}
 	for name, value := range headers {
-		out[name] = os.Expand(value, l.Getenv)
+		out[name] = variable().ReplaceAllStringFunc(value, func(text string) string { return l.Getenv(text[2 : len(text)-1]) })
 	}
 	return out
 }
@@ -364,6 +375,33 @@ func (l *Loaded) firstWithKey(m Model) string {
 		}
 	}
 	return "openai"
+}
+
+// checkRepoModels ignores models that a repository has set if they name another provider than the user's, unless the
+// user has configured them. So a repository cannot send a session or a subagent to another service.
+func checkRepoModels(l *Loaded, sources []source) {
+	keys := []string{"model.default"}
+	for section := range l.schema.routes {
+		keys = append(keys, section+".model")
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		i := slices.IndexFunc(sources, func(s source) bool { return s.trusted && sets(s.tree, key) })
+		value, _ := valueAt(l.tree, key)
+		name, _ := value.(string)
+		provider, _ := l.split(l.Model.Provider, name)
+		if i >= 0 || name == "" || provider == l.Model.Provider || listed(l, name) {
+			continue
+		}
+		head, field, _ := strings.Cut(key, ".")
+		section, _ := l.tree[head].(map[string]any)
+		delete(section, field)
+		if key == "model.default" {
+			l.Model.Default = Default().Model.Default
+		}
+		from, line := written(sources, key)
+		l.problem(from, line, fmt.Sprintf("%s is ignored: a repository may not choose a model of %s, because you have not configured %s", key, provider, name))
+	}
 }
 
 // checkProvider reports an unknown provider, and fallbacks that cannot be used.

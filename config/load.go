@@ -109,6 +109,7 @@ func (s *Schema) Load(home string, o Options) *Loaded {
 	if l.lost && !sets(tree, "sandbox.mode") {
 		l.Sandbox.Mode = lostMode
 	}
+	checkRepoModels(l, sources)
 	l.checkProvider(tree, func(key string) (string, int) { return written(sources, key) })
 	l.checkRoutes(func(key string) (string, int) { return written(sources, key) })
 	return l

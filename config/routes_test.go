@@ -1,6 +1,9 @@
 package config
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -170,5 +173,56 @@ _config_version: 12`, all, "", []string{"mine messages http://x.example/v1 m M",
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(have, "\n"), strings.Join(tc.want, "\n"))
 			}
 		})
+	}
+}
+
+// TestRepositoryModels checks that a repository chooses only among models that the user has configured, or by a name of
+// the user's own provider.
+func TestRepositoryModels(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ user, repo, model, child, problem string }{
+		"another id":             {"model: {provider: openai}", "model: {default: gpt-x}\ndelegation: {model: gpt-y}", "openai gpt-x", "openai gpt-y", ""},
+		"another provider":       {"model: {provider: openai}", "model: {default: anthropic/claude-x}", "openai gpt-5", "", "model.default is ignored: a repository may not choose a model of anthropic"},
+		"another provider, auto": {"", "model: {default: anthropic/claude-x}", "openai gpt-5", "", "model.default is ignored"},
+		"configured":             {"model: {fallback: [anthropic/claude-x]}", "model: {default: anthropic/claude-x}", "anthropic claude-x", "", ""},
+		"a subagent's":           {"", "delegation: {model: anthropic/claude-x}", "openai gpt-5", "", "delegation.model is ignored"},
+		"the user's subagents":   {"delegation: {model: anthropic/claude-x}", "", "openai gpt-5", "anthropic claude-x", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home, folder := t.TempDir(), t.TempDir()
+			write(t, Path(home), tc.user+"\n")
+			if err := os.Mkdir(filepath.Join(folder, ".hermes"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(folder, ".hermes", "config.yaml"), tc.repo+"\n")
+			l := Load(home, Options{Environ: []string{"OPENAI_API_KEY=O", "ANTHROPIC_API_KEY=A"}, Folders: []string{folder}})
+			first, err := l.Endpoints()
+			if err != nil || first[0].Provider+" "+first[0].Model != tc.model {
+				t.Errorf("the model is %+v, %v; want %s", first, err, tc.model)
+			}
+			child, err := l.RouteEndpoints("delegation", "")
+			got := ""
+			if len(child) > 0 {
+				got = child[0].Provider + " " + child[0].Model
+			}
+			if err != nil || got != tc.child {
+				t.Errorf("the subagents' is %q, %v; want %q", got, err, tc.child)
+			}
+			if text := fmt.Sprint(l.Problems); (len(l.Problems) > 0) != (tc.problem != "") || !strings.Contains(text, tc.problem) {
+				t.Errorf("problems %s, want %q", text, tc.problem)
+			}
+		})
+	}
+}
+
+// A dollar sign in a header is a part of the value, except in ${NAME}.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, Path(home), "model: {provider: mine, default: m}\nproviders: {mine: {base_url: 'http://x.example', headers: {a: 'x$HOME-${TEAM}$', b: '${NONE}'}}}\n")
+	got, err := Load(home, Options{Environ: []string{"TEAM=t1", "HOME=/h"}}).Endpoints()
+	if err != nil || got[0].Headers["a"] != "x$HOME-t1$" || got[0].Headers["b"] != "" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

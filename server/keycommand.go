@@ -25,9 +25,9 @@ func printKey(ctx context.Context, command string) (string, error) {
 	if err != nil {
 		home = "/"
 	}
-	var out, errs limitedText
+	out, errs := proc.Bounded{Limit: mostKey}, proc.Bounded{Limit: mostKey}
 	env := os.Environ()
-	exit, err := proc.Run(ctx, proc.Cmd{Args: []string{"sh", "-c", command}, Dir: home, Env: env, Stdout: &out, Stderr: &errs, Trusted: true})
+	exit, err := proc.Run(ctx, proc.Cmd{Args: []string{"/bin/sh", "-c", command}, Dir: home, Env: env, Stdout: &out, Stderr: &errs, Trusted: true})
 	if err != nil {
 		return "", fmt.Errorf("key_command: %w", err)
 	}
@@ -37,12 +37,4 @@ func printKey(ctx context.Context, command string) (string, error) {
 		return "", fmt.Errorf("key_command ended with code %d and did not print a key on one line: %s", exit.Code, first)
 	}
 	return key, nil
-}
-
-// limitedText keeps the first bytes of what a program prints.
-type limitedText struct{ strings.Builder }
-
-func (t *limitedText) Write(p []byte) (int, error) {
-	t.Builder.Write(p[:min(len(p), mostKey-t.Len())])
-	return len(p), nil
 }
