@@ -35,22 +35,9 @@ func setupCommand() *cobra.Command {
 // setup asks for a provider, its key and a model, and tests the model before it writes anything.
 func setup(ctx context.Context, home string, environ []string, a *asker) error {
 	now := app.Config().Load(home, config.Options{Environ: environ})
-	var names []string
-	for _, name := range now.ProviderNames() {
-		if name != "auto" && name != "embedded" {
-			names = append(names, name)
-		}
-	}
-	fmt.Fprintf(a.out, "Providers: %s.\n(custom is any endpoint with OpenAI's Chat Completions.)\n", strings.Join(names, ", "))
-	provider, err := a.line("Provider [openai]: ")
+	provider, err := chooseProvider(home, now, a)
 	if err != nil {
 		return err
-	}
-	if provider == "" {
-		provider = "openai"
-	}
-	if !slices.Contains(names, provider) {
-		return usage(fmt.Errorf("%q is no provider; there are %s. Add another one under providers in %s", provider, strings.Join(names, ", "), config.Path(home)))
 	}
 	base := ""
 	table, known := catalog.Find(provider)
@@ -113,13 +100,38 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 	if now.Model.BaseURL != "" && provider != "custom" {
 		changes = append(changes, [2]string{"model.base_url", ""})
 	}
+	if err := writeSettings(home, changes); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "It works. New sessions use %s/%s.\n", provider, id)
+	return nil
+}
+
+// writeSettings writes keys and values to config.yaml, in order.
+func writeSettings(home string, changes [][2]string) error {
 	for _, c := range changes {
 		if err := app.Config().Set(home, c[0], c[1]); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(a.out, "It works. New sessions use %s/%s.\n", provider, id)
 	return nil
+}
+
+// chooseProvider asks for one of the providers that can be set up.
+func chooseProvider(home string, now *config.Loaded, a *asker) (string, error) {
+	names := slices.DeleteFunc(now.ProviderNames(), func(name string) bool { return name == "auto" || name == "embedded" })
+	fmt.Fprintf(a.out, "Providers: %s.\n(custom is any endpoint with OpenAI's Chat Completions.)\n", strings.Join(names, ", "))
+	provider, err := a.line("Provider [openai]: ")
+	if err != nil {
+		return "", err
+	}
+	if provider == "" {
+		provider = "openai"
+	}
+	if !slices.Contains(names, provider) {
+		return "", usage(fmt.Errorf("%q is no provider; there are %s. Add another one under providers in %s", provider, strings.Join(names, ", "), config.Path(home)))
+	}
+	return provider, nil
 }
 
 const mostShown = 40 // models
