@@ -55,8 +55,8 @@ type Decoder interface {
 	// End emits the last delta. done is whether the stream had "[DONE]". If the response is
 	// not complete, it returns an error of kind [model.ErrCut].
 	//
-	// If the API paused the response and wants the request again with what came so far, the
-	// last delta has [model.FinishPause].
+	// If the API paused the response, the last delta has [model.FinishPause]. The request is
+	// then sent again with the parts of this response.
 	End(done bool) error
 }
 
@@ -90,7 +90,7 @@ type Target struct {
 	TextCalls string
 	// NoState leaves the state of all messages out, because the endpoint has refused it.
 	NoState bool
-	// Quirks are what was learned about the endpoint and model. Each API has its own bits.
+	// Quirks are parameters that the endpoint rejected for the model. Each API has its own bits.
 	Quirks Quirks
 	// Encoded keeps encoded messages for later requests. Nil keeps nothing.
 	Encoded *Cached

@@ -80,7 +80,7 @@ func New(c Config) *Model {
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
-	var shared *http.Transport // of endpoints without a proxy and certificates of their own
+	var shared *http.Transport // for endpoints that have neither a proxy nor certificates of their own
 	for _, e := range c.Endpoints {
 		if e.Transport == nil {
 			e.Transport = c.Transport
@@ -290,8 +290,8 @@ func another(e *model.Error) bool {
 	}
 }
 
-// continuation is what came of a response that the API has paused. Its request is sent
-// again with it.
+// continuation has the parts of a response that the API has paused. The request is sent
+// again with them.
 type continuation struct {
 	times int
 	reply *model.Reply
