@@ -167,7 +167,7 @@ func (s *Service) Warm() {
 func (s *Service) openAhead(conf *config.Loaded, cwd string) {
 	st := s.theStore(conf.Store.Synchronous)
 	s.ahead.Do(func() {
-		s.watched.Go(func() {
+		s.background(func() {
 			if _, _, err := st.List(s.ctx, store.Filter{Cwd: cwd, Talks: true, Limit: 1}); err != nil {
 				s.Log.Debug("the store could not be opened ahead", "error", err)
 			}
@@ -182,9 +182,12 @@ func (s *Service) openAhead(conf *config.Loaded, cwd string) {
 	})
 }
 
-// background runs f in a goroutine that Close waits for.
+// background runs f in a goroutine that Close waits for. If the service is closed, it does
+// nothing.
 func (s *Service) background(f func()) {
-	if s.ctx.Err() == nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
 		s.watched.Go(f)
 	}
 }

@@ -74,7 +74,9 @@ type gathered struct {
 
 // Close ends git and removes temporary files.
 func (x *instance) Close(context.Context) error {
-	x.cancel()
+	x.mu.Lock()
+	x.cancel() // gather starts nothing any more
+	x.mu.Unlock()
 	x.running.Wait()
 	x.repo.Close()
 	return nil
