@@ -148,11 +148,11 @@ func (t *Turn) Run(ctx context.Context) (agent.StopReason, error) {
 	}
 	defer t.queue.leave(t)
 	end := func() {
-		cause := context.Cause(ctx)
-		if errors.Is(cause, context.Canceled) { // the editor canceled its request
-			cause = errCancelled
+		if errors.Is(context.Cause(ctx), context.Canceled) { // the editor canceled its request
+			t.cancel(errCancelled)
+			return
 		}
-		t.cancel(cause)
+		t.cancel(errClosing) // the connection has ended, and Stop may come later
 	}
 	if ctx.Err() != nil { // AfterFunc would be late, because it uses another goroutine
 		end()
