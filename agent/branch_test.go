@@ -279,11 +279,11 @@ func TestReplayWaitsForItsReader(t *testing.T) {
 		}
 	}
 	patient := &slow{}
-	if err := agent.Tell(t.Context(), st, id, nil, patient); err != nil || len(patient.events) != 300 || len(patient.pages) < 3 {
+	if err := agent.ReplayStored(t.Context(), st, id, nil, patient); err != nil || len(patient.events) != 300 || len(patient.pages) < 3 {
 		t.Errorf("%d events, pages at %v, %v", len(patient.events), patient.pages, err)
 	}
 	gone := &slow{err: errors.New("gone")}
-	if err := agent.Tell(t.Context(), st, id, nil, gone); !errors.Is(err, gone.err) || len(gone.events) != patient.pages[0] {
+	if err := agent.ReplayStored(t.Context(), st, id, nil, gone); !errors.Is(err, gone.err) || len(gone.events) != patient.pages[0] {
 		t.Errorf("%d events, %v", len(gone.events), err)
 	}
 }

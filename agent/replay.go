@@ -16,7 +16,7 @@ import (
 // Replay sends the history to the sink as events, in order, and then the current plan,
 // title and usage. It reads page by page. It omits messages that only the model gets.
 func (s *Session) Replay(ctx context.Context, sink Sink) error {
-	if err := s.tell(ctx, sink); err != nil {
+	if err := s.sendHistory(ctx, sink); err != nil {
 		return err
 	}
 	if err := s.ensureLoaded(ctx); err != nil {
@@ -35,17 +35,17 @@ func (s *Session) Replay(ctx context.Context, sink Sink) error {
 	return nil
 }
 
-// Tell sends a stored history to the sink like [Session.Replay]. It does not load, claim
+// ReplayStored sends a stored history to the sink like [Session.Replay]. It does not load, claim
 // or change the session. The titles of calls come from set, which may be nil.
-func Tell(ctx context.Context, st *store.Store, id string, set *tools.Set, sink Sink) error {
+func ReplayStored(ctx context.Context, st *store.Store, id string, set *tools.Set, sink Sink) error {
 	if set == nil {
 		set = &tools.Set{}
 	}
 	s := &Session{config: Config{Store: st, Env: &tools.Env{}}, tools: set, id: id}
-	return s.tell(ctx, sink)
+	return s.sendHistory(ctx, sink)
 }
 
-func (s *Session) tell(ctx context.Context, sink Sink) error {
+func (s *Session) sendHistory(ctx context.Context, sink Sink) error {
 	r := &replay{Session: s, sink: sink, calls: map[string]tools.Call{}}
 	for after := int64(0); ; {
 		messages, err := s.config.Store.Messages(ctx, s.id, after, replayPage)
@@ -53,7 +53,7 @@ func (s *Session) tell(ctx context.Context, sink Sink) error {
 			return err
 		}
 		for i := range messages {
-			r.tell(&messages[i])
+			r.message(&messages[i])
 			after = messages[i].Seq
 		}
 		if len(messages) < replayPage {
@@ -82,7 +82,7 @@ type replay struct {
 	calls map[string]tools.Call // calls whose results come later
 }
 
-func (r *replay) tell(m *store.Message) {
+func (r *replay) message(m *store.Message) {
 	switch {
 	case m.Keeps > 0:
 		r.sink.Event(Compaction{ID: m.ID, Status: CompactionCompleted, Summary: m.Text()})

@@ -32,9 +32,9 @@ type Plan struct {
 	// Stored says that the session is in the store. Its system prompt and its tools stay.
 	Stored     bool
 	Extensions *extension.Set
-	// Tools lists the tools of the session. If the session is stored, told are the tools
+	// Tools lists the tools of the session. If the session is stored, stored are the tools
 	// that it was stored with. Tools is called again at each compaction, with nil.
-	Tools func(ctx context.Context, told []tools.Spec) (*tools.Set, error)
+	Tools func(ctx context.Context, stored []tools.Spec) (*tools.Set, error)
 	// Prompt writes the system prompt. It gets the fields OS, Date, Shell, Tools and Sections, and
 	// sets the others. It is called again at each compaction.
 	Prompt func(prompt.Config) string
@@ -45,7 +45,7 @@ type Plan struct {
 // Open opens the session of a plan.
 func Open(ctx context.Context, p Plan) (*agent.Session, error) {
 	c := p.Agent
-	set, err := p.list(ctx, Told(c.Head))
+	set, err := p.list(ctx, StoredTools(c.Head))
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +91,8 @@ func (p Plan) addEvents(c *agent.Config) {
 }
 
 // list lists the tools, and gives extensions the Env of their calls.
-func (p Plan) list(ctx context.Context, told []tools.Spec) (*tools.Set, error) {
-	set, err := p.Tools(ctx, told)
+func (p Plan) list(ctx context.Context, stored []tools.Spec) (*tools.Set, error) {
+	set, err := p.Tools(ctx, stored)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +103,8 @@ func (p Plan) list(ctx context.Context, told []tools.Spec) (*tools.Set, error) {
 	return set, nil
 }
 
-// Told returns the tools that are stored with a session. If it is new, Told returns nil.
-func Told(head store.Session) []tools.Spec {
+// StoredTools returns the tools that are stored with a session. If it is new, StoredTools returns nil.
+func StoredTools(head store.Session) []tools.Spec {
 	if head.System == "" {
 		return nil
 	}

@@ -97,13 +97,13 @@ func (p *Pythons) try(ctx context.Context, path string, s Search) (Python, error
 	case err != nil:
 		return Python{}, err
 	case exit.Code != 0:
-		return Python{}, fmt.Errorf("it ends with exit code %d%s", exit.Code, lastWords(errs.String()))
+		return Python{}, fmt.Errorf("it ends with exit code %d%s", exit.Code, lastLine(errs.String()))
 	}
 	return understand(path, out.String())
 }
 
-// lastWords returns the last line of an error output, for a message.
-func lastWords(text string) string {
+// lastLine returns the last line of an error output, for a message.
+func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
 		return ": " + shorten(last, 200)

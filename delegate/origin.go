@@ -24,14 +24,14 @@ type archive struct {
 // origin is the data that the store has of a subagent beside its history.
 type origin struct {
 	Task
-	Status   string          `json:"status,omitempty"` // empty: it runs, or its server died
-	Exit     string          `json:"exit_reason,omitempty"`
-	Error    string          `json:"error,omitempty"`
-	Duration float64         `json:"duration_seconds,omitempty"`
-	Told     bool            `json:"told,omitempty"`              // the parent has the result
-	Reported bool            `json:"reported,omitempty"`          // the last text is the report
-	Cut      []string        `json:"interrupted_calls,omitempty"` // ids of canceled calls
-	Changes  *worktree.Merge `json:"changes,omitempty"`
+	Status    string          `json:"status,omitempty"` // empty: it runs, or its server died
+	Exit      string          `json:"exit_reason,omitempty"`
+	Error     string          `json:"error,omitempty"`
+	Duration  float64         `json:"duration_seconds,omitempty"`
+	Delivered bool            `json:"told,omitempty"`              // the parent has the result
+	Reported  bool            `json:"reported,omitempty"`          // the last text is the report
+	Cut       []string        `json:"interrupted_calls,omitempty"` // ids of canceled calls
+	Changes   *worktree.Merge `json:"changes,omitempty"`
 }
 
 // result returns the origin of a child that has ended.
@@ -39,7 +39,7 @@ func (c *child) result() origin {
 	o := c.outcome
 	return origin{
 		Task: *c.Task, Status: o.Status, Exit: o.Exit, Error: o.Error, Duration: o.Duration,
-		Told: !c.Background, Changes: o.Changes, Reported: o.reported, Cut: o.cut(),
+		Delivered: !c.Background, Changes: o.Changes, Reported: o.reported, Cut: o.cut(),
 	}
 }
 
@@ -92,7 +92,7 @@ func (c *child) handOver() {
 }
 
 func (c *child) storeDelivered() {
-	c.owner.archive.update(context.WithoutCancel(c.ctx), c.ID, func(saved *origin) { saved.Told = true })
+	c.owner.archive.update(context.WithoutCancel(c.ctx), c.ID, func(saved *origin) { saved.Delivered = true })
 }
 
 // stored returns the stored subagents of a session, the oldest first.
@@ -250,7 +250,7 @@ func (x *Children) interrupted(ctx context.Context, env *tools.Env, c tools.Call
 		if err == nil && saved.Call == c.ID && o.Index < len(list) {
 			list[o.Index] = o.shortened(room(env, len(list)))
 			x.archive.update(ctx, head.ID, func(saved *origin) {
-				saved.Status, saved.Exit, saved.Error, saved.Told = o.Status, o.Exit, o.Error, true
+				saved.Status, saved.Exit, saved.Error, saved.Delivered = o.Status, o.Exit, o.Error, true
 			})
 		}
 	}

@@ -21,7 +21,7 @@ type record struct {
 	trace    []traced
 	files    []string          // that its tools changed, absolute, each once
 	titles   map[string]string // of calls that run
-	said     []string          // texts of earlier responses, the newest last
+	texts    []string          // texts of earlier responses, the newest last
 	speaking strings.Builder   // text of the last response, which may still grow
 	doing    string            // its activity now
 	last     time.Time         // of the last event
@@ -76,7 +76,7 @@ func (r *record) add(e agent.Event) (spent int) {
 // reply ends a response that is not the last one.
 func (r *record) reply() {
 	if text := r.report(); text != "" {
-		r.said = append(r.said, text)
+		r.texts = append(r.texts, text)
 	}
 	r.speaking.Reset()
 }
@@ -106,11 +106,11 @@ func (r *record) report() string { return strings.TrimSpace(r.speaking.String())
 
 // Limits of the text about a child without a report, in bytes.
 const (
-	resultKept  = 4000   // of each result
-	resultLeast = 200    // of each result, however many there are
-	resultsTold = 12_000 // of all results
-	saidTold    = 6000
-	callsTold   = 40 // calls
+	resultKept   = 4000   // of each result
+	resultLeast  = 200    // of each result, however many there are
+	resultsLimit = 12_000 // of all results
+	saidTold     = 6000
+	callsLimit   = 40 // calls
 )
 
 // partial describes the work of a child without a report: its texts, and its last calls with
@@ -118,7 +118,7 @@ const (
 func (r *record) partial() string {
 	var b strings.Builder
 	b.WriteString("It did not come to a report.")
-	said := r.said
+	said := r.texts
 	if text := r.report(); text != "" {
 		said = append(slices.Clip(said), text)
 	}
@@ -130,13 +130,13 @@ func (r *record) partial() string {
 		return strings.TrimSpace(b.String())
 	}
 	b.WriteString("\n\nWhat it did, with the results:\n")
-	told := r.trace
-	if earlier := len(told) - callsTold; earlier > 0 {
+	kept := r.trace
+	if earlier := len(kept) - callsLimit; earlier > 0 {
 		fmt.Fprintf(&b, "- %d earlier calls\n", earlier)
-		told = told[earlier:]
+		kept = kept[earlier:]
 	}
-	each := max(resultLeast, resultsTold/len(told))
-	for _, t := range told {
+	each := max(resultLeast, resultsLimit/len(kept))
+	for _, t := range kept {
 		b.WriteString("- " + t.String() + "\n")
 		if t.result != "" {
 			b.WriteString("  " + excerpt(t.result, each) + "\n")

@@ -298,7 +298,7 @@ func (x *Children) storedWaiting(ctx context.Context, parent string) []Status {
 // waitsFor returns the task of a stored subagent, if the session owner has delegated it to
 // the background and does not have its result. If it runs in another server, it returns false.
 func (x *Children) waitsFor(head store.Session, owner string) (saved origin, ok bool) {
-	if json.Unmarshal([]byte(head.Origin), &saved) != nil || !saved.Background || saved.Told || cmp.Or(saved.Owner, head.Parent) != owner {
+	if json.Unmarshal([]byte(head.Origin), &saved) != nil || !saved.Background || saved.Delivered || cmp.Or(saved.Owner, head.Parent) != owner {
 		return saved, false
 	}
 	release, err := x.Store.Claim(head.ID)

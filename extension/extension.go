@@ -13,7 +13,7 @@ type Extension interface {
 	Name() string
 	// Open makes the instance of a session. It runs while the editor waits for the
 	// session, so it starts nothing and reads nothing that can wait. If Open returns
-	// an error, the session is opened without the extension and the user is told.
+	// an error, the session is opened without the extension and the user gets a notice.
 	Open(ctx context.Context, s *Session) (Instance, error)
 }
 
@@ -27,10 +27,9 @@ type Instance interface {
 // Tools is an instance with tools. It is asked when a session begins, at each
 // compaction, and when a stored session is opened.
 type Tools interface {
-	// Tools returns the tools of the session. told are the tools that the model was
-	// told of when a stored session began; they do not change before the next
-	// compaction. If told is nil, the session begins now.
-	Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, error)
+	// Tools returns the tools of the session. stored are the tools of a stored session;
+	// they do not change before the next compaction. If stored is nil, the session is new.
+	Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error)
 }
 
 // Sections is an instance with texts of the system prompt. It is asked when a session

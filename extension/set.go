@@ -143,13 +143,13 @@ func Find[T any](s *Set) (T, bool) {
 }
 
 // Tools returns the tools of all instances in order. See [Tools].
-func (s *Set) Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, error) {
+func (s *Set) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error) {
 	var all []tools.Tool
 	for _, o := range s.opened {
 		if o.tools == nil {
 			continue
 		}
-		list, err := o.tools.Tools(ctx, told)
+		list, err := o.tools.Tools(ctx, stored)
 		if err != nil {
 			return nil, fmt.Errorf("listing the tools of %s: %w", o.ext.Name(), err)
 		}

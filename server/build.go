@@ -32,7 +32,7 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 			Head: head, Model: x.settings.model, Env: env, Files: at.files(), Plan: x.record.plan, Store: x.svc.theStore(conf.Store.Synchronous),
 			MaxIterations: conf.Agent.MaxIterations, CompactAt: cmp.Or(conf.Compaction.At, -1), Log: x.svc.Log,
 		},
-		Tools: func(ctx context.Context, told []tools.Spec) (*tools.Set, error) { return toolsOf(ctx, x, told) },
+		Tools: func(ctx context.Context, stored []tools.Spec) (*tools.Set, error) { return toolsOf(ctx, x, stored) },
 		Prompt: func(c prompt.Config) string {
 			c.Folders, c.Shell, c.Host = at.ws.Folders(), at.remote.describe(c.Shell), x.place.Editor
 			c.Model, c.Facts = x.settings.modelName(), at.facts(x.settings)
@@ -50,12 +50,12 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 }
 
 // toolsOf returns the tools of a session: those of its extensions, as far as
-// the configuration enables them. See [builder.Plan] for told.
-func toolsOf(ctx context.Context, x *Session, told []tools.Spec) (*tools.Set, error) {
+// the configuration enables them. See [builder.Plan] for stored.
+func toolsOf(ctx context.Context, x *Session, stored []tools.Spec) (*tools.Set, error) {
 	conf := x.settings.config()
 	all := &tools.Set{}
 	all.Toolsets = Toolsets(x.svc.features)
-	extended, err := x.extensions.Tools(ctx, told)
+	extended, err := x.extensions.Tools(ctx, stored)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func toolNames(ctx context.Context, x *Session) (names []string, err error) {
 		}
 		return names, nil
 	}
-	set, err := toolsOf(ctx, x, builder.Told(x.Head()))
+	set, err := toolsOf(ctx, x, builder.StoredTools(x.Head()))
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ func TestSessionSearch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list, err := opened.(extension.Tools).Tools(t.Context(), builder.Told(head)); len(list) != want || err != nil {
+		if list, err := opened.(extension.Tools).Tools(t.Context(), builder.StoredTools(head)); len(list) != want || err != nil {
 			t.Errorf("%d tools of history, want %d: %v", len(list), want, err)
 		}
 	}

@@ -42,7 +42,7 @@ func replayCommand() *cobra.Command {
 	flags.BoolVar(&o.json, "json", false, "one JSON object a call, and the counts at the end")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		out := &replayed{out: cmd.OutOrStdout(), json: o.json}
-		report, err := playSession(cmd.Context(), args[0], o.workspace, o.keep, replay.Config{Approve: o.approve, Told: out.call})
+		report, err := playSession(cmd.Context(), args[0], o.workspace, o.keep, replay.Config{Approve: o.approve, OnCall: out.call})
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func playSession(ctx context.Context, name, from, keep string, c replay.Config) 
 		return nil, err
 	}
 	if from == "" && !exported {
-		if _, err := replay.AsItBegan(ctx, config.Home(os.Environ()), c.Head.ID, c.Head.Cwd, c.Workspace); err != nil {
+		if _, err := replay.RestoreStart(ctx, config.Home(os.Environ()), c.Head.ID, c.Head.Cwd, c.Workspace); err != nil {
 			return nil, fmt.Errorf("going back to where the session began: %w", err)
 		}
 	}

@@ -249,7 +249,7 @@ func showSession(ctx context.Context, out io.Writer, st *store.Store, id string,
 	if head.Notes != "" {
 		fmt.Fprintf(harmless{out}, "\nNotes: %s\n", head.Notes)
 	}
-	if err := agent.Tell(ctx, st, id, set, w); err != nil {
+	if err := agent.ReplayStored(ctx, st, id, set, w); err != nil {
 		return err
 	}
 	w.End()

@@ -57,7 +57,7 @@ func (e checkpoints) Open(_ context.Context, s *extension.Session) (extension.In
 	}
 	if c.Enabled {
 		x.keeper = e.Store.Keeper(checkpoint.Config{
-			Session: s.ID, Files: e.Workspace, Limits: x.limits, Confine: e.Confine, Busy: e.Busy, Tell: e.Show,
+			Session: s.ID, Files: e.Workspace, Limits: x.limits, Confine: e.Confine, Busy: e.Busy, Report: e.Show,
 		})
 		e.Workspace.Journal = x.keeper.Journal
 	}

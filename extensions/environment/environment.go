@@ -60,7 +60,7 @@ type instance struct {
 	gathered *gathered     // the last result; nil: none yet
 	tree     tree          // the last one, which is there before git has answered
 	done     chan struct{} // is closed when the running gather ends; nil: none runs
-	told     facts         // the facts that the model has; nil: see Environment
+	known    facts         // the facts that the model has; nil: see Environment
 	lost     bool          // the model may have lost told
 	unsaved  bool          // told is not stored yet
 }
@@ -163,7 +163,7 @@ func (x *instance) latest(ctx context.Context) gathered {
 	return *x.gathered
 }
 
-const toldKey = "told"
+const knownKey = "told"
 
 // Environment returns all facts for the first prompt of a session, and those that have
 // changed for a later one.
@@ -171,20 +171,20 @@ func (x *instance) Environment(ctx context.Context) string {
 	now := x.facts(ctx, x.latest(ctx))
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.told == nil && !x.session.New {
+	if x.known == nil && !x.session.New {
 		var stored facts
-		if has, err := x.session.State.Load(ctx, toldKey, &stored); err == nil && has {
-			x.told = stored
+		if has, err := x.session.State.Load(ctx, knownKey, &stored); err == nil && has {
+			x.known = stored
 		} else {
-			x.told = facts{} // of an earlier version, or a killed server
+			x.known = facts{} // of an earlier version, or a killed server
 		}
 	}
-	before := x.told
+	before := x.known
 	first := before == nil
 	if x.lost {
 		before = facts{}
 	}
-	x.told, x.lost, x.unsaved = now, false, true
+	x.known, x.lost, x.unsaved = now, false, true
 	if first {
 		return now.whole(mostFirst)
 	}
@@ -194,10 +194,10 @@ func (x *instance) Environment(ctx context.Context) string {
 // save stores the facts that the model has. If that fails, a later server tells them again.
 func (x *instance) save(ctx context.Context) {
 	x.mu.Lock()
-	told, unsaved := x.told, x.unsaved
+	told, unsaved := x.known, x.unsaved
 	x.unsaved = false
 	x.mu.Unlock()
 	if unsaved && x.session.State != nil {
-		_ = x.session.State.Save(ctx, toldKey, told)
+		_ = x.session.State.Save(ctx, knownKey, told)
 	}
 }

@@ -233,7 +233,7 @@ func TestStored(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, "a.txt")
 	first := b.tell()
-	stored := b.x.told
+	stored := b.x.known
 	b.open()
 	b.x.session.New = false
 	b.x.session.State = state{stored}
@@ -248,7 +248,7 @@ type state struct{ told facts }
 
 func (s state) Load(_ context.Context, key string, v any) (bool, error) {
 	*v.(*facts) = s.told
-	return key == toldKey, nil
+	return key == knownKey, nil
 }
 
 func (state) Save(context.Context, string, any) error { return nil }

@@ -43,11 +43,11 @@ func (x instance) Derive(_ context.Context, kind extension.Kind, _ *extension.Se
 
 // Tools returns session_search if there are earlier sessions. A stored session that began
 // with it keeps it; one that began without it gets none.
-func (x instance) Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, error) {
+func (x instance) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error) {
 	st, cwd := x.store(), x.session.Cwd
 	search := SessionSearch(StoredSessions(st, x.session.ID, cwd))
-	if told != nil {
-		if !slices.ContainsFunc(told, func(t tools.Spec) bool { return t.Name == search.Name }) {
+	if stored != nil {
+		if !slices.ContainsFunc(stored, func(t tools.Spec) bool { return t.Name == search.Name }) {
 			return nil, nil
 		}
 		return []tools.Tool{search}, nil

@@ -53,19 +53,19 @@ func (e instructions) Open(_ context.Context, s *extension.Session) (extension.I
 }
 
 func newInstance(home string, s *extension.Session) *instance {
-	return &instance{home: home, session: s, told: map[string]int{}, left: prompt.InstructionsLimit}
+	return &instance{home: home, session: s, delivered: map[string]int{}, left: prompt.InstructionsLimit}
 }
 
 type instance struct {
 	home    string
 	session *extension.Session
 
-	mu      sync.Mutex
-	told    map[string]int       // the number of the request before which the model got those of a directory
-	reached []string             // paths that a script has used
-	waiting []prompt.Instruction // of directories in which edits of a script were rejected
-	left    int                  // bytes that may still be told
-	request int                  // the number of the last request
+	mu        sync.Mutex
+	delivered map[string]int       // the number of the request before which the model got those of a directory
+	reached   []string             // paths that a script has used
+	waiting   []prompt.Instruction // of directories in which edits of a script were rejected
+	left      int                  // bytes that may still be told
+	request   int                  // the number of the last request
 }
 
 func (x *instance) Close(context.Context) error { return nil }
@@ -83,7 +83,7 @@ func (x *instance) Derive(_ context.Context, kind extension.Kind, s *extension.S
 func (x *instance) Forget() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	clear(x.told)
+	clear(x.delivered)
 	x.waiting = nil
 	x.left = prompt.InstructionsLimit
 }
@@ -311,19 +311,19 @@ func (x *instance) below(ctx context.Context, paths []string) (found []prompt.In
 	defer x.mu.Unlock()
 	for _, path := range paths {
 		for _, dir := range foldersTo(ctx, files, path) {
-			request, told := x.told[dir]
+			request, told := x.delivered[dir]
 			if told {
 				early = early || request == x.request
 				continue
 			}
 			dirs = append(dirs, dir)
-			x.told[dir] = noInstructions
+			x.delivered[dir] = noInstructions
 		}
 	}
 	found = prompt.ReadInstructions(dirs, max(x.left, 0), func(_, path string) ([]byte, error) { return readBelow(ctx, files, path) })
 	for _, one := range found {
 		x.left -= len(one.Text)
-		x.told[one.Dir] = x.request
+		x.delivered[one.Dir] = x.request
 	}
 	return found, early
 }

@@ -54,18 +54,18 @@ func titleOf(d definition, args json.RawMessage) string {
 }
 
 // call finds the current definition of the tool, checks the permission, and runs the call.
-func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, told definition) (tools.Result, error) {
-	if env.Planning && !told.readOnly && !told.recalled {
+func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offered definition) (tools.Result, error) {
+	if env.Planning && !offered.readOnly && !offered.recalled {
 		return tools.Fail("%v", tools.Rejected("can change something, because its server does not mark it as read-only")), nil
 	}
-	one, l, now, err := s.find(ctx, told.full)
+	one, l, now, err := s.find(ctx, offered.full)
 	if err != nil {
 		if ctx.Err() != nil {
 			return tools.Result{}, ctx.Err()
 		}
 		return tools.Fail("%v", err), nil
 	}
-	if err := permit(ctx, env, c, one, told, now); err != nil {
+	if err := permit(ctx, env, c, one, offered, now); err != nil {
 		return tools.Fail("%v", err), nil
 	}
 	result, err := one.call(ctx, env, c, l, now)
@@ -79,7 +79,7 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, told d
 	case ctx.Err() != nil:
 		return tools.Result{}, ctx.Err()
 	case err != nil:
-		return tools.Fail("%s: %s", told.full, one.worded(err)), nil
+		return tools.Fail("%s: %s", offered.full, one.worded(err)), nil
 	}
 	return resultOf(env, result), nil
 }
@@ -113,7 +113,7 @@ func (s *Servers) find(ctx context.Context, full string) (*server, *link, defini
 
 // permit checks whether the call may run. The call runs without approval only if the
 // server marks the tool as read-only, and the tool is described as when the session began.
-func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, told, now definition) error {
+func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, offered, now definition) error {
 	v := policy.Verdict{
 		Level: policy.Asks, Reason: fmt.Sprintf("calls %s of the MCP server %s", oneLine(now.name, nameLimit), one.label),
 		Commands: []string{now.full},
@@ -122,8 +122,8 @@ func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, told
 		v.Keys = []string{now.key}
 	}
 	// A recalled tool required approval when the session began. It still requires it.
-	laxer := now.readOnly && !told.readOnly && !told.recalled
-	changed := told.description != now.description || !bytes.Equal(told.schema, now.schema)
+	laxer := now.readOnly && !offered.readOnly && !offered.recalled
+	changed := offered.description != now.description || !bytes.Equal(offered.schema, now.schema)
 	switch {
 	case changed:
 		v.Reason += ", which is described in other words than when this session began"

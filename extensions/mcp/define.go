@@ -92,12 +92,12 @@ func (s *server) tellLeftOut(names []string) {
 	if len(names) > 0 {
 		said = list(names)
 	}
-	if said == s.leftOut || s.leftTold == mostChanges {
+	if said == s.leftOut || s.leftOutNotices == mostChanges {
 		return
 	}
 	s.leftOut = said
 	if said != "" {
-		s.leftTold++
+		s.leftOutNotices++
 		s.notice(fmt.Sprintf("offers tools that are left out, because there are more than %d or because they are not described in a way that models understand: %s", mostTools, said))
 	}
 }

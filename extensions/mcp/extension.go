@@ -104,8 +104,8 @@ func (x *Instance) FoldersChanged() { x.SetRoots(x.session.Folders()) }
 
 // Tools returns the tools of the connected servers. If the session is stored, it returns
 // the tools that the model already has.
-func (x *Instance) Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, error) {
-	if told == nil {
+func (x *Instance) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error) {
+	if stored == nil {
 		x.Approve(ctx)
 		late := time.AfterFunc(firstWait, func() { x.show(x.awaited()) })
 		x.Wait(ctx)
@@ -113,7 +113,7 @@ func (x *Instance) Tools(ctx context.Context, told []tools.Spec) ([]tools.Tool, 
 		return x.Servers.Tools(), ctx.Err()
 	}
 	var recalled []tools.Tool
-	for _, t := range told {
+	for _, t := range stored {
 		if IsTool(t.Name) {
 			recalled = append(recalled, x.Recalled(t.Name, t.Description, t.Schema))
 		}
@@ -140,22 +140,22 @@ func (x *Instance) Derive(_ context.Context, kind extension.Kind, _ *extension.S
 	if kind != extension.Subagent {
 		return nil, nil
 	}
-	return lent{x}, nil
+	return parentServers{x}, nil
 }
 
-// lent gives a subagent the servers of its parent. The parent still owns them.
-type lent struct{ *Instance }
+// parentServers gives a subagent the servers of its parent. The parent still owns them.
+type parentServers struct{ *Instance }
 
-func (lent) Close(context.Context) error { return nil }
-func (lent) Attach([]any) func()         { return nil }
-func (lent) FoldersChanged()             {}
-func (lent) Secrets() map[string]string  { return nil }
+func (parentServers) Close(context.Context) error { return nil }
+func (parentServers) Attach([]any) func()         { return nil }
+func (parentServers) FoldersChanged()             {}
+func (parentServers) Secrets() map[string]string  { return nil }
 
-func (lent) Commands() []extension.Command               { return nil }
-func (lent) StatusLine(context.Context) (string, string) { return "", "" }
+func (parentServers) Commands() []extension.Command               { return nil }
+func (parentServers) StatusLine(context.Context) (string, string) { return "", "" }
 
 // Tools returns the tools of the parent's connected servers.
-func (l lent) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
+func (l parentServers) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	return l.Servers.Tools(), nil
 }
 

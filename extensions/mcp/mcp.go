@@ -148,7 +148,7 @@ func (s *Servers) Wait(ctx context.Context) {
 		select {
 		case <-one.first:
 		case <-timer.C:
-			if !one.settled() {
+			if !one.tried() {
 				one.notice("was not ready in time. Its tools are offered in the next session")
 			}
 		case <-ctx.Done():

@@ -24,11 +24,11 @@ type program struct {
 	process *proc.Process
 	in      *io.PipeWriter // to it
 	out     *io.PipeReader // from it
-	said    *said          // its other output
+	output  *outputLog     // its other output
 	tasks
 }
 
-// launch starts a server's program. The program ends only by cut, not with ctx.
+// launch starts a server's program. The program ends only by close, not with ctx.
 func (s *server) launch(ctx context.Context) (*program, error) {
 	plan, err := s.plan()
 	if err != nil {
@@ -39,9 +39,9 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 	}
 	toChild, in := io.Pipe()
 	out, fromChild := io.Pipe()
-	p := &program{in: in, out: out, said: &said{server: s}}
+	p := &program{in: in, out: out, output: &outputLog{server: s}}
 	c := plan.cmd
-	c.Stdin, c.Stdout, c.Stderr = toChild, &messages{to: fromChild, other: p.said, tasks: &p.tasks}, p.said
+	c.Stdin, c.Stdout, c.Stderr = toChild, &messages{to: fromChild, other: p.output, tasks: &p.tasks}, p.output
 	if plan.confine {
 		if s.owner.cfg.Confine == nil {
 			return nil, fmt.Errorf("it asks for the sandbox, and there is none here")
@@ -53,7 +53,7 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 	if p.process, err = proc.Start(context.WithoutCancel(ctx), c); err != nil {
 		return nil, err
 	}
-	go func() { // ends with the process; cut waits for the process
+	go func() { // ends with the process; close waits for the process
 		<-p.process.Done()
 		fromChild.Close()
 	}()
@@ -62,8 +62,8 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 
 func (p *program) transport() sdk.Transport { return &sdk.IOTransport{Reader: p.out, Writer: p.in} }
 
-// cut ends the program: it closes the input, then sends SIGTERM, then SIGKILL.
-func (p *program) cut() {
+// close ends the program: it closes the input, then sends SIGTERM, then SIGKILL.
+func (p *program) close() {
 	p.in.Close()
 	p.out.Close()
 	timer := time.NewTimer(gentle)
@@ -82,14 +82,14 @@ func (p *program) why() string {
 	select {
 	case <-p.process.Done():
 	case <-time.After(gentle): // it may end soon
-		return p.said.lastWords()
+		return p.output.lastLine()
 	}
 	exit, _ := p.process.Wait() // exit describes the end in any case
 	text := fmt.Sprintf("it ended with exit code %d", exit.Code)
 	if exit.Signal != "" {
 		text = "it was ended by " + exit.Signal
 	}
-	if last := p.said.lastWords(); last != "" {
+	if last := p.output.lastLine(); last != "" {
 		text += ": " + last
 	}
 	return text
@@ -139,8 +139,8 @@ func (m *messages) pass() error {
 	return err
 }
 
-// said writes a program's other output to the log, line by line.
-type said struct {
+// outputLog writes a program's other output to the log, line by line.
+type outputLog struct {
 	server *server
 
 	mu   sync.Mutex // two pipes write here
@@ -150,7 +150,7 @@ type said struct {
 
 const longestLine = 2000 // bytes of a line in the log
 
-func (s *said) Write(p []byte) (int, error) {
+func (s *outputLog) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(p)
@@ -160,14 +160,14 @@ func (s *said) Write(p []byte) (int, error) {
 			s.line = append(s.line, piece[:min(len(piece), room)]...)
 		}
 		if whole {
-			s.tell()
+			s.logLine()
 		}
 		p = rest
 	}
 	return n, nil
 }
 
-func (s *said) tell() {
+func (s *outputLog) logLine() {
 	text := plain(string(s.line), longestLine)
 	s.line = s.line[:0]
 	if text = strings.TrimSpace(text); text == "" {
@@ -178,7 +178,7 @@ func (s *said) tell() {
 	s.last = text
 }
 
-func (s *said) lastWords() string {
+func (s *outputLog) lastLine() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return plain(s.last, 300)

@@ -16,7 +16,7 @@ import (
 )
 
 // remote is a server that is reached over HTTP. It holds the connections of one link, so
-// that cut can close all of them.
+// that close can close all of them.
 type remote struct {
 	endpoint *url.URL
 	headers  map[string]string
@@ -26,7 +26,7 @@ type remote struct {
 	tasks
 	unauthorized atomic.Bool // the server has answered 401
 
-	ctx    context.Context // ends with cut
+	ctx    context.Context // ends with close
 	cancel context.CancelFunc
 	mu     sync.Mutex
 	conns  map[net.Conn]bool
@@ -114,8 +114,8 @@ func (c *tracked) Close() error {
 	return c.Conn.Close()
 }
 
-// cut closes all connections and prevents new ones.
-func (r *remote) cut() {
+// close closes all connections and prevents new ones.
+func (r *remote) close() {
 	r.cancel()
 	r.mu.Lock()
 	open := make([]net.Conn, 0, len(r.conns))

@@ -76,7 +76,9 @@ type gathered struct {
 	images []tools.Image
 }
 
-func (g *gathered) say(format string, a ...any) { g.texts = append(g.texts, fmt.Sprintf(format, a...)) }
+func (g *gathered) addText(format string, a ...any) {
+	g.texts = append(g.texts, fmt.Sprintf(format, a...))
+}
 
 func (g *gathered) add(c sdk.Content) {
 	switch c := c.(type) {
@@ -85,13 +87,13 @@ func (g *gathered) add(c sdk.Content) {
 	case *sdk.ImageContent:
 		g.image(c.MIMEType, c.Data)
 	case *sdk.AudioContent:
-		g.say("[audio, %s, %s: it cannot be heard here]", oneLine(c.MIMEType, 60), humanize.Bytes(uint64(len(c.Data))))
+		g.addText("[audio, %s, %s: it cannot be heard here]", oneLine(c.MIMEType, 60), humanize.Bytes(uint64(len(c.Data))))
 	case *sdk.ResourceLink:
-		g.say("[%s](%s) %s", oneLine(c.Name, 200), oneLine(c.URI, 2000), oneLine(c.Description, 500))
+		g.addText("[%s](%s) %s", oneLine(c.Name, 200), oneLine(c.URI, 2000), oneLine(c.Description, 500))
 	case *sdk.EmbeddedResource:
 		g.resource(c.Resource)
 	default:
-		g.say("[content of a kind that is not known here]")
+		g.addText("[content of a kind that is not known here]")
 	}
 }
 
@@ -99,11 +101,11 @@ func (g *gathered) resource(r *sdk.ResourceContents) {
 	switch {
 	case r == nil:
 	case r.Text != "" || r.Blob == nil:
-		g.say("%s:\n%s", oneLine(r.URI, 2000), r.Text)
+		g.addText("%s:\n%s", oneLine(r.URI, 2000), r.Text)
 	case strings.HasPrefix(r.MIMEType, "image/"):
 		g.image(r.MIMEType, r.Blob)
 	default:
-		g.say("[%s: binary, %s, %s]", oneLine(r.URI, 2000), oneLine(r.MIMEType, 60), humanize.Bytes(uint64(len(r.Blob))))
+		g.addText("[%s: binary, %s, %s]", oneLine(r.URI, 2000), oneLine(r.MIMEType, 60), humanize.Bytes(uint64(len(r.Blob))))
 	}
 }
 
@@ -125,5 +127,5 @@ func (g *gathered) image(kind string, data []byte) {
 		}
 		g.images = append(g.images, tools.Image{MIMEType: kind, Data: data})
 	}
-	g.say("[picture, %s, %s: %s]", oneLine(kind, 60), humanize.Bytes(uint64(len(data))), note)
+	g.addText("[picture, %s, %s: %s]", oneLine(kind, 60), humanize.Bytes(uint64(len(data))), note)
 }

@@ -34,9 +34,9 @@ type server struct {
 	news   chan struct{} // its tools have changed
 	calls  calls
 
-	changes  int    // number of changes of its tools; only run uses this field and the next two
-	leftOut  string // the omitted tools in the last notice
-	leftTold int    // number of notices about omitted tools
+	changes        int    // number of changes of its tools; only run uses this field and the next two
+	leftOut        string // the omitted tools in the last notice
+	leftOutNotices int    // number of notices about omitted tools
 
 	mu      sync.Mutex
 	link    *link                 // nil: not connected
@@ -60,7 +60,7 @@ type link struct {
 
 // carrier is the transport of a link.
 type carrier interface {
-	cut()        // ends it and releases everything
+	close()      // ends it and releases everything
 	why() string // why it has ended; empty: not known
 	needsTask(tool string) bool
 }
@@ -89,7 +89,7 @@ func nudge(c chan struct{}) {
 func (s *server) run() {
 	defer close(s.done)
 	defer s.cancel()
-	defer s.settle(nil, nil, errClosed)
+	defer s.setResult(nil, nil, errClosed)
 	for {
 		l, found, err := s.connect()
 		if err != nil && s.ctx.Err() == nil && !errors.Is(err, errPermission) {
@@ -99,7 +99,7 @@ func (s *server) run() {
 			}
 			s.notice(how + err.Error())
 		}
-		s.settle(l, found, err)
+		s.setResult(l, found, err)
 		if l != nil {
 			s.attend(l)
 		}
@@ -116,8 +116,8 @@ var errLogin = errors.New("it rejects requests without a valid token (401). Set 
 
 var errClosed = errors.New("it has been closed with its session")
 
-// settle stores the result of an attempt.
-func (s *server) settle(l *link, found []definition, err error) {
+// setResult stores the result of an attempt.
+func (s *server) setResult(l *link, found []definition, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.link, s.err = l, err
@@ -136,8 +136,8 @@ func (s *server) settle(l *link, found []definition, err error) {
 	}
 }
 
-// settled reports whether the first attempt has ended.
-func (s *server) settled() bool {
+// tried reports whether the first attempt has ended.
+func (s *server) tried() bool {
 	select {
 	case <-s.first:
 		return true
@@ -299,14 +299,14 @@ func (s *server) openProgram(ctx context.Context, version string) (*link, error)
 	if err != nil {
 		return nil, err
 	}
-	session, err := s.shake(ctx, p, p.transport(), &sdk.ClientSessionOptions{ProtocolVersion: version})
+	session, err := s.handshake(ctx, p, p.transport(), &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		if ctx.Err() == nil {
 			if why := p.why(); why != "" {
 				err = fmt.Errorf("%w (%s)", err, why)
 			}
 		}
-		p.cut()
+		p.close()
 		return nil, err
 	}
 	return newLink(session, p), nil
@@ -317,9 +317,9 @@ func (s *server) openRemote(ctx context.Context, kind string) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	session, err := s.shake(ctx, r, r.transport(kind), nil)
+	session, err := s.handshake(ctx, r, r.transport(kind), nil)
 	if err != nil {
-		r.cut()
+		r.close()
 		if r.unauthorized.Load() {
 			err = errLogin
 		}
@@ -328,10 +328,10 @@ func (s *server) openRemote(ctx context.Context, kind string) (*link, error) {
 	return newLink(session, r), nil
 }
 
-// shake runs the handshake. If ctx ends first, it cuts the transport, because closing the
+// handshake runs the handshake. If ctx ends first, it closes the transport, because closing the
 // session would wait for a server that does not answer.
-func (s *server) shake(ctx context.Context, c carrier, t sdk.Transport, o *sdk.ClientSessionOptions) (*sdk.ClientSession, error) {
-	defer context.AfterFunc(ctx, c.cut)()
+func (s *server) handshake(ctx context.Context, c carrier, t sdk.Transport, o *sdk.ClientSessionOptions) (*sdk.ClientSession, error) {
+	defer context.AfterFunc(ctx, c.close)()
 	return s.client.Connect(ctx, t, o)
 }
 
@@ -344,7 +344,7 @@ func newLink(session *sdk.ClientSession, c carrier) *link {
 	return l
 }
 
-// end closes the session, and cuts the transport after a grace period. When it returns,
+// end closes the session, and closes the transport after a grace period. When it returns,
 // everything of the link has ended.
 func (l *link) end() {
 	closed := make(chan struct{})
@@ -358,7 +358,7 @@ func (l *link) end() {
 	case <-timer.C:
 	}
 	timer.Stop()
-	l.carrier.cut()
+	l.carrier.close()
 	<-closed
 	<-l.gone
 	if l.release != nil {

@@ -40,8 +40,8 @@ type instance struct {
 	Options
 	session *extension.Session
 
-	mu   sync.Mutex
-	told *bool // whether the model was told last that the mode is plan; nil: read from the store
+	mu           sync.Mutex
+	lastReported *bool // whether the last notice to the model was that the mode is plan; nil: read from the store
 }
 
 func (*instance) Close(context.Context) error { return nil }
@@ -62,7 +62,7 @@ const (
 // Notices tells the model when plan mode begins or ends.
 func (x *instance) Notices(ctx context.Context, _ extension.When) []string {
 	now := x.Planning()
-	if !x.tell(ctx, now) {
+	if !x.changed(ctx, now) {
 		return nil
 	}
 	if now {
@@ -71,25 +71,25 @@ func (x *instance) Notices(ctx context.Context, _ extension.When) []string {
 	return []string{endedText}
 }
 
-// toldKey is the name in the store of whether the model was told last that the mode is plan.
-const toldKey = "told"
+// reportedKey is the name of lastReported in the store.
+const reportedKey = "told"
 
-// tell reports whether the model must be told of the mode, and keeps that it was.
-func (x *instance) tell(ctx context.Context, now bool) bool {
+// changed reports whether the mode differs from the one last reported to the model, and saves it.
+func (x *instance) changed(ctx context.Context, now bool) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.told == nil {
-		x.told = new(bool)
+	if x.lastReported == nil {
+		x.lastReported = new(bool)
 		if x.session.State != nil && !x.session.New {
-			_, _ = x.session.State.Load(ctx, toldKey, x.told) // if it cannot be read, the model is told once more
+			_, _ = x.session.State.Load(ctx, reportedKey, x.lastReported) // if it cannot be read, the model gets the notice again
 		}
 	}
-	if *x.told == now {
+	if *x.lastReported == now {
 		return false
 	}
-	*x.told = now
+	*x.lastReported = now
 	if x.session.State != nil {
-		_ = x.session.State.Save(context.WithoutCancel(ctx), toldKey, now) // the same
+		_ = x.session.State.Save(context.WithoutCancel(ctx), reportedKey, now) // the same
 	}
 	return true
 }
@@ -118,7 +118,7 @@ func (x *instance) afterTurn(ctx context.Context, t extension.TurnEnd) (d extens
 	choice, err := x.choose(ctx, tools.Call{ID: id, Name: toolName}, answer, true)
 	if err == nil && choice != choicePlan {
 		d.Continue = startText
-		x.tell(ctx, false)
+		x.changed(ctx, false)
 	}
 	return d, nil
 }

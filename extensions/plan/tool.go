@@ -40,6 +40,6 @@ func (x *instance) present(ctx context.Context, _ *tools.Env, call tools.Call, i
 		r.EndsTurn = true
 		return r, nil
 	}
-	x.tell(ctx, false)
+	x.changed(ctx, false)
 	return tools.OK(map[string]string{"decision": "approved", "mode": string(choice), "note": startText}).With(shown), nil
 }

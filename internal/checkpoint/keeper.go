@@ -25,9 +25,9 @@ type Config struct {
 	// Confine sandboxes git, which runs to read objects and needs access to the paths in reads.
 	// Nil: git runs without a sandbox.
 	Confine Confiner
-	// Tell receives notices for the user about contents that are not saved. Nil: notices are
+	// Report receives notices for the user about contents that are not saved. Nil: notices are
 	// dropped.
-	Tell func(text string)
+	Report func(text string)
 }
 
 // Confiner restricts a program before it starts, so that it can only read, including the paths
@@ -54,8 +54,8 @@ type Keeper struct {
 	open     map[int]call // running commands
 	calls    int
 
-	toldMu sync.Mutex
-	told   map[string]bool
+	reportedMu sync.Mutex
+	reported   map[string]bool
 
 	work sync.WaitGroup // background work
 }
@@ -69,7 +69,7 @@ func (s *Store) Keeper(c Config) *Keeper {
 		c.Patience = 5 * time.Second
 	}
 	s.git.avoid(c.Files.Folders())
-	k := &Keeper{Config: c, store: s, restoring: make(chan struct{}, 1), open: map[int]call{}, told: map[string]bool{}}
+	k := &Keeper{Config: c, store: s, restoring: make(chan struct{}, 1), open: map[int]call{}, reported: map[string]bool{}}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	return k
 }
@@ -183,20 +183,20 @@ func (k *Keeper) Journal(path string, old workspace.Image) func(workspace.Image)
 	}
 }
 
-// tell sends a notice to the user. It sends each text only once.
-func (k *Keeper) tell(format string, args ...any) {
+// report sends a notice to the user. It sends each text only once.
+func (k *Keeper) report(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	k.toldMu.Lock()
-	known := k.told[text]
-	k.told[text] = true
-	k.toldMu.Unlock()
-	if !known && k.Tell != nil {
-		k.Tell(text)
+	k.reportedMu.Lock()
+	known := k.reported[text]
+	k.reported[text] = true
+	k.reportedMu.Unlock()
+	if !known && k.Report != nil {
+		k.Report(text)
 	}
 }
 
-// settle waits until the newest snapshot that has ended is written.
-func (k *Keeper) settle(ctx context.Context) error {
+// waitWritten waits until the newest snapshot that has ended is written.
+func (k *Keeper) waitWritten(ctx context.Context) error {
 	k.mu.Lock()
 	last := k.last
 	k.mu.Unlock()
@@ -220,7 +220,7 @@ func (k *Keeper) Close(ctx context.Context) error {
 	k.leave()
 	k.closed = true
 	k.mu.Unlock()
-	err := k.settle(ctx)
+	err := k.waitWritten(ctx)
 	k.cancel()
 	k.work.Wait() // soon: its context has ended
 	return err

@@ -49,7 +49,7 @@ func (b *bench) open(session string) {
 	}
 	k := b.store.Keeper(Config{
 		Session: session, Files: ws, Limits: func() Limits { return plenty }, Patience: time.Minute,
-		Tell: func(text string) { b.told = append(b.told, text) },
+		Report: func(text string) { b.told = append(b.told, text) },
 	})
 	ws.Journal = k.Journal
 	b.Keeper = k

@@ -51,7 +51,7 @@ func (w *world) open() {
 	}
 	w.store = New(w.home)
 	w.files = files
-	w.keeper = w.store.Keeper(Config{Session: "s", Files: files, Limits: func() Limits { return plenty }, Patience: time.Minute, Tell: func(text string) { w.t.Fatal(text) }})
+	w.keeper = w.store.Keeper(Config{Session: "s", Files: files, Limits: func() Limits { return plenty }, Patience: time.Minute, Report: func(text string) { w.t.Fatal(text) }})
 	files.Journal = w.keeper.Journal
 }
 
@@ -171,7 +171,7 @@ func (w *world) turn() {
 
 // settle waits until the last turn is written, and for a tick of the clock.
 func (w *world) settle() {
-	if err := w.keeper.settle(context.Background()); err != nil {
+	if err := w.keeper.waitWritten(context.Background()); err != nil {
 		w.t.Fatal(err)
 	}
 	time.Sleep(12 * time.Millisecond)

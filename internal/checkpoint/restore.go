@@ -56,10 +56,10 @@ func (k *Keeper) List(ctx context.Context) ([]Info, error) {
 // records returns the records that have changes or a name, oldest first. During a turn, the
 // record of the turn has its changes so far.
 func (k *Keeper) records(ctx context.Context) ([]*record, error) {
-	if err := k.settle(ctx); err != nil {
+	if err := k.waitWritten(ctx); err != nil {
 		return nil, err
 	}
-	k.lookNow(ctx)
+	k.scanNow(ctx)
 	if err := k.recoverDead(); err != nil {
 		return nil, err
 	}
@@ -77,8 +77,8 @@ func (k *Keeper) records(ctx context.Context) ([]*record, error) {
 	return worth, nil
 }
 
-// lookNow records the changes that commands have made so far in the current snapshot.
-func (k *Keeper) lookNow(ctx context.Context) {
+// scanNow records the changes that commands have made so far in the current snapshot.
+func (k *Keeper) scanNow(ctx context.Context) {
 	k.mu.Lock()
 	p := k.snapshot
 	k.mu.Unlock()
@@ -87,9 +87,9 @@ func (k *Keeper) lookNow(ctx context.Context) {
 	}
 	defer k.Files.Boost()()
 	select {
-	case p.looking <- struct{}{}:
+	case p.scanning <- struct{}{}:
 		p.scan()
-		<-p.looking
+		<-p.scanning
 	case <-ctx.Done():
 	case <-p.done:
 	}
@@ -238,7 +238,7 @@ func (k *Keeper) Name(ctx context.Context, title string) (Info, error) {
 		p.startScan()
 	}
 	k.mu.Unlock()
-	if err := k.settle(ctx); err != nil {
+	if err := k.waitWritten(ctx); err != nil {
 		return Info{}, err
 	}
 	if err := p.writeNow(); err != nil {
@@ -248,7 +248,7 @@ func (k *Keeper) Name(ctx context.Context, title string) (Info, error) {
 		k.mu.Lock()
 		k.leave()
 		k.mu.Unlock()
-		if err := k.settle(ctx); err != nil {
+		if err := k.waitWritten(ctx); err != nil {
 			return Info{}, err
 		}
 	}
@@ -321,7 +321,7 @@ func (k *Keeper) Restore(ctx context.Context, id string, choice Choice) (Outcome
 	k.mu.Unlock()
 	slices.Sort(r.outcome.Restored)
 	slices.SortFunc(r.outcome.Kept, func(a, b Kept) int { return strings.Compare(a.Path, b.Path) })
-	return r.outcome, errors.Join(r.failed, k.settle(ctx))
+	return r.outcome, errors.Join(r.failed, k.waitWritten(ctx))
 }
 
 // restorer runs one restore.

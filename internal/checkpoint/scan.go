@@ -350,9 +350,9 @@ func (s *Store) take(t *tree, path string, text []byte) {
 	t.entries[path] = e
 }
 
-// look returns the current entry of one path and saves its content. If there is no file, folder
+// saveEntry returns the current entry of one path and saves its content. If there is no file, folder
 // or link, ok is false.
-func (s *Store) look(files *workspace.Workspace, path string, limits Limits) (e entry, ok bool) {
+func (s *Store) saveEntry(files *workspace.Workspace, path string, limits Limits) (e entry, ok bool) {
 	found, ok := files.Entry(path)
 	if !ok {
 		return e, false

@@ -27,7 +27,7 @@ type snapshot struct {
 	skip     context.CancelFunc
 	ctx      context.Context // of the first scan
 
-	looking chan struct{} // a semaphore for one scan
+	scanning chan struct{} // a semaphore for one scan
 
 	mu      sync.Mutex
 	record  *record
@@ -38,7 +38,7 @@ type snapshot struct {
 	past    spans            // of commands that have ended
 	blind   bool             // commands ran since the last scan
 	used    bool             // commands ran at all
-	looked  time.Time        // when the last scan ended
+	scanned time.Time        // when the last scan ended
 	took    time.Duration    // how long the last scan took
 	closed  bool             // later changes belong to another snapshot
 	left    map[string]State // states of paths that the next snapshot changed before the last scan
@@ -48,7 +48,7 @@ type snapshot struct {
 var errClosed = errors.New("the session is closed")
 
 func newSnapshot(k *Keeper, h header, before *snapshot) *snapshot {
-	p := &snapshot{k: k, before: before, since: now(), started: h.Created, done: make(chan struct{}), ready: make(chan struct{}), looking: make(chan struct{}, 1), record: newRecord(h)}
+	p := &snapshot{k: k, before: before, since: now(), started: h.Created, done: make(chan struct{}), ready: make(chan struct{}), scanning: make(chan struct{}, 1), record: newRecord(h)}
 	p.ctx, p.skip = context.WithCancel(k.ctx)
 	return p
 }
@@ -77,7 +77,7 @@ func (p *snapshot) first() {
 	base, err := p.k.baseline(p.ctx, fresh, limits)
 	if err != nil {
 		if p.ctx.Err() == nil {
-			p.k.tell("Checkpoints cannot cover what commands and scripts change: %v. What the file tools change is covered.", err)
+			p.k.report("Checkpoints cannot cover what commands and scripts change: %v. What the file tools change is covered.", err)
 		}
 		return
 	}
@@ -142,7 +142,7 @@ func (p *snapshot) await(ctx context.Context) {
 	case <-p.ready:
 	case <-limit.Done():
 		if ctx.Err() == nil {
-			p.k.tell("Saving the workspace before a command takes longer than %v. Contents that are not saved by then cannot be restored.", p.k.Patience)
+			p.k.report("Saving the workspace before a command takes longer than %v. Contents that are not saved by then cannot be restored.", p.k.Patience)
 			p.skip() // contents that are not saved are marked as lost
 			<-p.ready
 		}
@@ -195,7 +195,7 @@ func (p *snapshot) writeDown() {
 	}
 	if err != nil {
 		p.failed = err
-		p.k.tell("The changes of this turn cannot be restored, because its checkpoint cannot be written: %v.", err)
+		p.k.report("The changes of this turn cannot be restored, because its checkpoint cannot be written: %v.", err)
 		return
 	}
 	p.written = true
@@ -273,7 +273,7 @@ func (p *snapshot) add(c *Change) {
 		return
 	}
 	if err := p.k.store.add(p.k.Session, p.record.ID, c); err != nil {
-		p.k.tell("A change is missing from this turn's checkpoint: %v.", err)
+		p.k.report("A change is missing from this turn's checkpoint: %v.", err)
 	}
 }
 
@@ -281,18 +281,18 @@ func (p *snapshot) add(c *Change) {
 // scan. It limits the share of time that scans use.
 func (p *snapshot) scanSoon() {
 	p.mu.Lock()
-	rest := time.Since(p.looked) < 4*p.took
+	rest := time.Since(p.scanned) < 4*p.took
 	p.mu.Unlock()
 	if rest {
 		return
 	}
 	select {
-	case p.looking <- struct{}{}:
+	case p.scanning <- struct{}{}:
 	default:
 		return // the last scan sees it too
 	}
 	p.k.work.Go(func() {
-		defer func() { <-p.looking }()
+		defer func() { <-p.scanning }()
 		p.scan()
 	})
 }
@@ -308,7 +308,7 @@ func (p *snapshot) end() {
 	p.surveyed.Do(func() { close(p.ready) }) // there was no scan, and there will be none
 	p.k.work.Go(func() {
 		<-p.ready
-		p.looking <- struct{}{} // no other scan runs anymore
+		p.scanning <- struct{}{} // no other scan runs anymore
 		if p.before != nil {
 			<-p.before.done
 			p.before = nil
@@ -347,7 +347,7 @@ func (p *snapshot) finish() {
 		err = p.k.store.write(p.k.Session, p.record)
 	}
 	if err != nil {
-		p.k.tell("A checkpoint may be missing: %v.", err)
+		p.k.report("A checkpoint may be missing: %v.", err)
 	} else if base != "" {
 		_ = os.Remove(p.k.store.treeFile(base)) // else the next clean-up removes it
 		if p.base != nil {
@@ -385,7 +385,7 @@ func (p *snapshot) scan() {
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.looked, p.took = time.Now(), time.Since(began)
+		p.scanned, p.took = time.Now(), time.Since(began)
 	}()
 	done, err := p.k.store.writing()
 	if err != nil {
@@ -399,7 +399,7 @@ func (p *snapshot) scan() {
 		p.blind = true // repeat it in the next scan
 		p.mu.Unlock()
 		if p.k.ctx.Err() == nil {
-			p.k.tell("What commands have changed could not be found out: %v.", err)
+			p.k.report("What commands have changed could not be found out: %v.", err)
 		}
 		return
 	}
@@ -498,7 +498,7 @@ func (c *comparison) path(path string) {
 		if !c.k.Files.Holds(path) {
 			return // its folder is no longer in the workspace
 		}
-		if now, is = c.k.store.look(c.k.Files, path, c.limits); is && !was {
+		if now, is = c.k.store.saveEntry(c.k.Files, path, c.limits); is && !was {
 			return
 		}
 	}

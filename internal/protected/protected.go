@@ -16,8 +16,8 @@ type Name struct {
 	Text   string // a name, "folder/name", or of the kind "ending" the end of one
 	Kind   string // "folder", "path", "ending", or "sandbox" if only the sandbox protects it
 	Reason string // the effect of a change
-	// Runs and Told say how the sandbox protects it: it is read-only, or a change is asked about.
-	Runs, Told bool
+	// If Runs is set, the sandbox makes it read-only. If Reviewed is set, the user reviews a change.
+	Runs, Reviewed bool
 }
 
 // Names returns all names, in the case in which they are usual.
@@ -33,7 +33,7 @@ var Names = sync.OnceValue(func() (names []Name) {
 			for _, word := range strings.Fields(line) {
 				name := section
 				name.Text = strings.TrimRight(word, "*+")
-				name.Runs, name.Told = strings.HasSuffix(word, "*"), strings.HasSuffix(word, "+")
+				name.Runs, name.Reviewed = strings.HasSuffix(word, "*"), strings.HasSuffix(word, "+")
 				names = append(names, name)
 			}
 		}

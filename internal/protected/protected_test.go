@@ -15,7 +15,7 @@ func TestNames(t *testing.T) {
 		if (n.Reason == "") != (n.Kind == "sandbox") {
 			t.Errorf("%s: reason %q", n.Text, n.Reason)
 		}
-		if n.Kind == "sandbox" && !n.Runs && !n.Told {
+		if n.Kind == "sandbox" && !n.Runs && !n.Reviewed {
 			t.Errorf("%s: nothing protects it", n.Text)
 		}
 		kinds[n.Kind]++

@@ -91,7 +91,7 @@ func New(c Config) *Box {
 	b := &Box{shared: s}
 	s.places = gitguard.New(gitguard.Config{
 		Roots: func() []string { return s.cfg.Roots() }, Home: c.Home, HermesHome: c.HermesHome,
-		Holds: b.holds, Inside: b.inside, Protect: s.holders.Protect, Notify: b.Tell,
+		Holds: b.holds, Inside: b.inside, Protect: s.holders.Protect, Notify: b.Report,
 	})
 	s.views.read = c.Read
 	s.sockets = sync.OnceValue(openSockets)

@@ -38,8 +38,8 @@ func (b *Box) guard(p *Policy, s *gitguard.Scene) {
 	}
 }
 
-// Tell tells the user something about the sandbox, where there is a way.
-func (b *Box) Tell(text string) {
+// Report sends the user a notice about the sandbox. Without a Notice function, it does nothing.
+func (b *Box) Report(text string) {
 	if b != nil && b.cfg.Notice != nil {
 		b.cfg.Notice(text)
 	}

@@ -39,7 +39,7 @@ func TestSaid(t *testing.T) {
 		{"acp", "notification", "", ""},
 		{"acp", "a word to the user", "", ""},
 	} {
-		if takes, gives := v.said(c.pkg, c.comment); takes != c.takes || gives != c.gives {
+		if takes, gives := v.commentTypes(c.pkg, c.comment); takes != c.takes || gives != c.gives {
 			t.Errorf("said(%q) = %q, %q; want %q, %q", c.comment, takes, gives, c.takes, c.gives)
 		}
 	}

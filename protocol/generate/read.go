@@ -167,8 +167,8 @@ func (v *vocabulary) constant(pkg string, spec *ast.ValueSpec, doc *ast.CommentG
 		return
 	}
 	c := constant{name: spec.Names[0].Name, value: value}
-	if c.takes, c.gives = v.said(pkg, spec.Comment.Text()); c.takes == "" {
-		c.takes, c.gives = v.said(pkg, doc.Text())
+	if c.takes, c.gives = v.commentTypes(pkg, spec.Comment.Text()); c.takes == "" {
+		c.takes, c.gives = v.commentTypes(pkg, doc.Text())
 	}
 	if typ, ok := spec.Type.(*ast.Ident); ok { // type StopReason: StopEndTurn, …
 		c.name = c.name[hump.FindStringIndex(c.name)[0]+1:]
@@ -213,7 +213,7 @@ var (
 	variant      = regexp.MustCompile(`^[A-Z]\w*$`)
 )
 
-func (v *vocabulary) said(pkg, comment string) (takes, gives string) {
+func (v *vocabulary) commentTypes(pkg, comment string) (takes, gives string) {
 	comment = strings.TrimSpace(comment)
 	if m := exchange.FindStringSubmatch(comment); m != nil {
 		return v.qualified(pkg, m[1]), v.qualified(pkg, m[2])

@@ -66,14 +66,14 @@ func (p *progresses) cancel(token lsp.ProgressToken) {
 // shows them at a pace that an editor can follow, from a goroutine of its own that
 // [progress.finish] waits for.
 type progress struct {
-	all   *progresses
-	token lsp.ProgressToken
-	title string
-	given bool // the token came from the editor: it exists already
-	apart bool // the progress of calls is shown by bars of their own
-	news  chan struct{}
-	stop  chan struct{}
-	done  chan struct{}
+	all           *progresses
+	token         lsp.ProgressToken
+	title         string
+	given         bool // the token came from the editor: it exists already
+	separateCalls bool // the progress of calls is shown by bars of their own
+	news          chan struct{}
+	stop          chan struct{}
+	done          chan struct{}
 
 	mu    sync.Mutex
 	doing string    // the running call, or a word for the state of the model
@@ -96,7 +96,7 @@ func (a *progresses) startTurn(token lsp.ProgressToken, title string, cancel fun
 // own; nil: one is made, if the editor shows progress at all.
 func (a *progresses) start(token lsp.ProgressToken, title string, apart bool, cancel func()) *progress {
 	p := &progress{
-		all: a, token: token, title: title, given: token != nil, apart: apart,
+		all: a, token: token, title: title, given: token != nil, separateCalls: apart,
 		news: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	if token == nil {
@@ -117,17 +117,17 @@ func (p *progress) Event(e agent.Event) {
 	defer p.mu.Unlock()
 	switch e := e.(type) {
 	case agent.Text:
-		p.say("writing", false)
+		p.setActivity("writing", false)
 	case agent.Thought:
-		p.say("thinking", false)
+		p.setActivity("thinking", false)
 	case agent.CallStarted:
 		if p.open = append(p.open, e); len(p.open) == 1 {
-			p.say(chat.OneLine(e.Title, 80), true)
+			p.setActivity(chat.OneLine(e.Title, 80), true)
 		}
 	case agent.CallProgress:
-		if e.Line != "" && !p.apart {
+		if e.Line != "" && !p.separateCalls {
 			p.line = chat.OneLine(e.Line, 120)
-			p.tell()
+			p.wake()
 		}
 	case agent.CallEnded:
 		p.calls++
@@ -135,9 +135,9 @@ func (p *progress) Event(e agent.Event) {
 	case agent.TurnSummary:
 		p.brief = e.Brief
 	case agent.Notice:
-		p.say(chat.OneLine(e.Text, 80), false)
+		p.setActivity(chat.OneLine(e.Text, 80), false)
 	case agent.Compaction:
-		p.say("compacting the session", e.Status == agent.CompactionRunning)
+		p.setActivity("compacting the session", e.Status == agent.CompactionRunning)
 	}
 }
 
@@ -149,25 +149,25 @@ func (p *progress) callEnded(id string) {
 	}
 	switch {
 	case len(p.open) == 0:
-		p.say("thinking", false)
+		p.setActivity("thinking", false)
 	case ended == 0:
-		p.say(chat.OneLine(p.open[0].Title, 80), true)
+		p.setActivity(chat.OneLine(p.open[0].Title, 80), true)
 	default:
-		p.tell()
+		p.wake()
 	}
 }
 
-// say sets the message; the lock is held.
-func (p *progress) say(doing string, call bool) {
+// setActivity sets the message; the lock is held.
+func (p *progress) setActivity(doing string, call bool) {
 	if p.doing == doing && !call {
 		return
 	}
 	p.doing, p.call, p.since, p.line = doing, call, time.Now(), ""
-	p.tell()
+	p.wake()
 }
 
-// tell wakes report.
-func (p *progress) tell() {
+// wake starts the next report.
+func (p *progress) wake() {
 	select {
 	case p.news <- struct{}{}:
 	default:

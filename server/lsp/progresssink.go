@@ -29,7 +29,7 @@ func (b *progressSink) Event(e agent.Event) {
 	case agent.CallStarted:
 		b.open[e.Call.ID] = e
 	case agent.CallProgress:
-		b.callSays(e)
+		b.callProgress(e)
 	case agent.CallEnded:
 		b.finish(e.Call.ID, endOfCall(e))
 		delete(b.open, e.Call.ID)
@@ -50,8 +50,8 @@ func (b *progressSink) Event(e agent.Event) {
 	}
 }
 
-// callSays shows the progress of a call, such as "execute_code · 3/50 calls · 12 s".
-func (b *progressSink) callSays(e agent.CallProgress) {
+// callProgress shows the progress of a call, such as "execute_code · 3/50 calls · 12 s".
+func (b *progressSink) callProgress(e agent.CallProgress) {
 	call, open := b.open[e.CallID]
 	if !open || e.Line == "" || call.Stop == nil {
 		return

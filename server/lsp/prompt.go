@@ -102,7 +102,7 @@ func (x *prompts) running(sessionID string, j job, wait bool) command {
 // be called, does the work in the background.
 func (x *prompts) start(j job) func() {
 	work := x.claim(j)
-	return func() { x.work.start("a turn", func() { x.tell(j, work(x.editor.Ctx)) }) }
+	return func() { x.work.start("a turn", func() { x.showError(j, work(x.editor.Ctx)) }) }
 }
 
 // outcome is how a turn ended.
@@ -146,8 +146,8 @@ func (x *prompts) claim(j job) func(context.Context) outcome {
 	}
 }
 
-// tell shows the error of a turn that no command waits for.
-func (x *prompts) tell(j job, o outcome) {
+// showError shows the error of a turn that no command waits for.
+func (x *prompts) showError(j job, o outcome) {
 	if o.err != nil && x.editor.Ctx.Err() == nil {
 		x.editor.Show(lsp.MessageTypeError, "Hermes: %v", o.err)
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// AsItBegan restores the files that the session's turns have changed, in a copy of its
+// RestoreStart restores the files that the session's turns have changed, in a copy of its
 // directory, to their state before the first turn. It returns their number. If there is no
 // checkpoint, it returns 0. It changes only the copy.
-func AsItBegan(ctx context.Context, home, session, folder, copied string) (files int, err error) {
+func RestoreStart(ctx context.Context, home, session, folder, copied string) (files int, err error) {
 	ws, err := workspace.Open([]string{folder}, nil)
 	if err != nil {
 		return 0, fmt.Errorf("opening the session's folder: %w", err)

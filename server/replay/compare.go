@@ -11,8 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/diff"
 )
 
-// passing are fields of results that are never the same twice.
-var passing = []string{"duration_seconds", "total_duration_seconds", "pid", "session_id", "started_at"}
+// volatileFields are fields of results that are never the same twice.
+var volatileFields = []string{"duration_seconds", "total_duration_seconds", "pid", "session_id", "started_at"}
 
 // changing finds parts of outputs that are never the same twice: how long something
 // took, when it was, where it lay in memory.
@@ -39,27 +39,27 @@ func readable(result string) []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(settled(v)); err != nil {
+	if err := enc.Encode(withoutVolatile(v)); err != nil {
 		return append([]byte(result), '\n')
 	}
 	// Texts of many lines are compared by line.
 	return bytes.ReplaceAll(b.Bytes(), []byte(`\n`), []byte("\n"))
 }
 
-// settled removes the passing fields.
-func settled(v any) any {
+// withoutVolatile removes the volatile fields.
+func withoutVolatile(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			if slices.Contains(passing, name) {
+			if slices.Contains(volatileFields, name) {
 				delete(v, name)
 				continue
 			}
-			v[name] = settled(inner)
+			v[name] = withoutVolatile(inner)
 		}
 	case []any:
 		for i := range v {
-			v[i] = settled(v[i])
+			v[i] = withoutVolatile(v[i])
 		}
 	case string:
 		if said, _, ok := strings.Cut(v, " Available: "); ok && strings.HasPrefix(v, "Unknown tool") {

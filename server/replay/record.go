@@ -27,7 +27,7 @@ func turnsOf(log []store.Message) (turns []turn) {
 		switch {
 		case m.Role == model.User && !m.Note && m.Keeps == 0:
 			turns = append(turns, turn{prompt: m})
-		case m.Role == model.Assistant && len(turns) > 0 && said(&m):
+		case m.Role == model.Assistant && len(turns) > 0 && fromModel(&m):
 			last := &turns[len(turns)-1]
 			last.replies = append(last.replies, m)
 		}
@@ -35,8 +35,8 @@ func turnsOf(log []store.Message) (turns []turn) {
 	return turns
 }
 
-// said reports whether the model said m, and to its end.
-func said(m *store.Message) bool { return m.Usage != nil || len(m.Calls()) > 0 }
+// fromModel reports whether m is a complete response of the model.
+func fromModel(m *store.Message) bool { return m.Usage != nil || len(m.Calls()) > 0 }
 
 // results are the log's results by their call.
 func results(log []store.Message) map[string]string {

@@ -30,7 +30,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
-// Config is a record and where it is played. All but Log and Told are required.
+// Config is a record and where it is played. All but Log and OnCall are required.
 type Config struct {
 	Head     store.Session
 	Messages []store.Message // the whole log, in order
@@ -41,7 +41,7 @@ type Config struct {
 	// Approve runs the calls that the user approved then. Otherwise calls that require
 	// approval are not played.
 	Approve bool
-	Told    func(Call) // is told of each call when it has ended
+	OnCall  func(Call) // is told of each call when it has ended
 	Log     *slog.Logger
 }
 
@@ -224,7 +224,7 @@ func (p *player) ended(e agent.CallEnded) {
 		}
 	}
 	p.report.Calls = append(p.report.Calls, c)
-	if p.Told != nil {
-		p.Told(c)
+	if p.OnCall != nil {
+		p.OnCall(c)
 	}
 }

@@ -109,7 +109,7 @@ func TestPlay(t *testing.T) {
 			t.Fatal(err)
 		}
 		var told []replay.Call
-		again.Told = func(c replay.Call) { told = append(told, c) }
+		again.OnCall = func(c replay.Call) { told = append(told, c) }
 		report, err := replay.Play(t.Context(), again)
 		if err != nil {
 			t.Fatal(err)
@@ -141,7 +141,7 @@ func TestPlay(t *testing.T) {
 	if err := replay.CopyWorkspace(cwd, again); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := replay.AsItBegan(t.Context(), c.Home, c.Head.ID, cwd, again); n == 0 || err != nil {
+	if n, err := replay.RestoreStart(t.Context(), c.Home, c.Head.ID, cwd, again); n == 0 || err != nil {
 		t.Errorf("%d files brought back, %v", n, err)
 	}
 	if text, err := os.ReadFile(filepath.Join(again, "a.txt")); err != nil || string(text) != files["a.txt"] {

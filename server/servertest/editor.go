@@ -46,7 +46,7 @@ type Editor struct {
 	late     time.Duration
 	before   func(uri.URI)
 	thinking int               // questions that are open
-	untold   map[uri.URI][]any // changes that were swallowed
+	unsent   map[uri.URI][]any // changes that were swallowed
 }
 
 type buffer struct {
@@ -66,23 +66,23 @@ type Question struct {
 	Actions []string
 }
 
-// New starts a server and an editor, and greets it.
+// New starts a server and an editor, and initializes it.
 func New(t testing.TB, o Options) *Editor {
 	t.Helper()
 	o.fill(t)
-	e := &Editor{t: t, o: o, Root: o.Root, docs: map[uri.URI]*buffer{}, untold: map[uri.URI][]any{}, silent: map[string]int{}, units: units{utf16: true}}
+	e := &Editor{t: t, o: o, Root: o.Root, docs: map[uri.URI]*buffer{}, unsent: map[uri.URI][]any{}, silent: map[string]int{}, units: units{utf16: true}}
 	e.run = start(t, o, false)
 	e.conn = e.run.conn
 	e.conn.request, e.conn.note = e.request, e.note
 	e.conn.start()
 	t.Cleanup(func() { e.run.end(t) })
 	if !o.Unbegun {
-		e.greet()
+		e.initialize()
 	}
 	return e
 }
 
-func (e *Editor) greet() {
+func (e *Editor) initialize() {
 	e.t.Helper()
 	e.Initialized = e.mustCall("initialize", e.InitializeParams())
 	var answer struct {
@@ -229,10 +229,10 @@ func (e *Editor) change(u uri.URI, doc *buffer, spans []span, edit bool) {
 		doc.text = doc.text[:s.start] + s.text + doc.text[s.end:]
 	}
 	doc.version++
-	events = append(e.untold[u], events...)
-	delete(e.untold, u)
+	events = append(e.unsent[u], events...)
+	delete(e.unsent, u)
 	if edit && e.o.Swallows && e.thinking > 0 {
-		e.untold[u] = events
+		e.unsent[u] = events
 		return
 	}
 	params := map[string]any{

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// tell adds the messages since the last step to the transcript. Different kinds of messages
+// writeStep adds the messages since the last step to the transcript. Different kinds of messages
 // race with each other, so those of a step are sorted by kind; within a kind they keep their
 // order. The steps of a progress and the edits of a chat depend on scheduling: they are
 // omitted, text shows the result.
-func (s *script) tell(n int, step string) {
+func (s *script) writeStep(n int, step string) {
 	frames := s.editor.conn.seen()
-	fresh := frames[s.told:]
-	s.told = len(frames)
+	fresh := frames[s.written:]
+	s.written = len(frames)
 	type told struct{ lane, text string }
 	var list []told
 	for _, f := range fresh {

@@ -117,7 +117,7 @@ type script struct {
 	check      func(testing.TB, bool, []byte) // nil: none
 	onRequest  func(Frame)                    // takes the server's requests; nil: request
 	editor     *Editor
-	told       int // frames that are in the transcript already
+	written    int // frames that are in the transcript already
 	waited     int // frames that a wait has gone past
 	names      names
 	transcript strings.Builder
@@ -144,13 +144,13 @@ func (s *script) play(t *testing.T) {
 	for i, step := range s.steps {
 		s.step(step)
 		synctest.Wait()
-		s.tell(i+1, step)
+		s.writeStep(i+1, step)
 	}
 }
 
 // begin starts a server; a second one has the store and the workspace of the first.
 func (s *script) begin() {
-	s.told, s.waited = 0, 0
+	s.written, s.waited = 0, 0
 	e := &Editor{t: s.t, o: s.o, Root: s.o.Root, docs: map[uri.URI]*buffer{}, silent: map[string]int{}, units: units{utf16: true}}
 	e.run = start(s.t, s.o, s.lines)
 	e.conn = e.run.conn
@@ -183,8 +183,8 @@ func (s *script) step(line string) {
 	rest = s.names.fill(strings.TrimSpace(rest), s.o)
 	e := s.editor
 	switch verb {
-	case "greet":
-		s.greet(rest)
+	case "initialize":
+		s.initialize(rest)
 	case "wait":
 		s.wait(rest)
 	case "answer":
@@ -224,13 +224,13 @@ func (s *script) step(line string) {
 	}
 }
 
-// greet is initialize and initialized of an ordinary editor, untold.
-func (s *script) greet(kind string) {
+// initialize sends initialize and initialized of an ordinary editor. They are not in the transcript.
+func (s *script) initialize(kind string) {
 	s.o.Plugin, s.o.UTF16 = kind == "plugin", kind == "utf-16"
 	s.editor.o = s.o
-	s.editor.greet()
+	s.editor.initialize()
 	synctest.Wait()
-	s.told = len(s.editor.conn.seen())
+	s.written = len(s.editor.conn.seen())
 }
 
 // send sends a frame, which leaves out "jsonrpc" for brevity.

@@ -132,7 +132,7 @@ func (c *container) start(ctx context.Context) (Place, error) {
 		args = append(args, "-v", f+":"+f)
 	}
 	args = append(args, "--entrypoint", "sh", c.Image, "-c", "echo ready; "+keeper)
-	errs, ready := &outputTail{}, &writeSignal{told: make(chan struct{})}
+	errs, ready := &outputTail{}, &writeSignal{written: make(chan struct{})}
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
@@ -147,7 +147,7 @@ func (c *container) start(ctx context.Context) (Place, error) {
 		return Place{}, err
 	}
 	select {
-	case <-ready.told:
+	case <-ready.written:
 	case <-main.Done():
 		main.Wait() //nolint:errcheck // its words say it
 		return Place{}, fmt.Errorf("%s", cmp.Or(errs.text(), "it ended at once"))
@@ -170,12 +170,12 @@ func (c *container) start(ctx context.Context) (Place, error) {
 
 // writeSignal is told when something is written.
 type writeSignal struct {
-	once sync.Once
-	told chan struct{}
+	once    sync.Once
+	written chan struct{}
 }
 
 func (s *writeSignal) Write(b []byte) (int, error) {
-	s.once.Do(func() { close(s.told) })
+	s.once.Do(func() { close(s.written) })
 	return len(b), nil
 }
 

@@ -114,7 +114,7 @@ type replacement struct {
 	all      bool            // in every place
 	lines    bool            // old is whole lines, without the end of the last one
 	within   func(span) bool // where it may be; nil: anywhere
-	said     []diff.Change   // the lines that differ, if the edit says so; nil: they are compared
+	stated   []diff.Change   // the lines that differ, if the edit says so; nil: they are compared
 }
 
 // hits is where the old text of an edit stands, and how it was recognised.

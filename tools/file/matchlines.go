@@ -206,8 +206,8 @@ func (b *block) like(ctx context.Context, s *textSearch, x, y int32) (float64, e
 // differences tells where the lines of old and next differ: as the edit says, else by
 // comparing them.
 func (e replacement) differences(old, next []string) []diff.Change {
-	if e.said != nil && fits(e.said, old, next) {
-		return e.said
+	if e.stated != nil && fits(e.stated, old, next) {
+		return e.stated
 	}
 	return diff.Compare(old, next)
 }

@@ -69,7 +69,7 @@ func (h hunk) place(ctx context.Context, text string) ([]placed, string, error) 
 	if len(h.old) == 0 {
 		return []placed{h.insert(text, within)}, "", nil
 	}
-	e := replacement{old: wholeLines(h.old), new: wholeLines(h.new), lines: true, within: within.holds, said: h.said}
+	e := replacement{old: wholeLines(h.old), new: wholeLines(h.new), lines: true, within: within.holds, stated: h.stated}
 	if strings.TrimSpace(e.old) == "" {
 		return nil, "", errors.New("its old lines are only white space: give it a line with text that stands beside")
 	}

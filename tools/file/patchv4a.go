@@ -31,7 +31,7 @@ type hunk struct {
 	line     int      // in the patch, for messages
 	under    []string // lines of the file that stand before the place, from @@
 	old, new []string
-	said     []diff.Change // where old and new differ
+	stated   []diff.Change // where old and new differ
 	atEnd    bool          // the place is the end of the file
 }
 
@@ -55,11 +55,11 @@ func (h *hunk) comes(line string) {
 // difference is the one that the next line belongs to.
 func (h *hunk) difference() *diff.Change {
 	o, n := len(h.old), len(h.new)
-	if last := len(h.said) - 1; last >= 0 && h.said[last].OldTo == o && h.said[last].NewTo == n {
-		return &h.said[last]
+	if last := len(h.stated) - 1; last >= 0 && h.stated[last].OldTo == o && h.stated[last].NewTo == n {
+		return &h.stated[last]
 	}
-	h.said = append(h.said, diff.Change{OldFrom: o, OldTo: o, NewFrom: n, NewTo: n})
-	return &h.said[len(h.said)-1]
+	h.stated = append(h.stated, diff.Change{OldFrom: o, OldTo: o, NewFrom: n, NewTo: n})
+	return &h.stated[len(h.stated)-1]
 }
 
 // idle tells whether a patch names a file and changes nothing in it.
@@ -228,7 +228,7 @@ func (p *patchReader) hunks() ([]hunk, error) {
 		if err := p.hunk(&h); err != nil {
 			return nil, err
 		}
-		if len(h.said) > 0 {
+		if len(h.stated) > 0 {
 			all = append(all, h)
 		}
 	}

@@ -92,7 +92,7 @@ func (p Places) warn(env *tools.Env, call tools.Call, text string) {
 	if env.Progress != nil {
 		env.Progress(tools.Progress{CallID: call.ID, Message: text})
 	}
-	p.box.Tell(text)
+	p.box.Report(text)
 }
 
 // askedApart is how many changes of files of one name are asked about one by one, and

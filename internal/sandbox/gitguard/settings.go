@@ -27,9 +27,9 @@ func protectedNames() (runs, told []string, inFolder map[string][]string) {
 		switch {
 		case name.Runs:
 			runs = append(runs, name.Text)
-		case name.Told && inner:
+		case name.Reviewed && inner:
 			inFolder[file] = append(inFolder[file], folder)
-		case name.Told:
+		case name.Reviewed:
 			told = append(told, name.Text)
 		}
 	}
