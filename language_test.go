@@ -112,6 +112,48 @@ func noteGo(t *testing.T, file string, note func(file, text string, comment bool
 	})
 }
 
+// maxErrorText is how many words a text of an error may have, so that its data fit into the 60
+// words to which tools.BriefError cuts it.
+const maxErrorText = 45
+
+// TestErrorTexts limits the texts with which errors are made.
+func TestErrorTexts(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for file := range goFiles(t) {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(node ast.Node) bool {
+			call, ok := node.(*ast.CallExpr)
+			if !ok || len(call.Args) == 0 {
+				return true
+			}
+			made, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || !slices.Contains([]string{"Fail", "Failure", "Errorf", "New"}, made.Sel.Name) {
+				return true
+			}
+			text := ""
+			ast.Inspect(call.Args[0], func(node ast.Node) bool {
+				if lit, ok := node.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					part, _ := strconv.Unquote(lit.Value)
+					text += part
+				}
+				return true
+			})
+			if words := len(strings.Fields(text)); words > maxErrorText {
+				t.Errorf("%s: %d words, the limit is %d: %s", file, words, maxErrorText, text)
+			}
+			n++
+			return true
+		})
+	}
+	if n < 1000 {
+		t.Errorf("only %d errors were read: the walk is broken", n)
+	}
+}
+
 // documents lists the Markdown files of the project. The changelog is history.
 func documents(t *testing.T) []string {
 	t.Helper()

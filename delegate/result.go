@@ -67,6 +67,7 @@ func (c *child) conclude(stop agent.StopReason, err error) *outcome {
 	o.Index, o.Session, o.Model = c.Index, c.ID, c.Model
 	o.Duration = seconds(time.Since(c.began))
 	o.Status, o.Exit, o.Error = ending(context.Cause(c.ctx), stop, err)
+	o.Error = tools.BriefError(o.Error)
 	o.Summary = c.record.report()
 	o.reported = o.Status == completed && o.Summary != ""
 	if o.reported {

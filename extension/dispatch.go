@@ -105,7 +105,7 @@ func (d *Dispatcher) BeforeCall(ctx context.Context, env *tools.Env, t tools.Too
 			deny = fmt.Sprintf("%s was not run: %s failed (%v). Tell the user; do not try to get around it.", t.Name, d.preTool[i].Name, a.err)
 		}
 		if deny != "" && b.Answer == nil {
-			r := tools.Fail("%s", deny)
+			r := tools.Failure(deny)
 			b.Answer = &r
 		}
 		if a.err != nil {

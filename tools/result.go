@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
+	"unicode"
 )
 
 // OK is the result that shows v, which must marshal to a JSON object.
@@ -34,13 +36,70 @@ func (r Result) forModel(script bool) Result {
 	return r
 }
 
-// Fail returns a failure that the model can read and correct: the problem and the next step.
+// Fail returns a failure that the model can read and correct: the problem and the next step,
+// in at most 60 words. Of a longer text, the middle is left out.
 func Fail(format string, args ...any) Result {
-	data, err := Marshal(map[string]string{"error": fmt.Sprintf(format, args...)})
+	return Failure(BriefError(fmt.Sprintf(format, args...)))
+}
+
+// Failure returns a failure with a text that the user or another program wrote, as it is.
+func Failure(text string) Result {
+	data, err := Marshal(map[string]string{"error": text})
 	if err != nil {
 		data = []byte(`{"error":"unknown"}`)
 	}
 	return Result{JSON: data, IsError: true}
+}
+
+// The words of an error. The problem is at its beginning, and the next step at its end.
+const (
+	errorWords = 60
+	errorHead  = 35
+)
+
+// BriefError returns the text of an error with at most 60 words. Of a longer one, the middle is
+// left out. The lines between the first and the last one are data, such as lines of a file: they
+// stay and do not count.
+func BriefError(text string) string {
+	first, data := text, ""
+	if i := strings.IndexByte(text, '\n'); i >= 0 {
+		end := strings.LastIndexByte(text, '\n') + 1
+		first, data, text = text[:i], text[i:end], text[end:]
+	} else {
+		text = ""
+	}
+	head, tail := wordEnds(first), wordEnds(text)
+	if len(head)+len(tail) <= errorWords {
+		return first + data + text
+	}
+	if data == "" {
+		return first[:head[errorHead-1]] + " […]" + first[head[len(head)-errorWords+errorHead]:]
+	}
+	last := min(len(tail), errorWords-errorHead)
+	if most := errorWords - last; len(head) > most {
+		first = first[:head[most-2]] + " […]"
+	}
+	if last < len(tail) {
+		text = "[…]" + text[tail[len(tail)-last]:]
+	}
+	return first + data + text
+}
+
+// wordEnds returns the ends of the words of a text.
+func wordEnds(text string) (ends []int) {
+	within := false
+	for i, r := range text {
+		if space := unicode.IsSpace(r); space == within {
+			within = !space
+			if space {
+				ends = append(ends, i)
+			}
+		}
+	}
+	if within {
+		ends = append(ends, len(text))
+	}
+	return ends
 }
 
 // With adds content that the editor shows for the call.

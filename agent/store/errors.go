@@ -26,7 +26,7 @@ var (
 	// ErrNewer: a newer hermes-ls wrote the file.
 	ErrNewer = errors.New("it was written by a newer hermes-ls: update this one; nothing was changed")
 	// ErrDamaged: the file is damaged or is not a hermes-ls database.
-	ErrDamaged = errors.New("the file is damaged, cannot be read from its disk, or is not a hermes-ls store; nothing was changed: look at the disk, restore it from a backup, see what can be read with hermes-ls sessions export --all, or move it away with hermes-ls sessions set-aside")
+	ErrDamaged = errors.New("the file is damaged, cannot be read from its disk, or is not a hermes-ls store; nothing was changed: look at the disk, restore a backup, see what can be read with hermes-ls sessions export --all, or move it away with hermes-ls sessions set-aside")
 	// ErrClosed: [Store.Close] was called.
 	ErrClosed = errors.New("the store is closed")
 	// ErrCursor: the cursor is not from [Store.List].

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
@@ -150,7 +151,7 @@ func restoreCheckpoint(ctx context.Context, env *tools.Env, call tools.Call, k *
 	title := fmt.Sprintf("Restore %s from the checkpoint “%s”", what, all[i].Title)
 	verdict := policy.Verdict{Level: policy.Asks, Reason: "reverts changes that were made since the checkpoint"}
 	if env.Gate == nil {
-		return tools.Fail("Denied: it %s, and no user can approve it", verdict.Reason), nil
+		return tools.Result{}, gate.NoApproval(verdict)
 	}
 	if err := env.Gate.Check(ctx, env, call, tools.KindEdit, title, verdict); err != nil {
 		return tools.Result{}, err

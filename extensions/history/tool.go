@@ -116,11 +116,11 @@ func SessionSearch(past Sessions) tools.Tool {
 
 // mayLookEverywhere asks the user, since sessions of other folders do not belong to this one.
 func mayLookEverywhere(ctx context.Context, env *tools.Env, c tools.Call) error {
-	v := policy.Verdict{Level: policy.Asks, Reason: "reads conversations of other workspaces", Keys: []string{"session_search everywhere"}}
+	v := policy.Verdict{Level: policy.Asks, Reason: "reads sessions of other workspaces", Keys: []string{"session_search everywhere"}}
 	if env == nil || env.Gate == nil {
-		return fmt.Errorf("session_search: a search in the sessions of other workspaces requires approval, and no user can approve it; search without everywhere")
+		return fmt.Errorf("session_search: a search in the sessions of other workspaces requires approval, and no user can approve it here; search without everywhere")
 	}
-	return env.Gate.Check(ctx, env, c, tools.KindSearch, "Look into the conversations of all workspaces", v)
+	return env.Gate.Check(ctx, env, c, tools.KindSearch, "Search the sessions of all workspaces", v)
 }
 
 func searchMessages(ctx context.Context, past Sessions, in sessionSearchIn) (tools.Result, error) {

@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
@@ -139,7 +140,7 @@ func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, offe
 		if v.Level == policy.Runs {
 			return nil
 		}
-		return fmt.Errorf("denied: it %s, which requires approval, and no user can approve it", v.Reason)
+		return gate.NoApproval(v)
 	}
 	kind := tools.KindOther
 	if now.readOnly {

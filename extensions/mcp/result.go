@@ -40,7 +40,7 @@ func resultOf(env *tools.Env, r *sdk.CallToolResult) tools.Result {
 		if text == "" {
 			text = "the server says that it failed, and not why"
 		}
-		return tools.Fail("%s", text).With(tools.Content{Text: shownOf(text)})
+		return tools.Failure(text).With(tools.Content{Text: shownOf(text)})
 	}
 	out := answer{Content: text, Structured: r.StructuredContent}
 	if repeats(text, r.StructuredContent) {

@@ -332,7 +332,7 @@ func (b *Box) Explain(output string) string {
 	case gitRefused(output):
 		return "the sandbox keeps git's settings, hooks and worktrees from commands that run code of their own: run the git command alone, as a command of its own, so that it can be judged and shown"
 	case slices.ContainsFunc(refused, func(sign string) bool { return strings.Contains(output, sign) }):
-		return "the sandbox lets commands write only in the workspace, /tmp and tool caches, and not in git's hooks and settings, nor in places that run by themselves, such as .vscode, .claude or .envrc. Change such a file with write_file or patch, or with a command line that names it, such as cp x .vscode/tasks.json: the user is asked then. A git checkout, merge or pull that changes one fails, and may have changed other files: tell the user which git command to run"
+		return "the sandbox lets commands write only in the workspace, /tmp and tool caches, and not in git's hooks and settings or places that run by themselves, such as .vscode or .envrc. Change such a file with write_file or patch: the user is asked then. If a git command failed, files may have changed: tell the user to run it"
 	case view.missed(output) != "":
 		return "of the user's home, commands see the workspace, tools, caches and settings, and not " + view.missed(output) + ": if it is needed, the user can add it, or a folder around it, to sandbox.read"
 	case strings.Contains(output, "Device or resource busy"):

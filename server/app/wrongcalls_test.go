@@ -148,6 +148,8 @@ func (c wrongCall) judge(root, ran, result string) string {
 			return changed + " was changed"
 		case !strings.Contains(result, jsonText(c.text)):
 			return fmt.Sprintf("want %q in %s", c.text, result)
+		case strings.Contains(r.Error, "[…]"):
+			return "the error is cut: " + r.Error
 		case wordsOf(r.Error) > mostWords:
 			return fmt.Sprintf("%d words: %s", wordsOf(r.Error), r.Error)
 		}

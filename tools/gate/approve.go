@@ -31,7 +31,7 @@ func Approve(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tool
 	opening := openingOf(verdict)
 	if env.Gate == nil {
 		if verdict.Level != policy.Runs {
-			return sandbox.Opening{}, errors.New("the command was denied: it " + verdict.Reason + ", and no user can approve it")
+			return sandbox.Opening{}, NoApproval(verdict)
 		}
 		return opening, nil
 	}
@@ -107,6 +107,11 @@ func pointerIn(file, prefix, folder string) string {
 	return FollowLinks(line)
 }
 
+// NoApproval returns the error of an action that does not run by itself, in a session without a gate.
+func NoApproval(v policy.Verdict) error {
+	return rejection(v, fmt.Sprintf("Blocked: it %s, and no user can approve it here. Nothing was done. Go on without it, and say what is left to do.", v.Reason))
+}
+
 // CheckCommand asks the gate whether an action with the verdict v may go on. If env has no
 // gate, it allows only actions that run without approval.
 func CheckCommand(ctx context.Context, env *tools.Env, call tools.Call, title string, v policy.Verdict) error {
@@ -114,7 +119,7 @@ func CheckCommand(ctx context.Context, env *tools.Env, call tools.Call, title st
 		return env.Gate.Check(ctx, env, call, tools.KindExecute, title, v)
 	}
 	if v.Level != policy.Runs {
-		return fmt.Errorf("denied: it %s, and no user can approve it", v.Reason)
+		return NoApproval(v)
 	}
 	return nil
 }

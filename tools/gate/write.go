@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 
@@ -37,7 +36,7 @@ func CheckWrite(ctx context.Context, env *tools.Env, bounds tools.Bounds, call t
 		if verdict.Level == policy.Runs {
 			return nil
 		}
-		return errors.New(doing + bounds.Files.Name(abs) + " was denied: it " + verdict.Reason + ", and no user can approve it")
+		return NoApproval(verdict)
 	}
 	return env.Gate.Check(ctx, env, call, tools.KindEdit, doing+bounds.Files.Name(abs), verdict)
 }

@@ -124,7 +124,7 @@ func (x *extractor) extract(ctx context.Context, env *tools.Env, address string,
 	}
 	p, err := x.page(ctx, address)
 	if err != nil {
-		out.Error = err.Error()
+		out.Error = tools.BriefError(err.Error())
 		return out
 	}
 	out.Title = p.Title
