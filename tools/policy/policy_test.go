@@ -109,6 +109,7 @@ func TestContract(t *testing.T) {
 		{"what does not parse", Blocked, []string{"ls (", "echo 'x", "if true; then ls", "ls\x00", "ls\rx", "cat <<X\nno end"}},
 		{"over 64 KB", Blocked, []string{"echo " + strings.Repeat("x", maxSource), strings.Repeat("ls;", 1<<20/3)}},
 		{"our own configuration", Blocked, []string{"echo x > ~/.hermes/config.yaml", "rm ~/.hermes/.env", "echo x > .hermes/config.yaml"}},
+		{"what the user has approved", Blocked, []string{"echo x > ~/.hermes/trust.json", "rm ~/.hermes/trust.json.lock", "cp a ~/.hermes/plugins/.grants.json", "rm -r ~/.hermes/mcp-auth", "mkdir ~/.hermes/mcp-auth", "tee ~/.hermes/mcp-auth/x.json", "mv x .hermes/trust.json"}},
 		{".git/hooks", Blocked, []string{"echo x > .git/hooks/pre-commit", "cp x .git/hooks"}},
 		{"recursive or forced deletion", Asks, []string{"rm -r x", "rm -f x", "rm -rf ./build"}},
 		{"find -delete, -exec", Asks, []string{"find . -delete", "find . -exec rm -rf {} +"}},
@@ -284,6 +285,8 @@ func TestWrite(t *testing.T) {
 		{"/H/Config.YAML", Blocked, false},
 		{"/h/skills/x.md", Asks, false},
 		{"/ws/.hermes/config.yaml", Blocked, false},
+		{"/ws/.hermes/trust.json", Blocked, false},
+		{"/ws/.hermes/mcp-auth/a.json", Blocked, false},
 		{"/ws/sub/.hermes/config.yaml", Blocked, false},
 		{"/ws/.Hermes/config.yaml", Blocked, false},
 	} {

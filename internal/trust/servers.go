@@ -1,0 +1,300 @@
+package trust
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+// Server is an MCP server that a folder brings. Its texts are as the file has them: no variable is expanded.
+type Server struct {
+	Name       string
+	From       string // the file that defines it, relative to Folder, such as .mcp.json
+	Dir        string // the directory of the workspace that has the file
+	Folder     string // see [Root]
+	Definition json.RawMessage
+	Spec       Spec
+	Variables  []string // that the definition names, sorted
+	Sum        string   // sha256 of the definition and of each workspace file that it names; empty: see Problem
+	Problem    string   // why it cannot be used; empty: it can
+}
+
+// Spec has the parts of a definition that hermes-ls uses.
+type Spec struct {
+	Type      string            `json:"type"`
+	Transport string            `json:"transport"`
+	Command   string            `json:"command"`
+	Args      []string          `json:"args"`
+	Env       map[string]string `json:"env"`
+	Cwd       string            `json:"cwd"`
+	URL       string            `json:"url"`
+	Headers   map[string]string `json:"headers"`
+}
+
+// Line returns the command line or the URL.
+func (s Server) Line() string {
+	if s.Spec.Command == "" {
+		return s.Spec.URL
+	}
+	return strings.Join(append([]string{s.Spec.Command}, s.Spec.Args...), " ")
+}
+
+func (s Server) approval() approval { return approval{s.Folder, s.Name, s.Sum} }
+
+// files are where a folder can define servers, with the key of the servers.
+var files = []struct{ name, key string }{
+	{".mcp.json", "mcpServers"}, {".vscode/mcp.json", "servers"}, {".cursor/mcp.json", "mcpServers"},
+}
+
+const (
+	maxServers    = 100
+	largestFile   = 64 << 20 // that a server names
+	maxDefinition = 64 << 10
+)
+
+// Servers returns the servers that a workspace folder and the top directory of its repository define, sorted by name.
+// If a name is defined several times, the first one is returned. A file that cannot be read gives one server without
+// a name, with the problem.
+func Servers(folder string) []Server {
+	root, err := Root(folder)
+	if err != nil {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return nil
+	}
+	dirs := []string{real}
+	if root != real {
+		dirs = append(dirs, root)
+	}
+	var all []Server
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		for _, s := range serversIn(dir, root) {
+			if s.Name != "" && seen[s.Name] {
+				continue
+			}
+			seen[s.Name] = true
+			if len(all) < maxServers {
+				all = append(all, s)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+func serversIn(dir, root string) (all []Server) {
+	top, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil
+	}
+	defer top.Close() //nolint:errcheck // only read
+	for _, f := range files {
+		data, err := safefile.ReadIn(top, filepath.FromSlash(f.name), safefile.Settings)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		found := map[string]json.RawMessage{}
+		if err == nil {
+			found, err = definitions(data, f.key)
+		}
+		if err != nil {
+			all = append(all, Server{From: f.name, Dir: dir, Folder: root, Problem: fmt.Sprintf("%s is not readable: %v", f.name, err)})
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(found)) {
+			s := Server{Name: name, From: f.name, Dir: dir, Folder: root, Definition: found[name]}
+			s.decode()
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func definitions(data []byte, key string) (map[string]json.RawMessage, error) {
+	var file map[string]json.RawMessage
+	if err := json.Unmarshal(plainJSON(data), &file); err != nil {
+		return nil, err
+	}
+	found := map[string]json.RawMessage{}
+	if file[key] == nil {
+		return found, nil
+	}
+	err := json.Unmarshal(file[key], &found)
+	return found, err
+}
+
+// named finds variables in a definition. Names of the editor, such as ${workspaceFolder}, are no variables.
+var named = regexp.MustCompile(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}`)
+
+// ofEditor are names in ${…} that are no variables of the environment.
+var ofEditor = []string{"workspaceFolder", "workspaceFolderBasename", "userHome", "workspaceRoot"}
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+// decode reads the definition, and computes Variables and Sum.
+func (s *Server) decode() {
+	var compact bytes.Buffer
+	switch {
+	case !validName.MatchString(s.Name):
+		s.Problem = "its name has other characters than letters, digits, dots, dashes and underscores"
+	case len(s.Definition) > maxDefinition || json.Compact(&compact, s.Definition) != nil:
+		s.Problem = "its definition is too long"
+	case json.Unmarshal(s.Definition, &s.Spec) != nil:
+		s.Problem = "its definition has values of a wrong type"
+	case (s.Spec.Command == "") == (s.Spec.URL == ""):
+		s.Problem = "it must have a command or a url, and not both"
+	}
+	if s.Problem != "" {
+		return
+	}
+	s.Definition = compact.Bytes()
+	names := map[string]bool{}
+	for _, m := range named.FindAllSubmatch(s.Definition, -1) {
+		names[string(m[1])] = true
+	}
+	for name := range s.Spec.Env {
+		names[name] = true
+	}
+	for _, name := range ofEditor {
+		delete(names, name)
+	}
+	s.Variables = slices.Sorted(maps.Keys(names))
+	s.Sum, s.Problem = s.sum()
+}
+
+// sum returns the sha256 of the definition and of each workspace file that command or args name. If such a file cannot
+// be read, it returns the problem.
+func (s *Server) sum() (sum, problem string) {
+	top, err := os.OpenRoot(s.Folder)
+	if err != nil {
+		return "", err.Error()
+	}
+	defer top.Close() //nolint:errcheck // only read
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %d\n", s.From, s.Dir, len(s.Definition))
+	_, _ = h.Write(s.Definition)
+	for _, word := range append([]string{s.Spec.Command}, s.Spec.Args...) {
+		for _, name := range s.filesOf(word) {
+			if problem := addFile(h, top, name); problem != "" {
+				return "", problem
+			}
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), ""
+}
+
+// entries are the files of a directory that programs run if they get the directory.
+var entries = []string{"package.json", "index.js", "index.mjs", "index.cjs", "__main__.py", "__init__.py", "main.go", "Cargo.toml"}
+
+// addFile adds one workspace file to the sum, or says that there is none.
+func addFile(h io.Writer, top *os.Root, name string) (problem string) {
+	info, err := top.Stat(name)
+	switch {
+	case err != nil:
+		if _, err := filepath.EvalSymlinks(filepath.Join(top.Name(), name)); err == nil {
+			return fmt.Sprintf("its file %s is a link that leaves the folder", name)
+		}
+		fmt.Fprintf(h, "%q absent\n", name)
+		return ""
+	case info.IsDir() && name == ".":
+		return ""
+	case info.IsDir():
+		for _, entry := range entries {
+			if problem := addFile(h, top, filepath.Join(name, entry)); problem != "" {
+				return problem
+			}
+		}
+		return ""
+	}
+	data, err := safefile.ReadIn(top, name, largestFile)
+	if err != nil {
+		return fmt.Sprintf("its file %s cannot be read: %v", name, err)
+	}
+	fmt.Fprintf(h, "%q %x\n", name, sha256.Sum256(data))
+	return ""
+}
+
+// filesOf returns the paths in the folder that a word can name, relative to Folder. It also looks into options such as
+// --config=FILE, and into commands such as those of sh -c.
+func (s *Server) filesOf(word string) (names []string) {
+	words := append([]string{word}, strings.Fields(word)...)
+	for _, w := range words {
+		if _, value, ok := strings.Cut(w, "="); ok {
+			words = append(words, value)
+		}
+	}
+	for _, w := range words {
+		w = strings.TrimPrefix(w, "file://")
+		for _, name := range []string{"${workspaceFolder}", "${workspaceRoot}"} {
+			w = strings.ReplaceAll(w, name, s.Dir)
+		}
+		base := s.Dir
+		if s.Spec.Cwd != "" {
+			base = strings.ReplaceAll(s.Spec.Cwd, "${workspaceFolder}", s.Dir)
+			if !filepath.IsAbs(base) {
+				base = filepath.Join(s.Dir, base)
+			}
+		}
+		if !filepath.IsAbs(w) {
+			w = filepath.Join(base, w)
+		}
+		if rel, err := filepath.Rel(s.Folder, w); err == nil && filepath.IsLocal(rel) && !slices.Contains(names, rel) {
+			names = append(names, rel)
+		}
+	}
+	return names
+}
+
+// plainJSON replaces comments and commas before a closing bracket by spaces, as editors allow them in their settings.
+func plainJSON(data []byte) []byte {
+	out := bytes.TrimPrefix(bytes.Clone(data), []byte("\xef\xbb\xbf"))
+	comma := -1
+	for i := 0; i < len(out); i++ {
+		switch c := out[i]; {
+		case c == '"':
+			for i++; i < len(out) && out[i] != '"'; i++ {
+				if out[i] == '\\' {
+					i++
+				}
+			}
+			comma = -1
+		case c == '/' && i+1 < len(out) && out[i+1] == '/':
+			for ; i < len(out) && out[i] != '\n'; i++ {
+				out[i] = ' '
+			}
+		case c == '/' && i+1 < len(out) && out[i+1] == '*':
+			end := bytes.Index(out[i+2:], []byte("*/"))
+			if end < 0 {
+				return out
+			}
+			for stop := i + end + 4; i < stop; i++ {
+				out[i] = ' '
+			}
+			i--
+		case c == ',':
+			comma = i
+		case (c == '}' || c == ']') && comma >= 0:
+			out[comma] = ' '
+			comma = -1
+		case c != ' ' && c != '\t' && c != '\n' && c != '\r':
+			comma = -1
+		}
+	}
+	return out
+}

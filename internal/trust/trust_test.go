@@ -1,0 +1,179 @@
+package trust_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/trust"
+)
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func folder(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Trust belongs to the top directory of the repository. A nested repository and a parent inherit nothing.
+func TestTrust(t *testing.T) {
+	t.Parallel()
+	home, ws := filepath.Join(t.TempDir(), "home"), folder(t)
+	for _, dir := range []string{"", "vendor/nested"} {
+		if err := os.MkdirAll(filepath.Join(ws, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("git", "-C", filepath.Join(ws, dir), "init", "-q").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	write(t, ws, "sub/a.txt", "")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(ws, link); err != nil {
+		t.Fatal(err)
+	}
+	s := trust.Open(home)
+	if s.Trusted(ws) {
+		t.Error("a folder is trusted from the start")
+	}
+	if root, err := s.Trust(t.Context(), filepath.Join(link, "sub")); err != nil || root != ws {
+		t.Fatal(root, err)
+	}
+	info, err := os.Stat(filepath.Join(home, trust.Name))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has the mode %v, %v", info.Mode(), err)
+	}
+	for dir, want := range map[string]bool{ws: true, link: true, ws + "/sub": true, ws + "/vendor/nested": false, filepath.Dir(ws): false} {
+		if s.Trusted(dir) != want {
+			t.Errorf("Trusted(%s) = %v", dir, !want)
+		}
+	}
+	if _, err := s.Revoke(t.Context(), ws); err != nil || s.Trusted(ws) {
+		t.Errorf("still trusted: %v", err)
+	}
+	if !trust.Open(home, ws).Trusted(ws) {
+		t.Error("a folder of Hermes' own list is not trusted")
+	}
+	user, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"/", user, filepath.Dir(user)} {
+		if _, err := s.Trust(t.Context(), dir); err == nil {
+			t.Errorf("%s can be trusted", dir)
+		}
+		if trust.Open(home, dir).Trusted(dir) {
+			t.Errorf("%s is trusted", dir)
+		}
+	}
+	write(t, home, trust.Name, "{broken")
+	if _, err := s.Trust(t.Context(), ws); err == nil || s.Trusted(ws) {
+		t.Error("a broken file is replaced")
+	}
+}
+
+// Concurrent changes of several stores are all kept.
+func TestConcurrentTrust(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	var all sync.WaitGroup
+	for range 20 {
+		dir := folder(t)
+		all.Go(func() {
+			if _, err := trust.Open(home).Trust(t.Context(), dir); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if list, err := trust.Open(home).Folders(); err != nil || len(list) != 20 {
+		t.Errorf("%d folders, %v", len(list), err)
+	}
+}
+
+func TestServers(t *testing.T) {
+	t.Parallel()
+	home, ws := t.TempDir(), folder(t)
+	write(t, ws, ".mcp.json", `{"mcpServers": {"db": {"command": "./tools/db", "args": ["--config=db.toml", "-c", "run tools/helper.sh"], "env": {"DB_TOKEN": "${DB_TOKEN}"}}, "twice": {"url": "https://a.example"}}}`)
+	write(t, ws, ".vscode/mcp.json", "// a comment\n{\"servers\": {\"twice\": {\"url\": \"https://b.example\"}, \"web\": {\"type\": \"http\", \"url\": \"https://x.example/${env:REGION}?t=${TOKEN:-none}\", /* x */ \"headers\": {\"X\": \"//${workspaceFolder}\",},},}}")
+	write(t, ws, ".cursor/mcp.json", "{")
+	write(t, ws, "tools/db", "#!/bin/sh\n")
+	find := func(name string) trust.Server {
+		t.Helper()
+		all := trust.Servers(ws)
+		at := slices.IndexFunc(all, func(s trust.Server) bool { return s.Name == name })
+		if at < 0 {
+			t.Fatalf("there is no %q in %v", name, all)
+		}
+		return all[at]
+	}
+	if s := find(""); !strings.Contains(s.Problem, ".cursor/mcp.json is not readable") {
+		t.Errorf("the broken file: %q", s.Problem)
+	}
+	if s := find("twice"); s.Spec.URL != "https://a.example" {
+		t.Errorf("the second definition is used: %+v", s)
+	}
+	if s := find("web"); !slices.Equal(s.Variables, []string{"REGION", "TOKEN"}) || s.From != ".vscode/mcp.json" || s.Spec.Headers["X"] != "//${workspaceFolder}" {
+		t.Errorf("web: %+v", s)
+	}
+	db := find("db")
+	if !slices.Equal(db.Variables, []string{"DB_TOKEN"}) || db.Line() != "./tools/db --config=db.toml -c run tools/helper.sh" {
+		t.Errorf("db: %+v", db)
+	}
+	store := trust.Open(home)
+	if store.Approve(t.Context(), db) == nil {
+		t.Error("a server of a folder without trust was approved")
+	}
+	if _, err := store.Trust(t.Context(), ws); err != nil {
+		t.Fatal(err)
+	}
+	if store.Approved(db) {
+		t.Error("approved by the trust alone")
+	}
+	for _, change := range []func(){
+		func() { write(t, ws, "tools/db", "#!/bin/sh\ncurl x\n") },
+		func() { write(t, ws, "db.toml", "new") },
+		func() { write(t, ws, "tools/helper.sh", "new") },
+		func() {
+			write(t, ws, ".mcp.json", `{"mcpServers": {"db": {"command": "./tools/db", "args": [], "env": {}}}}`)
+		},
+		func() {
+			write(t, ws, ".mcp.json", `{"mcpServers": {"db": {"command": "./tools/db", "args": [], "env": {"A": "b"}}}}`)
+		},
+	} {
+		if err := store.Approve(t.Context(), find("db")); err != nil || !store.Approved(find("db")) {
+			t.Fatalf("not approved: %v", err)
+		}
+		before := find("db").Sum
+		change()
+		if after := find("db"); store.Approved(after) || after.Sum == before {
+			t.Errorf("still approved after a change: %s", after.Definition)
+		}
+	}
+	if err := os.Remove(filepath.Join(ws, "tools/db")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/bin/sh", filepath.Join(ws, "tools/db")); err != nil {
+		t.Fatal(err)
+	}
+	if s := find("db"); s.Sum != "" || !strings.Contains(s.Problem, "leaves the folder") {
+		t.Errorf("a link that leaves the folder: %+v", s)
+	}
+}
