@@ -16,7 +16,7 @@ var hermesKeys = sync.OnceValue(func() map[string][]string {
 		_config_version auxiliary bedrock browser compression computer_use context context_file_max_chars
 		credential_pool_strategies cron curator custom_providers dashboard desktop discord display fallback_model
 		fallback_providers file_read_max_chars gateway goals honcho hooks_auto_accept human_delay kanban logging lsp
-		matrix mattermost max_concurrent_sessions max_live_sessions mcp mcp_discovery_timeout memory moa model_catalog
+		matrix mattermost max_concurrent_sessions max_live_sessions mcp mcp_discovery_timeout moa model_catalog
 		network onboarding openrouter paste_collapse_char_threshold paste_collapse_threshold
 		paste_collapse_threshold_fallback personalities platform_hints prefill_messages_file privacy prompt_caching
 		quick_commands secrets security sessions skills skin slack smart_model_routing streaming stt telegram timezone
@@ -37,6 +37,8 @@ var hermesKeys = sync.OnceValue(func() map[string][]string {
 		"delegation.": strings.Fields(`
 		api_key api_mode base_url child_timeout_seconds inherit_mcp_toolsets max_concurrent_children max_iterations
 		max_spawn_depth max_summary_chars model orchestrator_enabled provider reasoning_effort subagent_auto_approve`),
+		"memory.": strings.Fields(`
+		nudge_interval provider`),
 		"terminal.": strings.Fields(`
 		auto_source_bashrc backend container_cpu container_disk container_memory container_persistent cwd
 		daemon_term_grace_seconds daytona_image docker_env docker_extra_args docker_forward_env docker_image

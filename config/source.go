@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -282,7 +283,9 @@ func boolOf(value any) (b, ok bool) {
 
 func convertString(f field, value any) (any, string) {
 	text, ok := value.(string)
-	if off, isBool := value.(bool); isBool && f.enum != nil && !off {
+	if b, isBool := value.(bool); isBool && slices.Contains(f.enum, strconv.FormatBool(b)) {
+		text, ok = strconv.FormatBool(b), true
+	} else if isBool && f.enum != nil && !b {
 		text, ok = "off", true // YAML 1.1 habits: `mode: off`
 	}
 	if !ok {

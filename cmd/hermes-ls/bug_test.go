@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 )
 
 const serverKey = "mcp-value-of-plain-name"
@@ -48,7 +50,7 @@ mcp_servers:
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 || strings.Count(report, "msg=old") > tailLines {
 		t.Errorf("mode %v, %v, %d old lines", info.Mode(), err, strings.Count(report, "msg=old"))
 	}
-	if _, errOut, code := p.run("bug", "--output", file); code != exitUsage || !strings.Contains(errOut, "was not changed") {
+	if _, errOut, code := p.run("bug", "--output", file); code != cli.WrongUse || !strings.Contains(errOut, "was not changed") {
 		t.Errorf("over an existing file: exit %d, %s", code, errOut)
 	}
 	if out, _, code := p.run("bug"); code != 0 || !strings.Contains(out, "name it with --log FILE") {
@@ -73,7 +75,7 @@ func TestBugRefuses(t *testing.T) {
 			p.write("ws/log", tc.log)
 			file := filepath.Join(p.cwd, "report.txt")
 			out, errOut, code := p.run("bug", "--log", "log", "--output", file)
-			if code != exitFailed || !strings.Contains(errOut, "no report was written") || !strings.Contains(errOut, tc.part) {
+			if code != cli.Failed || !strings.Contains(errOut, "no report was written") || !strings.Contains(errOut, tc.part) {
 				t.Errorf("exit %d, %s%s", code, out, errOut)
 			}
 			if strings.Contains(out+errOut, testKey) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/cmd/hermes-ls/demo"
 )
 
@@ -32,7 +33,7 @@ func demoCommand() *cobra.Command {
 			}
 			err = demo.Run(ctx, options)
 			if err != nil && ctx.Err() != nil {
-				return &exitError{exitInterrupted, nil}
+				return &cli.Exit{Code: cli.Interrupted}
 			}
 			return err
 		},

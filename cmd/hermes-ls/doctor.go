@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/web"
@@ -42,7 +43,7 @@ func doctorCommand() *cobra.Command {
 				failed = failed || f.state == "fail"
 			}
 			if failed {
-				return &exitError{exitFailed, nil}
+				return &cli.Exit{Code: cli.Failed}
 			}
 			return nil
 		},

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 )
 
 func TestHelp(t *testing.T) {
@@ -75,7 +77,7 @@ func TestDoctorFailsOnInvalidConfiguration(t *testing.T) {
 	var out, errOut bytes.Buffer
 	code := execute(t.Context(), []string{"doctor"}, strings.NewReader(""), &out, &errOut)
 	for line := range strings.Lines(out.String()) {
-		if strings.HasPrefix(line, "fail  config ") && strings.Contains(line, "config.yaml:3: ") && code == exitFailed {
+		if strings.HasPrefix(line, "fail  config ") && strings.Contains(line, "config.yaml:3: ") && code == cli.Failed {
 			return
 		}
 	}

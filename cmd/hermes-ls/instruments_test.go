@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/internal/modes"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -264,7 +265,7 @@ func TestLogLevel(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	for _, args := range [][]string{{"serve", "--log-level", "loud"}, {"acp", "--log-level", ""}, {"run", "--log-level", "x", "hello"}} {
-		if _, errOut, code := p.run(args...); code != exitUsage || !strings.Contains(errOut, "use debug|info|warn|error") {
+		if _, errOut, code := p.run(args...); code != cli.WrongUse || !strings.Contains(errOut, "use debug|info|warn|error") {
 			t.Errorf("%v: exit %d, %s", args, code, errOut)
 		}
 	}
@@ -334,7 +335,7 @@ func TestDebugSocket(t *testing.T) {
 		}
 	}
 	// Another server does not replace the socket of a running one.
-	if _, errOut, code := p.run("acp", "--debug", socket); code != exitUsage || !strings.Contains(errOut, "another server uses") {
+	if _, errOut, code := p.run("acp", "--debug", socket); code != cli.WrongUse || !strings.Contains(errOut, "another server uses") {
 		t.Errorf("a second server: exit %d, %s", code, errOut)
 	}
 	c.end()

@@ -1,5 +1,5 @@
 // Command hermes-ls is a coding agent that editors start like a language server. Each
-// subcommand is one file here. It calls packages that do the work.
+// subcommand is one file here, or a package beside this one. It calls packages that do the work.
 package main
 
 import (
@@ -9,16 +9,11 @@ import (
 	"io"
 	"os"
 
-	"github.com/hermes-ls/hermes-ls/internal/modes"
-
 	"github.com/spf13/cobra"
-)
 
-// Exit codes of the contract.
-const (
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cmd/memorycmd"
+	"github.com/hermes-ls/hermes-ls/internal/modes"
 )
 
 func main() {
@@ -26,28 +21,11 @@ func main() {
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// exitError ends the program with an exit code. If Err is not nil, it is printed.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit %d", e.code)
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
 // usage marks an error in the command line.
-func usage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &exitError{exitUsage, err}
-}
+func usage(err error) error { return cli.Usage(err) }
+
+// noArgs is the check of a command without arguments.
+func noArgs(cmd *cobra.Command, args []string) error { return cli.NoArgs(cmd, args) }
 
 func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	root := rootCommand()
@@ -59,12 +37,12 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	if err == nil {
 		return 0
 	}
-	exit := &exitError{exitFailed, err}
+	exit := &cli.Exit{Code: cli.Failed, Err: err}
 	errors.As(err, &exit)
-	if exit.err != nil {
-		fmt.Fprintf(errOut, "hermes-ls: %v\n", exit.err)
+	if exit.Err != nil {
+		fmt.Fprintf(errOut, "hermes-ls: %v\n", exit.Err)
 	}
-	return exit.code
+	return exit.Code
 }
 
 func rootCommand() *cobra.Command {
@@ -89,6 +67,6 @@ func rootCommand() *cobra.Command {
 		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	})
 	root.AddCommand(releaseCommands()...)
-	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelCommand(), setupCommand())
+	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelCommand(), memorycmd.New(), setupCommand())
 	return root
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent/model/client"
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
 	"github.com/hermes-ls/hermes-ls/server"
@@ -95,7 +96,7 @@ func modelList() *cobra.Command {
 				}
 			}
 			if len(failed) == len(names) {
-				return &exitError{exitFailed, nil}
+				return &cli.Exit{Code: cli.Failed}
 			}
 			return nil
 		},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/client"
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
 	"github.com/hermes-ls/hermes-ls/server"
@@ -75,7 +76,7 @@ func modelTest() *cobra.Command {
 				}
 			}
 			if err == nil && !result.OK {
-				err = &exitError{exitFailed, nil}
+				err = &cli.Exit{Code: cli.Failed}
 			}
 			return err
 		},

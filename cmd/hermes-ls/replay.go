@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
@@ -48,7 +49,7 @@ func replayCommand() *cobra.Command {
 		}
 		out.end(report)
 		if report.Count(replay.Differs) > 0 {
-			return &exitError{code: exitFailed}
+			return &cli.Exit{Code: cli.Failed}
 		}
 		return nil
 	}

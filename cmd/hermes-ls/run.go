@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/server"
@@ -112,7 +113,7 @@ func runPrompt(cmd *cobra.Command, flags runFlags, prompt string) error {
 func outcome(ctx context.Context, host *terminalHost, id string, reason agent.StopReason, err error) error {
 	if ctx.Err() != nil {
 		host.ended(id, agent.Cancelled)
-		return &exitError{exitInterrupted, nil}
+		return &cli.Exit{Code: cli.Interrupted}
 	}
 	if err != nil {
 		return host.failed(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
@@ -30,7 +31,7 @@ func serveCommand() *cobra.Command {
 			return serveOn(cmd, flags, "lsp", func(ctx context.Context, c connection) error {
 				code, err := lsp.Serve(ctx, c.in, c.out, lsp.Options{Service: c.service, Version: version(), Log: c.log, Inspect: c.inspect})
 				if err != nil || code != 0 {
-					return &exitError{max(code, exitFailed), err}
+					return &cli.Exit{Code: max(code, cli.Failed), Err: err}
 				}
 				return nil
 			})

@@ -42,23 +42,6 @@ func versionLine() string {
 	return fmt.Sprintf("hermes-ls %s (%s, %s)\n", version(), commitID(), runtime.Version())
 }
 
-// noArgs is the check of a command without arguments. If the first argument is like the name of
-// a subcommand, the error suggests it.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if !cmd.HasSubCommands() {
-		return usage(fmt.Errorf("%s takes no arguments; see %[1]s --help", cmd.CommandPath()))
-	}
-	cmd.SuggestionsMinimumDistance = 2
-	text := fmt.Sprintf("unknown command %q", args[0])
-	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
-		return usage(fmt.Errorf("%s; did you mean %s %s?", text, cmd.CommandPath(), similar[0]))
-	}
-	return usage(fmt.Errorf("%s; see %s --help", text, cmd.CommandPath()))
-}
-
 // commitID returns the commit that the linker or the Go tool recorded, or "unknown
 // commit".
 func commitID() string {

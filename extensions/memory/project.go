@@ -1,0 +1,87 @@
+package memory
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+// projectID returns the name of a folder's project: of the remote of its git repository, so that
+// all clones share it, else of its path. It is a readable part and a hash.
+func projectID(folder string) string {
+	source := folder
+	if repo, err := gitrepo.Find(folder); err == nil {
+		source = repo.Top
+		if data, err := safefile.Read(filepath.Join(repo.Common, "config"), safefile.Settings); err == nil {
+			if remote := remoteOf(string(data)); remote != "" {
+				source = remote
+			}
+		}
+	} else if real, err := filepath.EvalSymlinks(folder); err == nil {
+		source = real
+	}
+	sum := sha256.Sum256([]byte(source))
+	return slug(source) + "-" + hex.EncodeToString(sum[:6])
+}
+
+var section = regexp.MustCompile(`^\s*\[\s*remote\s+"([^"]*)"\s*\]`)
+
+// remoteOf returns the address of a git configuration's remote origin, else of its first remote,
+// as host/path. If there is none, it returns "".
+func remoteOf(config string) string {
+	name, first := "", ""
+	for line := range strings.Lines(config) {
+		if strings.HasPrefix(strings.TrimSpace(line), "[") {
+			name = ""
+			if m := section.FindStringSubmatch(line); m != nil {
+				name = m[1]
+			}
+			continue
+		}
+		key, value, found := strings.Cut(line, "=")
+		if name == "" || !found || !strings.EqualFold(strings.TrimSpace(key), "url") {
+			continue
+		}
+		address := hostAndPath(strings.Trim(strings.TrimSpace(value), `"`))
+		if name == "origin" {
+			return address
+		}
+		if first == "" {
+			first = address
+		}
+	}
+	return first
+}
+
+var scp = regexp.MustCompile(`^(?:[^@/]+@)?([^:/]+):([^/].*)$`)
+
+// hostAndPath returns a git address without protocol, user and password, so that the address for
+// HTTPS and the one for SSH are equal.
+func hostAndPath(address string) string {
+	host, path := "", address
+	if m := scp.FindStringSubmatch(address); m != nil && !strings.Contains(address, "://") {
+		host, path = m[1], m[2]
+	} else if u, err := url.Parse(address); err == nil && u.Host != "" {
+		host, path = u.Hostname(), u.Path
+	}
+	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")
+	if host == "" {
+		return path
+	}
+	return strings.ToLower(host) + "/" + path
+}
+
+var unusual = regexp.MustCompile(`[^a-z0-9]+`)
+
+// slug returns the end of a path or address, as part of a file name.
+func slug(source string) string {
+	parts := strings.Split(filepath.ToSlash(source), "/")
+	name := unusual.ReplaceAllString(strings.ToLower(strings.Join(parts[max(0, len(parts)-2):], "-")), "-")
+	return strings.Trim(name[max(0, len(name)-40):], "-")
+}
