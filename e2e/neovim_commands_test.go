@@ -37,6 +37,9 @@ func TestNeovimCommands(t *testing.T) {
 				{"test", (*plugin).writeTests},
 				{"document", (*plugin).document},
 				{"fix", (*plugin).fix},
+				{"edit", (*plugin).editLines},
+				{"accept", (*plugin).acceptLines},
+				{"reject", (*plugin).rejectLines},
 				{"delegate", (*plugin).delegate},
 				{"transcript", (*plugin).transcript},
 				{"new", (*plugin).begin},
@@ -178,6 +181,59 @@ func (p *plugin) fix() {
 		p.t.Errorf("the model was not told what the linter says:\n%s", log)
 	}
 	p.lua(`vim.diagnostic.reset()`)
+}
+
+// editLines edits two lines by an instruction. The buffer shows the earlier lines above
+// the new ones, and the chat stays closed.
+func (p *plugin) editLines() {
+	p.t.Helper()
+	p.line(":Hermes close")
+	p.line(":silent %d | call setline(1, ['def total(a, b):', '    return a - b', '', 'x = 1', 'y = 2'])")
+	p.line(":silent write")
+	script := func(content string) string {
+		return "\n```hermes-script\n" + fmt.Sprintf(`[{"call":{"name":"write_file","args":{"path":"shop.py","content":%q}}}]`, content) + "\n" + `[{"text":"I changed it."}]` + "\n```"
+	}
+	draft := filepath.Join(filepath.Dir(p.bed.home), "edit.lua")
+	write(p.t, draft, fmt.Sprintf("vim.cmd.Hermes({ args = { 'edit', [==[add them%s]==] }, range = { 1, 4 } })", script("def total(a, b):\n    return a + b\n\nx = 2\n")))
+	p.line(":luafile " + draft)
+	p.wait("-     return a - b", "return a + b", "- x = 1", "- y = 2", ":Hermes accept, :Hermes reject", "Hermes: idle")
+	p.keep(p.name("edit"))
+	if n := p.eval("winnr('$')"); n != "1" {
+		p.t.Errorf("the edit has opened a window: there are %s", n)
+	}
+	if log := p.log(); !strings.Contains(log, "Edit shop.py, lines 1–4: add them") {
+		p.t.Errorf("the model did not get the instruction:\n%s", log)
+	}
+}
+
+func (p *plugin) acceptLines() {
+	p.t.Helper()
+	p.line(":1")
+	p.line(":Hermes accept")
+	p.wait("there is no change at the cursor")
+	p.line(":2")
+	p.line(":Hermes accept")
+	p.until("one change to be left", func() bool {
+		text := p.text()
+		return !strings.Contains(text, "return a - b") && strings.Contains(text, "- x = 1")
+	})
+}
+
+func (p *plugin) rejectLines() {
+	p.t.Helper()
+	p.line(":%Hermes reject")
+	p.until("the rest to be rejected", func() bool { return !strings.Contains(p.text(), ":Hermes accept,") })
+	if text := p.eval(`join(getline(1, '$'), "\n")`); text != "def total(a, b):\n    return a + b\n\nx = 1\ny = 2" {
+		p.t.Errorf("the buffer has:\n%s", text)
+	}
+	p.line(":silent write")
+	p.line(":Hermes edit")
+	p.wait("Edit:")
+	p.line("is this right?")
+	p.wait("I am not a real model")
+	p.keys("C-l")
+	p.line(":silent %d | call setline(1, ['def total(a, b):', '    return a - b'])")
+	p.line(":silent write")
 }
 
 // delegate has a subagent work, of whose goal a title shows the first line.

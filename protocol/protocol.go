@@ -23,6 +23,7 @@ const (
 	CommandReview          = "hermes.review"             // ActionArgs → TurnResult
 	CommandTest            = "hermes.test"               // ActionArgs → TurnResult
 	CommandDocument        = "hermes.document"           // ActionArgs → TurnResult
+	CommandEdit            = "hermes.edit"               // EditArgs → TurnResult
 	CommandDelegate        = "hermes.delegate"           // DelegateArgs → TurnResult
 	CommandSubagentList    = "hermes.subagent.list"      // SubagentArgs → SubagentListResult
 	CommandSubagentMessage = "hermes.subagent.message"   // SubagentArgs → SubagentResult
@@ -93,6 +94,15 @@ type ActionArgs struct {
 	TextDocument TextDocument `json:"textDocument"`
 	Range        *Range       `json:"range,omitempty"`
 	Diagnostics  []Diagnostic `json:"diagnostics,omitempty"`
+	SessionID    string       `json:"sessionId,omitempty"`
+	Wait         bool         `json:"wait,omitempty"`
+}
+
+// EditArgs is the argument of [CommandEdit]. Without a range it is about the document.
+type EditArgs struct {
+	TextDocument TextDocument `json:"textDocument"`
+	Range        *Range       `json:"range,omitempty"`
+	Instruction  string       `json:"instruction"`
 	SessionID    string       `json:"sessionId,omitempty"`
 	Wait         bool         `json:"wait,omitempty"`
 }

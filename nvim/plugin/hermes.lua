@@ -24,8 +24,8 @@ end, {
 
 -- <Plug>(hermes-explain) and its kin; in visual mode they are about the selection.
 for _, name in ipairs({
-  "ask", "cancel", "chat", "close", "delegate", "diff", "document", "explain", "fix", "fork",
-  "mode", "model", "new", "resume", "review", "rollback", "subagents", "test", "toggle", "transcript",
+  "accept", "ask", "cancel", "chat", "close", "delegate", "diff", "document", "edit", "explain", "fix", "fork",
+  "mode", "model", "new", "reject", "resume", "review", "rollback", "subagents", "test", "toggle", "transcript",
 }) do
   vim.keymap.set({ "n", "x" }, "<Plug>(hermes-" .. name .. ")", function()
     require("hermes.commands").mapped(name)

@@ -60,6 +60,7 @@ func handlers(s *server) map[string]handler {
 		protocol.CommandReview:          prepared(s.prompts.action),
 		protocol.CommandTest:            prepared(s.prompts.action),
 		protocol.CommandDocument:        prepared(s.prompts.action),
+		protocol.CommandEdit:            prepared(s.prompts.edit),
 		protocol.CommandDelegate:        prepared(s.prompts.delegate),
 		protocol.CommandSubagentList:    simple(subagents.list),
 		protocol.CommandSubagentMessage: simple(subagents.message),

@@ -247,6 +247,27 @@ func (x *prompts) action(a protocol.ActionArgs, p *lsp.ExecuteCommandParams) (co
 	return x.prompting(a.SessionID, input, wish, p.WorkDoneToken, a.Wait), nil
 }
 
+// edit is hermes.edit: an instruction for a location in a document. The plugins show the
+// changes in place.
+func (x *prompts) edit(a protocol.EditArgs, p *lsp.ExecuteCommandParams) (command, error) {
+	instruction := strings.TrimSpace(a.Instruction)
+	if a.TextDocument.URI == "" {
+		return command{}, invalidParams("%s: textDocument.uri is missing", p.Command)
+	}
+	if instruction == "" {
+		return command{}, invalidParams("%s: instruction is missing or empty", p.Command)
+	}
+	q, err := x.quotes.quote(a.TextDocument.URI, a.Range)
+	if err != nil {
+		return command{}, err
+	}
+	wish := fmt.Sprintf("Edit %s: %s\n\n%s", q.place, instruction, editRules)
+	return x.prompting(a.SessionID, agent.Input{Text: wish, Context: []agent.Resource{q.resource()}}, wish, p.WorkDoneToken, a.Wait), nil
+}
+
+const editRules = "Change only these lines, and others only if they must change with them. Edit the file at once, without commands or tests. " +
+	"Then say in one sentence what you changed."
+
 var severities = [...]string{"problem", "error", "warning", "information", "hint"}
 
 // diagnosticsText lists the editor's diagnostics, one on each line.

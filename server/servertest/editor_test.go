@@ -384,6 +384,8 @@ func TestArguments(t *testing.T) {
 			{`{"command":"hermes.prompt","arguments":[{"prompt":"x","sessionId":"nope"}]}`, `no session "nope"`},
 			{`{"command":"hermes.explain","arguments":[{}]}`, "textDocument.uri is missing"},
 			{`{"command":"hermes.explain","arguments":[{"textDocument":{"uri":"file:///x"},"range":[1]}]}`, "range must be an object"},
+			{`{"command":"hermes.edit","arguments":[{"instruction":"x"}]}`, "textDocument.uri is missing"},
+			{`{"command":"hermes.edit","arguments":[{"textDocument":{"uri":"file:///x"},"instruction":" "}]}`, "instruction is missing or empty"},
 			{`{"command":"hermes.chat.send","arguments":[{"textDocument":{"uri":"file:///x.md"}}]}`, "is no chat"},
 			{`{"command":"hermes.session.load","arguments":[{}]}`, "sessionId is missing"},
 			{`{"command":"hermes.session.load","arguments":[{"sessionId":"nope"}]}`, `no session "nope"`},

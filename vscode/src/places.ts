@@ -20,7 +20,8 @@ export async function placeHere(): Promise<Place | undefined> {
   return selectionHere() ?? placeOf(editor.document, await symbolAt(editor.document, editor.selection.active));
 }
 
-function placeOf(document: vscode.TextDocument, range?: vscode.Range): Place {
+/** A range of a document; none is the whole. */
+export function placeOf(document: vscode.TextDocument, range?: vscode.Range): Place {
   return {
     textDocument: { uri: document.uri.toString() },
     ...(range && {
@@ -66,6 +67,7 @@ export function rangeOf(place: Place): string {
     return name;
   }
   const first = place.range.start.line + 1;
-  const last = place.range.end.line + 1;
+  const { end } = place.range;
+  const last = end.character === 0 && end.line + 1 > first ? end.line : end.line + 1; // whole lines end at the start of the next
   return first === last ? `${name}, line ${first}` : `${name}, lines ${first}–${last}`;
 }

@@ -126,6 +126,7 @@ export const Command = {
   Review: "hermes.review",
   Test: "hermes.test",
   Document: "hermes.document",
+  Edit: "hermes.edit",
   Delegate: "hermes.delegate",
   SubagentList: "hermes.subagent.list",
   SubagentMessage: "hermes.subagent.message",
@@ -956,6 +957,15 @@ export interface ActionArgs {
   wait?: boolean;
 }
 
+/** EditArgs is the argument of [CommandEdit]. Without a range it is about the document. */
+export interface EditArgs {
+  textDocument: TextDocument;
+  range?: Range;
+  instruction: string;
+  sessionId?: string;
+  wait?: boolean;
+}
+
 /** TurnResult answers a prompt. Without wait only the session is known. */
 export interface TurnResult {
   sessionId: string;
@@ -1148,6 +1158,7 @@ export interface CommandTypes {
   "hermes.review": { takes: ActionArgs; gives: TurnResult };
   "hermes.test": { takes: ActionArgs; gives: TurnResult };
   "hermes.document": { takes: ActionArgs; gives: TurnResult };
+  "hermes.edit": { takes: EditArgs; gives: TurnResult };
   "hermes.delegate": { takes: DelegateArgs; gives: TurnResult };
   "hermes.subagent.list": { takes: SubagentArgs; gives: SubagentListResult };
   "hermes.subagent.message": { takes: SubagentArgs; gives: SubagentResult };

@@ -109,6 +109,34 @@ local function about(command, with_diagnostics)
   end
 end
 
+--- Edits the given lines, else the line of the cursor, by an instruction.
+---@param call hermes.Call
+local function edit(call)
+  if not is_file(call) then
+    return
+  end
+  local cursor = vim.api.nvim_win_get_cursor(0)[1]
+  local function go(instruction)
+    if instruction and vim.trim(instruction) ~= "" then
+      require("hermes.inline").edit(call.buf, call.first or cursor, call.last or cursor, instruction)
+    end
+  end
+  if call.words ~= "" then
+    return go(call.words)
+  end
+  vim.ui.input({ prompt = "Edit: " }, go)
+end
+
+--- Returns a function that accepts or rejects changes in the given lines, else at the cursor.
+---@param accept boolean
+---@return fun(call: hermes.Call)
+local function decide(accept)
+  return function(call)
+    local cursor = vim.api.nvim_win_get_cursor(0)[1]
+    require("hermes.inline").decide(call.buf, call.first or cursor, call.last or cursor, accept)
+  end
+end
+
 ---@param conversation hermes.Conversation
 ---@param category string
 ---@return hermes.SessionConfigOption?
@@ -308,6 +336,9 @@ M.sub = {
   },
   test = { description = "Write tests for a file or the selected lines", run = about(protocol.command.test) },
   document = { description = "Document a file or the selected lines", run = about(protocol.command.document) },
+  edit = { description = "Edit the selected lines by an instruction; review the changes in place", run = edit },
+  accept = { description = "Accept the change at the cursor, after an edit", run = decide(true) },
+  reject = { description = "Reject the change at the cursor, after an edit", run = decide(false) },
   delegate = {
     description = "Delegate a goal to a subagent",
     run = function(call)

@@ -128,6 +128,7 @@ M.command = {
   review = "hermes.review", -- ActionArgs → TurnResult
   test = "hermes.test", -- ActionArgs → TurnResult
   document = "hermes.document", -- ActionArgs → TurnResult
+  edit = "hermes.edit", -- EditArgs → TurnResult
   delegate = "hermes.delegate", -- DelegateArgs → TurnResult
   subagent_list = "hermes.subagent.list", -- SubagentArgs → SubagentListResult
   subagent_message = "hermes.subagent.message", -- SubagentArgs → SubagentResult
@@ -819,6 +820,14 @@ M.title = {
 ---@field textDocument hermes.TextDocument
 ---@field range? hermes.Range
 ---@field diagnostics? hermes.Diagnostic[]
+---@field sessionId? string
+---@field wait? boolean
+
+--- EditArgs is the argument of [CommandEdit]. Without a range it is about the document.
+---@class hermes.EditArgs
+---@field textDocument hermes.TextDocument
+---@field range? hermes.Range
+---@field instruction string
 ---@field sessionId? string
 ---@field wait? boolean
 

@@ -5,6 +5,8 @@ export interface Change {
   before: string | null | undefined;
   /** The text as the turn left it, where that is known. */
   after: string | undefined;
+  /** A part of it was accepted: the checkpoint is not the state before the rest. */
+  partly?: boolean;
 }
 
 /** Changes of one turn that were neither accepted nor reverted. */
@@ -43,7 +45,7 @@ export class Changes {
       return;
     }
     const known = turn.changes.get(path);
-    const change = { path, before: known ? known.before : before, after };
+    const change = { ...known, path, before: known ? known.before : before, after };
     if (change.before === after) {
       turn.changes.delete(path);
     } else {

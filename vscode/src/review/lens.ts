@@ -1,11 +1,12 @@
 import * as vscode from "vscode";
 
 import { firstDifference } from "./changes";
+import { InlineEdits } from "./inline";
 import { Review } from "./review";
 
 /** Puts accept, revert and compare above the first change of a file that waits. */
 export class ReviewLenses implements vscode.CodeLensProvider {
-  constructor(private readonly review: Review) {}
+  constructor(private readonly review: Review, private readonly inline: InlineEdits) {}
 
   get onDidChangeCodeLenses(): vscode.Event<void> {
     return this.review.onChange;
@@ -13,7 +14,7 @@ export class ReviewLenses implements vscode.CodeLensProvider {
 
   async provideCodeLenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
     const found = this.review.changes.find(document.uri.fsPath);
-    if (!found || !vscode.workspace.getConfiguration("hermes").get("codeLens", true)) {
+    if (!found || this.inline.has(document) || !vscode.workspace.getConfiguration("hermes").get("codeLens", true)) {
       return [];
     }
     const before = (await this.review.textBefore(found.turn, found.change)) ?? "";

@@ -1,14 +1,19 @@
 import * as vscode from "vscode";
 
 import { command } from "../commands/guard";
+import { ChatView } from "../chat/provider";
 import { Hermes } from "../hermes";
+import { placeOf, rangeOf, selectionHere } from "../places";
+import { InlineEdits } from "./inline";
 import { ReviewLenses } from "./lens";
 import { beforeScheme, Review } from "./review";
 import { ChangesView, Row } from "./view";
+import * as show from "../show";
 
 /** The list of changes, its diff editors, and what is done with them. */
-export function registerReview(hermes: Hermes): vscode.Disposable[] {
+export function registerReview(hermes: Hermes, chat: ChatView): vscode.Disposable[] {
   const review = new Review(hermes);
+  const inline = new InlineEdits(hermes, review);
   /** A row of the list or of a lens, or the file of a diff editor. */
   const rowOf = (given?: Row | vscode.Uri): Row | undefined => {
     const uri = given instanceof vscode.Uri ? given : given ? undefined : vscode.window.activeTextEditor?.document.uri;
@@ -26,9 +31,14 @@ export function registerReview(hermes: Hermes): vscode.Disposable[] {
   };
   return [
     review,
+    inline,
     new ChangesView(review),
     vscode.workspace.registerTextDocumentContentProvider(beforeScheme, review),
-    vscode.languages.registerCodeLensProvider({ scheme: "file" }, new ReviewLenses(review)),
+    vscode.languages.registerCodeLensProvider({ scheme: "file" }, new ReviewLenses(review, inline)),
+    vscode.languages.registerCodeLensProvider({ scheme: "file" }, inline),
+    command("hermes.edit", () => edit(inline, chat)),
+    command("hermes.edit.accept", (line?: number) => inline.accept(line)),
+    command("hermes.edit.reject", (line?: number) => inline.reject(line)),
     on("open", (row) => row.change && review.show(row.turn, row.change)),
     on("openFile", (row) => row.change && vscode.window.showTextDocument(vscode.Uri.file(row.change.path))),
     on("accept", (row) => review.accept(row.turn, row.change)),
@@ -40,6 +50,23 @@ export function registerReview(hermes: Hermes): vscode.Disposable[] {
     vscode.window.tabGroups.onDidChangeTabs(noteReviewing),
     vscode.window.tabGroups.onDidChangeTabGroups(noteReviewing),
   ];
+}
+
+/** Asks for an instruction for the selected lines, or the line of the cursor. */
+async function edit(inline: InlineEdits, chat: ChatView): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (editor?.document.uri.scheme !== "file") {
+    void show.inform("Open a file, and select the lines to edit.");
+    return;
+  }
+  const place = selectionHere() ?? placeOf(editor.document, editor.document.lineAt(editor.selection.active.line).range);
+  const instruction = await show.ask({ title: `Edit ${rangeOf(place)}`, placeHolder: "Describe the change", ignoreFocusOut: true });
+  if (instruction?.trim()) {
+    await inline.edit(place, instruction).catch((error) => {
+      void chat.show();
+      chat.failed(error);
+    });
+  }
 }
 
 /** Whether the active editor shows one of our comparisons, for the buttons of its title. */

@@ -17,13 +17,17 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
   readonly changes = new Changes();
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly subscriptions: vscode.Disposable[];
+  private readonly redrawn = new vscode.EventEmitter<vscode.Uri>();
+  private readonly ending = new Set<Promise<void>>();
   private readonly seen = new Set<string>(); // checkpoints of earlier turns
 
   readonly onChange = this.changed.event;
+  /** The earlier text of a file has changed. */
+  readonly onDidChange = this.redrawn.event;
 
   constructor(private readonly hermes: Hermes) {
     this.subscriptions = [
-      hermes.sessions.onWork(({ session, running }) => (running ? this.begin(session) : void this.end(session))),
+      hermes.sessions.onWork(({ session, running }) => (running ? this.begin(session) : this.ended(session))),
       hermes.sessions.onUpdate((n) => this.updated(n)),
       hermes.sessions.onSession((s) => s.reason === "load" && void this.checkpoints(s.session!).catch(() => {})),
       vscode.workspace.onDidSaveTextDocument((d) => this.changes.find(d.uri.fsPath) && void this.lookAgain()),
@@ -31,7 +35,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
   }
 
   dispose(): void {
-    [...this.subscriptions, this.changed].forEach((s) => s.dispose());
+    [...this.subscriptions, this.changed, this.redrawn].forEach((s) => s.dispose());
   }
 
   // ---- following turns ----
@@ -50,6 +54,24 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
       }
     }
     this.changed.fire();
+  }
+
+  /** Resolves when what the turns that have ended changed is known. */
+  async settled(): Promise<void> {
+    await Promise.all(this.ending);
+  }
+
+  /** The part of a change that was accepted is a part of the text before it. */
+  rebase(turn: Turn, change: Change, before: string): void {
+    change.before = before;
+    change.partly = true;
+    this.redrawn.fire(this.before(turn, change));
+    this.changed.fire();
+  }
+
+  private ended(session: string): void {
+    const ending = this.end(session).finally(() => this.ending.delete(ending));
+    this.ending.add(ending);
   }
 
   private async end(session: string): Promise<void> {
@@ -142,7 +164,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
       return;
     }
     const paths = chosen.map((c) => c.path);
-    const result = turn.checkpoint === undefined ? await this.revertHere(turn, chosen) : await this.restore(turn, paths);
+    const result = turn.checkpoint === undefined || chosen.some((c) => c.partly) ? await this.revertHere(turn, chosen) : await this.restore(turn, paths);
     const kept = new Set(result.kept.map(absolute));
     const back = paths.filter((p) => !kept.has(p));
     this.changes.reverted(turn.id, back);

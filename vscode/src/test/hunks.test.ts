@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { accepted, Edit, hunkAt, hunksOf, rejection } from "../review/hunks";
+
+const apply = (text: string, e: Edit) => {
+  const lines = text.split("\n");
+  const offset = ([line, character]: readonly [number, number]) => lines.slice(0, line).reduce((n, l) => n + l.length + 1, 0) + character;
+  return text.slice(0, offset(e.start)) + e.text + text.slice(offset(e.end));
+};
+
+const pairs: [before: string, now: string][] = [
+  ["a\nb\nc\n", "a\nB\nc\n"],
+  ["a\nb\nc\n", "a\nc\n"],
+  ["a\nc\n", "a\nb1\nb2\nc\n"],
+  ["", "a\n"],
+  ["a\n", ""],
+  ["a", "a\nb"],
+  ["a\nb", "a"],
+  ["a\nb\nc\nd\ne\nf", "A\nb\nc\nX\nY\ne"],
+  ["x\na\nb", "a\nb\n"],
+];
+
+test("rejecting every hunk gives the earlier text, accepting every hunk the present one", () => {
+  for (const [before, now] of pairs) {
+    for (const reverse of [false, true]) {
+      let rejected = now;
+      for (let h = hunksOf(before, rejected); h.length > 0; h = hunksOf(before, rejected)) {
+        rejected = apply(rejected, rejection(rejected, h.at(reverse ? -1 : 0)!));
+      }
+      assert.equal(rejected, before, JSON.stringify([before, now]));
+      let base = before;
+      for (let h = hunksOf(base, now); h.length > 0; h = hunksOf(base, now)) {
+        base = accepted(base, h.at(reverse ? -1 : 0)!);
+      }
+      assert.equal(base, now, JSON.stringify([before, now]));
+    }
+  }
+});
+
+test("a hunk is found by the lines that it shows", () => {
+  const hunks = hunksOf("a\nb\nc\nd\ne\n", "a\nB\nB2\nc\ne\n"); // b became B and B2, and d is gone
+  assert.deepEqual([0, 1, 2, 3, 4].map((line) => hunkAt(hunks, line)?.removed[0]), [undefined, "b", "b", "d", "d"]);
+});
