@@ -46,7 +46,7 @@ func (s *Session) Compact(ctx context.Context, hints string, sink Sink) (StopRea
 	}
 	switch err := t.compact(ctx, hints); {
 	case errors.Is(err, errNothingToCompact):
-		t.notice("There is nothing to compact yet: the conversation is short.")
+		t.notice("There is nothing to compact yet: the session is short.")
 	case err != nil:
 		return "", err
 	case ctx.Err() != nil:

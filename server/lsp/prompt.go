@@ -207,6 +207,10 @@ func (f *fanOut) Event(e agent.Event) {
 		if f.text.Len() > 0 {
 			f.text.Reset()
 		}
+	case agent.Notice:
+		if f.answer == nil && f.echo == nil { // neither a chat nor a plugin shows it
+			f.progress.all.editor.Show(lsp.MessageTypeInfo, "%s", e.Text)
+		}
 	}
 }
 
