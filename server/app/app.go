@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/goal"
 	"github.com/hermes-ls/hermes-ls/extensions/history"
 	"github.com/hermes-ls/hermes-ls/extensions/instructions"
+	"github.com/hermes-ls/hermes-ls/extensions/learnings"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/memory"
 	"github.com/hermes-ls/hermes-ls/extensions/plan"
@@ -44,6 +45,7 @@ func New(o server.Options) *server.Service {
 func Features(s *server.Service) []server.Feature {
 	kept := checkpoint.New(s.Home)
 	pythons := codeexec.NewPythons()
+	learned := learnings.NewStore(s.Home)
 	var known tools.Set // of toolsets
 	list := []server.Feature{
 		{Extension: instructions.New(s.Home), Section: persona},
@@ -65,6 +67,7 @@ func Features(s *server.Service) []server.Feature {
 		{Core: programs(s, pythons), Settings: codeexec.Section(), Section: scripts, Toolset: codeexec.Toolset, Needs: server.NeedsLocalProgram},
 		{Core: subagents(s), Settings: delegate.Section(), Section: subagentLimits, Commands: delegate.Table, Toolset: delegate.Toolset},
 		{Extension: goal.New(), Commands: goal.Table},
+		{Extension: learnings.New(learned), Settings: learnings.Section(), Commands: learnings.Table, Shutdown: learned.Close},
 		{Extension: memory.New(s.Home), Settings: memory.Section(), Commands: memory.Table, Toolset: memory.Toolset},
 	}
 	known.Toolsets = server.Toolsets(list)
