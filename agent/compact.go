@@ -168,19 +168,32 @@ func (t *turn) renew() error {
 	return nil
 }
 
-// askForNotes asks the model for notes. The request extends the previous one by one
-// message, so that the prompt cache applies. If it is too long, only its newer half is
-// sent.
+// askForNotes asks for notes: first the model of [Config.Notes], if there is one, then the
+// session's. The request to the session's model extends the previous one by one message,
+// so that the prompt cache applies. If it is too long, only its newer half is sent.
 func (t *turn) askForNotes(ctx context.Context, hints string) (string, *model.Usage, error) {
 	text := compactWords
 	if hints = strings.TrimSpace(hints); hints != "" {
 		text += "\nThe user adds: " + hints + "\n"
 	}
 	messages := t.history.messages
-	reply, err := t.notesOf(ctx, messages, text)
+	var reply *model.Reply
+	err := errors.New("no other model")
+	if small := t.notesModel(); small != nil {
+		from := 0
+		if most := small.Window() / 2; most < t.history.gauge.used() {
+			from = max(t.history.boundary(most, 0), 0)
+		}
+		if reply, err = t.notesOf(ctx, small, messages[from:], text); err != nil && ctx.Err() == nil {
+			t.notice("The notes of the compaction are written by the session's model: %v", err)
+		}
+	}
+	if err != nil {
+		reply, err = t.notesOf(ctx, t.config.Model, messages, text)
+	}
 	if overflowed(err) {
 		if half := t.history.boundary(t.history.gauge.used()/2, 0); half > 0 {
-			reply, err = t.notesOf(ctx, messages[half:], text)
+			reply, err = t.notesOf(ctx, t.config.Model, messages[half:], text)
 		}
 	}
 	var usage *model.Usage
@@ -194,7 +207,15 @@ func (t *turn) askForNotes(ctx context.Context, hints string) (string, *model.Us
 	return notes, usage, err
 }
 
-func (t *turn) notesOf(ctx context.Context, messages []model.Message, text string) (*model.Reply, error) {
+// notesModel returns the model of [Config.Notes], or nil.
+func (t *turn) notesModel() Sized {
+	if t.config.Notes == nil {
+		return nil
+	}
+	return t.config.Notes()
+}
+
+func (t *turn) notesOf(ctx context.Context, from model.Model, messages []model.Message, text string) (*model.Reply, error) {
 	messages = slices.Clip(messages)
 	if n := len(messages); n > 0 && messages[n-1].Role != model.Assistant {
 		messages = append(messages, silence(nil).Message)
@@ -203,8 +224,11 @@ func (t *turn) notesOf(ctx context.Context, messages []model.Message, text strin
 		Model: t.head.Model, System: t.head.System, Tools: t.head.Tools, Effort: t.effort, SessionID: t.id, Turn: t.prompt.ID,
 		Messages: append(messages, model.NewMessage(model.User, text)),
 	}
+	if from != t.config.Model {
+		request.Model, request.Effort = "", ""
+	}
 	reply := &model.Reply{CallsBefore: len(t.history.ids)}
-	for delta, err := range t.config.Model.Stream(ctx, request) {
+	for delta, err := range from.Stream(ctx, request) {
 		if err != nil {
 			return reply, err
 		}

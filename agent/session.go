@@ -67,6 +67,10 @@ type Config struct {
 	// none.
 	Compress func(ctx context.Context, hints string) []string
 
+	// Notes returns the model that writes the notes of a compaction. If it is nil or returns
+	// nil, the session's model writes them.
+	Notes func() Sized
+
 	MaxIterations int // limit of requests in one turn; 0: 90
 	Window        int // the model's context window in tokens; 0: from the model's method Window, if it has one
 	// CompactAt is the share of the context window at which the history is compacted. 0 means
@@ -74,6 +78,12 @@ type Config struct {
 	CompactAt float64
 	Effort    string // reasoning effort; empty: the model's default
 	Log       *slog.Logger
+}
+
+// Sized is a model that knows its context window.
+type Sized interface {
+	model.Model
+	Window() int
 }
 
 // Prefix is the start of each request, before the history.

@@ -23,16 +23,17 @@ package config
 //   - secret:"yes" marks a text that no output may show, secret:"names" a mapping in which the
 //     names tell which texts these are.
 type Config struct {
-	Model            Model               `json:"model" doc:"The language model and its endpoint."`
-	Providers        map[string]Provider `json:"providers" doc:"Providers, by name: changes to known ones, or new ones."`
-	Agent            Agent               `json:"agent" doc:"How turns run."`
-	Terminal         Terminal            `json:"terminal" doc:"Shell commands."`
-	Approvals        Approvals           `json:"approvals" doc:"Which actions require approval. Approvals are advisory: they catch mistakes and are no boundary."`
-	CommandAllowlist []string            `json:"command_allowlist" doc:"Commands for which the user chose “Always allow”."`
-	Compaction       Compaction          `json:"compaction" doc:"When older messages are replaced by a summary."`
-	Store            Store               `json:"store" doc:"The session store."`
-	Sandbox          Sandbox             `json:"sandbox" doc:"What commands and scripts can reach."`
-	Hooks            map[string]any      `json:"hooks" doc:"Programs that check tool calls."`
+	Model            Model                `json:"model" doc:"The language model and its endpoint."`
+	Providers        map[string]Provider  `json:"providers" doc:"Providers, by name: changes to known ones, or new ones."`
+	Auxiliary        map[string]TaskModel `json:"auxiliary" doc:"Models of single tasks, in place of model.small: compression (the notes of a compaction) and approval (the automatic review of actions)."`
+	Agent            Agent                `json:"agent" doc:"How turns run."`
+	Terminal         Terminal             `json:"terminal" doc:"Shell commands."`
+	Approvals        Approvals            `json:"approvals" doc:"Which actions require approval. Approvals are advisory: they catch mistakes and are no boundary."`
+	CommandAllowlist []string             `json:"command_allowlist" doc:"Commands for which the user chose “Always allow”."`
+	Compaction       Compaction           `json:"compaction" doc:"When older messages are replaced by a summary."`
+	Store            Store                `json:"store" doc:"The session store."`
+	Sandbox          Sandbox              `json:"sandbox" doc:"What commands and scripts can reach."`
+	Hooks            map[string]any       `json:"hooks" doc:"Programs that check tool calls."`
 }
 
 // Model selects the model and its endpoint.
@@ -49,6 +50,7 @@ type Model struct {
 	ServiceTier   string `json:"service_tier" doc:"Service tier that is sent to the provider. Empty: none."`
 	StallTimeout  int    `json:"stall_timeout" doc:"Seconds without an event after which a response is given up. The first event can take three times as long."`
 	Fallback      Models `json:"fallback" doc:"Models that are tried in order if a model fails for good: MODEL, PROVIDER/MODEL, or {provider, model}."`
+	Small         string `json:"small" doc:"PROVIDER/MODEL for compaction and the automatic review of actions. Empty: the session's model."`
 	Pool          Pool   `json:"pool" doc:"How one of several keys is chosen."`
 	TextCalls     string `json:"text_calls" enum:"auto,never,always" guard:"text is never a call" safe:"never" doc:"Whether tool calls that a model writes as text run. auto: until the model has made a native call."`
 }
@@ -57,6 +59,12 @@ type Model struct {
 type Cache struct {
 	Mode string `json:"mode" enum:"auto,off" doc:"auto: requests mark what the provider caches, where it needs marks."`
 	TTL  string `json:"ttl" enum:"short,long" doc:"How long the provider keeps a prefix. short: 5 to 30 minutes. long: 1 to 12 hours, at a higher price."`
+}
+
+// TaskModel is the model of one task.
+type TaskModel struct {
+	Provider string `json:"provider" doc:"Provider of the model. Empty, auto or main: the session's."`
+	Model    string `json:"model" doc:"Model id, or PROVIDER/MODEL. Empty: model.small."`
 }
 
 // Pool says how one of several keys is chosen.
@@ -162,6 +170,7 @@ func Default() *Config {
 			Fallback: Models{}, Pool: Pool{Strategy: "fill_first", Cooldown: 60}, TextCalls: "auto",
 		},
 		Providers: map[string]Provider{},
+		Auxiliary: map[string]TaskModel{},
 		Agent: Agent{
 			MaxIterations: 90, OnNewPrompt: "interrupt", Personalities: map[string]string{},
 			Tools: Tools{Enabled: []string{}, Disabled: []string{}},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,8 +43,9 @@ type Endpoint struct {
 	ServiceTier string
 	Stall       time.Duration // between events; 0: 90 s
 	Efforts     []string      // levels of effort that the model has; nil: not known
-	Images      *bool         // whether the model accepts images; nil: not known
-	Price       *Price        // nil: not known
+	Images      *bool         // whether the model accepts images; nil: not configured
+	Price       *Price        // nil: not configured
+	Table       catalog.Facts // facts about the model from the program's tables
 }
 
 // ErrProvider is the error of an endpoint with an unknown provider.
@@ -87,50 +89,106 @@ func (l *Loaded) Endpoints() ([]Endpoint, error) {
 	return out, nil
 }
 
-// EndpointsFrom is [Loaded.Endpoints] with a chosen model before the others. Its name is MODEL or PROVIDER/MODEL, of
-// one of these endpoints or of providers.PROVIDER.models. Empty, or another name: none is chosen.
+// EndpointsFrom is [Loaded.Endpoints] with a chosen model before the others. Its name is one that [FindModel] finds
+// among [Loaded.ModelNames]. Empty, or another name: none is chosen. If the chosen model cannot be used, the error
+// says why.
 func (l *Loaded) EndpointsFrom(name string) ([]Endpoint, error) {
 	all, err := l.Endpoints()
-	i := slices.IndexFunc(all, func(e Endpoint) bool { return e.Model == name || e.Provider+"/"+e.Model == name })
-	if i >= 0 {
+	if name = FindModel(l.ModelNames(), name); name == "" {
+		return all, err
+	}
+	if i := slices.IndexFunc(all, func(e Endpoint) bool { return e.Name() == name }); i >= 0 {
 		first := all[i]
 		return append([]Endpoint{first}, slices.Delete(all, i, i+1)...), nil
 	}
-	provider, id, _ := strings.Cut(name, "/")
-	if _, listed := l.Providers[provider].Models[id]; !listed {
-		return all, err
-	}
-	m := l.Model
-	m.Provider, m.Default, m.BaseURL, m.APIKey, m.ContextWindow = provider, id, "", nil, 0
-	first, err := l.resolve("model", m)
+	first, err := endpointNamed(l, name)
+	all = slices.DeleteFunc(all, func(e Endpoint) bool { return e.Provider == "embedded" })
 	return append([]Endpoint{first}, all...), err
 }
 
-// listed reports whether the user has configured a model beside the default.
-func listed(l *Loaded, name string) bool {
-	provider, id, _ := strings.Cut(name, "/")
-	_, known := l.Providers[provider].Models[id]
-	return known || slices.ContainsFunc(l.Model.Fallback, func(m ModelName) bool { return m.String() == name })
+// endpointNamed returns the endpoint of PROVIDER/MODEL.
+func endpointNamed(l *Loaded, name string) (Endpoint, error) {
+	m := l.Model
+	provider, id := l.split("auto", name)
+	if provider != m.Provider {
+		m.BaseURL, m.APIKey = "", nil
+	}
+	m.Provider, m.Default, m.ContextWindow = provider, id, 0
+	return l.resolve("model", m)
 }
 
-// ModelNames returns the names of the models that a session can choose, the first one first: the default, the
-// fallbacks, and PROVIDER/MODEL of each model under providers.
-func (l *Loaded) ModelNames() []string {
-	names := []string{l.Model.Default}
-	if l.Model.Provider == "embedded" {
-		names[0] = "embedded"
+// Small returns the endpoint of the model for a task other than the conversation: that of auxiliary.TASK, else that of
+// model.small. If none is configured, it returns false: the session's model does the task.
+func (l *Loaded) Small(task string) (e Endpoint, ok bool, err error) {
+	provider, id := l.split("auto", l.Model.Small)
+	name := ModelName{Provider: provider, ID: id}
+	if own := l.Auxiliary[task]; own.Model != "" {
+		name = ModelName{Provider: own.Provider, ID: own.Model}
 	}
+	if name.Provider == "auto" || name.Provider == "main" {
+		name.Provider = ""
+	}
+	if name.ID == "" {
+		return Endpoint{}, false, nil
+	}
+	first, _ := l.endpoint()
+	e, err = l.fallback(first, name)
+	return e, err == nil, err
+}
+
+// Facts returns an endpoint that has only the facts about a model of [Loaded.ModelNames].
+func (l *Loaded) Facts(name string) Endpoint {
+	var out Endpoint
+	if provider, id, ok := strings.Cut(name, "/"); ok {
+		out.Provider, out.Model = provider, id
+		l.addFacts(&out, Model{})
+	}
+	if first, _ := l.endpoint(); first.Name() == name {
+		out.Window = cmp.Or(first.Window, out.Window)
+	}
+	return out
+}
+
+// Name returns PROVIDER/MODEL. The embedded model has no provider.
+func (e *Endpoint) Name() string {
+	if e.Provider == "" || e.Provider == "embedded" {
+		return e.Model
+	}
+	return e.Provider + "/" + e.Model
+}
+
+// ModelNames returns the names of the models that a session can choose, the first one first: PROVIDER/MODEL of the
+// default, of the fallbacks, and of each model under providers.
+func (l *Loaded) ModelNames() []string {
+	first, _ := l.endpoint() // the names do not depend on a key
+	names := []string{first.Name()}
 	for _, m := range l.Model.Fallback {
-		names = append(names, m.String())
+		e, _ := l.fallback(first, m)
+		names = append(names, e.Name())
 	}
 	for _, provider := range slices.Sorted(maps.Keys(l.Providers)) {
 		for _, id := range slices.Sorted(maps.Keys(l.Providers[provider].Models)) {
-			if name := provider + "/" + id; provider != l.Model.Provider || id != l.Model.Default {
-				names = append(names, name)
-			}
+			names = append(names, provider+"/"+id)
 		}
 	}
 	return unique(names)
+}
+
+// FindModel returns the one of names that name means: PROVIDER/MODEL, or a MODEL that only one of them has. If there
+// is none, it returns "".
+func FindModel(names []string, name string) (found string) {
+	if slices.Contains(names, name) {
+		return name
+	}
+	for _, n := range names {
+		if _, id, _ := strings.Cut(n, "/"); id == name && name != "" {
+			if found != "" {
+				return ""
+			}
+			found = n
+		}
+	}
+	return found
 }
 
 // unique removes later equal names.
@@ -174,10 +232,10 @@ func (l *Loaded) split(set, id string) (provider, model string) {
 	return name, rest
 }
 
-// resolve returns the endpoint that a section describes.
+// resolve returns the endpoint that a section describes. With an error, the endpoint has only its provider and model.
 func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
 	if !slices.Contains(knownProviders(l.Providers), m.Provider) {
-		return Endpoint{}, providerError(fmt.Sprintf("%s.provider is %q, which is not known. Known are %s. No request was sent. "+
+		return Endpoint{Provider: m.Provider, Model: m.Default}, providerError(fmt.Sprintf("%s.provider is %q, which is not known. Known are %s. No request was sent. "+
 			"For another service, add it under providers, or use custom with %[1]s.base_url", section, m.Provider, strings.Join(knownProviders(l.Providers), ", ")))
 	}
 	m.Provider, m.Default = l.split(m.Provider, m.Default)
@@ -199,10 +257,10 @@ func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
 		return out, nil
 	}
 	if err := l.address(section, m, &out); err != nil {
-		return Endpoint{}, err
+		return Endpoint{Provider: out.Provider, Model: out.Model}, err
 	}
 	if err := l.keys(section, m, &out); err != nil {
-		return Endpoint{}, err
+		return Endpoint{Provider: out.Provider, Model: out.Model}, err
 	}
 	l.addFacts(&out, m)
 	return out, nil
@@ -221,21 +279,21 @@ func (l *Loaded) address(section string, m Model, out *Endpoint) error {
 		key = section + ".base_url"
 	}
 	if out.BaseURL == "" {
-		return fmt.Errorf("%s.provider is %s but %s is empty. %s", section, m.Provider, key, l.howTo())
+		return fmt.Errorf("%s.provider is %s but %s is empty. %s", section, m.Provider, key, howTo(l))
 	}
 	if m.BaseURL != "" {
 		key = section + ".base_url"
 	}
 	u, err := url.Parse(out.BaseURL)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return fmt.Errorf("%s %q is no http(s) URL. %s", key, out.BaseURL, l.howTo())
+		return fmt.Errorf("%s %q is no http(s) URL. %s", key, out.BaseURL, howTo(l))
 	}
 	out.API = apiOf(own.API, m.API)
 	if out.API == "" && strings.HasSuffix(u.Path, "/anthropic") {
 		out.API = "messages"
 	}
 	out.API = firstOf(out.API, table.API, "chat")
-	out.Headers, out.Proxy, out.CAFile, out.ExtraBody = l.expand(own.Headers), own.Proxy, own.CAFile, own.ExtraBody
+	out.Headers, out.Proxy, out.CAFile, out.ExtraBody = expand(l, own.Headers), own.Proxy, own.CAFile, own.ExtraBody
 	if out.Concurrent = own.MaxConcurrent; out.Concurrent == 0 {
 		out.Concurrent = 8
 	}
@@ -256,7 +314,7 @@ func apiOf(names ...string) string {
 var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{(\w+)\}`) })
 
 // expand returns the headers with the values of ${VARIABLE}.
-func (l *Loaded) expand(headers map[string]string) map[string]string {
+func expand(l *Loaded, headers map[string]string) map[string]string {
 	if headers == nil {
 		return nil
 	}
@@ -300,7 +358,7 @@ func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
 	if theirs {
 		missing = " (" + strings.Join(table.Keys, " and ") + " is not set)"
 	}
-	return fmt.Errorf("no key for %s at %s: set providers.%[1]s.api_key or key_env%[3]s. %[4]s", m.Provider, u.Host, missing, l.howTo())
+	return fmt.Errorf("no key for %s at %s: set providers.%[1]s.api_key or key_env%[3]s. %[4]s", m.Provider, u.Host, missing, howTo(l))
 }
 
 // setKey sets the key to the first variable that is set.
@@ -324,35 +382,25 @@ const maxOutput = 32000
 
 // addFacts sets the facts about the model of an endpoint. m has the limits of the section.
 func (l *Loaded) addFacts(out *Endpoint, m Model) {
-	facts, _ := catalog.Lookup(out.Provider, out.Model)
 	set := l.Providers[out.Provider].Models[out.Model]
-	out.Window, out.MaxTokens = m.ContextWindow, m.MaxTokens
-	if out.Window == 0 {
-		out.Window = set.ContextWindow
+	out.Table = catalog.About(out.Provider, out.Model)
+	if out.Provider == "openrouter" {
+		out.Table.Price = nil // its responses have the cost
 	}
-	if out.API != "chat" { // endpoints of chat tell more than the table, or have limits of their own
-		if out.Window == 0 {
-			out.Window = facts.Window
-		}
-		if out.MaxTokens == 0 {
-			out.MaxTokens = min(maxOutput, facts.Output)
-		}
-	}
-	if m.MaxTokens == 0 && set.MaxOutput > 0 {
+	out.Window, out.MaxTokens = cmp.Or(m.ContextWindow, set.ContextWindow), m.MaxTokens
+	switch {
+	case m.MaxTokens > 0:
+	case set.MaxOutput > 0:
 		out.MaxTokens = min(maxOutput, set.MaxOutput)
+	case out.API != "chat": // endpoints of chat have limits of their own
+		out.MaxTokens = min(maxOutput, out.Table.Output)
 	}
 	out.Efforts, out.Images, out.Price = set.Effort, set.Images, nil
 	if len(out.Efforts) == 0 {
-		out.Efforts = facts.Efforts
+		out.Efforts = out.Table.Efforts
 	}
-	if out.Images == nil && facts.ID != "" && out.API != "chat" {
-		out.Images = &facts.Images
-	}
-	switch {
-	case set.Cost != (Price{}):
+	if set.Cost != (Price{}) {
 		out.Price = &set.Cost
-	case facts.Price != nil && out.Provider != "openrouter": // its responses have the cost
-		out.Price = &Price{Input: facts.Price.Input, Output: facts.Price.Output, CacheRead: facts.Price.CacheRead, CacheWrite: facts.Price.CacheWrite}
 	}
 }
 
@@ -377,31 +425,56 @@ func (l *Loaded) firstWithKey(m Model) string {
 	return "openai"
 }
 
-// checkRepoModels ignores models that a repository has set if they name another provider than the user's, unless the
-// user has configured them. So a repository cannot send a session or a subagent to another service.
+// checkRepoModels ignores models that a repository has set if they are of another provider than the user's, unless
+// the user has configured them. So a repository cannot send a session or a subagent to another service.
 func checkRepoModels(l *Loaded, sources []source) {
 	keys := []string{"model.default"}
 	for section := range l.schema.routes {
 		keys = append(keys, section+".model")
 	}
 	slices.Sort(keys)
+	theirs, tree := *l.Config, map[string]any{} // as the user has configured it
+	theirs.Model.Default = Default().Model.Default
+	for _, s := range sources {
+		if id, ok := valueAt(s.tree, "model.default"); ok && s.trusted {
+			theirs.Model.Default, _ = id.(string)
+			tree["model"] = map[string]any{"default": id}
+		}
+	}
+	users := &Loaded{Config: &theirs, environ: l.environ, tree: tree}
+	provider := providerOf(users, theirs.Model.Default)
 	for _, key := range keys {
 		i := slices.IndexFunc(sources, func(s source) bool { return s.trusted && sets(s.tree, key) })
 		value, _ := valueAt(l.tree, key)
 		name, _ := value.(string)
-		provider, _ := l.split(l.Model.Provider, name)
-		if i >= 0 || name == "" || provider == l.Model.Provider || listed(l, name) {
+		if i >= 0 || name == "" || FindModel(users.ModelNames(), name) != "" {
+			continue
+		}
+		other, _ := users.split(provider, name)
+		if key == "model.default" {
+			other = providerOf(users, name)
+		}
+		if other == provider {
 			continue
 		}
 		head, field, _ := strings.Cut(key, ".")
 		section, _ := l.tree[head].(map[string]any)
 		delete(section, field)
 		if key == "model.default" {
-			l.Model.Default = Default().Model.Default
+			l.Model.Default = theirs.Model.Default
 		}
 		from, line := written(sources, key)
-		l.problem(from, line, fmt.Sprintf("%s is ignored: a repository may not choose a model of %s, because you have not configured %s", key, provider, name))
+		l.problem(from, line, fmt.Sprintf("%s is ignored: a repository may not choose a model of %s, because you have not configured %s", key, other, name))
 	}
+}
+
+// providerOf returns the provider that answers if name is the default model.
+func providerOf(l *Loaded, name string) string {
+	provider, _ := l.split(l.Model.Provider, name)
+	if provider == "auto" {
+		provider = l.firstWithKey(l.Model)
+	}
+	return provider
 }
 
 // checkProvider reports an unknown provider, and fallbacks that cannot be used.
@@ -418,6 +491,11 @@ func (l *Loaded) checkProvider(tree map[string]any, line func(key string) (sourc
 			section["provider"] = l.Model.Provider
 		}
 	}
+	if _, _, err := l.Small(""); err != nil {
+		problem, _, _ := strings.Cut(err.Error(), ". ") // the rest is about the first model
+		source, at := line("model.small")
+		l.problem(source, at, "model.small cannot be used: "+problem+"; the session's model is used")
+	}
 	first, err := l.endpoint()
 	if err != nil {
 		return
@@ -431,7 +509,7 @@ func (l *Loaded) checkProvider(tree map[string]any, line func(key string) (sourc
 	}
 }
 
-func (l *Loaded) howTo() string {
+func howTo(l *Loaded) string {
 	return "Run `hermes-ls setup` or `hermes-ls login`, or put the key into the environment or " + l.Home + "/.env. " +
 		"For another model, set model.provider in " + Path(l.Home) + "."
 }

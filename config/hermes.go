@@ -13,7 +13,7 @@ import (
 var hermesKeys = sync.OnceValue(func() map[string][]string {
 	return map[string][]string{
 		"": strings.Fields(`
-		_config_version auxiliary bedrock browser compression computer_use context context_file_max_chars
+		_config_version bedrock browser compression computer_use context context_file_max_chars
 		credential_pool_strategies cron curator custom_providers dashboard desktop discord display fallback_model
 		fallback_providers file_read_max_chars gateway goals honcho hooks_auto_accept human_delay kanban logging lsp
 		matrix mattermost max_concurrent_sessions max_live_sessions mcp mcp_discovery_timeout moa model_catalog
@@ -52,7 +52,7 @@ var hermesKeys = sync.OnceValue(func() map[string][]string {
 
 // ofHermes reports whether a key belongs to Hermes Agent alone. prefix is empty, or a section with a dot.
 func ofHermes(prefix, name string) bool {
-	return slices.Contains(hermesKeys()[prefix], name)
+	return slices.Contains(hermesKeys()[prefix], name) || strings.HasPrefix(prefix, "auxiliary.")
 }
 
 // hermesAPIs are the APIs by Hermes Agent's names.

@@ -181,12 +181,15 @@ _config_version: 12`, all, "", []string{"mine messages http://x.example/v1 m M",
 func TestRepositoryModels(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ user, repo, model, child, problem string }{
-		"another id":             {"model: {provider: openai}", "model: {default: gpt-x}\ndelegation: {model: gpt-y}", "openai gpt-x", "openai gpt-y", ""},
-		"another provider":       {"model: {provider: openai}", "model: {default: anthropic/claude-x}", "openai gpt-5", "", "model.default is ignored: a repository may not choose a model of anthropic"},
-		"another provider, auto": {"", "model: {default: anthropic/claude-x}", "openai gpt-5", "", "model.default is ignored"},
-		"configured":             {"model: {fallback: [anthropic/claude-x]}", "model: {default: anthropic/claude-x}", "anthropic claude-x", "", ""},
-		"a subagent's":           {"", "delegation: {model: anthropic/claude-x}", "openai gpt-5", "", "delegation.model is ignored"},
-		"the user's subagents":   {"delegation: {model: anthropic/claude-x}", "", "openai gpt-5", "anthropic claude-x", ""},
+		"another id":              {"model: {provider: openai}", "model: {default: gpt-x}\ndelegation: {model: gpt-y}", "openai gpt-x", "openai gpt-y", ""},
+		"another provider":        {"model: {provider: openai}", "model: {default: anthropic/claude-x}", "openai gpt-5", "", "model.default is ignored: a repository may not choose a model of anthropic"},
+		"another provider, auto":  {"", "model: {default: anthropic/claude-x}", "openai gpt-5", "", "model.default is ignored"},
+		"configured":              {"model: {fallback: [anthropic/claude-x]}", "model: {default: anthropic/claude-x}", "anthropic claude-x", "", ""},
+		"listed":                  {"providers: {anthropic: {models: {claude-x: {}}}}", "model: {default: anthropic/claude-x}", "anthropic claude-x", "", ""},
+		"another than the user's": {"model: {default: anthropic/claude-y}", "delegation: {model: openai/gpt-x}", "anthropic claude-y", "", "delegation.model is ignored: a repository may not choose a model of openai"},
+		"of the user's provider":  {"model: {default: anthropic/claude-y}", "delegation: {model: claude-x}", "anthropic claude-y", "anthropic claude-x", ""},
+		"a subagent's":            {"", "delegation: {model: anthropic/claude-x}", "openai gpt-5", "", "delegation.model is ignored"},
+		"the user's subagents":    {"delegation: {model: anthropic/claude-x}", "", "openai gpt-5", "anthropic claude-x", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -224,5 +227,42 @@ func TestHeaders(t *testing.T) {
 	got, err := Load(home, Options{Environ: []string{"TEAM=t1", "HOME=/h"}}).Endpoints()
 	if err != nil || got[0].Headers["a"] != "x$HOME-t1$" || got[0].Headers["b"] != "" {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestModelNames checks the names that a session can choose, and what a bare id means.
+func TestModelNames(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, Path(home), `
+model: {provider: anthropic, default: claude-a, fallback: [claude-b, openrouter/openai/gpt-x, {provider: mine, model: x/y}], small: gemini/g}
+auxiliary: {approval: {provider: auto, model: claude-c, timeout: 3}, compression: {provider: mine, model: ""}}
+providers: {mine: {base_url: "http://127.0.0.1:1/v1", models: {claude-a: {}, x/y: {context_window: 1000}}}}
+`)
+	l := Load(home, Options{Environ: []string{"ANTHROPIC_API_KEY=A", "GEMINI_API_KEY=G"}})
+	names := l.ModelNames()
+	if got, want := strings.Join(names, " "), "anthropic/claude-a anthropic/claude-b openrouter/openai/gpt-x mine/x/y mine/claude-a"; got != want {
+		t.Errorf("names %s, want %s", got, want)
+	}
+	for name, want := range map[string]string{
+		"claude-b": "anthropic/claude-b", "claude-a": "", "mine/claude-a": "mine/claude-a", "openai/gpt-x": "openrouter/openai/gpt-x", "x/y": "mine/x/y", "": "", "none": "",
+	} {
+		if got := FindModel(names, name); got != want {
+			t.Errorf("%q means %q, want %q", name, got, want)
+		}
+	}
+	if e := l.Facts("mine/x/y"); e.Window != 1000 {
+		t.Errorf("facts %+v", e)
+	}
+	for task, want := range map[string]string{"approval": "anthropic/claude-c", "compression": "gemini/g", "": "gemini/g"} {
+		if e, ok, err := l.Small(task); !ok || err != nil || e.Name() != want {
+			t.Errorf("%s: %s, %v, %v", task, e.Name(), ok, err)
+		}
+	}
+	if _, err := l.EndpointsFrom("openai/gpt-x"); err == nil || !strings.Contains(err.Error(), "no key for openrouter") {
+		t.Errorf("a model without a key: %v", err)
+	}
+	if text := fmt.Sprint(l.Problems); strings.Contains(text, "auxiliary") || !strings.Contains(text, "no key for openrouter") {
+		t.Errorf("problems %s", text)
 	}
 }

@@ -45,12 +45,12 @@ func TestNeovimStatuslineRepository(t *testing.T) {
 			p.start(t, "shop.py")
 			p.line(":set cmdheight=5") // room for the warning about the repository's setting
 			p.line(":Hermes")
-			p.until("the default model in the statusline", func() bool { return strings.HasSuffix(p.statusline(), "idle · gpt-5") })
+			p.until("the default model in the statusline", func() bool { return strings.HasSuffix(p.statusline(), "idle · custom/gpt-5") })
 
 			// The user's own settings may have any name; the statusline shows it.
 			write(t, filepath.Join(b.home, "config.yaml"), "model: {"+endpoint+`, default: "`+evil+`"}`+"\n")
 			p.line(":Hermes new")
-			p.until("the user's model in the statusline", func() bool { return strings.HasSuffix(p.statusline(), "idle · "+evil) })
+			p.until("the user's model in the statusline", func() bool { return strings.HasSuffix(p.statusline(), "idle · custom/"+evil) })
 			p.eval("execute('redrawstatus!')")
 			p.notRun()
 		})

@@ -24,13 +24,14 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 	conf, at := x.settings.config(), x.location
 	env := envOf(x)
 	if head.System == "" {
-		head.Model = conf.Model.Default
+		head.Model = x.settings.modelName()
 	}
 	a, err := builder.Open(ctx, builder.Plan{
 		Kind: extension.Main, Stored: !draft, Extensions: x.extensions, Life: x.queue.ctx,
 		Agent: agent.Config{
 			Head: head, Model: x.settings.model, Env: env, Files: at.files(), Plan: x.record.plan, Store: x.svc.theStore(conf.Store.Synchronous),
 			MaxIterations: conf.Agent.MaxIterations, CompactAt: cmp.Or(conf.Compaction.At, -1), Log: x.svc.Log,
+			Notes: func() agent.Sized { return x.settings.notesModel() },
 		},
 		Tools: func(ctx context.Context, stored []tools.Spec) (*tools.Set, error) { return toolsOf(ctx, x, stored) },
 		Prompt: func(c prompt.Config) string {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 	"github.com/hermes-ls/hermes-ls/agent/model/client"
@@ -30,16 +31,10 @@ import (
 type models struct {
 	keys client.Keys
 	mu   sync.Mutex
-	made map[string]sizedModel
+	made map[string]agent.Sized
 }
 
-// sizedModel is a model that knows its context window.
-type sizedModel interface {
-	model.Model
-	Window() int
-}
-
-func (m *models) get(s *Service, endpoints []config.Endpoint) sizedModel {
+func (m *models) get(s *Service, endpoints []config.Endpoint) agent.Sized {
 	if endpoints[0].Provider == "embedded" {
 		return embedded.Model{Name: endpoints[0].Model}
 	}
@@ -57,7 +52,7 @@ func (m *models) get(s *Service, endpoints []config.Endpoint) sizedModel {
 		c.Endpoints = append(c.Endpoints, ClientEndpoint(e, s.Log))
 	}
 	if m.made == nil {
-		m.made = map[string]sizedModel{}
+		m.made = map[string]agent.Sized{}
 	}
 	made := client.New(c)
 	m.made[string(key)] = made
@@ -78,6 +73,10 @@ func ClientEndpoint(e config.Endpoint, log *slog.Logger) client.Endpoint {
 	}
 	if p := e.Price; p != nil {
 		out.Price = &client.Price{Input: p.Input, CacheRead: p.CacheRead, Output: p.Output, CacheWrite: p.CacheWrite}
+	}
+	out.Known = client.Facts{Window: e.Table.Window, Images: e.Table.Images}
+	if p := e.Table.Price; p != nil {
+		out.Known.Price = &client.Price{Input: p.Input, CacheRead: p.CacheRead, Output: p.Output, CacheWrite: p.CacheWrite}
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.ExtraBody)) {
 		value, err := api.Marshal(e.ExtraBody[name])
@@ -258,9 +257,43 @@ func (s *settings) childModel(_ context.Context, section, route string) (m model
 	return ofSubagent{s.svc.Instruments.model(made)}, endpoints[0].Model, made.Window(), nil
 }
 
+// modelName returns the id of the model that answers first.
 func (s *settings) modelName() string {
-	if name, _ := s.model.choice(); name != "" {
-		return name
+	name := s.options()[1].Value
+	if _, id, ok := strings.Cut(name, "/"); ok {
+		return id
 	}
-	return s.options()[1].Value
+	return name
+}
+
+// notesModel returns the configured model for the notes of compactions. Nil: the session's.
+func (s *settings) notesModel() agent.Sized {
+	made := s.modelFor("compression")
+	if made == nil {
+		return nil
+	}
+	return observed{s.svc.Instruments.model(made), made}
+}
+
+// observed is a model that is watched. The one that it watches knows the window.
+type observed struct {
+	model.Model
+	sized agent.Sized
+}
+
+func (o observed) Window() int { return o.sized.Window() }
+
+// modelFor returns the model for a task other than the conversation. Nil: the session's.
+func (s *settings) modelFor(task string) agent.Sized {
+	if s.svc.Model != nil {
+		return nil
+	}
+	e, ok, err := s.config().Small(task)
+	if err != nil {
+		s.svc.Log.Warn("the session's model does the task of another one", "task", task, "error", err)
+	}
+	if !ok {
+		return nil
+	}
+	return s.svc.models.get(s.svc, []config.Endpoint{e})
 }

@@ -119,13 +119,14 @@ func (x *Session) Options() []Option { return x.settings.options() }
 
 // SetOption chooses a value, and stores it. It applies from the next model request on.
 func (x *Session) SetOption(ctx context.Context, id, value string) error {
-	if err := x.settings.check(id, value); err != nil {
+	value, err := x.settings.check(id, value)
+	if err != nil {
 		return err
 	}
 	if id == optionMode {
 		return x.SetMode(ctx, value)
 	}
-	err := x.settings.setModel(ctx, id, value)
+	err = x.settings.setModel(ctx, id, value)
 	x.settingsChanged()
 	return err
 }

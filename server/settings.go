@@ -1,13 +1,17 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
@@ -153,7 +157,7 @@ func (s *settings) options() []Option {
 	name, effort := s.model.choice()
 
 	names := conf.ModelNames()
-	if !slices.Contains(names, name) {
+	if name = config.FindModel(names, name); name == "" {
 		name = names[0]
 	}
 	if effort == "" {
@@ -161,7 +165,7 @@ func (s *settings) options() []Option {
 	}
 	models := make([]Choice, len(names))
 	for i, m := range names {
-		models[i] = Choice{ID: m, Name: m}
+		models[i] = Choice{ID: m, Name: m, Description: modelText(conf, m)}
 	}
 	return []Option{
 		{Choice{optionMode, "Mode", "What runs, and what requires approval."}, "mode", s.mode(), Modes()},
@@ -172,8 +176,26 @@ func (s *settings) options() []Option {
 	}
 }
 
-// check returns an error if value is not a value of the option.
-func (s *settings) check(id, value string) error {
+// modelText describes a model by its context window and its price, as far as they are known.
+func modelText(conf *config.Loaded, name string) string {
+	e := conf.Facts(name)
+	var parts []string
+	if window := cmp.Or(e.Window, e.Table.Window); window > 0 {
+		parts = append(parts, humanize.Comma(int64(window))+" tokens")
+	}
+	price := e.Price
+	if p := e.Table.Price; price == nil && p != nil {
+		price = &config.Price{Input: p.Input, Output: p.Output}
+	}
+	if price != nil {
+		parts = append(parts, fmt.Sprintf("$%g in and $%g out for a million", price.Input, price.Output))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// check returns the value of the option that value means: a model can be named without its provider. If there is none,
+// it returns an error.
+func (s *settings) check(id, value string) (string, error) {
 	options := s.options()
 	i := slices.IndexFunc(options, func(o Option) bool { return o.ID == id })
 	if i < 0 {
@@ -181,12 +203,15 @@ func (s *settings) check(id, value string) error {
 		for _, o := range options {
 			known = append(known, o.Choice)
 		}
-		return badInput("configId", "%q is not an option; there are %s", id, ids(known))
+		return "", badInput("configId", "%q is not an option; there are %s", id, ids(known))
+	}
+	if id == optionModel {
+		value = cmp.Or(config.FindModel(s.config().ModelNames(), value), value)
 	}
 	if !slices.ContainsFunc(options[i].Choices, func(c Choice) bool { return c.ID == value }) {
-		return badInput("value", "%q is not a value of %s; there are %s", value, id, ids(options[i].Choices))
+		return "", badInput("value", "%q is not a value of %s; there are %s", value, id, ids(options[i].Choices))
 	}
-	return nil
+	return value, nil
 }
 
 // setModel chooses a model or a thinking level for later requests.

@@ -40,14 +40,14 @@ func TestChoicesAreKept(t *testing.T) {
 	choose(optionMode, ModeAuto)
 	choose(optionThought, "high")
 	fork, err := s.Fork(t.Context(), x.ID(), "", Place{Cwd: ws}, g)
-	check("a fork", fork, err, ModeAuto, "b", "high")
+	check("a fork", fork, err, ModeAuto, "ollama/b", "high")
 	choose(optionThought, thoughtAuto)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s = start()
 	loaded, err := s.LoadSession(t.Context(), x.ID(), Place{Cwd: ws}, g)
-	check("loaded", loaded, err, ModeAuto, "b", thoughtAuto)
+	check("loaded", loaded, err, ModeAuto, "ollama/b", thoughtAuto)
 	fresh, _ := session(t, s, ws)
-	check("another session", fresh, nil, ModeAsk, "a", thoughtAuto)
+	check("another session", fresh, nil, ModeAsk, "ollama/a", thoughtAuto)
 }

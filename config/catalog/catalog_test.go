@@ -59,3 +59,29 @@ func TestTable(t *testing.T) {
 		t.Error("models are missing")
 	}
 }
+
+// TestAbout checks facts about models that a provider's table does not have.
+func TestAbout(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]int{"gpt-5": 400000, "gpt-5-chat-latest": 128000, "anthropic/claude-sonnet-4.5": 200000, "Qwen3-Coder:30b": 262144, "unheard-of": 0} {
+		if got := catalog.About("custom", id); got.Window != want || got.Price != nil {
+			t.Errorf("%s: %+v, want the window %d", id, got, want)
+		}
+	}
+	for id, want := range map[string]bool{
+		"gpt-5": true, "openai/gpt-4o-mini": true, "anthropic/claude-sonnet-4.5": true, "llama3.2-vision:11b": true, "qwen/qwen2.5-vl-72b": true,
+		"o1-mini": false, "x/o3-mini": false, "gemma3:1b": false,
+	} {
+		if got := catalog.About("custom", id).Images; got == nil || *got != want {
+			t.Errorf("%q accepts images: %v", id, got)
+		}
+	}
+	for _, id := range []string{"hermes-4", ""} {
+		if got := catalog.About("custom", id).Images; got != nil {
+			t.Errorf("%q accepts images: %v", id, *got)
+		}
+	}
+	if got := catalog.About("openai", "gpt-5-2025-08-07"); got.Price == nil || got.Price.Input != 1.25 || got.Window != 400000 {
+		t.Errorf("of the provider's table: %+v", got)
+	}
+}

@@ -451,7 +451,7 @@ func TestSettings(t *testing.T) {
 		}
 		return nil
 	}
-	if value(made.ConfigOptions, "model") != "big" || value(made.ConfigOptions, "mode") != "ask" || value(made.ConfigOptions, "thought_level") != "default" {
+	if value(made.ConfigOptions, "model") != "openai/big" || value(made.ConfigOptions, "mode") != "ask" || value(made.ConfigOptions, "thought_level") != "default" {
 		t.Errorf("options %+v", made.ConfigOptions)
 	}
 	set := func(option, v string) []protocol.SessionConfigOption {
@@ -462,7 +462,7 @@ func TestSettings(t *testing.T) {
 	if got := set("thought_level", "high"); value(got, "thought_level") != "high" {
 		t.Errorf("after high: %+v", got)
 	}
-	if got := set("model", "small"); value(got, "model") != "small" {
+	if got := set("model", "small"); value(got, "model") != "openai/small" {
 		t.Errorf("after small: %+v", got)
 	}
 	c.must(protocol.MethodSessionPrompt, say(id, "hi"), nil)

@@ -118,14 +118,14 @@ func (m *Model) Close() {
 }
 
 // Window returns the first endpoint's context window in tokens. It takes the configured
-// window, or the endpoint's metadata, or a table of known models. If none has it, Window
+// window, or the endpoint's metadata, or [Endpoint.Known]. If none has it, Window
 // returns 128000. It makes no request.
 func (m *Model) Window() int {
 	if len(m.endpoints) == 0 {
 		return defaultWindow
 	}
 	e := m.endpoints[0]
-	return cmp.Or(e.Window, e.told().window, window(e.Model))
+	return cmp.Or(e.Window, e.told().window, e.Known.Window, defaultWindow)
 }
 
 // Stream sends req to the first endpoint that answers. See [model.Model].

@@ -37,14 +37,15 @@ type Endpoint struct {
 	Proxy   string            // empty: the environment's
 	CAFile  string            // certificates beside those of the system
 
-	Window      int // context window in tokens; 0: from the metadata or a table
+	Window      int // context window in tokens; 0: from the metadata, else from Known
 	MaxTokens   int // limit of a response; 0: the model's own
 	Efforts     []string
 	Cache       api.Cache
 	ServiceTier string
 	Extra       []api.Field
-	Price       *Price // nil: from the metadata or a table
-	Images      *bool  // whether the model accepts images; nil: not known
+	Price       *Price // nil: from the metadata, else from Known
+	Images      *bool  // whether the model accepts images; nil: from the metadata, else from Known
+	Known       Facts
 
 	// TextCalls says whether tool calls that the model writes as text run, see
 	// [api.Target.TextCalls].
@@ -112,7 +113,7 @@ func newEndpoint(e Endpoint) *endpoint {
 // serving returns the same endpoint with another model.
 func (e *endpoint) serving(id string) *endpoint {
 	other := *e
-	other.Model, other.Window, other.Price, other.Images, other.Efforts = id, 0, nil, nil, nil
+	other.Model, other.Window, other.Price, other.Images, other.Efforts, other.Known = id, 0, nil, nil, nil, Facts{}
 	return &other
 }
 

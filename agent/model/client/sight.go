@@ -27,13 +27,10 @@ func (m *Model) Sees(ctx context.Context) bool {
 }
 
 // sight returns whether a model accepts pictures, from the first source that knows it: the
-// configuration, the endpoint's metadata, a remembered rejection, the model id.
+// configuration, the endpoint's metadata, a remembered rejection, [Facts].
 func (m *Model) sight(ctx context.Context, e *endpoint) sight {
 	if e.Images != nil {
-		if *e.Images {
-			return seeing
-		}
-		return blind
+		return sightFrom(e.Images)
 	}
 	e.ask(ctx)
 	if told := e.told().sees; told != 0 {
@@ -42,7 +39,19 @@ func (m *Model) sight(ctx context.Context, e *endpoint) sight {
 	if m.rejects(ctx, e) {
 		return blind
 	}
-	return sightOf(e.Model)
+	return sightFrom(e.Known.Images)
+}
+
+// sightFrom returns zero for nil.
+func sightFrom(images *bool) sight {
+	switch {
+	case images == nil:
+		return 0
+	case *images:
+		return seeing
+	default:
+		return blind
+	}
 }
 
 // rejectionLasts is how long a rejection in memory applies.
@@ -187,35 +196,3 @@ func sightIn(list []string, word string) sight {
 		return blind
 	}
 }
-
-// sightOf knows models by their id, with or without the vendor's name. If the id is
-// not known, it returns 0.
-func sightOf(id string) sight {
-	id = strings.ToLower(id)
-	id = id[strings.LastIndexByte(id, '/')+1:]
-	begins := func(prefix string) bool { return strings.HasPrefix(id, prefix) }
-	switch {
-	case slices.ContainsFunc(blindModels[:], begins):
-		return blind
-	case slices.ContainsFunc(seeingModels[:], begins):
-		return seeing
-	case strings.Contains(id, "vision"), strings.Contains(id, "-vl"), strings.Contains(id, "llava"):
-		return seeing
-	default:
-		return 0
-	}
-}
-
-// seeingModels are beginnings of ids, blindModels exceptions to them.
-var (
-	seeingModels = [...]string{
-		"gpt-4o", "gpt-4.1", "gpt-4-turbo", "gpt-5", "chatgpt-4o", "o1", "o3", "o4-mini", "codex-mini",
-		"claude-", "gemini-", "gemma-3", "gemma3", "grok-4", "llama-4", "llama4", "pixtral", "mistral-medium-3",
-		"mistral-small-3", "mistral-small3", "qwen2.5vl", "qwen3vl", "qwen-vl", "kimi-k2.5", "glm-4.5v", "glm-4.6v",
-		"minicpm-v", "moondream", "internvl", "phi-4-multimodal",
-	}
-	blindModels = [...]string{
-		"o1-mini", "o1-preview", "o3-mini", "claude-2", "claude-instant", "gemma-3-1b", "gemma3:1b", "gemma-3-270m", "gemma3:270m",
-		"gpt-4o-audio", "gpt-4o-mini-audio", "mistral-small-3-", "grok-4-code",
-	}
-)

@@ -162,17 +162,14 @@ func TestARefusedParameterEndsWhenNothingHelps(t *testing.T) {
 	}
 }
 
+// TestWindow checks the sources of the context window: the configuration, a table, else a default.
 func TestWindow(t *testing.T) {
 	t.Parallel()
-	for id, want := range map[string]int{"gpt-5": 400000, "gpt-5-chat-latest": 128000, "anthropic/claude-sonnet-4.5": 200000, "Qwen3-Coder:30b": 262144, "unheard-of": 128000} {
-		m := client.New(client.Config{Endpoints: []client.Endpoint{{API: openai.API{}, Model: id}}})
-		if got := m.Window(); got != want {
-			t.Errorf("%s: %d, want %d", id, got, want)
+	for _, c := range []struct{ configured, known, want int }{{0, 0, 128000}, {0, 400000, 400000}, {5, 400000, 5}} {
+		m := client.New(client.Config{Endpoints: []client.Endpoint{{API: openai.API{}, Model: "m", Window: c.configured, Known: client.Facts{Window: c.known}}}})
+		if got := m.Window(); got != c.want {
+			t.Errorf("%+v: %d", c, got)
 		}
-	}
-	m := client.New(client.Config{Endpoints: []client.Endpoint{{API: openai.API{}, Model: "gpt-5", Window: 5}}})
-	if got := m.Window(); got != 5 {
-		t.Errorf("configured window is not taken: %d", got)
 	}
 }
 

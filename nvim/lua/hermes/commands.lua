@@ -193,8 +193,11 @@ local function choose(category)
       elseif call.words == "" then
         return pick_value(conversation, option)
       end
-      for _, value in ipairs(option.options) do
-        if value.value == call.words then
+      local found = vim.tbl_filter(function(value)
+        return value.value == call.words or value.value:match("^[^/]*/(.*)$") == call.words
+      end, option.options)
+      for _, value in ipairs(found) do
+        if value.value == call.words or #found == 1 then -- a model can be named without its provider
           return set(conversation, option, value)
         end
       end

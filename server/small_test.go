@@ -1,0 +1,88 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+)
+
+// chatModel is a server of Chat Completions that records its requests.
+type chatModel struct {
+	sync.Mutex
+	url    string
+	text   string
+	status int
+	bodies []string
+}
+
+func serveChat(t *testing.T, text string) *chatModel {
+	t.Helper()
+	m := &chatModel{text: text}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			http.NotFound(w, r)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		m.Lock()
+		defer m.Unlock()
+		m.bodies = append(m.bodies, string(body))
+		if m.status != 0 {
+			http.Error(w, `{"error":{"message":"no"}}`, m.status)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", m.text)
+	}))
+	t.Cleanup(server.Close)
+	m.url = server.URL
+	return m
+}
+
+func (m *chatModel) sent() string {
+	m.Lock()
+	defer m.Unlock()
+	return strings.Join(m.bodies, "\n")
+}
+
+// TestSmallModel checks that model.small writes the notes of a compaction and reviews actions, and that the
+// session's model writes the notes if it fails.
+func TestSmallModel(t *testing.T) {
+	t.Parallel()
+	main, small := serveChat(t, "main "+strings.Repeat("word ", 3000)), serveChat(t, "ALLOW")
+	home := t.TempDir()
+	save(t, home, fmt.Sprintf(`
+model: {provider: big, default: m, context_window: 100000, small: little/s}
+providers: {big: {base_url: %q, api_key: key-of-big}, little: {base_url: %q, api_key: key-of-little}}
+`, main.url, small.url))
+	x, _ := session(t, open(t, Options{Home: home}), t.TempDir())
+	compact := func() {
+		t.Helper()
+		for range 3 {
+			prompt1(t, x, "go on")
+		}
+		if stop, err := x.StartCompaction("", nil).Run(t.Context()); stop != agent.EndTurn || err != nil {
+			t.Fatal(stop, err)
+		}
+	}
+	compact()
+	if n := len(small.bodies); n != 1 || len(main.bodies) != 3 || !strings.Contains(small.sent(), `"model":"s"`) {
+		t.Errorf("%d requests to the small model, %d to the main one", n, len(main.bodies))
+	}
+	if !x.settings.judge(t.Context(), "rm -rf build", "deletes") || len(small.bodies) != 2 || len(main.bodies) != 3 {
+		t.Errorf("after a review: %d requests to the small model, %d to the main one", len(small.bodies), len(main.bodies))
+	}
+	small.Lock()
+	small.status = http.StatusUnauthorized
+	small.Unlock()
+	compact()
+	if len(main.bodies) != 7 || len(small.bodies) != 3 {
+		t.Errorf("after a failure: %d requests to the small model, %d to the main one", len(small.bodies), len(main.bodies))
+	}
+}
