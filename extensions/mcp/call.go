@@ -79,6 +79,8 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 	switch {
 	case ctx.Err() != nil:
 		return tools.Result{}, ctx.Err()
+	case errors.Is(err, errLogin) || errors.Is(err, errRights):
+		return tools.Fail("%s", one.needsLogin()), nil
 	case err != nil:
 		return tools.Fail("%s: %s", offered.full, one.worded(err)), nil
 	}
@@ -97,6 +99,9 @@ func (s *Servers) find(ctx context.Context, full string) (*server, *link, defini
 			if err = one.ask(ctx); err == nil {
 				l, err = one.linked(ctx)
 			}
+		}
+		if errors.Is(err, errLogin) {
+			return nil, nil, definition{}, errors.New(one.needsLogin())
 		}
 		if err != nil {
 			return nil, nil, definition{}, fmt.Errorf("%w. Go on without it, and tell the user", err)

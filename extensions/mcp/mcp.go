@@ -27,6 +27,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -44,6 +45,8 @@ type Server struct {
 	URL       string
 	Transport string            // TransportHTTP or TransportSSE; empty: the one that works
 	Headers   map[string]string // sent only to the host of URL
+	Auth      string            // AuthOAuth, AuthNone or empty
+	OAuth     login.Settings
 
 	Timeout        time.Duration // of a call without progress; 0: 120 s
 	ConnectTimeout time.Duration // 0: 30 s
@@ -69,6 +72,8 @@ type Config struct {
 	// Permit asks the user whether a program that runs files of the workspace may start. If it
 	// is nil, such a program does not start.
 	Permit func(context.Context, Permission) error
+	// Logins has the tokens of logins. If it is nil, no server gets one.
+	Logins *login.Store
 	// Notice sends a notice to the user. Any goroutine may call it.
 	Notice func(text string)
 	// Hide redacts secrets in texts for the log and for the user.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 )
 
 // remote is a server that is reached over HTTP. It holds the connections of one link, so
@@ -24,7 +26,10 @@ type remote struct {
 	pool     *http.Transport
 
 	tasks
-	unauthorized atomic.Bool // the server has answered 401
+	server       *server
+	target       login.Target
+	logins       *login.Store // nil: no login
+	unauthorized atomic.Bool  // the server needs a login
 
 	ctx    context.Context // ends with close
 	cancel context.CancelFunc
@@ -37,13 +42,17 @@ func (s *server) dial() (*remote, error) {
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
 		return nil, errors.New("its url is no http(s) address")
 	}
-	r := &remote{endpoint: endpoint, headers: s.Headers, conns: map[net.Conn]bool{}}
+	r := &remote{endpoint: endpoint, headers: s.Headers, conns: map[net.Conn]bool{}, server: s}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.pool = &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: r.connect, ForceAttemptHTTP2: true,
 		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
 	}
 	r.client = &http.Client{Transport: r}
+	if s.logsIn() {
+		r.logins, r.target = s.owner.cfg.Logins, s.LoginTarget()
+		r.target.Transport = r.pool
+	}
 	return r, nil
 }
 
@@ -54,25 +63,80 @@ func (r *remote) transport(kind string) sdk.Transport {
 	return &sdk.StreamableClientTransport{Endpoint: r.endpoint.String(), HTTPClient: r.client}
 }
 
-// RoundTrip adds the configured headers. It rejects requests to other hosts, because a
-// redirect or the server could otherwise get the headers sent there.
+// RoundTrip adds the configured headers and the token of the login. It rejects requests to
+// other hosts, because a redirect or the server could otherwise get the headers sent there.
 func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !r.own(req.URL) {
 		return nil, fmt.Errorf("the server points to another host, %s; nothing is sent there: name its address itself", req.URL.Host)
 	}
-	req = req.Clone(req.Context())
-	for name, value := range r.headers {
-		req.Header.Set(name, value)
-	}
-	resp, err := r.pool.RoundTrip(req)
+	token, err := r.token(req.Context(), "")
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode == http.StatusUnauthorized {
+	resp, err := r.send(req, token)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusUnauthorized && r.logins != nil {
+		if token, err = r.token(req.Context(), token); err != nil || token == "" {
+			resp.Body.Close()
+			r.unauthorized.Store(true)
+			return nil, errors.Join(errLogin, err)
+		}
+		resp.Body.Close()
+		if resp, err = r.send(req, token); err != nil {
+			return nil, err
+		}
+	}
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
 		r.unauthorized.Store(true)
+	case http.StatusForbidden:
+		if r.logins != nil && token != "" {
+			if err := r.lacks(req.Context(), resp); err != nil {
+				resp.Body.Close()
+				return nil, err
+			}
+		}
 	}
 	r.watch(resp)
 	return resp, nil
+}
+
+// send sends one request. It can be sent again, because the SDK's bodies can be read again.
+func (r *remote) send(req *http.Request, token string) (*http.Response, error) {
+	again := req.Clone(req.Context())
+	if req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		again.Body = body
+	}
+	for name, value := range r.headers {
+		again.Header.Set(name, value)
+	}
+	if token != "" {
+		again.Header.Set("Authorization", "Bearer "+token)
+	}
+	return r.pool.RoundTrip(again)
+}
+
+// token returns the token of the login; empty: the server may need none. rejected is a token
+// that the server has rejected.
+func (r *remote) token(ctx context.Context, rejected string) (string, error) {
+	if r.logins == nil {
+		return "", nil
+	}
+	token, err := r.logins.Token(ctx, r.target, rejected)
+	if errors.Is(err, login.ErrNeeded) {
+		if r.server.Auth != AuthOAuth {
+			return "", nil
+		}
+		r.unauthorized.Store(true)
+		return "", errLogin
+	}
+	return token, err
 }
 
 func (r *remote) own(u *url.URL) bool {

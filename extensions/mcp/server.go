@@ -47,6 +47,9 @@ type server struct {
 	left    []string              // omitted tools, because they need a task
 	pending Permission            // of the last attempt; an empty Key: none is required
 	granted string                // the key that the user has approved
+
+	toldLogin bool // the user knows that a login is needed
+	steps     int  // how often a call lacked a scope
 }
 
 // link is one connection to a server.
@@ -92,12 +95,12 @@ func (s *server) run() {
 	defer s.setResult(nil, nil, errClosed)
 	for {
 		l, found, err := s.connect()
-		if err != nil && s.ctx.Err() == nil && !errors.Is(err, errPermission) {
-			how := "is not connected: "
-			if errors.Is(err, errLogin) {
-				how = "needs login: "
-			}
-			s.notice(how + err.Error())
+		switch {
+		case err == nil || s.ctx.Err() != nil || errors.Is(err, errPermission):
+		case errors.Is(err, errLogin):
+			s.noticeLogin()
+		default:
+			s.notice("is not connected: " + err.Error())
 		}
 		s.setResult(l, found, err)
 		if l != nil {
@@ -110,9 +113,6 @@ func (s *server) run() {
 		}
 	}
 }
-
-// errLogin means that the server answers with status 401.
-var errLogin = errors.New("it rejects requests without a valid token (401). Set its token in mcp_servers.NAME.headers.Authorization")
 
 var errClosed = errors.New("it has been closed with its session")
 
@@ -281,7 +281,7 @@ func (s *server) open(ctx context.Context) (l *link, err error) {
 	if s.Transport != "" {
 		return s.openRemote(ctx, s.Transport)
 	}
-	if l, err = s.openRemote(ctx, TransportHTTP); err != nil && ctx.Err() == nil {
+	if l, err = s.openRemote(ctx, TransportHTTP); err != nil && ctx.Err() == nil && !errors.Is(err, errLogin) {
 		if older, olderErr := s.openRemote(ctx, TransportSSE); olderErr == nil {
 			return older, nil
 		}
@@ -321,7 +321,9 @@ func (s *server) openRemote(ctx context.Context, kind string) (*link, error) {
 	if err != nil {
 		r.close()
 		if r.unauthorized.Load() {
-			err = errLogin
+			if err = errLogin; !s.logsIn() {
+				err = errToken
+			}
 		}
 		return nil, err
 	}
@@ -400,7 +402,7 @@ func (s *server) status() Status {
 	if s.link == nil {
 		st.State, st.Error, st.Tools, st.LeftOut = Failed, fmt.Sprint(s.err), nil, nil
 		if errors.Is(s.err, errLogin) {
-			st.State = NeedsLogin
+			st.State, st.Error = NeedsLogin, s.howToLogIn()
 		}
 		if errors.Is(s.err, errPermission) {
 			st.State, st.Error = NeedsApproval, "it "+s.pending.Reason

@@ -306,7 +306,7 @@ func TestServerCannotBeHad(t *testing.T) {
 	)
 	for _, want := range []string{
 		`"missing" is not connected: cannot start no-such-program-here`, `exit code 3: the database is locked`,
-		`"silent" is not connected: it did not answer within 50ms`, `"denied" needs login`, `its url is no http(s) address`,
+		`"silent" is not connected: it did not answer within 50ms`, `"denied" is not connected: it rejects requests without a valid token`, `its url is no http(s) address`,
 	} {
 		b.noticed(want)
 	}

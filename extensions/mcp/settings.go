@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 )
 
 // ServerSettings is one server of the section mcp_servers of config.yaml: a program, or a
@@ -23,6 +24,8 @@ type ServerSettings struct {
 	URL            string            `json:"url" doc:"Address of a server that runs already."`
 	Transport      string            `json:"transport" enum:",stdio,http,sse" doc:"Transport of the server. Empty: stdio for a command, for url the one that works."`
 	Headers        map[string]string `json:"headers" secret:"names" doc:"Headers of each request to the host of url."`
+	Auth           string            `json:"auth" enum:",oauth,none" doc:"oauth: log in. none: never. Empty: log in if the server requires it."`
+	OAuth          login.Settings    `json:"oauth" doc:"How you log in at url."`
 	Timeout        int               `json:"timeout" doc:"Seconds that a call can take without an answer or progress. 0: 120."`
 	ConnectTimeout int               `json:"connect_timeout" doc:"Seconds for which the first prompt waits for the server. 0: 10."`
 	Tools          ToolSettings      `json:"tools" doc:"Which tools of the server are offered."`
@@ -81,7 +84,7 @@ func Configured(c *config.Loaded) (servers []Server, problems []error) {
 // server returns the settings in the form that Connect takes.
 func (s ServerSettings) server(name string) Server {
 	out := Server{
-		Name: name, Command: s.Command, Args: s.Args, Dir: s.Cwd, URL: s.URL, Transport: s.Transport, Headers: s.Headers,
+		Name: name, Command: s.Command, Args: s.Args, Dir: s.Cwd, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Auth: s.Auth, OAuth: s.OAuth,
 		Timeout: time.Duration(s.Timeout) * time.Second, ConnectTimeout: time.Duration(s.ConnectTimeout) * time.Second,
 		Include: s.Tools.Include, Exclude: s.Tools.Exclude,
 	}
@@ -114,6 +117,9 @@ func (s *ServerSettings) expand(c *config.Loaded) error {
 	s.Args = slices.Clone(s.Args)
 	for i := range s.Args {
 		s.Args[i] = expand(s.Args[i])
+	}
+	for _, text := range []*string{&s.OAuth.ClientID, &s.OAuth.ClientSecret, &s.OAuth.Issuer, &s.OAuth.ClientMetadataURL, &s.OAuth.RedirectURI} {
+		*text = expand(*text)
 	}
 	s.Env, s.Headers = expandAll(s.Env, expand), expandAll(s.Headers, expand)
 	if len(unset) > 0 {

@@ -81,8 +81,9 @@ func TestToolsThatNeedATask(t *testing.T) {
 	}
 }
 
-// TestNeedsLogin checks that a server that rejects requests without a token needs a login.
-func TestNeedsLogin(t *testing.T) {
+// TestRejectedToken checks that a server that rejects requests without a token is reported, if
+// there are no logins.
+func TestRejectedToken(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "Bearer right" {
@@ -96,11 +97,11 @@ func TestNeedsLogin(t *testing.T) {
 	b := newBed(t, Server{Name: "http", URL: web.URL, Transport: TransportHTTP}, Server{Name: "either", URL: web.URL},
 		Server{Name: "sse", URL: web.URL, Transport: TransportSSE}, Server{Name: "in", URL: web.URL, Headers: right})
 	for _, s := range b.Status() {
-		want := NeedsLogin
+		want := Failed
 		if s.Name == "in" {
 			want = Connected
 		} else {
-			b.noticed(`"` + s.Name + `" needs login: it rejects requests without a valid token`)
+			b.noticed(`"` + s.Name + `" is not connected: it rejects requests without a valid token`)
 		}
 		if s.State != want {
 			t.Errorf("%+v", s)

@@ -1,0 +1,93 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+)
+
+// Values of Server.Auth. If it is empty, a login is needed if the server answers 401.
+const (
+	AuthOAuth = "oauth"
+	AuthNone  = "none"
+)
+
+// errLogin means that the server answers with status 401, and that the user has not logged in.
+var errLogin = errors.New("the user must log in")
+
+// errRights means that the user must log in again, because the token lacks a scope.
+var errRights = errors.New("its token lacks rights")
+
+// errToken means that the configured token is not valid.
+var errToken = errors.New("it rejects requests without a valid token (401). Set its token in mcp_servers.NAME.headers.Authorization")
+
+// logsIn reports whether the server may get the tokens of a login.
+func (s *server) logsIn() bool {
+	return s.Server.LogsIn() && s.owner.cfg.Logins != nil
+}
+
+// LogsIn reports whether the user can log in at the server: it has a URL, and the configuration
+// has no token.
+func (s Server) LogsIn() bool {
+	if s.URL == "" || s.Auth == AuthNone {
+		return false
+	}
+	for name := range s.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return false
+		}
+	}
+	return true
+}
+
+// LoginTarget returns the target of a login at a server.
+func (s Server) LoginTarget() login.Target {
+	return login.Target{Name: s.Name, URL: s.URL, Settings: s.OAuth}
+}
+
+// mostRequests is how often a session asks the user to log in with more rights.
+const mostRequests = 2
+
+// lacks handles a response 403. If the token lacks scopes, the next login requests them, and
+// lacks returns errRights.
+func (r *remote) lacks(ctx context.Context, resp *http.Response) error {
+	wanted, err := r.logins.Want(ctx, r.target, resp.Header)
+	if err != nil || !wanted {
+		return err
+	}
+	s := r.server
+	s.mu.Lock()
+	s.steps++
+	tell := s.steps <= mostRequests
+	s.mu.Unlock()
+	if !tell {
+		return nil
+	}
+	s.notice("needs more rights for this call: " + s.howToLogIn())
+	return fmt.Errorf("%w. %s", errRights, s.needsLogin())
+}
+
+// howToLogIn names the commands.
+func (s Server) howToLogIn() string {
+	return fmt.Sprintf("hermes-ls mcp login %s, or /mcp login %s in the chat", s.Name, s.Name)
+}
+
+// needsLogin is the text for the model.
+func (s Server) needsLogin() string {
+	return fmt.Sprintf("The MCP server %s needs the user to log in (%s). Continue without it and tell the user.", s.Name, s.howToLogIn())
+}
+
+// noticeLogin tells the user once in a session that a login is needed.
+func (s *server) noticeLogin() {
+	s.mu.Lock()
+	told := s.toldLogin
+	s.toldLogin = true
+	s.mu.Unlock()
+	if !told {
+		s.notice("needs login: " + s.howToLogIn())
+	}
+}
