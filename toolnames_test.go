@@ -22,6 +22,7 @@ var stillNamed = map[string]int{
 	"internal/proc/spec": 1,  // the same
 	"cmd/hermes-ls/demo": 5,  // its own story
 	"delegate":           1,  // a toolset, of the default of a section
+	"extensions/skills":  2,  // actions of skill_manage
 	"server/acp":         1,  // a way to log in
 	"protocol/acp":       1,  // a kind of content
 	"tools/alias":        14, // the one list of names that models know from other agents

@@ -67,6 +67,19 @@ func (x *instance) derive(ctx context.Context) (*extension.Set, error) {
 	return x.extensions().Derive(ctx, extension.Script, extension.Own{ID: s.ID, Folders: s.Folders, Files: s.Files, Editor: s.Editor, Bounds: s.Bounds})
 }
 
+// PassEnv gives variables to the next scripts, such as "NAME=value". An interpreter that keeps variables between scripts
+// gets them when it is started again.
+func (x *instance) PassEnv(vars []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.runner == nil {
+		return
+	}
+	x.runner.passedMu.Lock()
+	defer x.runner.passedMu.Unlock()
+	x.runner.passed = set(x.runner.passed, vars...)
+}
+
 // Close ends the kernel of persistent scripts.
 func (x *instance) Close(context.Context) error {
 	x.mu.Lock()

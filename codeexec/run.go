@@ -299,7 +299,9 @@ func (r *Runner) stage(held bool) (*staging, error) {
 func (r *Runner) command(env *tools.Env, python Python, stage *staging, socket *socket, program string) proc.Cmd {
 	args := []string{python.Path, "-I", "-B", "-X", "utf8", stage.path("boot/" + program), stage.path(scriptName)}
 	dir := stage.path("work")
-	base := environ(r.cfg.Environ, r.cfg.Passthrough)
+	r.passedMu.Lock()
+	base := set(environ(r.cfg.Environ, r.cfg.Passthrough), r.passed...)
+	r.passedMu.Unlock()
 	if !r.strict() {
 		folders := r.cfg.Files.Folders()
 		args, dir = append(args, folders...), folders[0]

@@ -54,6 +54,9 @@ type Runner struct {
 
 	used atomic.Bool // a script was run
 
+	passedMu sync.Mutex
+	passed   []string // variables that the session gives to scripts
+
 	allowedMu sync.Mutex
 	allowed   map[string]bool // interpreters of the workspace that the user has approved
 

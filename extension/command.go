@@ -18,6 +18,7 @@ type Command struct {
 	Description string // in lists: a verb and an object
 	Hint        string // tells which arguments may follow Name; empty: none
 	Order       int    // in all lists; equal ones stand in the order of extensions
+	Hidden      bool   // it is in no list
 	// Run runs the slash command and returns the answer for the user, as Markdown. The
 	// model sees neither the command nor its answer. Run runs beside a turn.
 	Run func(ctx context.Context, args string) (string, error)

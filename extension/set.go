@@ -142,6 +142,16 @@ func Find[T any](s *Set) (T, bool) {
 	return none, false
 }
 
+// All returns the instances in s that are a T.
+func All[T any](s *Set) (all []T) {
+	for _, o := range s.opened {
+		if x, ok := o.instance.(T); ok {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
 // Tools returns the tools of all instances in order. See [Tools].
 func (s *Set) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error) {
 	var all []tools.Tool

@@ -17,6 +17,9 @@ import (
 func help(_ context.Context, x *Session, _ string) (string, error) {
 	var b strings.Builder
 	for _, c := range x.Commands() {
+		if c.Hidden {
+			continue
+		}
 		name := "/" + c.Name
 		if c.Hint != "" {
 			name += " [" + c.Hint + "]"

@@ -8,7 +8,7 @@ import (
 )
 
 // reservedToolsets are names that configuration may have, although no feature has them yet.
-var reservedToolsets = []string{"skills", "browser", "vision"}
+var reservedToolsets = []string{"browser", "vision"}
 
 // composites name several toolsets at once. All of coding, which the hosts' presets are, is
 // everything in the set: features that need configuration are there only if configured.

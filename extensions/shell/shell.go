@@ -99,6 +99,13 @@ func (x *instance) ShellName() string {
 	return sh.Name()
 }
 
+// PassEnv gives variables to the next commands, such as "NAME=value".
+func (x *instance) PassEnv(vars []string) {
+	if sh, err := x.shell(); err == nil {
+		sh.Export(vars)
+	}
+}
+
 // Notices returns the news of the background commands.
 func (x *instance) Notices(context.Context, extension.When) []string { return x.Processes.Notices() }
 

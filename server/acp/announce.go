@@ -37,10 +37,16 @@ func (a *Agent) Answered(name string, params json.RawMessage, result any) {
 	}
 }
 
-// commands returns the update with all slash commands.
+// maxCommands is how many commands an update has.
+const maxCommands = 200
+
+// commands returns the update with the slash commands: built-in ones, then those of the workspace, then the others.
 func commands(x *server.Session) *acp.CommandsUpdate {
 	u := &acp.CommandsUpdate{SessionUpdate: acp.UpdateCommands}
 	for _, c := range x.Commands() {
+		if c.Hidden || len(u.AvailableCommands) >= maxCommands {
+			continue
+		}
 		listed := acp.AvailableCommand{Name: c.Name, Description: c.Description}
 		if c.Hint != "" {
 			listed.Input = &acp.AvailableCommandInput{Hint: c.Hint}

@@ -24,6 +24,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/plan"
 	"github.com/hermes-ls/hermes-ls/extensions/references"
 	"github.com/hermes-ls/hermes-ls/extensions/shell"
+	"github.com/hermes-ls/hermes-ls/extensions/skills"
 	"github.com/hermes-ls/hermes-ls/extensions/todo"
 	"github.com/hermes-ls/hermes-ls/extensions/verify"
 	"github.com/hermes-ls/hermes-ls/extensions/web"
@@ -70,6 +71,7 @@ func Features(s *server.Service) []server.Feature {
 		{Extension: goal.New(), Commands: goal.Table},
 		{Extension: learnings.New(learned), Settings: learnings.Section(), Commands: learnings.Table, Shutdown: learned.Close},
 		{Extension: memory.New(s.Home), Settings: memory.Section(), Commands: memory.Table, Toolset: memory.Toolset},
+		{Core: skilled(s), Settings: skills.Section(), Section: skillLimits(&known), Commands: skills.Table, Toolset: skills.Toolset, Ahead: skills.Ahead},
 	}
 	known.Toolsets = server.Toolsets(list)
 	return list

@@ -141,6 +141,13 @@ func (s *Shell) snapshot() shellState {
 	return s.state
 }
 
+// Export sets variables of the next commands, such as "NAME=value".
+func (s *Shell) Export(vars []string) {
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	s.state.env = override(s.state.env, vars)
+}
+
 // Run runs a command and waits until nothing of it is left. The error is ctx.Err()
 // when ctx ended first; else it says why the command could not run at all. The
 // outcome is valid beside a context's error.

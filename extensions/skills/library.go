@@ -1,0 +1,316 @@
+package skills
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/trust"
+)
+
+//go:embed bundled/*/SKILL.md
+var bundled embed.FS
+
+// Library finds skills.
+type Library struct {
+	Home     string
+	Folders  []string // of the workspace
+	External []string // skills.external_dirs, expanded
+	Disabled []string // names
+	Bundled  bool
+	Trust    trust.Store
+	// Plugins are directories of plugins with skills, by the plugin's name.
+	Plugins map[string]string
+}
+
+// Found are the skills of a library.
+type Found struct {
+	Skills  []Skill // each name once, sorted by name
+	LeftOut []Skill // with their problem
+	Notes   []string
+}
+
+// names of the directories of a workspace that hold skills.
+var workspaceDirs = []string{".hermes/skills", ".agents/skills", ".claude/skills"}
+
+const (
+	maxSkills = 2000
+	maxDepth  = 4
+	maxDirs   = 20_000
+)
+
+// notSearched are directories that hold no skills.
+var notSearched = []string{"node_modules", "venv", "references", "templates", "scripts", "assets", "examples", "site-packages", "__pycache__"}
+
+// Find finds all skills. It reads only files that have changed since an earlier call of any process.
+func (l Library) Find(ctx context.Context) Found {
+	c := openCache(l.Home)
+	w := walker{cache: c, names: map[string]string{}, disabled: l.Disabled}
+	for _, dir := range TrustedDirs(l.Trust, l.Folders, workspaceDirs) {
+		w.search(dir, Workspace, "")
+	}
+	w.search(filepath.Join(l.Home, "skills"), User, "")
+	for _, dir := range l.External {
+		w.search(dir, External, "")
+	}
+	for plugin, dir := range l.Plugins {
+		w.search(dir, Plugin, plugin+":")
+	}
+	if l.Bundled {
+		w.addBundled()
+	}
+	c.save(ctx)
+	slices.SortFunc(w.found.Skills, func(a, b Skill) int { return cmp.Compare(a.Name, b.Name) })
+	return w.found
+}
+
+// TrustedDirs returns the directories below trusted workspace folders and their git roots that exist.
+func TrustedDirs(store trust.Store, folders, names []string) (dirs []string) {
+	for _, folder := range folders {
+		if !store.Trusted(folder) {
+			continue
+		}
+		dirs = append(dirs, OfferedDirs(folder, names)...)
+	}
+	return slices.Compact(dirs)
+}
+
+// OfferedDirs returns the directories below a folder and its git root that exist, without links that leave them.
+func OfferedDirs(folder string, names []string) (dirs []string) {
+	bases := []string{folder}
+	if root, err := trust.Root(folder); err == nil && root != folder {
+		bases = append(bases, root)
+	}
+	for _, base := range bases {
+		real, err := filepath.EvalSymlinks(base)
+		if err != nil {
+			continue
+		}
+		for _, name := range names {
+			dir, err := filepath.EvalSymlinks(filepath.Join(real, filepath.FromSlash(name)))
+			if err != nil || slices.Contains(dirs, dir) {
+				continue
+			}
+			if rel, err := filepath.Rel(real, dir); err == nil && filepath.IsLocal(rel) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs
+}
+
+type walker struct {
+	cache    *cache
+	found    Found
+	names    map[string]string // the path of each skill by its name
+	disabled []string
+	dirs     int
+	count    int
+}
+
+// search adds the skills below dir.
+func (w *walker) search(dir, place, prefix string) { w.walk(dir, place, prefix, 0) }
+
+func (w *walker) walk(dir, place, prefix string, depth int) {
+	if w.dirs++; w.dirs > maxDirs {
+		return
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	isSkill := func(e fs.DirEntry) bool {
+		return e.Name() == "SKILL.md" && (e.Type().IsRegular() || place != Workspace)
+	}
+	if depth > 0 && slices.ContainsFunc(entries, isSkill) {
+		w.add(dir, place, prefix)
+		return
+	}
+	if depth >= maxDepth {
+		return
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, ".") || slices.Contains(notSearched, name) {
+			continue
+		}
+		sub := filepath.Join(dir, name)
+		switch {
+		case e.IsDir():
+			w.walk(sub, place, prefix, depth+1)
+		case e.Type()&fs.ModeSymlink != 0 && place != Workspace: // users link skills from elsewhere
+			if info, err := os.Stat(sub); err == nil && info.IsDir() {
+				w.walk(sub, place, prefix, depth+1)
+			}
+		}
+	}
+}
+
+// add adds the skill in dir.
+func (w *walker) add(dir, place, prefix string) {
+	file := filepath.Join(dir, "SKILL.md")
+	if w.count++; w.count > maxSkills {
+		if w.count == maxSkills+1 {
+			w.found.Notes = append(w.found.Notes, fmt.Sprintf("There are more than %d skills. The others are not used.", maxSkills))
+		}
+		return
+	}
+	s := w.cache.skill(file, filepath.Base(dir))
+	s.Name, s.Place, s.Path, s.Dir = prefix+s.Name, place, file, dir
+	w.use(s)
+}
+
+func (w *walker) use(s Skill) {
+	if slices.Contains(w.disabled, s.Name) {
+		return
+	}
+	if s.Problem != "" {
+		w.found.LeftOut = append(w.found.LeftOut, s)
+		return
+	}
+	if first, ok := w.names[s.Name]; ok {
+		s.Problem = "another skill of this name is used: " + first
+		w.found.LeftOut = append(w.found.LeftOut, s)
+		if s.Place != Bundled {
+			w.found.Notes = append(w.found.Notes, fmt.Sprintf("There are two skills named %q. %s is not used.", s.Name, s.Path))
+		}
+		return
+	}
+	w.names[s.Name] = s.Path
+	w.found.Skills = append(w.found.Skills, s)
+}
+
+func (w *walker) addBundled() {
+	entries, _ := bundled.ReadDir("bundled")
+	for _, e := range entries {
+		s := bundledSkill(e.Name())
+		w.use(s)
+	}
+}
+
+func bundledSkill(name string) Skill {
+	file := path.Join("bundled", name, "SKILL.md")
+	data, err := bundled.ReadFile(file)
+	s, _, problem := parse(data, name)
+	if err = errors.Join(err, problem); err != nil {
+		s.Problem = err.Error()
+	}
+	s.Place, s.Path = Bundled, file
+	return s
+}
+
+// Read returns the text of a skill after its frontmatter.
+func (s Skill) Read() (body string, err error) {
+	var data []byte
+	if s.Dir == "" {
+		data, err = bundled.ReadFile(s.Path)
+	} else {
+		data, err = safefile.Read(s.Path, largestSkill)
+	}
+	if err != nil {
+		return "", err
+	}
+	_, body, err = parse(data, s.Name)
+	return strings.TrimSpace(body), err
+}
+
+// cache has the frontmatters of earlier calls. The file is below $HERMES_HOME/cache.
+type cache struct {
+	path    string
+	entries map[string]cached
+	used    map[string]cached
+	changed bool
+}
+
+type cached struct {
+	Time  int64  `json:"t"`
+	Size  int64  `json:"s"`
+	Name  string `json:"n"`
+	Text  string `json:"d"`
+	Error string `json:"e,omitempty"`
+	Meta  *Meta  `json:"m,omitempty"`
+}
+
+const cacheVersion = "skills-1.json"
+
+func openCache(home string) *cache {
+	c := &cache{path: filepath.Join(home, "cache", cacheVersion), entries: map[string]cached{}, used: map[string]cached{}}
+	if data, err := safefile.Read(c.path, 16<<20); err == nil {
+		_ = json.Unmarshal(data, &c.entries) // a broken cache is made again
+	}
+	return c
+}
+
+// skill returns the skill in a file, from the cache if the file has not changed.
+func (c *cache) skill(file, dir string) Skill {
+	info, err := os.Stat(file)
+	if err != nil {
+		return Skill{Name: dir, Problem: err.Error()}
+	}
+	e, ok := c.entries[file]
+	if !ok || e.Time != info.ModTime().UnixNano() || e.Size != info.Size() {
+		e = c.read(file, dir)
+		e.Time, e.Size = info.ModTime().UnixNano(), info.Size()
+		c.changed = true
+	}
+	c.used[file] = e
+	s := Skill{Name: e.Name, Description: e.Text, Problem: e.Error}
+	if e.Meta != nil {
+		s.Meta = *e.Meta
+	}
+	return s
+}
+
+func (c *cache) read(file, dir string) cached {
+	data, err := safefile.Read(file, largestSkill)
+	if err != nil {
+		return cached{Name: dir, Error: "it cannot be read: " + err.Error()}
+	}
+	s, _, err := parse(data, dir)
+	e := cached{Name: dir, Text: s.Description}
+	if err != nil {
+		e.Error = err.Error()
+	}
+	if m, _ := json.Marshal(s.Meta); string(m) != "{}" {
+		e.Meta = &s.Meta
+	}
+	return e
+}
+
+// save stores the entries that were used, if one is new. If it fails, the next process reads the files again.
+func (c *cache) save(ctx context.Context) {
+	if !c.changed {
+		return
+	}
+	unlock, err := filelock.Lock(ctx, c.path+".lock")
+	if err != nil {
+		return
+	}
+	defer unlock()
+	for file, e := range c.entries { // those of other workspaces
+		if _, ok := c.used[file]; !ok && len(c.used) < 2*maxSkills {
+			c.used[file] = e
+		}
+	}
+	data, err := json.Marshal(c.used)
+	if err != nil {
+		return
+	}
+	dir, err := safefile.OpenFolder(filepath.Dir(c.path))
+	if err != nil {
+		return
+	}
+	defer dir.Close() //nolint:errcheck // only read
+	_ = dir.Write(filepath.Base(c.path), data, 0o600)
+}

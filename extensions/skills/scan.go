@@ -1,0 +1,189 @@
+package skills
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+// Levels of a finding. A block is rejected; a warn is shown.
+const (
+	Block = "block"
+	Warn  = "warn"
+)
+
+// Finding is a place in a skill that the user should see. The scanner is advisory.
+type Finding struct {
+	File  string `json:"file"`
+	Line  int    `json:"line"`
+	Level string `json:"level"`
+	What  string `json:"what"`
+}
+
+func (f Finding) String() string {
+	return fmt.Sprintf("%s line %d has %s", f.File, f.Line, f.What)
+}
+
+// Blocked returns the first finding that is rejected.
+func Blocked(found []Finding) (Finding, bool) {
+	at := slices.IndexFunc(found, func(f Finding) bool { return f.Level == Block })
+	if at < 0 {
+		return Finding{}, false
+	}
+	return found[at], true
+}
+
+// pattern is a rule for one line.
+type pattern struct {
+	level, what string
+	match       *regexp.Regexp
+}
+
+var patterns = []pattern{
+	{Block, "base64 text that is piped into a shell", regexp.MustCompile(`(?i)base64\s+(-d|-D|--decode)[^|\n]*\|\s*(sudo\s+)?(ba|z|da|k)?sh\b|\|\s*base64\s+(-d|-D|--decode)\b[^|\n]*\|\s*(sudo\s+)?(ba|z|da|k)?sh\b`)},
+	{Block, "a password-protected download that is run", regexp.MustCompile(`(?i)(unzip\s+[^\n]*-P\s*\S+|7z\s+x\s+[^\n]*-p\S+)[^\n]*(&&|;)\s*(\./|sh |bash |chmod )`)},
+	{Warn, "a download that is piped into a program", regexp.MustCompile(`(?i)\b(curl|wget)\b[^|\n]*\|\s*(sudo\s+)?(ba|z|da|k)?(sh|python3?|node|perl|ruby)\b`)},
+	{Warn, "a command that deletes recursively", regexp.MustCompile(`\brm\s+-[a-zA-Z]*[rR][a-zA-Z]*\s`)},
+	{Warn, "a command that runs as root", regexp.MustCompile(`\bsudo\s`)},
+	{Warn, "the name of a secret", regexp.MustCompile(`\b[A-Z][A-Z0-9_]*(API_KEY|TOKEN|SECRET|PASSWORD|PRIVATE_KEY)\b|\.ssh/id_|\.aws/credentials|\.netrc\b`)},
+	{Warn, "settings of an agent", regexp.MustCompile(`\b(CLAUDE\.md|AGENTS\.md|SOUL\.md|MEMORY\.md|settings\.local\.json|trust\.json)\b|\.hermes/config\.yaml`)},
+	{Warn, "text that tells the model to ignore its rules", regexp.MustCompile(`(?i)(ignore|disregard|forget)\s+(all\s+)?(previous|prior|above|earlier)\s+(instructions|rules|prompts)|do not tell the user|without telling the user`)},
+	{Warn, "a command that runs at each start of a shell or of the system", regexp.MustCompile(`\bcrontab\b|\.bashrc\b|\.zshrc\b|\.profile\b|systemctl\s+enable|LaunchAgents`)},
+	{Warn, "code that is decoded and run", regexp.MustCompile(`(?i)\beval\s*\(|\bexec\s*\(\s*(base64|compile|bytes)|fromCharCode`)},
+}
+
+const (
+	scanFiles = 200
+	scanBytes = 10 << 20
+)
+
+// Scan reports what the user should see in the skill in dir, by file and line.
+func Scan(dir string) (found []Finding, err error) {
+	files, total := 0, int64(0)
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			if e.Name() == ".git" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if e.Type()&fs.ModeSymlink != 0 {
+			found = append(found, linkFinding(dir, path, name)...)
+			return nil
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if files, total = files+1, total+info.Size(); files > scanFiles || total > scanBytes {
+			found = append(found, Finding{filepath.ToSlash(name), 0, Warn, "more files than the scanner reads"})
+			return fs.SkipAll
+		}
+		data, err := safefile.Read(path, maxFile)
+		switch {
+		case errors.Is(err, safefile.ErrTooLarge):
+			found = append(found, Finding{filepath.ToSlash(name), 0, Warn, "more than 1 MB"})
+		case err != nil:
+			return err
+		default:
+			found = append(found, scanText(filepath.ToSlash(name), data)...)
+		}
+		return nil
+	})
+	return found, err
+}
+
+func linkFinding(dir, path, name string) []Finding {
+	target, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		if real, err2 := filepath.EvalSymlinks(dir); err2 == nil {
+			if rel, err := filepath.Rel(real, target); err == nil && filepath.IsLocal(rel) {
+				return nil
+			}
+		}
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return []Finding{{filepath.ToSlash(name), 0, Block, "a link that leaves the skill"}}
+}
+
+// scanText reports the findings of one file. A file that is no text has one.
+func scanText(name string, data []byte) (found []Finding) {
+	if !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
+		if executable(data) {
+			return []Finding{{name, 0, Warn, "a program"}}
+		}
+		return nil
+	}
+	n := 0
+	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
+		n++
+		if hidden(line) {
+			found = append(found, Finding{name, n, Block, "invisible characters"})
+		}
+		for _, p := range patterns {
+			if p.match.MatchString(line) {
+				found = append(found, Finding{name, n, p.level, p.what})
+			}
+		}
+	}
+	return found
+}
+
+func executable(data []byte) bool {
+	for _, magic := range []string{"\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"} {
+		if strings.HasPrefix(string(data), magic) {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden reports whether a line has characters that a reader does not see and a model does: invisible ones, those that
+// change the direction of text, and tags. The joiner of emoji sequences and scripts is allowed between visible characters.
+func hidden(line string) bool {
+	runes := []rune(line)
+	for i, r := range runes {
+		switch {
+		case r == '\u200d' || r == '\u200c': // joins emoji and letters of some scripts
+			if i == 0 || i == len(runes)-1 || runes[i-1] < 0x300 || runes[i+1] < 0x300 {
+				return true
+			}
+		case r == '\u200b', r == '\u2060', r == '\u180e', r >= '\u2061' && r <= '\u2064', r == '\ufeff',
+			r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+			return true
+		case r >= 0xe0000 && r <= 0xe007f && !flag(runes[:i]): // tags; those of flags follow a black flag
+			return true
+		}
+	}
+	return false
+}
+
+// flag reports whether runes end with an emoji flag, whose tags may follow.
+func flag(runes []rune) bool {
+	for i := len(runes) - 1; i >= 0 && i > len(runes)-8; i-- {
+		if runes[i] == 0x1f3f4 {
+			return true
+		}
+		if runes[i] < 0xe0000 {
+			return false
+		}
+	}
+	return false
+}

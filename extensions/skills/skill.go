@@ -1,0 +1,215 @@
+package skills
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/frontmatter"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Places of a skill, in the order of their precedence.
+const (
+	Workspace = "workspace"
+	User      = "user"
+	External  = "external"
+	Plugin    = "plugin"
+	Bundled   = "bundled"
+)
+
+// Skill is a directory with a SKILL.md, without its text.
+type Skill struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Place       string `json:"place"`
+	Path        string `json:"path"` // of SKILL.md
+	Problem     string `json:"error,omitempty"`
+
+	Dir  string `json:"-"` // the skill's directory; empty: it is in the binary
+	Meta Meta   `json:"-"`
+}
+
+// Meta has the parts of a frontmatter that hermes-ls uses besides name and description.
+type Meta struct {
+	Platforms        []string `json:"platforms,omitempty"`
+	Environment      []string `json:"environment,omitempty"` // required_environment_variables
+	RequiresToolsets []string `json:"requires_toolsets,omitempty"`
+	RequiresTools    []string `json:"requires_tools,omitempty"`
+	FallbackToolsets []string `json:"fallback_toolsets,omitempty"`
+	FallbackTools    []string `json:"fallback_tools,omitempty"`
+	Config           []Key    `json:"config,omitempty"`
+	NotForModel      bool     `json:"not_for_model,omitempty"` // disable-model-invocation
+	NotForUser       bool     `json:"not_for_user,omitempty"`  // user-invocable: false
+	Hint             string   `json:"hint,omitempty"`          // argument-hint
+}
+
+// Key is a setting of a skill. Its value is in skills.config of config.yaml.
+type Key struct {
+	Name    string `json:"name"`
+	Default string `json:"default,omitempty"`
+}
+
+// Limits of a skill.
+const (
+	largestSkill   = 256 << 10 // bytes of SKILL.md
+	maxDescription = 1024      // characters
+	maxFile        = 1 << 20   // bytes of another file
+)
+
+var validName = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
+
+// parse reads a SKILL.md. dir is the name of its directory.
+func parse(data []byte, dir string) (s Skill, body string, err error) {
+	fields, body, err := frontmatter.Parse(data)
+	if err != nil {
+		return Skill{Name: dir}, body, err
+	}
+	s = Skill{Name: dir, Description: oneLine(fields.Text("description"))}
+	switch {
+	case len(fields) == 0:
+		return s, body, errors.New("it has no frontmatter")
+	case s.Description == "":
+		return s, body, errors.New("it has no description")
+	}
+	if runes := []rune(s.Description); len(runes) > maxDescription {
+		s.Description = string(runes[:maxDescription])
+	}
+	hermes := fields.Sub("metadata").Sub("hermes")
+	s.Meta = Meta{
+		Platforms:        fields.List("platforms"),
+		Environment:      environment(fields),
+		RequiresToolsets: hermes.List("requires_toolsets"), RequiresTools: hermes.List("requires_tools"),
+		FallbackToolsets: hermes.List("fallback_for_toolsets"), FallbackTools: hermes.List("fallback_for_tools"),
+		NotForModel: fields.Bool("disable-model-invocation", false), NotForUser: !fields.Bool("user-invocable", true),
+		Hint: oneLine(fields.Text("argument-hint")),
+	}
+	list, _ := hermes["config"].([]any)
+	for _, item := range list {
+		if m, ok := item.(map[string]any); ok {
+			if key := (frontmatter.Fields)(m); key.Text("key") != "" {
+				s.Meta.Config = append(s.Meta.Config, Key{key.Text("key"), key.Text("default")})
+			}
+		}
+	}
+	return s, body, nil
+}
+
+var validVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+
+// environment returns the names in required_environment_variables: texts, or mappings with a name.
+func environment(fields frontmatter.Fields) (names []string) {
+	names = fields.List("required_environment_variables")
+	list, _ := fields["required_environment_variables"].([]any)
+	for _, item := range list {
+		if m, ok := item.(map[string]any); ok {
+			one := frontmatter.Fields(m)
+			if name := one.Text("name"); name != "" {
+				names = append(names, name)
+			} else {
+				names = append(names, one.Text("env_var"))
+			}
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !validVariable.MatchString(name) })
+}
+
+// oneLine cleans a text for a list.
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(tools.WithoutControls(text)), " ")
+}
+
+// here reports whether a skill is for this system. Unknown names of platforms do not hide a skill.
+func (m Meta) here() bool {
+	known := false
+	for _, p := range m.Platforms {
+		for name, goos := range map[string]string{"macos": "darwin", "darwin": "darwin", "linux": "linux", "windows": "windows"} {
+			if strings.HasPrefix(strings.ToLower(p), name) {
+				if known = true; goos == runtime.GOOS {
+					return true
+				}
+			}
+		}
+	}
+	return !known
+}
+
+// offered reports whether the skill is for a session with these toolsets and tools.
+func (m Meta) offered(toolset, tool func(string) bool) bool {
+	not := func(f func(string) bool) func(string) bool { return func(name string) bool { return !f(name) } }
+	return !slices.ContainsFunc(m.RequiresToolsets, not(toolset)) && !slices.ContainsFunc(m.RequiresTools, not(tool)) &&
+		!slices.ContainsFunc(m.FallbackToolsets, toolset) && !slices.ContainsFunc(m.FallbackTools, tool)
+}
+
+// command returns the name of the slash command.
+func (s Skill) command() string {
+	name := strings.NewReplacer(" ", "-", "_", "-").Replace(strings.ToLower(s.Name))
+	name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == ':' {
+			return r
+		}
+		return -1
+	}, name)
+	for strings.Contains(name, "--") {
+		name = strings.ReplaceAll(name, "--", "-")
+	}
+	return strings.Trim(name, "-")
+}
+
+// standard are the keys of agentskills.io.
+var standard = []string{"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
+
+var standardName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// Strict returns what agentskills.io forbids in a SKILL.md.
+func Strict(data []byte, dir string) (problems []string) {
+	fields, _, err := frontmatter.Parse(data)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for name := range fields {
+		if !slices.Contains(standard, name) {
+			problems = append(problems, fmt.Sprintf("the field %q is not in the specification", name))
+		}
+	}
+	name, description := fields.Text("name"), fields.Text("description")
+	switch {
+	case name == "":
+		problems = append(problems, "it has no name")
+	case len(name) > 64 || !standardName.MatchString(name):
+		problems = append(problems, fmt.Sprintf("the name %q must have 1 to 64 lower-case letters, digits and single hyphens", name))
+	case name != dir:
+		problems = append(problems, fmt.Sprintf("the name %q differs from the directory %q", name, dir))
+	}
+	switch n := len([]rune(description)); {
+	case n == 0:
+		problems = append(problems, "it has no description")
+	case n > maxDescription:
+		problems = append(problems, fmt.Sprintf("the description has %d characters, at most %d are allowed", n, maxDescription))
+	}
+	if n := len([]rune(fields.Text("compatibility"))); n > 500 {
+		problems = append(problems, fmt.Sprintf("compatibility has %d characters, at most 500 are allowed", n))
+	}
+	slices.Sort(problems)
+	return problems
+}
+
+// settings returns the values of the skill's configuration. If there is none, it returns nil.
+func (m Meta) settings(values map[string]json.RawMessage) map[string]any {
+	out := map[string]any{}
+	for _, k := range m.Config {
+		if v, ok := values[k.Name]; ok {
+			out[k.Name] = v
+		} else if k.Default != "" {
+			out[k.Name] = k.Default
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}

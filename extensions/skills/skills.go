@@ -1,0 +1,361 @@
+// Package skills gives the model skills: directories with a SKILL.md that tells how to do a kind of task.
+//
+// [Library] finds them: in trusted workspaces, in $HERMES_HOME/skills, in configured directories, in plugins, and in the
+// program. Their names and descriptions are in the system prompt; skill_view reads one, and skill_manage changes those of
+// the user, who approves it. Each skill is a slash command. [Scan] shows what a user should know of a skill before it is
+// installed or trusted. Skills have the rank of project instructions and never widen permissions.
+package skills
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/prompt"
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Toolset is the toolset of the tools.
+const Toolset = "skills"
+
+// Options are the parts of the process that the extension uses.
+type Options struct {
+	Home string
+	// Pass gives variables to the commands and scripts of the session.
+	Pass func(vars []string)
+}
+
+// Config is the configuration section.
+type Config struct {
+	Settings
+	// Getenv returns a variable of the environment or of .env. Reserved reports whether it must never pass to a command.
+	Getenv   func(name string) string
+	Reserved func(name string) bool
+	// Offers reports whether the session has the tools of a toolset.
+	Offers func(toolset string) bool
+}
+
+// Extension returns the extension.
+func Extension(o Options) extension.Extension { return skills{o} }
+
+// Ahead has the tools describe their inputs, which they keep.
+func Ahead() {
+	x := &Instance{}
+	_, _ = x.viewTool(), x.manageTool()
+}
+
+type skills struct{ Options }
+
+func (skills) Name() string { return "skills" }
+
+func (e skills) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	return &Instance{Options: e.Options, session: s}, nil
+}
+
+// Instance has the skills of a session.
+type Instance struct {
+	Options
+	session *extension.Session
+
+	mu       sync.Mutex
+	settings Config
+	found    Found
+	at       time.Time // of found; zero: not searched yet
+	noted    map[string]bool
+	read     []string // names of skills that the session has read
+	passed   map[string]bool
+}
+
+// Close does nothing.
+func (*Instance) Close(context.Context) error { return nil }
+
+// fresh is how long the result of a search applies.
+const fresh = time.Second
+
+// all returns the skills of the session. If maxAge is 0, it searches.
+func (x *Instance) all(ctx context.Context, maxAge time.Duration) Found {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.at.IsZero() && time.Since(x.at) < maxAge {
+		return x.found
+	}
+	var c Config
+	if err := x.session.Config(&c); err != nil {
+		x.session.Notify(err.Error())
+	}
+	x.settings = c
+	var folders []string
+	if tools.Local(x.session.Editor) != nil {
+		folders = x.session.Folders()
+	}
+	x.found, x.at = c.Library(x.Home, folders).Find(ctx), time.Now()
+	return x.found
+}
+
+// notify shows the notes of a search that were not shown yet.
+func (x *Instance) notify(f Found) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.noted == nil {
+		x.noted = map[string]bool{}
+	}
+	for _, n := range f.Notes {
+		if !x.noted[n] {
+			x.noted[n] = true
+			x.session.Notify(n)
+		}
+	}
+}
+
+// forModel returns the skills that the model may read: those for this system and these tools.
+func (x *Instance) forModel(f Found) (all []Skill) {
+	x.mu.Lock()
+	offers := x.settings.Offers
+	x.mu.Unlock()
+	for _, s := range f.Skills {
+		if !s.Meta.NotForModel && s.Meta.here() && s.Meta.offered(offers, func(tool string) bool { return offers(toolsetOf(tool)) }) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// toolsetTable has the toolsets of tools that skills name: one tool and its toolset a line.
+//
+//go:embed toolsets.txt
+var toolsetTable string
+
+// toolsetOf returns the toolset of a tool. If the tool is not known, it returns the name.
+func toolsetOf(tool string) string {
+	for line := range strings.Lines(toolsetTable) {
+		if name, toolset, _ := strings.Cut(strings.TrimSpace(line), " "); name == tool {
+			return toolset
+		}
+	}
+	return tool
+}
+
+const heading = "# Skills\n\nInstructions for kinds of tasks. If one fits, read it with skill_view first.\n\n"
+
+// Sections returns the index of the skills.
+func (x *Instance) Sections(ctx context.Context) []prompt.Section {
+	f := x.all(ctx, fresh)
+	x.notify(f)
+	x.mu.Lock()
+	c := x.settings
+	x.mu.Unlock()
+	if !c.Offers(Toolset) {
+		return nil
+	}
+	all := x.forModel(f)
+	order(all, readUse(x.Home))
+	text := index(all, c.IndexBytes)
+	if text == "" {
+		return nil
+	}
+	return []prompt.Section{{Slot: prompt.Project, Text: heading + strings.TrimRight(text, "\n")}}
+}
+
+// order sorts skills: those of the workspace, then those that were used last, then by name.
+func order(all []Skill, used map[string]int64) {
+	slices.SortStableFunc(all, func(a, b Skill) int {
+		if aw, bw := a.Place == Workspace, b.Place == Workspace; aw != bw {
+			if aw {
+				return -1
+			}
+			return 1
+		}
+		if used[a.Name] != used[b.Name] {
+			if used[a.Name] > used[b.Name] {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+}
+
+// Tools returns skill_view and skill_manage. If there is no skill, it returns none.
+func (x *Instance) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error) {
+	if stored == nil && len(x.forModel(x.all(ctx, fresh))) == 0 {
+		return nil, nil
+	}
+	return []tools.Tool{x.viewTool(), x.manageTool()}, nil
+}
+
+// Derive gives subagents the skills to read. Scripts get none.
+func (x *Instance) Derive(_ context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
+	if kind != extension.Subagent {
+		return nil, nil
+	}
+	return &derived{Instance{Options: x.Options, session: s}}, nil
+}
+
+// derived is the instance of a subagent. It changes no skill and passes no variable.
+type derived struct{ Instance }
+
+// Tools returns skill_view.
+func (x *derived) Tools(ctx context.Context, _ []tools.Spec) ([]tools.Tool, error) {
+	if len(x.forModel(x.all(ctx, fresh))) == 0 {
+		return nil, nil
+	}
+	x.Pass = nil
+	return []tools.Tool{x.viewTool()}, nil
+}
+
+// Commands returns no commands: a subagent has no user.
+func (x *derived) Commands() []extension.Command { return nil }
+
+// Events returns the text for the summary of a compaction.
+func (x *Instance) Events() []extension.Handlers {
+	return []extension.Handlers{{PreCompress: func(context.Context, extension.Compression) (string, error) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if len(x.read) == 0 {
+			return "", nil
+		}
+		return "### Skills\nThe session has read these skills. Read them again with skill_view before you continue their tasks: " + strings.Join(x.read, ", "), nil
+	}}}
+}
+
+// remember notes that the session has read a skill.
+func (x *Instance) remember(ctx context.Context, name string) {
+	x.mu.Lock()
+	if !slices.Contains(x.read, name) {
+		x.read = append(x.read, name)
+	}
+	x.mu.Unlock()
+	writeUse(ctx, x.Home, name)
+}
+
+const useName = "skills-used.json"
+
+// readUse returns when each skill was used last, in seconds.
+func readUse(home string) map[string]int64 {
+	used := map[string]int64{}
+	if data, err := safefile.Read(filepath.Join(home, "cache", useName), 1<<20); err == nil {
+		_ = json.Unmarshal(data, &used) // without it, the order is by name
+	}
+	return used
+}
+
+// writeUse stores that a skill was used. If it fails, the order of the index stays.
+func writeUse(ctx context.Context, home, name string) {
+	path := filepath.Join(home, "cache", useName)
+	ctx, stop := context.WithTimeout(ctx, time.Second)
+	defer stop()
+	unlock, err := filelock.Lock(ctx, path+".lock")
+	if err != nil {
+		return
+	}
+	defer unlock()
+	used := readUse(home)
+	used[name] = time.Now().Unix()
+	data, err := json.Marshal(used)
+	if err != nil || len(used) > 2*maxSkills {
+		return
+	}
+	if dir, err := safefile.OpenFolder(filepath.Dir(path)); err == nil {
+		_ = dir.Write(useName, data, 0o600)
+		dir.Close() //nolint:errcheck // written
+	}
+}
+
+// pass gives the variables of a skill to the commands of the session. It returns the names that are not set.
+func (x *Instance) pass(ctx context.Context, s Skill, call tools.Call) (missing []string) {
+	if len(s.Meta.Environment) == 0 || x.Pass == nil {
+		return nil
+	}
+	x.mu.Lock()
+	c := x.settings
+	x.mu.Unlock()
+	vars := map[string]string{}
+	for _, name := range s.Meta.Environment {
+		switch value := c.Getenv(name); {
+		case c.Reserved(name):
+			missing = append(missing, name)
+		case value == "":
+			missing = append(missing, name)
+		default:
+			vars[name] = value
+		}
+	}
+	x.mu.Lock()
+	done := x.passed[s.Path]
+	x.mu.Unlock()
+	if len(vars) == 0 || done {
+		return missing
+	}
+	names := strings.Join(slices.Sorted(maps.Keys(vars)), ", ")
+	if s.Place != User && s.Place != Bundled {
+		err := x.session.Ask.Approve(ctx, extension.Request{
+			Kind: tools.KindOther, Title: "Give " + names + " to the commands of this session", EveryMode: true, Call: call,
+			Reason: fmt.Sprintf("gives variables to commands, as the skill %s (%s) wants", s.Name, s.Path),
+			Keys:   []string{"skill environment " + s.Name + "@" + s.sum()},
+		})
+		if err != nil {
+			return slices.Sorted(slices.Values(s.Meta.Environment))
+		}
+	} else {
+		x.session.Notify(fmt.Sprintf("The skill %s gets %s in the commands of this session.", s.Name, names))
+	}
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		list = append(list, name+"="+vars[name])
+	}
+	x.Pass(list)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.passed == nil {
+		x.passed = map[string]bool{}
+	}
+	x.passed[s.Path] = true
+	return missing
+}
+
+// sum identifies the content of a skill.
+func (s Skill) sum() string {
+	sum, err := Hash(s.Dir)
+	if err != nil {
+		return fmt.Sprint(time.Now().UnixNano()) // it matches no other
+	}
+	return sum
+}
+
+// linked returns the other files of a skill by their directory.
+func (s Skill) linked() map[string][]string {
+	files := map[string][]string{}
+	if s.Dir == "" {
+		return files
+	}
+	count := 0
+	for _, dir := range fileDirs {
+		_ = filepath.WalkDir(filepath.Join(s.Dir, dir), func(path string, e os.DirEntry, err error) error {
+			if err != nil || !e.Type().IsRegular() {
+				return nil
+			}
+			if count++; count > 200 {
+				return filepath.SkipAll
+			}
+			if rel, err := filepath.Rel(s.Dir, path); err == nil {
+				files[dir] = append(files[dir], filepath.ToSlash(rel))
+			}
+			return nil
+		})
+	}
+	return files
+}
+
+// fileDirs are the directories of a skill's files.
+var fileDirs = []string{"references", "templates", "scripts", "assets", "examples"}

@@ -1,0 +1,46 @@
+package frontmatter_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/frontmatter"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text string
+		want       frontmatter.Fields
+		body       string
+	}{
+		{"none", "# x\n", frontmatter.Fields{}, "# x\n"},
+		{"simple", "---\nname: a\ndescription: Does it.\n---\nbody\n", frontmatter.Fields{"name": "a", "description": "Does it."}, "body\n"},
+		{"a byte order mark and CRLF", "\xef\xbb\xbf---\r\nname: a\r\n---\r\nbody", frontmatter.Fields{"name": "a"}, "body"},
+		{"an unquoted colon", "---\nname: a\ndescription: Use when: always \"now\"\n---\n", frontmatter.Fields{"name": "a", "description": `Use when: always "now"`}, ""},
+		{"lists", "---\nname: 'a'\ntags: [x, y]\n---\n", frontmatter.Fields{"name": "a", "tags": []any{"x", "y"}}, ""},
+		{"a bool", "---\nuser-invocable: false\n---\n", frontmatter.Fields{"user-invocable": false}, ""},
+		{"empty", "---\n---\nx", frontmatter.Fields{}, "x"},
+	} {
+		fields, body, err := frontmatter.Parse([]byte(c.text))
+		if err != nil || !reflect.DeepEqual(fields, c.want) || body != c.body {
+			t.Errorf("%s: %#v %q %v", c.name, fields, body, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"no end":    "---\nname: a\n",
+		"broken":    "---\nname: [a\n---\n",
+		"too large": "---\nname: " + strings.Repeat("x", frontmatter.Limit) + "\n---\n",
+		"a bomb":    "---\na: &a [x]\nb: *a\n---\n",
+	} {
+		if _, _, err := frontmatter.Parse([]byte(text)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("---\na: b\n---\nc"))
+	f.Fuzz(func(_ *testing.T, data []byte) { _, _, _ = frontmatter.Parse(data) })
+}

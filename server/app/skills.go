@@ -1,0 +1,70 @@
+package app
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/config/catalog"
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/extensions/skills"
+	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// skilled gives a session its skills.
+func skilled(s *server.Service) func(*server.Core) extension.Extension {
+	return func(c *server.Core) extension.Extension {
+		return skills.Extension(skills.Options{
+			Home: s.Home,
+			Pass: func(vars []string) {
+				for _, x := range extension.All[interface{ PassEnv(vars []string) }](c.Extensions()) {
+					x.PassEnv(vars)
+				}
+			},
+		})
+	}
+}
+
+func skillLimits(known *tools.Set) func(*config.Loaded) (any, error) {
+	return func(c *config.Loaded) (any, error) {
+		return skills.Config{
+			Settings: config.SectionOf[skills.Settings](c, "skills"),
+			Getenv:   c.Getenv,
+			Reserved: func(name string) bool { return reserved(c, name) },
+			Offers:   func(toolset string) bool { return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled) },
+		}, nil
+	}
+}
+
+// reserved reports whether a variable belongs to hermes-ls: a key of a provider, a search engine or a server.
+func reserved(c *config.Loaded, name string) bool {
+	if strings.HasPrefix(strings.ToUpper(name), "HERMES_") {
+		return true
+	}
+	for _, p := range catalog.Providers() {
+		if slices.Contains(p.Keys, name) {
+			return true
+		}
+	}
+	for _, p := range c.Providers {
+		if p.KeyEnv == name {
+			return true
+		}
+	}
+	value := c.Getenv(name)
+	if value == "" {
+		return false
+	}
+	keys := c.Secrets(func(string) bool { return false })
+	configured, _ := mcp.Configured(c) // its problems are reported by sessions
+	maps.Copy(keys, mcp.SecretsOf(configured))
+	for _, v := range keys {
+		if v == value {
+			return true
+		}
+	}
+	return false
+}
