@@ -96,6 +96,9 @@ func (p Plan) list(ctx context.Context, stored []tools.Spec) (*tools.Set, error)
 	if err != nil {
 		return nil, err
 	}
+	if err := p.Extensions.Arrange(ctx, set, stored); err != nil {
+		return nil, err
+	}
 	set.Events, set.Forget = p.Extensions.Events(), p.Extensions.Forget
 	env := *p.Agent.Env
 	env.SessionID, env.Dispatch.Set = p.Agent.Head.ID, set

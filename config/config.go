@@ -118,6 +118,7 @@ type Agent struct {
 type Tools struct {
 	Enabled  []string `json:"enabled" guard:"its texts apply" doc:"Toolsets that replace the host's default. Empty: the default."`
 	Disabled []string `json:"disabled" guard:"its texts apply" doc:"Toolsets that are then removed."`
+	Deferred []string `json:"deferred" doc:"Built-in tools that requests leave out. The model finds them with tool_search."`
 }
 
 // Terminal says where and for how long commands run.

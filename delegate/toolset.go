@@ -26,7 +26,7 @@ func (x *Children) toolsFor(env *tools.Env, t *Task) (*tools.Set, error) {
 	deeper := x.Depth+t.below+1 < limits.Depth
 	left := 0
 	set = set.Where(func(tool tools.Tool) bool {
-		ok := lends(x.Extensions(), tool, deeper) && env.Dispatch.Offers(tool.Name)
+		ok := lends(x.Extensions(), tool, deeper) && (tool.Deferred || env.Dispatch.Offers(tool.Name))
 		if ok {
 			left++
 		}

@@ -6,6 +6,8 @@
 // implements those of the following interfaces that it needs. Each has one method.
 //
 //	Tools     tools that the model may call
+//	Arranger  which tools requests contain
+//	Late      tools that come later
 //	Sections  texts of the system prompt
 //	Commands  slash commands
 //	Events    functions that are called before and after calls, prompts, and so on

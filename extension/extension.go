@@ -32,6 +32,21 @@ type Tools interface {
 	Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error)
 }
 
+// Arranger is an instance that decides which tools requests contain.
+type Arranger interface {
+	// Arrange adds and defers tools of a set, after all tools are listed and before the
+	// model is offered them. See [Tools] for stored.
+	Arrange(ctx context.Context, set *tools.Set, stored []tools.Spec) error
+}
+
+// Late is an instance whose tools can change after they were listed.
+type Late interface {
+	// LateTools returns the version of the current tools, and the tools if it is not known.
+	LateTools(known int) (version int, now []tools.Tool)
+	// Expects reports whether tools may come later.
+	Expects() bool
+}
+
 // Sections is an instance with texts of the system prompt. It is asked when a session
 // begins and at each compaction. Between these, the system prompt does not change.
 type Sections interface {

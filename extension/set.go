@@ -24,6 +24,8 @@ type opened struct {
 	session  *Session // its rights
 	instance Instance // nil: a derived session gets nothing of ext
 	tools    Tools
+	arranger Arranger
+	late     Late
 	sections Sections
 	commands Commands
 	events   Events
@@ -46,6 +48,8 @@ type opened struct {
 func implemented(ext Extension, session *Session, x Instance) opened {
 	o := opened{ext: ext, session: session, instance: x}
 	o.tools, _ = x.(Tools)
+	o.arranger, _ = x.(Arranger)
+	o.late, _ = x.(Late)
 	o.sections, _ = x.(Sections)
 	o.commands, _ = x.(Commands)
 	o.events, _ = x.(Events)
@@ -169,6 +173,42 @@ func (s *Set) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, err
 		all = append(all, list...)
 	}
 	return all, nil
+}
+
+// Arrange lets instances decide which tools of a set requests contain. See [Arranger].
+func (s *Set) Arrange(ctx context.Context, set *tools.Set, stored []tools.Spec) error {
+	for _, o := range s.opened {
+		if o.arranger == nil {
+			continue
+		}
+		if err := o.arranger.Arrange(ctx, set, stored); err != nil {
+			return fmt.Errorf("arranging the tools: %w", err)
+		}
+	}
+	return nil
+}
+
+// LateTools returns the tools that have changed since the versions in known, which it brings
+// up to date.
+func (s *Set) LateTools(known map[string]int) (all []tools.Tool) {
+	for _, o := range s.opened {
+		if o.late == nil {
+			continue
+		}
+		name := o.ext.Name()
+		version, list := o.late.LateTools(known[name])
+		known[name] = version
+		for i := range list {
+			list[i].Owner = name
+		}
+		all = append(all, list...)
+	}
+	return all
+}
+
+// Expects reports whether an instance may have further tools later.
+func (s *Set) Expects() bool {
+	return slices.ContainsFunc(s.opened, func(o opened) bool { return o.late != nil && o.late.Expects() })
 }
 
 // Sections returns the prompt sections of all instances in order.

@@ -97,7 +97,11 @@ func toolNames(ctx context.Context, x *Session) (names []string, err error) {
 		}
 		return names, nil
 	}
-	set, err := toolsOf(ctx, x, builder.StoredTools(x.Head()))
+	stored := builder.StoredTools(x.Head())
+	set, err := toolsOf(ctx, x, stored)
+	if err == nil {
+		err = x.extensions.Arrange(ctx, set, stored)
+	}
 	if err != nil {
 		return nil, err
 	}

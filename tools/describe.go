@@ -22,11 +22,11 @@ type Spec struct {
 // availabilityLimit is how long a tool may take to say whether it is there.
 const availabilityLimit = 2 * time.Second
 
-// Offered lists the tools that are there now, in the order they were added, with
-// descriptions that mention no others. Each tool is asked once; an error, a panic
+// Offered lists the tools that are there now and not deferred, in the order they were added,
+// with descriptions that mention no others. Each tool is asked once; an error, a panic
 // or no answer in two seconds leaves it out.
 func (s *Set) Offered(ctx context.Context) []Tool {
-	all := s.List()
+	all := slices.DeleteFunc(s.List(), func(t Tool) bool { return t.Deferred })
 	there := make([]bool, len(all))
 	var asked sync.WaitGroup
 	for i, t := range all {

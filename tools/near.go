@@ -7,6 +7,9 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
+// Nearest returns those of names that are spelled like name, the nearest first, at most three.
+func Nearest(name string, names []string) []string { return nearest(name, names) }
+
 // nearest returns those of names that look like name, the likeliest first, at
 // most three.
 func nearest(name string, names []string) []string {

@@ -16,6 +16,12 @@ import (
 // A registered name takes precedence.
 func (s *Set) Resolve(c Call, offered func(name string) bool) (_ Call, failure string) {
 	t, ok := s.Get(c.Name)
+	if ok && t.Means != nil {
+		if inner, means := t.Means(c.Args); means {
+			inner.ID = c.ID
+			return s.Resolve(inner, offered)
+		}
+	}
 	if ok && (c.resolved || fitsAsIs(t.accepts, c.Args)) {
 		return c, ""
 	}

@@ -28,8 +28,11 @@ type Set struct {
 	// the first call; nil: nothing is. Sets that are made of this one do not have it.
 	Forget func()
 
-	mu    sync.Mutex // never held while a tool runs
-	tools []Tool     // in the order they were added
+	admits []func(Tool) bool // that chose the tools of the set
+
+	mu    sync.Mutex     // never held while a tool runs
+	tools []Tool         // in the order they were added
+	index map[string]int // of tools, by name
 }
 
 // NewSet returns a set of tools.
@@ -58,10 +61,10 @@ func (s *Set) Add(t Tool) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.tools, func(have Tool) bool { return have.Name == t.Name })
+	i, there := s.index[t.Name]
 	switch {
-	case i < 0:
-		s.tools = append(s.tools, t)
+	case !there:
+		s.append(t)
 	case t.Override:
 		s.tools[i] = t
 	default:
@@ -70,12 +73,35 @@ func (s *Set) Add(t Tool) error {
 	return nil
 }
 
+// append appends a tool. The caller holds mu.
+func (s *Set) append(t Tool) {
+	if s.index == nil {
+		s.index = map[string]int{}
+	}
+	s.index[t.Name] = len(s.tools)
+	s.tools = append(s.tools, t)
+}
+
+// Admits reports whether [Set.Select] and [Set.Where], which made the set, take a tool.
+func (s *Set) Admits(t Tool) bool {
+	return !slices.ContainsFunc(s.admits, func(takes func(Tool) bool) bool { return !takes(t) })
+}
+
+// Defer defers tools by their names.
+func (s *Set) Defer(names map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.tools {
+		s.tools[i].Deferred = s.tools[i].Deferred || names[s.tools[i].Name]
+	}
+}
+
 // Get returns the tool named name.
 func (s *Set) Get(name string) (Tool, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.tools, func(t Tool) bool { return t.Name == name })
-	if i < 0 {
+	i, ok := s.index[name]
+	if !ok {
 		return Tool{}, false
 	}
 	return s.tools[i], true
@@ -88,9 +114,9 @@ func (s *Set) List() []Tool {
 	return slices.Clone(s.tools)
 }
 
-// empty returns a set with the events and the secrets of s and no tools.
+// empty returns a set with the events, the secrets and the choices of s, and no tools.
 func (s *Set) empty() *Set {
-	return &Set{Defect: s.Defect, Events: s.Events, Toolsets: s.Toolsets, Secrets: s.Secrets}
+	return &Set{Defect: s.Defect, Events: s.Events, Toolsets: s.Toolsets, Secrets: s.Secrets, admits: slices.Clip(s.admits)}
 }
 
 // The letters that every model endpoint takes in a function's name.

@@ -57,6 +57,13 @@ type Tool struct {
 	Order int
 	// Owner is the extension that the tool belongs to. Its set fills it in.
 	Owner string
+	// Group is the server or plugin that the tool comes from. Nil: it is built in.
+	Group *Group
+	// Deferred tools can be called, and are not in the list of tools of a request.
+	Deferred bool
+	// Means returns the call that a call of this tool stands for. [Set.Resolve] puts it in
+	// its place. If it returns false, or is nil, the call stands for itself.
+	Means func(args json.RawMessage) (Call, bool)
 	// Available is asked once per listing; an error leaves the tool out. Nil: always there.
 	Available func(context.Context) error
 	// RequiredEnv names environment variables without which the tool is left out.
@@ -85,6 +92,13 @@ type Tool struct {
 	// accepts is the parsed schema for arguments: Schema and the parameters that are
 	// accepted but not offered. Set by New, else by a Set.
 	accepts *jsonschema.Schema
+}
+
+// Group is a server or a plugin that has tools.
+type Group struct {
+	Name  string
+	About string // its own description in one line; may be empty
+	Defer string // always or never; empty: its tools are deferred if all tools are too large
 }
 
 // WritesAnywhere reports whether a call of the tool may change files without the workspace.

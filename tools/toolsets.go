@@ -46,8 +46,10 @@ func (s *Set) Select(enabled, disabled []string) (*Set, error) {
 		return nil, err
 	}
 	selected := s.empty()
+	takes := func(t Tool) bool { return on.match(t) && !off.match(t) }
+	selected.admits = append(selected.admits, takes)
 	for _, t := range all {
-		if on.match(t) && !off.match(t) {
+		if takes(t) {
 			if err := selected.Add(t); err != nil {
 				return nil, err
 			}

@@ -6,9 +6,10 @@ import "slices"
 // secrets.
 func (s *Set) Where(keep func(Tool) bool) *Set {
 	chosen := s.empty()
+	chosen.admits = append(chosen.admits, keep)
 	for _, t := range s.List() {
 		if keep(t) {
-			chosen.tools = append(chosen.tools, t)
+			chosen.append(t)
 		}
 	}
 	return chosen

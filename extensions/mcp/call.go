@@ -28,7 +28,7 @@ const (
 func (s *Servers) tool(d definition) tools.Tool {
 	t := tools.Tool{
 		Name: d.full, Toolset: toolset(d.label), Kind: tools.KindOther, Description: d.description, Schema: d.schema,
-		ReadOnly: d.readOnly, Plans: true, ResultCap: resultCap,
+		ReadOnly: d.readOnly, Plans: true, ResultCap: resultCap, Group: d.group,
 		Title: func(args json.RawMessage) string { return titleOf(d, args) },
 		Run: func(ctx context.Context, env *tools.Env, c tools.Call) (tools.Result, error) {
 			return s.call(ctx, env, c, d)
@@ -129,7 +129,7 @@ func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, offe
 	}
 	// A recalled tool required approval when the session began. It still requires it.
 	laxer := now.readOnly && !offered.readOnly && !offered.recalled
-	changed := offered.description != now.description || !bytes.Equal(offered.schema, now.schema)
+	changed := now.changed || offered.description != now.description || !bytes.Equal(offered.schema, now.schema)
 	switch {
 	case changed:
 		v.Reason += ", which is described in other words than when this session began"

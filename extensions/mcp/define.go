@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // definition is a tool as its server describes it, changed to the form that models accept.
@@ -24,16 +25,18 @@ type definition struct {
 	title       string // for the user
 	description string
 	schema      json.RawMessage
-	readOnly    bool   // the server marks it as read-only
-	recalled    bool   // from the store, so readOnly is not known
+	readOnly    bool // the server marks it as read-only
+	recalled    bool // from the store, so readOnly is not known
+	changed     bool // differs from the definition that the server had first in this session
+	group       *tools.Group
 	key         string // identifies the definition and its server; a remembered approval applies to it
 }
 
 const (
-	mostTools          = 256      // of a server
+	mostTools          = 5000     // of a server
 	longestDescription = 4000     // bytes
 	largestSchema      = 64 << 10 // bytes
-	mostWords          = 1 << 20  // bytes of all descriptions and schemas of a server
+	mostWords          = 6 << 20  // bytes of all descriptions and schemas of a server
 	mostChanges        = 5        // limit of the notices to the user
 )
 
@@ -41,7 +44,7 @@ const (
 // task, or that exceed a limit.
 func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	var found []definition
-	taken := map[string]bool{}
+	taken, group := map[string]int{}, s.groupOf(l)
 	var left, asTasks []string
 	words := 0
 	for cursor, pages := "", 0; ; pages++ {
@@ -72,6 +75,7 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 				left = append(left, plain(t.Name, nameLimit))
 				continue
 			}
+			d.group = group
 			words += len(d.description) + len(d.schema)
 			found = append(found, d)
 		}
@@ -84,6 +88,19 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	s.left = asTasks
 	s.mu.Unlock()
 	return found, nil
+}
+
+// groupOf returns the group of the server's tools.
+func (s *server) groupOf(l *link) *tools.Group {
+	g := &tools.Group{Name: s.Name, Defer: s.Defer}
+	if r := l.session.InitializeResult(); r != nil {
+		about := r.Instructions
+		if about == "" && r.ServerInfo != nil {
+			about = r.ServerInfo.Title
+		}
+		g.About = oneLine(about, 300)
+	}
+	return g
 }
 
 // tellLeftOut sends the user a notice of the omitted tools. It does not repeat a notice.
@@ -107,7 +124,7 @@ func (s *server) offers(tool string) bool {
 	return (len(s.Include) == 0 || slices.Contains(s.Include, tool)) && !slices.Contains(s.Exclude, tool)
 }
 
-func (s *server) define(t *sdk.Tool, taken map[string]bool) (definition, error) {
+func (s *server) define(t *sdk.Tool, taken map[string]int) (definition, error) {
 	schema, err := parameters(t.InputSchema)
 	if err != nil {
 		return definition{}, err
@@ -198,7 +215,7 @@ func (s *server) refresh(l *link) {
 		s.changes++
 	}
 	if said != "" && s.changes <= mostChanges {
-		s.notice("offers other tools now: " + said + ". New ones are offered in the next session, changed ones ask again")
+		s.notice("offers other tools now: " + said + ". Changed ones ask again")
 	}
 }
 

@@ -144,11 +144,10 @@ func TestManyToolsOfOneName(t *testing.T) {
 	}
 }
 
-// TestLongDescriptions checks the limit of all definitions of a server, because each
-// request contains them.
+// TestLongDescriptions checks the limit of all definitions of a server, which stay in memory.
 func TestLongDescriptions(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, Server{Name: "m", URL: listing(t, offering(100, func(i int) string { return fmt.Sprint("t", i) }, strings.Repeat("d", 50_000))), Transport: TransportHTTP})
+	b := newBed(t, Server{Name: "m", URL: listing(t, offering(130, func(i int) string { return fmt.Sprint("t", i) }, strings.Repeat("d", 50_000))), Transport: TransportHTTP})
 	b.noticed("are left out")
 	size := 0
 	for _, tool := range b.Tools() {

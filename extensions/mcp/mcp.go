@@ -20,11 +20,13 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
@@ -52,6 +54,7 @@ type Server struct {
 	ConnectTimeout time.Duration // 0: 30 s
 	Include        []string      // the tools that are offered; empty: all
 	Exclude        []string      // tools that are not offered
+	Defer          string        // always or never; else: tools are deferred if there are too many
 }
 
 // Transports of a server with a URL.
@@ -87,6 +90,8 @@ type Servers struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
+	version atomic.Int64 // grows when tools change
+
 	mu    sync.Mutex
 	roots []string
 	list  []*server
@@ -117,7 +122,7 @@ func (s *Servers) Connect(list []Server) {
 	defer s.mu.Unlock()
 	before := s.list
 	s.list = nil
-	labels, names := map[string]bool{}, map[string]bool{}
+	labels, names := map[string]int{}, map[string]bool{}
 	for _, one := range list {
 		if names[one.Name] {
 			s.cfg.Notice(fmt.Sprintf("There are two MCP servers named %q; the second one is left out.", one.Name))
@@ -154,7 +159,7 @@ func (s *Servers) Wait(ctx context.Context) {
 		case <-one.first:
 		case <-timer.C:
 			if !one.tried() {
-				one.notice("was not ready in time. Its tools are offered in the next session")
+				one.notice("was not ready in time. Its tools can be used when it is")
 			}
 		case <-ctx.Done():
 		}
@@ -173,11 +178,39 @@ func (s *Servers) Tools() []tools.Tool {
 	return all
 }
 
+// LateTools returns the version of the tools. If it is not known, it also returns the tools.
+func (s *Servers) LateTools(known int) (version int, now []tools.Tool) {
+	version = int(s.version.Load())
+	if version == known {
+		return version, nil
+	}
+	return version, s.Tools()
+}
+
+// Expects reports whether a server may have further tools later: it is not connected yet, or
+// it announces changes.
+func (s *Servers) Expects() bool {
+	return slices.ContainsFunc(s.all(), func(one *server) bool {
+		one.mu.Lock()
+		defer one.mu.Unlock()
+		select {
+		case <-one.attempt:
+		default:
+			return true // connecting
+		}
+		if one.link == nil {
+			return errors.Is(one.err, errLogin) || errors.Is(one.err, errPermission)
+		}
+		r := one.link.session.InitializeResult()
+		return r != nil && r.Capabilities != nil && r.Capabilities.Tools != nil && r.Capabilities.Tools.ListChanged
+	})
+}
+
 // Recalled returns a tool that an earlier process offered to the model with this
 // definition. Its server is found when the tool is called.
 func (s *Servers) Recalled(name, description string, schema json.RawMessage) tools.Tool {
 	label, _, _ := strings.Cut(strings.TrimPrefix(name, prefix), "__")
-	return s.tool(definition{full: name, label: label, description: description, schema: schema, recalled: true})
+	return s.tool(definition{full: name, label: label, description: description, schema: schema, recalled: true, group: &tools.Group{Name: label}})
 }
 
 // IsTool reports whether name is the name of an MCP tool.

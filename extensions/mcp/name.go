@@ -56,13 +56,15 @@ func shortened(name string, limit int, whole string) string {
 	return name[:limit-7] + "_" + hex.EncodeToString(sum[:3])
 }
 
-// unique returns name, or name with a number if it is taken. It adds the result to taken.
-func unique(name string, taken map[string]bool) string {
+// unique returns name, or name with a number if it is taken. taken counts the uses of each
+// name; unique adds the result to it.
+func unique(name string, taken map[string]int) string {
 	free := name
-	for n := 2; taken[free]; n++ {
-		end := fmt.Sprintf("_%d", n)
+	for taken[free] > 0 {
+		taken[name]++
+		end := fmt.Sprintf("_%d", taken[name])
 		free = name[:min(len(name), nameLimit-len(end))] + end
 	}
-	taken[free] = true
+	taken[free] = 1
 	return free
 }

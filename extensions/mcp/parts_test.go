@@ -30,7 +30,7 @@ func TestNames(t *testing.T) {
 	if len(long) != nameLimit || long == fullName("label", strings.Repeat("a", 101)) {
 		t.Errorf("long names: %s", long)
 	}
-	taken := map[string]bool{}
+	taken := map[string]int{}
 	if a, b := unique("x", taken), unique("x", taken); a != "x" || b != "x_2" {
 		t.Errorf("the same name twice: %s, %s", a, b)
 	}

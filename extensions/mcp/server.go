@@ -38,15 +38,16 @@ type server struct {
 	leftOut        string // the omitted tools in the last notice
 	leftOutNotices int    // number of notices about omitted tools
 
-	mu      sync.Mutex
-	link    *link                 // nil: not connected
-	err     error                 // why it is not connected
-	attempt chan struct{}         // closed when the current attempt has ended
-	tools   map[string]definition // by their names for the model
-	order   []string              // of tools
-	left    []string              // omitted tools, because they need a task
-	pending Permission            // of the last attempt; an empty Key: none is required
-	granted string                // the key that the user has approved
+	mu       sync.Mutex
+	link     *link                 // nil: not connected
+	err      error                 // why it is not connected
+	attempt  chan struct{}         // closed when the current attempt has ended
+	tools    map[string]definition // by their names for the model
+	order    []string              // of tools
+	original map[string]string     // the first keys of tools in this session, by name for the model
+	left     []string              // omitted tools, because they need a task
+	pending  Permission            // of the last attempt; an empty Key: none is required
+	granted  string                // the key that the user has approved
 
 	toldLogin bool // the user knows that a login is needed
 	steps     int  // how often a call lacked a scope
@@ -147,8 +148,16 @@ func (s *server) tried() bool {
 }
 
 func (s *server) keep(found []definition) {
+	s.owner.version.Add(1)
 	s.tools, s.order = map[string]definition{}, nil
+	if s.original == nil {
+		s.original = map[string]string{}
+	}
 	for _, d := range found {
+		if s.original[d.full] == "" {
+			s.original[d.full] = d.key
+		}
+		d.changed = s.original[d.full] != d.key
 		s.tools[d.full] = d
 		s.order = append(s.order, d.full)
 	}

@@ -401,7 +401,7 @@ func TestYesIsForTheseWords(t *testing.T) {
 		if change != nil {
 			change(y, &tool)
 		}
-		d, err := y.define(&tool, map[string]bool{})
+		d, err := y.define(&tool, map[string]int{})
 		if err != nil {
 			t.Fatal(err)
 		}

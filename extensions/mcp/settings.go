@@ -28,6 +28,7 @@ type ServerSettings struct {
 	OAuth          login.Settings    `json:"oauth" doc:"How you log in at url."`
 	Timeout        int               `json:"timeout" doc:"Seconds that a call can take without an answer or progress. 0: 120."`
 	ConnectTimeout int               `json:"connect_timeout" doc:"Seconds for which the first prompt waits for the server. 0: 10."`
+	Defer          string            `json:"defer" enum:",auto,always,never" doc:"Whether requests leave out the tools, so that the model finds them with tool_search. Empty or auto: if all tools are too large."`
 	Tools          ToolSettings      `json:"tools" doc:"Which tools of the server are offered."`
 
 	unbound bool // sandbox: false is set
@@ -86,7 +87,7 @@ func (s ServerSettings) server(name string) Server {
 	out := Server{
 		Name: name, Command: s.Command, Args: s.Args, Dir: s.Cwd, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Auth: s.Auth, OAuth: s.OAuth,
 		Timeout: time.Duration(s.Timeout) * time.Second, ConnectTimeout: time.Duration(s.ConnectTimeout) * time.Second,
-		Include: s.Tools.Include, Exclude: s.Tools.Exclude,
+		Include: s.Tools.Include, Exclude: s.Tools.Exclude, Defer: s.Defer,
 	}
 	switch {
 	case s.Sandbox:

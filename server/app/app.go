@@ -26,6 +26,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/shell"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
 	"github.com/hermes-ls/hermes-ls/extensions/todo"
+	"github.com/hermes-ls/hermes-ls/extensions/toolsearch"
 	"github.com/hermes-ls/hermes-ls/extensions/verify"
 	"github.com/hermes-ls/hermes-ls/extensions/web"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
@@ -70,6 +71,7 @@ func Features(s *server.Service) []server.Feature {
 		{Core: subagents(s), Settings: delegate.Section(), Section: subagentLimits, Commands: delegate.Table, Toolset: delegate.Toolset},
 		{Extension: goal.New(), Commands: goal.Table},
 		{Extension: learnings.New(learned), Settings: learnings.Section(), Commands: learnings.Table, Shutdown: learned.Close},
+		{Core: found, Settings: toolsearch.Section(), Section: toolsearch.Of},
 		{Extension: memory.New(s.Home), Settings: memory.Section(), Commands: memory.Table, Toolset: memory.Toolset},
 		{Core: skilled(s), Settings: skills.Section(), Section: skillLimits(&known), Commands: skills.Table, Toolset: skills.Toolset, Ahead: skills.Ahead},
 	}
@@ -87,6 +89,8 @@ func mcpServers(s *server.Service) func(*server.Core) extension.Extension {
 		}})
 	}
 }
+
+func found(c *server.Core) extension.Extension { return toolsearch.New(c.Extensions) }
 
 func servers(known *tools.Set) func(*config.Loaded) (any, error) {
 	return func(c *config.Loaded) (any, error) {

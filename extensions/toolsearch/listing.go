@@ -1,0 +1,142 @@
+package toolsearch
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// group holds the deferred tools of a server or a plugin.
+type group struct {
+	name, about string
+	tools       []tools.Tool
+}
+
+const builtIn = "hermes-ls"
+
+// groupsOf returns the groups of tools, by name.
+func groupsOf(all []tools.Tool) []*group {
+	groups := map[string]*group{}
+	for _, t := range all {
+		name, about := builtIn, ""
+		if t.Group != nil {
+			name, about = t.Group.Name, t.Group.About
+		}
+		g := groups[name]
+		if g == nil {
+			g = &group{name: name, about: about}
+			groups[name] = g
+		}
+		g.tools = append(g.tools, t)
+	}
+	return slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return cmp.Compare(a.name, b.name) })
+}
+
+// list returns the deferred tools in at most limit bytes. Each group has names with the first
+// sentences of the descriptions. If that does not fit, it has names, or one line. Small
+// groups keep the most.
+func list(all []tools.Tool, limit int) string {
+	groups := groupsOf(all)
+	texts := map[*group]string{}
+	left := limit
+	for _, g := range groups {
+		texts[g] = g.line()
+		left -= len(texts[g]) + 1
+	}
+	for _, g := range slices.SortedStableFunc(slices.Values(groups), func(a, b *group) int { return len(a.tools) - len(b.tools) }) {
+		for _, text := range []string{g.sentences(), g.names()} {
+			if more := len(text) - len(texts[g]); more <= left {
+				texts[g] = text
+				left -= more
+				break
+			}
+		}
+	}
+	var b strings.Builder
+	for i, g := range groups {
+		rest := fmt.Sprintf("and %d more servers\n", len(groups)-i)
+		if b.Len()+len(texts[g])+1 > limit-len(rest) && i < len(groups)-1 || b.Len()+len(texts[g])+1 > limit {
+			if b.Len()+len(rest) <= limit {
+				b.WriteString(rest)
+			}
+			break
+		}
+		b.WriteString(texts[g] + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// line describes the group in one line.
+func (g *group) line() string {
+	n := fmt.Sprintf("%s: %d tools", short(g.name, 60), len(g.tools))
+	if g.about != "" {
+		return n + ". " + short(g.about, 120)
+	}
+	return n
+}
+
+// common returns the start that the names of all tools of the group have, such as
+// mcp__github__.
+func (g *group) common() string {
+	start := g.tools[0].Name
+	start = start[:strings.LastIndex(start, "__")+len("__")*min(1, strings.Count(start, "__"))]
+	for _, t := range g.tools {
+		if !strings.HasPrefix(t.Name, start) || start == "" {
+			return ""
+		}
+	}
+	return start
+}
+
+func (g *group) heading() string {
+	head := g.line()
+	if start := g.common(); start != "" {
+		head += fmt.Sprintf(" (names start with %s)", start)
+	}
+	return head
+}
+
+func (g *group) names() string {
+	start := g.common()
+	names := make([]string, len(g.tools))
+	for i, t := range g.tools {
+		names[i] = strings.TrimPrefix(t.Name, start)
+	}
+	return g.heading() + "\n  " + strings.Join(names, ", ")
+}
+
+func (g *group) sentences() string {
+	start := g.common()
+	var b strings.Builder
+	b.WriteString(g.heading())
+	for _, t := range g.tools {
+		fmt.Fprintf(&b, "\n  %s: %s", strings.TrimPrefix(t.Name, start), firstSentence(t.Description))
+	}
+	return b.String()
+}
+
+// firstSentence returns the first sentence of a description, without the note in
+// parentheses that names the server.
+func firstSentence(text string) string {
+	if strings.HasPrefix(text, "(") {
+		if _, rest, ok := strings.Cut(text, ") "); ok {
+			text = rest
+		}
+	}
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	text, _, _ = strings.Cut(text, ". ")
+	return short(text, 120)
+}
+
+// short returns text as one line of at most limit bytes.
+func short(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > limit {
+		return strings.ToValidUTF8(text[:limit-len("…")], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,291 @@
+// Package toolsearch keeps requests small if servers and plugins have many tools.
+//
+// Tools of servers and plugins are in the requests' list of tools while their definitions
+// fit the budget. Others are deferred: the model finds them with tool_search and calls them
+// with tool_call, or by their own names. Tools that come after the session has begun are
+// deferred, too, so nothing that was sent changes. The next request names them.
+package toolsearch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// Settings is the section mcp of config.yaml.
+type Settings struct {
+	DirectBytes  int `json:"direct_bytes" doc:"Most bytes of tool definitions of servers and plugins in each request. Further tools are found with tool_search."`
+	ListingBytes int `json:"listing_bytes" doc:"Most bytes in the description of tool_search that list the other tools."`
+}
+
+// Section describes the section.
+func Section() *config.Section {
+	return &config.Section{Name: "mcp", Doc: "Tools of MCP servers and plugins.", Defaults: Settings{DirectBytes: 6000, ListingBytes: 4000}}
+}
+
+// Config is the configuration of the extension.
+type Config struct {
+	Settings
+	Deferred []string // built-in tools to defer
+}
+
+// Of returns the configuration.
+func Of(c *config.Loaded) (any, error) {
+	return Config{Settings: config.SectionOf[Settings](c, "mcp"), Deferred: c.Agent.Tools.Deferred}, nil
+}
+
+// New returns the extension. Set returns the session's extensions, whose tools can come late.
+func New(set func() *extension.Set) extension.Extension { return search{set} }
+
+type search struct{ extensions func() *extension.Set }
+
+func (search) Name() string { return "toolsearch" }
+
+func (e search) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	return &Instance{session: s, extensions: e.extensions}, nil
+}
+
+// Instance is the extension in a session.
+type Instance struct {
+	session    *extension.Session
+	extensions func() *extension.Set // nil: no tools come late, as in a subagent
+
+	mu      sync.Mutex
+	set     *tools.Set      // of the session; nil: its tools were not listed yet
+	stored  bool            // the tools of the set are those of a stored session
+	known   map[string]int  // versions of the late tools, by extension
+	told    map[uint32]bool // hashes of the names that the model was told
+	saved   bool            // told is stored with the session
+	loaded  bool            // told was read from the session
+	index   *index          // of the deferred tools; nil: they have changed since the last search
+	waiting []string        // names of tools that the model was not told
+}
+
+// Close does nothing: the instance has started nothing.
+func (x *Instance) Close(context.Context) error { return nil }
+
+// Derive gives a subagent a search of its own tools.
+func (x *Instance) Derive(_ context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
+	if kind != extension.Subagent {
+		return nil, nil
+	}
+	return &Instance{session: s}, nil
+}
+
+// Arrange defers tools and adds the two tools of this extension if they are needed. In a
+// stored session, the tools that it has not stored are deferred.
+func (x *Instance) Arrange(_ context.Context, set *tools.Set, stored []tools.Spec) error {
+	var c Config
+	if err := x.session.Config(&c); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	x.stored = stored != nil
+	x.mu.Unlock()
+	needed, listing := false, ""
+	if stored != nil {
+		offered := map[string]bool{}
+		for _, t := range stored {
+			offered[t.Name] = true
+		}
+		set.Defer(namesOf(set.List(), func(t tools.Tool) bool {
+			return !offered[t.Name] && (t.Group != nil || slices.Contains(c.Deferred, t.Name))
+		}))
+		needed = offered[searchName]
+	} else {
+		all := set.List()
+		set.Defer(deferred(all, c))
+		all = slices.DeleteFunc(set.List(), func(t tools.Tool) bool { return !t.Deferred })
+		needed = len(all) > 0 || x.extensions != nil && x.extensions().Expects()
+		listing = list(all, c.ListingBytes)
+	}
+	if !needed {
+		return nil
+	}
+	for _, t := range []tools.Tool{x.searchTool(set, listing), callTool(set)} {
+		t.Owner = "toolsearch"
+		if err := set.Add(t); err != nil {
+			return fmt.Errorf("adding %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+func namesOf(list []tools.Tool, has func(tools.Tool) bool) map[string]bool {
+	names := map[string]bool{}
+	for _, t := range list {
+		if has(t) {
+			names[t.Name] = true
+		}
+	}
+	return names
+}
+
+// deferred returns the names of the tools that do not fit the budget. The largest groups are
+// deferred first, then by name.
+func deferred(all []tools.Tool, c Config) map[string]bool {
+	type group struct {
+		*tools.Group
+		bytes int
+		names []string
+	}
+	groups, total := map[string]*group{}, 0
+	names := map[string]bool{}
+	for _, t := range all {
+		if t.Group == nil {
+			if slices.Contains(c.Deferred, t.Name) {
+				names[t.Name] = true
+			}
+			continue
+		}
+		g := groups[t.Group.Name]
+		if g == nil {
+			g = &group{Group: t.Group}
+			groups[t.Group.Name] = g
+		}
+		g.bytes += sizeOf(t)
+		g.names = append(g.names, t.Name)
+	}
+	for _, g := range groups {
+		if g.Defer != deferAlways {
+			total += g.bytes
+		}
+	}
+	for _, g := range slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return cmp.Or(b.bytes-a.bytes, cmp.Compare(a.Name, b.Name)) }) {
+		switch {
+		case g.Defer == deferAlways:
+		case g.Defer == deferNever || total <= c.DirectBytes:
+			continue
+		default:
+			total -= g.bytes
+		}
+		for _, name := range g.names {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+const (
+	deferAlways = "always"
+	deferNever  = "never"
+)
+
+// sizeOf returns the bytes of a tool's definition in a request.
+func sizeOf(t tools.Tool) int {
+	description, err := tools.Marshal(t.Description)
+	if err != nil {
+		return len(t.Description) + len(t.Schema)
+	}
+	const around = len(`{"type":"function","function":{"name":"","description":,"parameters":}},`)
+	return around + len(t.Name) + len(description) + len(t.Schema)
+}
+
+// Begun keeps the set to which tools that come late are added.
+func (x *Instance) Begun(env *tools.Env) {
+	if x.extensions == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.set, x.known, x.index, x.waiting = env.Dispatch.Set, map[string]int{}, nil, nil
+	x.told, x.saved, x.loaded = map[uint32]bool{}, false, !x.stored
+	for _, t := range x.set.List() {
+		if t.Group != nil {
+			x.told[hashOf(t.Name)] = true
+		}
+	}
+}
+
+const toldKey = "told"
+
+// Notices returns a line with the tools that the model was not told.
+func (x *Instance) Notices(ctx context.Context, _ extension.When) []string {
+	if x.extensions == nil {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.set == nil {
+		return nil
+	}
+	if _, offered := x.set.Get(searchName); !offered {
+		x.update()
+		return nil
+	}
+	if !x.loaded {
+		x.loaded, x.saved = true, true
+		var told []uint32
+		_, _ = x.session.State.Load(ctx, toldKey, &told) // if it cannot be read, the model gets the names again
+		for _, hash := range told {
+			x.told[hash] = true
+		}
+	}
+	x.update()
+	fresh := slices.DeleteFunc(x.waiting, func(name string) bool { return x.told[hashOf(name)] })
+	x.waiting = nil
+	for _, name := range fresh {
+		x.told[hashOf(name)] = true
+	}
+	if len(fresh) > 0 || !x.saved {
+		told := slices.Sorted(maps.Keys(x.told))
+		x.saved = x.session.State.Save(ctx, toldKey, told[:min(len(told), mostTold)]) == nil
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	return []string{"New tools, which tool_search finds: " + namesWithin(fresh, lineBytes)}
+}
+
+const (
+	lineBytes = 2000 // of names in a notice
+	mostTold  = 5000 // hashes that are stored
+)
+
+func hashOf(name string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(name)) //nolint:errcheck // never fails
+	return h.Sum32()
+}
+
+// namesWithin joins names. If they take more than limit bytes, it leaves some out and says
+// how many.
+func namesWithin(names []string, limit int) string {
+	size := 0
+	for i, name := range names {
+		if size += len(name) + 2; size > limit {
+			return strings.Join(names[:i], ", ") + fmt.Sprintf(" and %d more", len(names)-i)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// update adds the tools that came late to the set, and replaces deferred ones that have
+// changed. The caller holds mu.
+func (x *Instance) update() {
+	if x.extensions == nil || x.set == nil {
+		return
+	}
+	for _, t := range x.extensions().LateTools(x.known) {
+		have, there := x.set.Get(t.Name)
+		switch {
+		case !x.set.Admits(t), there && !have.Deferred:
+			continue // the model keeps the definition that it has
+		case !there:
+			x.waiting = append(x.waiting, t.Name)
+		}
+		t.Deferred, t.Override = true, true
+		if x.set.Add(t) == nil { // a tool that cannot be called is not found
+			x.index = nil
+		}
+	}
+}

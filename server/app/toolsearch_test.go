@@ -1,0 +1,219 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/app"
+)
+
+// manyTools returns a server with n tools. Its tool note_7 reads and counts its calls.
+func manyTools(t *testing.T, n int, calls *atomic.Int32) (*sdk.Server, string) {
+	t.Helper()
+	s := sdk.NewServer(&sdk.Implementation{Name: "many", Version: "1"}, &sdk.ServerOptions{Instructions: "Keeps notes."})
+	for i := range n {
+		addNote(s, fmt.Sprintf("note_%d", i), calls)
+	}
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	t.Cleanup(web.Close)
+	return s, web.URL
+}
+
+func addNote(s *sdk.Server, name string, calls *atomic.Int32) {
+	type in struct {
+		Text string `json:"text" jsonschema:"the text of the note, which is kept for as long as the server runs and is never sent anywhere else"`
+	}
+	sdk.AddTool(s, &sdk.Tool{
+		Name: name, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true},
+		Description: "Keeps the note " + name + ". " + strings.Repeat("It can be read again. ", 20),
+	}, func(_ context.Context, _ *sdk.CallToolRequest, in in) (*sdk.CallToolResult, any, error) {
+		calls.Add(1)
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "kept " + in.Text}}}, nil, nil
+	})
+}
+
+func openWith(t *testing.T, config string, m model.Model) (*server.Session, *chooser) {
+	t.Helper()
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "config.yaml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	service := app.New(server.Options{Home: home, Environ: []string{"TEST=1"}, Model: m})
+	t.Cleanup(func() { _ = service.Close() })
+	host := &chooser{}
+	x, err := service.NewSession(t.Context(), server.Place{Cwd: t.TempDir()}, host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x, host
+}
+
+func mcpBytes(all []model.Tool) (n int) {
+	for _, t := range all {
+		if strings.HasPrefix(t.Name, "mcp__") || strings.HasPrefix(t.Name, "tool_") {
+			n += len(t.Name) + len(t.Description) + len(t.Schema)
+		}
+	}
+	return n
+}
+
+// titles collects the titles of started calls.
+type titles struct{ list []string }
+
+func (s *titles) Event(e agent.Event) {
+	if c, ok := e.(agent.CallStarted); ok {
+		s.list = append(s.list, c.Call.Name+" "+c.Title)
+	}
+}
+
+// With 500 tools, a request stays within the budget. The model finds tools and calls them
+// with tool_call or by their own names, also those that come during the session.
+func TestManyTools(t *testing.T) {
+	t.Parallel()
+	var kept atomic.Int32
+	big, bigURL := manyTools(t, 500, &kept)
+	_, smallURL := manyTools(t, 2, &kept)
+	step := 0
+	var first []model.Tool
+	subagent := false
+	m := fakemodel.Func(func(x *fakemodel.Exchange) {
+		r := x.Request
+		last := r.Messages[len(r.Messages)-1]
+		if strings.Contains(r.System, "You are a subagent") {
+			switch {
+			case last.Role != model.ToolRole:
+				if has(r.Tools, "mcp__big__note_7") || !has(r.Tools, "tool_search") {
+					t.Errorf("the subagent has %d tools", len(r.Tools))
+				}
+				x.Call("s", "tool_search", `{"query":"note_1"}`)
+			default:
+				if strings.Contains(last.Text(), "mcp__small") || !strings.Contains(last.Text(), "mcp__big__note_1") {
+					t.Errorf("the subagent found %.300s", last.Text())
+				}
+				subagent = true
+				x.Text("Done.")
+			}
+			return
+		}
+		if step++; step == 1 {
+			first = r.Tools
+		} else if len(first) != len(r.Tools) {
+			t.Errorf("the tools have changed: %d, %d", len(first), len(r.Tools))
+		}
+		switch step {
+		case 1:
+			if n := mcpBytes(r.Tools); n > 6000+4000+1500 {
+				t.Errorf("the tools of servers take %d bytes", n)
+			}
+			if has(r.Tools, "mcp__big__note_7") || !has(r.Tools, "mcp__small__note_1") {
+				t.Error("the larger server is not deferred")
+			}
+			x.Call("a", "tool_search", `{"query":"keep note 7","limit":2}`)
+		case 2:
+			var out struct {
+				Tools []struct {
+					Name       string
+					Parameters map[string]any
+				}
+				More  []string
+				Total int
+			}
+			if err := json.Unmarshal([]byte(last.Text()), &out); err != nil || len(out.Tools) != 2 || out.Tools[0].Name != "mcp__big__note_7" ||
+				out.Tools[0].Parameters["type"] != "object" || len(out.More) == 0 || out.Total != 500 || len(last.Text()) > 8000 {
+				t.Errorf("found %v: %d bytes, %d tools, %.300s", err, len(last.Text()), out.Total, last.Text())
+			}
+			x.Call("b", "tool_call", `{"name":"mcp__big__note_7","arguments":{"text":"one"}}`)
+			x.Call("c", "mcp__big__note_8", `{"text":"two"}`)
+			x.Call("d", "tool_call", `{"name":"mcp__big__note_9","arguments":{"words":"x"}}`)
+			x.Call("e", "tool_call", `{"name":"mcp__big__notes_7","arguments":{}}`)
+		case 3:
+			var results []string
+			for _, m := range r.Messages {
+				if m.Role == model.ToolRole {
+					results = append(results, m.Text())
+				}
+			}
+			all := strings.Join(results, "\n")
+			for _, want := range []string{"kept one", "kept two", `\"words\"`, "Unknown tool: mcp__big__notes_7. tool_search finds tools by words. Did you mean mcp__big__note_7?"} {
+				if !strings.Contains(all, want) {
+					t.Errorf("no %q in %s", want, results[1:])
+				}
+			}
+			addNote(big, "letter", &kept)
+			x.Call("f", "tool_search", `{"query":"zebra"}`)
+		case 4:
+			if !strings.Contains(allText(r.Messages), `{"tools":[],"servers":[{"name":"big","tools":50`) {
+				t.Errorf("nothing found: %s", last.Text())
+			}
+			x.Call("g", "delegate_task", `{"goal":"Find","toolsets":["mcp-big"]}`)
+		case 5:
+			x.Text("Ready.")
+		case 6:
+			if n := strings.Count(allText(r.Messages), "New tools, which tool_search finds: mcp__big__letter"); n != 1 {
+				t.Errorf("the new tool is told %d times", n)
+			}
+			x.Call("h", "mcp__big__letter", `{"text":"three"}`)
+		default:
+			if !strings.Contains(allText(r.Messages), "kept three") {
+				t.Errorf("the new tool: %s", last.Text())
+			}
+			x.Text("Done.")
+		}
+	})
+	x, _ := openWith(t, fmt.Sprintf("mcp_servers: {big: {url: %q}, small: {url: %q}}\n", bigURL, smallURL), m)
+	shown := &titles{}
+	if _, err := x.Prompt(t.Context(), agent.Input{Text: "Go"}, shown); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(shown.list, `mcp__big__note_7 big: note_7 {"text":"one"}`) {
+		t.Errorf("the titles are %q", shown.list)
+	}
+	if !subagent {
+		t.Error("no subagent searched")
+	}
+	servers, err := server.Find[*mcp.Instance](x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !slices.ContainsFunc(servers.Status(), func(s mcp.Status) bool { return slices.Contains(s.Tools, "mcp__big__letter") }) {
+		if t.Context().Err() != nil {
+			t.Fatal("the new tool does not come")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := x.Prompt(t.Context(), agent.Input{Text: "Again"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if kept.Load() != 3 {
+		t.Errorf("%d calls", kept.Load())
+	}
+}
+
+func has(all []model.Tool, name string) bool {
+	return slices.ContainsFunc(all, func(t model.Tool) bool { return t.Name == name })
+}
+
+func allText(all []model.Message) string {
+	var b strings.Builder
+	for _, m := range all {
+		b.WriteString(m.Text() + "\n")
+	}
+	return b.String()
+}
