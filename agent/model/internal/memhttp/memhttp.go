@@ -6,6 +6,7 @@
 package memhttp
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log"
@@ -15,9 +16,18 @@ import (
 )
 
 // Transport returns a round tripper whose every request h answers, whatever the
-// request's host.
+// request's host. h gets a request when all of it was read: a server that answers and
+// closes its end of the pipe earlier makes the client's write fail, and the answer is lost.
 func Transport(h http.Handler) http.RoundTripper {
-	s := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
+	read := func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client has given up
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		h.ServeHTTP(w, r)
+	}
+	s := &http.Server{Handler: http.HandlerFunc(read), ErrorLog: log.New(io.Discard, "", 0)}
 	dial := func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
 		go func() { _ = s.Serve(&single{conn: server}) }() // ends at once; the connection goes on until it is closed
