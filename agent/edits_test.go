@@ -64,6 +64,15 @@ func TestDroppedState(t *testing.T) {
 	if states := statesOf(last); states != "r1 m2 r2 m3 r3" {
 		t.Errorf("after loading: %q", states)
 	}
+	fork, err := agent.Fork(t.Context(), st, s.ID(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Head, config.Model = fork, fakemodel.Script(thinking("5"))
+	turn(load(t, config))
+	if states := statesOf(config.Model.(*fakemodel.Model).Requests()[0]); states != "r1 m2 r2 m3 r3 m4 r4" {
+		t.Errorf("a fork: %q", states)
+	}
 	if got[1].Turn == got[2].Turn || got[1].Turn == "" {
 		t.Errorf("turns %q and %q", got[1].Turn, got[2].Turn)
 	}

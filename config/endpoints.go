@@ -29,6 +29,7 @@ type Endpoint struct {
 
 	API         string        // chat, responses, messages or gemini; empty: by the base URL
 	KeyCommand  string        // prints the key; empty: none
+	AddressFrom string        // setting that has or could have the address
 	KeyFrom     string        // where the keys come from: a key of config.yaml or a variable; empty: there are none
 	Pool        string        // how a key is chosen; empty: the first that works
 	Cooldown    time.Duration // rest of a limited key if the reply names no time; 0: 60 s
@@ -284,6 +285,7 @@ func (l *Loaded) address(section string, m Model, out *Endpoint) error {
 	if m.BaseURL != "" {
 		key = section + ".base_url"
 	}
+	out.AddressFrom = key
 	u, err := url.Parse(out.BaseURL)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return fmt.Errorf("%s %q is no http(s) URL. %s", key, out.BaseURL, howTo(l))
@@ -345,7 +347,9 @@ func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
 	case len(own.APIKey) > 0:
 		out.Keys, out.KeyFrom = own.APIKey, "providers."+m.Provider+".api_key"
 	case own.KeyEnv != "":
-		out.setKey(l.environ, own.KeyEnv)
+		if out.setKey(l.environ, own.KeyEnv); out.KeyFrom != "" {
+			out.KeyFrom += " (providers." + m.Provider + ".key_env)"
+		}
 	case own.KeyCommand != "":
 		out.KeyCommand, out.KeyFrom = own.KeyCommand, "providers."+m.Provider+".key_command"
 	case theirs:

@@ -63,6 +63,7 @@ func (m *models) get(s *Service, endpoints []config.Endpoint) agent.Sized {
 func ClientEndpoint(e config.Endpoint, log *slog.Logger) client.Endpoint {
 	out := client.Endpoint{
 		API: apiOf(e), Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys,
+		AddressIn: e.AddressFrom, KeyIn: e.KeyFrom,
 		Pool: e.Pool, Cooldown: e.Cooldown, MaxConcurrent: e.Concurrent,
 		Headers: e.Headers, Proxy: e.Proxy, CAFile: e.CAFile,
 		Window: e.Window, MaxTokens: e.MaxTokens, Efforts: e.Efforts, Images: e.Images,

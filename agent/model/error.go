@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
@@ -130,7 +131,7 @@ func (e *Error) advice() string {
 		return "Set model.api_key in config.yaml or the provider's environment variable (OPENAI_API_KEY, OPENROUTER_API_KEY), " +
 			"choose a local provider (ollama, lmstudio), or set model.provider to embedded to try it without a model."
 	case ErrAuth:
-		return "It is not used again until it changes: check model.api_key in config.yaml, or the provider's environment variable."
+		return "It is not used again until it changes: check " + cmp.Or(e.KeyIn, "model.api_key in config.yaml, or the provider's environment variable") + "."
 	case ErrCredit:
 		return "Top up the account, or configure another key or a model.fallback."
 	case ErrBusy:
@@ -142,11 +143,11 @@ func (e *Error) advice() string {
 		}
 		return "Try again in a while, or configure a model.fallback."
 	case ErrDown:
-		return "Check that it runs, and model.base_url."
+		return "Check that it runs, and " + e.addressIn() + "."
 	case ErrServer, ErrStalled, ErrCut:
 		return "Try again, or configure a model.fallback."
 	case ErrModel:
-		return "Check model.default and model.base_url."
+		return "Check model.default and " + e.addressIn() + "."
 	case ErrPolicy:
 		return "Change the prompt, or choose another model."
 	case ErrState:
@@ -157,11 +158,11 @@ func (e *Error) advice() string {
 			if name == "" {
 				name = "NAME"
 			}
-			return "Check model.base_url and providers." + name + ".api: the address may have another API."
+			return "Check " + e.addressIn() + " and providers." + name + ".api: the address may have another API."
 		}
 		return "Check model.default, or try another model."
 	case ErrGarbage:
-		return "Check that model.base_url is an OpenAI-compatible endpoint (most end in /v1)."
+		return "Check that " + e.addressIn() + " is an address of the right API (those of OpenAI-compatible endpoints often end in /v1)."
 	case ErrEndless:
 		return "Send the prompt again, or choose another model."
 	case ErrOverflow:
@@ -170,6 +171,9 @@ func (e *Error) advice() string {
 		return ""
 	}
 }
+
+// addressIn names the setting that holds the address.
+func (e *Error) addressIn() string { return cmp.Or(e.AddressIn, "model.base_url") }
 
 // host returns the host of an address.
 func host(address string) string {

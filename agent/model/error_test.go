@@ -38,6 +38,19 @@ func TestErrorIsASentence(t *testing.T) {
 	}
 }
 
+// TestErrorNamesTheSetting checks that the next step names the settings that hold the address and the key.
+func TestErrorNamesTheSetting(t *testing.T) {
+	t.Parallel()
+	e := model.Error{Kind: model.ErrDown, Endpoint: "http://x/v1", Provider: "mine", Model: "m", AddressIn: "providers.mine.base_url", KeyIn: "providers.mine.api_key"}
+	if want := "http://x/v1 cannot be reached. Check that it runs, and providers.mine.base_url."; e.Error() != want {
+		t.Errorf("%q, want %q", e.Error(), want)
+	}
+	e.Kind, e.Status = model.ErrAuth, 401
+	if want := "http://x/v1 refused the key for m (401). It is not used again until it changes: check providers.mine.api_key."; e.Error() != want {
+		t.Errorf("%q, want %q", e.Error(), want)
+	}
+}
+
 func TestErrorNamesTheAPI(t *testing.T) {
 	t.Parallel()
 	e := &model.Error{Kind: model.ErrRequest, Endpoint: "https://x/v1", Provider: "mine", Model: "m", Status: 404, Message: "page not found"}

@@ -176,6 +176,8 @@ type Error struct {
 	FirstFree  time.Duration // if EveryKey is set: until one of the keys may be used
 	Shown      int           // characters of text that came before the failure
 	Others     []*Error      // of fallbacks, which failed, too
+	AddressIn  string        // setting with the address of the endpoint; empty: model.base_url
+	KeyIn      string        // setting or variable with the key; empty: not known
 	Err        error         // the cause, if any
 }
 

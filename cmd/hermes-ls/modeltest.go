@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/client"
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
-	"github.com/hermes-ls/hermes-ls/config/catalog"
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
@@ -57,8 +57,8 @@ func modelTest() *cobra.Command {
 			defer cancel()
 			result := testModel(ctx, e)
 			if result.Checks.Error != "" {
-				if key := keySetting(loaded, e); key != "" {
-					result.Checks.Error += " The key is in " + key + "."
+				if e.KeyFrom != "" && !strings.Contains(result.Checks.Error, e.KeyFrom) {
+					result.Checks.Error += " The key is in " + e.KeyFrom + "."
 				}
 			}
 			switch {
@@ -159,31 +159,6 @@ func (c *modelChecks) send(ctx context.Context, m model.Model, req *model.Reques
 	c.Thinking = c.Thinking || reply.Usage.Reasoning > 0
 	c.CacheWrite += reply.Usage.CachedWrite
 	return &reply, nil
-}
-
-// keySetting names the setting or variable that holds the key of an endpoint. If it needs none, it returns "".
-func keySetting(loaded *config.Loaded, e config.Endpoint) string {
-	own := loaded.Providers[e.Provider]
-	section := "providers." + e.Provider
-	switch {
-	case loaded.Model.Provider == e.Provider && len(loaded.Model.APIKey) > 0, e.Provider == "custom" && len(loaded.Model.APIKey) > 0:
-		return "model.api_key"
-	case len(own.APIKey) > 0:
-		return section + ".api_key"
-	case own.KeyEnv != "":
-		return own.KeyEnv + " (" + section + ".key_env)"
-	case own.KeyCommand != "":
-		return section + ".key_command"
-	case e.Provider == "custom":
-		return "HERMES_API_KEY"
-	}
-	table, _ := catalog.Find(e.Provider)
-	for _, name := range table.Keys {
-		if loaded.Getenv(name) != "" {
-			return name
-		}
-	}
-	return ""
 }
 
 func yesNo(v bool) string {

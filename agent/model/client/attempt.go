@@ -2,6 +2,7 @@ package client
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -224,7 +225,7 @@ func (a *attempt) failed(caller, reading context.Context, err error) error {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(err, errRedirect):
-		return e.fail(model.ErrRequest, 0, err.Error()+", where no key of this endpoint is sent; set model.base_url to it if that is right", nil)
+		return e.fail(model.ErrRequest, 0, err.Error()+", where no key of this endpoint is sent; set "+cmp.Or(e.AddressIn, "model.base_url")+" to it if that is right", nil)
 	case errors.Is(err, errNoEvents):
 		return e.fail(model.ErrGarbage, 0, err.Error(), nil)
 	case a.events != nil:

@@ -33,6 +33,8 @@ type Endpoint struct {
 	// MaxConcurrent limits the requests at once for each key. 0 means no limit.
 	MaxConcurrent int
 
+	AddressIn, KeyIn string // settings that hold the address and the key, for errors
+
 	Headers map[string]string // sent with each request
 	Proxy   string            // empty: the environment's
 	CAFile  string            // certificates beside those of the system
@@ -168,6 +170,7 @@ func (e *endpoint) fail(kind model.ErrorKind, status int, message string, cause 
 // complete adds the endpoint to an error and redacts its message.
 func (e *endpoint) complete(err *model.Error) *model.Error {
 	err.Endpoint, err.Provider, err.Model, err.Message = e.url, e.Provider, e.Model, e.redact(err.Message)
+	err.AddressIn, err.KeyIn = e.AddressIn, e.KeyIn
 	return err
 }
 

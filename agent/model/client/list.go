@@ -42,7 +42,12 @@ func List(ctx context.Context, e Endpoint) ([]Listed, error) {
 	if from.broken != nil {
 		return nil, from.broken
 	}
-	keys, err := from.pool(ctx, false)
+	return from.listAll(ctx)
+}
+
+// listAll requests all pages of the list.
+func (e *endpoint) listAll(ctx context.Context) ([]Listed, error) {
+	keys, err := e.pool(ctx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +55,7 @@ func List(ctx context.Context, e Endpoint) ([]Listed, error) {
 	next := ""
 	for range mostPages {
 		var page listPage
-		if err := from.list(ctx, keys[0], next, &page); err != nil {
+		if err := e.list(ctx, keys[0], next, &page); err != nil {
 			return nil, err
 		}
 		out = append(out, page.models()...)
@@ -90,7 +95,7 @@ func (p *listPage) models() []Listed {
 	var out []Listed
 	for i := range p.Data {
 		known := p.Data[i].metadata()
-		l := Listed{ID: p.Data[i].ID, Window: known.window}
+		l := Listed{ID: p.Data[i].ID, Window: known.window, MaxOutput: p.Data[i].MaxTokens}
 		if known.price != (Price{}) {
 			l.Price = &known.price
 		}

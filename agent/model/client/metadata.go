@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -84,17 +85,23 @@ func (e *endpoint) wasAsked() bool {
 // ask requests the metadata of the endpoint's model and stores it. If the endpoint has no
 // metadata, it is not asked again. If the request timed out or was canceled, it is.
 func (e *endpoint) ask(ctx context.Context) {
-	if e.Provider == "openai" || e.API.Name() != api.Chat || e.wasAsked() {
-		return // OpenAI and the other APIs have no such metadata
+	if e.Provider == "openai" || e.API.Name() == api.Responses || e.wasAsked() {
+		return // their lists have only ids
+	}
+	chat := e.API.Name() == api.Chat
+	if !chat && e.Known.Window > 0 && e.Known.Images != nil {
+		return // these providers list nothing else
 	}
 	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
 	var m metadata
 	var err error
-	switch e.Provider {
-	case "ollama":
+	switch {
+	case !chat:
+		m, err = e.askPages(ctx)
+	case e.Provider == "ollama":
 		m, err = e.askOllama(ctx)
-	case "lmstudio":
+	case e.Provider == "lmstudio":
 		m, err = e.askLMStudio(ctx)
 	default:
 		m, err = e.askList(ctx)
@@ -120,6 +127,10 @@ type listed struct {
 	Meta          struct {
 		Trained int `json:"n_ctx_train"` // llama.cpp
 	} `json:"meta"`
+	MaxInput  int `json:"max_input_tokens"` // Anthropic, LiteLLM
+	MaxTokens int `json:"max_tokens"`       // Anthropic: of a response
+	// Capabilities is an object or a list. Anthropic has image_input.supported in it.
+	Capabilities any            `json:"capabilities"`
 	Pricing      map[string]any `json:"pricing"` // OpenRouter: US dollars per token, as strings
 	Architecture struct {
 		Input []string `json:"input_modalities"` // OpenRouter
@@ -139,11 +150,32 @@ func (e *endpoint) askList(ctx context.Context) (metadata, error) {
 	return metadata{}, nil
 }
 
+// askPages looks for the model in the list of an API that has pages.
+func (e *endpoint) askPages(ctx context.Context) (metadata, error) {
+	all, err := e.listAll(ctx)
+	i := slices.IndexFunc(all, func(l Listed) bool { return l.ID == e.Model })
+	if err != nil || i < 0 {
+		return metadata{}, err
+	}
+	m := metadata{window: all[i].Window, sees: sightFrom(all[i].Images)}
+	if p := all[i].Price; p != nil {
+		m.price = *p
+	}
+	return m, nil
+}
+
 func (l *listed) metadata() metadata {
+	sees := sightIn(l.Architecture.Input, "image")
+	if of, ok := l.Capabilities.(map[string]any); ok && sees == 0 {
+		input, _ := of["image_input"].(map[string]any)
+		if supported, ok := input["supported"].(bool); ok {
+			sees = sightFrom(&supported)
+		}
+	}
 	return metadata{
-		window: cmp.Or(l.ContextLength, l.ContextWindow, l.MaxModelLen, l.Meta.Trained),
+		window: cmp.Or(l.ContextLength, l.ContextWindow, l.MaxModelLen, l.MaxInput, l.Meta.Trained),
 		price:  Price{dollars(l.Pricing["prompt"]), dollars(l.Pricing["input_cache_read"]), dollars(l.Pricing["completion"]), dollars(l.Pricing["input_cache_write"])},
-		sees:   sightIn(l.Architecture.Input, "image"),
+		sees:   sees,
 	}
 }
 

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
+	"github.com/hermes-ls/hermes-ls/agent/model/gemini"
+	"github.com/hermes-ls/hermes-ls/agent/model/messages"
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
@@ -95,6 +98,45 @@ func TestMetadata(t *testing.T) {
 			}
 			if n := len(asked); n > 5 {
 				t.Errorf("asked %q", asked)
+			}
+		})
+	}
+}
+
+// TestMetadataOfPages checks the metadata of APIs whose lists have pages.
+func TestMetadataOfPages(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		api    api.API
+		pages  []string
+		window int
+		sees   sight
+	}{
+		"messages": {messages.API{}, []string{
+			`{"data":[{"id":"a","max_input_tokens":5}],"has_more":true,"last_id":"a"}`,
+			`{"data":[{"id":"m","max_input_tokens":1000000,"max_tokens":64000,"capabilities":{"image_input":{"supported":true}}}]}`,
+		}, 1_000_000, seeing},
+		"gemini": {gemini.API{}, []string{`{"models":[{"name":"models/m","inputTokenLimit":32000,"outputTokenLimit":8000}]}`}, 32_000, 0},
+		"none":   {messages.API{}, []string{`{"data":[{"id":"a","capabilities":["x"]}]}`}, 128_000, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked int
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("X-Api-Key")+r.Header.Get("X-Goog-Api-Key") != "k1" || asked == len(tc.pages) {
+					t.Errorf("request %d: %s %v", asked+1, r.URL, r.Header)
+					return
+				}
+				fmt.Fprint(w, tc.pages[asked])
+				asked++
+			}))
+			defer server.Close()
+			m := New(Config{Endpoints: []Endpoint{{API: tc.api, BaseURL: server.URL, Model: "m", Keys: []string{"k1"}}}})
+			defer m.Close()
+			for range 2 {
+				if got := m.sight(t.Context(), m.endpoints[0]); got != tc.sees || m.Window() != tc.window {
+					t.Errorf("sees %v, window %d", got, m.Window())
+				}
 			}
 		})
 	}

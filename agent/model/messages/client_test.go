@@ -41,7 +41,11 @@ func TestThroughTheClient(t *testing.T) {
 	)}
 	h := httptest.NewServer(s)
 	defer h.Close()
-	m := client.New(client.Config{Endpoints: []client.Endpoint{{API: messages.API{}, Provider: "anthropic", BaseURL: h.URL, Model: "claude-opus-5-5", Keys: []string{"bad", "good"}}}})
+	yes := true
+	m := client.New(client.Config{Endpoints: []client.Endpoint{{
+		API: messages.API{}, Provider: "anthropic", BaseURL: h.URL, Model: "claude-opus-5-5", Keys: []string{"bad", "good"},
+		Known: client.Facts{Window: 200_000, Images: &yes},
+	}}})
 	defer m.Close()
 	req := &model.Request{System: strings.Repeat("s ", 500), Tools: []model.Tool{{Name: "read"}}, Messages: []model.Message{prompt("go")}, SessionID: "one"}
 

@@ -178,13 +178,19 @@ func (l *list) message(it *item) message {
 	return out
 }
 
-// wantsThoughts reports whether the model requires the reasoning of its tool calls in the
-// next request. Without it, such a model rejects the request.
+// wantsThoughts reports whether the model gets the reasoning of its tool calls in the next
+// request. Without it, such a model rejects the request or reasons worse.
 func wantsThoughts(t *api.Target) bool {
 	id := strings.ToLower(t.Model)
-	return strings.Contains(id, "deepseek") || strings.Contains(id, "kimi") ||
-		strings.Contains(t.Host, "deepseek.com") || strings.Contains(t.Host, "moonshot.")
+	return slices.ContainsFunc(thinkingModels[:], func(name string) bool { return strings.Contains(id, name) }) ||
+		slices.ContainsFunc(thinkingHosts[:], func(name string) bool { return strings.Contains(t.Host, name) })
 }
+
+// thinkingModels and thinkingHosts are parts of ids and of hosts.
+var (
+	thinkingModels = [...]string{"deepseek", "kimi", "qwen", "qwq", "glm-"}
+	thinkingHosts  = [...]string{"deepseek.com", "moonshot.", "z.ai", "bigmodel.cn", "dashscope"}
+)
 
 // imageParts returns the parts of images, each in its form.
 func imageParts(images []model.Image, texts []string) []part {

@@ -89,6 +89,9 @@ func TestParameters(t *testing.T) {
 		{"custom", "o3-mini", `"max_completion_tokens":7`, `"max_tokens"`},
 		{"ollama", "qwen3", `"max_tokens":7`, "max_completion_tokens"},
 		{"custom", "deepseek-chat", `"reasoning_content":"hm"`, "max_completion_tokens"},
+		{"openrouter", "qwen/qwen3-max", `"reasoning_content":"hm"`, `"max_tokens"`},
+		{"zai", "glm-4.7", `"reasoning_content":"hm"`, "max_completion_tokens"},
+		{"custom", "gpt-oss", `"max_tokens":7`, "reasoning_content"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.provider+" "+tt.id, func(t *testing.T) {
