@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -624,3 +625,49 @@ func (v *readsVSCode) send(prompt string)   { v.do("send", prompt) }
 func (v *readsVSCode) wait(shown ...string) { v.do("wait", shown...) }
 func (v *readsVSCode) stop()                { v.do("stop") }
 func (v *readsVSCode) keepPlanning()        { v.do("click", "Keep planning") }
+
+// TestServerEnds ends a server in an orderly way during a call. The next server says in the result
+// of the call why it has none.
+func TestServerEnds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mode string
+		end  func(*wireClient)
+	}{
+		"ACP, end of input": {"acp", func(w *wireClient) { w.in.Close() }},
+		"ACP, SIGTERM":      {"acp", func(w *wireClient) { _ = w.cmd.Process.Signal(syscall.SIGTERM) }},
+		"ACP, SIGINT":       {"acp", func(w *wireClient) { _ = w.cmd.Process.Signal(os.Interrupt) }},
+		"LSP, end of input": {"serve", func(w *wireClient) { w.in.Close() }},
+		"LSP, SIGTERM":      {"serve", func(w *wireClient) { _ = w.cmd.Process.Signal(syscall.SIGTERM) }},
+		"LSP, exit": {"serve", func(w *wireClient) {
+			w.call("shutdown", nil)
+			w.sendFrame(map[string]any{"method": "exit"})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, map[string]string{"pricing.py": "a = 1\n"})
+			e := &readsEndpoint{}
+			server := httptest.NewServer(e)
+			t.Cleanup(server.Close)
+			write(t, filepath.Join(b.home, "config.yaml"), fmt.Sprintf("model: {provider: custom, default: gpt-5, base_url: %q, api_key: x}\n", server.URL+"/v1"))
+			w := newWire(t, b, c.mode)
+			e.script(sayCalls("tool_calls", "terminal", `{"command":"touch began; sleep 600"}`))
+			w.send("Wait")
+			waitFor(t, "the command", func() bool { _, err := os.Stat(filepath.Join(b.workspace, "began")); return err == nil })
+			c.end(w)
+			<-w.ended
+			session := w.session
+			w = newWire(t, b, "acp")
+			w.session = session
+			w.call("session/load", map[string]any{"sessionId": session, "cwd": b.workspace, "mcpServers": []any{}})
+			before := e.script(sayText("Done."))
+			w.send("Go on")
+			w.wait("Done.")
+			results := strings.Join(resultsOf(e.since(before)[0]), "")
+			if request := e.since(before)[0]; !strings.Contains(request, "the server is closing. Run it again if it is still needed") {
+				t.Errorf("the result: %s\n%s", results, request[strings.LastIndex(request, `"role":"tool"`):])
+			}
+		})
+	}
+}

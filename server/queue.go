@@ -148,7 +148,7 @@ func (t *Turn) Run(ctx context.Context) (agent.StopReason, error) {
 	}
 	defer t.queue.leave(t)
 	end := func() {
-		if errors.Is(context.Cause(ctx), context.Canceled) { // the editor canceled its request
+		if context.Cause(ctx) == context.Canceled { // only a canceled request has exactly this cause
 			t.cancel(errCancelled)
 			return
 		}

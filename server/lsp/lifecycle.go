@@ -117,7 +117,7 @@ func (s *server) initialized(context.Context) error {
 // shutdown cancels the running turns and responds at once: editors give up soon.
 func (s *server) shutdown(context.Context) error {
 	s.life.at.Store(down)
-	s.sessions.cancelAll()
+	s.service.Stop()
 	return nil
 }
 

@@ -134,12 +134,6 @@ func (x *sessions) all() []*service.Session {
 	return list
 }
 
-func (x *sessions) cancelAll() {
-	for _, session := range x.all() {
-		session.Cancel()
-	}
-}
-
 // begin begins a session in the workspace; it becomes the current one.
 func (x *sessions) begin(ctx context.Context) (*service.Session, error) {
 	return x.beginAt(ctx, x.place())
