@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/cmd/learningscmd"
+	"github.com/hermes-ls/hermes-ls/cmd/mcpcmd"
 	"github.com/hermes-ls/hermes-ls/cmd/memorycmd"
 	"github.com/hermes-ls/hermes-ls/internal/modes"
 )
@@ -68,6 +69,6 @@ func rootCommand() *cobra.Command {
 		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	})
 	root.AddCommand(releaseCommands()...)
-	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelCommand(), memorycmd.New(), learningscmd.New(), setupCommand())
+	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelCommand(), memorycmd.New(), mcpcmd.New(version()), learningscmd.New(), setupCommand())
 	return root
 }

@@ -91,3 +91,5 @@ func (s *server) noticeLogin() {
 		s.notice("needs login: " + s.howToLogIn())
 	}
 }
+
+func isLogin(err error) bool { return errors.Is(err, errLogin) || errors.Is(err, errRights) }

@@ -79,7 +79,7 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 	switch {
 	case ctx.Err() != nil:
 		return tools.Result{}, ctx.Err()
-	case errors.Is(err, errLogin) || errors.Is(err, errRights):
+	case isLogin(err):
 		return tools.Fail("%s", one.needsLogin()), nil
 	case err != nil:
 		return tools.Fail("%s: %s", offered.full, one.worded(err)), nil

@@ -17,6 +17,7 @@ import (
 func (s *server) newClient(roots []string) *sdk.Client {
 	c := sdk.NewClient(&sdk.Implementation{Name: "hermes-ls", Title: "Hermes", Version: s.owner.cfg.Version}, &sdk.ClientOptions{
 		Capabilities:                &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{ListChanged: true}},
+		ElicitationHandler:          s.owner.cfg.Elicit,
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { nudge(s.news) },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.calls.progress(r.Params) },
 		LoggingMessageHandler:       func(_ context.Context, r *sdk.LoggingMessageRequest) { s.logged(r.Params) },

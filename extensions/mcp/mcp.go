@@ -29,6 +29,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -75,6 +77,8 @@ type Config struct {
 	// Permit asks the user whether a program that runs files of the workspace may start. If it
 	// is nil, such a program does not start.
 	Permit func(context.Context, Permission) error
+	// Elicit answers the questions of servers. If it is nil, servers cannot ask.
+	Elicit func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error)
 	// Logins has the tokens of logins. If it is nil, no server gets one.
 	Logins *login.Store
 	// Notice sends a notice to the user. Any goroutine may call it.

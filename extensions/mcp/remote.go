@@ -195,6 +195,9 @@ func (r *remote) close() {
 
 func (r *remote) why() string { return "" }
 
+// Address returns a URL without its user, query and fragment, which can be secret.
+func Address(raw string) string { return address(raw) }
+
 // address returns a URL without its user, query and fragment, which can be secret.
 func address(raw string) string {
 	u, err := url.Parse(raw)

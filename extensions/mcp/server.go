@@ -59,7 +59,8 @@ type link struct {
 	carrier carrier
 	release context.CancelCauseFunc // cancels the context of the connection; nil: not set yet
 	gone    chan struct{}           // closed when the connection has ended
-	lost    bool                    // the server no longer has the session; guarded by the server's mu
+	began   time.Time
+	lost    bool // the server no longer has the session; guarded by the server's mu
 }
 
 // carrier is the transport of a link.
@@ -200,6 +201,11 @@ func (s *server) attend(l *link) {
 // linked returns the connection. If there is none, it starts an attempt and waits for it.
 func (s *server) linked(ctx context.Context) (*link, error) {
 	s.mu.Lock()
+	if l := s.link; l != nil && s.owner.outdated(s.Name, l.began) {
+		s.mu.Unlock()
+		s.forget(l)
+		s.mu.Lock()
+	}
 	if s.link != nil {
 		defer s.mu.Unlock()
 		return s.link, nil
@@ -347,7 +353,7 @@ func (s *server) handshake(ctx context.Context, c carrier, t sdk.Transport, o *s
 }
 
 func newLink(session *sdk.ClientSession, c carrier) *link {
-	l := &link{session: session, carrier: c, gone: make(chan struct{})}
+	l := &link{session: session, carrier: c, began: time.Now(), gone: make(chan struct{})}
 	go func() { // ends with the connection, which end closes
 		_ = session.Wait()
 		close(l.gone)

@@ -1,0 +1,200 @@
+package mcpcmd
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/trust"
+)
+
+func approveCommand() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "approve NAME", Short: "Approve a server that this folder offers", Args: oneName,
+		Long: "Shows the whole definition and asks. The approval applies to exactly this content of the definition and of the\n" +
+			"workspace files that it names. The folder must be trusted.",
+		Example: "  hermes-ls mcp approve db\n  hermes-ls mcp approve db --yes",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			s, one, err := offered(names[0])
+			if err != nil {
+				return err
+			}
+			if one.Problem != "" {
+				return fmt.Errorf("%s of %s cannot be used: %s", one.Name, one.From, one.Problem)
+			}
+			store := trust.Open(s.home)
+			if !store.Trusted(s.folder) {
+				return errors.New("the folder is not trusted. hermes-ls trust shows what it brings, and asks")
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s (from %s): %s\n", escape.Line(one.Name), escape.Line(one.From), escape.Line(one.Line()))
+			var shown any
+			if json.Unmarshal(one.Definition, &shown) == nil {
+				data, _ := json.MarshalIndent(shown, "", "  ") // it was decoded from JSON
+				fmt.Fprintln(cmd.OutOrStdout(), escape.Text(string(data)))
+			}
+			if len(one.Variables) > 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), "It gets these variables: %s\n", escape.Line(strings.Join(one.Variables, ", ")))
+			}
+			if !yes {
+				if err := confirm(cmd, "Approve it? [y/N] "); err != nil {
+					return err
+				}
+			}
+			if err := store.Approve(cmd.Context(), one); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: approved\n", escape.Line(one.Name))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "approve without asking")
+	return cmd
+}
+
+// confirm asks on a terminal. If there is none, or the user does not agree, it returns an error.
+func confirm(cmd *cobra.Command, question string) error {
+	f, ok := cmd.InOrStdin().(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return errors.New("there is no terminal to ask on. Nothing was approved. Use --yes")
+	}
+	fmt.Fprint(cmd.OutOrStdout(), question)
+	answer, err := bufio.NewReader(f).ReadString('\n')
+	if answer = strings.ToLower(strings.TrimSpace(answer)); err != nil || answer != "y" && answer != "yes" {
+		return errors.New("nothing was approved")
+	}
+	return nil
+}
+
+func offered(name string) (*setup, trust.Server, error) {
+	s, err := open("")
+	if err != nil {
+		return nil, trust.Server{}, err
+	}
+	for _, one := range s.offered() {
+		if one.Name == name {
+			return s, one, nil
+		}
+	}
+	return nil, trust.Server{}, fmt.Errorf("this folder offers no MCP server %q", name)
+}
+
+func revokeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke NAME", Short: "Remove the approval of a server that this folder offers", Args: oneName,
+		Long:    "The server is not started again until you approve it.",
+		Example: "  hermes-ls mcp revoke db",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			s, one, err := offered(names[0])
+			if err != nil {
+				return err
+			}
+			if err := trust.Open(s.home).Disapprove(cmd.Context(), one); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: not approved\n", escape.Line(one.Name))
+			return nil
+		},
+	}
+}
+
+func restartCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "restart NAME", Short: "Restart a server in the running sessions", Args: oneName,
+		Long:    "Each running session connects the server again at its next call.",
+		Example: "  hermes-ls mcp restart github",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			s, err := open("")
+			if err != nil {
+				return err
+			}
+			one, err := s.find(names[0])
+			if err != nil {
+				return err
+			}
+			if err := mcp.RequestRestart(s.home, one.Name); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: running sessions connect it again at their next call\n", escape.Line(one.Name))
+			return nil
+		},
+	}
+}
+
+func logsCommand() *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use: "logs NAME", Short: "Show the log of a server", Args: oneName,
+		Long:    "Shows the texts that the server wrote to stderr and sent as log messages.",
+		Example: "  hermes-ls mcp logs github\n  hermes-ls mcp logs github -f",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			s, err := open("")
+			if err != nil {
+				return err
+			}
+			name := names[0]
+			if filepath.Base(name) != name {
+				return cli.Usage(fmt.Errorf("%q is no name of a server", name))
+			}
+			file := filepath.Join(s.home, "logs", "mcp-"+name+".log")
+			f, err := os.Open(file)
+			if errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("there is no log of %q: %s does not exist", name, file)
+			}
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if _, err := io.Copy(cmd.OutOrStdout(), f); err != nil || !follow {
+				return err
+			}
+			return tail(cmd, file, f)
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print new texts until you press Ctrl+C")
+	return cmd
+}
+
+// tail prints what is added to a file. If the file is replaced, it goes on with the new one.
+func tail(cmd *cobra.Command, name string, f *os.File) error {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(300 * time.Millisecond):
+		}
+		if _, err := io.Copy(cmd.OutOrStdout(), f); err != nil {
+			return err
+		}
+		before, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		now, err := os.Stat(name)
+		if err != nil || os.SameFile(before, now) {
+			continue
+		}
+		next, err := os.Open(name)
+		if err != nil {
+			continue
+		}
+		f.Close()
+		f = next
+	}
+}

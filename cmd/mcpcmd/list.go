@@ -1,0 +1,317 @@
+package mcpcmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
+)
+
+// States that only lists have.
+const (
+	disabled    = "disabled"
+	notApproved = "not approved"
+)
+
+// row is a server of a list.
+type row struct {
+	Name  string `json:"name"`
+	State string `json:"state"`
+	Tools *int   `json:"tools"`
+	From  string `json:"from"`
+	Error string `json:"error,omitempty"`
+	next  string // the command that helps
+}
+
+func listCommand(version string) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "Connect all servers and show their states", Args: cli.NoArgs,
+		Long:    "Connects the servers of config.yaml and shows the state of each, with those that this folder offers.",
+		Example: "  hermes-ls mcp list\n  hermes-ls mcp list --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := open(version)
+			if err != nil {
+				return err
+			}
+			rows, err := s.rows(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), map[string]any{"servers": rows})
+			}
+			return writeRows(cmd.OutOrStdout(), rows)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// rows connects all servers, and returns them sorted by name.
+func (s *setup) rows(ctx context.Context) ([]row, error) {
+	rows := []row{}
+	list, _ := mcp.Configured(s.loaded)
+	all, end, err := Connect(ctx, s.loaded, s.version, list, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	known := map[string]bool{}
+	for i, st := range all.Status() {
+		r := row{Name: st.Name, State: st.State, From: from(list[i]), Error: st.Error}
+		switch st.State {
+		case mcp.Connected:
+			n := len(st.Tools)
+			r.Tools = &n
+		case mcp.NeedsLogin:
+			r.Error, r.next = "", "hermes-ls mcp login "+st.Name
+		case mcp.NeedsApproval:
+			r.State = notApproved
+		}
+		rows = append(rows, r)
+		known[st.Name] = true
+	}
+	for name, one := range s.settings() {
+		if known[name] {
+			continue
+		}
+		known[name] = true
+		r := row{Name: name, State: disabled, From: cmp.Or(one.URL, strings.Join(append([]string{one.Command}, one.Args...), " "))}
+		if _, err := s.find(name); one.Enabled && err != nil {
+			r.State, r.Error = mcp.Failed, err.Error()
+		}
+		rows = append(rows, r)
+	}
+	for _, o := range s.offered() {
+		if !known[o.Name] {
+			rows = append(rows, row{Name: o.Name, State: notApproved, From: o.Line() + " (from " + o.From + ")", Error: o.Problem, next: "hermes-ls mcp approve " + o.Name})
+		}
+	}
+	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.Name, b.Name) })
+	return rows, nil
+}
+
+// from describes where a server is, without secrets.
+func from(s mcp.Server) string {
+	if s.URL != "" {
+		return mcp.Address(s.URL)
+	}
+	return strings.Join(append([]string{s.Command}, s.Args...), " ")
+}
+
+func writeRows(w io.Writer, rows []row) error {
+	if len(rows) == 0 {
+		fmt.Fprintln(w, "There are no MCP servers. Add one: hermes-ls mcp add NAME URL")
+		return nil
+	}
+	// A tabwriter aligns all columns to one side; the numbers are padded before.
+	width := len("TOOLS")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "NAME\tSTATE\tTOOLS\tFROM")
+	for _, r := range rows {
+		tools := "-"
+		if r.Tools != nil {
+			tools = strconv.Itoa(*r.Tools)
+		}
+		last := escape.Line(r.From)
+		if extra := cmp.Or(r.next, escape.Line(r.Error)); extra != "" {
+			last += "\t" + extra
+		}
+		fmt.Fprintf(t, "%s\t%s\t%*s\t%s\n", escape.Line(r.Name), r.State, width, tools, last)
+	}
+	return t.Flush()
+}
+
+// report is the result of a test.
+type report struct {
+	Name      string              `json:"name"`
+	State     string              `json:"state"`
+	Tools     []string            `json:"tools"`
+	Prompts   []string            `json:"prompts"`
+	Resources int                 `json:"resources"`
+	Error     string              `json:"error,omitempty"`
+	Result    *sdk.CallToolResult `json:"result,omitempty"`
+}
+
+func testCommand(version string) *cobra.Command {
+	var call, args, answer string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "test NAME|URL", Short: "Connect one server, and call a tool of it", Args: oneName,
+		Long: "Connects the server and shows its tools, prompts and resources. With --call, it calls a tool without asking.\n" +
+			"--answer answers the server's questions: accept with the defaults of its form, or decline.",
+		Example: "  hermes-ls mcp test github\n" +
+			"  hermes-ls mcp test https://mcp.example.com/mcp --call search --args '{\"query\": \"go\"}' --json",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if args != "" && !json.Valid([]byte(args)) {
+				return cli.Usage(fmt.Errorf("--args is no JSON: %s", args))
+			}
+			elicit, err := answers(answer)
+			if err != nil {
+				return err
+			}
+			s, err := open(version)
+			if err != nil {
+				return err
+			}
+			one, err := s.find(names[0])
+			if err != nil {
+				return err
+			}
+			r, err := s.test(cmd.Context(), one, call, args, elicit)
+			if asJSON {
+				if writing := writeJSON(cmd.OutOrStdout(), r); writing != nil {
+					return writing
+				}
+				var exit *cli.Exit
+				if errors.As(err, &exit) {
+					return &cli.Exit{Code: exit.Code}
+				}
+				if err != nil {
+					return &cli.Exit{Code: cli.Failed}
+				}
+				return nil
+			}
+			if err == nil {
+				writeReport(cmd.OutOrStdout(), r)
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&call, "call", "", "call this `tool`, by the server's name for it")
+	cmd.Flags().StringVar(&args, "args", "", "arguments of the call, as `JSON`")
+	cmd.Flags().StringVar(&answer, "answer", "decline", "answer to the server's questions: `accept|decline`")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func oneName(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return cli.Usage(fmt.Errorf("give one server: %s", cmd.UseLine()))
+	}
+	return nil
+}
+
+func (s *setup) test(ctx context.Context, one mcp.Server, call, args string, elicit func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error)) (report, error) {
+	r := report{Name: one.Name, Tools: []string{}, Prompts: []string{}}
+	all, end, err := Connect(ctx, s.loaded, s.version, []mcp.Server{one}, elicit)
+	if err != nil {
+		return r, err
+	}
+	defer end()
+	st := all.Status()[0]
+	r.State, r.Error = st.State, st.Error
+	if st.State == mcp.NeedsApproval {
+		r.State = notApproved
+	}
+	if err := exitFor(st); err != nil {
+		return r, err
+	}
+	offer, err := all.Offer(ctx, one.Name)
+	if err != nil {
+		r.State, r.Error = mcp.Failed, err.Error()
+		return r, err
+	}
+	r.Tools, r.Prompts, r.Resources = offer.Tools, offer.Prompts, offer.Resources
+	if call == "" {
+		return r, nil
+	}
+	limit := 120 * time.Second
+	if one.Timeout > 0 {
+		limit = one.Timeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if r.Result, err = all.CallTool(ctx, one.Name, call, json.RawMessage(cmp.Or(args, "{}"))); err != nil {
+		r.Error = err.Error()
+		if mcp.NeedsUser(err) {
+			r.State = mcp.NeedsLogin
+			return r, &cli.Exit{Code: cli.NeedsLogin, Err: fmt.Errorf("%s needs login: hermes-ls mcp login %[1]s", one.Name)}
+		}
+		return r, err
+	}
+	if r.Result.IsError {
+		r.Error = "the tool reports an error"
+		return r, fmt.Errorf("%s: %s", call, r.Error)
+	}
+	return r, nil
+}
+
+func writeReport(w io.Writer, r report) {
+	fmt.Fprintf(w, "%s: %s, %d tools, %d prompts, %d resources\n", escape.Line(r.Name), r.State, len(r.Tools), len(r.Prompts), r.Resources)
+	for _, name := range r.Tools {
+		fmt.Fprintln(w, "  "+name)
+	}
+	if r.Result == nil {
+		return
+	}
+	for _, c := range r.Result.Content {
+		if text, ok := c.(*sdk.TextContent); ok {
+			fmt.Fprintln(w, escape.Text(text.Text))
+		} else {
+			_ = writeJSON(w, c) // a failed write to stdout is not worth a message
+		}
+	}
+}
+
+// answers returns the function that answers elicitations.
+func answers(how string) (func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error), error) {
+	switch how {
+	case "decline":
+		return func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			return &sdk.ElicitResult{Action: "decline"}, nil
+		}, nil
+	case "accept":
+		return func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			fmt.Fprintln(os.Stderr, escape.Line(r.Params.Message))
+			return &sdk.ElicitResult{Action: "accept", Content: defaults(r.Params.RequestedSchema)}, nil
+		}, nil
+	}
+	return nil, cli.Usage(fmt.Errorf("--answer is accept or decline, and not %q", how))
+}
+
+// defaults returns the default values of a schema.
+func defaults(schema any) map[string]any {
+	data, err := json.Marshal(schema)
+	if err != nil {
+		return nil
+	}
+	var form struct {
+		Properties map[string]struct {
+			Default any `json:"default"`
+		}
+	}
+	if json.Unmarshal(data, &form) != nil {
+		return nil
+	}
+	values := map[string]any{}
+	for name, p := range form.Properties {
+		if p.Default != nil {
+			values[name] = p.Default
+		}
+	}
+	return values
+}

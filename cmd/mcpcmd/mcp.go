@@ -1,0 +1,153 @@
+// Package mcpcmd is `hermes-ls mcp`: it lists, adds, tests and removes MCP servers, and logs in
+// at them.
+package mcpcmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/trust"
+	"github.com/hermes-ls/hermes-ls/server/app"
+)
+
+const section = "mcp_servers"
+
+// New returns the command. version is that of hermes-ls.
+func New(version string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "mcp", Short: "List, add, test and log in at MCP servers", Args: cli.NoArgs,
+		Long: "Manages the servers of the Model Context Protocol in config.yaml, and those that this folder offers.\n" +
+			"Exit code: 0 done, 1 failed, 2 bad usage, 3 the server needs a login.",
+		Example: "  hermes-ls mcp list\n" +
+			"  hermes-ls mcp add github --env GITHUB_TOKEN=… -- npx -y @modelcontextprotocol/server-github\n" +
+			"  hermes-ls mcp login linear",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cli.Usage(fmt.Errorf("say what to do, such as list, add or login; see %s --help", cmd.CommandPath()))
+		},
+	}
+	cmd.AddCommand(listCommand(version), addCommand(version), removeCommand(), loginCommand(), logoutCommand(), restartCommand(),
+		logsCommand(), approveCommand(), revokeCommand(), testCommand(version), importCommand())
+	return cmd
+}
+
+// setup is the configuration that a command works with.
+type setup struct {
+	version string
+	home    string
+	folder  string
+	loaded  *config.Loaded
+	logins  *login.Store
+}
+
+func open(version string) (*setup, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	home := config.Home(os.Environ())
+	loaded := app.Config().Load(home, config.Options{Environ: os.Environ(), Folders: []string{folder}})
+	return &setup{version: version, home: home, folder: folder, loaded: loaded, logins: login.Open(home, login.File)}, nil
+}
+
+// settings returns the section of config.yaml.
+func (s *setup) settings() map[string]mcp.ServerSettings {
+	return config.SectionOf[map[string]mcp.ServerSettings](s.loaded, section)
+}
+
+// offered returns the servers that the folder brings.
+func (s *setup) offered() []trust.Server {
+	return slices.DeleteFunc(trust.Servers(s.folder), func(o trust.Server) bool { return o.Name == "" })
+}
+
+// find returns the server with a name, or at a URL.
+func (s *setup) find(nameOrURL string) (mcp.Server, error) {
+	isURL := strings.HasPrefix(nameOrURL, "https://") || strings.HasPrefix(nameOrURL, "http://")
+	configured, problems := mcp.Configured(s.loaded)
+	for _, one := range configured {
+		if one.Name == nameOrURL || isURL && one.URL == nameOrURL {
+			return one, nil
+		}
+	}
+	if isURL {
+		resource, err := login.Resource(nameOrURL)
+		if err != nil {
+			return mcp.Server{}, err
+		}
+		return mcp.Server{Name: strings.TrimPrefix(strings.TrimPrefix(resource, "https://"), "http://"), URL: nameOrURL}, nil
+	}
+	if one, ok := s.settings()[nameOrURL]; ok {
+		for _, p := range problems {
+			if strings.HasPrefix(p.Error(), section+"."+nameOrURL+":") {
+				return mcp.Server{}, p
+			}
+		}
+		if !one.Enabled {
+			return mcp.Server{}, fmt.Errorf("the MCP server %s is disabled (%s.%[1]s.enabled)", nameOrURL, section)
+		}
+	}
+	for _, o := range s.offered() {
+		if o.Name == nameOrURL {
+			return mcp.Server{}, fmt.Errorf("the MCP server %s of %s is not approved: hermes-ls mcp approve %[1]s", o.Name, o.From)
+		}
+	}
+	names := make([]string, 0, len(configured))
+	for _, one := range configured {
+		names = append(names, one.Name)
+	}
+	return mcp.Server{}, fmt.Errorf("there is no MCP server %q in config.yaml. There are: %s", nameOrURL, cmp.Or(strings.Join(names, ", "), "none"))
+}
+
+// Connect connects servers and waits for them. close ends them.
+func Connect(ctx context.Context, loaded *config.Loaded, version string, list []mcp.Server, answer func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error)) (all *mcp.Servers, end func(), err error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, nil, err
+	}
+	box := sandbox.New(sandbox.Config{
+		Mode: sandbox.Mode(loaded.Sandbox.Mode), Network: loaded.Sandbox.Network,
+		Caches: loaded.Sandbox.Caches, Read: loaded.Sandbox.Read,
+		Roots: func() []string { return []string{dir} }, HermesHome: loaded.Home,
+	})
+	all = mcp.New(ctx, mcp.Config{
+		Version: version, Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
+		Logins: login.Open(loaded.Home, login.File), Elicit: answer,
+		Confine: func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error {
+			return box.With(sandbox.Opening{Frozen: files}).Confine(ctx, c)
+		},
+	})
+	all.Connect(list)
+	all.Wait(ctx)
+	return all, func() {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		_ = all.Close(ending) // servers that are still running end with this process
+		box.Close()
+	}, nil
+}
+
+// exitFor returns the error of a server that is not connected, with its exit code.
+func exitFor(st mcp.Status) error {
+	switch st.State {
+	case mcp.Connected:
+		return nil
+	case mcp.NeedsLogin:
+		return &cli.Exit{Code: cli.NeedsLogin, Err: fmt.Errorf("%s needs login: %s", st.Name, st.Error)}
+	case mcp.Connecting:
+		return fmt.Errorf("%s did not answer in time; a longer connect_timeout may help", st.Name)
+	}
+	return fmt.Errorf("%s: %s", st.Name, st.Error)
+}

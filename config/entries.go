@@ -1,0 +1,72 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+)
+
+// AddEntry adds a named entry to a section of config.yaml, such as a server to mcp_servers. All
+// other bytes of the file stay. If the section has the name, AddEntry returns false and changes
+// nothing.
+func AddEntry(home, section, name string, entry any) (added bool, err error) {
+	text, err := yaml.MarshalWithOptions(entry, yaml.Flow(true), yaml.JSON())
+	if err != nil {
+		return false, err
+	}
+	err = editFile(home, func(d *document) error {
+		node, err := d.root()
+		if err != nil {
+			return err
+		}
+		above := find(node, section)
+		if above != nil && find(above.Value, name) != nil {
+			return nil
+		}
+		if above != nil {
+			if pairs := mappings(above.Value); len(pairs) == 0 && above.Value.Type() != ast.NullType {
+				// {} on the same line
+				added = true
+				return d.replace(above, "{"+keyYAML(name)+": "+strings.TrimSpace(string(text))+"}")
+			}
+		}
+		added = true
+		return d.set([]string{section, name}, strings.TrimSpace(string(text)))
+	})
+	return added && err == nil, err
+}
+
+// RemoveEntry removes a named entry of a section. If there is none, it returns false.
+func RemoveEntry(home, section, name string) (removed bool, err error) {
+	err = editFile(home, func(d *document) error {
+		node, err := d.root()
+		if err != nil {
+			return err
+		}
+		above := find(node, section)
+		if above == nil {
+			return nil
+		}
+		pair := find(above.Value, name)
+		if pair == nil {
+			return nil
+		}
+		if flow, ok := above.Value.(*ast.MappingNode); ok && flow.IsFlowStyle {
+			return fmt.Errorf("%s is written in braces; remove %s by hand", section, name)
+		}
+		first, last := pair.Key.GetToken().Position.Line, lastToken(pair.Value).Position.Line
+		d.lines = slices.Delete(d.lines, first-1, max(first, last))
+		if len(mappings(above.Value)) == 1 { // without entries, the section would be null
+			at := above.Key.GetToken().Position
+			line := d.lines[at.Line-1]
+			end := valueColumn(line, at.Column)
+			d.lines[at.Line-1] = line[:end] + " {}" + line[end:]
+		}
+		removed = true
+		return nil
+	})
+	return removed && err == nil, err
+}

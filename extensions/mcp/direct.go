@@ -1,0 +1,75 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Offer has the tools, prompts and resources of a connected server, by the server's own names.
+type Offer struct {
+	Tools     []string
+	Prompts   []string
+	Resources int
+}
+
+// Offer asks a connected server for all that it offers.
+func (s *Servers) Offer(ctx context.Context, name string) (Offer, error) {
+	one, l, err := s.direct(ctx, name)
+	if err != nil {
+		return Offer{}, err
+	}
+	o := Offer{Tools: []string{}, Prompts: []string{}}
+	one.mu.Lock()
+	for _, full := range one.order {
+		o.Tools = append(o.Tools, one.tools[full].name)
+	}
+	one.mu.Unlock()
+	can := l.session.InitializeResult()
+	if can != nil && can.Capabilities != nil && can.Capabilities.Prompts != nil {
+		for p, err := range l.session.Prompts(ctx, nil) {
+			if err != nil || len(o.Prompts) == mostTools {
+				break
+			}
+			o.Prompts = append(o.Prompts, plain(p.Name, nameLimit))
+		}
+	}
+	if can != nil && can.Capabilities != nil && can.Capabilities.Resources != nil {
+		for _, err := range l.session.Resources(ctx, nil) {
+			if err != nil || o.Resources == mostWords {
+				break
+			}
+			o.Resources++
+		}
+	}
+	return o, nil
+}
+
+// CallTool calls a tool by the server's name for it, without approval: the user calls it.
+func (s *Servers) CallTool(ctx context.Context, server, tool string, args json.RawMessage) (*sdk.CallToolResult, error) {
+	one, l, err := s.direct(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	result, err := l.session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", one.worded(err), err)
+	}
+	return result, nil
+}
+
+func (s *Servers) direct(ctx context.Context, name string) (*server, *link, error) {
+	all := s.all()
+	at := slices.IndexFunc(all, func(one *server) bool { return one.Name == name })
+	if at < 0 {
+		return nil, nil, fmt.Errorf("there is no MCP server %q", name)
+	}
+	l, err := all[at].linked(ctx)
+	return all[at], l, err
+}
+
+// NeedsUser reports whether an error says that the user must log in.
+func NeedsUser(err error) bool { return isLogin(err) }
