@@ -110,7 +110,7 @@ func (c *checker) field(key string, f field, value any) (any, bool) {
 		return c.guarded(key, f, value), true
 	}
 	if want != "" {
-		c.problem(key, "must be %s, not %s; it is ignored", want, kindOf(value))
+		c.problem(key, "must be %s, not %s; it is ignored", want, found(value))
 		return nil, false
 	}
 	return out, true
@@ -183,10 +183,10 @@ func (c *checker) guards(key string, section field, value any) (any, bool) {
 		}
 	}
 	if len(then) == 0 {
-		c.problem(key, "must hold keys, not %s; it is ignored", kindOf(value))
+		c.problem(key, "must hold keys, not %s; it is ignored", found(value))
 		return nil, false
 	}
-	c.problem(key, "must hold keys, not %s. Until then %s", kindOf(value), strings.Join(then, ", "))
+	c.problem(key, "must hold keys, not %s. Until then %s", found(value), strings.Join(then, ", "))
 	return clean, true
 }
 
@@ -212,14 +212,14 @@ func shown(value any) string { return fmt.Sprintf("%q", unknownValue(value)) }
 func (c *checker) sections(key string, f field, value any) (any, bool) {
 	tree, ok := value.(map[string]any)
 	if !ok {
-		c.problem(key, "must hold a mapping for each name, not %s; it is ignored", kindOf(value))
+		c.problem(key, "must hold a mapping for each name, not %s; it is ignored", found(value))
 		return nil, false
 	}
 	clean := map[string]any{}
 	for _, name := range sortedKeys(tree) {
 		section, ok := tree[name].(map[string]any)
 		if !ok {
-			c.problem(key+"."+name, "must hold keys, not %s; it is ignored", kindOf(tree[name]))
+			c.problem(key+"."+name, "must hold keys, not %s; it is ignored", found(tree[name]))
 			continue
 		}
 		clean[name] = c.section(key+"."+name+".", f.elem(), section)
@@ -342,6 +342,21 @@ func number(value any) (float64, bool) {
 		return float64(n), true
 	}
 	return 0, false
+}
+
+// found returns a wrong value for a message. It describes lists, mappings and texts over 20
+// bytes, which could be secrets in the wrong place.
+func found(value any) string {
+	switch v := value.(type) {
+	case string:
+		if len(v) <= 20 {
+			return strconv.Quote(v)
+		}
+		return kindOf(value)
+	case nil, map[string]any, []any:
+		return kindOf(value)
+	}
+	return fmt.Sprint(value)
 }
 
 // kindOf describes a value without showing it: it could be a secret in the wrong place.
