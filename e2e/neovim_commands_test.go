@@ -44,6 +44,7 @@ func TestNeovimCommands(t *testing.T) {
 				{"transcript", (*plugin).transcript},
 				{"new", (*plugin).begin},
 				{"delete", (*plugin).remove},
+				{"sessions", (*plugin).sessions},
 				{"settings", (*plugin).settings},
 				{"doctor", (*plugin).doctor},
 				{"setup", (*plugin).setup},
@@ -291,6 +292,41 @@ func (p *plugin) remove() {
 	p.line("1")
 	p.wait("Clean up", "● idle")
 	p.line(":wincmd p")
+}
+
+// sessions lists the sessions, searches them, and resumes and deletes one.
+func (p *plugin) sessions() {
+	p.t.Helper()
+	p.line(":Hermes fork")
+	p.wait("● idle  Clean up (for")
+	p.send("Where is the unicorn?", `[{"text":"In the garden."}]`)
+	p.wait("In the garden.", "● idle")
+	p.line(":Hermes sessions")
+	p.wait("Enter resume", "d delete", "Clean up", "└ Clean up (fork)")
+	p.keep(p.name("sessions"))
+	p.keys("s")
+	p.wait("Search sessions:")
+	p.line("unicorn")
+	p.wait("Clean up (fork)", "“Where is the unicorn?")
+	p.keys("s")
+	p.line("yeti")
+	p.wait("No session has these words.")
+	p.keys("q")
+	p.line(":Hermes sessions garden")
+	p.wait("“In the garden.”")
+	p.keys("d")
+	p.wait("Delete “Clean up (fork)” for good?", "1: Delete it")
+	p.line("1")
+	p.wait("No session has these words.")
+	p.keys("r", "s", "C-u", "Enter")
+	p.until("the list without it", func() bool {
+		text := p.text()
+		return strings.Contains(text, "Clean up  ") && !strings.Contains(text, "(fork)")
+	})
+	p.keys("Enter")
+	p.wait("● idle  Clean up  ", "Count the lines")
+	p.line(":wincmd p")
+	p.until("the file", func() bool { return p.eval("&filetype") == "python" })
 }
 
 func (p *plugin) settings() {

@@ -33,13 +33,17 @@ var table = []extension.Command{
 	{Name: "new", Execute: "hermes.session.new", VSCode: "hermes.session.new", Neovim: "new", Title: "New Session", Description: "Start a new session; the old one is kept", Order: 80},
 	{Execute: "hermes.session.list", Description: "List the sessions of the workspace", Order: 81},
 	{Execute: "hermes.session.load", VSCode: "hermes.session.load", Neovim: "resume", Title: "Resume Session…", Description: "Resume an earlier session", Order: 82},
-	{Execute: "hermes.session.delete", Neovim: "delete", Description: "Delete an earlier session", Order: 83},
+	{Execute: "hermes.session.delete", VSCode: "hermes.session.delete", Neovim: "delete", Title: "Delete Session…", Description: "Delete an earlier session", Order: 83},
 	{Name: "fork", Execute: "hermes.session.fork", VSCode: "hermes.session.fork", Neovim: "fork", Title: "Fork Session", Description: "Create another session from this one", Order: 90},
 	{Name: "sessions", Description: "List the sessions of this directory", Order: 120},
 	{Name: "title", Description: "Show or change the title of the session", Hint: "a title", Order: 130},
 	{Name: "notes", Description: "Show or replace your notes on the session", Hint: "notes; the model does not see them", Order: 140},
 	{Name: "tools", Description: "List the tools that the model has", Order: 150},
 	{Execute: "hermes.transcript", VSCode: "hermes.transcript", Neovim: "transcript", Title: "Show Transcript", Description: "Show the session as Markdown, results included", Order: 170},
+
+	{VSCode: "hermes.sessions.search", Neovim: "sessions", Title: "Search Sessions…", Description: "List the sessions of the workspace, or search their text", Order: 175},
+	{VSCode: "hermes.sessions.clear", Title: "Show All Sessions", Description: "End the search in the list of sessions", Order: 176},
+	{VSCode: "hermes.sessions.refresh", Title: "Refresh Sessions", Description: "Read the list of sessions again", Order: 177},
 
 	{VSCode: "hermes.askSelection", Title: "Ask About Selection…", Description: "Send a prompt with the selection", Order: 200},
 	{VSCode: "hermes.reviewChanges", Title: "Review Changes", Description: "Review the uncommitted changes", Order: 201},

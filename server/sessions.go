@@ -213,15 +213,40 @@ func (s *Service) Session(id string) (*Session, error) {
 
 const pageSize = 50
 
+// Search returns messages, titles and notes with the words of the query, the best first. If
+// cwd is empty, it searches all sessions but those of subagents. If the query has no word, it
+// returns an error.
+func (s *Service) Search(ctx context.Context, cwd, query string, limit int) ([]store.Hit, error) {
+	cwd, err := cleanCwd(cwd)
+	if err != nil {
+		return nil, err
+	}
+	q := store.Query{Text: query, Cwd: cwd, Talks: true, Limit: min(limit, 200)}
+	hits, err := s.theStore(s.synchronous()).Search(ctx, q)
+	if errors.Is(err, store.ErrEmptyQuery) {
+		return nil, badInput("query", "%q has no word to look for", query)
+	}
+	return hits, err
+}
+
+// cleanCwd returns the directory of a list or a search. It rejects a relative one.
+func cleanCwd(cwd string) (string, error) {
+	if cwd == "" {
+		return "", nil
+	}
+	if !filepath.IsAbs(cwd) {
+		return "", badInput("cwd", "%q is not an absolute path", cwd)
+	}
+	return filepath.Clean(cwd), nil
+}
+
 // List returns a page of sessions, newest first, and the cursor of the next page, which is
 // empty after the last one. If cwd is empty, it lists all. Sessions without a prompt are on
 // the first page. Those of subagents name their parent.
 func (s *Service) List(ctx context.Context, cwd, cursor string) ([]store.Session, string, error) {
-	if cwd != "" {
-		if !filepath.IsAbs(cwd) {
-			return nil, "", badInput("cwd", "%q is not an absolute path", cwd)
-		}
-		cwd = filepath.Clean(cwd)
+	cwd, err := cleanCwd(cwd)
+	if err != nil {
+		return nil, "", err
 	}
 	page, next, err := s.theStore(s.synchronous()).List(ctx, store.Filter{Cwd: cwd, Cursor: cursor, Limit: pageSize})
 	if err != nil {

@@ -226,6 +226,36 @@ step("a session is copied; the list has sessions of people only", async () => {
   await editor.page.keyboard.press("Escape");
 });
 
+step("the tree of sessions has forks, finds words, and resumes and deletes", async () => {
+  await send("Where is the unicorn?", [{ text: "In the garden." }]);
+  await answered("In the garden.");
+  await idle();
+  await editor.run("Hermes: Focus on Sessions View");
+  const tree = editor.page.locator(".pane").filter({ has: editor.page.locator('.pane-header[aria-label^="Sessions"]') });
+  const row = (text) => tree.locator(".monaco-list-row").filter({ hasText: text });
+  await row("Hello (fork)").waitFor();
+  assert.equal(await row("Hello (fork)").getAttribute("aria-level"), "2", "a fork is not below its origin");
+  await editor.shot("session-tree");
+  await editor.run("Hermes: Search Sessions…");
+  await title("Search sessions");
+  await editor.answer("garden");
+  await row(/^In the garden\.$/).waitFor();
+  await row("Hello (fork)").waitFor();
+  await editor.shot("session-search");
+  await editor.run("Hermes: Search Sessions…");
+  await title("Search sessions");
+  await editor.answer("yeti");
+  await tree.getByText("No session has “yeti”.").waitFor();
+  await editor.run("Hermes: Show All Sessions");
+  await row("Hello (before going back)").hover();
+  await row("Hello (before going back)").getByRole("button", { name: /^Delete Session/ }).click();
+  await editor.page.locator(".monaco-dialog-box").getByRole("button", { name: "Delete" }).click();
+  await row("Hello (before going back)").waitFor({ state: "detached" });
+  await row("Hello").first().click();
+  await editor.chat.getByText("In the garden.").first().waitFor({ state: "detached" });
+  await answered("Shared.");
+});
+
 step("the transcript, the doctor's report and the settings open", async () => {
   await editor.run("Hermes: Show Transcript");
   await tab(/\.md/);

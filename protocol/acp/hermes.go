@@ -9,6 +9,7 @@ const (
 	MethodSessionRewind     = "_hermes/session/rewind"     // ForkSessionRequest → RewindSessionResponse
 	MethodSessionDescribe   = "_hermes/session/describe"   // DescribeSessionRequest → DescribeSessionResponse
 	MethodSessionTree       = "_hermes/session/tree"       // SessionRequest → SessionTree
+	MethodSessionSearch     = "_hermes/session/search"     // SearchSessionsRequest → SearchSessionsResponse
 	MethodCheckpointList    = "_hermes/checkpoint/list"    // protocol.CheckpointArgs → protocol.CheckpointListResult
 	MethodCheckpointDiff    = "_hermes/checkpoint/diff"    // protocol.CheckpointArgs → protocol.CheckpointDiffResult
 	MethodCheckpointRestore = "_hermes/checkpoint/restore" // protocol.CheckpointArgs → protocol.RestoreResult
@@ -84,6 +85,29 @@ type (
 		SessionInfo
 		ParentID string `json:"parentId,omitempty"`
 		ForkedAt string `json:"forkedAt,omitempty"`
+	}
+
+	// SearchSessionsRequest looks for words in prompts, answers, titles and notes. A word also
+	// matches the beginning of longer words. Without a Cwd, it searches the sessions of all
+	// directories.
+	SearchSessionsRequest struct {
+		Query string `json:"query"`
+		Cwd   string `json:"cwd,omitempty"`
+		Limit int    `json:"limit,omitempty"` // at most this many hits; 0: 20
+	}
+
+	// SearchSessionsResponse has the best hits first.
+	SearchSessionsResponse struct {
+		Hits List[SessionHit] `json:"hits"`
+	}
+
+	// SessionHit is a message that matches, or a session whose title or notes match; then it
+	// has no MessageID and no Role.
+	SessionHit struct {
+		SessionInfo
+		MessageID string `json:"messageId,omitempty"`
+		Role      string `json:"role,omitempty"` // user or assistant
+		Snippet   string `json:"snippet"`        // one line
 	}
 
 	// CheckpointFileRequest asks for one file as it was at a checkpoint.

@@ -411,6 +411,33 @@ func TestCloseResumeDelete(t *testing.T) {
 	}
 }
 
+func TestSearchSessions(t *testing.T) {
+	t.Parallel()
+	c := connect(t, setup{model: fakemodel.Script(reply("the unicorn is in the garden"), reply("two"))})
+	first, second := c.newSession(), c.newSession()
+	c.must(protocol.MethodSessionPrompt, say(first, "where is it?"), nil)
+	c.must(protocol.MethodSessionPrompt, say(second, "and the yeti?"), nil)
+	for query, want := range map[string]string{"unicorn gard": first, "yeti": second, "nowhere": ""} {
+		var found protocol.SearchSessionsResponse
+		c.must(protocol.MethodSessionSearch, protocol.SearchSessionsRequest{Cwd: c.ws, Query: query}, &found)
+		got := ""
+		for _, h := range found.Hits {
+			got = h.SessionID
+			if h.Snippet == "" || strings.ContainsAny(h.Snippet, "\x02\x03\n") {
+				t.Errorf("%s: the snippet is %q", query, h.Snippet)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: found %+v", query, found)
+		}
+	}
+	for _, bad := range []protocol.SearchSessionsRequest{{Query: " "}, {Query: "x", Cwd: "relative"}} {
+		if r := c.call(protocol.MethodSessionSearch, bad); r.Error == nil || r.Error.Code != protocol.CodeInvalidParams {
+			t.Errorf("%+v: %+v", bad, r)
+		}
+	}
+}
+
 func TestASessionWithoutAPrompt(t *testing.T) {
 	t.Parallel()
 	c := connect(t, setup{model: fakemodel.Script(reply("hi"))})

@@ -78,6 +78,7 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 		acp.MethodSessionRewind:     long(a.rewindSession),
 		acp.MethodSessionDescribe:   short(a.describeSession),
 		acp.MethodSessionTree:       short(a.sessionTree),
+		acp.MethodSessionSearch:     short(a.searchSessions),
 		acp.MethodSessionNew:        short(a.newSession),
 		acp.MethodSessionLoad:       long(a.loadSession),
 		acp.MethodSessionResume:     short(a.resumeSession),

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
@@ -64,6 +65,20 @@ func (a *Agent) sessionTree(ctx context.Context, p *acp.SessionRequest) (*acp.Se
 	}
 	return tree, nil
 }
+
+func (a *Agent) searchSessions(ctx context.Context, p *acp.SearchSessionsRequest) (*acp.SearchSessionsResponse, error) {
+	hits, err := a.svc.Search(ctx, p.Cwd, p.Query, p.Limit)
+	if err != nil {
+		return nil, err
+	}
+	r := &acp.SearchSessionsResponse{}
+	for _, h := range hits {
+		r.Hits = append(r.Hits, acp.SessionHit{SessionInfo: infoOf(h.Session), MessageID: h.MessageID, Role: string(h.Role), Snippet: unmarked.Replace(h.Snippet)})
+	}
+	return r, nil
+}
+
+var unmarked = strings.NewReplacer(store.Mark, "", store.EndMark, "")
 
 // infoOf returns a session for a list.
 func infoOf(head store.Session) acp.SessionInfo {

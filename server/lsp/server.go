@@ -177,7 +177,7 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 		protocolacp.MethodSessionNew, protocolacp.MethodSessionLoad, protocolacp.MethodSessionResume, protocolacp.MethodSessionList,
 		protocolacp.MethodSessionPrompt, protocolacp.MethodSessionSetMode, protocolacp.MethodSessionSetValue,
 		protocolacp.MethodSessionClose, protocolacp.MethodSessionDelete,
-		protocolacp.MethodSessionFork, protocolacp.MethodSessionRewind, protocolacp.MethodSessionDescribe, protocolacp.MethodSessionTree,
+		protocolacp.MethodSessionFork, protocolacp.MethodSessionRewind, protocolacp.MethodSessionDescribe, protocolacp.MethodSessionTree, protocolacp.MethodSessionSearch,
 		protocolacp.MethodCheckpointList, protocolacp.MethodCheckpointDiff, protocolacp.MethodCheckpointRestore, protocolacp.MethodCheckpointFile,
 		protocolacp.MethodSubagentList, protocolacp.MethodSubagentMessage, protocolacp.MethodSubagentStop,
 	} {

@@ -11,6 +11,7 @@ import { Hermes } from "./hermes";
 import { registerReview } from "./review/register";
 import { isKey } from "./secrets";
 import { message } from "./server/process";
+import { SessionTree } from "./sessiontree";
 import { Status } from "./status";
 import * as show from "./show";
 
@@ -24,6 +25,7 @@ export function activate(context: vscode.ExtensionContext): void {
     log,
     hermes,
     new Status(hermes),
+    new SessionTree(hermes),
     setContexts(hermes),
     answerDiagnostics(hermes),
     vscode.window.registerWebviewViewProvider(ChatView.viewType, chat, { webviewOptions: { retainContextWhenHidden: true } }),

@@ -34,6 +34,7 @@ export const Method = {
   SessionRewind: "_hermes/session/rewind",
   SessionDescribe: "_hermes/session/describe",
   SessionTree: "_hermes/session/tree",
+  SessionSearch: "_hermes/session/search",
   CheckpointList: "_hermes/checkpoint/list",
   CheckpointDiff: "_hermes/checkpoint/diff",
   CheckpointRestore: "_hermes/checkpoint/restore",
@@ -248,6 +249,35 @@ export interface SessionTree {
 export interface SessionBranch extends SessionInfo {
   parentId?: string;
   forkedAt?: string;
+}
+
+/**
+ * SearchSessionsRequest looks for words in prompts, answers, titles and notes. A word also
+ * matches the beginning of longer words. Without a Cwd, it searches the sessions of all
+ * directories.
+ */
+export interface SearchSessionsRequest {
+  query: string;
+  cwd?: string;
+  /** at most this many hits; 0: 20 */
+  limit?: number;
+}
+
+/** SearchSessionsResponse has the best hits first. */
+export interface SearchSessionsResponse {
+  hits: SessionHit[];
+}
+
+/**
+ * SessionHit is a message that matches, or a session whose title or notes match; then it
+ * has no MessageID and no Role.
+ */
+export interface SessionHit extends SessionInfo {
+  messageId?: string;
+  /** user or assistant */
+  role?: string;
+  /** one line */
+  snippet: string;
 }
 
 /** CheckpointFileRequest asks for one file as it was at a checkpoint. */
@@ -1204,6 +1234,7 @@ export interface MethodTypes {
   "_hermes/session/rewind": { takes: ForkSessionRequest; gives: RewindSessionResponse };
   "_hermes/session/describe": { takes: DescribeSessionRequest; gives: DescribeSessionResponse };
   "_hermes/session/tree": { takes: SessionRequest; gives: SessionTree };
+  "_hermes/session/search": { takes: SearchSessionsRequest; gives: SearchSessionsResponse };
   "_hermes/checkpoint/list": { takes: CheckpointArgs; gives: CheckpointListResult };
   "_hermes/checkpoint/diff": { takes: CheckpointArgs; gives: CheckpointDiffResult };
   "_hermes/checkpoint/restore": { takes: CheckpointArgs; gives: RestoreResult };

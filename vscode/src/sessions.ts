@@ -163,6 +163,14 @@ export class Sessions implements vscode.Disposable {
     return fork.sessionId;
   }
 
+  /** Deletes a session. If it is the current one, the chat is empty afterwards. */
+  async delete(sessionId: string): Promise<void> {
+    await this.server.request(Method.SessionDelete, { sessionId });
+    if (sessionId === this.session) {
+      this.switchTo(undefined, "closed");
+    }
+  }
+
   /** Resumes the current session in a server that has just started, if its store has the session. */
   async serverStarted(): Promise<void> {
     this.turns.clear();

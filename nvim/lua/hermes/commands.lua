@@ -228,14 +228,7 @@ end
 ---@param picked fun(session: hermes.SessionInfo, of: hermes.Connection)
 local function pick(call, prompt, picked)
   local of = connection.of(call.buf)
-  of:request(protocol.method.session_list, { cwd = of.root }, function(err, result)
-    if err then
-      return connection.say(err.message, vim.log.levels.ERROR)
-    end
-    local sessions = vim.tbl_filter(function(s)
-      local ours = type(s._meta) == "table" and s._meta.hermes or {}
-      return type(s.title) == "string" and s.title ~= "" and not ours.subagent
-    end, result.sessions)
+  require("hermes.sessions").list(of, function(sessions)
     if #sessions == 0 then
       return connection.say("there is no earlier conversation in " .. of.root)
     end
@@ -262,7 +255,8 @@ end
 --- Deletes a session after a second confirmation, because it cannot be restored.
 ---@param session hermes.SessionInfo
 ---@param of hermes.Connection
-local function delete(session, of)
+---@param done? fun() runs if it was deleted
+local function delete(session, of, done)
   vim.ui.select({ "Delete it", "Keep it" }, {
     prompt = ("Delete “%s” for good?"):format(session.title),
     kind = "hermes.delete",
@@ -276,6 +270,9 @@ local function delete(session, of)
       end
       view.forget(of:forget(session.sessionId))
       connection.say("deleted “" .. session.title .. "”")
+      if done then
+        done()
+      end
     end)
   end)
 end
@@ -390,6 +387,20 @@ M.sub = {
     description = "Delete an earlier session",
     run = function(call)
       pick(call, "Delete for good", delete)
+    end,
+  },
+  sessions = {
+    description = "List the sessions of the workspace, or search their text",
+    run = function(call)
+      local of = connection.of(call.buf)
+      require("hermes.sessions").open(of, call.words, {
+        open = function(id)
+          open(of, id)
+        end,
+        delete = function(session, done)
+          delete(session, of, done)
+        end,
+      })
     end,
   },
   fork = {

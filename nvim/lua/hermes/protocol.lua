@@ -36,6 +36,7 @@ M.method = {
   session_rewind = "_hermes/session/rewind", -- ForkSessionRequest → RewindSessionResponse
   session_describe = "_hermes/session/describe", -- DescribeSessionRequest → DescribeSessionResponse
   session_tree = "_hermes/session/tree", -- SessionRequest → SessionTree
+  session_search = "_hermes/session/search", -- SearchSessionsRequest → SearchSessionsResponse
   checkpoint_list = "_hermes/checkpoint/list", -- CheckpointArgs → CheckpointListResult
   checkpoint_diff = "_hermes/checkpoint/diff", -- CheckpointArgs → CheckpointDiffResult
   checkpoint_restore = "_hermes/checkpoint/restore", -- CheckpointArgs → RestoreResult
@@ -229,6 +230,25 @@ M.title = {
 ---@class hermes.SessionBranch : hermes.SessionInfo
 ---@field parentId? string
 ---@field forkedAt? string
+
+--- SearchSessionsRequest looks for words in prompts, answers, titles and notes. A word also
+--- matches the beginning of longer words. Without a Cwd, it searches the sessions of all
+--- directories.
+---@class hermes.SearchSessionsRequest
+---@field query string
+---@field cwd? string
+---@field limit? number at most this many hits; 0: 20
+
+--- SearchSessionsResponse has the best hits first.
+---@class hermes.SearchSessionsResponse
+---@field hits hermes.SessionHit[]
+
+--- SessionHit is a message that matches, or a session whose title or notes match; then it
+--- has no MessageID and no Role.
+---@class hermes.SessionHit : hermes.SessionInfo
+---@field messageId? string
+---@field role? string user or assistant
+---@field snippet string one line
 
 --- CheckpointFileRequest asks for one file as it was at a checkpoint.
 ---@class hermes.CheckpointFileRequest

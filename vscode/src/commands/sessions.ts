@@ -2,8 +2,8 @@ import * as vscode from "vscode";
 
 import { ChatView } from "../chat/provider";
 import { Hermes } from "../hermes";
-import { folders } from "../sessions";
-import { Category, CheckpointInfo, Command, Method, SessionConfigOption, SessionInfo, Subagent } from "../protocol";
+import { sessionsHere } from "../sessiontree";
+import { Category, CheckpointInfo, Command, Method, SessionConfigOption, Subagent } from "../protocol";
 import { ago, counted } from "../words";
 import { command } from "./guard";
 import * as show from "../show";
@@ -36,13 +36,7 @@ export function registerSessions(hermes: Hermes, chat: ChatView): vscode.Disposa
 }
 
 async function pickSession(hermes: Hermes): Promise<string | undefined> {
-  const found: SessionInfo[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await hermes.server.request(Method.SessionList, { cwd: folders().cwd, ...(cursor && { cursor }) });
-    found.push(...page.sessions.filter((s) => !isSubagent(s)));
-    cursor = page.nextCursor;
-  } while (cursor && found.length < 1000);
+  const found = await sessionsHere(hermes);
   if (found.length === 0) {
     void show.inform("There are no sessions of this workspace yet.");
     return undefined;
@@ -54,9 +48,6 @@ async function pickSession(hermes: Hermes): Promise<string | undefined> {
   }));
   return (await show.pick(items, { title: "Resume a session", matchOnDescription: true }))?.id;
 }
-
-/** Subagents have sessions, too; they are looked at from their parents'. */
-const isSubagent = (s: SessionInfo) => (s._meta?.hermes as { subagent?: boolean } | undefined)?.subagent === true;
 
 async function rollback(hermes: Hermes): Promise<void> {
   const sessionId = await hermes.sessions.ensureSession();
