@@ -206,7 +206,7 @@ func unique(names []string) (out []string) {
 func (l *Loaded) fallback(first Endpoint, name ModelName) (Endpoint, error) {
 	provider, id := name.Provider, name.ID
 	if provider == "" {
-		provider, id = l.split(first.Provider, id)
+		provider, id = splitFallback(l, first.Provider, id)
 	}
 	if provider == first.Provider || provider == "" {
 		first.Model = id
@@ -216,6 +216,21 @@ func (l *Loaded) fallback(first Endpoint, name ModelName) (Endpoint, error) {
 	m := l.Model
 	m.Provider, m.Default, m.BaseURL, m.APIKey, m.ContextWindow = provider, id, "", nil, 0
 	return l.resolve("model.fallback", m)
+}
+
+// splitFallback divides PROVIDER/MODEL. An id that the first model's provider lists is whole. If the ids of that
+// provider have slashes, only a name under providers is a provider.
+func splitFallback(l *Loaded, set, id string) (provider, model string) {
+	name, rest, cut := strings.Cut(id, "/")
+	if _, listed := l.Providers[set].Models[id]; !cut || listed {
+		return set, id
+	}
+	_, own := l.Providers[name]
+	_, table := catalog.Find(name)
+	if here, _ := catalog.Find(set); own || table && !here.Slashes {
+		return name, rest
+	}
+	return set, id
 }
 
 func (l *Loaded) endpoint() (Endpoint, error) { return l.resolve("model", l.Model) }

@@ -230,6 +230,24 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
+// TestFallbackOfAnotherProvider checks that PROVIDER/MODEL names a provider also if the first model's is not known.
+func TestFallbackOfAnotherProvider(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, Path(home), `
+model: {provider: mine, default: openai/gpt-x, fallback: [openai/gpt-y, other/z, openai/gpt-listed, plain]}
+providers: {mine: {base_url: "http://127.0.0.1:1/v1", models: {openai/gpt-listed: {}}}, other: {base_url: "http://127.0.0.1:2/v1"}}
+`)
+	all, err := Load(home, Options{Environ: []string{"OPENAI_API_KEY=O"}}).Endpoints()
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Name())
+	}
+	if got, want := strings.Join(names, " "), "mine/openai/gpt-x openai/gpt-y other/z mine/openai/gpt-listed mine/plain"; err != nil || got != want {
+		t.Errorf("%s, %v; want %s", got, err, want)
+	}
+}
+
 // TestModelNames checks the names that a session can choose, and what a bare id means.
 func TestModelNames(t *testing.T) {
 	t.Parallel()

@@ -58,7 +58,7 @@ func modelTest() *cobra.Command {
 			result := testModel(ctx, e)
 			if result.Checks.Error != "" {
 				if e.KeyFrom != "" && !strings.Contains(result.Checks.Error, e.KeyFrom) {
-					result.Checks.Error += " The key is in " + e.KeyFrom + "."
+					result.Checks.Error = strings.TrimRight(result.Checks.Error, ".") + ". The key is in " + e.KeyFrom + "."
 				}
 			}
 			switch {
