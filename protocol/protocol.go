@@ -40,6 +40,7 @@ const (
 	CommandCheckpointDiff  = "hermes.checkpoint.diff"    // CheckpointArgs → CheckpointDiffResult
 	CommandRestore         = "hermes.checkpoint.restore" // CheckpointArgs → RestoreResult
 	CommandTranscript      = "hermes.transcript"         // SessionArgs → TranscriptResult
+	CommandTrust           = "hermes.trust"              // TrustArgs → TrustResult
 )
 
 // The titles of code actions and of the code lens.
@@ -105,6 +106,19 @@ type EditArgs struct {
 	Instruction  string       `json:"instruction"`
 	SessionID    string       `json:"sessionId,omitempty"`
 	Wait         bool         `json:"wait,omitempty"`
+}
+
+// TrustArgs is the argument of [CommandTrust]. Without a folder, it is the session's.
+type TrustArgs struct {
+	Trusted   bool   `json:"trusted"`
+	Folder    string `json:"folder,omitempty"`
+	SessionID string `json:"sessionId,omitempty"`
+}
+
+// TrustResult has a text for the user, as Markdown.
+type TrustResult struct {
+	Trusted bool   `json:"trusted"`
+	Text    string `json:"text"`
 }
 
 // TurnResult answers a prompt. Without wait only the session is known.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cmd/hermes-ls/skillcli"
 	"github.com/hermes-ls/hermes-ls/cmd/learningscmd"
 	"github.com/hermes-ls/hermes-ls/cmd/mcpcmd"
 	"github.com/hermes-ls/hermes-ls/cmd/memorycmd"
@@ -68,7 +69,8 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	})
+	cli := skillcli.Options{Load: loadConfig, Usage: usage, JSON: printJSON, Plain: plain}
 	root.AddCommand(releaseCommands()...)
-	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelCommand(), memorycmd.New(), mcpcmd.New(version()), learningscmd.New(), setupCommand())
+	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelCommand(), memorycmd.New(), mcpcmd.New(version()), learningscmd.New(), setupCommand(), skillcli.Trust(cli))
 	return root
 }

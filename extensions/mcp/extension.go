@@ -12,6 +12,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -19,6 +20,8 @@ import (
 type Section struct {
 	Servers []Server                  // in the order of their names
 	Offers  func(toolset string) bool // reports whether the tools of a toolset are offered
+	// Workspace returns the approved servers of workspace folders, and those that are not approved. Nil: there are none.
+	Workspace func(folders []string) (approved []Server, offered []trust.Server, problems []error)
 }
 
 // Options are the parts of the process and of the session's core that the extension uses.
@@ -85,18 +88,53 @@ func (x *Instance) Attach(given []any) (start func()) {
 	}
 	x.given = append([]Server{}, own...)
 	x.mu.Unlock()
+	list := x.servers(own)
+	return func() { x.Connect(list) }
+}
+
+// servers returns the host's servers, then the configured ones, then the approved ones of the workspace. The first one of
+// a name is used.
+func (x *Instance) servers(own []Server) []Server {
 	var c Section
 	if err := x.session.Config(&c); err != nil {
 		x.session.Notify(err.Error())
 	}
-	list := slices.Clone(own)
-	for _, s := range c.Servers {
-		if !slices.ContainsFunc(own, func(g Server) bool { return g.Name == s.Name }) { // the host's servers take precedence
+	all := slices.Concat(own, c.Servers)
+	if c.Workspace != nil && tools.Local(x.session.Editor) != nil {
+		approved, _, problems := c.Workspace(x.session.Folders())
+		all = append(all, approved...)
+		for _, p := range problems {
+			x.session.Notify(p.Error())
+		}
+	}
+	var list []Server
+	for _, s := range all {
+		double := slices.ContainsFunc(list, func(l Server) bool { return l.Name == s.Name })
+		if !double && (c.Offers == nil || c.Offers(Toolset(s.Name))) {
 			list = append(list, s)
 		}
 	}
-	notOffered := func(s Server) bool { return c.Offers != nil && !c.Offers(Toolset(s.Name)) }
-	return func() { x.Connect(slices.DeleteFunc(list, notOffered)) }
+	return list
+}
+
+// TrustChanged connects servers that the user has approved, and ends those that are not approved anymore.
+func (x *Instance) TrustChanged() {
+	x.mu.Lock()
+	own := slices.Clone(x.given)
+	x.mu.Unlock()
+	x.Connect(x.servers(own))
+}
+
+// offered returns the names of servers that the user has not approved.
+func (x *Instance) offered() (names []string) {
+	var c Section
+	if x.session.Config(&c) == nil && c.Workspace != nil && tools.Local(x.session.Editor) != nil {
+		_, offered, _ := c.Workspace(x.session.Folders())
+		for _, w := range offered {
+			names = append(names, w.Name)
+		}
+	}
+	return names
 }
 
 // FoldersChanged sends the workspace folders to the servers.
@@ -225,7 +263,8 @@ func (x *Instance) list(ctx context.Context, _ string) (string, error) {
 	defer cancel()
 	x.Wait(starting)
 	servers := x.Status()
-	if len(servers) == 0 {
+	offered := x.offered()
+	if len(servers)+len(offered) == 0 {
 		return "There are no MCP servers: neither the editor nor `mcp_servers` in your config.yaml names any.", nil
 	}
 	var b strings.Builder
@@ -241,6 +280,9 @@ func (x *Instance) list(ctx context.Context, _ string) (string, error) {
 			b.WriteString("; left out, because they run only as tasks: " + extension.CodeList(s.LeftOut))
 		}
 		b.WriteByte('\n')
+	}
+	for _, name := range offered {
+		fmt.Fprintf(&b, "- **%s** (of the workspace): not approved. `/trust %s` approves it\n", name, name)
 	}
 	return b.String(), nil
 }

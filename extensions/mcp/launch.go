@@ -78,7 +78,7 @@ func (s *server) plan() (*start, error) {
 		}
 	}
 	p.confine = s.Sandbox == SandboxOn || runs && s.Sandbox == SandboxAuto
-	if runs {
+	if runs && s.Workspace == nil {
 		p.ask = s.permission(p, roots)
 	}
 	if p.confine && s.Dir == "" {

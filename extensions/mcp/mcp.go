@@ -33,6 +33,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -45,6 +46,9 @@ type Server struct {
 	Env     []string // "NAME=value", in addition to the harmless variables of hermes-ls
 	Dir     string   // working directory, relative to the first workspace folder; empty: Config.Dir
 	Sandbox Sandboxing
+	// Workspace is the definition that the user has approved, of a server that the workspace brings. If it or a file that it
+	// names changes, the server is not started. Nil: the user or the host has configured the server.
+	Workspace *trust.Server
 
 	URL       string
 	Transport string            // TransportHTTP or TransportSSE; empty: the one that works

@@ -251,6 +251,9 @@ func (s *server) forget(l *link) {
 
 // connect opens a connection and requests the tools.
 func (s *server) connect() (*link, []definition, error) {
+	if err := s.unchanged(); err != nil {
+		return nil, nil, err
+	}
 	limit := s.ConnectTimeout
 	if limit <= 0 {
 		limit = defaultConnect

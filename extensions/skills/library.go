@@ -314,3 +314,13 @@ func (c *cache) save(ctx context.Context) {
 	defer dir.Close() //nolint:errcheck // only read
 	_ = dir.Write(filepath.Base(c.path), data, 0o600)
 }
+
+// Offered returns the skills that a folder brings, whether the user trusts it or not. It stores nothing.
+func Offered(_ context.Context, folder string) []Skill {
+	w := walker{cache: &cache{entries: map[string]cached{}, used: map[string]cached{}}, names: map[string]string{}}
+	for _, dir := range OfferedDirs(folder, workspaceDirs) {
+		w.search(dir, Workspace, "")
+	}
+	slices.SortFunc(w.found.Skills, func(a, b Skill) int { return cmp.Compare(a.Name, b.Name) })
+	return w.found.Skills
+}

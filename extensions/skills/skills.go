@@ -103,6 +103,13 @@ func (x *Instance) all(ctx context.Context, maxAge time.Duration) Found {
 	return x.found
 }
 
+// TrustChanged lets the next use search again.
+func (x *Instance) TrustChanged() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.at = time.Time{}
+}
+
 // notify shows the notes of a search that were not shown yet.
 func (x *Instance) notify(f Found) {
 	x.mu.Lock()

@@ -13,6 +13,7 @@ const (
 	MethodCheckpointList    = "_hermes/checkpoint/list"    // protocol.CheckpointArgs → protocol.CheckpointListResult
 	MethodCheckpointDiff    = "_hermes/checkpoint/diff"    // protocol.CheckpointArgs → protocol.CheckpointDiffResult
 	MethodCheckpointRestore = "_hermes/checkpoint/restore" // protocol.CheckpointArgs → protocol.RestoreResult
+	MethodTrust             = "_hermes/trust"              // protocol.TrustArgs → protocol.TrustResult
 	MethodCheckpointFile    = "_hermes/checkpoint/file"    // CheckpointFileRequest → CheckpointFileResponse
 )
 

@@ -96,6 +96,7 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 		acp.MethodSubagentList:      short(a.listSubagents),
 		acp.MethodSubagentMessage:   long(a.messageSubagent),
 		acp.MethodSubagentStop:      short(a.stopSubagent),
+		acp.MethodTrust:             long(a.trust),
 		acp.MethodEditor:            short(a.setEditor),
 	}
 	return a

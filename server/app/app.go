@@ -14,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/clarify"
 	"github.com/hermes-ls/hermes-ls/extensions/environment"
 	"github.com/hermes-ls/hermes-ls/extensions/files"
+	"github.com/hermes-ls/hermes-ls/extensions/foldertrust"
 	"github.com/hermes-ls/hermes-ls/extensions/goal"
 	"github.com/hermes-ls/hermes-ls/extensions/history"
 	"github.com/hermes-ls/hermes-ls/extensions/instructions"
@@ -32,6 +33,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
 	webtools "github.com/hermes-ls/hermes-ls/tools/web"
@@ -73,6 +75,7 @@ func Features(s *server.Service) []server.Feature {
 		{Extension: learnings.New(learned), Settings: learnings.Section(), Commands: learnings.Table, Shutdown: learned.Close},
 		{Core: found, Settings: toolsearch.Section(), Section: toolsearch.Of},
 		{Extension: memory.New(s.Home), Settings: memory.Section(), Commands: memory.Table, Toolset: memory.Toolset},
+		{Core: trusted, Section: trustStore, Commands: foldertrust.Table},
 		{Core: skilled(s), Settings: skills.Section(), Section: skillLimits(&known), Commands: skills.Table, Toolset: skills.Toolset, Ahead: skills.Ahead},
 	}
 	known.Toolsets = server.Toolsets(list)
@@ -95,9 +98,13 @@ func found(c *server.Core) extension.Extension { return toolsearch.New(c.Extensi
 func servers(known *tools.Set) func(*config.Loaded) (any, error) {
 	return func(c *config.Loaded) (any, error) {
 		configured, problems := mcp.Configured(c)
-		return mcp.Section{Servers: configured, Offers: func(toolset string) bool {
-			return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled)
-		}}, errors.Join(problems...)
+		return mcp.Section{
+			Servers: configured,
+			Offers:  func(toolset string) bool { return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled) },
+			Workspace: func(folders []string) ([]mcp.Server, []trust.Server, []error) {
+				return mcp.OfWorkspace(c, trustOf(c), folders)
+			},
+		}, errors.Join(problems...)
 	}
 }
 

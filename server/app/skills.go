@@ -8,8 +8,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/extensions/foldertrust"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
+	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -67,4 +69,20 @@ func reserved(c *config.Loaded, name string) bool {
 		}
 	}
 	return false
+}
+
+// trusted tells the other extensions of the session that trust has changed.
+func trusted(c *server.Core) extension.Extension {
+	return foldertrust.Extension(func() {
+		for _, x := range extension.All[interface{ TrustChanged() }](c.Extensions()) {
+			x.TrustChanged()
+		}
+	})
+}
+
+func trustStore(c *config.Loaded) (any, error) { return foldertrust.Config{Store: trustOf(c)}, nil }
+
+// trustOf returns the store of trust.
+func trustOf(c *config.Loaded) trust.Store {
+	return config.SectionOf[skills.Settings](c, "skills").Store(c.Home)
 }

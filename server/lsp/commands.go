@@ -75,6 +75,7 @@ func handlers(s *server) map[string]handler {
 		protocol.CommandCheckpoints:     simple(checkpoints.list),
 		protocol.CommandCheckpointDiff:  simple(checkpoints.diff),
 		protocol.CommandRestore:         released(checkpoints.restore),
+		protocol.CommandTrust:           simple(sessions.trust),
 		protocol.CommandTranscript:      prepared(sessions.transcript),
 	}
 }

@@ -38,6 +38,7 @@ export const Method = {
   CheckpointList: "_hermes/checkpoint/list",
   CheckpointDiff: "_hermes/checkpoint/diff",
   CheckpointRestore: "_hermes/checkpoint/restore",
+  Trust: "_hermes/trust",
   CheckpointFile: "_hermes/checkpoint/file",
   Diagnostics: "_hermes/diagnostics",
   Editor: "_hermes/editor",
@@ -144,6 +145,7 @@ export const Command = {
   CheckpointDiff: "hermes.checkpoint.diff",
   Restore: "hermes.checkpoint.restore",
   Transcript: "hermes.transcript",
+  Trust: "hermes.trust",
 } as const;
 
 export const Title = {
@@ -996,6 +998,19 @@ export interface EditArgs {
   wait?: boolean;
 }
 
+/** TrustArgs is the argument of [CommandTrust]. Without a folder, it is the session's. */
+export interface TrustArgs {
+  trusted: boolean;
+  folder?: string;
+  sessionId?: string;
+}
+
+/** TrustResult has a text for the user, as Markdown. */
+export interface TrustResult {
+  trusted: boolean;
+  text: string;
+}
+
 /** TurnResult answers a prompt. Without wait only the session is known. */
 export interface TurnResult {
   sessionId: string;
@@ -1205,6 +1220,7 @@ export interface CommandTypes {
   "hermes.checkpoint.diff": { takes: CheckpointArgs; gives: CheckpointDiffResult };
   "hermes.checkpoint.restore": { takes: CheckpointArgs; gives: RestoreResult };
   "hermes.transcript": { takes: SessionArgs; gives: TranscriptResult };
+  "hermes.trust": { takes: TrustArgs; gives: TrustResult };
 }
 
 /** What each of Method takes and gives. A notification gives nothing. */
@@ -1238,6 +1254,7 @@ export interface MethodTypes {
   "_hermes/checkpoint/list": { takes: CheckpointArgs; gives: CheckpointListResult };
   "_hermes/checkpoint/diff": { takes: CheckpointArgs; gives: CheckpointDiffResult };
   "_hermes/checkpoint/restore": { takes: CheckpointArgs; gives: RestoreResult };
+  "_hermes/trust": { takes: TrustArgs; gives: TrustResult };
   "_hermes/checkpoint/file": { takes: CheckpointFileRequest; gives: CheckpointFileResponse };
   "_hermes/diagnostics": { takes: DiagnosticsRequest; gives: DiagnosticsResponse };
   "_hermes/editor": { takes: EditorState; gives: void };

@@ -40,6 +40,7 @@ M.method = {
   checkpoint_list = "_hermes/checkpoint/list", -- CheckpointArgs → CheckpointListResult
   checkpoint_diff = "_hermes/checkpoint/diff", -- CheckpointArgs → CheckpointDiffResult
   checkpoint_restore = "_hermes/checkpoint/restore", -- CheckpointArgs → RestoreResult
+  trust = "_hermes/trust", -- TrustArgs → TrustResult
   checkpoint_file = "_hermes/checkpoint/file", -- CheckpointFileRequest → CheckpointFileResponse
   diagnostics = "_hermes/diagnostics", -- DiagnosticsRequest → DiagnosticsResponse
   editor = "_hermes/editor", -- EditorState
@@ -146,6 +147,7 @@ M.command = {
   checkpoint_diff = "hermes.checkpoint.diff", -- CheckpointArgs → CheckpointDiffResult
   restore = "hermes.checkpoint.restore", -- CheckpointArgs → RestoreResult
   transcript = "hermes.transcript", -- SessionArgs → TranscriptResult
+  trust = "hermes.trust", -- TrustArgs → TrustResult
 }
 
 M.title = {
@@ -850,6 +852,17 @@ M.title = {
 ---@field instruction string
 ---@field sessionId? string
 ---@field wait? boolean
+
+--- TrustArgs is the argument of [CommandTrust]. Without a folder, it is the session's.
+---@class hermes.TrustArgs
+---@field trusted boolean
+---@field folder? string
+---@field sessionId? string
+
+--- TrustResult has a text for the user, as Markdown.
+---@class hermes.TrustResult
+---@field trusted boolean
+---@field text string
 
 --- TurnResult answers a prompt. Without wait only the session is known.
 ---@class hermes.TurnResult

@@ -1,0 +1,124 @@
+// Package skillcli has the subcommands trust and skills.
+package skillcli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extensions/foldertrust"
+	"github.com/hermes-ls/hermes-ls/extensions/skills"
+	"github.com/hermes-ls/hermes-ls/internal/trust"
+)
+
+// Options are the parts of the program that the commands use.
+type Options struct {
+	Load  func() *config.Loaded                // reads the configuration
+	Usage func(err error) error                // marks an error in the command line
+	JSON  func(out io.Writer, value any) error // prints a value
+	Plain func(text string) string             // makes a text safe for a terminal
+}
+
+// Trust returns the command trust.
+func Trust(o Options) *cobra.Command {
+	var yes, asJSON, list, revoke bool
+	cmd := &cobra.Command{
+		Use: "trust [FOLDER]", Short: "Show what a folder brings, and trust it", Args: cobra.MaximumNArgs(1),
+		Long: "A trusted folder's skills, commands and agents are used. Its MCP servers also need an approval each. Trust belongs to the\n" +
+			"git repository, or to the folder if there is none. Without FOLDER, it is the working directory.",
+		Example: "  hermes-ls trust\n" +
+			"  hermes-ls trust ~/src/project --yes\n" +
+			"  hermes-ls trust --list\n" +
+			"  hermes-ls trust --revoke ~/src/project",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder := "."
+			if len(args) > 0 {
+				folder = args[0]
+			}
+			store := o.trustStore()
+			switch {
+			case list && (revoke || yes || len(args) > 0), revoke && yes:
+				return o.Usage(errors.New("--list, --revoke and --yes exclude each other, and --list takes no folder"))
+			case list:
+				return o.listTrusted(cmd, store, asJSON)
+			case revoke:
+				root, err := store.Revoke(cmd.Context(), folder)
+				if err == nil {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s is not trusted.\n", root)
+				}
+				return err
+			}
+			return o.trustFolder(cmd, store, folder, yes, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "trust the folder without asking")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&list, "list", false, "list the trusted folders")
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "remove trust, and the approvals of MCP servers")
+	return cmd
+}
+
+// trustStore returns the store of $HERMES_HOME.
+func (o Options) trustStore() trust.Store {
+	loaded := o.Load()
+	return config.SectionOf[skills.Settings](loaded, "skills").Store(loaded.Home)
+}
+
+func (o Options) listTrusted(cmd *cobra.Command, store trust.Store, asJSON bool) error {
+	list, err := store.Folders()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return o.JSON(cmd.OutOrStdout(), map[string]any{"folders": append([]trust.Folder{}, list...)})
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(cmd.OutOrStdout(), "No folder is trusted.")
+	}
+	for _, f := range list {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", f.Since.Format("2006-01-02"), o.Plain(f.Path))
+	}
+	return nil
+}
+
+func (o Options) trustFolder(cmd *cobra.Command, store trust.Store, folder string, yes, asJSON bool) error {
+	offer, err := foldertrust.Look(cmd.Context(), store, folder)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if !asJSON {
+		fmt.Fprint(out, strings.NewReplacer("**", "", "`", "").Replace(offer.Text()))
+	}
+	if !offer.Trusted && !yes && !asJSON && interactive(cmd) {
+		fmt.Fprint(out, "\nTrust this folder? [y/N] ")
+		answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n') // the end of input is no
+		yes = strings.EqualFold(strings.TrimSpace(answer), "y") || strings.EqualFold(strings.TrimSpace(answer), "yes")
+	}
+	if yes && !offer.Trusted {
+		if _, err := store.Trust(cmd.Context(), folder); err != nil {
+			return err
+		}
+		offer.Trusted = true
+		if !asJSON {
+			fmt.Fprintf(out, "%s is trusted.\n", offer.Folder)
+		}
+	}
+	if asJSON {
+		return o.JSON(out, offer)
+	}
+	return nil
+}
+
+// interactive reports whether a user can answer on a terminal.
+func interactive(cmd *cobra.Command) bool {
+	f, ok := cmd.InOrStdin().(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,77 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/trust"
+)
+
+// OfWorkspace returns the servers of workspace folders that the user has approved, with expanded values. They run in the
+// sandbox. offered are those that are not approved; nothing of them is expanded.
+func OfWorkspace(c *config.Loaded, store trust.Store, folders []string) (approved []Server, offered []trust.Server, problems []error) {
+	for _, folder := range folders {
+		if !store.Trusted(folder) {
+			continue
+		}
+		for _, w := range trust.Servers(folder) {
+			if w.Name == "" {
+				continue
+			}
+			if !store.Approved(w) {
+				offered = append(offered, w)
+				continue
+			}
+			s := settingsOf(w)
+			if err := s.expand(c); err != nil {
+				problems = append(problems, fmt.Errorf("the MCP server %s of %s: %w; it is not connected", w.Name, w.From, err))
+				continue
+			}
+			server := s.server(w.Name)
+			server.Workspace = &w
+			if server.Dir == "" {
+				server.Dir = w.Dir
+			} else if !filepath.IsAbs(server.Dir) {
+				server.Dir = filepath.Join(w.Dir, server.Dir)
+			}
+			approved = append(approved, server)
+		}
+	}
+	return approved, offered, problems
+}
+
+// settingsOf returns the settings of a workspace server, with the names of editors replaced.
+func settingsOf(w trust.Server) ServerSettings {
+	home := "${HOME}"
+	names := strings.NewReplacer("${workspaceFolder}", w.Dir, "${workspaceRoot}", w.Dir, "${workspaceFolderBasename}", filepath.Base(w.Dir),
+		"${userHome}", home, "${/}", string(filepath.Separator), "${env:", "${")
+	s := ServerSettings{Enabled: true, Sandbox: true, Command: names.Replace(w.Spec.Command), URL: names.Replace(w.Spec.URL), Cwd: names.Replace(w.Spec.Cwd)}
+	for _, arg := range w.Spec.Args {
+		s.Args = append(s.Args, names.Replace(arg))
+	}
+	s.Env, s.Headers = expandAll(w.Spec.Env, names.Replace), expandAll(w.Spec.Headers, names.Replace)
+	if s.URL != "" && (w.Spec.Type == TransportSSE || w.Spec.Transport == TransportSSE) {
+		s.Transport = TransportSSE
+	}
+	return s
+}
+
+// errChanged means that a workspace server is not what the user has approved.
+var errChanged = errors.New("it has changed since you approved it. /trust shows it")
+
+// unchanged returns an error if a workspace server or a file that it names is not as it was approved.
+func (s Server) unchanged() error {
+	if s.Workspace == nil {
+		return nil
+	}
+	all := trust.Servers(s.Workspace.Dir)
+	at := slices.IndexFunc(all, func(w trust.Server) bool { return w.Name == s.Name })
+	if at < 0 || all[at].Sum != s.Workspace.Sum {
+		return errChanged
+	}
+	return nil
+}
