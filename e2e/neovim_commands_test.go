@@ -263,7 +263,7 @@ func (p *plugin) transcript() {
 func (p *plugin) begin() {
 	p.t.Helper()
 	p.line(":Hermes new")
-	p.wait("● idle  new conversation")
+	p.wait("● idle  new session")
 	p.send("A second one", `[{"text":"Welcome "},{"text":"to it."}]`)
 	p.wait("Welcome to it.", "● idle  A second one")
 	p.line(":wincmd p")
@@ -284,7 +284,7 @@ func (p *plugin) remove() {
 	p.line("1")
 	p.wait("Delete “A second one” for good?", "1: Delete it")
 	p.line("1")
-	p.wait("deleted “A second one”", "● idle  new conversation")
+	p.wait("deleted “A second one”", "● idle  new session")
 	p.line(":Hermes resume")
 	if shown := p.wait("Go on with", "1: "); strings.Contains(shown, "A second one") {
 		p.t.Errorf("what was deleted can be gone on with:\n%s", shown)
@@ -436,5 +436,5 @@ func (p *plugin) undoPrompt() {
 	p.keys("i")
 	p.write("/new")
 	p.keys("Escape", "Enter")
-	p.wait("A new conversation begins.", "● idle  new conver")
+	p.wait("A new session begins.", "● idle  new sess")
 }

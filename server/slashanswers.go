@@ -183,7 +183,7 @@ func clearSession(ctx context.Context, x *Session, _ string) (string, error) {
 	if err := x.Describe(ctx, &none, nil); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("A new conversation begins. The one before is kept as session `%s`. Files stay as they are.", branch), nil
+	return fmt.Sprintf("A new session begins. The one before is kept as session `%s`. Files stay as they are.", branch), nil
 }
 
 // restoreSince restores the files from before a prompt, if an extension can.

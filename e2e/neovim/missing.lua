@@ -11,12 +11,12 @@ require("hermes").setup({ cmd = { "no-such-hermes" }, chta = {}, chat = { size =
 vim.cmd.edit(host.workspace .. "/shop.py")
 vim.cmd("Hermes hello there")
 
-local conversation
+local session
 host.wait("the chat to say that there is no server", function()
   for _, connection in pairs(require("hermes.connection").all()) do
-    conversation = connection.current or conversation
+    session = connection.current or session
   end
-  local text = conversation and table.concat(vim.api.nvim_buf_get_lines(require("hermes.view").get(conversation).buf, 0, -1, false), "\n")
+  local text = session and table.concat(vim.api.nvim_buf_get_lines(require("hermes.view").get(session).buf, 0, -1, false), "\n")
   return text and text:find("hello there", 1, true) and text:find("no-such-hermes could not be started", 1, true)
 end)
 host.wait("the words", function()
@@ -39,7 +39,7 @@ for _, want in ipairs({ "no-such-hermes is not on the PATH", "setup: there is no
     host.fail("the health check does not say " .. want .. ":\n" .. health)
   end
 end
-if conversation:running() then
+if session:running() then
   host.fail("what was never asked is said to run")
 end
 if not require("hermes").statusline():find("no server", 1, true) then

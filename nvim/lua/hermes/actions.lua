@@ -1,20 +1,20 @@
 --- The server's commands as code actions and lenses run them: the answer goes into the
---- chat, whose conversation is the current one.
+--- chat, whose session is the current one.
 local protocol = require("hermes.protocol")
 
 local M = {}
 
---- Shows the chat beside what the user is at, and runs a command whose answer is a turn.
+--- Shows the chat beside the user's window, and runs a command that starts a turn.
 ---@param connection hermes.Connection
 ---@param name string
 ---@param argument table
 function M.turn(connection, name, argument)
-  local conversation = connection:newest()
-  require("hermes.view").show(conversation, { focus = false })
-  conversation:command(name, argument)
+  local session = connection:newest()
+  require("hermes.view").show(session, { focus = false })
+  session:command(name, argument)
 end
 
---- Opens the chat; what the argument names is quoted where the user writes.
+--- Opens the chat and quotes the argument's lines in the draft.
 ---@param connection hermes.Connection
 ---@param argument hermes.ChatOpenArgs
 local function chat(connection, argument)

@@ -25,7 +25,7 @@ function M.look()
   end
 end
 
---- Shows a file beside what it was, in a tab page of its own.
+--- Shows a file beside its earlier text, in a tab page of its own.
 ---@param path string
 ---@param before string? nil: it was not there
 local function compare(path, before)
@@ -51,19 +51,19 @@ local function compare(path, before)
   vim.cmd("normal! gg]c")
 end
 
---- The files of the last turn that changed some, and how to get at what each was.
----@param conversation hermes.Conversation
+--- Passes the files of the last turn that changed some, and a function that returns the earlier text of each.
+---@param session hermes.Session
 ---@param go_on fun(files: string[], before: fun(path: string, done: fun(text: string?)))
-local function last_changes(conversation, go_on)
-  local connection = conversation.connection
+local function last_changes(session, go_on)
+  local connection = session.connection
   local function absolute(path)
     return path:sub(1, 1) == "/" and path or connection.root .. "/" .. path
   end
-  conversation:request(protocol.method.checkpoint_list, {}, function(err, result)
+  session:request(protocol.method.checkpoint_list, {}, function(err, result)
     for _, checkpoint in ipairs(not err and result.checkpoints or {}) do
       if #checkpoint.files > 0 then
         return go_on(vim.tbl_map(absolute, checkpoint.files), function(path, done)
-          conversation:request(protocol.method.checkpoint_file, {
+          session:request(protocol.method.checkpoint_file, {
             checkpointId = checkpoint.id,
             path = path,
           }, function(failed, file)
@@ -75,21 +75,21 @@ local function last_changes(conversation, go_on)
         end)
       end
     end
-    -- No checkpoints are kept: the edits themselves say what was before.
-    local files = vim.tbl_keys(conversation.before)
+    -- There are no checkpoints: the edits have the earlier texts.
+    local files = vim.tbl_keys(session.before)
     table.sort(files)
     go_on(files, function(path, done)
-      done(conversation.before[path] or nil)
+      done(session.before[path] or nil)
     end)
   end)
 end
 
---- Shows what the last turn has changed, with :diffthis.
----@param conversation hermes.Conversation
+--- Shows the changes of the last turn, with :diffthis.
+---@param session hermes.Session
 ---@param name? string a file, as it is called in the root
-function M.review(conversation, name)
-  local root = conversation.connection.root
-  last_changes(conversation, function(files, before)
+function M.review(session, name)
+  local root = session.connection.root
+  last_changes(session, function(files, before)
     local function show(path)
       if path then
         before(path, function(text)
@@ -118,7 +118,7 @@ function M.review(conversation, name)
   end)
 end
 
---- Shows what one call has changed.
+--- Shows the changes of one call.
 ---@param item hermes.Item
 function M.review_call(item)
   for _, content in ipairs(compat.some(item.call.content) or {}) do
@@ -129,11 +129,11 @@ function M.review_call(item)
   say("this call has changed no file")
 end
 
----@param conversation hermes.Conversation
+---@param session hermes.Session
 ---@param checkpoint string
 ---@param files? string[]
-local function restore(conversation, checkpoint, files)
-  conversation:request(protocol.method.checkpoint_restore, {
+local function restore(session, checkpoint, files)
+  session:request(protocol.method.checkpoint_restore, {
     checkpointId = checkpoint,
     files = files,
   }, function(err, result)
@@ -151,20 +151,20 @@ local function restore(conversation, checkpoint, files)
       kind = "hermes.kept",
     }, function(_, choice)
       if choice == 2 then
-        restore(conversation, checkpoint, result.kept)
+        restore(session, checkpoint, result.kept)
       end
     end)
   end)
 end
 
---- Brings files back to what they were before a turn that the user chooses.
----@param conversation hermes.Conversation
-function M.rollback(conversation)
-  conversation:request(protocol.method.checkpoint_list, {}, function(err, result)
+--- Restores files to their state before a turn that the user chooses.
+---@param session hermes.Session
+function M.rollback(session)
+  session:request(protocol.method.checkpoint_list, {}, function(err, result)
     if err then
       return say(err.message, vim.log.levels.ERROR)
     elseif #result.checkpoints == 0 then
-      return say("there is nothing to go back to: no turn of this conversation has changed a file")
+      return say("there is nothing to go back to: no turn of this session has changed a file")
     end
     vim.ui.select(result.checkpoints, {
       prompt = "Bring the files back to before",
@@ -176,7 +176,7 @@ function M.rollback(conversation)
       end,
     }, function(checkpoint)
       if checkpoint then
-        restore(conversation, checkpoint.id)
+        restore(session, checkpoint.id)
       end
     end)
   end)

@@ -19,15 +19,15 @@ local M = {}
 
 --- Returns the session of the chat, else the newest one. If there is none, it returns nil.
 ---@param buf integer
----@return hermes.Conversation?
+---@return hermes.Session?
 local function known(buf)
   local here = view.of(buf)
-  return here and here.conversation or connection.of(buf).current
+  return here and here.session or connection.of(buf).current
 end
 
 --- Returns the session of the chat, else the newest one, else a new one.
 ---@param call hermes.Call
----@return hermes.Conversation
+---@return hermes.Session
 local function current(call)
   return known(call.buf) or connection.of(call.buf):newest()
 end
@@ -62,17 +62,17 @@ local function ask(call)
     end)
     return
   end
-  local conversation = current(call)
-  view.show(conversation, { focus = false })
+  local session = current(call)
+  view.show(session, { focus = false })
   local context = require("hermes.context")
-  local blocks = context.blocks(call.words, conversation.connection.root, call.buf)
+  local blocks = context.blocks(call.words, session.connection.root, call.buf)
   local shown = call.words
   if call.first and vim.bo[call.buf].buftype == "" then
     table.insert(blocks, context.resource(call.buf, call.first, call.last))
     local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(call.buf), ":t")
     shown = shown .. ("\n\n(%s, lines %d–%d)"):format(name, call.first, call.last)
   end
-  conversation:send(blocks, shown)
+  session:send(blocks, shown)
 end
 
 --- Returns a function that runs a command of the server for a file or lines of it.
@@ -137,37 +137,37 @@ local function decide(accept)
   end
 end
 
----@param conversation hermes.Conversation
+---@param session hermes.Session
 ---@param category string
 ---@return hermes.SessionConfigOption?
-local function option_of(conversation, category)
-  for _, option in ipairs(conversation.options) do
+local function option_of(session, category)
+  for _, option in ipairs(session.options) do
     if option.category == category then
       return option
     end
   end
 end
 
----@param conversation hermes.Conversation
+---@param session hermes.Session
 ---@param option hermes.SessionConfigOption
 ---@param value? hermes.SessionConfigSelectOption
-local function set(conversation, option, value)
+local function set(session, option, value)
   if not value then
     return
   end
   local params = { configId = option.id, value = value.value }
-  conversation:request(protocol.method.session_set_value, params, function(err, result)
+  session:request(protocol.method.session_set_value, params, function(err, result)
     if err then
       return connection.say(err.message, vim.log.levels.ERROR)
     end
-    conversation:opened(result)
+    session:opened(result)
     connection.say(("%s: %s"):format(option.name, value.name))
   end)
 end
 
----@param conversation hermes.Conversation
+---@param session hermes.Session
 ---@param option hermes.SessionConfigOption
-local function pick_value(conversation, option)
+local function pick_value(session, option)
   vim.ui.select(option.options, {
     prompt = option.name,
     kind = "hermes.option",
@@ -176,7 +176,7 @@ local function pick_value(conversation, option)
       return mark .. value.name .. (value.description and ": " .. value.description or "")
     end,
   }, function(value)
-    set(conversation, option, value)
+    set(session, option, value)
   end)
 end
 
@@ -185,20 +185,20 @@ end
 ---@return fun(call: hermes.Call)
 local function choose(category)
   return function(call)
-    local conversation = current(call)
-    conversation:wait(function()
-      local option = option_of(conversation, category)
+    local session = current(call)
+    session:wait(function()
+      local option = option_of(session, category)
       if not option then
         return connection.say("there is nothing to choose")
       elseif call.words == "" then
-        return pick_value(conversation, option)
+        return pick_value(session, option)
       end
       local found = vim.tbl_filter(function(value)
         return value.value == call.words or value.value:match("^[^/]*/(.*)$") == call.words
       end, option.options)
       for _, value in ipairs(found) do
         if value.value == call.words or #found == 1 then -- a model can be named without its provider
-          return set(conversation, option, value)
+          return set(session, option, value)
         end
       end
       local known = vim.tbl_map(function(value)
@@ -214,8 +214,8 @@ end
 ---@return fun(): string[]
 local function values(category)
   return function()
-    local conversation = known(vim.api.nvim_get_current_buf())
-    local option = conversation and option_of(conversation, category)
+    local session = known(vim.api.nvim_get_current_buf())
+    local option = session and option_of(session, category)
     return vim.tbl_map(function(value)
       return value.value
     end, option and option.options or {})
@@ -230,7 +230,7 @@ local function pick(call, prompt, picked)
   local of = connection.of(call.buf)
   require("hermes.sessions").list(of, function(sessions)
     if #sessions == 0 then
-      return connection.say("there is no earlier conversation in " .. of.root)
+      return connection.say("there is no earlier session in " .. of.root)
     end
     vim.ui.select(sessions, {
       prompt = prompt,
@@ -362,11 +362,11 @@ M.sub = {
   cancel = {
     description = "Cancel the running turn",
     run = function(call)
-      local conversation = known(call.buf)
-      if not (conversation and conversation:running()) then
+      local session = known(call.buf)
+      if not (session and session:running()) then
         return connection.say("nothing runs")
       end
-      conversation:cancel()
+      session:cancel()
     end,
   },
   new = {
@@ -406,9 +406,9 @@ M.sub = {
   fork = {
     description = "Create another session from this one",
     run = function(call)
-      local conversation = current(call)
-      local of = conversation.connection
-      conversation:request(protocol.method.session_fork, { cwd = of.root, mcpServers = {} }, function(err, result)
+      local session = current(call)
+      local of = session.connection
+      session:request(protocol.method.session_fork, { cwd = of.root, mcpServers = {} }, function(err, result)
         if err then
           return connection.say(err.message, vim.log.levels.ERROR)
         end
@@ -431,9 +431,9 @@ M.sub = {
   transcript = {
     description = "Show the session as Markdown, results included",
     run = function(call)
-      local conversation = current(call)
+      local session = current(call)
       view.leave()
-      conversation:execute(protocol.command.transcript)
+      session:execute(protocol.command.transcript)
     end,
   },
   model = {
@@ -449,10 +449,10 @@ M.sub = {
   goal = {
     description = "Show or set a goal; turns continue until it is reached",
     run = function(call)
-      local conversation = current(call)
-      view.show(conversation, { focus = false })
+      local session = current(call)
+      view.show(session, { focus = false })
       local text = vim.trim("/goal " .. call.words)
-      conversation:send({ { type = "text", text = text } }, text)
+      session:send({ { type = "text", text = text } }, text)
     end,
     complete = function()
       return { "clear" }

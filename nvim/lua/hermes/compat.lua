@@ -1,4 +1,4 @@
---- What differs between the Neovims that are supported, in one place.
+--- Functions that differ between the supported versions of Neovim.
 local M = {}
 
 local methods = vim.fn.has("nvim-0.11") == 1

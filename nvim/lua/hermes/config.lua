@@ -1,4 +1,4 @@
---- What the user may set, and what holds where nothing is set.
+--- The options and their defaults.
 local M = {}
 
 ---@class hermes.Keys the keys of the chat; false leaves one out
@@ -115,7 +115,7 @@ local size = {
   end,
 }
 
---- What each option must be: a rule, or a table of the options below it.
+--- The rule for each option, or a table of the options below it.
 local shape = {
   cmd = strings_by("number", 'a list of words, such as { "hermes-ls" }'),
   env = strings_by("string", "a table of strings by name"),
@@ -136,7 +136,7 @@ local shape = {
   subagents = { float = a("boolean") },
 }
 
---- Takes out what is wrong.
+--- Removes invalid options.
 ---@param given table
 ---@param want table
 ---@param prefix string
@@ -161,11 +161,11 @@ local function check(given, want, prefix, problems)
   end
 end
 
---- What was wrong about the options of the last setup.
+--- The problems with the options of the last setup.
 ---@type string[]
 M.problems = {}
 
---- Takes the user's options. What is wrong is said, and the rest counts.
+--- Applies the user's options. Invalid options are reported, and all others apply.
 ---@param given? hermes.Config
 ---@return string[] problems
 function M.set(given)

@@ -7,13 +7,13 @@ local protocol = require("hermes.protocol")
 ---@class hermes.Connection
 ---@field root string
 ---@field client? vim.lsp.Client nil until the server has answered
----@field conversations table<string, hermes.Conversation>
----@field current? hermes.Conversation the one that was begun or opened last
+---@field sessions table<string, hermes.Session>
+---@field current? hermes.Session the one that was begun or opened last
 ---@field waiting { go_on: fun(client: vim.lsp.Client), failed?: fun() }[]
 ---@field died integer[] when the server has died, in seconds
 ---@field source? integer the buffer that was used last
 ---@field again? boolean it is stopped to be started again
----@field restarting? boolean a new server is on its way, and conversations follow
+---@field restarting? boolean a new server is on its way, and sessions follow
 ---@field warned? boolean
 local Connection = {}
 Connection.__index = Connection
@@ -108,7 +108,7 @@ function Connection:settings()
   }
 end
 
---- Starts the server where it does not run, and tells it of a buffer.
+--- Starts the server if it does not run, and attaches a buffer.
 ---@param buf? integer
 ---@return boolean started
 function Connection:start(buf)
@@ -201,25 +201,25 @@ function Connection:notify(method, params)
   end
 end
 
---- All conversations, also the one that is just being begun.
----@return hermes.Conversation[]
+--- Returns all sessions, including one that is not created yet.
+---@return hermes.Session[]
 function Connection:known()
-  local all = vim.tbl_values(self.conversations)
+  local all = vim.tbl_values(self.sessions)
   if self.current and not self.current.id then
     table.insert(all, self.current)
   end
   return all
 end
 
---- The server has gone. Unless it was told to, it is started again, and what was open
+--- Handles the server's end. Unless the user stopped it, it is started again, and what was open
 --- is opened again.
 ---@param code integer
 ---@param signal integer
 function Connection:ended(code, signal)
   self.client = nil
   local how = signal ~= 0 and ("signal %d"):format(signal) or ("exit code %d"):format(code)
-  for _, conversation in ipairs(self:known()) do
-    conversation:interrupted(how)
+  for _, session in ipairs(self:known()) do
+    session:interrupted(how)
   end
   if self.again then -- :Hermes restart
     self.again = nil
@@ -240,7 +240,7 @@ function Connection:ended(code, signal)
   self:restart() -- Neovim says that it ended, the chat says what that means
 end
 
---- Attaches what was attached, and brings conversations up to what the store has.
+--- Attaches the same buffers as before, and loads the sessions from the store.
 function Connection:restart()
   if self.restarting then
     self:start() -- it may have died at once
@@ -254,8 +254,8 @@ function Connection:restart()
         self:start(buf)
       end
     end
-    for _, conversation in ipairs(self:known()) do
-      conversation:reload()
+    for _, session in ipairs(self:known()) do
+      session:reload()
     end
   end, function()
     self.restarting = nil
@@ -263,47 +263,47 @@ function Connection:restart()
 end
 
 ---@param id string
----@return hermes.Conversation
-function Connection:conversation(id)
-  local known = self.conversations[id]
+---@return hermes.Session
+function Connection:session(id)
+  local known = self.sessions[id]
   if not known then
-    known = require("hermes.conversation").new(self)
+    known = require("hermes.session").new(self)
     known:named(id)
   end
   return known
 end
 
---- The conversation that is meant when none is named; one is begun where there is none.
----@return hermes.Conversation
+--- Returns the newest session. If there is none, it creates one.
+---@return hermes.Session
 function Connection:newest()
   return self.current or self:begin()
 end
 
---- Begins a conversation. It can be shown at once; the server's part follows.
----@return hermes.Conversation
+--- Begins a session. It can be shown at once; the server's part follows.
+---@return hermes.Session
 function Connection:begin()
-  local conversation = require("hermes.conversation").new(self)
-  self.current = conversation
-  conversation:begin_session()
-  return conversation
+  local session = require("hermes.session").new(self)
+  self.current = session
+  session:begin_session()
+  return session
 end
 
---- Opens a conversation of the past, with its history.
+--- Opens an earlier session, with its history.
 ---@param id string
----@return hermes.Conversation
+---@return hermes.Session
 function Connection:open(id)
-  local conversation = self:conversation(id)
-  conversation:reload(true)
-  self.current = conversation
-  return conversation
+  local session = self:session(id)
+  session:reload(true)
+  self.current = session
+  return session
 end
 
---- A conversation is no more.
+--- Removes a deleted session and returns it.
 ---@param id string
----@return hermes.Conversation? what was known of it
+---@return hermes.Session? what was known of it
 function Connection:forget(id)
-  local gone = self.conversations[id]
-  self.conversations[id] = nil
+  local gone = self.sessions[id]
+  self.sessions[id] = nil
   if gone and self.current == gone then
     self.current = nil
   end
@@ -316,7 +316,7 @@ end
 function M.at(root)
   local connection = connections[root]
   if not connection then
-    connection = setmetatable({ root = root, conversations = {}, waiting = {}, died = {} }, Connection)
+    connection = setmetatable({ root = root, sessions = {}, waiting = {}, died = {} }, Connection)
     connections[root] = connection
   end
   return connection
@@ -328,7 +328,7 @@ end
 function M.of(buf)
   local view = require("hermes.view").of(buf)
   if view then
-    return view.conversation.connection
+    return view.session.connection
   end
   local connection = M.at(wanted(buf) and M.root_of(buf) or vim.fn.getcwd())
   if wanted(buf) then

@@ -1,4 +1,4 @@
---- What goes with a message: quoted lines, and what its words point at.
+--- The context of a message: quoted lines and mentions.
 local M = {}
 
 ---@param path string
@@ -56,7 +56,7 @@ local function selection(buf)
   end
 end
 
---- What “@word” points at: a file of the root, or something of the buffer that was used last.
+--- Returns the target of a mention: a file of the root, or a part of the buffer that was used last.
 ---@param word string
 ---@param root string
 ---@param buf? integer
@@ -168,14 +168,14 @@ function M.complete(findstart, base)
   end
   if base:sub(1, 1) == "/" then
     local found = {}
-    for _, command in ipairs(view.conversation.commands) do
+    for _, command in ipairs(view.session.commands) do
       if vim.startswith("/" .. command.name, base) then
         table.insert(found, { word = "/" .. command.name, menu = command.description })
       end
     end
     return found
   end
-  local root = view.conversation.connection.root
+  local root = view.session.connection.root
   local found = {}
   for _, word in ipairs({ "@file", "@selection", "@diagnostics" }) do
     if vim.startswith(word, base) then

@@ -1,4 +1,4 @@
---- What Neovim's diagnostics say about a file, in the server's words.
+--- Neovim's diagnostics of a file, in the server's form.
 local compat = require("hermes.compat")
 
 local M = {}

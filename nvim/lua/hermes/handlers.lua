@@ -1,4 +1,4 @@
---- What the server says and asks: the agent's protocol on the language server's wire.
+--- Handlers for the server's messages of the Agent Client Protocol on the LSP connection.
 local protocol = require("hermes.protocol")
 
 local M = {}
@@ -26,23 +26,23 @@ end
 ---@return table<string, lsp.Handler>
 function M.of(connection)
   ---@param id string
-  ---@return hermes.Conversation
-  local function conversation(id)
-    return connection:conversation(id)
+  ---@return hermes.Session
+  local function session(id)
+    return connection:session(id)
   end
   local method = protocol.method
   return {
     [method.session_update] = function(_, params)
-      conversation(params.sessionId):update(params.update)
+      session(params.sessionId):update(params.update)
     end,
     [method.request_permission] = function(_, params)
       return await(function(answer)
-        require("hermes.questions").permission(conversation(params.sessionId), params, answer)
+        require("hermes.questions").permission(session(params.sessionId), params, answer)
       end)
     end,
     [method.elicit] = function(_, params)
       return await(function(answer)
-        require("hermes.questions").form(conversation(params.sessionId), params, answer)
+        require("hermes.questions").form(session(params.sessionId), params, answer)
       end)
     end,
     [method.diagnostics] = function(_, params)
@@ -54,7 +54,7 @@ function M.of(connection)
       end)
     end,
     [method.subagents_ready] = function(_, params)
-      conversation(params.sessionId):subagents_ready(params.subagents, params.start)
+      session(params.sessionId):subagents_ready(params.subagents, params.start)
     end,
   }
 end

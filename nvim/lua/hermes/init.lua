@@ -64,7 +64,7 @@ function M.ask(prompt)
   require("hermes.commands").ask(prompt)
 end
 
---- A part of a statusline: what Hermes does, with which model, how full the context is.
+--- A part of a statusline: the activity, the model, and the used part of the context window.
 ---@return string
 function M.statusline()
   return M.done and require("hermes.status").line() or ""

@@ -111,7 +111,7 @@ local function draw(buf)
   end
 end
 
---- Starts to show what changes in a buffer.
+--- Starts to show the changes of a buffer.
 ---@param buf integer
 ---@return hermes.Inline
 local function show(buf)
@@ -143,9 +143,9 @@ end
 function M.edit(buf, first, last, instruction)
   local state = show(buf)
   state.running = state.running + 1
-  local conversation = connection.of(buf):newest()
-  local ended = conversation:begin()
-  conversation:execute(protocol.command.edit, {
+  local session = connection.of(buf):newest()
+  local ended = session:begin()
+  session:execute(protocol.command.edit, {
     textDocument = { uri = vim.uri_from_bufnr(buf) },
     range = { start = { line = first - 1, character = 0 }, ["end"] = { line = last, character = 0 } },
     instruction = instruction,

@@ -1,8 +1,8 @@
---- An item of a conversation as lines of the chat. What is folded away stands behind a
+--- An item of a session as lines of the chat. What is folded away stands behind a
 --- gutter, which is how the folds know it.
 local compat = require("hermes.compat")
 local context = require("hermes.context")
-local conversation = require("hermes.conversation")
+local session = require("hermes.session")
 
 local M = {}
 
@@ -132,7 +132,7 @@ end
 ---@param out hermes.Lines
 local function call(item, out)
   local c = item.call
-  local extra = conversation.extra(c) or {}
+  local extra = session.extra(c) or {}
   local icon = icons[c.status] or icons.pending
   if item.asking then
     icon = { "?", "HermesAsking" }

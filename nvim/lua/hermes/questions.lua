@@ -1,4 +1,4 @@
---- What the server asks the user: one question after the other, by vim.ui.select and
+--- Questions and approval requests for the user: one after the other, by vim.ui.select and
 --- vim.ui.input. While the user types somewhere, a question waits until that is over,
 --- so that no key is taken for an answer.
 local compat = require("hermes.compat")
@@ -7,7 +7,7 @@ local protocol = require("hermes.protocol")
 local M = {}
 
 ---@class hermes.Question
----@field conversation hermes.Conversation
+---@field session hermes.Session
 ---@field item? hermes.Item the call that it is about
 ---@field ask fun(answer: fun(result: table))
 ---@field none table the response without an answer
@@ -27,13 +27,13 @@ local function finish(question, result)
     return
   end
   question.done = true
-  local conversation = question.conversation
-  conversation.asking = conversation.asking - 1
+  local session = question.session
+  session.asking = session.asking - 1
   if question.item then
     question.item.asking = false
-    conversation:tell("changed", question.item)
+    session:tell("changed", question.item)
   end
-  conversation:tell("state")
+  session:tell("state")
   question.answer(result)
 end
 
@@ -88,12 +88,12 @@ end)
 
 ---@param question hermes.Question
 local function put(question)
-  question.conversation.asking = question.conversation.asking + 1
+  question.session.asking = question.session.asking + 1
   if question.item then
     question.item.asking = true
-    question.conversation:tell("changed", question.item)
+    question.session:tell("changed", question.item)
   end
-  question.conversation:tell("state")
+  question.session:tell("state")
   table.insert(waiting, question)
   if typing() then
     vim.notify("Hermes asks something: leave this mode to answer", vim.log.levels.WARN)
@@ -102,10 +102,10 @@ local function put(question)
 end
 
 --- Drops the questions of a turn that has ended.
----@param conversation hermes.Conversation
-function M.withdraw(conversation)
+---@param session hermes.Session
+function M.withdraw(session)
   for _, question in ipairs(vim.list_extend({ shown }, waiting)) do
-    if question.conversation == conversation then
+    if question.session == session then
       finish(question, question.none)
     end
   end
@@ -209,13 +209,13 @@ local function permission_text(params)
 end
 
 --- Shows an approval request. If the user closes it, the action is denied.
----@param conversation hermes.Conversation
+---@param session hermes.Session
 ---@param params hermes.RequestPermissionRequest
 ---@param answer fun(result: hermes.RequestPermissionResponse)
-function M.permission(conversation, params, answer)
+function M.permission(session, params, answer)
   put({
-    conversation = conversation,
-    item = conversation.calls[params.toolCall.toolCallId],
+    session = session,
+    item = session.calls[params.toolCall.toolCallId],
     answer = answer,
     none = { outcome = { outcome = protocol.outcome.cancelled } },
     ask = function(done)
@@ -262,13 +262,13 @@ local function fill(message, schema, done)
 end
 
 --- Asks a question of the model's.
----@param conversation hermes.Conversation
+---@param session hermes.Session
 ---@param params hermes.ElicitRequest
 ---@param answer fun(result: hermes.ElicitResponse)
-function M.form(conversation, params, answer)
+function M.form(session, params, answer)
   put({
-    conversation = conversation,
-    item = conversation.calls[compat.some(params.toolCallId)],
+    session = session,
+    item = session.calls[compat.some(params.toolCallId)],
     answer = answer,
     none = { action = "cancel" },
     ask = function(done)

@@ -1,4 +1,4 @@
---- What holds now, in a few words.
+--- The current state as a short text.
 local protocol = require("hermes.protocol")
 
 local M = {}
@@ -19,15 +19,15 @@ local function shortened(text, room)
   return text .. "…"
 end
 
----@param conversation hermes.Conversation
+---@param session hermes.Session
 ---@return string words, string group
-local function state(conversation)
-  if conversation.asking > 0 then
+local function state(session)
+  if session.asking > 0 then
     return require("hermes.questions").held() and "waiting for you: Esc to answer" or "waiting for you", "HermesAsking"
-  elseif not conversation.connection.client then
+  elseif not session.connection.client then
     return "no server", "HermesFailed"
-  elseif conversation:running() then
-    local doing = conversation.doing and (conversation.doing:gsub("%s+", " "))
+  elseif session:running() then
+    local doing = session.doing and (session.doing:gsub("%s+", " "))
     return doing and "working: " .. shortened(doing, 40) or "working", "HermesRunning"
   end
   return "idle", "HermesDone"
@@ -41,18 +41,18 @@ end
 
 --- The mode if it is not `ask`, the model, tokens of the context, the cached share of the last
 --- request, cost.
----@param conversation hermes.Conversation
+---@param session hermes.Session
 ---@return string
-local function facts(conversation)
+local function facts(session)
   local parts = {} ---@type string[]
-  for _, option in ipairs(conversation.options) do
+  for _, option in ipairs(session.options) do
     local usual = option.category == protocol.category.mode and option.options[1].value
     local said = option.category == protocol.category.model or usual and option.currentValue ~= usual
     if said then
       table.insert(parts, tostring(option.currentValue))
     end
   end
-  local usage = conversation.usage
+  local usage = session.usage
   if usage and usage.used and usage.used > 0 then
     table.insert(parts, ("%s/%s"):format(short(usage.used), short(usage.size or 0)))
     local last = vim.tbl_get(usage, "_meta", "hermes", "lastRequest")
@@ -92,17 +92,17 @@ end
 ---@return string
 function M.line()
   local view = require("hermes.view").of(vim.api.nvim_get_current_buf())
-  local conversation = view and view.conversation
+  local session = view and view.session
   local running = false
   for _, connection in pairs(require("hermes.connection").all()) do
-    conversation = conversation or connection.current
+    session = session or connection.current
     running = running or connection.client ~= nil
   end
-  if not conversation then
+  if not session then
     return running and "Hermes: idle" or ""
   end
-  local more = facts(conversation)
-  local words = state(conversation)
+  local more = facts(session)
+  local words = state(session)
   return "Hermes: " .. literal(words .. (more ~= "" and " · " .. more or ""))
 end
 
@@ -113,10 +113,10 @@ function M.winbar()
   if not view then
     return ""
   end
-  local conversation = view.conversation
-  local words, group = state(conversation)
-  local more = facts(conversation)
-  local title = conversation.title ~= "" and conversation.title or "new conversation"
+  local session = view.session
+  local words, group = state(session)
+  local more = facts(session)
+  local title = session.title ~= "" and session.title or "new session"
   local width = vim.api.nvim_win_get_width(0)
   if vim.fn.strdisplaywidth(words .. more) + 6 > width then
     more = "" -- what it does matters most

@@ -1,5 +1,5 @@
---- The subagents of a conversation in a small window: what each one does, with keys to
---- stop it, to tell it something, and to read what it has done.
+--- The subagents of a session in a small window: what each one does, with keys to
+--- stop it, to steer it, and to read its messages.
 local config = require("hermes.config")
 local protocol = require("hermes.protocol")
 
@@ -8,12 +8,12 @@ local M = {}
 local names = vim.api.nvim_create_namespace("hermes.subagents")
 
 ---@class hermes.SubagentWindow
----@field conversation hermes.Conversation
+---@field session hermes.Session
 ---@field buf integer
 ---@field win? integer
 ---@field rows table<integer, hermes.Item> by line
 
----@type table<hermes.Conversation, hermes.SubagentWindow>
+---@type table<hermes.Session, hermes.SubagentWindow>
 local windows = setmetatable({}, { __mode = "k" })
 
 local marks = {
@@ -24,10 +24,10 @@ local marks = {
 ---@param item hermes.Item
 ---@return table
 local function facts(item)
-  return require("hermes.conversation").extra(item.call).subagent
+  return require("hermes.session").extra(item.call).subagent
 end
 
---- The last line of what a subagent shows.
+--- The last line of a subagent's activity.
 ---@param item hermes.Item
 ---@return string
 local function doing(item)
@@ -47,14 +47,14 @@ end
 local function running(w)
   return #vim.tbl_filter(function(item)
     return facts(item).status == "running"
-  end, w.conversation.subagents)
+  end, w.session.subagents)
 end
 
 ---@param w hermes.SubagentWindow
 local function draw(w)
   local lines, colours = {}, {}
   w.rows = {}
-  for _, item in ipairs(w.conversation.subagents) do
+  for _, item in ipairs(w.session.subagents) do
     local f = facts(item)
     local mark = marks[f.status] or { "✗", "HermesFailed" }
     table.insert(lines, ("%s %s"):format(mark[1], (vim.trim(f.goal):match("^[^\n]*"))))
@@ -120,10 +120,10 @@ local function close(w)
   w.win = nil
 end
 
----@param conversation hermes.Conversation
+---@param session hermes.Session
 ---@param id string
-function M.stop(conversation, id)
-  conversation:request(protocol.method.subagent_stop, { subagentId = id })
+function M.stop(session, id)
+  session:request(protocol.method.subagent_stop, { subagentId = id })
 end
 
 ---@param w hermes.SubagentWindow
@@ -137,18 +137,18 @@ local function keys(w)
     end, { buffer = w.buf, nowait = true, desc = "Hermes: " .. what })
   end
   map("x", "stop this subagent", function(f)
-    M.stop(w.conversation, f.sessionId)
+    M.stop(w.session, f.sessionId)
   end)
   map("m", "tell this subagent something", function(f)
     vim.ui.input({ prompt = "Tell the subagent: " }, function(words)
       if words and vim.trim(words) ~= "" then
-        w.conversation:request(protocol.method.subagent_message, { subagentId = f.sessionId, message = words })
+        w.session:request(protocol.method.subagent_message, { subagentId = f.sessionId, message = words })
       end
     end)
   end)
   map("<CR>", "read what this subagent has done", function(f)
     require("hermes.view").leave()
-    w.conversation.connection:execute(protocol.command.transcript, { sessionId = f.sessionId })
+    w.session.connection:execute(protocol.command.transcript, { sessionId = f.sessionId })
   end)
   vim.keymap.set("n", "q", function()
     w.closed = true
@@ -156,14 +156,14 @@ local function keys(w)
   end, { buffer = w.buf, nowait = true, desc = "Hermes: close this window" })
 end
 
----@param conversation hermes.Conversation
+---@param session hermes.Session
 ---@return hermes.SubagentWindow
-local function window(conversation)
-  local w = windows[conversation]
+local function window(session)
+  local w = windows[session]
   if w and vim.api.nvim_buf_is_valid(w.buf) then
     return w
   end
-  w = { conversation = conversation, buf = vim.api.nvim_create_buf(false, true), rows = {} }
+  w = { session = session, buf = vim.api.nvim_create_buf(false, true), rows = {} }
   vim.bo[w.buf].filetype = "hermes-subagents"
   vim.api.nvim_create_autocmd("WinLeave", {
     buffer = w.buf,
@@ -173,25 +173,25 @@ local function window(conversation)
       end
     end),
   })
-  windows[conversation] = w
+  windows[session] = w
   keys(w)
   return w
 end
 
 --- Keeps the window up to date: it comes with the first subagent, and goes with the last
 --- one, unless the cursor is in it.
----@param conversation hermes.Conversation
-function M.watch(conversation)
+---@param session hermes.Session
+function M.watch(session)
   local waiting = false
-  conversation:watch(function(event, item)
-    local extra = item and item.call and require("hermes.conversation").extra(item.call)
+  session:watch(function(event, item)
+    local extra = item and item.call and require("hermes.session").extra(item.call)
     if waiting or event == "state" or not (event == "reset" or extra and extra.subagent) then
       return
     end
     waiting = true
     vim.defer_fn(function()
       waiting = false
-      local w = window(conversation)
+      local w = window(session)
       draw(w)
       local some = running(w) > 0
       if event == "added" then
@@ -207,9 +207,9 @@ function M.watch(conversation)
 end
 
 --- Opens the window, and goes into it.
----@param conversation hermes.Conversation
-function M.open(conversation)
-  local w = window(conversation)
+---@param session hermes.Session
+function M.open(session)
+  local w = window(session)
   w.closed = false
   draw(w)
   show(w)

@@ -1,10 +1,10 @@
---- The chat buffer of a conversation: what was said above, what the user writes below
+--- The chat buffer of a session: its items above, the user's draft below
 --- the last “## You”. Only the latter can be changed by hand.
 local config = require("hermes.config")
 local items = require("hermes.items")
 
 ---@class hermes.View
----@field conversation hermes.Conversation
+---@field session hermes.Session
 ---@field buf integer
 ---@field placed table<hermes.Item, { mark: integer, lines: string[] }>
 ---@field fresh hermes.Item[] not drawn yet
@@ -34,7 +34,7 @@ function M.of(buf)
   return views[buf]
 end
 
---- What holds in a window that shows a chat.
+--- Window options of a chat.
 ---@param win integer
 local function dress(win)
   local wo = vim.wo[win][0]
@@ -47,11 +47,11 @@ local function dress(win)
   wo.winbar = "%{%v:lua.require'hermes.status'.winbar()%}"
 end
 
----@param conversation hermes.Conversation
+---@param session hermes.Session
 ---@return hermes.View
-local function new(conversation)
+local function new(session)
   local buf = vim.api.nvim_create_buf(true, true)
-  local self = setmetatable({ conversation = conversation, buf = buf, placed = {}, fresh = {}, dirty = {}, waiting = false, writing = false }, View)
+  local self = setmetatable({ session = session, buf = buf, placed = {}, fresh = {}, dirty = {}, waiting = false, writing = false }, View)
   views[buf] = self
   vim.api.nvim_buf_set_name(buf, "hermes://chat/" .. buf)
   vim.bo[buf].bufhidden = "hide"
@@ -86,28 +86,28 @@ local function new(conversation)
   self.watcher = function(event, item)
     self:heard(event, item)
   end
-  conversation:watch(self.watcher)
+  session:watch(self.watcher)
   self:redraw()
-  if conversation.draft then
-    self:set_draft(vim.list_slice(conversation.draft, 2))
-    conversation.draft = nil
+  if session.draft then
+    self:set_draft(vim.list_slice(session.draft, 2))
+    session.draft = nil
   end
   return self
 end
 
 --- The buffer is unloaded, as by :bdelete, and its text with it. What the user has written
---- stands in the next chat of the conversation; a window that still shows the buffer, as
+--- stays as the draft of the next chat of the session; a window that still shows the buffer, as
 --- after :edit, gets that one at once.
 function View:close()
   if not views[self.buf] then
     return
   end
   views[self.buf] = nil
-  self.conversation:unwatch(self.watcher)
-  self.conversation.draft = self:draft() ~= "" and self:draft_lines() or nil
+  self.session:unwatch(self.watcher)
+  self.session.draft = self:draft() ~= "" and self:draft_lines() or nil
   vim.schedule(function()
     for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
-      vim.api.nvim_win_set_buf(win, M.get(self.conversation).buf)
+      vim.api.nvim_win_set_buf(win, M.get(self.session).buf)
       dress(win)
     end
     if self:valid() then
@@ -116,15 +116,15 @@ function View:close()
   end)
 end
 
----@param conversation hermes.Conversation
+---@param session hermes.Session
 ---@return hermes.View
-function M.get(conversation)
+function M.get(session)
   for _, view in pairs(views) do
-    if view.conversation == conversation then
+    if view.session == session then
       return view
     end
   end
-  return new(conversation)
+  return new(session)
 end
 
 ---@return boolean
@@ -132,14 +132,14 @@ function View:valid()
   return vim.api.nvim_buf_is_valid(self.buf)
 end
 
---- Only what the user writes can be changed by hand.
+--- Only the draft can be edited.
 function View:guard()
   local row = vim.api.nvim_win_get_cursor(0)[1] - 1
   vim.bo[self.buf].modifiable = row > self:prompt_row()
 end
 
---- Changes the buffer by ourselves. Undo would tear the text apart, so what was before
---- is forgotten by it: it takes back what the user writes, and no answer.
+--- Changes the buffer without the user. Undo would break the text, so the state before
+--- is removed from the undo history: undo reverts the draft only.
 ---@param change fun()
 function View:write(change)
   local bo = vim.bo[self.buf]
@@ -198,7 +198,7 @@ function View:heard(event, item)
   end
 end
 
---- Draws what has come since the last time.
+--- Draws the items that are new or changed.
 function View:flush()
   self.waiting = false
   if not views[self.buf] or #self.fresh == 0 and not next(self.dirty) then
@@ -232,7 +232,7 @@ function View:follow()
 end
 
 --- Puts items before the last heading, in one piece: many come at once when a
---- conversation is opened.
+--- session is opened.
 ---@param list hermes.Item[]
 function View:append(list)
   if #list == 0 then
@@ -308,7 +308,7 @@ function View:paint(row, out)
   end
 end
 
---- Draws everything again; what the user has written stays.
+--- Draws all items again and keeps the draft.
 function View:redraw()
   if not views[self.buf] then
     return
@@ -320,14 +320,14 @@ function View:redraw()
     vim.api.nvim_buf_clear_namespace(self.buf, colours, 0, -1)
     vim.api.nvim_buf_set_lines(self.buf, 0, -1, false, vim.list_extend({ heading }, draft))
     self:place_prompt(0)
-    self:append(self.conversation.items)
+    self:append(self.session.items)
   end)
   for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
     self:to_end(win)
   end
 end
 
--- What the user writes.
+-- The draft.
 
 ---@return string[]
 function View:draft_lines()
@@ -366,15 +366,15 @@ function View:ask_again(lines)
   end
 end
 
---- Sends what the user has written.
+--- Sends the draft.
 function View:send()
   local text = self:draft()
   if text == "" then
     return require("hermes.connection").say("there is nothing to send: write below the last “## You”")
   end
   self:set_draft({ "" })
-  local blocks = require("hermes.context").blocks(text, self.conversation.connection.root, self.conversation.connection.source)
-  self.conversation:send(blocks, text)
+  local blocks = require("hermes.context").blocks(text, self.session.connection.root, self.session.connection.source)
+  self.session:send(blocks, text)
 end
 
 --- Quotes lines of a buffer where the user writes.
@@ -382,13 +382,13 @@ end
 ---@param first integer
 ---@param last integer
 function View:quote(buf, first, last)
-  local lines = require("hermes.context").quote(buf, first, last, self.conversation.connection.root)
+  local lines = require("hermes.context").quote(buf, first, last, self.session.connection.root)
   local draft = self:draft()
   local all = draft ~= "" and vim.list_extend(vim.split(draft, "\n"), { "" }) or {}
   self:set_draft(vim.list_extend(vim.list_extend(all, lines), { "", "" }))
 end
 
---- Compares what the call under the cursor has changed with what was before.
+--- Compares the changes of the call under the cursor with the earlier text.
 function View:review_here()
   local row = vim.api.nvim_win_get_cursor(0)[1] - 1
   for item, place in pairs(self.placed) do
@@ -397,7 +397,7 @@ function View:review_here()
       return require("hermes.changes").review_call(item)
     end
   end
-  require("hermes.changes").review(self.conversation)
+  require("hermes.changes").review(self.session)
 end
 
 -- Windows.
@@ -429,12 +429,12 @@ local function open_window(buf)
   end
 end
 
---- Shows a conversation's chat, in the window that shows one already where there is one.
----@param conversation hermes.Conversation
+--- Shows a session's chat, in the window that shows one already where there is one.
+---@param session hermes.Session
 ---@param options { focus: boolean }
 ---@return hermes.View
-function M.show(conversation, options)
-  local view = M.get(conversation)
+function M.show(session, options)
+  local view = M.get(session)
   local was = vim.api.nvim_get_current_win()
   local win = M.window()
   if win then
@@ -449,13 +449,13 @@ function M.show(conversation, options)
   return view
 end
 
---- A conversation is no more: where its chat was shown, the next one is.
----@param conversation? hermes.Conversation
-function M.forget(conversation)
+--- Removes the chat of a deleted session. Its windows show the newest session.
+---@param session? hermes.Session
+function M.forget(session)
   for buf, view in pairs(views) do
-    if view.conversation == conversation then
+    if view.session == session then
       for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-        vim.api.nvim_win_set_buf(win, M.get(conversation.connection:newest()).buf)
+        vim.api.nvim_win_set_buf(win, M.get(session.connection:newest()).buf)
         dress(win)
       end
       return vim.api.nvim_buf_delete(buf, { force = true })
@@ -507,7 +507,7 @@ function M.draw()
   vim.cmd.redraw()
 end
 
---- Hides the chat; it goes on.
+--- Hides the chat. A running turn continues.
 function M.hide()
   local win = M.window()
   if not win then

@@ -1,4 +1,4 @@
---- One conversation as the server tells it: a list of items, and what holds now. It
+--- One session: a list of items, and its current state. It
 --- draws nothing; views watch it.
 local compat = require("hermes.compat")
 local protocol = require("hermes.protocol")
@@ -26,7 +26,7 @@ local protocol = require("hermes.protocol")
 ---@field item hermes.Item
 ---@field life? integer of the server that was asked
 
----@class hermes.Conversation
+---@class hermes.Session
 ---@field id? string nil until the server has begun it
 ---@field connection hermes.Connection
 ---@field items hermes.Item[]
@@ -48,13 +48,13 @@ local protocol = require("hermes.protocol")
 ---@field waiting fun()[] what has to wait for the id
 ---@field draft? string[] what the user had written when the chat was closed
 ---@field watchers fun(event: hermes.Event, item?: hermes.Item)[]
-local Conversation = {}
-Conversation.__index = Conversation
+local Session = {}
+Session.__index = Session
 
 local M = {}
 
 ---@param connection hermes.Connection
----@return hermes.Conversation
+---@return hermes.Session
 function M.new(connection)
   local self = setmetatable({
     connection = connection,
@@ -71,7 +71,7 @@ function M.new(connection)
     commands = {},
     watchers = {},
     waiting = {},
-  }, Conversation)
+  }, Session)
   require("hermes.subagents").watch(self)
   self:watch(function(event)
     if event == "state" then
@@ -81,14 +81,14 @@ function M.new(connection)
   return self
 end
 
---- The server's name of the conversation is known: what waited for it goes on.
+--- Sets the session's id and runs the functions that wait for it.
 ---@param id string
-function Conversation:named(id)
+function Session:named(id)
   if self.id and self.id ~= id then
-    self.connection.conversations[self.id] = nil
+    self.connection.sessions[self.id] = nil
   end
   self.id = id
-  self.connection.conversations[id] = self
+  self.connection.sessions[id] = self
   local waiting = self.waiting
   self.waiting = {}
   for _, go_on in ipairs(waiting) do
@@ -97,8 +97,8 @@ function Conversation:named(id)
   self:send_again(self:unsent())
 end
 
---- Has the server begin the conversation.
-function Conversation:begin_session()
+--- Asks the server to create the session.
+function Session:begin_session()
   local params = { cwd = self.connection.root, mcpServers = {} }
   self.opening = true
   self.connection:request(protocol.method.session_new, params, function(err, result)
@@ -113,9 +113,9 @@ function Conversation:begin_session()
   end)
 end
 
---- Runs a function when the server has begun the conversation.
+--- Runs a function when the server has created the session.
 ---@param go_on fun()
-function Conversation:wait(go_on)
+function Session:wait(go_on)
   if self.id then
     return go_on()
   end
@@ -125,34 +125,34 @@ function Conversation:wait(go_on)
   end
 end
 
---- Asks the server something about this conversation, as soon as there is one.
+--- Asks the server something about this session, as soon as there is one.
 ---@param method string
 ---@param params table sessionId is added
 ---@param done? fun(err: table?, result: any)
-function Conversation:request(method, params, done)
+function Session:request(method, params, done)
   self:wait(function()
     params.sessionId = self.id
     self.connection:request(method, params, done)
   end)
 end
 
---- Runs one of the server's commands for this conversation.
+--- Runs one of the server's commands for this session.
 ---@param name string
 ---@param argument? table
 ---@param done? fun(err: table?, result: any)
-function Conversation:execute(name, argument, done)
+function Session:execute(name, argument, done)
   self:wait(function()
     self.connection:execute(name, vim.tbl_extend("force", argument or {}, { sessionId = self.id }), done)
   end)
 end
 
 ---@param watcher fun(event: hermes.Event, item?: hermes.Item)
-function Conversation:watch(watcher)
+function Session:watch(watcher)
   table.insert(self.watchers, watcher)
 end
 
 ---@param watcher fun(event: hermes.Event, item?: hermes.Item)
-function Conversation:unwatch(watcher)
+function Session:unwatch(watcher)
   self.watchers = vim.tbl_filter(function(other)
     return other ~= watcher
   end, self.watchers)
@@ -160,20 +160,20 @@ end
 
 ---@param event hermes.Event
 ---@param item? hermes.Item
-function Conversation:tell(event, item)
+function Session:tell(event, item)
   for _, watcher in ipairs(self.watchers) do
     watcher(event, item)
   end
 end
 
 ---@return boolean
-function Conversation:running()
+function Session:running()
   return self.turns > 0
 end
 
---- What the server said when it opened the conversation.
+--- Applies the server's response that opened the session.
 ---@param result hermes.NewSessionResponse|hermes.LoadSessionResponse
-function Conversation:opened(result)
+function Session:opened(result)
   self.options = result and compat.some(result.configOptions) or self.options
   self:tell("state")
 end
@@ -182,7 +182,7 @@ end
 
 ---@param item hermes.Item
 ---@return hermes.Item
-function Conversation:add(item)
+function Session:add(item)
   local last = self.items[#self.items]
   if item.kind ~= "user" and item.kind ~= "heading" and (not last or last.kind == "user") then
     last = self:add({ kind = "heading" })
@@ -195,7 +195,7 @@ end
 
 ---@param text string
 ---@param level? integer
-function Conversation:notice(text, level)
+function Session:notice(text, level)
   self:add({ kind = "notice", lines = vim.split(text, "\n"), level = level or vim.log.levels.INFO })
 end
 
@@ -203,7 +203,7 @@ end
 --- the same reply may stand between.
 ---@param kind "user"|"text"|"thought"
 ---@param chunk hermes.ContentChunk
-function Conversation:piece(kind, chunk)
+function Session:piece(kind, chunk)
   local content = chunk.content
   local text = content.text or ("[" .. content.type .. "]")
   local item = self.items[#self.items]
@@ -221,9 +221,9 @@ function Conversation:piece(kind, chunk)
   self:tell("changed", item)
 end
 
---- What a call's diffs say of the files before the turn: the first one counts.
+--- Remembers the files' texts before the turn, from the first diff of each file.
 ---@param call hermes.ToolCall
-function Conversation:remember(call)
+function Session:remember(call)
   for _, content in ipairs(call.content or {}) do
     if content.type == "diff" and (self.fresh or self.before[content.path] == nil) then
       if self.fresh then
@@ -242,7 +242,7 @@ function M.extra(said)
 end
 
 ---@param call hermes.ToolCall
-function Conversation:call_started(call)
+function Session:call_started(call)
   local item = self.calls[call.toolCallId]
   if item then
     return self:call_news(call)
@@ -260,7 +260,7 @@ function Conversation:call_started(call)
 end
 
 ---@param news hermes.ToolCall
-function Conversation:call_news(news)
+function Session:call_news(news)
   local item = self.calls[news.toolCallId]
   if not item then
     return
@@ -281,7 +281,7 @@ function Conversation:call_news(news)
 end
 
 ---@param plan hermes.Plan
-function Conversation:planned(plan)
+function Session:planned(plan)
   for i = #self.items, 1, -1 do
     local item = self.items[i]
     if item.kind == "plan" then
@@ -296,10 +296,10 @@ function Conversation:planned(plan)
   end
 end
 
---- Where what is left of a conversation that has lost its end stops.
+--- Returns the number of items that remain after a rewind.
 ---@param rewound hermes.Rewound
 ---@return integer
-function Conversation:stays(rewound)
+function Session:stays(rewound)
   for i = #self.items, 1, -1 do
     local item = self.items[i]
     if rewound.prompt and item.kind == "user" and item.message == rewound.prompt then
@@ -317,7 +317,7 @@ end
 --- The log has lost its end. The command that has done it stays to be seen, as other
 --- commands do, above its answer.
 ---@param rewound hermes.Rewound
-function Conversation:rewound(rewound)
+function Session:rewound(rewound)
   local last = self.items[#self.items]
   local command = last and last.kind == "user" and last.lines[1]:find("^/") and last
   self.items = vim.list_slice(self.items, 1, self:stays(rewound))
@@ -386,7 +386,7 @@ local updates = {
 --- Takes an update of the server's. Kinds that are not known are left alone: servers
 --- may say more than this plugin shows.
 ---@param u table
-function Conversation:update(u)
+function Session:update(u)
   local take = updates[u.sessionUpdate]
   if take then
     take(self, u)
@@ -397,7 +397,7 @@ end
 
 --- Notes that a turn begins; the function that it returns is told how it ended.
 ---@return fun(err: table?, result: any)
-function Conversation:begin()
+function Session:begin()
   if self.turns == 0 then
     self.fresh = true
     self.subagents = vim.tbl_filter(function(item)
@@ -424,7 +424,7 @@ local stopped = {
 
 ---@param err table?
 ---@param result hermes.PromptResponse?
-function Conversation:ended(err, result)
+function Session:ended(err, result)
   self.turns = math.max(0, self.turns - 1)
   if self.turns == 0 then
     self.doing = nil
@@ -447,10 +447,10 @@ local function uuid()
   return ("%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x"):format(unpack(bytes))
 end
 
---- Sends a message. What a running turn does then is the server's matter.
+--- Sends a message. If a turn runs, the server interrupts it or queues the message.
 ---@param blocks hermes.ContentBlock[]
 ---@param shown string
-function Conversation:send(blocks, shown)
+function Session:send(blocks, shown)
   local item = { kind = "user", message = uuid(), lines = vim.split(vim.trim(shown), "\n") }
   local message = { id = item.message, blocks = blocks, item = item }
   table.insert(self.sent, message)
@@ -459,7 +459,7 @@ function Conversation:send(blocks, shown)
     return -- it follows
   elseif not self.id then
     self:begin_session()
-  elseif not self.connection.client then -- a new server does not know the conversation
+  elseif not self.connection.client then -- a new server does not know the session
     self.connection:restart()
   else
     self:ask(message)
@@ -468,7 +468,7 @@ end
 
 --- Asks the server of now.
 ---@param message hermes.Sent
-function Conversation:ask(message)
+function Session:ask(message)
   message.life = self.life
   local ended = self:begin()
   self.connection:request(protocol.method.session_prompt, {
@@ -484,7 +484,7 @@ function Conversation:ask(message)
 end
 
 ---@param message hermes.Sent
-function Conversation:answered(message)
+function Session:answered(message)
   self.sent = vim.tbl_filter(function(other)
     return other ~= message
   end, self.sent)
@@ -494,7 +494,7 @@ end
 --- those that the last one had not put into its log. Slash commands are not in the log,
 --- so one that was sent may have run.
 ---@return hermes.Sent[]
-function Conversation:unsent()
+function Session:unsent()
   local logged = {}
   for _, item in ipairs(self.items) do
     if item.kind == "user" and item.message then
@@ -511,7 +511,7 @@ function Conversation:unsent()
 end
 
 ---@param messages hermes.Sent[]
-function Conversation:send_again(messages)
+function Session:send_again(messages)
   for _, message in ipairs(messages) do
     if not vim.tbl_contains(self.items, message.item) then
       self:add(message.item)
@@ -524,11 +524,11 @@ end
 --- shows what was asked.
 ---@param name string
 ---@param argument table
-function Conversation:command(name, argument)
+function Session:command(name, argument)
   self:execute(name, vim.tbl_extend("force", argument or {}, { wait = true }), self:begin())
 end
 
-function Conversation:cancel()
+function Session:cancel()
   if self.id then
     self.connection:notify(protocol.method.session_cancel, { sessionId = self.id })
   end
@@ -536,7 +536,7 @@ end
 
 --- The server has ended: nothing that was asked is answered any more.
 ---@param how string
-function Conversation:interrupted(how)
+function Session:interrupted(how)
   self.life = self.life + 1
   self.cut = { how = how, wanted = self.connection.again, turns = self.turns }
   self.turns, self.doing, self.opening = 0, nil, false
@@ -544,9 +544,9 @@ function Conversation:interrupted(how)
   self:tell("state")
 end
 
---- Says what became of the last server.
+--- Adds a notice about the end of the last server.
 ---@param again integer how many of its turns begin again
-function Conversation:tell_cut(again)
+function Session:tell_cut(again)
   local cut = self.cut
   self.cut = nil
   if not cut then
@@ -560,10 +560,10 @@ function Conversation:tell_cut(again)
   self:notice(text, vim.log.levels.WARN)
 end
 
---- Shows the conversation as the store has it. One that never had a message is begun
+--- Shows the session as the store has it. One that never had a message is begun
 --- anew.
 ---@param opened? boolean it was not open here before
-function Conversation:reload(opened)
+function Session:reload(opened)
   if not opened and (#self.items == 0 or not self.id) then
     return self:begin_session()
   end
@@ -589,7 +589,7 @@ end
 --- Subagents that worked in the background have ended while nothing runs.
 ---@param list hermes.Subagent[]
 ---@param start boolean? a turn starts with their results
-function Conversation:subagents_ready(list, start)
+function Session:subagents_ready(list, start)
   local goals = vim.tbl_map(function(s)
     local first = s.goal:match("[^\n]*")
     return ("“%s” (%s)"):format(vim.fn.strcharpart(first, 0, 60) .. (vim.fn.strchars(first) > 60 and "…" or ""), s.status)
