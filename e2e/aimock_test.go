@@ -70,33 +70,40 @@ func TestAimock(t *testing.T) {
 		{API: gemini.API{}, Provider: "gemini", Model: "gemini-3-pro-preview"},
 		{API: gemini.API{}, Provider: "gemini", Model: "gemini-2.5-flash"},
 	} {
-		id := e.Model
-		e.BaseURL, e.Keys = url, []string{"k"}
-		m := client.New(client.Config{Endpoints: []client.Endpoint{e}})
-		req := &model.Request{Effort: "high", System: "s", Messages: []model.Message{model.NewMessage(model.User, "look")},
-			Tools: []model.Tool{{Name: "read", Schema: []byte(`{"type":"object","properties":{"path":{"type":"string"}}}`)}, {Name: "list"}}}
-		for n, want := range []string{`Look at "both". I look. {"path":"<é>"} {}`, "Done. All good."} {
-			reply := new(model.Reply)
-			for d, err := range m.Stream(t.Context(), req) {
-				if err != nil {
-					t.Fatalf("%s, request %d: %v", id, n, err)
-				}
-				if err := reply.Add(d); err != nil {
-					t.Fatal(err)
-				}
+		e.BaseURL = url
+		playToolLoop(t, e, `Look at "both". I look. {"path":"<é>"} {}`, "Done. All good.")
+	}
+}
+
+// playToolLoop sends a prompt and then the results of the calls. wants have the reasoning, the
+// text and the arguments of each response.
+func playToolLoop(t *testing.T, e client.Endpoint, wants ...string) {
+	t.Helper()
+	e.Keys = []string{"k"}
+	m := client.New(client.Config{Endpoints: []client.Endpoint{e}})
+	defer m.Close()
+	req := &model.Request{Effort: "high", System: "s", Messages: []model.Message{model.NewMessage(model.User, "look")},
+		Tools: []model.Tool{{Name: "read", Schema: []byte(`{"type":"object","properties":{"path":{"type":"string"}}}`)}, {Name: "list"}}}
+	for n, want := range wants {
+		reply := new(model.Reply)
+		for d, err := range m.Stream(t.Context(), req) {
+			if err != nil {
+				t.Fatalf("%s %s, request %d: %v", e.API.Name(), e.Model, n, err)
 			}
-			got := reply.Reasoning + " " + reply.Text
-			for _, c := range reply.Calls {
-				got += " " + c.Args
-			}
-			if got != want {
-				t.Errorf("%s, request %d: %q", id, n, got)
-			}
-			req.Messages = append(req.Messages, model.Message{Role: model.Assistant, Parts: reply.Parts()})
-			for _, c := range reply.Calls {
-				req.Messages = append(req.Messages, model.ResultMessage(c.ID, c.Name, "found"))
+			if err := reply.Add(d); err != nil {
+				t.Fatal(err)
 			}
 		}
-		m.Close()
+		got := reply.Reasoning + " " + reply.Text
+		for _, c := range reply.Calls {
+			got += " " + c.Args
+		}
+		if got != want {
+			t.Errorf("%s %s, request %d: %q, want %q", e.API.Name(), e.Model, n, got, want)
+		}
+		req.Messages = append(req.Messages, model.Message{Role: model.Assistant, Parts: reply.Parts()})
+		for _, c := range reply.Calls {
+			req.Messages = append(req.Messages, model.ResultMessage(c.ID, c.Name, "found"))
+		}
 	}
 }

@@ -89,6 +89,16 @@ if ! cmp -s e2e/python/requirements.txt "$python/installed"; then
 	cp e2e/python/requirements.txt "$python/installed"
 fi
 
+# LiteLLM's proxy, whose dependencies are in conflict with those above.
+litellm=$hosts/litellm
+if ! cmp -s e2e/python/litellm.txt "$litellm/installed"; then
+	say "installing LiteLLM's proxy from PyPI into $litellm (0.7 GB)"
+	rm -rf "$litellm"
+	python3 -m venv "$litellm"
+	"$litellm/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r e2e/python/litellm.txt
+	cp e2e/python/litellm.txt "$litellm/installed"
+fi
+
 # VS Code as code-server, with the Node.js it wants.
 vscode=$hosts/vscode
 if ! cmp -s e2e/vscode/package-lock.json "$vscode/installed"; then
