@@ -51,7 +51,7 @@ func batches(calls []*call) iter.Seq[[]*call] {
 	return func(yield func([]*call) bool) {
 		for len(calls) > 0 {
 			n := 1
-			for n < len(calls) && n < together && calls[n-1].tool.ReadOnly && calls[n].tool.ReadOnly {
+			for n < len(calls) && n < together && calls[n-1].together() && calls[n].together() {
 				n++
 			}
 			if !yield(calls[:n]) {
@@ -61,6 +61,9 @@ func batches(calls []*call) iter.Seq[[]*call] {
 		}
 	}
 }
+
+// together reports whether the call may run at the same time as others.
+func (c *call) together() bool { return c.tool.ReadOnly || c.tool.Parallel }
 
 // callBatch runs calls at the same time. It owns their goroutines, and only it uses the
 // sink and the history meanwhile.

@@ -41,6 +41,8 @@ type Tool struct {
 	Schema      json.RawMessage
 	// ReadOnly tools change nothing: neighbouring calls of them run together.
 	ReadOnly bool
+	// Parallel tools may run beside read-only ones and beside each other, although they write.
+	Parallel bool
 	// Network tools send requests to addresses that the model names.
 	Network bool
 	// Plans is set for tools that change nothing in plan mode, by [Env.Planning] or because

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,7 +29,7 @@ const (
 func (s *Servers) tool(d definition) tools.Tool {
 	t := tools.Tool{
 		Name: d.full, Toolset: toolset(d.label), Kind: tools.KindOther, Description: d.description, Schema: d.schema,
-		ReadOnly: d.readOnly, Plans: true, ResultCap: resultCap, Group: d.group,
+		ReadOnly: d.readOnly, Plans: true, ResultCap: resultCap, Group: d.group, Parallel: s.parallel(d.label),
 		Title: func(args json.RawMessage) string { return titleOf(d, args) },
 		Run: func(ctx context.Context, env *tools.Env, c tools.Call) (tools.Result, error) {
 			return s.call(ctx, env, c, d)
@@ -72,8 +73,15 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 	result, err := one.call(ctx, env, c, l, now)
 	if errors.Is(err, sdk.ErrSessionMissing) { // the server no longer has the session, so the call did not run
 		one.forget(l)
-		if l, err = one.linked(ctx); err == nil {
-			result, err = one.call(ctx, env, c, l, now)
+	}
+	if ended(err) {
+		one.dropped(ctx, l)
+	}
+	if errors.Is(err, sdk.ErrSessionMissing) || ended(err) && ctx.Err() == nil && (now.readOnly || now.idempotent) {
+		if again, linkErr := one.linked(ctx); linkErr == nil {
+			if result, err = one.call(ctx, env, c, again, now); ended(err) {
+				one.dropped(ctx, again)
+			}
 		}
 	}
 	switch {
@@ -129,16 +137,19 @@ func permit(ctx context.Context, env *tools.Env, c tools.Call, one *server, offe
 	}
 	// A recalled tool required approval when the session began. It still requires it.
 	laxer := now.readOnly && !offered.readOnly && !offered.recalled
+	if one.approvalOf(now.name) == approveDeny {
+		return fmt.Errorf("not run: the user's settings deny %s (mcp_servers.%s.tools.approve). Do not try it in another form", now.full, one.Name)
+	}
 	changed := now.changed || offered.description != now.description || !bytes.Equal(offered.schema, now.schema)
 	switch {
 	case changed:
 		v.Reason += ", which is described in other words than when this session began"
 	case laxer:
 		v.Reason += ", which says that it only reads, and did not say so when this session began"
-	case now.readOnly:
+	case one.runsFreely(now):
 		v.Level, v.Keys = policy.Runs, nil
 	}
-	if env.Planning && v.Level != policy.Runs {
+	if env.Planning && (changed || laxer || !now.readOnly) {
 		return tools.Rejected("can change something, because its server does not mark it as read-only as it is")
 	}
 	if env.Gate == nil {
@@ -184,10 +195,20 @@ func (s *server) call(ctx context.Context, env *tools.Env, c tools.Call, l *link
 	return result, err
 }
 
+// ended reports whether the connection ended during a call.
+func ended(err error) bool {
+	return errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe)
+}
+
+// parallel reports whether writing tools of a server may run in parallel.
+func (s *Servers) parallel(label string) bool {
+	return slices.ContainsFunc(s.all(), func(one *server) bool { return one.label == label && one.Parallel })
+}
+
 // worded returns the text of an error for the model, without secrets.
 func (s *server) worded(err error) string {
 	text := err.Error()
-	if errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
+	if ended(err) {
 		text = fmt.Sprintf("the MCP server %s ended during the call; what it had begun may be done or not. The next call connects it again", s.Name)
 	}
 	return plain(s.owner.cfg.Hide(withoutQuery(text, s.URL)), longestLine)
@@ -197,6 +218,7 @@ func (s *server) worded(err error) string {
 type calls struct {
 	mu   sync.Mutex
 	last int
+	when time.Time // the last call began or ended
 	open map[string]func(*sdk.ProgressNotificationParams)
 }
 
@@ -204,6 +226,7 @@ func (c *calls) follow(tell func(*sdk.ProgressNotificationParams)) (token string
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last++
+	c.when = time.Now()
 	token = fmt.Sprintf("call-%d", c.last)
 	if c.open == nil {
 		c.open = map[string]func(*sdk.ProgressNotificationParams){}
@@ -212,8 +235,16 @@ func (c *calls) follow(tell func(*sdk.ProgressNotificationParams)) (token string
 	return token, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		c.when = time.Now()
 		delete(c.open, token)
 	}
+}
+
+// used returns when a call last began or ended, and whether one runs.
+func (c *calls) used() (last time.Time, running bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.when, len(c.open) > 0
 }
 
 func (c *calls) progress(p *sdk.ProgressNotificationParams) {

@@ -28,7 +28,7 @@ func (s *server) newClient(roots []string) *sdk.Client {
 
 func (s *server) logged(p *sdk.LoggingMessageParams) {
 	text := s.owner.cfg.Hide(plain(fmt.Sprint(p.Data), longestLine))
-	s.owner.cfg.Log.Info("an MCP server says", "server", s.Name, "level", string(p.Level), "text", text)
+	s.log.write(string(p.Level) + " " + text)
 }
 
 func rootsOf(folders []string) []*sdk.Root {

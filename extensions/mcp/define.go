@@ -25,6 +25,8 @@ type definition struct {
 	title       string // for the user
 	description string
 	schema      json.RawMessage
+	destructive bool // the server marks it so
+	idempotent  bool // the same
 	readOnly    bool // the server marks it as read-only
 	recalled    bool // from the store, so readOnly is not known
 	changed     bool // differs from the definition that the server had first in this session
@@ -119,11 +121,6 @@ func (s *server) tellLeftOut(names []string) {
 	}
 }
 
-// offers reports whether the settings include a tool.
-func (s *server) offers(tool string) bool {
-	return (len(s.Include) == 0 || slices.Contains(s.Include, tool)) && !slices.Contains(s.Exclude, tool)
-}
-
 func (s *server) define(t *sdk.Tool, taken map[string]int) (definition, error) {
 	schema, err := parameters(t.InputSchema)
 	if err != nil {
@@ -134,8 +131,11 @@ func (s *server) define(t *sdk.Tool, taken map[string]int) (definition, error) {
 		title: t.Title, readOnly: t.Annotations != nil && t.Annotations.ReadOnlyHint,
 		description: strings.TrimSpace(fmt.Sprintf("(MCP server %s) %s", s.label, plain(t.Description, longestDescription))),
 	}
-	if d.title == "" && t.Annotations != nil {
-		d.title = t.Annotations.Title
+	if a := t.Annotations; a != nil {
+		d.idempotent, d.destructive = a.IdempotentHint, a.DestructiveHint != nil && *a.DestructiveHint
+		if d.title == "" {
+			d.title = a.Title
+		}
 	}
 	d.title = oneLine(d.title, 80)
 	d.key = s.keyOf(d)
@@ -172,7 +172,7 @@ func parameters(schema any) (json.RawMessage, error) {
 func (s *server) keyOf(d definition) string {
 	data, err := json.Marshal([]any{
 		s.Command, s.Args, s.Dir, withoutSecrets(s.Env), s.Transport, address(s.URL),
-		d.name, d.title, d.description, d.schema, d.readOnly,
+		d.name, d.title, d.description, d.schema, d.readOnly, d.destructive,
 	})
 	if err != nil {
 		return "" // without a key, no approval is remembered

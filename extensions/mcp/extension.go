@@ -258,7 +258,12 @@ func (x *Instance) StatusLine(context.Context) (name, text string) {
 	return "", ""
 }
 
-func (x *Instance) list(ctx context.Context, _ string) (string, error) {
+func (x *Instance) list(ctx context.Context, args string) (string, error) {
+	if name, ok := strings.CutPrefix(args, "restart "); ok {
+		if err := x.Restart(strings.TrimSpace(name)); err != nil {
+			return "", extension.BadInput("restart", "%v", err)
+		}
+	}
 	starting, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	x.Wait(starting)

@@ -56,10 +56,19 @@ type Server struct {
 	Auth      string            // AuthOAuth, AuthNone or empty
 	OAuth     login.Settings
 
-	Timeout        time.Duration // of a call without progress; 0: 120 s
-	ConnectTimeout time.Duration // 0: 30 s
-	Include        []string      // the tools that are offered; empty: all
-	Exclude        []string      // tools that are not offered
+	Timeout        time.Duration     // of a call without progress; 0: 120 s
+	ConnectTimeout time.Duration     // 0: 30 s
+	Include        []string          // the tools that are offered; empty: all
+	Exclude        []string          // tools that are not offered
+	Approve        map[string]string // approvals of tools, by globs: ask, allow or deny
+	Trust          string            // untrusted, full, or empty: by the marks of a tool
+	NoResources    bool
+	NoPrompts      bool
+	Parallel       bool          // its writing tools may run in parallel
+	Protocol       string        // stateless, legacy; else: the one that works
+	Verify         string        // of the server's certificate: true, false or a file with authorities
+	Certificate    []string      // of the client: a PEM file, or certificate, key and password
+	Idle, Lifetime time.Duration // after which the program is stopped until the next call; 0: never
 	Defer          string        // always or never; else: tools are deferred if there are too many
 }
 
@@ -89,6 +98,8 @@ type Config struct {
 	Notice func(text string)
 	// Hide redacts secrets in texts for the log and for the user.
 	Hide func(text string) string
+	// Home has the logs of servers. Empty: there are none.
+	Home string
 	Log  *slog.Logger
 }
 
@@ -132,6 +143,7 @@ func (s *Servers) Connect(list []Server) {
 	s.list = nil
 	labels, names := map[string]int{}, map[string]bool{}
 	for _, one := range list {
+		one = one.in(s.roots)
 		if names[one.Name] {
 			s.cfg.Notice(fmt.Sprintf("There are two MCP servers named %q; the second one is left out.", one.Name))
 			continue

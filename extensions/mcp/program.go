@@ -139,7 +139,7 @@ func (m *messages) pass() error {
 	return err
 }
 
-// outputLog writes a program's other output to the log, line by line.
+// outputLog writes a program's other output to the log of the server, line by line.
 type outputLog struct {
 	server *server
 
@@ -174,7 +174,7 @@ func (s *outputLog) logLine() {
 		return
 	}
 	text = s.server.owner.cfg.Hide(text)
-	s.server.owner.cfg.Log.Info("an MCP server says", "server", s.server.Name, "text", text)
+	s.server.log.write(text)
 	s.last = text
 }
 

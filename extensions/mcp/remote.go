@@ -42,11 +42,15 @@ func (s *server) dial() (*remote, error) {
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
 		return nil, errors.New("its url is no http(s) address")
 	}
+	secure, err := s.tlsSettings()
+	if err != nil {
+		return nil, err
+	}
 	r := &remote{endpoint: endpoint, headers: s.Headers, conns: map[net.Conn]bool{}, server: s}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.pool = &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: r.connect, ForceAttemptHTTP2: true,
-		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
+		TLSClientConfig: secure, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
 	}
 	r.client = &http.Client{Transport: r}
 	if s.logsIn() {

@@ -33,6 +33,7 @@ type server struct {
 	wanted chan struct{} // a request to connect it again
 	news   chan struct{} // its tools have changed
 	calls  calls
+	log    logFile
 
 	changes        int    // number of changes of its tools; only run uses this field and the next two
 	leftOut        string // the omitted tools in the last notice
@@ -47,6 +48,8 @@ type server struct {
 	original map[string]string     // the first keys of tools in this session, by name for the model
 	left     []string              // omitted tools, because they need a task
 	pending  Permission            // of the last attempt; an empty Key: none is required
+	exits    []time.Time           // when the program ended by itself, the last ones
+	resting  bool                  // it was stopped until the next call
 	granted  string                // the key that the user has approved
 
 	toldLogin bool // the user knows that a login is needed
@@ -79,6 +82,9 @@ func (s *Servers) start(one Server, label string) *server {
 	}
 	x.ctx, x.cancel = context.WithCancel(s.ctx)
 	x.client = x.newClient(s.roots)
+	if s.cfg.Home != "" {
+		x.log.path = LogFile(s.cfg.Home, one.Name)
+	}
 	go x.run()
 	return x
 }
@@ -93,6 +99,7 @@ func nudge(c chan struct{}) {
 // run connects the server, and connects it again on request, until its context ends.
 func (s *server) run() {
 	defer close(s.done)
+	defer s.log.close()
 	defer s.cancel()
 	defer s.setResult(nil, nil, errClosed)
 	for {
@@ -122,9 +129,12 @@ var errClosed = errors.New("it has been closed with its session")
 func (s *server) setResult(l *link, found []definition, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.link, s.err = l, err
+	s.link, s.err, s.resting = l, err, false
 	if l != nil {
 		s.keep(found)
+	}
+	if err != nil && s.URL == "" && s.ctx.Err() == nil && !errors.Is(err, errPermission) {
+		s.exited()
 	}
 	select {
 	case <-s.attempt:
@@ -171,8 +181,20 @@ const refreshGap = 200 * time.Millisecond
 // context ends.
 func (s *server) attend(l *link) {
 	news, calm := s.news, (<-chan time.Time)(nil)
+	began, rests := time.Now(), (<-chan time.Time)(nil)
+	if s.URL == "" && (s.Idle > 0 || s.Lifetime > 0) {
+		rests = time.After(0)
+	}
 	for {
 		select {
+		case <-rests:
+			due, next := s.restAt(began)
+			if due {
+				s.rest(l)
+				return
+			}
+			rests = time.After(next)
+			continue
 		case <-s.ctx.Done():
 			l.end()
 			return
@@ -190,6 +212,9 @@ func (s *server) attend(l *link) {
 		s.mu.Lock()
 		s.link, s.err = nil, errors.New(strings.TrimSuffix("the connection has ended: "+why, ": "))
 		quiet := l.lost || s.ctx.Err() != nil
+		if !quiet && s.URL == "" {
+			s.exited()
+		}
 		s.mu.Unlock()
 		if !quiet {
 			s.notice(strings.TrimSuffix("has ended: "+why, ": ") + ". The next call of one of its tools connects it again")
@@ -210,17 +235,27 @@ func (s *server) linked(ctx context.Context) (*link, error) {
 		defer s.mu.Unlock()
 		return s.link, nil
 	}
+	limit := (<-chan time.Time)(nil)
 	select {
 	case <-s.attempt: // the attempt has ended and failed
+		if s.staysDown() {
+			defer s.mu.Unlock()
+			return nil, s.errDown()
+		}
 		if s.err != errClosed {
 			s.again()
+			timer := time.NewTimer(restartWait)
+			defer timer.Stop()
+			limit = timer.C
 		}
 	default:
 	}
-	attempt := s.attempt
+	attempt, before := s.attempt, s.err
 	s.mu.Unlock()
 	select {
 	case <-attempt:
+	case <-limit:
+		return nil, fmt.Errorf("the MCP server %s is starting again and did not answer within %v: %w", s.Name, restartWait, before)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -290,6 +325,12 @@ const legacy = "2025-11-25"
 // open opens a connection. It tries several protocol versions or transports.
 func (s *server) open(ctx context.Context) (l *link, err error) {
 	if s.URL == "" {
+		switch s.Protocol {
+		case "stateless":
+			return s.openProgram(ctx, "")
+		case "legacy":
+			return s.openProgram(ctx, legacy)
+		}
 		// A program that does not support the newer handshake may not answer it at all.
 		if l, err = s.openProgram(ctx, legacy); refused(err) {
 			l, err = s.openProgram(ctx, "")
@@ -335,7 +376,11 @@ func (s *server) openRemote(ctx context.Context, kind string) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	session, err := s.handshake(ctx, r, r.transport(kind), nil)
+	var options *sdk.ClientSessionOptions
+	if s.Protocol == "legacy" {
+		options = &sdk.ClientSessionOptions{ProtocolVersion: legacy}
+	}
+	session, err := s.handshake(ctx, r, r.transport(kind), options)
 	if err != nil {
 		r.close()
 		if r.unauthorized.Load() {
@@ -417,6 +462,9 @@ func (s *server) status() Status {
 		st.State = Connecting
 		return st
 	}
+	if s.link == nil && s.resting {
+		return st
+	}
 	if s.link == nil {
 		st.State, st.Error, st.Tools, st.LeftOut = Failed, fmt.Sprint(s.err), nil, nil
 		if errors.Is(s.err, errLogin) {
@@ -431,9 +479,9 @@ func (s *server) status() Status {
 
 // same reports whether two configurations are equal.
 func same(a, b Server) bool {
-	if !maps.Equal(a.Headers, b.Headers) {
+	if !maps.Equal(a.Headers, b.Headers) || !maps.Equal(a.Approve, b.Approve) {
 		return false
 	}
-	a.Headers, b.Headers = nil, nil
+	a.Headers, b.Headers, a.Approve, b.Approve = nil, nil, nil, nil
 	return reflect.DeepEqual(a, b)
 }

@@ -29,6 +29,14 @@ type ServerSettings struct {
 	Timeout        int               `json:"timeout" doc:"Seconds that a call can take without an answer or progress. 0: 120."`
 	ConnectTimeout int               `json:"connect_timeout" doc:"Seconds for which the first prompt waits for the server. 0: 10."`
 	Defer          string            `json:"defer" enum:",auto,always,never" doc:"Whether requests leave out the tools, so that the model finds them with tool_search. Empty or auto: if all tools are too large."`
+	Trust          string            `json:"trust" enum:",untrusted,full" guard:"all its tools ask" safe:"untrusted" doc:"Empty: tools marked read-only run, others ask. untrusted: all ask. full: all run except those marked destructive."`
+	Protocol       string            `json:"protocol" enum:",auto,stateless,legacy" doc:"Version of the protocol. Empty or auto: the one that works."`
+	SSLVerify      string            `json:"ssl_verify" doc:"Check of the certificate of url: true, false, or a file with authorities. Empty: true."`
+	ClientCert     []string          `json:"client_cert" doc:"Client certificate for url: a PEM file, or certificate, key and password."`
+	ClientKey      string            `json:"client_key" doc:"File with the key of client_cert."`
+	Idle           int               `json:"idle_timeout_seconds" doc:"The program is stopped after this time without a call. The next call starts it again. 0: never."`
+	Lifetime       int               `json:"max_lifetime_seconds" doc:"The program is stopped after this time. The next call starts it again. 0: never."`
+	Parallel       bool              `json:"supports_parallel_tool_calls" doc:"Its writing tools may run in parallel."`
 	Tools          ToolSettings      `json:"tools" doc:"Which tools of the server are offered."`
 
 	unbound bool // sandbox: false is set
@@ -36,14 +44,17 @@ type ServerSettings struct {
 
 // ToolSettings selects tools of a server by the names that the server uses.
 type ToolSettings struct {
-	Include []string `json:"include" guard:"its texts apply" doc:"Only these tools. Empty: all."`
-	Exclude []string `json:"exclude" guard:"its texts apply" doc:"All tools but these."`
+	Include   []string          `json:"include" guard:"its texts apply" doc:"Only these tools, as globs. Empty: all."`
+	Exclude   []string          `json:"exclude" guard:"its texts apply" doc:"Tools that are left out, as globs."`
+	Approve   map[string]string `json:"approve" guard:"its texts apply" doc:"ask, allow or deny, by globs of tools. deny beats ask, ask beats allow."`
+	Resources bool              `json:"resources" doc:"Resources of the server can be read."`
+	Prompts   bool              `json:"prompts" doc:"Prompts of the server are slash commands."`
 }
 
 // UnmarshalJSON decodes a server that is enabled by default.
 func (s *ServerSettings) UnmarshalJSON(data []byte) error {
 	type plain ServerSettings
-	p := plain{Enabled: true}
+	p := plain{Enabled: true, Tools: ToolSettings{Resources: true, Prompts: true}}
 	if err := json.Unmarshal(data, &p); err != nil {
 		return err
 	}
@@ -77,6 +88,16 @@ func Configured(c *config.Loaded) (servers []Server, problems []error) {
 			problems = append(problems, fmt.Errorf("mcp_servers.%s: %w; it is not connected", name, err))
 			continue
 		}
+		if both := s.Tools.bothNamed(); len(both) > 0 {
+			problems = append(problems, fmt.Errorf("mcp_servers.%s.tools: include and exclude both name %s; exclude applies", name, list(both)))
+		}
+		for glob, value := range s.Tools.Approve {
+			if !slices.Contains([]string{approveAsk, approveAllow, approveDeny}, value) {
+				problems = append(problems, fmt.Errorf("mcp_servers.%s.tools.approve: %q is %q, not ask, allow or deny; its tools ask", name, glob, value))
+				s.Tools.Approve = maps.Clone(s.Tools.Approve)
+				s.Tools.Approve[glob] = approveAsk
+			}
+		}
 		servers = append(servers, s.server(name))
 	}
 	return servers, problems
@@ -87,7 +108,12 @@ func (s ServerSettings) server(name string) Server {
 	out := Server{
 		Name: name, Command: s.Command, Args: s.Args, Dir: s.Cwd, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Auth: s.Auth, OAuth: s.OAuth,
 		Timeout: time.Duration(s.Timeout) * time.Second, ConnectTimeout: time.Duration(s.ConnectTimeout) * time.Second,
-		Include: s.Tools.Include, Exclude: s.Tools.Exclude, Defer: s.Defer,
+		Include: s.Tools.Include, Exclude: s.Tools.Exclude, Approve: s.Tools.Approve, Defer: s.Defer,
+		Trust: s.Trust, NoResources: !s.Tools.Resources, NoPrompts: !s.Tools.Prompts, Parallel: s.Parallel, Protocol: s.Protocol,
+		Verify: s.SSLVerify, Certificate: s.ClientCert, Idle: time.Duration(s.Idle) * time.Second, Lifetime: time.Duration(s.Lifetime) * time.Second,
+	}
+	if s.ClientKey != "" && len(out.Certificate) == 1 {
+		out.Certificate = append(slices.Clone(out.Certificate), s.ClientKey)
 	}
 	switch {
 	case s.Sandbox:
@@ -113,7 +139,9 @@ func (s *ServerSettings) expand(c *config.Loaded) error {
 		return fmt.Errorf("transport %s does not go with what it has", s.Transport)
 	}
 	var unset []string
-	expand := func(text string) string { return c.Expand(text, &unset) }
+	expand := func(text string) string {
+		return expandText(text, func(part string) string { return c.Expand(part, &unset) })
+	}
 	s.Command, s.URL, s.Cwd = expand(s.Command), expand(s.URL), expand(s.Cwd)
 	s.Args = slices.Clone(s.Args)
 	for i := range s.Args {

@@ -1,0 +1,109 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	mostExits   = 5
+	exitsWithin = 10 * time.Minute
+	restartWait = 5 * time.Second // how long a call waits for a server that is started again
+)
+
+// exited records that the program has ended by itself. The caller holds mu.
+func (s *server) exited() {
+	s.exits = append(s.exits, time.Now())
+	if len(s.exits) > mostExits {
+		s.exits = s.exits[1:]
+	}
+}
+
+// staysDown reports whether the program ended too often to be started again. The caller holds
+// mu.
+func (s *server) staysDown() bool {
+	return len(s.exits) == mostExits && time.Since(s.exits[0]) < exitsWithin
+}
+
+// errDown is the error of a server that ended too often.
+func (s *server) errDown() error {
+	return fmt.Errorf("the MCP server %s has ended %d times in ten minutes and stays down. /mcp restart %s starts it: %w", s.Name, mostExits, s.Name, s.err)
+}
+
+// Restart ends the connection of a server and starts it again. If there is no server of that
+// name, it returns an error.
+func (s *Servers) Restart(name string) error {
+	for _, one := range s.all() {
+		if !strings.EqualFold(one.Name, name) {
+			continue
+		}
+		one.mu.Lock()
+		defer one.mu.Unlock()
+		one.exits = nil
+		if one.err == errClosed {
+			return errClosed
+		}
+		select {
+		case <-one.attempt:
+		default:
+			return nil // it is starting
+		}
+		if l := one.link; l != nil {
+			l.lost, one.link, one.err = true, nil, errors.New("it is started again")
+			go func() { _ = l.session.Close() }() // attend waits for its end
+		}
+		one.again()
+		return nil
+	}
+	return fmt.Errorf("there is no MCP server %q in this session", name)
+}
+
+// dropped removes a connection that ended during a call, so that the next call does not use it.
+func (s *server) dropped(ctx context.Context, l *link) {
+	select {
+	case <-l.gone:
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.link == l {
+		s.link, s.err = nil, errors.New("the connection has ended")
+	}
+}
+
+// rest ends the connection of a program that was idle or has run for too long. The next call
+// starts it again.
+func (s *server) rest(l *link) {
+	s.mu.Lock()
+	l.lost, s.link, s.err, s.resting = true, nil, errors.New("it rests until the next call"), true
+	s.mu.Unlock()
+	l.end()
+}
+
+// restAt returns when the program is to rest: if it was idle or has run for too long. If it
+// does not, or a call runs, restAt returns the time to look again.
+func (s *server) restAt(began time.Time) (due bool, next time.Duration) {
+	last, running := s.calls.used()
+	if last.Before(began) {
+		last = began
+	}
+	next = time.Hour
+	for _, limit := range []struct {
+		since time.Time
+		most  time.Duration
+	}{{last, s.Idle}, {began, s.Lifetime}} {
+		if limit.most > 0 {
+			next = min(next, limit.most-time.Since(limit.since))
+		}
+	}
+	if next > 0 {
+		return false, next
+	}
+	if running {
+		return false, time.Second
+	}
+	return true, 0
+}
