@@ -17,7 +17,7 @@ const (
 )
 
 // offers reports whether the settings include a tool.
-func (s *server) offers(tool string) bool {
+func (s *Server) offers(tool string) bool {
 	return (len(s.Include) == 0 || matchesAny(s.Include, tool)) && !matchesAny(s.Exclude, tool)
 }
 

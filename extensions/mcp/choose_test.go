@@ -74,18 +74,18 @@ func TestLogFile(t *testing.T) {
 // A server that ends too often stays down until it is restarted.
 func TestStaysDown(t *testing.T) {
 	t.Parallel()
-	s := &server{}
+	var e exits
 	for range mostExits {
-		if s.staysDown() {
+		if e.tooMany() {
 			t.Fatal("it stays down early")
 		}
-		s.exited()
+		e.add()
 	}
-	if !s.staysDown() {
+	if !e.tooMany() {
 		t.Error("it does not stay down")
 	}
-	s.exits[0] = time.Now().Add(-exitsWithin)
-	if s.staysDown() {
+	e[0] = time.Now().Add(-exitsWithin)
+	if e.tooMany() {
 		t.Error("it stays down for ever")
 	}
 }

@@ -46,7 +46,7 @@ const (
 // task, or that exceed a limit.
 func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	var found []definition
-	taken, group := map[string]int{}, s.groupOf(l)
+	taken, group := map[string]int{}, groupOf(s, l)
 	var left, asTasks []string
 	words := 0
 	for cursor, pages := "", 0; ; pages++ {
@@ -93,7 +93,7 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 }
 
 // groupOf returns the group of the server's tools.
-func (s *server) groupOf(l *link) *tools.Group {
+func groupOf(s *server, l *link) *tools.Group {
 	g := &tools.Group{Name: s.Name, Defer: s.Defer}
 	if r := l.session.InitializeResult(); r != nil {
 		about := r.Instructions

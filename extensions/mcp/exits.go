@@ -14,22 +14,21 @@ const (
 	restartWait = 5 * time.Second // how long a call waits for a server that is started again
 )
 
-// exited records that the program has ended by itself. The caller holds mu.
-func (s *server) exited() {
-	s.exits = append(s.exits, time.Now())
-	if len(s.exits) > mostExits {
-		s.exits = s.exits[1:]
+// exits are the times when a program ended by itself, the last ones.
+type exits []time.Time
+
+func (e *exits) add() {
+	*e = append(*e, time.Now())
+	if len(*e) > mostExits {
+		*e = (*e)[1:]
 	}
 }
 
-// staysDown reports whether the program ended too often to be started again. The caller holds
-// mu.
-func (s *server) staysDown() bool {
-	return len(s.exits) == mostExits && time.Since(s.exits[0]) < exitsWithin
-}
+// tooMany reports whether the program ended too often to be started again.
+func (e exits) tooMany() bool { return len(e) == mostExits && time.Since(e[0]) < exitsWithin }
 
 // errDown is the error of a server that ended too often.
-func (s *server) errDown() error {
+func errDown(s *server) error {
 	return fmt.Errorf("the MCP server %s has ended %d times in ten minutes and stays down. /mcp restart %s starts it: %w", s.Name, mostExits, s.Name, s.err)
 }
 
@@ -85,7 +84,7 @@ func (s *server) rest(l *link) {
 
 // restAt returns when the program is to rest: if it was idle or has run for too long. If it
 // does not, or a call runs, restAt returns the time to look again.
-func (s *server) restAt(began time.Time) (due bool, next time.Duration) {
+func restAt(s *server, began time.Time) (due bool, next time.Duration) {
 	last, running := s.calls.used()
 	if last.Before(began) {
 		last = began

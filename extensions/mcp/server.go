@@ -48,7 +48,7 @@ type server struct {
 	original map[string]string     // the first keys of tools in this session, by name for the model
 	left     []string              // omitted tools, because they need a task
 	pending  Permission            // of the last attempt; an empty Key: none is required
-	exits    []time.Time           // when the program ended by itself, the last ones
+	exits    exits                 // when the program ended by itself, the last ones
 	resting  bool                  // it was stopped until the next call
 	granted  string                // the key that the user has approved
 
@@ -134,7 +134,7 @@ func (s *server) setResult(l *link, found []definition, err error) {
 		s.keep(found)
 	}
 	if err != nil && s.URL == "" && s.ctx.Err() == nil && !errors.Is(err, errPermission) {
-		s.exited()
+		s.exits.add()
 	}
 	select {
 	case <-s.attempt:
@@ -188,7 +188,7 @@ func (s *server) attend(l *link) {
 	for {
 		select {
 		case <-rests:
-			due, next := s.restAt(began)
+			due, next := restAt(s, began)
 			if due {
 				s.rest(l)
 				return
@@ -213,7 +213,7 @@ func (s *server) attend(l *link) {
 		s.link, s.err = nil, errors.New(strings.TrimSuffix("the connection has ended: "+why, ": "))
 		quiet := l.lost || s.ctx.Err() != nil
 		if !quiet && s.URL == "" {
-			s.exited()
+			s.exits.add()
 		}
 		s.mu.Unlock()
 		if !quiet {
@@ -238,9 +238,9 @@ func (s *server) linked(ctx context.Context) (*link, error) {
 	limit := (<-chan time.Time)(nil)
 	select {
 	case <-s.attempt: // the attempt has ended and failed
-		if s.staysDown() {
+		if s.exits.tooMany() {
 			defer s.mu.Unlock()
-			return nil, s.errDown()
+			return nil, errDown(s)
 		}
 		if s.err != errClosed {
 			s.again()
