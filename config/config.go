@@ -38,21 +38,22 @@ type Config struct {
 
 // Model selects the model and its endpoint.
 type Model struct {
-	Default       string `json:"default" repo:"name" doc:"Model id, or PROVIDER/MODEL."`
-	Provider      string `json:"provider" provider:"yes" guard:"no request is sent" doc:"Service that runs the model: a known provider (docs/models.md), a name under providers, custom or embedded. auto: the first known provider that has a key."`
-	API           string `json:"api" enum:"auto,chat,responses,messages,gemini" guard:"no request is sent" doc:"API of the provider custom. Elsewhere providers.NAME.api selects it."`
-	BaseURL       string `json:"base_url" doc:"Address of the provider custom, such as any OpenAI-compatible /v1. Empty: the provider's own."`
-	APIKey        Keys   `json:"api_key" doc:"A key, or a list that is rotated on 401, 402 and 429. Empty: the provider's environment variable."`
-	Effort        string `json:"effort" enum:"default,none,minimal,low,medium,high,xhigh,max" repo:"yes" doc:"How much the model reasons. default: as the provider decides. A level that the model lacks becomes the nearest lower one."`
-	MaxTokens     int    `json:"max_tokens" doc:"Most tokens of one response. 0: the model's own limit, at most 32000."`
-	ContextWindow int    `json:"context_window" doc:"Context window in tokens. 0: from the endpoint's metadata, else from a table, else 128000."`
-	Cache         Cache  `json:"cache" doc:"The provider's prompt cache."`
-	ServiceTier   string `json:"service_tier" doc:"Service tier that is sent to the provider. Empty: none."`
-	StallTimeout  int    `json:"stall_timeout" doc:"Seconds without an event after which a response is given up. The first event can take three times as long."`
-	Fallback      Models `json:"fallback" doc:"Models that are tried in order if a model fails for good: MODEL, PROVIDER/MODEL, or {provider, model}."`
-	Small         string `json:"small" doc:"PROVIDER/MODEL for compaction and the automatic review of actions. Empty: the session's model."`
-	Pool          Pool   `json:"pool" doc:"How one of several keys is chosen."`
-	TextCalls     string `json:"text_calls" enum:"auto,never,always" guard:"text is never a call" safe:"never" doc:"Whether tool calls that a model writes as text run. auto: until the model has made a native call."`
+	Default        string `json:"default" repo:"name" doc:"Model id, or PROVIDER/MODEL."`
+	Provider       string `json:"provider" provider:"yes" guard:"no request is sent" doc:"Service that runs the model: a known provider (docs/models.md), a name under providers, custom or embedded. auto: the first known provider that has a key."`
+	API            string `json:"api" enum:"auto,chat,responses,messages,gemini" guard:"no request is sent" doc:"API of the provider custom. Elsewhere providers.NAME.api selects it."`
+	BaseURL        string `json:"base_url" doc:"Address of the provider custom, such as any OpenAI-compatible /v1. Empty: the provider's own."`
+	APIKey         Keys   `json:"api_key" doc:"A key, or a list that is rotated on 401, 402 and 429. Empty: the provider's environment variable."`
+	Effort         string `json:"effort" enum:"default,none,minimal,low,medium,high,xhigh,max" repo:"yes" doc:"How much the model reasons. default: as the provider decides. A level that the model lacks becomes the nearest lower one."`
+	MaxTokens      int    `json:"max_tokens" doc:"Most tokens of one response. 0: the model's own limit, at most 32000."`
+	ContextWindow  int    `json:"context_window" doc:"Context window in tokens. 0: from the endpoint's metadata, else from a table, else 128000."`
+	Cache          Cache  `json:"cache" doc:"The provider's prompt cache."`
+	ServiceTier    string `json:"service_tier" doc:"Service tier that is sent to the provider. Empty: none."`
+	StallTimeout   int    `json:"stall_timeout" doc:"Seconds without an event after which a response is given up. The first event can take three times as long."`
+	Fallback       Models `json:"fallback" doc:"Models that are tried in order if a model fails for good: MODEL, PROVIDER/MODEL, or {provider, model}."`
+	Small          string `json:"small" doc:"PROVIDER/MODEL for compaction and the automatic review of actions. Empty: the session's model."`
+	SupportsVision *bool  `json:"supports_vision" doc:"Whether the model sees pictures. null: as its endpoint says, else whether it rejected one, else by its id."`
+	Pool           Pool   `json:"pool" doc:"How one of several keys is chosen."`
+	TextCalls      string `json:"text_calls" enum:"auto,never,always" guard:"text is never a call" safe:"never" doc:"Whether tool calls that a model writes as text run. auto: until the model has made a native call."`
 }
 
 // Cache says how the provider's prompt cache is used.
@@ -107,11 +108,12 @@ type Price struct {
 
 // Agent says how turns run.
 type Agent struct {
-	MaxIterations int               `json:"max_iterations" repo:"yes" doc:"Most model requests in one turn."`
-	OnNewPrompt   string            `json:"on_new_prompt" enum:"interrupt,queue" repo:"yes" doc:"What a new prompt does to the running turn of its session."`
-	Tools         Tools             `json:"tools" doc:"Toolsets that are offered."`
-	Personality   string            `json:"personality" doc:"A name in agent.personalities: the persona of new sessions."`
-	Personalities map[string]string `json:"personalities" doc:"Persona texts, by name."`
+	MaxIterations  int               `json:"max_iterations" repo:"yes" doc:"Most model requests in one turn."`
+	OnNewPrompt    string            `json:"on_new_prompt" enum:"interrupt,queue" repo:"yes" doc:"What a new prompt does to the running turn of its session."`
+	ImageInputMode string            `json:"image_input_mode" enum:"auto,native,text" guard:"pictures are sent as text" safe:"text" doc:"How models get pictures. auto: as pictures if the model sees them. native: every model gets pictures. text: no model does."`
+	Tools          Tools             `json:"tools" doc:"Toolsets that are offered."`
+	Personality    string            `json:"personality" doc:"A name in agent.personalities: the persona of new sessions."`
+	Personalities  map[string]string `json:"personalities" doc:"Persona texts, by name."`
 }
 
 // Tools selects toolsets by name.
@@ -173,7 +175,7 @@ func Default() *Config {
 		Providers: map[string]Provider{},
 		Auxiliary: map[string]TaskModel{},
 		Agent: Agent{
-			MaxIterations: 90, OnNewPrompt: "interrupt", Personalities: map[string]string{},
+			MaxIterations: 90, OnNewPrompt: "interrupt", ImageInputMode: "auto", Personalities: map[string]string{},
 			Tools: Tools{Enabled: []string{}, Disabled: []string{}},
 		},
 		Terminal:         Terminal{Backend: "local", Timeout: 180, SSHOptions: []string{}, EnvPassthrough: []string{}},

@@ -114,7 +114,7 @@ func endpointNamed(l *Loaded, name string) (Endpoint, error) {
 	if provider != m.Provider {
 		m.BaseURL, m.APIKey = "", nil
 	}
-	m.Provider, m.Default, m.ContextWindow = provider, id, 0
+	m.Provider, m.Default, m.ContextWindow, m.SupportsVision = provider, id, 0, nil
 	return l.resolve("model", m)
 }
 
@@ -214,7 +214,7 @@ func (l *Loaded) fallback(first Endpoint, name ModelName) (Endpoint, error) {
 		return first, nil
 	}
 	m := l.Model
-	m.Provider, m.Default, m.BaseURL, m.APIKey, m.ContextWindow = provider, id, "", nil, 0
+	m.Provider, m.Default, m.BaseURL, m.APIKey, m.ContextWindow, m.SupportsVision = provider, id, "", nil, 0, nil
 	return l.resolve("model.fallback", m)
 }
 
@@ -415,6 +415,13 @@ func (l *Loaded) addFacts(out *Endpoint, m Model) {
 		out.MaxTokens = min(maxOutput, out.Table.Output)
 	}
 	out.Efforts, out.Images, out.Price = set.Effort, set.Images, nil
+	if m.SupportsVision != nil {
+		out.Images = m.SupportsVision
+	}
+	if mode := l.Agent.ImageInputMode; mode == "native" || mode == "text" {
+		images := mode == "native"
+		out.Images = &images
+	}
 	if len(out.Efforts) == 0 {
 		out.Efforts = out.Table.Efforts
 	}

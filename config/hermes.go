@@ -24,7 +24,7 @@ var hermesKeys = sync.OnceValue(func() map[string][]string {
 		"agent.": strings.Fields(`
 		api_max_retries clarify_timeout coding_context coding_instructions disabled_toolsets environment_hint
 		environment_probe gateway_auto_continue_freshness gateway_notify_interval gateway_timeout
-		gateway_timeout_warning image_input_mode intent_ack_continuation local_stream_stale_timeout max_turns
+		gateway_timeout_warning intent_ack_continuation local_stream_stale_timeout max_turns
 		max_verify_nudges parallel_tool_call_guidance reasoning_overrides restart_drain_timeout service_tier
 		task_completion_guidance tool_use_enforcement verify_guidance verify_on_stop`),
 		"approvals.": strings.Fields(`

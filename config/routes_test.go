@@ -284,3 +284,36 @@ providers: {mine: {base_url: "http://127.0.0.1:1/v1", models: {claude-a: {}, x/y
 		t.Errorf("problems %s", text)
 	}
 }
+
+// TestSight checks which settings say whether a model sees pictures. What is said of the model is
+// not said of a fallback.
+func TestSight(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	for _, tc := range []struct {
+		yaml            string
+		first, fallback *bool
+	}{
+		{"", nil, nil},
+		{"model: {supports_vision: true}", &yes, nil},
+		{"model: {supports_vision: false}", &no, nil},
+		{"model: {supports_vision: null}", nil, nil},
+		{"agent: {image_input_mode: native}", &yes, &yes},
+		{"model: {supports_vision: true}\nagent: {image_input_mode: text}", &no, &no},
+		{"agent: {image_input_mode: auto}", nil, nil},
+	} {
+		home := t.TempDir()
+		write(t, Path(home), tc.yaml)
+		l := Load(home, Options{Environ: []string{"OPENAI_API_KEY=k", "GEMINI_API_KEY=g"}})
+		l.Model.Fallback = Models{{ID: "other"}, {Provider: "gemini", ID: "third"}}
+		all, err := l.Endpoints()
+		if err != nil || len(all) != 3 || len(l.Problems) > 0 {
+			t.Fatalf("%s: %v, %v, %v", tc.yaml, all, err, l.Problems)
+		}
+		for i, want := range []*bool{tc.first, tc.fallback, tc.fallback} {
+			if got := all[i].Images; (got == nil) != (want == nil) || got != nil && *got != *want {
+				t.Errorf("%s: endpoint %d: %v", tc.yaml, i, got)
+			}
+		}
+	}
+}

@@ -133,8 +133,10 @@ type listed struct {
 	Capabilities any            `json:"capabilities"`
 	Pricing      map[string]any `json:"pricing"` // OpenRouter: US dollars per token, as strings
 	Architecture struct {
-		Input []string `json:"input_modalities"` // OpenRouter
+		Input    []string `json:"input_modalities"` // OpenRouter
+		Modality string   `json:"modality"`         // OpenRouter's older lists: text+image->text
 	} `json:"architecture"`
+	Input []string `json:"input_modalities"` // others
 }
 
 func (e *endpoint) askList(ctx context.Context) (metadata, error) {
@@ -165,7 +167,10 @@ func (e *endpoint) askPages(ctx context.Context) (metadata, error) {
 }
 
 func (l *listed) metadata() metadata {
-	sees := sightIn(l.Architecture.Input, "image")
+	sees := cmp.Or(sightIn(l.Architecture.Input, "image"), sightIn(l.Input, "image"))
+	if input, _, ok := strings.Cut(l.Architecture.Modality, "->"); ok && sees == 0 {
+		sees = sightIn([]string{input}, "image")
+	}
 	if of, ok := l.Capabilities.(map[string]any); ok && sees == 0 {
 		input, _ := of["image_input"].(map[string]any)
 		if supported, ok := input["supported"].(bool); ok {

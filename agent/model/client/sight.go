@@ -132,8 +132,8 @@ func (f *pictureForms) reject(err *model.Error) bool {
 }
 
 // accepted tells the caller before the first piece of the response which state was dropped
-// and in which form the pictures were accepted. It remembers a rejection. If the caller has stopped reading,
-// accepted returns false.
+// and in which form the pictures were accepted. It remembers a rejection, unless the
+// configuration says that the model sees. If the caller has stopped reading, accepted returns false.
 func (s *stream) accepted(ctx context.Context, e *endpoint) bool {
 	if why := s.instead; why != "" {
 		s.instead = ""
@@ -152,7 +152,7 @@ func (s *stream) accepted(ctx context.Context, e *endpoint) bool {
 		return true
 	}
 	f.told = true
-	if f.rejected != 0 && f.rejected != http.StatusInternalServerError {
+	if f.rejected != 0 && f.rejected != http.StatusInternalServerError && e.Images == nil {
 		s.model.remember(ctx, e)
 	}
 	decided := &model.PictureForms{To: f.to, Model: e.Model, Forms: map[int]model.PictureForm{}}

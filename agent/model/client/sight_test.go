@@ -182,6 +182,30 @@ func TestRejectedPicture(t *testing.T) {
 	}
 }
 
+// TestConfiguredSight checks that a rejection is not remembered if the configuration says that
+// the model sees, and that the request is sent again all the same.
+func TestConfiguredSight(t *testing.T) {
+	t.Parallel()
+	rec := &modeltest.Recorder{Answer: func(_ int, body []byte, w http.ResponseWriter) {
+		if bytes.Contains(body, []byte("data:image/png")) {
+			w.WriteHeader(400)
+			io.WriteString(w, `{"error":{"message":"No endpoints found that support image input"}}`)
+			return
+		}
+		io.WriteString(w, modeltest.Fine)
+	}}
+	m := modeltest.Serve(t, rec.ServeHTTP, func(c *client.Config) {
+		sees := true
+		c.Endpoints[0].Images = &sees
+		c.Rejections.Known = func(context.Context, string, string) bool { return true }
+		c.Rejections.Remember = func(context.Context, string, string) error { t.Error("it is remembered"); return nil }
+	})
+	log := look(t)
+	if failed := converse(t, m, log[:1]); failed > 0 || len(rec.Prompts()) != 2 || !m.Sees(t.Context()) {
+		t.Errorf("%d failed of %d, sees %v", failed, len(rec.Prompts()), m.Sees(t.Context()))
+	}
+}
+
 func extending(t *testing.T, name string, bodies [][]byte) {
 	t.Helper()
 	for i := range bodies[1:] {
