@@ -71,6 +71,6 @@ func rootCommand() *cobra.Command {
 	})
 	cli := skillcli.Options{Load: loadConfig, Usage: usage, JSON: printJSON, Plain: plain}
 	root.AddCommand(releaseCommands()...)
-	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelCommand(), memorycmd.New(), mcpcmd.New(version()), learningscmd.New(), setupCommand(), skillcli.Trust(cli))
+	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelCommand(), memorycmd.New(), mcpcmd.New(version()), learningscmd.New(), setupCommand(), skillcli.Trust(cli), skillcli.Skills(cli))
 	return root
 }

@@ -32,13 +32,13 @@ func Section() *config.Section {
 
 // Store returns the store of trust, with the folders of these settings.
 func (s Settings) Store(home string) trust.Store {
-	return trust.Open(home, paths(s.TrustedDirs, home)...)
+	return trust.Open(home, Paths(s.TrustedDirs, home)...)
 }
 
 // Library returns the library of a session.
 func (s Settings) Library(home string, folders []string) Library {
 	return Library{
-		Home: home, Folders: folders, External: paths(s.ExternalDirs, home), Disabled: s.Disabled, Bundled: s.Bundled, Trust: s.Store(home),
+		Home: home, Folders: folders, External: Paths(s.ExternalDirs, home), Disabled: s.Disabled, Bundled: s.Bundled, Trust: s.Store(home),
 	}
 }
 
@@ -47,11 +47,11 @@ func (s Settings) createDir(home string) string {
 	if s.CreateDir == "" {
 		return filepath.Join(home, "skills")
 	}
-	return paths([]string{s.CreateDir}, home)[0]
+	return Paths([]string{s.CreateDir}, home)[0]
 }
 
-// paths expands ~ and variables. Relative paths belong to home.
-func paths(list []string, home string) (out []string) {
+// Paths expands ~ and variables. Relative paths belong to home.
+func Paths(list []string, home string) (out []string) {
 	for _, p := range list {
 		p = os.ExpandEnv(p)
 		if p == "" {

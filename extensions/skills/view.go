@@ -196,3 +196,14 @@ func readFile(s Skill, in viewIn) tools.Result {
 	}
 	return tools.OK(out)
 }
+
+// File returns the text of a file of the skill.
+func (s Skill) File(name string) (string, error) {
+	dir, err := safefile.OpenFolder(s.Dir)
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close() //nolint:errcheck // only read
+	data, err := dir.Read(filepath.FromSlash(name), maxFile)
+	return string(data), err
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/history"
 	"github.com/hermes-ls/hermes-ls/extensions/instructions"
 	"github.com/hermes-ls/hermes-ls/extensions/learnings"
+	"github.com/hermes-ls/hermes-ls/extensions/markdown"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/memory"
@@ -76,6 +77,7 @@ func Features(s *server.Service) []server.Feature {
 		{Core: found, Settings: toolsearch.Section(), Section: toolsearch.Of},
 		{Extension: memory.New(s.Home), Settings: memory.Section(), Commands: memory.Table, Toolset: memory.Toolset},
 		{Core: trusted, Section: trustStore, Commands: foldertrust.Table},
+		{Extension: markdown.Extension(), Settings: markdown.Section(), Section: commandFiles},
 		{Core: skilled(s), Settings: skills.Section(), Section: skillLimits(&known), Commands: skills.Table, Toolset: skills.Toolset, Ahead: skills.Ahead},
 	}
 	known.Toolsets = server.Toolsets(list)

@@ -9,6 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config/catalog"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/foldertrust"
+	"github.com/hermes-ls/hermes-ls/extensions/markdown"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
@@ -85,4 +86,9 @@ func trustStore(c *config.Loaded) (any, error) { return foldertrust.Config{Store
 // trustOf returns the store of trust.
 func trustOf(c *config.Loaded) trust.Store {
 	return config.SectionOf[skills.Settings](c, "skills").Store(c.Home)
+}
+
+func commandFiles(c *config.Loaded) (any, error) {
+	dirs := config.SectionOf[markdown.Settings](c, "commands").ExternalDirs
+	return markdown.Config{Home: c.Home, External: skills.Paths(dirs, c.Home), Store: trustOf(c)}, nil
 }

@@ -1,0 +1,331 @@
+package skillcli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extensions/skills"
+)
+
+// Skills returns the command skills.
+func Skills(o Options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "skills", Short: "List, write, check and install skills", Args: cobra.NoArgs,
+		Example: "  hermes-ls skills list\n  hermes-ls skills install anthropics/skills/skills/pdf",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(o.list(), o.search(), o.view(), o.create(), o.validate(), o.install(), o.update(), o.audit(), o.uninstall())
+	return cmd
+}
+
+func (o Options) find(cmd *cobra.Command) (home string, found skills.Found) {
+	loaded := o.Load()
+	cwd, err := os.Getwd()
+	var folders []string
+	if err == nil {
+		folders = []string{cwd}
+	}
+	return loaded.Home, config.SectionOf[skills.Settings](loaded, "skills").Library(loaded.Home, folders).Find(cmd.Context())
+}
+
+func (o Options) print(cmd *cobra.Command, all []skills.Skill) {
+	for _, s := range all {
+		text := s.Description
+		if s.Problem != "" {
+			text = "left out: " + s.Problem + " (" + s.Path + ")"
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%-24s %-10s %s\n", o.Plain(s.Name), s.Place, o.Plain(text))
+	}
+}
+
+func (o Options) list() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the skills, and those that are left out", Args: cobra.NoArgs, Example: "  hermes-ls skills list --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, f := o.find(cmd)
+			all := append(append([]skills.Skill{}, f.Skills...), f.LeftOut...)
+			if asJSON {
+				return o.JSON(cmd.OutOrStdout(), map[string]any{"skills": all})
+			}
+			o.print(cmd, all)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (o Options) search() *cobra.Command {
+	return &cobra.Command{
+		Use: "search WORDS", Short: "Search the skills that are here", Args: cobra.MinimumNArgs(1), Example: "  hermes-ls skills search unit tests",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, f := o.find(cmd)
+			o.print(cmd, skills.Search(f.Skills, strings.Join(args, " ")))
+			return nil
+		},
+	}
+}
+
+func (o Options) view() *cobra.Command {
+	return &cobra.Command{
+		Use: "view NAME [FILE]", Short: "Print a skill or one of its files", Args: cobra.RangeArgs(1, 2), Example: "  hermes-ls skills view debug",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, f := o.find(cmd)
+			at := slices.IndexFunc(f.Skills, func(s skills.Skill) bool { return s.Name == args[0] })
+			if at < 0 {
+				return fmt.Errorf("there is no skill %q; hermes-ls skills list shows all", args[0])
+			}
+			text, err := f.Skills[at].Read()
+			if len(args) == 2 {
+				text, err = f.Skills[at].File(args[1])
+			}
+			if err == nil {
+				fmt.Fprintln(cmd.OutOrStdout(), strings.TrimRight(text, "\n"))
+			}
+			return err
+		},
+	}
+}
+
+const template = `---
+name: %s
+description: Say what it does and when it applies.
+---
+# %[1]s
+
+1. The first step, with the exact command.
+2. How to check the result, and when to stop and ask.
+`
+
+func (o Options) create() *cobra.Command {
+	return &cobra.Command{
+		Use: "new NAME", Short: "Make a skill with an example text", Args: cobra.ExactArgs(1), Example: "  hermes-ls skills new release",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := args[0]
+			if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || name == "" || len(name) > 64 {
+				return o.Usage(fmt.Errorf("the name %q must have 1 to 64 lower-case letters, digits and hyphens", name))
+			}
+			dir := filepath.Join(o.Load().Home, "skills", name)
+			if _, err := os.Lstat(dir); err == nil {
+				return fmt.Errorf("%s exists already", dir)
+			}
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+			file := filepath.Join(dir, "SKILL.md")
+			if err := os.WriteFile(file, fmt.Appendf(nil, template, name), 0o644); err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), file)
+			return nil
+		},
+	}
+}
+
+var errFindings = errors.New("there are problems")
+
+func (o Options) validate() *cobra.Command {
+	var strict bool
+	cmd := &cobra.Command{
+		Use: "validate [PATH]", Short: "Check a skill, or all skills that are here", Args: cobra.MaximumNArgs(1),
+		Example: "  hermes-ls skills validate ./my-skill --strict",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var bad bool
+			report := func(path string, problems []string) {
+				for _, p := range problems {
+					bad = true
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o.Plain(path), o.Plain(p))
+				}
+			}
+			if len(args) == 1 {
+				path := strings.TrimSuffix(args[0], "SKILL.md")
+				report(args[0], skills.Check(filepath.Clean(path), strict))
+			} else {
+				_, f := o.find(cmd)
+				for _, s := range slices.Concat(f.Skills, f.LeftOut) {
+					if s.Dir != "" {
+						report(s.Path, skills.Check(s.Dir, strict))
+					}
+				}
+			}
+			if bad {
+				return errFindings
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&strict, "strict", false, "also report what agentskills.io forbids")
+	return cmd
+}
+
+func (o Options) install() *cobra.Command {
+	var name, ref string
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "install SOURCE", Short: "Install a skill from git or a directory", Args: cobra.ExactArgs(1),
+		Long: "SOURCE is owner/repo[/path][@ref] of GitHub, a git URL, or a directory. Its files, commit, variables and findings are\n" +
+			"shown before you confirm. Without a terminal it needs --yes, which installs only if there are no findings.",
+		Example: "  hermes-ls skills install anthropics/skills/skills/pdf",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			home := o.Load().Home
+			c, err := skills.Fetch(cmd.Context(), home, args[0], ref)
+			if err != nil {
+				return err
+			}
+			defer c.Discard()
+			if name == "" {
+				name = c.Name
+			}
+			o.show(cmd, c)
+			switch {
+			case interactive(cmd) && !yes:
+				fmt.Fprintf(cmd.OutOrStdout(), "Install it as %s? [y/N] ", name)
+				answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n') // the end of input is no
+				if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+					return errors.New("nothing was installed")
+				}
+			case !yes:
+				return errors.New("nothing was installed: without a terminal, --yes is needed")
+			case len(c.Findings) > 0:
+				return errors.New("nothing was installed: --yes installs only without findings. Install it on a terminal")
+			}
+			dir, err := skills.Install(cmd.Context(), home, name, c)
+			if err == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "Installed: %s\n", dir)
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "another name")
+	cmd.Flags().StringVar(&ref, "ref", "", "a commit, tag or branch")
+	cmd.Flags().BoolVar(&yes, "yes", false, "install without asking, if there are no findings")
+	return cmd
+}
+
+func (o Options) show(cmd *cobra.Command, c skills.Candidate) {
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "%s: %s\n", o.Plain(c.Name), o.Plain(c.Description))
+	if c.Commit != "" {
+		fmt.Fprintf(out, "commit %s\n", c.Commit)
+	}
+	for _, f := range c.Files {
+		fmt.Fprintf(out, "  %s\n", o.Plain(f))
+	}
+	if len(c.Meta.Environment) > 0 {
+		fmt.Fprintf(out, "variables: %s\n", strings.Join(c.Meta.Environment, ", "))
+	}
+	for _, f := range c.Findings {
+		fmt.Fprintf(out, "%s: %s\n", f.Level, o.Plain(f.String()))
+	}
+}
+
+func (o Options) update() *cobra.Command {
+	return &cobra.Command{
+		Use: "update [NAME]", Short: "Update installed skills that were not edited", Args: cobra.MaximumNArgs(1), Example: "  hermes-ls skills update",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			home := o.Load().Home
+			all, err := skills.Installed(home)
+			if err != nil {
+				return err
+			}
+			for _, name := range slices.Sorted(maps.Keys(all)) {
+				if len(args) == 1 && args[0] != name {
+					continue
+				}
+				if text := o.updateOne(cmd, home, name, all[name]); text != "" {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o.Plain(name), o.Plain(text))
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// updateOne updates a skill and returns a text about it.
+func (o Options) updateOne(cmd *cobra.Command, home, name string, e skills.Entry) string {
+	if e.Metadata["sha256"] == nil {
+		return "was installed by Hermes Agent; update it there"
+	}
+	if err := skills.Unedited(home, e); err != nil {
+		return err.Error()
+	}
+	c, err := skills.Fetch(cmd.Context(), home, e.Identifier, "")
+	if err != nil {
+		return err.Error()
+	}
+	defer c.Discard()
+	sum, err := skills.Hash(c.Dir)
+	switch {
+	case err != nil:
+		return err.Error()
+	case sum == e.Metadata["sha256"]:
+		return "is up to date"
+	case len(c.Findings) > 0 && !interactive(cmd):
+		return "has findings; install it again on a terminal"
+	}
+	o.show(cmd, c)
+	if _, err := skills.Install(cmd.Context(), home, name, c); err != nil {
+		return err.Error()
+	}
+	return "updated"
+}
+
+func (o Options) audit() *cobra.Command {
+	return &cobra.Command{
+		Use: "audit [NAME]", Short: "Scan installed skills again, and report edited ones", Args: cobra.MaximumNArgs(1), Example: "  hermes-ls skills audit",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			home, f := o.find(cmd)
+			installed, err := skills.Installed(home)
+			if err != nil {
+				return err
+			}
+			bad := false
+			for _, s := range f.Skills {
+				if s.Dir == "" || len(args) == 1 && args[0] != s.Name {
+					continue
+				}
+				found, err := skills.Scan(s.Dir)
+				if err != nil {
+					return err
+				}
+				for _, x := range found {
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s: %s\n", o.Plain(s.Name), x.Level, o.Plain(x.String()))
+				}
+				if e, ok := installed[s.Name]; ok {
+					if err := skills.Unedited(home, e); err != nil {
+						fmt.Fprintf(cmd.OutOrStdout(), "%s: %v\n", o.Plain(s.Name), err)
+					}
+				}
+				_, blocked := skills.Blocked(found)
+				bad = bad || blocked
+			}
+			if bad {
+				return errFindings
+			}
+			return nil
+		},
+	}
+}
+
+func (o Options) uninstall() *cobra.Command {
+	return &cobra.Command{
+		Use: "uninstall NAME", Short: "Move an installed skill to .archive", Args: cobra.ExactArgs(1), Example: "  hermes-ls skills uninstall pdf",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := skills.Uninstall(cmd.Context(), o.Load().Home, args[0])
+			if err == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s is uninstalled.\n", o.Plain(args[0]))
+			}
+			return err
+		},
+	}
+}

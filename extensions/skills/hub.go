@@ -1,0 +1,336 @@
+package skills
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+// Candidate is a skill in quarantine: it was fetched, and is not installed.
+type Candidate struct {
+	Skill
+	Source   string // git or directory
+	From     string // as the user named it
+	Commit   string // of git
+	Files    []string
+	Findings []Finding
+	dir      string // in quarantine
+}
+
+var ofGitHub = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+(/[^@]*)?(@[A-Za-z0-9_./-]+)?$`)
+
+// Fetch copies a skill into quarantine: from a directory, a git URL, or owner/repo[/path][@ref] of GitHub. Nothing of it
+// runs. Discard removes it.
+func Fetch(ctx context.Context, home, from, ref string) (c Candidate, err error) {
+	quarantine := filepath.Join(home, "skills", ".hub", "quarantine")
+	if err := os.MkdirAll(quarantine, 0o700); err != nil {
+		return c, err
+	}
+	work, err := os.MkdirTemp(quarantine, "")
+	if err != nil {
+		return c, err
+	}
+	c = Candidate{Source: "directory", From: from, dir: work}
+	defer func() {
+		if err != nil {
+			c.Discard()
+		}
+	}()
+	dir, sub := from, ""
+	if info, statErr := os.Stat(from); statErr != nil || !info.IsDir() {
+		url := from
+		if ofGitHub.MatchString(from) {
+			if at := strings.LastIndexByte(from, '@'); at > 0 && ref == "" {
+				from, ref = from[:at], from[at+1:]
+			}
+			parts := strings.SplitN(from, "/", 3)
+			url = "https://github.com/" + parts[0] + "/" + parts[1]
+			if len(parts) == 3 {
+				sub = parts[2]
+			}
+		}
+		c.Source, dir = "git", filepath.Join(work, "clone")
+		if c.Commit, err = clone(ctx, url, ref, dir); err != nil {
+			return c, err
+		}
+	}
+	if dir, err = skillDir(dir, sub); err != nil {
+		return c, err
+	}
+	name := filepath.Base(dir)
+	if dir == filepath.Join(work, "clone") {
+		name = strings.TrimSuffix(path.Base(strings.TrimSuffix(from, "/")), ".git")
+	}
+	target := filepath.Join(work, "skill")
+	if c.Files, err = copySkill(dir, target); err != nil {
+		return c, err
+	}
+	data, err := safefile.Read(filepath.Join(target, "SKILL.md"), largestSkill)
+	if err != nil {
+		return c, err
+	}
+	if c.Skill, _, err = parse(data, name); err != nil {
+		return c, fmt.Errorf("SKILL.md cannot be used: %w", err)
+	}
+	c.Dir, c.Path, c.Place = target, filepath.Join(target, "SKILL.md"), User
+	if c.Findings, err = Scan(dir); err != nil {
+		return c, err
+	}
+	c.Findings = slices.DeleteFunc(c.Findings, func(f Finding) bool { return strings.HasPrefix(f.File, ".git/") })
+	return c, nil
+}
+
+// Discard removes a candidate from quarantine.
+func (c Candidate) Discard() {
+	if c.dir != "" {
+		_ = os.RemoveAll(c.dir)
+	}
+}
+
+// clone fetches one commit, without submodules, filters and hooks, and without the user's settings.
+func clone(ctx context.Context, url, ref, dir string) (commit string, err error) {
+	if strings.HasPrefix(url, "-") || strings.HasPrefix(ref, "-") || strings.Contains(url, "::") {
+		return "", fmt.Errorf("%q is no address of a skill", url)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	if ref == "" {
+		ref = "HEAD"
+	}
+	for _, args := range [][]string{
+		{"init", "-q", "--template="}, {"fetch", "-q", "--depth=1", "--no-tags", "--no-recurse-submodules", "--end-of-options", url, ref},
+		{"checkout", "-q", "--detach", "FETCH_HEAD"},
+	} {
+		if _, err := git(ctx, dir, args...); err != nil {
+			return "", err
+		}
+	}
+	return git(ctx, dir, "rev-parse", "HEAD")
+}
+
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	var out, errs bytes.Buffer
+	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+	defer stop()
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
+	env = append(env, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_LFS_SKIP_SMUDGE=1", "GIT_ALLOW_PROTOCOL=https:ssh:git:file")
+	exit, err := proc.Run(ctx, proc.Cmd{
+		Args: append([]string{"git", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.symlinks=true"}, args...), Dir: dir, Env: env, Stdout: &out, Stderr: &errs,
+	})
+	if err != nil {
+		return "", err
+	}
+	if exit.Code != 0 {
+		return "", fmt.Errorf("git %s failed: %s", args[0], strings.TrimSpace(errs.String()))
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// skillDir returns the directory of the skill: dir itself, sub below it, or the only one.
+func skillDir(dir, sub string) (string, error) {
+	if sub != "" {
+		if !filepath.IsLocal(filepath.FromSlash(sub)) {
+			return "", fmt.Errorf("%q leaves the repository", sub)
+		}
+		for _, base := range []string{"", "skills"} {
+			if found := filepath.Join(dir, base, filepath.FromSlash(sub)); hasSkill(found) {
+				return found, nil
+			}
+		}
+		return "", fmt.Errorf("there is no SKILL.md in %s", sub)
+	}
+	if hasSkill(dir) {
+		return dir, nil
+	}
+	w := walker{cache: &cache{entries: map[string]cached{}, used: map[string]cached{}}, names: map[string]string{}}
+	w.search(dir, Workspace, "")
+	switch len(w.found.Skills) {
+	case 0:
+		return "", errors.New("there is no SKILL.md")
+	case 1:
+		return w.found.Skills[0].Dir, nil
+	}
+	var names []string
+	for _, s := range w.found.Skills {
+		if rel, err := filepath.Rel(dir, s.Dir); err == nil {
+			names = append(names, filepath.ToSlash(rel))
+		}
+	}
+	slices.Sort(names)
+	return "", fmt.Errorf("there are %d skills; name the path of one: %s", len(names), strings.Join(names[:min(len(names), 30)], ", "))
+}
+
+func hasSkill(dir string) bool {
+	info, err := os.Lstat(filepath.Join(dir, "SKILL.md"))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// copySkill copies the regular files of a skill. Links, .git and other files are left out.
+func copySkill(from, to string) (files []string, err error) {
+	all, err := filesOf(from)
+	if err != nil {
+		return nil, err
+	}
+	total := 0
+	for _, name := range all {
+		if name == ".git" || strings.HasPrefix(name, ".git/") || strings.Contains(name, "/.git/") {
+			continue
+		}
+		data, err := safefile.Read(filepath.Join(from, filepath.FromSlash(name)), scanBytes)
+		if err != nil {
+			return nil, err
+		}
+		if files, total = append(files, name), total+len(data); len(files) > scanFiles || total > scanBytes {
+			return nil, fmt.Errorf("the skill has more than %d files or 10 MB", scanFiles)
+		}
+		path := filepath.Join(to, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return nil, err
+		}
+		mode := fs.FileMode(0o644)
+		if info, err := os.Stat(filepath.Join(from, filepath.FromSlash(name))); err == nil && info.Mode()&0o100 != 0 {
+			mode = 0o755
+		}
+		if err := os.WriteFile(path, data, mode); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// Install moves a candidate to the user's skills and stores it in the lock file. An installed skill of the same name is
+// replaced if the user has not edited it; any other skill is not.
+func Install(ctx context.Context, home, name string, c Candidate) (dir string, err error) {
+	if bad, ok := Blocked(c.Findings); ok {
+		return "", fmt.Errorf("%s. It is not installed", bad)
+	}
+	if !validName.MatchString(name) || slices.Contains(notSearched, name) {
+		return "", fmt.Errorf("the name %q must have 1 to 64 lower-case letters, digits and hyphens. --name gives another one", name)
+	}
+	dir = filepath.Join(home, "skills", name)
+	installed, err := Installed(home)
+	if err != nil {
+		return "", err
+	}
+	old, had := installed[name]
+	if _, err := os.Lstat(dir); err == nil {
+		if !had || filepath.Clean(filepath.FromSlash(old.InstallPath)) != name {
+			return "", fmt.Errorf("%s exists and was not installed from here. --name gives another name", dir)
+		}
+		if err := Unedited(home, old); err != nil {
+			return "", err
+		}
+	}
+	sum, err := Hash(c.Dir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return "", err
+	}
+	if err := os.Rename(c.Dir, dir); err != nil {
+		return "", err
+	}
+	now := time.Now().UTC().Format(time.RFC3339)
+	return dir, changeLock(ctx, home, func(all map[string]Entry) {
+		e := all[name]
+		if e.InstalledAt == "" {
+			e.InstalledAt = now
+		}
+		e.Source, e.Identifier, e.TrustLevel, e.ScanVerdict = c.Source, c.From, "community", verdict(c.Findings)
+		e.ContentHash, e.InstallPath, e.Files, e.UpdatedAt = "sha256:"+sum[:16], name, c.Files, now
+		if e.Metadata == nil {
+			e.Metadata = map[string]any{}
+		}
+		e.Metadata["commit"], e.Metadata["sha256"] = c.Commit, sum
+		all[name] = e
+	})
+}
+
+// verdict is Hermes' word for findings.
+func verdict(found []Finding) string {
+	if len(found) > 0 {
+		return "caution"
+	}
+	return "safe"
+}
+
+// ErrEdited says that the user has changed an installed skill.
+var ErrEdited = errors.New("it was edited here and is not changed")
+
+// Unedited returns an error if an installed skill is not as it was installed.
+func Unedited(home string, e Entry) error {
+	if !filepath.IsLocal(filepath.FromSlash(e.InstallPath)) {
+		return fmt.Errorf("its path %q in the lock file leaves skills", e.InstallPath)
+	}
+	sum, err := Hash(filepath.Join(home, "skills", filepath.FromSlash(e.InstallPath)))
+	if err != nil {
+		return err
+	}
+	if "sha256:"+sum[:16] != e.ContentHash {
+		return ErrEdited
+	}
+	return nil
+}
+
+// Uninstall moves an installed skill to .archive and removes it from the lock file.
+func Uninstall(ctx context.Context, home, name string) error {
+	installed, err := Installed(home)
+	if err != nil {
+		return err
+	}
+	e, ok := installed[name]
+	if !ok || !filepath.IsLocal(filepath.FromSlash(e.InstallPath)) {
+		return fmt.Errorf("no skill %q was installed", name)
+	}
+	archive := filepath.Join(home, "skills", ".archive")
+	if err := os.MkdirAll(archive, 0o700); err != nil {
+		return err
+	}
+	err = os.Rename(filepath.Join(home, "skills", filepath.FromSlash(e.InstallPath)), filepath.Join(archive, name+"-"+time.Now().UTC().Format("20060102-150405")))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return changeLock(ctx, home, func(all map[string]Entry) { delete(all, name) })
+}
+
+// Search returns the skills that fit a query, the best first.
+func Search(all []Skill, query string) (found []Skill) {
+	for _, hit := range search(all, query) {
+		if s, ok := find(all, hit.Name); ok {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// Check returns why the SKILL.md in dir cannot be loaded. With strict, it also returns what agentskills.io forbids.
+func Check(dir string, strict bool) (problems []string) {
+	data, err := safefile.Read(filepath.Join(dir, "SKILL.md"), largestSkill)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	if _, _, err := parse(data, filepath.Base(dir)); err != nil {
+		problems = append(problems, err.Error())
+	}
+	if strict {
+		problems = append(problems, Strict(data, filepath.Base(dir))...)
+	}
+	return slices.Compact(problems)
+}

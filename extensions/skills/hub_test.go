@@ -1,0 +1,102 @@
+package skills
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A skill is installed from git, pinned, and never replaced after the user has edited it. Unknown fields of the lock file stay.
+func TestInstall(t *testing.T) {
+	t.Parallel()
+	home, repo := t.TempDir(), t.TempDir()
+	ran := filepath.Join(t.TempDir(), "ran")
+	write(t, repo, "skills/pdf/SKILL.md", skillText("pdf", "Reads PDF files."))
+	write(t, repo, "skills/pdf/scripts/read.py", "print(1)\n")
+	write(t, repo, "skills/bad/SKILL.md", skillText("bad", "Is hidden.")+"a\u200bb\n")
+	write(t, repo, ".gitattributes", "* filter=evil\n")
+	git := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command("git", append([]string{"-C", repo, "-c", "user.name=x", "-c", "user.email=x@x"}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("init", "-q")
+	git("add", ".")
+	git("commit", "-qm", "x")
+	git("config", "filter.evil.smudge", "touch "+ran)
+	write(t, home, "skills/.hub/lock.json", `{"version": 1, "other": {"a": 1}, "installed": {"theirs": {"source": "github", "install_path": "theirs", "odd": true}}}`)
+	if _, err := Fetch(t.Context(), home, "file://"+repo, ""); err == nil || !strings.Contains(err.Error(), "there are 2 skills; name the path of one: skills/bad, skills/pdf") {
+		t.Fatalf("a repository with two skills: %v", err)
+	}
+	c, err := Fetch(t.Context(), home, filepath.Join(repo, "skills/pdf"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := Install(t.Context(), home, "pdf", c)
+	if err != nil || len(c.Files) != 2 || len(c.Findings) != 0 {
+		t.Fatal(c, err)
+	}
+	c.Discard()
+	if left, _ := os.ReadDir(filepath.Join(home, "skills/.hub/quarantine")); len(left) != 0 {
+		t.Errorf("the quarantine has %v", left)
+	}
+	bad, err := Fetch(t.Context(), home, filepath.Join(repo, "skills/bad"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Install(t.Context(), home, "bad", bad); err == nil || !strings.Contains(err.Error(), "invisible characters") {
+		t.Errorf("a blocked skill: %v", err)
+	}
+	bad.Discard()
+	git("rm", "-rq", "skills/bad")
+	git("commit", "-qm", "y")
+	c, err = Fetch(t.Context(), home, "file://"+repo, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Commit != git("rev-parse", "HEAD") || c.Name != "pdf" {
+		t.Errorf("fetched %+v", c)
+	}
+	if _, err := Install(t.Context(), home, "pdf", c); err != nil {
+		t.Errorf("an unedited skill is not replaced: %v", err)
+	}
+	c.Discard()
+	write(t, dir, "SKILL.md", skillText("pdf", "Edited."))
+	c, err = Fetch(t.Context(), home, "file://"+repo, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Discard()
+	if _, err := Install(t.Context(), home, "pdf", c); !errors.Is(err, ErrEdited) {
+		t.Errorf("an edited skill is replaced: %v", err)
+	}
+	data, err := os.ReadFile(filepath.Join(home, "skills/.hub/lock.json"))
+	var lock struct {
+		Version   int
+		Other     map[string]int
+		Installed map[string]map[string]any
+	}
+	if err != nil || json.Unmarshal(data, &lock) != nil {
+		t.Fatal(string(data), err)
+	}
+	pdf := lock.Installed["pdf"]
+	if lock.Version != 1 || lock.Other["a"] != 1 || lock.Installed["theirs"]["odd"] != true || len(pdf["content_hash"].(string)) != len("sha256:")+16 || pdf["metadata"].(map[string]any)["commit"] != git("rev-parse", "HEAD") {
+		t.Errorf("the lock file has %s", data)
+	}
+	if err := Uninstall(t.Context(), home, "pdf"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("still there")
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a filter ran")
+	}
+}
