@@ -10,7 +10,6 @@
 package helper
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -79,7 +78,7 @@ func Run(ctx context.Context, word string, limits Limits, in io.Reader) ([]byte,
 	}
 	limited, stop := context.WithTimeout(ctx, limits.Time)
 	defer stop()
-	answer := &bounded{left: limits.Answer}
+	answer := &proc.Bounded{Limit: limits.Answer}
 	exit, err := proc.Run(limited, proc.Cmd{
 		Args:  []string{self, word, strconv.FormatUint(limits.Memory, 10)},
 		Dir:   os.TempDir(),
@@ -98,19 +97,6 @@ func Run(ctx context.Context, word string, limits Limits, in io.Reader) ([]byte,
 		return nil, ErrFailed
 	}
 	return answer.Bytes(), nil
-}
-
-// bounded keeps the beginning.
-type bounded struct {
-	bytes.Buffer
-	left int
-}
-
-func (b *bounded) Write(data []byte) (int, error) {
-	n := min(len(data), b.left)
-	b.left -= n
-	b.Buffer.Write(data[:n])
-	return len(data), nil
 }
 
 // watchMemory ends a process that its input has filled. There is no system call for

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -25,7 +24,7 @@ const shell = "/bin/sh"
 func (b *Box) inside(ctx context.Context, script string, writable []string, args ...string) (out string, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), insideLimit)
 	defer cancel()
-	text, failed := &capped{}, &capped{}
+	text, failed := &proc.Bounded{Limit: insideOutput}, &proc.Bounded{Limit: insideOutput}
 	c := proc.Cmd{
 		Args: append([]string{shell, "-c", script, "sh"}, args...), Dir: "/", Stdout: text, Stderr: failed,
 		Env: []string{
@@ -50,14 +49,4 @@ func (b *Box) inside(ctx context.Context, script string, writable []string, args
 		err = fmt.Errorf("exit code %d: %s", exit.Code, strings.TrimSpace(failed.String()))
 	}
 	return text.String(), err
-}
-
-// capped keeps the beginning of an output.
-type capped struct{ bytes.Buffer }
-
-func (c *capped) Write(p []byte) (int, error) {
-	if room := insideOutput - c.Len(); room > 0 {
-		c.Buffer.Write(p[:min(len(p), room)]) //nolint:errcheck // never fails
-	}
-	return len(p), nil
 }

@@ -214,7 +214,7 @@ func (b *Box) cannotLayer(ctx context.Context, m Mechanism, p Policy, dir string
 // tryLayers runs a command in the layers that lists which of its arguments it cannot write.
 // If it does not run, tryLayers returns all.
 func tryLayers(ctx context.Context, m Mechanism, p Policy, args []string) (without []string) {
-	out := &capped{}
+	out := &proc.Bounded{Limit: insideOutput}
 	c := proc.Cmd{Args: args, Dir: "/", Stdout: out}
 	if m.apply(p, &c, p.temp) == nil {
 		if exit, err := proc.Run(ctx, c); err == nil && exit.Code == 0 {

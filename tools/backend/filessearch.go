@@ -69,7 +69,7 @@ func cmpPath(p string) string {
 
 // ripgrep runs rg there.
 func (f *Files) ripgrep(ctx context.Context, args []string, dir string) ([]byte, error) {
-	out, errs := &bounded{left: searchBytes}, &outputTail{}
+	out, errs := &proc.Bounded{Limit: searchBytes}, &outputTail{}
 	exit, err := proc.Run(ctx, proc.Cmd{
 		Args: f.ssh.Args(Supervised(args, false), dir, false), Env: environ(f.ssh.Folders), Dir: "/", Stdin: newSilence(), Stdout: out, Stderr: errs, Trusted: true,
 	})
@@ -80,25 +80,12 @@ func (f *Files) ripgrep(ctx context.Context, args []string, dir string) ([]byte,
 		return nil, fmt.Errorf("searching on %s: %w", f.ssh.SSH.Host, err)
 	case exit.Code == 127:
 		return nil, fmt.Errorf("search_files needs ripgrep on %s (on Debian: apt install ripgrep); until then search by a command, such as grep -rn", f.ssh.SSH.Host)
-	case exit.Code > 2 || exit.Code == 2 && len(out.kept) == 0:
+	case exit.Code > 2 || exit.Code == 2 && len(out.Bytes()) == 0:
 		return nil, fmt.Errorf("searching on %s: %s", f.ssh.SSH.Host, failureText(errs.text(), exit))
-	case out.left <= 0:
+	case out.Over:
 		return nil, errors.New("there are far too many matches to be brought over; search for something rarer, or in a smaller folder")
 	}
-	return out.kept, nil
-}
-
-// bounded keeps the first bytes, up to a limit.
-type bounded struct {
-	kept []byte
-	left int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	n := min(len(p), max(b.left, 0))
-	b.kept = append(b.kept, p[:n]...)
-	b.left -= len(p)
-	return len(p), nil
+	return out.Bytes(), nil
 }
 
 func pageOfFiles(out []byte, start string, named func(rel, name string) bool, q search.Query) *search.Found {

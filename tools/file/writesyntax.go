@@ -128,10 +128,10 @@ func parseWith(ctx context.Context, env *callEnv, text []byte, name string, args
 	ctx, cancel := context.WithTimeout(ctx, syntaxLimit)
 	defer cancel()
 	environ, _ := proc.Environ(nil)
-	var said bytes.Buffer
+	output := &proc.Bounded{Limit: 16 << 10}
 	c := proc.Cmd{
 		Args: append([]string{found}, args...), Dir: "/", Env: program.Environ(environ, folders),
-		Stdin: bytes.NewReader(text), Stdout: &limited{to: &said}, Stderr: &limited{to: &said},
+		Stdin: bytes.NewReader(text), Stdout: output, Stderr: output,
 		Limits: proc.Limits{MemoryMB: parserMemory},
 	}
 	if runtime.GOOS == "windows" {
@@ -144,13 +144,5 @@ func parseWith(ctx context.Context, env *callEnv, text []byte, name string, args
 	if err != nil {
 		return "", 0, false
 	}
-	return said.String(), ended.Code, true
-}
-
-// limited keeps the first bytes of a parser's output.
-type limited struct{ to *bytes.Buffer }
-
-func (l *limited) Write(b []byte) (int, error) {
-	l.to.Write(b[:min(len(b), max(0, 16<<10-l.to.Len()))])
-	return len(b), nil
+	return output.String(), ended.Code, true
 }
