@@ -258,9 +258,12 @@ func (s *settings) childModel(_ context.Context, section, route string) (m model
 	return ofSubagent{s.svc.Instruments.model(made)}, endpoints[0].Model, made.Window(), nil
 }
 
+// first returns PROVIDER/MODEL of the model that answers first.
+func (s *settings) first() string { return s.options()[1].Value }
+
 // modelName returns the id of the model that answers first.
 func (s *settings) modelName() string {
-	name := s.options()[1].Value
+	name := s.first()
 	if _, id, ok := strings.Cut(name, "/"); ok {
 		return id
 	}

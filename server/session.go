@@ -126,8 +126,12 @@ func (x *Session) SetOption(ctx context.Context, id, value string) error {
 	if id == optionMode {
 		return x.SetMode(ctx, value)
 	}
+	before := x.settings.first()
 	err = x.settings.setModel(ctx, id, value)
 	x.settingsChanged()
+	if after := x.settings.first(); err == nil && after != before && !x.record.draft() {
+		x.Warn(after + " answers from now on. The prompt cache of " + before + " does not apply, so the next request reads the whole conversation at full price.")
+	}
 	return err
 }
 

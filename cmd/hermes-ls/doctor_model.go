@@ -16,7 +16,7 @@ import (
 func modelFindings(ctx context.Context, loaded *config.Loaded) []finding {
 	endpoints, err := loaded.Endpoints()
 	if err != nil {
-		return append([]finding{{"fail", "model", err.Error()}}, providerFindings(ctx, loaded, "", "")...)
+		return append([]finding{{"fail", "model", err.Error()}}, providerFindings(ctx, loaded, nil)...)
 	}
 	e := endpoints[0]
 	if e.Provider == "embedded" {
@@ -26,25 +26,31 @@ func modelFindings(ctx context.Context, loaded *config.Loaded) []finding {
 	if len(endpoints) > 1 {
 		model.text += fmt.Sprintf(", with %d more if it fails", len(endpoints)-1)
 	}
-	return append([]finding{model}, providerFindings(ctx, loaded, e.Provider, e.Model)...)
+	return append([]finding{model}, providerFindings(ctx, loaded, endpoints)...)
 }
 
 // providerFindings asks all configured providers at once. If the one that the session uses cannot be used, its
-// line is a failure.
-func providerFindings(ctx context.Context, loaded *config.Loaded, used, id string) []finding {
+// line is a failure. models are the model and its fallbacks.
+func providerFindings(ctx context.Context, loaded *config.Loaded, models []config.Endpoint) []finding {
 	names := slices.DeleteFunc(loaded.Configured(), func(name string) bool { return name == "embedded" })
 	out := make([]finding, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
 		all.Go(func() {
-			out[i] = providerFinding(ctx, loaded, name, id, name == used)
+			var ids []string
+			for _, e := range models {
+				if e.Provider == name {
+					ids = append(ids, e.Model)
+				}
+			}
+			out[i] = providerFinding(ctx, loaded, name, ids, len(models) > 0 && name == models[0].Provider)
 		})
 	}
 	all.Wait()
 	return out
 }
 
-func providerFinding(ctx context.Context, loaded *config.Loaded, name, id string, used bool) finding {
+func providerFinding(ctx context.Context, loaded *config.Loaded, name string, ids []string, used bool) finding {
 	bad := "note"
 	if used {
 		bad = "fail"
@@ -63,7 +69,7 @@ func providerFinding(ctx context.Context, loaded *config.Loaded, name, id string
 		return finding{bad, "provider", strings.Join(parts, ", ") + ": " + err.Error()}
 	}
 	parts = append(parts, fmt.Sprintf("answers with %d models", len(models)))
-	if used {
+	for _, id := range ids {
 		parts = append(parts, listedText(loaded, e, id, models))
 	}
 	return finding{"ok", "provider", strings.Join(parts, ", ")}
