@@ -36,6 +36,7 @@ lint:
 	go run $(STATICCHECK) -tags e2e,kakoune ./...
 	go run $(ACTIONLINT) -shellcheck= -pyflakes=
 	go test -run 'TestImports|TestSizes|TestLanguage' .
+	e2e/setup/lint.sh
 
 cross:
 	GOOS=darwin GOARCH=arm64 $(GO) build -trimpath -o /dev/null ./cmd/hermes-ls

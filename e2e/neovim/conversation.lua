@@ -98,10 +98,9 @@ local function ended()
 end
 
 wait("the code lens", function()
-  for _, lens in ipairs(request(chat, "textDocument/codeLens", { textDocument = { uri = opened.uri } }) or {}) do
-    report.lenses = { lens.command.title }
-    return true
-  end
+  local lens = (request(chat, "textDocument/codeLens", { textDocument = { uri = opened.uri } }) or {})[1]
+  report.lenses = lens and { lens.command.title }
+  return lens ~= nil
 end)
 run(chat, titled(code_actions(chat, vim.api.nvim_buf_line_count(chat) - 1), "Send to Hermes"))
 wait("the answer", function()

@@ -7,7 +7,13 @@ end
 
 vim.opt.rtp:append(vim.env.HERMES_NVIM)
 vim.cmd.source(vim.env.HERMES_NVIM .. "/plugin/hermes.lua")
-require("hermes").setup({ cmd = { "no-such-hermes" }, chta = {}, chat = { size = "big", position = "middle", keys = { send = 3, hide = false } }, on_new_prompt = "later", env = { 1 } })
+require("hermes").setup({
+  cmd = { "no-such-hermes" },
+  chta = {},
+  chat = { size = "big", position = "middle", keys = { send = 3, hide = false } },
+  on_new_prompt = "later",
+  env = { 1 },
+})
 vim.cmd.edit(host.workspace .. "/shop.py")
 vim.cmd("Hermes hello there")
 
@@ -26,7 +32,7 @@ host.wait("the words", function()
     and all:find("chat.keys.send must be a key such as <CR>, or false, not 3", 1, true)
     and all:find('chat.position must be "right"', 1, true)
     and all:find("env must be a table of strings by name, not { 1 }", 1, true)
-    and all:find("chat.size must be a number above 0, not \"big\"", 1, true)
+    and all:find('chat.size must be a number above 0, not "big"', 1, true)
     and all:find("no-such-hermes is not on the PATH", 1, true)
 end)
 if require("hermes.config").current.chat.keys.hide ~= false or require("hermes.config").current.chat.keys.send ~= "<CR>" then

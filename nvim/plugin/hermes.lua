@@ -24,8 +24,30 @@ end, {
 
 -- <Plug>(hermes-explain) and its kin; in visual mode they are about the selection.
 for _, name in ipairs({
-  "accept", "ask", "cancel", "chat", "close", "delegate", "diff", "document", "edit", "explain", "fix", "fork",
-  "mode", "model", "new", "reject", "resume", "review", "rollback", "sessions", "subagents", "test", "toggle", "transcript",
+  "accept",
+  "ask",
+  "cancel",
+  "chat",
+  "close",
+  "delegate",
+  "diff",
+  "document",
+  "edit",
+  "explain",
+  "fix",
+  "fork",
+  "mode",
+  "model",
+  "new",
+  "reject",
+  "resume",
+  "review",
+  "rollback",
+  "sessions",
+  "subagents",
+  "test",
+  "toggle",
+  "transcript",
 }) do
   vim.keymap.set({ "n", "x" }, "<Plug>(hermes-" .. name .. ")", function()
     require("hermes.commands").mapped(name)

@@ -201,10 +201,10 @@ local function choose(category)
           return set(session, option, value)
         end
       end
-      local known = vim.tbl_map(function(value)
+      local names = vim.tbl_map(function(value)
         return value.value
       end, option.options)
-      connection.say(("%s: there is no %s; there are %s"):format(option.name, call.words, table.concat(known, ", ")), vim.log.levels.WARN)
+      connection.say(("%s: there is no %s; there are %s"):format(option.name, call.words, table.concat(names, ", ")), vim.log.levels.WARN)
     end)
   end
 end
@@ -283,9 +283,14 @@ end
 local function program(arguments, done)
   local config = require("hermes.config").current
   local words = vim.list_extend({ config.cmd[1] }, arguments)
-  local ok, err = pcall(vim.system, words, { text = true, env = config.env }, vim.schedule_wrap(function(result)
-    done(vim.trim((result.stdout or "") .. (result.stderr or "")), result.code)
-  end))
+  local ok, err = pcall(
+    vim.system,
+    words,
+    { text = true, env = config.env },
+    vim.schedule_wrap(function(result)
+      done(vim.trim((result.stdout or "") .. (result.stderr or "")), result.code)
+    end)
+  )
   if not ok then
     connection.say(tostring(err), vim.log.levels.ERROR)
   end

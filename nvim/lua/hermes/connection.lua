@@ -234,7 +234,10 @@ function Connection:ended(code, signal)
   end, self.died)
   table.insert(self.died, now)
   if #self.died > deaths_a_minute then
-    say(("the server keeps stopping (%s) and is left alone; :Hermes doctor says what is wrong, :Hermes restart tries again"):format(how), vim.log.levels.ERROR)
+    say(
+      ("the server keeps stopping (%s) and is left alone; :Hermes doctor says what is wrong, :Hermes restart tries again"):format(how),
+      vim.log.levels.ERROR
+    )
     return
   end
   self:restart() -- Neovim says that it ended, the chat says what that means

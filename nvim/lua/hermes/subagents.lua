@@ -101,14 +101,18 @@ local function show(w)
   if open(w) then
     return vim.api.nvim_win_set_config(w.win, geometry(w))
   end
-  w.win = vim.api.nvim_open_win(w.buf, false, vim.tbl_extend("error", geometry(w), {
-    style = "minimal",
-    border = "rounded",
-    title = " Subagents ",
-    footer = " x stop · m tell · Enter read · q close ",
-    footer_pos = "right",
-    zindex = 40,
-  }))
+  w.win = vim.api.nvim_open_win(
+    w.buf,
+    false,
+    vim.tbl_extend("error", geometry(w), {
+      style = "minimal",
+      border = "rounded",
+      title = " Subagents ",
+      footer = " x stop · m tell · Enter read · q close ",
+      footer_pos = "right",
+      zindex = 40,
+    })
+  )
   vim.wo[w.win].wrap, vim.wo[w.win].cursorline = false, true
 end
 

@@ -263,19 +263,19 @@ function View:replace(item)
   local place = self.placed[item]
   local row = vim.api.nvim_buf_get_extmark_by_id(self.buf, places, place.mark, {})[1]
   local out = items.render(item)
-  local old, new = place.lines, out.lines
+  local old, now = place.lines, out.lines
   local first, last = 1, 0 -- lines that stay, from the start and from the end
-  while first <= #old and first <= #new and old[first] == new[first] do
+  while first <= #old and first <= #now and old[first] == now[first] do
     first = first + 1
   end
-  while last < #old - first and last < #new - first and old[#old - last] == new[#new - last] do
+  while last < #old - first and last < #now - first and old[#old - last] == now[#now - last] do
     last = last + 1
   end
-  if first > #old and first > #new then
+  if first > #old and first > #now then
     return self:colour(row, out)
   end
   -- Within the item, so that the marks of its neighbours stay where they are.
-  local text = vim.list_slice(new, first, #new - last)
+  local text = vim.list_slice(now, first, #now - last)
   local end_row = row + #old - last - 1
   self:protect(text)
   if first > 1 then
@@ -284,7 +284,7 @@ function View:replace(item)
   else
     vim.api.nvim_buf_set_text(self.buf, row, 0, end_row, #old[#old - last], text)
   end
-  place.lines = new
+  place.lines = now
   self:colour(row, out)
 end
 
