@@ -15,9 +15,16 @@ import (
 
 // newClient returns the MCP client for a server's connections.
 func (s *server) newClient(roots []string) *sdk.Client {
+	can, answers := &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{ListChanged: true}}, s.owner.cfg.Elicit
+	if ask := s.owner.cfg.Ask; answers == nil && ask != nil && ask.CanClarify() && !s.NoElicitation {
+		can.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}
+		answers = func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			return elicit(ctx, s, r.Params)
+		}
+	}
 	c := sdk.NewClient(&sdk.Implementation{Name: "hermes-ls", Title: "Hermes", Version: s.owner.cfg.Version}, &sdk.ClientOptions{
-		Capabilities:                &sdk.ClientCapabilities{RootsV2: &sdk.RootCapabilities{ListChanged: true}},
-		ElicitationHandler:          s.owner.cfg.Elicit,
+		Capabilities:                can,
+		ElicitationHandler:          answers,
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { nudge(s.news) },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.calls.progress(r.Params) },
 		LoggingMessageHandler:       func(_ context.Context, r *sdk.LoggingMessageRequest) { s.logged(r.Params) },

@@ -45,7 +45,7 @@ func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Inst
 	x := &Instance{session: s, show: e.Show}
 	c := e.Config
 	c.Roots = s.Folders()
-	c.Permit, c.Notice, c.Hide = x.permit, s.Notify, s.Redact
+	c.Permit, c.Notice, c.Hide, c.Ask, c.SessionID = x.permit, s.Notify, s.Redact, s.Ask, s.ID
 	x.Servers = New(ctx, c)
 	return x, nil
 }

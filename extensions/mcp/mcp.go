@@ -64,6 +64,8 @@ type Server struct {
 	Trust          string            // untrusted, full, or empty: by the marks of a tool
 	NoResources    bool
 	NoPrompts      bool
+	NoElicitation  bool
+	ElicitTimeout  time.Duration // 0: 300 s
 	Parallel       bool          // its writing tools may run in parallel
 	Protocol       string        // stateless, legacy; else: the one that works
 	Verify         string        // of the server's certificate: true, false or a file with authorities
@@ -98,6 +100,9 @@ type Config struct {
 	Notice func(text string)
 	// Hide redacts secrets in texts for the log and for the user.
 	Hide func(text string) string
+	// Ask asks the user for values that servers request. Nil: servers cannot request them.
+	Ask       tools.Clarifier
+	SessionID string // for Ask
 	// Home has the logs of servers. Empty: there are none.
 	Home string
 	Log  *slog.Logger

@@ -15,31 +15,38 @@ import (
 // ServerSettings is one server of the section mcp_servers of config.yaml: a program, or a
 // URL.
 type ServerSettings struct {
-	Enabled        bool              `json:"enabled" guard:"the server is not started" safe:"false" doc:"false: the server is not used."`
-	Command        string            `json:"command" doc:"Program to start. Empty: the server is at url."`
-	Args           []string          `json:"args" doc:"Arguments of the program."`
-	Env            map[string]string `json:"env" secret:"names" doc:"Environment variables of the program, besides a harmless part of yours."`
-	Cwd            string            `json:"cwd" doc:"Directory in which the program starts, . for the workspace folder. Empty: an empty directory of hermes-ls."`
-	Sandbox        bool              `json:"sandbox" guard:"the server is in the sandbox" safe:"true" doc:"Run the program in the sandbox, as commands. Not set: only if it runs files of the workspace."`
-	URL            string            `json:"url" doc:"Address of a server that runs already."`
-	Transport      string            `json:"transport" enum:",stdio,http,sse" doc:"Transport of the server. Empty: stdio for a command, for url the one that works."`
-	Headers        map[string]string `json:"headers" secret:"names" doc:"Headers of each request to the host of url."`
-	Auth           string            `json:"auth" enum:",oauth,none" doc:"oauth: log in. none: never. Empty: log in if the server requires it."`
-	OAuth          login.Settings    `json:"oauth" doc:"How you log in at url."`
-	Timeout        int               `json:"timeout" doc:"Seconds that a call can take without an answer or progress. 0: 120."`
-	ConnectTimeout int               `json:"connect_timeout" doc:"Seconds for which the first prompt waits for the server. 0: 10."`
-	Defer          string            `json:"defer" enum:",auto,always,never" doc:"Whether requests leave out the tools, so that the model finds them with tool_search. Empty or auto: if all tools are too large."`
-	Trust          string            `json:"trust" enum:",untrusted,full" guard:"all its tools ask" safe:"untrusted" doc:"Empty: tools marked read-only run, others ask. untrusted: all ask. full: all run except those marked destructive."`
-	Protocol       string            `json:"protocol" enum:",auto,stateless,legacy" doc:"Version of the protocol. Empty or auto: the one that works."`
-	SSLVerify      string            `json:"ssl_verify" doc:"Check of the certificate of url: true, false, or a file with authorities. Empty: true."`
-	ClientCert     []string          `json:"client_cert" doc:"Client certificate for url: a PEM file, or certificate, key and password."`
-	ClientKey      string            `json:"client_key" doc:"File with the key of client_cert."`
-	Idle           int               `json:"idle_timeout_seconds" doc:"The program is stopped after this time without a call. The next call starts it again. 0: never."`
-	Lifetime       int               `json:"max_lifetime_seconds" doc:"The program is stopped after this time. The next call starts it again. 0: never."`
-	Parallel       bool              `json:"supports_parallel_tool_calls" doc:"Its writing tools may run in parallel."`
-	Tools          ToolSettings      `json:"tools" doc:"Which tools of the server are offered."`
+	Enabled        bool                `json:"enabled" guard:"the server is not started" safe:"false" doc:"false: the server is not used."`
+	Command        string              `json:"command" doc:"Program to start. Empty: the server is at url."`
+	Args           []string            `json:"args" doc:"Arguments of the program."`
+	Env            map[string]string   `json:"env" secret:"names" doc:"Environment variables of the program, besides a harmless part of yours."`
+	Cwd            string              `json:"cwd" doc:"Directory in which the program starts, . for the workspace folder. Empty: an empty directory of hermes-ls."`
+	Sandbox        bool                `json:"sandbox" guard:"the server is in the sandbox" safe:"true" doc:"Run the program in the sandbox, as commands. Not set: only if it runs files of the workspace."`
+	URL            string              `json:"url" doc:"Address of a server that runs already."`
+	Transport      string              `json:"transport" enum:",stdio,http,sse" doc:"Transport of the server. Empty: stdio for a command, for url the one that works."`
+	Headers        map[string]string   `json:"headers" secret:"names" doc:"Headers of each request to the host of url."`
+	Auth           string              `json:"auth" enum:",oauth,none" doc:"oauth: log in. none: never. Empty: log in if the server requires it."`
+	OAuth          login.Settings      `json:"oauth" doc:"How you log in at url."`
+	Timeout        int                 `json:"timeout" doc:"Seconds that a call can take without an answer or progress. 0: 120."`
+	ConnectTimeout int                 `json:"connect_timeout" doc:"Seconds for which the first prompt waits for the server. 0: 10."`
+	Defer          string              `json:"defer" enum:",auto,always,never" doc:"Whether requests leave out the tools, so that the model finds them with tool_search. Empty or auto: if all tools are too large."`
+	Trust          string              `json:"trust" enum:",untrusted,full" guard:"all its tools ask" safe:"untrusted" doc:"Empty: tools marked read-only run, others ask. untrusted: all ask. full: all run except those marked destructive."`
+	Protocol       string              `json:"protocol" enum:",auto,stateless,legacy" doc:"Version of the protocol. Empty or auto: the one that works."`
+	SSLVerify      string              `json:"ssl_verify" doc:"Check of the certificate of url: true, false, or a file with authorities. Empty: true."`
+	ClientCert     []string            `json:"client_cert" doc:"Client certificate for url: a PEM file, or certificate, key and password."`
+	ClientKey      string              `json:"client_key" doc:"File with the key of client_cert."`
+	Idle           int                 `json:"idle_timeout_seconds" doc:"The program is stopped after this time without a call. The next call starts it again. 0: never."`
+	Lifetime       int                 `json:"max_lifetime_seconds" doc:"The program is stopped after this time. The next call starts it again. 0: never."`
+	Parallel       bool                `json:"supports_parallel_tool_calls" doc:"Its writing tools may run in parallel."`
+	Elicitation    ElicitationSettings `json:"elicitation" doc:"Requests of the server for values."`
+	Tools          ToolSettings        `json:"tools" doc:"Which tools of the server are offered."`
 
 	unbound bool // sandbox: false is set
+}
+
+// ElicitationSettings says whether a server may ask the user for values.
+type ElicitationSettings struct {
+	Enabled bool `json:"enabled" doc:"The server may ask you for values."`
+	Timeout int  `json:"timeout" doc:"Seconds after which such a request is cancelled. 0: 300."`
 }
 
 // ToolSettings selects tools of a server by the names that the server uses.
@@ -54,7 +61,7 @@ type ToolSettings struct {
 // UnmarshalJSON decodes a server that is enabled by default.
 func (s *ServerSettings) UnmarshalJSON(data []byte) error {
 	type plain ServerSettings
-	p := plain{Enabled: true, Tools: ToolSettings{Resources: true, Prompts: true}}
+	p := plain{Enabled: true, Elicitation: ElicitationSettings{Enabled: true}, Tools: ToolSettings{Resources: true, Prompts: true}}
 	if err := json.Unmarshal(data, &p); err != nil {
 		return err
 	}
@@ -109,7 +116,8 @@ func (s ServerSettings) server(name string) Server {
 		Name: name, Command: s.Command, Args: s.Args, Dir: s.Cwd, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Auth: s.Auth, OAuth: s.OAuth,
 		Timeout: time.Duration(s.Timeout) * time.Second, ConnectTimeout: time.Duration(s.ConnectTimeout) * time.Second,
 		Include: s.Tools.Include, Exclude: s.Tools.Exclude, Approve: s.Tools.Approve, Defer: s.Defer,
-		Trust: s.Trust, NoResources: !s.Tools.Resources, NoPrompts: !s.Tools.Prompts, Parallel: s.Parallel, Protocol: s.Protocol,
+		Trust: s.Trust, NoResources: !s.Tools.Resources, NoPrompts: !s.Tools.Prompts, Parallel: s.Parallel,
+		NoElicitation: !s.Elicitation.Enabled, ElicitTimeout: time.Duration(s.Elicitation.Timeout) * time.Second, Protocol: s.Protocol,
 		Verify: s.SSLVerify, Certificate: s.ClientCert, Idle: time.Duration(s.Idle) * time.Second, Lifetime: time.Duration(s.Lifetime) * time.Second,
 	}
 	if s.ClientKey != "" && len(out.Certificate) == 1 {
