@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/logfile"
 )
 
 func TestChoose(t *testing.T) {
@@ -58,14 +60,14 @@ func TestExpand(t *testing.T) {
 func TestLogFile(t *testing.T) {
 	t.Parallel()
 	path := LogFile(t.TempDir(), "a/b")
-	l := &logFile{path: path}
+	l := &logfile.File{Path: path}
 	line := strings.Repeat("x", 1<<18)
 	for range 11 {
-		l.write(line)
+		l.Write(line)
 	}
-	l.close()
+	l.Close()
 	for _, file := range []string{path, path + ".1"} {
-		if info, err := os.Stat(file); err != nil || info.Size() > largestLog+1<<19 || info.Mode().Perm() != 0o600 {
+		if info, err := os.Stat(file); err != nil || info.Size() > logfile.Largest+1<<19 || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info, err)
 		}
 	}

@@ -35,7 +35,7 @@ func (s *server) newClient(roots []string) *sdk.Client {
 
 func (s *server) logged(p *sdk.LoggingMessageParams) {
 	text := s.owner.cfg.Hide(plain(fmt.Sprint(p.Data), longestLine))
-	s.log.write(string(p.Level) + " " + text)
+	s.log.Write(string(p.Level) + " " + text)
 }
 
 func rootsOf(folders []string) []*sdk.Root {

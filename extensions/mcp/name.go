@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"path/filepath"
 	"strings"
 )
 
@@ -18,6 +19,11 @@ func labelOf(name string) string { return shortened(letters(name), labelLimit, n
 
 // Toolset returns the toolset of the tools of the server with this name.
 func Toolset(name string) string { return toolset(labelOf(name)) }
+
+// LogFile returns the file with the output of the server with this name.
+func LogFile(home, name string) string {
+	return filepath.Join(home, "logs", "mcp-"+labelOf(name)+".log")
+}
 
 func toolset(label string) string { return "mcp-" + label }
 

@@ -174,7 +174,7 @@ func (s *outputLog) logLine() {
 		return
 	}
 	text = s.server.owner.cfg.Hide(text)
-	s.server.log.write(text)
+	s.server.log.Write(text)
 	s.last = text
 }
 

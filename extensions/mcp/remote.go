@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/secure"
 )
 
 // remote is a server that is reached over HTTP. It holds the connections of one link, so
@@ -42,7 +43,7 @@ func (s *server) dial() (*remote, error) {
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
 		return nil, errors.New("its url is no http(s) address")
 	}
-	secure, err := s.tlsSettings()
+	checks, err := secure.Config(s.Verify, s.Certificate)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (s *server) dial() (*remote, error) {
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.pool = &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: r.connect, ForceAttemptHTTP2: true,
-		TLSClientConfig: secure, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
+		TLSClientConfig: checks, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
 	}
 	r.client = &http.Client{Transport: r}
 	if s.logsIn() {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/logfile"
 )
 
 const defaultConnect = 30 * time.Second
@@ -33,7 +35,7 @@ type server struct {
 	wanted chan struct{} // a request to connect it again
 	news   chan struct{} // its tools have changed
 	calls  calls
-	log    logFile
+	log    logfile.File
 
 	changes        int    // number of changes of its tools; only run uses this field and the next two
 	leftOut        string // the omitted tools in the last notice
@@ -83,7 +85,7 @@ func (s *Servers) start(one Server, label string) *server {
 	x.ctx, x.cancel = context.WithCancel(s.ctx)
 	x.client = x.newClient(s.roots)
 	if s.cfg.Home != "" {
-		x.log.path = LogFile(s.cfg.Home, one.Name)
+		x.log.Path = LogFile(s.cfg.Home, one.Name)
 	}
 	go x.run()
 	return x
@@ -99,7 +101,7 @@ func nudge(c chan struct{}) {
 // run connects the server, and connects it again on request, until its context ends.
 func (s *server) run() {
 	defer close(s.done)
-	defer s.log.close()
+	defer s.log.Close()
 	defer s.cancel()
 	defer s.setResult(nil, nil, errClosed)
 	for {

@@ -1,4 +1,5 @@
-package mcp
+// Package secure has the TLS settings of connections to MCP servers.
+package secure
 
 import (
 	"crypto/tls"
@@ -10,30 +11,31 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// tlsSettings returns how connections to the server are checked. If nothing is set, it returns
-// nil.
-func (s *Server) tlsSettings() (*tls.Config, error) {
-	if s.Verify == "" && len(s.Certificate) == 0 {
+// Config returns how connections to a server are checked. verify is true, false or a file with
+// authorities. files has the client certificate: a PEM file with certificate and key, or two
+// files and the password of the key. If both are empty, Config returns nil.
+func Config(verify string, files []string) (*tls.Config, error) {
+	if verify == "" && len(files) == 0 {
 		return nil, nil
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	switch s.Verify {
+	switch verify {
 	case "", "true":
 	case "false":
 		c.InsecureSkipVerify = true //nolint:gosec // the user has set it
 	default:
-		text, err := safefile.Read(s.Verify, largestPEM)
+		text, err := safefile.Read(verify, largestPEM)
 		if err != nil {
 			return nil, fmt.Errorf("ssl_verify: %w", err)
 		}
 		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("ssl_verify: %s has no certificate", s.Verify)
+			return nil, fmt.Errorf("ssl_verify: %s has no certificate", verify)
 		}
 	}
-	if len(s.Certificate) == 0 {
+	if len(files) == 0 {
 		return c, nil
 	}
-	certificate, err := s.certificate()
+	certificate, err := read(files)
 	if err != nil {
 		return nil, fmt.Errorf("client_cert: %w", err)
 	}
@@ -43,10 +45,8 @@ func (s *Server) tlsSettings() (*tls.Config, error) {
 
 const largestPEM = 1 << 20
 
-// certificate reads the client certificate: a file with certificate and key, or two files and
-// the password of the key.
-func (s *Server) certificate() (tls.Certificate, error) {
-	files := s.Certificate
+// read reads the client certificate.
+func read(files []string) (tls.Certificate, error) {
 	cert, err := safefile.Read(files[0], largestPEM)
 	if err != nil {
 		return tls.Certificate{}, err

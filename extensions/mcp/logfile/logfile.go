@@ -1,0 +1,70 @@
+// Package logfile has the log files of MCP servers.
+package logfile
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Largest limits a log file. A full one is kept with the ending .1, until the next is full.
+const Largest = 1 << 20
+
+// File writes the output of a server to a file. If its path is empty, it writes nothing.
+type File struct {
+	Path string
+
+	mu   sync.Mutex
+	file *os.File
+	size int64
+}
+
+// Write appends a line. Errors are ignored, because the server works without its log.
+func (l *File) Write(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.Path == "" || !l.open() {
+		return
+	}
+	n, _ := l.file.WriteString(time.Now().Format(time.RFC3339) + " " + line + "\n")
+	if l.size += int64(n); l.size < Largest {
+		return
+	}
+	l.closeFile()
+	_ = os.Rename(l.Path, l.Path+".1")
+}
+
+func (l *File) open() bool {
+	if l.file != nil {
+		return true
+	}
+	if err := os.MkdirAll(filepath.Dir(l.Path), 0o700); err != nil {
+		return false
+	}
+	file, err := os.OpenFile(l.Path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return false
+	}
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		_ = file.Close()
+		return false
+	}
+	l.file, l.size = file, info.Size()
+	return true
+}
+
+func (l *File) closeFile() {
+	if l.file != nil {
+		_ = l.file.Close() // nothing is left to write
+		l.file = nil
+	}
+}
+
+// Close closes the file. A later line opens it again.
+func (l *File) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closeFile()
+}
