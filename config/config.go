@@ -33,7 +33,6 @@ type Config struct {
 	Compaction       Compaction           `json:"compaction" doc:"When older messages are replaced by a summary."`
 	Store            Store                `json:"store" doc:"The session store."`
 	Sandbox          Sandbox              `json:"sandbox" doc:"What commands and scripts can reach."`
-	Hooks            map[string]any       `json:"hooks" doc:"Programs that check tool calls."`
 }
 
 // Model selects the model and its endpoint.
@@ -184,6 +183,5 @@ func Default() *Config {
 		Compaction:       Compaction{At: 0.8},
 		Store:            Store{Synchronous: "normal"},
 		Sandbox:          Sandbox{Mode: "workspace-write", Network: true, Caches: "own", Read: []string{}},
-		Hooks:            map[string]any{},
 	}
 }

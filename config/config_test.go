@@ -416,7 +416,7 @@ func TestGet(t *testing.T) {
 	for key, want := range map[string]string{
 		"delegation.routes.cheap.model": "small", "mcp_servers.x.command": "srv", "model.api_key": "sk-1",
 		"agent.tools.disabled": `["terminal","web"]`, "agent.personalities.terse": "Be brief.",
-		"agent.tools.enabled": "[]", "model.fallback": "[]", "hooks": "{}", "delegation.api_key": "", "command_allowlist": "[]",
+		"agent.tools.enabled": "[]", "model.fallback": "[]", "providers": "{}", "delegation.api_key": "", "command_allowlist": "[]",
 	} {
 		if got, err := l.Get(key); err != nil || got != want {
 			t.Errorf("%s = %q, %v; want %q", key, got, err, want)

@@ -158,7 +158,7 @@ func (d *Dispatcher) AfterCall(ctx context.Context, env *tools.Env, t tools.Tool
 	}
 	notes := texts(ask(ctx, d, "post_tool_call", d.postTool, func(ctx context.Context, h Handlers) (string, error) { return h.PostToolCall(ctx, call, r) }))
 	for _, text := range notes {
-		r = withNote(r, text)
+		r = WithNote(r, text)
 	}
 	return r
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// withNote adds a text to the field note of a result's object, after the text that it has.
-func withNote(r tools.Result, text string) tools.Result {
+// WithNote adds a text to the field note of a result's object, after the text that it has.
+func WithNote(r tools.Result, text string) tools.Result {
 	start, end, ok := valueOf(r.JSON, "note")
 	if !ok {
 		return r.WithField("note", text)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cmd/hookscmd"
 	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/web"
@@ -61,12 +63,25 @@ func examine(ctx context.Context, loaded *config.Loaded) []finding {
 	}
 	out = append(out, backendFindings(ctx, loaded)...)
 	out = append(out, mcpFindings(ctx, loaded)...)
+	out = append(out, hookFindings(loaded)...)
 	out = append(out, homeFinding(loaded.Home), storeFinding(ctx, loaded.Home))
 	out = append(out, modelFindings(ctx, loaded)...)
 	return append(out, pythonFinding(ctx, loaded),
 		programFinding("ripgrep", "rg", "searches use the built-in engine, which is slower on large trees"),
 		programFinding("git", "git", "ignore rules still count; diffs are our own"),
 		sandboxFinding(ctx, loaded), environFinding(loaded), searchFinding(loaded), editorsFinding())
+}
+
+// hookFindings says which hooks cannot start. If there are no hooks, it returns none.
+func hookFindings(loaded *config.Loaded) []finding {
+	n, problems := hookscmd.Check(loaded)
+	switch {
+	case len(problems) > 0:
+		return []finding{{"fail", "hooks", errors.Join(problems...).Error()}}
+	case n == 0:
+		return nil
+	}
+	return []finding{{"ok", "hooks", fmt.Sprintf("%d, all can start", n)}}
 }
 
 func configFinding(loaded *config.Loaded) finding {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/cmd/hermes-ls/skillcli"
+	"github.com/hermes-ls/hermes-ls/cmd/hookscmd"
 	"github.com/hermes-ls/hermes-ls/cmd/learningscmd"
 	"github.com/hermes-ls/hermes-ls/cmd/mcpcmd"
 	"github.com/hermes-ls/hermes-ls/cmd/memorycmd"
@@ -71,6 +72,14 @@ func rootCommand() *cobra.Command {
 	})
 	cli := skillcli.Options{Load: loadConfig, Usage: usage, JSON: printJSON, Plain: plain}
 	root.AddCommand(releaseCommands()...)
-	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelCommand(), memorycmd.New(), mcpcmd.New(version()), learningscmd.New(), setupCommand(), skillcli.Trust(cli), skillcli.Skills(cli))
+	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelCommand(), setupCommand())
+	root.AddCommand( // of features
+		hookscmd.New(),
+		learningscmd.New(),
+		mcpcmd.New(version()),
+		memorycmd.New(),
+		skillcli.Skills(cli),
+		skillcli.Trust(cli),
+	)
 	return root
 }

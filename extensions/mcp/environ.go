@@ -44,3 +44,7 @@ func environ(ours, given, roots []string) []string {
 func named(env []string, name string) bool {
 	return slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 }
+
+// Environ returns the environment of a program that the user has configured, as that of a
+// server's program.
+func Environ(ours, given, roots []string) []string { return environ(ours, given, roots) }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/codeexec"
@@ -17,6 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/foldertrust"
 	"github.com/hermes-ls/hermes-ls/extensions/goal"
 	"github.com/hermes-ls/hermes-ls/extensions/history"
+	"github.com/hermes-ls/hermes-ls/extensions/hooks"
 	"github.com/hermes-ls/hermes-ls/extensions/instructions"
 	"github.com/hermes-ls/hermes-ls/extensions/learnings"
 	"github.com/hermes-ls/hermes-ls/extensions/markdown"
@@ -33,6 +36,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/web"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/server"
@@ -73,6 +77,7 @@ func Features(s *server.Service) []server.Feature {
 		{Core: programs(s, pythons), Settings: codeexec.Section(), Section: scripts, Toolset: codeexec.Toolset, Needs: server.NeedsLocalProgram},
 		{Core: subagents(s), Settings: delegate.Section(), Section: subagentLimits, Commands: delegate.Table, Toolset: delegate.Toolset},
 		{Extension: goal.New(), Commands: goal.Table},
+		{Extension: hooks.New(hookOptions(s)), Settings: hooks.Section(), Section: configuredHooks, Commands: hooks.Table},
 		{Extension: learnings.New(learned), Settings: learnings.Section(), Commands: learnings.Table, Shutdown: learned.Close},
 		{Core: found, Settings: toolsearch.Section(), Section: toolsearch.Of},
 		{Extension: memory.New(s.Home), Settings: memory.Section(), Commands: memory.Table, Toolset: memory.Toolset},
@@ -82,6 +87,42 @@ func Features(s *server.Service) []server.Feature {
 	}
 	known.Toolsets = server.Toolsets(list)
 	return list
+}
+
+// HookOptions returns the options of hooks that run outside of a session.
+func HookOptions(home string) hooks.Options {
+	return hooks.Options{
+		Dir:     mcp.Dir(home),
+		Environ: func(roots []string) []string { return mcp.Environ(os.Environ(), nil, roots) },
+	}
+}
+
+func hookOptions(s *server.Service) hooks.Options {
+	o := HookOptions(s.Home)
+	o.Environ = func(roots []string) []string { return mcp.Environ(s.Environ, nil, roots) }
+	o.Transcript = func(ctx context.Context, id string) (string, error) { return exported(ctx, s, id) }
+	return o
+}
+
+// exported writes the log of a session beside its other files.
+func exported(ctx context.Context, s *server.Service, id string) (path string, err error) {
+	dir := filepath.Join(s.Home, "sessions", safefile.NameOf(id))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, "transcript.jsonl")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return "", err
+	}
+	return path, errors.Join(s.Store().Export(ctx, id, f), f.Close())
+}
+
+func configuredHooks(c *config.Loaded) (any, error) {
+	section := map[string]any{}
+	c.Section(hooks.Section().Name, &section)
+	_, problems := hooks.Parse(section)
+	return section, errors.Join(problems...)
 }
 
 func mcpServers(s *server.Service) func(*server.Core) extension.Extension {

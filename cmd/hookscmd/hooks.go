@@ -1,0 +1,209 @@
+// Package hookscmd is `hermes-ls hooks`: it lists, tests and checks the hooks of config.yaml.
+package hookscmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extensions/hooks"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/server/app"
+)
+
+// New returns the command.
+func New() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "hooks", Short: "List, test and check hooks", Args: cli.NoArgs,
+		Example: "  hermes-ls hooks list\n" +
+			"  hermes-ls hooks test pre_tool_call --tool terminal\n" +
+			"  hermes-ls hooks doctor",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cli.Usage(fmt.Errorf("say what to do: list, test or doctor; see %s --help", cmd.CommandPath()))
+		},
+	}
+	cmd.AddCommand(list(), test(), doctor())
+	return cmd
+}
+
+// configured returns the hooks, and the problems of those that are left out.
+func configured() (all []hooks.Hook, problems []error, home, folder string, err error) {
+	home = config.Home(os.Environ())
+	if folder, err = os.Getwd(); err != nil {
+		return nil, nil, "", "", err
+	}
+	section := map[string]any{}
+	app.Config().Load(home, config.Options{Environ: os.Environ(), Folders: []string{folder}}).Section(hooks.Section().Name, &section)
+	all, problems = hooks.Parse(section)
+	return all, problems, home, folder, nil
+}
+
+// line is a hook in the output of list --json.
+type line struct {
+	Event   string  `json:"event"`
+	Matcher string  `json:"matcher"`
+	Command string  `json:"command"`
+	Timeout float64 `json:"timeout"`
+	Sandbox bool    `json:"sandbox"`
+	Error   string  `json:"error,omitempty"`
+}
+
+func list() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the hooks by event", Args: cli.NoArgs,
+		Example: "  hermes-ls hooks list\n  hermes-ls hooks list --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all, problems, _, folder, err := configured()
+			if err != nil {
+				return err
+			}
+			lines := []line{}
+			for _, h := range all {
+				l := line{h.Event, h.Matcher, h.Command, h.Timeout.Seconds(), h.Sandbox, ""}
+				if err := h.Check([]string{folder}); err != nil {
+					l.Error = err.Error()
+				}
+				lines = append(lines, l)
+			}
+			for _, p := range problems {
+				fmt.Fprintln(cmd.ErrOrStderr(), p)
+			}
+			if asJSON {
+				e := json.NewEncoder(cmd.OutOrStdout())
+				e.SetEscapeHTML(false)
+				return e.Encode(map[string]any{"hooks": lines})
+			}
+			return table(cmd.OutOrStdout(), lines)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func table(out io.Writer, lines []line) error {
+	if len(lines) == 0 {
+		_, err := fmt.Fprintln(out, "There are no hooks. The section hooks of config.yaml adds them.")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "EVENT\tTOOLS\tCOMMAND\tSTATE")
+	for _, l := range lines {
+		matcher, state := l.Matcher, "ready"
+		if matcher == "" {
+			matcher = "all"
+		}
+		if l.Error != "" {
+			state = l.Error
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Event, escape.Line(matcher), escape.Line(l.Command), escape.Line(state))
+	}
+	return w.Flush()
+}
+
+func test() *cobra.Command {
+	var tool, file string
+	cmd := &cobra.Command{
+		Use: "test EVENT", Short: "Run the hooks of an event and print their decisions", Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.Usage(fmt.Errorf("%s takes the name of an event; see %[1]s --help", cmd.CommandPath()))
+			}
+			return nil
+		},
+		Long: "Each hook gets the payload of --payload, else an example. Prints block, ask, modify, none or failed for each one.\n" +
+			"If one failed, the exit code is 1.",
+		Example: "  hermes-ls hooks test pre_tool_call --tool terminal\n" +
+			"  hermes-ls hooks test PreToolUse --tool Bash --payload call.json",
+		RunE: func(cmd *cobra.Command, args []string) error { return runTest(cmd, args[0], tool, file) },
+	}
+	cmd.Flags().StringVar(&tool, "tool", "", "run only hooks whose matcher fits this `name` of a tool")
+	cmd.Flags().StringVar(&file, "payload", "", "`file` with the payload, as JSON")
+	return cmd
+}
+
+func runTest(cmd *cobra.Command, event, tool, file string) error {
+	if !hooks.IsEvent(event) {
+		return cli.Usage(fmt.Errorf("%q is not an event", event))
+	}
+	all, _, home, folder, err := configured()
+	if err != nil {
+		return err
+	}
+	var given json.RawMessage
+	if file != "" {
+		if given, err = os.ReadFile(file); err != nil {
+			return err
+		}
+		if !json.Valid(given) {
+			return cli.Usage(fmt.Errorf("%s is not JSON", file))
+		}
+	}
+	ran, failed := 0, false
+	for _, h := range all {
+		if !h.Runs(event, tool) {
+			continue
+		}
+		input := given
+		if input == nil {
+			input = h.Sample(tool, folder)
+		}
+		decision, text, err := h.Test(cmd.Context(), app.HookOptions(home), folder, input)
+		if err != nil {
+			decision, text = hooks.Failed, err.Error()
+		}
+		ran, failed = ran+1, failed || decision == hooks.Failed
+		fmt.Fprintf(cmd.OutOrStdout(), "%s  %s", decision, escape.Line(h.Name()))
+		if text != "" {
+			fmt.Fprintf(cmd.OutOrStdout(), ": %s", escape.Line(text))
+		}
+		fmt.Fprintln(cmd.OutOrStdout())
+	}
+	if ran == 0 {
+		fmt.Fprintln(cmd.OutOrStdout(), "No hook runs at this event.")
+	}
+	if failed {
+		return &cli.Exit{Code: cli.Failed}
+	}
+	return nil
+}
+
+func doctor() *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Check that each hook can start", Args: cli.NoArgs,
+		Long:    "Starts nothing. If a hook is invalid or cannot start, the exit code is 1.",
+		Example: "  hermes-ls hooks doctor",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			n, problems := Check(app.Config().Load(config.Home(os.Environ()), config.Options{Environ: os.Environ()}))
+			if err := errors.Join(problems...); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%d hooks, all can start.\n", n)
+			return nil
+		},
+	}
+}
+
+// Check returns the number of valid hooks, and the problems of those that are invalid or cannot
+// start.
+func Check(loaded *config.Loaded) (n int, problems []error) {
+	section := map[string]any{}
+	loaded.Section(hooks.Section().Name, &section)
+	all, problems := hooks.Parse(section)
+	var roots []string
+	if folder, err := os.Getwd(); err == nil {
+		roots = []string{folder}
+	}
+	for _, h := range all {
+		if err := h.Check(roots); err != nil {
+			problems = append(problems, fmt.Errorf("%s, %s: %w", h.Event, h.Name(), err))
+		}
+	}
+	return len(all), problems
+}

@@ -1,0 +1,242 @@
+package hooks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/hermes-ls/hermes-ls/config"
+)
+
+// event is the canonical name of an event.
+type event string
+
+const (
+	preTool       event = "pre_tool_call"
+	transformTool event = "transform_tool_result"
+	postTool      event = "post_tool_call"
+	preLLM        event = "pre_llm_call"
+	transformLLM  event = "transform_llm_output"
+	preCompress   event = "pre_compress"
+	sessionStart  event = "on_session_start"
+	sessionEnd    event = "on_session_end"
+	subagentStart event = "subagent_start"
+	subagentStop  event = "subagent_stop"
+)
+
+// names has the names of each event. Those of Claude Code are in claudeNames.
+var names = map[event][]string{
+	preTool:       {"before-tool-call", "PreToolUse"},
+	transformTool: {"after-tool-call"},
+	postTool:      {"PostToolUse"},
+	preLLM:        {"UserPromptSubmit", "prompt-submit"},
+	transformLLM:  {"before-response", "Stop"},
+	preCompress:   {"context-compress", "PreCompact"},
+	sessionStart:  {"SessionStart"},
+	sessionEnd:    {"SessionEnd"},
+	subagentStart: {"SubagentStart"},
+	subagentStop:  {"SubagentStop"},
+}
+
+// claudeNames are the names of Claude Code, in its spelling.
+var claudeNames = []string{"PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "PreCompact", "SessionStart", "SessionEnd", "SubagentStart", "SubagentStop"}
+
+// eventOf returns the event of a name, which ignores case, dashes and underscores. Claude is the
+// name in Claude Code's spelling, if it is one of its names. If there is no such event, ok is
+// false.
+func eventOf(name string) (e event, claude string, ok bool) {
+	want := plain(name)
+	for e, others := range names {
+		if plain(string(e)) == want {
+			return e, claudeOf(name), true
+		}
+		for _, other := range others {
+			if plain(other) == want {
+				return e, claudeOf(name), true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// claudeOf returns a name in Claude Code's spelling. A name with underscores is one of Hermes.
+func claudeOf(name string) string {
+	for _, c := range claudeNames {
+		if plain(c) == plain(name) && !strings.Contains(name, "_") {
+			return c
+		}
+	}
+	return ""
+}
+
+func plain(name string) string {
+	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
+}
+
+// Hook is a program that runs at an event.
+type Hook struct {
+	Event   string // canonical
+	Command string // as it is configured
+	Matcher string // empty: all tools
+	Timeout time.Duration
+	Sandbox bool
+
+	event      event
+	claude     string // the name of Claude Code, if the configuration has it
+	failClosed *bool
+	matcher    *regexp.Regexp // nil: all tools
+	words      []string
+}
+
+const (
+	defaultTimeout = 30 * time.Second
+	maxTimeout     = 300 * time.Second
+)
+
+// Section describes the section hooks of config.yaml.
+func Section() *config.Section {
+	return &config.Section{Name: "hooks", Doc: "Programs that run at events: EVENT: [{matcher, command, timeout, fail_closed, sandbox}]. See docs/hooks.md.", Defaults: map[string]any{}}
+}
+
+// entry is a hook in config.yaml.
+type entry struct {
+	Matcher    string  `json:"matcher"`
+	Command    string  `json:"command"`
+	Timeout    float64 `json:"timeout"` // in seconds
+	FailClosed *bool   `json:"fail_closed"`
+	Sandbox    bool    `json:"sandbox"`
+}
+
+// Parse reads the section. Each hook that is invalid is left out and has an error. For an event
+// that blocks if it fails, the hook stays and fails.
+func Parse(section map[string]any) (all []Hook, problems []error) {
+	for _, name := range slices.Sorted(maps.Keys(section)) {
+		if name == "output_spill" { // of Hermes Agent
+			continue
+		}
+		e, claude, ok := eventOf(name)
+		if !ok {
+			problems = append(problems, fmt.Errorf("hooks.%s is not an event; it is ignored. The events are %s", name, strings.Join(eventNames(), ", ")))
+			continue
+		}
+		list, err := entries(section[name])
+		if err != nil {
+			problems = append(problems, fmt.Errorf("hooks.%s: %w; it is ignored", name, err))
+			continue
+		}
+		for i, one := range list {
+			h, err := newHook(e, claude, one)
+			if err != nil {
+				problems = append(problems, fmt.Errorf("hooks.%s, hook %d: %w; it is ignored", name, i+1, err))
+				continue
+			}
+			all = append(all, h)
+		}
+	}
+	return all, problems
+}
+
+func eventNames() (all []string) {
+	for e := range names {
+		all = append(all, string(e))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func entries(value any) (list []entry, err error) {
+	data, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(data, &list)
+	}
+	if err != nil {
+		return nil, errors.New("it must be a list of {matcher, command, timeout, fail_closed, sandbox}")
+	}
+	return list, nil
+}
+
+func newHook(e event, claude string, c entry) (h Hook, err error) {
+	h = Hook{Event: string(e), Command: c.Command, Matcher: c.Matcher, Sandbox: c.Sandbox, event: e, claude: claude, failClosed: c.FailClosed}
+	h.Timeout = min(time.Duration(c.Timeout*float64(time.Second)), maxTimeout)
+	if h.Timeout <= 0 {
+		h.Timeout = defaultTimeout
+	}
+	if c.Matcher != "" && c.Matcher != "*" {
+		if h.matcher, err = regexp.Compile(`^(?:` + c.Matcher + `)$`); err != nil {
+			return h, fmt.Errorf("matcher is not a regular expression: %w", err)
+		}
+	}
+	if h.words, err = split(c.Command); err != nil {
+		return h, fmt.Errorf("command: %w", err)
+	}
+	return h, nil
+}
+
+// Name is the hook's command, cut, for messages.
+func (h Hook) Name() string {
+	const longest = 60
+	text := []rune(strings.Join(strings.Fields(h.Command), " "))
+	if len(text) > longest {
+		return string(text[:longest-1]) + "…"
+	}
+	return string(text)
+}
+
+// split splits a command into words as a shell does, and expands ~. Nothing else is expanded.
+func split(command string) (words []string, err error) {
+	err = syntax.NewParser().Words(strings.NewReader(command), func(w *syntax.Word) bool {
+		words = append(words, literal(w.Parts))
+		return true
+	})
+	if err != nil {
+		return nil, fmt.Errorf("it is run without a shell, and %w", err)
+	}
+	if len(words) == 0 || words[0] == "" {
+		return nil, errors.New("it is empty")
+	}
+	for i, w := range words {
+		if rest, ok := strings.CutPrefix(w, "~"); ok && (rest == "" || rest[0] == '/') {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return nil, err
+			}
+			words[i] = filepath.Join(home, rest)
+		}
+	}
+	return words, nil
+}
+
+var unescaped = regexp.MustCompile(`\\(.)`)
+
+// literal returns the text of a word without its quotes.
+func literal(parts []syntax.WordPart) string {
+	var b strings.Builder
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			b.WriteString(unescaped.ReplaceAllString(p.Value, "$1"))
+		case *syntax.SglQuoted:
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			b.WriteString(literal(p.Parts))
+		default:
+			_ = syntax.NewPrinter().Print(&b, part) // as it is written
+		}
+	}
+	return b.String()
+}
+
+// IsEvent reports whether a name is one of an event.
+func IsEvent(name string) bool {
+	_, _, ok := eventOf(name)
+	return ok
+}

@@ -1,0 +1,399 @@
+// Package hooks runs programs of the user at events: before and after a call of a tool, before a
+// prompt, at the end of a turn, before a compaction, and when sessions and subagents begin and
+// end. The names and the forms are those of Hermes Agent and of Claude Code.
+//
+// A hook can block, ask, change and add. It never allows what would otherwise be asked or
+// blocked. If a hook fails before a call, the call does not run, unless the user chose
+// fail_closed: false. Calls of scripts, subagents and commands pass the same hooks. Without a
+// configured hook, the package does nothing.
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/program"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// maxOutput limits stdout and stderr of a hook, in bytes.
+const maxOutput = 1 << 20
+
+// Options are the parts of the program that hooks use.
+type Options struct {
+	// Dir returns the directory in which hooks start. It is not in the workspace, so that a
+	// program does not load files of a repository.
+	Dir string
+	// Environ returns the environment of a hook.
+	Environ func(roots []string) []string
+	// Transcript writes the log of a session to a file and returns its path. It may be nil.
+	Transcript func(ctx context.Context, sessionID string) (path string, err error)
+}
+
+// New returns the extension.
+func New(o Options) extension.Extension { return hooks{o} }
+
+type hooks struct{ Options }
+
+func (hooks) Name() string { return "hooks" }
+
+func (e hooks) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	var section map[string]any
+	if err := s.Config(&section); err != nil {
+		return nil, err
+	}
+	all, _ := Parse(section) // the configuration reports its problems
+	return &instance{Options: e.Options, session: s, hooks: all}, nil
+}
+
+type instance struct {
+	Options
+	session *extension.Session
+	hooks   []Hook
+}
+
+// Close does nothing: a hook ends with the event that started it.
+func (*instance) Close(context.Context) error { return nil }
+
+// Attach reports hooks that cannot start.
+func (x *instance) Attach([]any) (start func()) {
+	if len(x.hooks) == 0 {
+		return nil
+	}
+	return func() {
+		for _, h := range x.hooks {
+			if _, err := h.program(x.session.Folders()); err != nil {
+				x.session.Notify(fmt.Sprintf("The hook %q for %s cannot start: %v", h.Name(), h.Event, err))
+			}
+		}
+	}
+}
+
+// program returns the absolute path of the hook's program.
+func (h Hook) program(roots []string) (string, error) {
+	if strings.ContainsRune(h.words[0], '/') {
+		info, err := os.Stat(h.words[0])
+		switch {
+		case err != nil:
+			return "", err
+		case info.IsDir() || info.Mode()&0o111 == 0:
+			return "", fmt.Errorf("%s is not an executable file", h.words[0])
+		}
+		return h.words[0], nil
+	}
+	return program.Find(h.words[0], roots)
+}
+
+// run starts a hook and returns its answer.
+func (x *instance) run(ctx context.Context, h Hook, p payload) (a answer, err error) {
+	p.Event, p.Cwd = h.Event, x.session.Cwd
+	if h.claude != "" {
+		p.Event = h.claude
+	}
+	if p.SessionID == "" {
+		p.SessionID = x.session.ID
+	}
+	if p.Extra == nil {
+		p.Extra = map[string]any{}
+	}
+	if x.Transcript != nil && (h.event == transformLLM || h.event == preCompress || h.event == sessionEnd) {
+		if p.Transcript, err = x.Transcript(ctx, p.SessionID); err != nil {
+			return a, fmt.Errorf("its transcript could not be written: %w", err)
+		}
+	}
+	input, err := tools.Marshal(p)
+	if err != nil {
+		return a, err
+	}
+	code, stdout, stderr, err := x.start(ctx, h, input)
+	if err != nil {
+		return a, err
+	}
+	a, err = h.read(code, stdout, stderr)
+	if a.SystemMessage != "" {
+		x.session.Notify(fmt.Sprintf("The hook %q: %s", h.Name(), a.SystemMessage))
+	}
+	return a, err
+}
+
+func (x *instance) start(ctx context.Context, h Hook, input []byte) (code int, stdout, stderr []byte, err error) {
+	roots := x.session.Folders()
+	path, err := h.program(roots)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	if err := os.MkdirAll(x.Dir, 0o700); err != nil {
+		return 0, nil, nil, err
+	}
+	out, errs := proc.Bounded{Limit: maxOutput}, proc.Bounded{Limit: maxOutput}
+	c := proc.Cmd{
+		Args: append([]string{path}, h.words[1:]...), Dir: x.Dir,
+		Env:   append(x.Environ(roots), "HERMES_HOOK_EVENT="+h.Event, "CLAUDE_PROJECT_DIR="+x.session.Cwd),
+		Stdin: bytes.NewReader(append(input, '\n')), Stdout: &out, Stderr: &errs,
+	}
+	if h.Sandbox {
+		if err := x.session.Confine(ctx, &c); err != nil {
+			return 0, nil, nil, fmt.Errorf("it cannot be bound by the sandbox: %w", err)
+		}
+	} else {
+		c.Trusted = true
+	}
+	exit, err := proc.Run(ctx, c)
+	if ctx.Err() != nil {
+		return 0, nil, nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	if out.Over {
+		return 0, nil, nil, fmt.Errorf("its output has more than %d bytes", maxOutput)
+	}
+	return exit.Code, out.Bytes(), errs.Bytes(), nil
+}
+
+// Events returns one entry for each hook.
+func (x *instance) Events() (all []extension.Handlers) {
+	for _, h := range x.hooks {
+		e := extension.Handlers{Name: fmt.Sprintf("the hook %q", h.Name()), Limit: h.Timeout}
+		switch h.event {
+		case preTool:
+			e.FailOpen = h.failClosed != nil && !*h.failClosed
+			e.PreToolCall = func(ctx context.Context, c extension.ToolCall) (extension.Decision, error) {
+				return x.before(ctx, h, c)
+			}
+		case transformTool:
+			e.FailClosed = h.failClosed != nil && *h.failClosed
+			e.TransformToolResult = func(ctx context.Context, c extension.ToolCall, r tools.Result) (tools.Result, error) {
+				return x.transform(ctx, h, c, r)
+			}
+		case postTool:
+			e.PostToolCall = func(ctx context.Context, c extension.ToolCall, r tools.Result) (string, error) {
+				return x.after(ctx, h, c, r)
+			}
+		case preLLM:
+			e.PreLLMCall = func(ctx context.Context, p extension.Prompt) (extension.PromptDecision, error) {
+				return x.prompt(ctx, h, p)
+			}
+		case transformLLM:
+			e.TransformLLMOutput = func(ctx context.Context, o extension.Output) (extension.OutputDecision, error) {
+				return x.output(ctx, h, o)
+			}
+		case preCompress:
+			e.PreCompress = func(ctx context.Context, c extension.Compression) (string, error) {
+				a, err := x.run(ctx, h, payload{SessionID: c.SessionID, Trigger: "auto", Extra: map[string]any{"hints": c.Hints}})
+				return first(a.added(), a.Note, textOf(a.Text)), err
+			}
+		case sessionStart:
+			e.SessionStart = func(ctx context.Context, s extension.SessionEvent) (string, error) {
+				a, err := x.run(ctx, h, payload{SessionID: s.SessionID, Source: "startup", Extra: map[string]any{"folders": s.Folders}})
+				return a.added(), err
+			}
+		case sessionEnd:
+			e.SessionEnd = func(ctx context.Context, s extension.SessionEvent) error {
+				_, err := x.run(ctx, h, payload{SessionID: s.SessionID, Extra: map[string]any{"folders": s.Folders}})
+				return err
+			}
+		case subagentStart:
+			e.SubagentStart = func(ctx context.Context, s extension.SubagentEvent) (string, error) {
+				a, err := x.run(ctx, h, payload{SessionID: s.SessionID, Extra: map[string]any{"parent_session_id": s.ParentID, "goal": s.Goal}})
+				return a.added(), err
+			}
+		case subagentStop:
+			e.SubagentStop = func(ctx context.Context, s extension.SubagentEvent) error {
+				_, err := x.run(ctx, h, payload{SessionID: s.SessionID, Extra: map[string]any{"parent_session_id": s.ParentID, "goal": s.Goal, "status": s.Status, "summary": s.Summary}})
+				return err
+			}
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+func textOf(t *string) string {
+	if t == nil {
+		return ""
+	}
+	return *t
+}
+
+// matches reports whether a hook runs at a call of a tool.
+func (h Hook) matches(t tools.Tool) bool {
+	if h.matcher == nil {
+		return true
+	}
+	if h.claude != "" {
+		return h.matcher.MatchString(claudeTool(t))
+	}
+	return h.matcher.MatchString(t.Name)
+}
+
+// call is the payload of a call.
+func (x *instance) call(h Hook, c extension.ToolCall) payload {
+	p := payload{Tool: c.Tool.Name, Input: c.Args, SessionID: c.SessionID, CallID: c.ID, Extra: map[string]any{"tool_call_id": c.ID}}
+	if h.claude != "" {
+		p.Tool, p.Input = claudeTool(c.Tool), claudeInput(c.Args, x.session.Cwd)
+	}
+	return p
+}
+
+// blocked is the text for the model.
+func (h Hook) blocked(message string) string {
+	return fmt.Sprintf("The user's hook %q blocked this call: %s. Do not try it in another form.", h.Name(), strings.TrimRight(tools.OneLine(message, 2000), ". "))
+}
+
+func (x *instance) before(ctx context.Context, h Hook, c extension.ToolCall) (d extension.Decision, err error) {
+	if !h.matches(c.Tool) {
+		return d, nil
+	}
+	a, err := x.run(ctx, h, x.call(h, c))
+	if err != nil {
+		return d, err
+	}
+	if message, ok := a.blocks(); ok {
+		d.Deny = h.blocked(message)
+		return d, nil
+	}
+	if reason, ok := a.asks(); ok {
+		d.Ask = fmt.Sprintf("needs your approval, says the hook %q", h.Name())
+		if reason != "" {
+			d.Ask += ": " + tools.OneLine(reason, 500)
+		}
+	}
+	if len(a.Specific.Input) > 0 && string(a.Specific.Input) != "null" {
+		if d.Args = a.Specific.Input; h.claude != "" {
+			d.Args = ourInput(a.Specific.Input, c.Args, x.session.Cwd)
+		}
+	}
+	d.Merge = a.Args
+	return d, nil
+}
+
+func (x *instance) transform(ctx context.Context, h Hook, c extension.ToolCall, r tools.Result) (tools.Result, error) {
+	if !h.matches(c.Tool) {
+		return r, nil
+	}
+	p := x.call(h, c)
+	p.Response = r.JSON
+	a, err := x.run(ctx, h, p)
+	if err != nil {
+		return r, err
+	}
+	if message, ok := a.blocks(); ok {
+		return tools.Failure(fmt.Sprintf("The user's hook %q withheld this result: %s.", h.Name(), strings.TrimRight(tools.OneLine(message, 2000), ". "))), nil
+	}
+	if len(a.Result) > 0 && string(a.Result) != "null" {
+		r.JSON = a.Result
+		if a.Result[0] != '{' {
+			if r.JSON, err = json.Marshal(map[string]json.RawMessage{"result": a.Result}); err != nil {
+				return r, err
+			}
+		}
+	}
+	if text := first(a.Note, a.added()); text != "" {
+		r = extension.WithNote(r, text)
+	}
+	return r, nil
+}
+
+func (x *instance) after(ctx context.Context, h Hook, c extension.ToolCall, r tools.Result) (note string, err error) {
+	if !h.matches(c.Tool) {
+		return "", nil
+	}
+	p := x.call(h, c)
+	p.Response = r.JSON
+	a, err := x.run(ctx, h, p)
+	if err != nil {
+		return "", err
+	}
+	message, _ := a.blocks()
+	return first(a.Note, message, a.Context, a.Specific.Context), nil
+}
+
+func (x *instance) prompt(ctx context.Context, h Hook, p extension.Prompt) (d extension.PromptDecision, err error) {
+	if p.Note {
+		return d, nil // the user has not written it
+	}
+	a, err := x.run(ctx, h, payload{SessionID: p.SessionID, Prompt: p.Text, Extra: map[string]any{"user_message": p.Text}})
+	if err != nil {
+		return d, err
+	}
+	if message, ok := a.blocks(); ok {
+		d.Block = fmt.Sprintf("Your hook %q blocked this prompt: %s", h.Name(), message)
+		return d, nil
+	}
+	d.Context = a.added()
+	return d, nil
+}
+
+func (x *instance) output(ctx context.Context, h Hook, o extension.Output) (d extension.OutputDecision, err error) {
+	a, err := x.run(ctx, h, payload{SessionID: o.SessionID, StopActive: &o.Continued, Extra: map[string]any{"response_text": o.Text, "continued": o.Continued}})
+	if err != nil {
+		return d, err
+	}
+	if message, ok := a.blocks(); ok {
+		d.Continue = message
+	}
+	d.Text = a.Text
+	return d, nil
+}
+
+// Check returns why a hook cannot start; nil: it can.
+func (h Hook) Check(roots []string) error {
+	_, err := h.program(roots)
+	return err
+}
+
+// Test runs a hook once with a payload, outside of a session, and returns its decision and a text
+// about it.
+func (h Hook) Test(ctx context.Context, o Options, folder string, input json.RawMessage) (Decision, string, error) {
+	ctx, stop := context.WithTimeoutCause(ctx, h.Timeout, fmt.Errorf("no answer within %v", h.Timeout))
+	defer stop()
+	if h.Sandbox {
+		return Failed, "", errors.New("hooks with sandbox: true run only in a session")
+	}
+	x := &instance{Options: o, session: &extension.Session{Cwd: folder, Folders: func() []string { return []string{folder} }}}
+	code, stdout, stderr, err := x.start(ctx, h, input)
+	if err != nil {
+		return Failed, err.Error(), nil
+	}
+	a, err := h.read(code, stdout, stderr)
+	if err != nil {
+		return Failed, err.Error(), nil
+	}
+	message, _ := a.blocks()
+	reason, _ := a.asks()
+	return a.decision(), first(message, reason, a.Note, a.added()), nil
+}
+
+// Sample returns a payload of the hook's event for a tool.
+func (h Hook) Sample(tool, folder string) json.RawMessage {
+	p := payload{Event: h.Event, Tool: tool, Input: map[string]any{}, SessionID: "test", Cwd: folder, Extra: map[string]any{}}
+	if h.claude != "" {
+		p.Event = h.claude
+	}
+	if h.event == transformTool || h.event == postTool {
+		p.Response = map[string]any{"output": ""}
+	}
+	if h.event == preLLM {
+		p.Prompt = "Hello."
+		p.Extra["user_message"] = "Hello."
+	}
+	data, err := tools.Marshal(p)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// Runs reports whether the hook runs at an event, for a tool if one is named.
+func (h Hook) Runs(name, tool string) bool {
+	e, _, ok := eventOf(name)
+	return ok && e == h.event && (tool == "" || h.matcher == nil || h.matcher.MatchString(tool))
+}
