@@ -86,3 +86,31 @@ providers: {big: {base_url: %q, api_key: key-of-big}, little: {base_url: %q, api
 		t.Errorf("after a failure: %d requests to the small model, %d to the main one", len(small.bodies), len(main.bodies))
 	}
 }
+
+// TestChangedModelNotice checks that the user learns that another model loses the prompt cache.
+func TestChangedModelNotice(t *testing.T) {
+	t.Parallel()
+	one, two := serveChat(t, "one"), serveChat(t, "two")
+	home := t.TempDir()
+	save(t, home, fmt.Sprintf("model: {provider: a, default: m, fallback: [b/n]}\nproviders: {a: {base_url: %q}, b: {base_url: %q}}\n", one.url, two.url))
+	x, g := session(t, open(t, Options{Home: home}), t.TempDir())
+	for _, name := range []string{"n", "m"} { // before the first prompt there is no cache
+		if err := x.SetOption(t.Context(), optionModel, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prompt1(t, x, "hi")
+	if n := g.notices(); len(n) != 0 {
+		t.Errorf("notices %q", n)
+	}
+	if err := x.SetOption(t.Context(), optionModel, "n"); err != nil {
+		t.Fatal(err)
+	}
+	prompt1(t, x, "again")
+	if n := g.notices(); len(n) != 1 || !strings.Contains(n[0], "b/n answers from now on. The prompt cache of a/m does not apply") {
+		t.Errorf("notices %q", n)
+	}
+	if len(one.bodies) != 1 || len(two.bodies) != 1 {
+		t.Errorf("%d and %d requests", len(one.bodies), len(two.bodies))
+	}
+}
