@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
-	"github.com/hermes-ls/hermes-ls/cmd/hermes-ls/skillcli"
 	"github.com/hermes-ls/hermes-ls/cmd/hookscmd"
 	"github.com/hermes-ls/hermes-ls/cmd/learningscmd"
 	"github.com/hermes-ls/hermes-ls/cmd/mcpcmd"
 	"github.com/hermes-ls/hermes-ls/cmd/memorycmd"
+	"github.com/hermes-ls/hermes-ls/cmd/skillscmd"
 	"github.com/hermes-ls/hermes-ls/internal/modes"
 )
 
@@ -70,7 +70,7 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	})
-	cli := skillcli.Options{Load: loadConfig, Usage: usage, JSON: printJSON, Plain: plain}
+	skills := skillscmd.Options{Load: loadConfig, Usage: usage, JSON: printJSON, Plain: plain}
 	root.AddCommand(releaseCommands()...)
 	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelCommand(), setupCommand())
 	root.AddCommand( // of features
@@ -78,8 +78,8 @@ func rootCommand() *cobra.Command {
 		learningscmd.New(),
 		mcpcmd.New(version()),
 		memorycmd.New(),
-		skillcli.Skills(cli),
-		skillcli.Trust(cli),
+		skillscmd.Skills(skills),
+		skillscmd.Trust(skills),
 	)
 	return root
 }

@@ -1,4 +1,4 @@
-package skillcli
+package skillscmd
 
 import (
 	"bufio"

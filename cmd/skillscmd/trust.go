@@ -1,5 +1,5 @@
-// Package skillcli has the subcommands trust and skills.
-package skillcli
+// Package skillscmd has the subcommands trust and skills.
+package skillscmd
 
 import (
 	"bufio"
