@@ -81,7 +81,7 @@ func TestLogoutCannotReachEverywhere(t *testing.T) {
 func TestSlashSettings(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(reply("never"))
-	c := connect(t, setup{model: m})
+	c := connect(t, setup{model: m, config: "skills: {bundled: false}\n"}) // commands of skills ask the model
 	id := c.newSession()
 	var commands protocol.CommandsUpdate
 	decodeUpdate(t, c.until("commands", kind(protocol.UpdateCommands)), &commands)
