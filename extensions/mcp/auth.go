@@ -59,6 +59,7 @@ func (r *remote) lacks(ctx context.Context, resp *http.Response) error {
 	if err != nil || !wanted {
 		return err
 	}
+	r.unauthorized.Store(true)
 	s := r.server
 	s.mu.Lock()
 	s.steps++

@@ -52,7 +52,7 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	for cursor, pages := "", 0; ; pages++ {
 		page, err := l.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
-			if refused(err) {
+			if refused(err) && !isLogin(err) {
 				return nil, nil // the server has no tools
 			}
 			return nil, fmt.Errorf("asking for its tools: %w", err)

@@ -313,10 +313,11 @@ func (s *server) connect() (*link, []definition, error) {
 		err = cause
 	}
 	cancel(nil)
-	for _, known := range []error{errLogin, errPermission} {
-		if errors.Is(err, known) {
-			return nil, nil, known
-		}
+	if isLogin(err) {
+		return nil, nil, errLogin
+	}
+	if errors.Is(err, errPermission) {
+		return nil, nil, errPermission
 	}
 	return nil, nil, errors.New(plain(s.owner.cfg.Hide(withoutQuery(err.Error(), s.URL)), longestLine))
 }

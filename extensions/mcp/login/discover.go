@@ -25,19 +25,34 @@ type found struct {
 	device   string // device authorization endpoint
 }
 
-// probe sends a request without a token and returns the challenges of its answer.
+// hellos are the first requests of clients of each revision: discover, initialize, and the
+// stream of a server that only has events.
+var hellos = []struct{ version, method, body string }{
+	{"2026-07-28", "server/discover", `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"hermes-ls","version":"0"},"io.modelcontextprotocol/clientCapabilities":{}}}}`},
+	{"", "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"hermes-ls","version":"0"}}}`},
+	{},
+}
+
+// probe sends requests without a token until one is rejected for that, and returns the
+// challenges of that response.
 func probe(ctx context.Context, c *http.Client, address string) ([]oauthex.Challenge, error) {
-	const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"hermes-ls","version":"0"}}}`
-	for _, method := range []string{http.MethodPost, http.MethodGet} {
-		req, err := http.NewRequestWithContext(ctx, method, address, nil)
-		if method == http.MethodPost {
-			req, err = http.NewRequestWithContext(ctx, method, address, strings.NewReader(hello))
+	for _, hello := range hellos {
+		method := http.MethodPost
+		if hello.body == "" {
+			method = http.MethodGet
 		}
+		req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(hello.body))
 		if err != nil {
 			return nil, err
 		}
 		req.Header.Set("Accept", "application/json, text/event-stream")
-		req.Header.Set("Content-Type", "application/json")
+		if hello.body != "" {
+			req.Header.Set("Content-Type", "application/json")
+		}
+		if hello.version != "" {
+			req.Header.Set("MCP-Protocol-Version", hello.version)
+			req.Header.Set("Mcp-Method", hello.method)
+		}
 		resp, err := c.Do(req)
 		if err != nil {
 			return nil, err
