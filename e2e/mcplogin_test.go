@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,14 +22,45 @@ func TestMCPRequirements(t *testing.T) {
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t, map[string]string{"a.txt": ""})
+			results := t.TempDir()
 			out := b.output(t, node, filepath.Join(suite, "dist", "index.js"),
-				"client", "--scenario", scenario, "--spec-version", "2026-07-28", "--timeout", "100000", "-o", t.TempDir(),
+				"client", "--scenario", scenario, "--spec-version", "2026-07-28", "--timeout", "80000", "-o", results,
 				"--command", node+" "+filepath.Join(folder, "mcpcli.mjs"))
-			if !strings.Contains(out, "0 failed, 0 warnings") || strings.Contains(out, "Passed: 0/0") {
-				t.Errorf("the suite says\n%s", out)
+			checks, passed := checksBelow(t, results), 0
+			for _, c := range checks {
+				if c.Status == "SUCCESS" {
+					passed++
+				}
+				if c.Status == "FAILURE" || c.Status == "WARNING" {
+					t.Errorf("%s: %s %s", c.ID, c.Description, c.ErrorMessage)
+				}
+			}
+			if passed == 0 {
+				t.Errorf("nothing was checked: %+v\n%s", checks, out)
 			}
 		})
 	}
+}
+
+type conformanceCheck struct{ ID, Status, Description, ErrorMessage string }
+
+// checksBelow returns the checks that the suite has written below a folder.
+func checksBelow(t *testing.T, folder string) (all []conformanceCheck) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Base(path) != "checks.json" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(data, &all)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // required returns the client scenarios of a list of requirements.

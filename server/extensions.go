@@ -95,6 +95,9 @@ type Core struct {
 	Facts     func() prompt.Facts // for the model
 	Sink      agent.Sink
 	Show      func(text string) // shows a text to the user at once
+	// OpenAddress opens the page at which the user logs in at a server. If the host cannot, it
+	// returns false.
+	OpenAddress func(ctx context.Context, server, address string) bool
 	// Ask asks the user a question that the gate has no rule for, within its time limit.
 	Ask func(ctx context.Context, q tools.Question) (tools.Decision, error)
 	// Mode returns the session's mode, and SetMode changes it.
@@ -121,18 +124,29 @@ func (x *Session) core() *Core {
 	n, at := x.notifier, x.location
 	return &Core{
 		Workspace: at.ws, Sandbox: at.box, Remote: at.remote.otherFiles() || at.remote.broken != nil, Editor: x.place.Editor, Facts: func() prompt.Facts { return at.facts(x.settings) },
-		Sink:       x.svc.Instruments.sink(x.id, n.sink(nil)),
-		Show:       n.show,
-		Ask:        x.ask,
-		Mode:       x.settings.mode,
-		SetMode:    x.SetMode,
-		Terminals:  x.host.Terminals(x.id),
-		Diagnoser:  at.diagnoser(x.host),
-		Backend:    at.remote.backend,
-		NoBackend:  at.remote.broken,
-		Extensions: func() *extension.Set { return x.extensions },
-		Model:      x.settings.childModel,
-		Exclusive:  x.queue.runExclusive,
+		Sink:        x.svc.Instruments.sink(x.id, n.sink(nil)),
+		Show:        n.show,
+		OpenAddress: openAddress(x),
+		Ask:         x.ask,
+		Mode:        x.settings.mode,
+		SetMode:     x.SetMode,
+		Terminals:   x.host.Terminals(x.id),
+		Diagnoser:   at.diagnoser(x.host),
+		Backend:     at.remote.backend,
+		NoBackend:   at.remote.broken,
+		Extensions:  func() *extension.Set { return x.extensions },
+		Model:       x.settings.childModel,
+		Exclusive:   x.queue.runExclusive,
+	}
+}
+
+// openAddress returns the function with which the host opens a page, if it can.
+func openAddress(x *Session) func(ctx context.Context, server, address string) bool {
+	return func(ctx context.Context, server, address string) bool {
+		h, ok := x.host.(interface {
+			OpenAddress(ctx context.Context, sessionID, server, address string) bool
+		})
+		return ok && h.OpenAddress(ctx, x.id, server, address)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/restart"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 )
@@ -126,7 +127,7 @@ func restartCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := mcp.RequestRestart(s.home, one.Name); err != nil {
+			if err := restart.Request(mcp.Dir(s.home), one.Name); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: running sessions connect it again at their next call\n", escape.Line(one.Name))

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 )
 
@@ -73,7 +74,7 @@ func writeJSON(w io.Writer, v any) error {
 // rows connects all servers, and returns them sorted by name.
 func (s *setup) rows(ctx context.Context) ([]row, error) {
 	rows := []row{}
-	list, _ := mcp.Configured(s.loaded)
+	list, _ := s.usable()
 	all, end, err := Connect(ctx, s.loaded, s.version, list, nil)
 	if err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (s *setup) rows(ctx context.Context) ([]row, error) {
 // from describes where a server is, without secrets.
 func from(s mcp.Server) string {
 	if s.URL != "" {
-		return mcp.Address(s.URL)
+		return login.Address(s.URL)
 	}
 	return strings.Join(append([]string{s.Command}, s.Args...), " ")
 }

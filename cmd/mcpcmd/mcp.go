@@ -73,10 +73,22 @@ func (s *setup) offered() []trust.Server {
 	return slices.DeleteFunc(trust.Servers(s.folder), func(o trust.Server) bool { return o.Name == "" })
 }
 
+// usable returns the configured servers, and the approved ones of the folder.
+func (s *setup) usable() ([]mcp.Server, []error) {
+	list, problems := mcp.Configured(s.loaded)
+	approved, _, more := mcp.OfWorkspace(s.loaded, trust.Open(s.home), []string{s.folder})
+	for _, one := range approved {
+		if _, configured := s.settings()[one.Name]; !configured {
+			list = append(list, one)
+		}
+	}
+	return list, append(problems, more...)
+}
+
 // find returns the server with a name, or at a URL.
 func (s *setup) find(nameOrURL string) (mcp.Server, error) {
 	isURL := strings.HasPrefix(nameOrURL, "https://") || strings.HasPrefix(nameOrURL, "http://")
-	configured, problems := mcp.Configured(s.loaded)
+	configured, problems := s.usable()
 	for _, one := range configured {
 		if one.Name == nameOrURL || isURL && one.URL == nameOrURL {
 			return one, nil

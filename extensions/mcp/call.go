@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"io"
 	"slices"
 	"strings"
@@ -211,7 +212,7 @@ func (s *server) worded(err error) string {
 	if ended(err) {
 		text = fmt.Sprintf("the MCP server %s ended during the call; what it had begun may be done or not. The next call connects it again", s.Name)
 	}
-	return plain(s.owner.cfg.Hide(withoutQuery(text, s.URL)), longestLine)
+	return plain(s.owner.cfg.Hide(login.WithoutQuery(text, s.URL)), longestLine)
 }
 
 // calls holds the running calls by their progress token.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"slices"
 	"strings"
 	"unicode"
@@ -171,7 +172,7 @@ func parameters(schema any) (json.RawMessage, error) {
 // of the tool's definition. If one of them changes, the user must approve again.
 func (s *server) keyOf(d definition) string {
 	data, err := json.Marshal([]any{
-		s.Command, s.Args, s.Dir, withoutSecrets(s.Env), s.Transport, address(s.URL),
+		s.Command, s.Args, s.Dir, withoutSecrets(s.Env), s.Transport, login.Address(s.URL),
 		d.name, d.title, d.description, d.schema, d.readOnly, d.destructive,
 	})
 	if err != nil {

@@ -28,8 +28,11 @@ func (s *Servers) Offer(ctx context.Context, name string) (Offer, error) {
 		o.Tools = append(o.Tools, one.tools[full].name)
 	}
 	one.mu.Unlock()
-	can := l.session.InitializeResult()
-	if can != nil && can.Capabilities != nil && can.Capabilities.Prompts != nil {
+	can := &sdk.ServerCapabilities{}
+	if r := l.session.InitializeResult(); r != nil && r.Capabilities != nil {
+		can = r.Capabilities
+	}
+	if can.Prompts != nil {
 		for p, err := range l.session.Prompts(ctx, nil) {
 			if err != nil || len(o.Prompts) == mostTools {
 				break
@@ -37,7 +40,7 @@ func (s *Servers) Offer(ctx context.Context, name string) (Offer, error) {
 			o.Prompts = append(o.Prompts, plain(p.Name, nameLimit))
 		}
 	}
-	if can != nil && can.Capabilities != nil && can.Capabilities.Resources != nil {
+	if can.Resources != nil {
 		for _, err := range l.session.Resources(ctx, nil) {
 			if err != nil || o.Resources == mostWords {
 				break

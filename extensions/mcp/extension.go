@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -28,6 +29,9 @@ type Section struct {
 type Options struct {
 	Config              // the session sets Permit, Notice and Hide
 	Show   func(string) // shows a text to the user at once
+	// Open opens the address of a login in the user's browser. If the host cannot do that, it
+	// returns false. Nil: no host can.
+	Open func(ctx context.Context, server, address string) bool
 }
 
 // Dir returns the directory in which servers start. It is empty, and commands of the agent
@@ -42,7 +46,7 @@ type servers struct{ Options }
 func (servers) Name() string { return "mcp" }
 
 func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Instance, error) {
-	x := &Instance{session: s, show: e.Show}
+	x := &Instance{session: s, show: e.Show, open: e.Options.Open}
 	c := e.Config
 	c.Roots = s.Folders()
 	c.Permit, c.Notice, c.Hide, c.Ask, c.SessionID = x.permit, s.Notify, s.Redact, s.Ask, s.ID
@@ -56,6 +60,8 @@ type Instance struct {
 	*Servers
 	session *extension.Session
 	show    func(string)
+	open    func(ctx context.Context, server, address string) bool
+	logins  login.Attempts
 
 	mu    sync.Mutex
 	given []Server // by the host; nil: Attach was not called yet
@@ -242,14 +248,6 @@ func SecretsOf(list []Server) map[string]string {
 	return found
 }
 
-// Table has the rows of the command table.
-var Table = []extension.Command{{Name: "mcp", Description: "Show the MCP servers and their tools", Order: 160}}
-
-// Commands returns /mcp.
-func (x *Instance) Commands() []extension.Command {
-	return []extension.Command{Table[0].With(x.list)}
-}
-
 // StatusLine returns the line for /status. If there are no servers, it is empty.
 func (x *Instance) StatusLine(context.Context) (name, text string) {
 	if n := len(x.Status()); n > 0 {
@@ -258,12 +256,7 @@ func (x *Instance) StatusLine(context.Context) (name, text string) {
 	return "", ""
 }
 
-func (x *Instance) list(ctx context.Context, args string) (string, error) {
-	if name, ok := strings.CutPrefix(args, "restart "); ok {
-		if err := x.Restart(strings.TrimSpace(name)); err != nil {
-			return "", extension.BadInput("restart", "%v", err)
-		}
-	}
+func (x *Instance) list(ctx context.Context) (string, error) {
 	starting, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	x.Wait(starting)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -199,30 +198,3 @@ func (r *remote) close() {
 }
 
 func (r *remote) why() string { return "" }
-
-// Address returns a URL without its user, query and fragment, which can be secret.
-func Address(raw string) string { return address(raw) }
-
-// address returns a URL without its user, query and fragment, which can be secret.
-func address(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "an address that cannot be read"
-	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
-}
-
-// withoutQuery removes the secret parts of the URL raw from the text of an error.
-func withoutQuery(text, raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil || raw == "" {
-		return text
-	}
-	text = strings.ReplaceAll(text, u.String(), address(raw))
-	text = strings.ReplaceAll(text, u.Redacted(), address(raw))
-	if u.RawQuery != "" {
-		text = strings.ReplaceAll(text, "?"+u.RawQuery, "")
-	}
-	return text
-}

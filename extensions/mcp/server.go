@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"maps"
 	"reflect"
 	"slices"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/restart"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/logfile"
 )
@@ -228,7 +231,7 @@ func (s *server) attend(l *link) {
 // linked returns the connection. If there is none, it starts an attempt and waits for it.
 func (s *server) linked(ctx context.Context) (*link, error) {
 	s.mu.Lock()
-	if l := s.link; l != nil && s.owner.outdated(s.Name, l.began) {
+	if l := s.link; l != nil && restart.Since(s.owner.cfg.Dir, s.Name, l.began) {
 		s.mu.Unlock()
 		s.forget(l)
 		s.mu.Lock()
@@ -319,7 +322,7 @@ func (s *server) connect() (*link, []definition, error) {
 	if errors.Is(err, errPermission) {
 		return nil, nil, errPermission
 	}
-	return nil, nil, errors.New(plain(s.owner.cfg.Hide(withoutQuery(err.Error(), s.URL)), longestLine))
+	return nil, nil, errors.New(plain(s.owner.cfg.Hide(login.WithoutQuery(err.Error(), s.URL)), longestLine))
 }
 
 // legacy is the protocol version whose handshake every server supports.
@@ -455,7 +458,7 @@ func (s *server) definitions() []definition {
 func (s *server) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := Status{Name: s.Name, State: Connected, Tools: slices.Clone(s.order), LeftOut: slices.Clone(s.left), From: address(s.URL)}
+	st := Status{Name: s.Name, State: Connected, Tools: slices.Clone(s.order), LeftOut: slices.Clone(s.left), From: login.Address(s.URL)}
 	if s.URL == "" {
 		st.From = s.Command
 	}

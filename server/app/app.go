@@ -127,7 +127,7 @@ func configuredHooks(c *config.Loaded) (any, error) {
 
 func mcpServers(s *server.Service) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
-		return mcp.Extension(mcp.Options{Show: c.Show, Config: mcp.Config{
+		return mcp.Extension(mcp.Options{Show: c.Show, Open: c.OpenAddress, Config: mcp.Config{
 			Version: s.Version, Dir: mcp.Dir(s.Home), Home: s.Home, Environ: s.Environ, Log: s.Log, Logins: login.Open(s.Home, login.File),
 			Confine: func(ctx context.Context, p *proc.Cmd, files map[string][]byte) error {
 				return c.Sandbox.With(sandbox.Opening{Frozen: files}).Confine(ctx, p)

@@ -41,6 +41,11 @@ func (h host) SettingsChanged(x *service.Session) {
 // editor.
 func (h host) ShowProblem(text string) { h.s.editor.Show(lsp.MessageTypeWarning, "Hermes: %s", text) }
 
+// OpenAddress lets the editor open the page of a login.
+func (h host) OpenAddress(ctx context.Context, _, _, address string) bool {
+	return h.s.editor.OpenAddress(ctx, address)
+}
+
 // Terminals are not lent: LSP has none.
 func (h host) Terminals(string) shell.Terminals { return nil }
 

@@ -11,6 +11,7 @@ import (
 
 	"go.lsp.dev/jsonrpc2"
 	lsp "go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
 
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
@@ -122,6 +123,18 @@ func (e *Editor) ShowDocument(path, name string, at *lsp.Range) bool {
 	}
 	e.WarnOnce("show "+path, "Hermes writes to %s: open it to read and to answer.", name)
 	return false
+}
+
+// OpenAddress lets the editor open an address in the user's browser. If it does not, the result
+// is false.
+func (e *Editor) OpenAddress(ctx context.Context, address string) bool {
+	if !e.Client.ShowDocument || e.blind.Load() {
+		return false
+	}
+	external := true
+	var result lsp.ShowDocumentResult
+	err := e.Call(ctx, AnswerLimit, lsp.MethodWindowShowDocument, &lsp.ShowDocumentParams{URI: uri.URI(address), External: &external}, &result)
+	return err == nil && result.Success
 }
 
 // WarnOnce shows a message once for each subject.

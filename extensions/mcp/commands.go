@@ -1,0 +1,139 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+)
+
+// Table has the rows of the command table.
+var Table = []extension.Command{{
+	Name: "mcp", Description: "Show the MCP servers; log in, log out or restart one", Hint: "login, logout or restart, and a server", Order: 160,
+}}
+
+// Commands returns /mcp.
+func (x *Instance) Commands() []extension.Command {
+	return []extension.Command{Table[0].With(x.run)}
+}
+
+// run is /mcp.
+func (x *Instance) run(ctx context.Context, args string) (string, error) {
+	words := strings.Fields(args)
+	switch {
+	case len(words) == 0:
+		return x.list(ctx)
+	case len(words) == 1 || len(words) > 3 || len(words) == 3 && words[0] != "login":
+		return "", &extension.InputError{Param: "args", Text: "Write /mcp, or /mcp login, logout or restart with the name of a server."}
+	}
+	name := words[1]
+	switch words[0] {
+	case "login":
+		return x.Login(ctx, name, strings.Join(words[2:], ""))
+	case "logout":
+		return x.Logout(ctx, name)
+	case "restart":
+		if err := x.Restart(name); err != nil {
+			return "", extension.BadInput("restart", "%v", err)
+		}
+		return x.list(ctx)
+	}
+	return "", &extension.InputError{Param: "args", Text: fmt.Sprintf("There is no /mcp %s. There are login, logout and restart.", words[0])}
+}
+
+// Close ends the logins and the servers.
+func (x *Instance) Close(ctx context.Context) error {
+	x.logins.Close()
+	return x.Servers.Close(ctx)
+}
+
+// Login starts a login at a server, and returns a text for the user. If address is not empty, it
+// is the address at which the browser of the running login ended.
+func (x *Instance) Login(ctx context.Context, name, address string) (string, error) {
+	one, err := x.server(name)
+	if err != nil {
+		return "", err
+	}
+	if address != "" {
+		running := x.logins.Find(name)
+		if running == nil {
+			return "", &extension.InputError{Param: "address", Text: fmt.Sprintf("No login at %s runs. Write /mcp login %[1]s first.", name)}
+		}
+		if err := running.Paste(address); err != nil {
+			return "", &extension.InputError{Param: "address", Text: err.Error()}
+		}
+		return "The address is right. The login at " + name + " continues.", nil
+	}
+	if !one.logsIn() {
+		return "", &extension.InputError{Param: "server", Text: fmt.Sprintf("%s has no login: it needs a url, no header Authorization, and auth must not be none.", name)}
+	}
+	attempt, err := one.owner.cfg.Logins.Begin(ctx, one.LoginTarget())
+	if err != nil {
+		return "", fmt.Errorf("the login at %s: %w", name, err)
+	}
+	x.logins.Replace(name, attempt, func() { x.finish(one, attempt) })
+	if attempt.Code != "" {
+		return fmt.Sprintf("Open this address on any device, and enter the code `%s`:\n\n%s", attempt.Code, attempt.Address), nil
+	}
+	if x.open != nil && x.open(ctx, name, attempt.Address) {
+		return fmt.Sprintf("Log in at %s in your browser. If the last page does not load, write `/mcp login %[1]s ADDRESS` with its address.", name), nil
+	}
+	return fmt.Sprintf("Open this address in a browser to log in at %s:\n\n%s\n\nIf the last page does not load, write `/mcp login %[1]s ADDRESS` with its address.", name, attempt.Address), nil
+}
+
+// finish waits for a login. If it succeeds, the server is connected.
+func (x *Instance) finish(one *server, attempt *login.Attempt) {
+	err := attempt.Wait(one.ctx)
+	if !x.logins.Remove(one.Name, attempt) || one.ctx.Err() != nil {
+		return // replaced by another login, or the session has ended
+	}
+	if err != nil {
+		x.session.Notify(fmt.Sprintf("The login at the MCP server %s failed: %v.", one.Name, err))
+		return
+	}
+	x.session.Notify(fmt.Sprintf("You are logged in at the MCP server %s.", one.Name))
+	x.reconnect(one)
+}
+
+// Logout deletes the tokens of a server.
+func (x *Instance) Logout(ctx context.Context, name string) (string, error) {
+	one, err := x.server(name)
+	if err != nil {
+		return "", err
+	}
+	if !one.logsIn() {
+		return name + " has no login.", nil
+	}
+	was, err := one.owner.cfg.Logins.Logout(ctx, one.LoginTarget())
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	if !was {
+		return name + " was not logged in.", nil
+	}
+	x.reconnect(one)
+	return name + " is logged out.", nil
+}
+
+func (x *Instance) server(name string) (*server, error) {
+	all := x.all()
+	at := slices.IndexFunc(all, func(one *server) bool { return one.Name == name })
+	if at >= 0 {
+		return all[at], nil
+	}
+	if slices.Contains(x.offered(), name) {
+		return nil, &extension.InputError{Param: "server", Text: fmt.Sprintf("The MCP server %s is not approved. /trust %[1]s approves it.", name)}
+	}
+	return nil, &extension.InputError{Param: "server", Text: fmt.Sprintf("There is no MCP server %q in this session. /mcp lists them.", name)}
+}
+
+// reconnect starts a server again, and lets it ask for a login again.
+func (x *Instance) reconnect(one *server) {
+	one.mu.Lock()
+	one.toldLogin, one.steps = false, 0
+	one.mu.Unlock()
+	_ = x.Restart(one.Name) // it has been closed, or another configuration has replaced it
+}
