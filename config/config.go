@@ -26,6 +26,7 @@ type Config struct {
 	Model            Model                `json:"model" doc:"The language model and its endpoint."`
 	Providers        map[string]Provider  `json:"providers" doc:"Providers, by name: changes to known ones, or new ones."`
 	Auxiliary        map[string]TaskModel `json:"auxiliary" doc:"Models of single tasks, in place of model.small: compression (the notes of a compaction) and approval (the automatic review of actions)."`
+	Images           Images               `json:"images" doc:"Pictures that models get."`
 	Agent            Agent                `json:"agent" doc:"How turns run."`
 	Terminal         Terminal             `json:"terminal" doc:"Shell commands."`
 	Approvals        Approvals            `json:"approvals" doc:"Which actions require approval. Approvals are advisory: they catch mistakes and are no boundary."`
@@ -105,6 +106,13 @@ type Price struct {
 	CacheWrite float64 `json:"cache_write" doc:"Input tokens that the prompt cache stores."`
 }
 
+// Images limits the pictures that models get.
+type Images struct {
+	MaxSide   int `json:"max_side" doc:"Pixels of the longest side. A larger picture is scaled down."`
+	MaxBytes  int `json:"max_bytes" doc:"Most bytes of a picture. A larger one becomes a JPEG."`
+	MaxPixels int `json:"max_pixels" doc:"Most pixels of a picture before it is scaled down. A larger one is rejected."`
+}
+
 // Agent says how turns run.
 type Agent struct {
 	MaxIterations  int               `json:"max_iterations" repo:"yes" doc:"Most model requests in one turn."`
@@ -173,6 +181,7 @@ func Default() *Config {
 		},
 		Providers: map[string]Provider{},
 		Auxiliary: map[string]TaskModel{},
+		Images:    Images{MaxSide: 1568, MaxBytes: 3000000, MaxPixels: 50000000},
 		Agent: Agent{
 			MaxIterations: 90, OnNewPrompt: "interrupt", ImageInputMode: "auto", Personalities: map[string]string{},
 			Tools: Tools{Enabled: []string{}, Disabled: []string{}},

@@ -24,6 +24,8 @@ type location struct {
 	ws     *workspace.Workspace
 	box    *sandbox.Box
 	remote remote
+
+	pictures tools.Pictures // limits
 }
 
 // openLocation opens the folders of a session.
@@ -42,12 +44,13 @@ func openLocation(svc *Service, head store.Session, documents workspace.Document
 func (l *location) configure(svc *Service, conf *config.Loaded, n *notifier) {
 	l.box = newSandbox(svc, conf, l.ws, n)
 	l.ws.Ripgrep = ripgrep(l.ws.Folders(), l.box)
+	l.pictures = tools.Pictures(conf.Images)
 	l.remote = newRemote(conf, l.ws.Folders(), n.warn)
 }
 
 // bounds returns the limits of the session's calls.
 func (l *location) bounds(svc *Service, secrets *tools.Secrets) tools.Bounds {
-	return tools.Bounds{Files: l.files(), Sandbox: l.box, Secrets: secrets, HermesHome: svc.Home}
+	return tools.Bounds{Files: l.files(), Sandbox: l.box, Secrets: secrets, HermesHome: svc.Home, Pictures: l.pictures}
 }
 
 // files returns the files of the tools.

@@ -12,6 +12,7 @@ type Bounds struct {
 	Secrets *Secrets
 	// HermesHome is the directory of our own configuration, which no tool may write.
 	HermesHome string
+	Pictures   Pictures // limits of pictures
 }
 
 // For returns the limits of a call. In plan mode, its commands have the sandbox of that mode.

@@ -93,7 +93,7 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 	case err != nil:
 		return tools.Fail("%s: %s", offered.full, one.worded(err)), nil
 	}
-	return resultOf(env, result), nil
+	return resultOf(ctx, env, s.cfg.Pictures, result), nil
 }
 
 // find returns a tool by its name for the model. If its server is not connected, find

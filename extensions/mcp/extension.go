@@ -48,7 +48,7 @@ func (servers) Name() string { return "mcp" }
 func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Instance, error) {
 	x := &Instance{session: s, show: e.Show, open: e.Options.Open}
 	c := e.Config
-	c.Roots = s.Folders()
+	c.Roots, c.Pictures = s.Folders(), s.Bounds.Pictures
 	c.Permit, c.Notice, c.Hide, c.Ask, c.SessionID = x.permit, s.Notify, s.Redact, s.Ask, s.ID
 	x.Servers = New(ctx, c)
 	return x, nil

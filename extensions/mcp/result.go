@@ -1,10 +1,10 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -16,11 +16,7 @@ import (
 const (
 	mostImages = 8
 	shownCap   = 200_000 // bytes of a text
-	imageBytes = 3 << 20 // the largest picture that every provider accepts
 )
-
-// imageTypes are the types of pictures that models accept.
-var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // answer is a tool result for the model.
 type answer struct {
@@ -28,9 +24,9 @@ type answer struct {
 	Structured any    `json:"structured_content,omitempty"`
 }
 
-// resultOf converts a server's result to a tool result.
-func resultOf(env *tools.Env, r *sdk.CallToolResult) tools.Result {
-	var g gathered
+// resultOf converts a server's result to a tool result. Its pictures are fitted to the limits.
+func resultOf(ctx context.Context, env *tools.Env, limits tools.Pictures, r *sdk.CallToolResult) tools.Result {
+	g := gathered{fit: func(name string, data []byte) (tools.Image, error) { return limits.Fit(ctx, name, data) }}
 	g.shown, g.sees = env.Reader.Sees != nil, env.Reader.Sees != nil && env.Reader.Sees()
 	for _, c := range r.Content {
 		g.add(c)
@@ -72,6 +68,7 @@ func repeats(text string, structured any) bool {
 type gathered struct {
 	shown  bool // the environment can tell whether the model sees pictures, so they are kept
 	sees   bool // the model gets them
+	fit    func(name string, data []byte) (tools.Image, error)
 	texts  []string
 	images []tools.Image
 }
@@ -113,19 +110,21 @@ func (g *gathered) resource(r *sdk.ResourceContents) {
 func (g *gathered) image(kind string, data []byte) {
 	note := "it follows"
 	switch {
-	case !slices.Contains(imageTypes, kind):
-		note = "it is of a kind that models do not take"
 	case !g.shown:
 		note = "it is not sent"
-	case len(data) == 0 || len(data) > imageBytes:
-		note = "too large to be shown: the limit is " + humanize.Bytes(imageBytes)
 	case len(g.images) == mostImages:
 		note = fmt.Sprintf("left out: there are more than %d", mostImages)
 	default:
+		fitted, err := g.fit("it", data)
+		if err != nil {
+			note = err.Error()
+			break
+		}
 		if !g.sees {
 			note = "this model does not see pictures"
 		}
-		g.images = append(g.images, tools.Image{MIMEType: kind, Data: data})
+		fitted.Name = ""
+		g.images = append(g.images, fitted)
 	}
 	g.addText("[picture, %s, %s: %s]", oneLine(kind, 60), humanize.Bytes(uint64(len(data))), note)
 }

@@ -1,8 +1,9 @@
 // Package modes lists the modes of this binary apart from the program itself: a supervisor of
-// processes, or a helper that parses a page or source code.
+// processes, or a helper that reads a page, source code or a picture.
 package modes
 
 import (
+	"github.com/hermes-ls/hermes-ls/internal/picture"
 	"github.com/hermes-ls/hermes-ls/internal/proc/supervisor"
 	"github.com/hermes-ls/hermes-ls/internal/syntax"
 	"github.com/hermes-ls/hermes-ls/internal/webpage"
@@ -15,4 +16,5 @@ func Enter() {
 	supervisor.Main()
 	webpage.ServeHelper()
 	syntax.ServeHelper()
+	picture.ServeHelper()
 }

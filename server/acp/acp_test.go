@@ -141,7 +141,7 @@ func TestPromptContent(t *testing.T) {
 		{Type: "resource_link", Name: "a.go", URI: "file:///w/a.go"},
 		protocol.Text(" and"),
 		{Type: "resource", Resource: &protocol.ResourceContents{URI: "file:///w/b.go", Text: &body}},
-		{Type: "image", MIMEType: "image/png", Data: "iVBORw0="},
+		{Type: "image", MIMEType: "image/png", Data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="},
 		protocol.Text("one"),
 		protocol.Text("two"),
 	}}, nil)

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/base64"
 	"image"
+	"image/color"
 	"image/png"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
@@ -45,4 +47,50 @@ func TestPicture(t *testing.T) {
 	if shown != 2 {
 		t.Errorf("the picture was shown %d times, want twice", shown)
 	}
+}
+
+// TestRejectedPrompt checks that a prompt with a picture that cannot be used is answered with an
+// error, and that nothing is stored or sent. A prompt with a large picture is fitted.
+func TestRejectedPrompt(t *testing.T) {
+	t.Parallel()
+	var large bytes.Buffer
+	wide := image.NewGray(image.Rect(0, 0, 1600, 2))
+	wide.SetGray(0, 0, color.Gray{Y: 200})
+	if err := png.Encode(&large, wide); err != nil {
+		t.Fatal(err)
+	}
+	model := fakemodel.Script(func(x *fakemodel.Exchange) {
+		images := x.Request.Messages[0].Images()
+		if len(x.Request.Messages) != 1 || len(images) != 1 || images[0].MIMEType != "image/png" {
+			t.Errorf("sent %d messages with %d pictures", len(x.Request.Messages), len(images))
+			return
+		}
+		data, _ := base64.StdEncoding.DecodeString(images[0].Data)
+		if size, err := png.DecodeConfig(bytes.NewReader(data)); err != nil || size.Width != 1568 || size.Height != 1 {
+			t.Errorf("sent %+v, %v", size, err)
+		}
+		x.Text("wide")
+		x.End()
+	})
+	c := connect(t, setup{model: seeing{model}})
+	id := c.newSession()
+	look := func(uri, mime string, data []byte) protocol.PromptRequest {
+		return protocol.PromptRequest{SessionID: id, Prompt: []protocol.ContentBlock{
+			{Type: protocol.ContentImage, URI: uri, MIMEType: mime, Data: base64.StdEncoding.EncodeToString(data)}}}
+	}
+	header := large.Bytes()[:33]
+	for _, bad := range []struct {
+		uri  string
+		data []byte
+		want string
+	}{
+		{"file:///a/cut.png", header, "cut.png cannot be decoded"},
+		{"", []byte("text"), "image 1 is in a format that is not read. PNG, JPEG, GIF, WebP, BMP and TIFF are"},
+	} {
+		r := c.call(protocol.MethodSessionPrompt, look(bad.uri, "image/png", bad.data))
+		if r.Error == nil || r.Error.Code != protocol.CodeInvalidParams || !strings.Contains(r.Error.Message, bad.want) {
+			t.Errorf("%q: %+v", bad.uri, r.Error)
+		}
+	}
+	c.must(protocol.MethodSessionPrompt, look("", "image/jpeg", large.Bytes()), nil)
 }

@@ -30,6 +30,9 @@ func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (
 	if err != nil {
 		return nil, err
 	}
+	if err = server.FitPictures(ctx, x, in.Images); err != nil {
+		return nil, err
+	}
 	onNewPrompt, err := onNewPrompt(p.Meta)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,6 @@ import (
 	"mime"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -22,18 +21,15 @@ import (
 )
 
 const (
-	sniffSizeBytes = 8 << 20 // binary files up to this size are looked into
-	imageBytes     = 3 << 20 // every provider accepts a picture of this size
+	sniffSizeBytes = 8 << 20  // binary files up to this size are looked into
+	imageBytes     = 64 << 20 // the largest file of a picture that is read
 )
-
-// imageTypes are the pictures that models take.
-var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // readBinary describes a file that is not text, and passes a picture to a model with vision.
 func readBinary(ctx context.Context, env *callEnv, w *workspace.Window, name string) tools.Result {
 	kind := mime.TypeByExtension(filepath.Ext(w.Path))
 	var data []byte
-	if w.Size <= sniffSizeBytes {
+	if w.Size <= sniffSizeBytes || w.Size <= imageBytes && strings.HasPrefix(kind, "image/") {
 		if f, err := env.Files.Read(ctx, w.Path); err == nil {
 			data = f.Text
 		}
@@ -48,23 +44,24 @@ func readBinary(ctx context.Context, env *callEnv, w *workspace.Window, name str
 	if size, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
 		out.Content += fmt.Sprintf(", %d × %d pixels", size.Width, size.Height)
 	}
-	if !slices.Contains(imageTypes, kind) {
+	if !strings.HasPrefix(kind, "image/") || strings.HasPrefix(kind, "image/svg") || env.Reader.Sees == nil { // nil: a script
 		return tools.OK(out)
 	}
-	switch {
-	case env.Reader.Sees == nil: // a script
-	case len(data) == 0 || len(data) > imageBytes:
+	if len(data) == 0 {
 		out.Note = fmt.Sprintf("too large to be shown: the limit is %s", humanize.Bytes(imageBytes))
-	default:
-		out.Note = "the picture follows"
-		if !env.Reader.Sees() {
-			out.Note = "this model does not see pictures"
-		}
-		r := tools.OK(out)
-		r.Images = []tools.Image{{Name: name, MIMEType: kind, Data: data}}
-		return r
+		return tools.OK(out)
 	}
-	return tools.OK(out)
+	fitted, err := env.Bounds.Pictures.Fit(ctx, name, data)
+	if err != nil {
+		return tools.Fail("%v", err)
+	}
+	out.Note = "the picture follows"
+	if !env.Reader.Sees() {
+		out.Note = "this model does not see pictures"
+	}
+	r := tools.OK(out)
+	r.Images = []tools.Image{fitted}
+	return r
 }
 
 // kindName words a media type: image/png is a PNG image.

@@ -21,25 +21,28 @@ func picture(t *testing.T) string {
 
 func TestReadPicture(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, map[string]string{"a.png": picture(t), "b.txt": picture(t), "big.png": picture(t) + strings.Repeat("\x00", imageBytes), "x.tiff": "II*\x00" + strings.Repeat("\x00", 100)})
+	p := newPlace(t, map[string]string{"a.png": picture(t), "b.txt": picture(t), "big.png": picture(t) + strings.Repeat("\x00", 9<<20), "x.tiff": "II*\x00" + strings.Repeat("\x00", 100)})
 	const what = "PNG image, 30 × 20 pixels"
 	for _, sees := range []bool{false, true} {
 		p.env.Reader.Sees = func() bool { return sees }
 		for name, want := range map[string]struct {
 			note  string
 			shown bool
-		}{"a.png": {"the picture follows", true}, "b.txt": {"the picture follows", true}, "big.png": {"too large to be shown", false}, "x.tiff": {"", false}} {
+		}{"a.png": {"the picture follows", true}, "b.txt": {"the picture follows", true}, "big.png": {"the picture follows", true}} {
 			if want.shown && !sees {
 				want.note = "this model does not see pictures"
 			}
 			r := p.call(t, "read_file", map[string]string{"path": name})
 			out := as[readOut](t, r)
-			if !strings.Contains(out.Note, want.note) || (len(r.Images) == 1) != want.shown || name != "x.tiff" && !strings.HasSuffix(out.Content, what) {
+			if !strings.Contains(out.Note, want.note) || (len(r.Images) == 1) != want.shown || !strings.HasSuffix(out.Content, what) {
 				t.Errorf("%s, sees %v: %+v, %d pictures", name, sees, out, len(r.Images))
 			}
 			if want.shown && (r.Images[0].Name != name || r.Images[0].MIMEType != "image/png" || string(r.Images[0].Data) != picture(t)) {
 				t.Errorf("%s: the picture is another", name)
 			}
+		}
+		if got := p.call(t, "read_file", `{"path":"x.tiff"}`); string(got.JSON) != `{"error":"x.tiff cannot be decoded: it is broken"}` || len(got.Images) > 0 {
+			t.Errorf("a broken picture: %s", got.JSON)
 		}
 	}
 }
