@@ -12,7 +12,7 @@ import (
 // notice.
 func (t *turn) keepForms(p *model.PictureForms) error {
 	if p.As(model.AsText) && !t.history.textSent() {
-		t.notice("%s does not see pictures. It gets the name and the size of each picture as text. To have pictures described, set auxiliary.vision.", p.Model)
+		t.notice("%s does not see pictures. It gets the name and the size of each picture as text. Choose another model to show it pictures.", p.Model)
 	}
 	for i, form := range p.Forms {
 		sent := maps.Clone(t.history.messages[i].Sent)

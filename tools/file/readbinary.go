@@ -16,6 +16,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 
 	"github.com/dustin/go-humanize"
+	_ "golang.org/x/image/bmp"  // for the size of pictures
+	_ "golang.org/x/image/webp" //
 
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 
+	_ "golang.org/x/image/webp" // for the size of images
+
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
