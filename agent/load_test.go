@@ -25,10 +25,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/extensions/todo"
+	"github.com/hermes-ls/hermes-ls/internal/modes"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 func TestMain(m *testing.M) {
+	modes.Enter() // pictures are decoded by this binary
 	if errno, err := strconv.Atoi(os.Getenv("AGENT_TEST_DISK")); err == nil {
 		if err := breakTurns(os.Getenv("AGENT_TEST_STORE"), syscall.Errno(errno)); err != nil {
 			fmt.Println(err)

@@ -97,8 +97,12 @@ func TestPictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const gif = "GIF89a\x01\x00\x01\x00\x00\x00\x00;"
-	if err := os.WriteFile(filepath.Join(dir, "a.gif"), []byte(gif), 0o644); err != nil {
+	const encoded = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==" // is kept as it is
+	dot, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a.png"), dot, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	files, err := workspace.Open([]string{dir}, nil)
@@ -107,7 +111,7 @@ func TestPictures(t *testing.T) {
 	}
 	defer files.Close()
 	m := fakemodel.Script(
-		func(x *fakemodel.Exchange) { x.Call("1", "read_file", `{"path":"a.gif"}`) },
+		func(x *fakemodel.Exchange) { x.Call("1", "read_file", `{"path":"a.png"}`) },
 		func(x *fakemodel.Exchange) { x.Text("A dot.") },
 		func(x *fakemodel.Exchange) { x.Text("Still a dot.") },
 	)
@@ -127,7 +131,7 @@ func TestPictures(t *testing.T) {
 	if _, err := again.Turn(t.Context(), agent.Input{Text: "and now?"}, &recorder{}); err != nil {
 		t.Fatal(err)
 	}
-	want := []model.Image{{Name: "a.gif", MIMEType: "image/gif", Data: base64.StdEncoding.EncodeToString([]byte(gif))}}
+	want := []model.Image{{Name: "a.png", MIMEType: "image/png", Data: encoded}}
 	requests := m.Requests()
 	for _, r := range requests[1:] {
 		if got := r.Messages[2]; got.Role != model.ToolRole || !reflect.DeepEqual(got.Images(), want) {
