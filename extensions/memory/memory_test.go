@@ -357,7 +357,7 @@ func TestProjectID(t *testing.T) {
 		t.Errorf("%s and %s", https, ssh)
 	}
 	one, two := repo(""), repo("")
-	if projectID(one) == projectID(two) || projectID(one) != projectID(one) {
+	if projectID(one) == projectID(two) {
 		t.Errorf("%s and %s", projectID(one), projectID(two))
 	}
 	below := filepath.Join(one, "below")
