@@ -193,12 +193,11 @@ func (h Hook) Name() string {
 
 // split splits a command into words as a shell does, and expands ~. Nothing else is expanded.
 func split(command string) (words []string, err error) {
-	err = syntax.NewParser().Words(strings.NewReader(command), func(w *syntax.Word) bool {
+	for w, err := range syntax.NewParser().WordsSeq(strings.NewReader(command)) {
+		if err != nil {
+			return nil, fmt.Errorf("it is run without a shell, and %w", err)
+		}
 		words = append(words, literal(w.Parts))
-		return true
-	})
-	if err != nil {
-		return nil, fmt.Errorf("it is run without a shell, and %w", err)
 	}
 	if len(words) == 0 || words[0] == "" {
 		return nil, errors.New("it is empty")

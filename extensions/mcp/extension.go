@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -203,14 +204,18 @@ func (l parentServers) Tools(context.Context, []tools.Spec) ([]tools.Tool, error
 	return l.Servers.Tools(), nil
 }
 
-// Secrets returns the secrets in the configuration of the servers.
+// Secrets returns the secrets in the configuration of the servers, and the tokens of logins.
 func (x *Instance) Secrets() map[string]string {
 	x.mu.Lock()
 	list := slices.Clone(x.given)
 	x.mu.Unlock()
 	var c Section
 	_ = x.session.Config(&c) // Attach reports the error
-	return SecretsOf(append(list, c.Servers...))
+	all := SecretsOf(append(list, c.Servers...))
+	if x.cfg.Logins != nil {
+		maps.Copy(all, x.cfg.Logins.Secrets())
+	}
+	return all
 }
 
 // SecretsOf returns the secrets in the configuration of servers. Their names tell the user

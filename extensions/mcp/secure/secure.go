@@ -71,10 +71,12 @@ func decrypted(key []byte, password string) ([]byte, error) {
 	if block == nil {
 		return nil, errors.New("the key is no PEM file")
 	}
-	if !x509.IsEncryptedPEMBlock(block) { //nolint:staticcheck // the format that the setting is for
+	//lint:ignore SA1019 the setting is for keys of this format
+	if !x509.IsEncryptedPEMBlock(block) {
 		return nil, fmt.Errorf("a key of the kind %q cannot be decrypted. Store it without a password", block.Type)
 	}
-	data, err := x509.DecryptPEMBlock(block, []byte(password)) //nolint:staticcheck // the same
+	//lint:ignore SA1019 as above
+	data, err := x509.DecryptPEMBlock(block, []byte(password))
 	if err != nil {
 		return nil, err
 	}
