@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -201,7 +202,8 @@ func Check(loaded *config.Loaded) (n int, problems []error) {
 		roots = []string{folder}
 	}
 	for _, h := range all {
-		if err := h.Check(roots); err != nil {
+		err := h.Check(roots)
+		if err != nil && !slices.ContainsFunc(problems, func(p error) bool { return errors.Is(p, err) }) {
 			problems = append(problems, fmt.Errorf("%s, %s: %w", h.Event, h.Name(), err))
 		}
 	}

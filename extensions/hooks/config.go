@@ -95,6 +95,7 @@ type Hook struct {
 	failClosed *bool
 	matcher    *regexp.Regexp // nil: all tools
 	words      []string
+	invalid    error // why the hook cannot run; nil: it can
 }
 
 const (
@@ -116,8 +117,8 @@ type entry struct {
 	Sandbox    bool    `json:"sandbox"`
 }
 
-// Parse reads the section. Each hook that is invalid is left out and has an error. For an event
-// that blocks if it fails, the hook stays and fails.
+// Parse reads the section. Each invalid hook has an error and is left out, unless its event
+// blocks if the hook fails: then the hook stays, runs at each tool, and fails.
 func Parse(section map[string]any) (all []Hook, problems []error) {
 	for _, name := range slices.Sorted(maps.Keys(section)) {
 		if name == "output_spill" { // of Hermes Agent
@@ -130,19 +131,29 @@ func Parse(section map[string]any) (all []Hook, problems []error) {
 		}
 		list, err := entries(section[name])
 		if err != nil {
-			problems = append(problems, fmt.Errorf("hooks.%s: %w; it is ignored", name, err))
+			h := Hook{Event: string(e), event: e, claude: claude, Command: name, Timeout: defaultTimeout}
+			all, problems = h.reject(all, problems, fmt.Errorf("hooks.%s: %w", name, err))
 			continue
 		}
 		for i, one := range list {
 			h, err := newHook(e, claude, one)
 			if err != nil {
-				problems = append(problems, fmt.Errorf("hooks.%s, hook %d: %w; it is ignored", name, i+1, err))
+				all, problems = h.reject(all, problems, fmt.Errorf("hooks.%s, hook %d: %w", name, i+1, err))
 				continue
 			}
 			all = append(all, h)
 		}
 	}
 	return all, problems
+}
+
+// reject adds the problem of an invalid hook, and the hook if calls must not run without it.
+func (h Hook) reject(all []Hook, problems []error, err error) ([]Hook, []error) {
+	if h.event != preTool || h.failClosed != nil && !*h.failClosed {
+		return all, append(problems, fmt.Errorf("%w; it is ignored", err))
+	}
+	h.invalid, h.matcher = err, nil
+	return append(all, h), append(problems, fmt.Errorf("%w; until it is fixed, no tool can be called", err))
 }
 
 func eventNames() (all []string) {

@@ -62,14 +62,14 @@ type instance struct {
 // Close does nothing: a hook ends with the event that started it.
 func (*instance) Close(context.Context) error { return nil }
 
-// Attach reports hooks that cannot start.
+// Attach reports hooks that cannot start. Invalid ones are problems of the configuration.
 func (x *instance) Attach([]any) (start func()) {
 	if len(x.hooks) == 0 {
 		return nil
 	}
 	return func() {
 		for _, h := range x.hooks {
-			if _, err := h.program(x.session.Folders()); err != nil {
+			if _, err := h.program(x.session.Folders()); err != nil && h.invalid == nil {
 				x.session.Notify(fmt.Sprintf("The hook %q for %s cannot start: %v", h.Name(), h.Event, err))
 			}
 		}
@@ -78,6 +78,9 @@ func (x *instance) Attach([]any) (start func()) {
 
 // program returns the absolute path of the hook's program.
 func (h Hook) program(roots []string) (string, error) {
+	if h.invalid != nil {
+		return "", h.invalid
+	}
 	if strings.ContainsRune(h.words[0], '/') {
 		info, err := os.Stat(h.words[0])
 		switch {
@@ -395,5 +398,5 @@ func (h Hook) Sample(tool, folder string) json.RawMessage {
 // Runs reports whether the hook runs at an event, for a tool if one is named.
 func (h Hook) Runs(name, tool string) bool {
 	e, _, ok := eventOf(name)
-	return ok && e == h.event && (tool == "" || h.matcher == nil || h.matcher.MatchString(tool))
+	return ok && e == h.event && (tool == "" || h.matches(tools.Tool{Name: tool}) || h.matcher.MatchString(tool))
 }

@@ -274,6 +274,25 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestInvalid checks that calls do not run without a hook that cannot be read.
+func TestInvalid(t *testing.T) {
+	t.Parallel()
+	for section, blocks := range map[string]bool{
+		`{"pre_tool_call":[{"command":"true","matcher":"term["}]}`:                          true,
+		`{"pre_tool_call":[{"command":"a 'b"}]}`:                                            true,
+		`{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"true"}]}]}`: true,
+		`{"pre_tool_call":"true"}`:                                                          true,
+		`{"pre_tool_call":[{"command":"true","matcher":"term[","fail_closed":false}]}`:      false,
+		`{"post_tool_call":[{"command":"a 'b"}]}`:                                           false,
+	} {
+		b := newBed(t, section, nil)
+		answer, _ := b.before(t.Context(), `{}`)
+		if (answer != "") != blocks || blocks && !strings.Contains(answer, "terminal was not run: the hook") {
+			t.Errorf("%s: answered %q", section, answer)
+		}
+	}
+}
+
 // TestCannotStart checks the notice when a session begins.
 func TestCannotStart(t *testing.T) {
 	t.Parallel()
