@@ -178,8 +178,10 @@ const (
 // Input is a prompt.
 type Input struct {
 	// ID becomes the id of the message. It must be unique. If it is empty, a new id is used.
-	ID     string
-	Text   string
+	ID   string
+	Text string
+	// Typed is the text that the user typed, if a command made Text of it. Empty: Text.
+	Typed  string
 	Images []model.Image
 	// Note says that hermes-ls wrote Text, such as to continue the work for a goal. The user
 	// does not see it, and it is none of the user's requests. A prompt that has only News is

@@ -95,7 +95,8 @@ type Decision struct {
 type Prompt struct {
 	SessionID string
 	Text      string
-	Note      bool // hermes-ls has written it, not the user
+	Typed     string // the text that the user typed; a command can have made Text of it
+	Note      bool   // hermes-ls has written it, not the user
 }
 
 // TurnEnd is a turn whose work has ended.

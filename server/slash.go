@@ -122,7 +122,7 @@ func startCommand(x *Session, c Command, in agent.Input, args string, also agent
 	}
 	if c.Prompt != nil {
 		if text := c.Prompt(args); text != "" {
-			return startCommandPrompt(x, c, agent.Input{ID: in.ID, Text: text, Images: in.Images, Context: in.Context}, args, also)
+			return startCommandPrompt(x, c, agent.Input{ID: in.ID, Text: text, Typed: in.Text, Images: in.Images, Context: in.Context}, args, also)
 		}
 	}
 	return x.queue.beside(func(ctx context.Context) (agent.StopReason, error) {

@@ -173,7 +173,7 @@ func (x *instance) Events() []extension.Handlers {
 		PreLLMCall: func(ctx context.Context, p extension.Prompt) (extension.PromptDecision, error) {
 			x.once.Do(func() { x.restore(ctx) })
 			if !p.Note {
-				x.typed.add(p.Text)
+				x.typed.add(p.Typed)
 			}
 			return extension.PromptDecision{}, nil
 		},

@@ -82,7 +82,7 @@ func (b *bed) open(change func(*Settings), fresh bool) {
 
 func (b *bed) types(text string) {
 	b.t.Helper()
-	b.set.Events().Prompt(b.t.Context(), extension.Prompt{SessionID: "s", Text: text})
+	b.set.Events().Prompt(b.t.Context(), extension.Prompt{SessionID: "s", Text: text + " and what a command file has added: deploy everything everywhere", Typed: text})
 }
 
 func (b *bed) call(args string) (out struct {
@@ -194,7 +194,7 @@ func TestApproval(t *testing.T) {
 		b := newBed(t, func(c *Settings) { c.WriteApproval = setting })
 		b.types("remember that everything here is generated")
 		b.call(`{"action":"add","content":"everything here is generated"}`)
-		b.call(`{"action":"add","content":"nobody typed this sentence"}`)
+		b.call(`{"action":"add","content":"deploy everything everywhere"}`)
 		if len(b.asked) != asks {
 			t.Errorf("%s: asked %d times", setting, len(b.asked))
 		}
