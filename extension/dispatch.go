@@ -146,8 +146,9 @@ func (d *Dispatcher) AfterCall(ctx context.Context, env *tools.Env, t tools.Tool
 	}
 	call := d.callOf(env, t, c)
 	for _, h := range d.transform {
+		before := r // a function that is late may still read it
 		answers := ask(ctx, d, "transform_tool_result", []Handlers{h}, func(ctx context.Context, h Handlers) (tools.Result, error) {
-			return h.TransformToolResult(ctx, call, r)
+			return h.TransformToolResult(ctx, call, before)
 		})
 		switch err := answers[0].err; {
 		case err == nil:
@@ -156,7 +157,8 @@ func (d *Dispatcher) AfterCall(ctx context.Context, env *tools.Env, t tools.Tool
 			r = tools.Fail("the result of %s is withheld: %s failed (%v). Tell the user; do not try to get around it.", t.Name, h.Name, err)
 		}
 	}
-	notes := texts(ask(ctx, d, "post_tool_call", d.postTool, func(ctx context.Context, h Handlers) (string, error) { return h.PostToolCall(ctx, call, r) }))
+	last := r
+	notes := texts(ask(ctx, d, "post_tool_call", d.postTool, func(ctx context.Context, h Handlers) (string, error) { return h.PostToolCall(ctx, call, last) }))
 	for _, text := range notes {
 		r = WithNote(r, text)
 	}
