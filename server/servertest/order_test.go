@@ -275,9 +275,9 @@ func TestFirstSessionHasTheSettings(t *testing.T) {
 		after, took time.Duration
 		model       string
 	}{
-		"at once": {0, 0, "theirs"},
-		"late":    {900 * time.Millisecond, 900 * time.Millisecond, "theirs"},
-		"never":   {time.Hour, time.Second, "gpt-5"},
+		"at once": {0, 0, "openai/theirs"},
+		"late":    {900 * time.Millisecond, 900 * time.Millisecond, "openai/theirs"},
+		"never":   {time.Hour, time.Second, "openai/gpt-5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
