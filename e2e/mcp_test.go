@@ -48,6 +48,8 @@ type everythingReport struct {
 func TestEverythingServer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, shopFiles)
+	// All tools are in the requests, as this is about the transports.
+	write(t, filepath.Join(b.home, "config.yaml"), "model: {provider: embedded}\nmcp: {direct_bytes: 100000}\n")
 	b.run(t, newNode(t), filepath.Join(root(t), "e2e", "node", "everything.mjs"))
 	var r everythingReport
 	b.read(t, &r)

@@ -165,6 +165,7 @@ step("the light bulb mends the problem under the cursor", async () => {
   await editor.page.locator(".squiggly-error, .squiggly-warning").first().waitFor();
   await asks(async () => {
     await editor.again(async () => {
+      await editor.page.keyboard.press("Escape"); // the list of an attempt before
       await line('"a"').click();
       await editor.page.keyboard.press("End");
       await editor.page.keyboard.press("ArrowLeft");
@@ -252,7 +253,7 @@ step("the tree of sessions has forks, finds words, and resumes and deletes", asy
   await editor.page.locator(".monaco-dialog-box").getByRole("button", { name: "Delete" }).click();
   await row("Hello (before going back)").waitFor({ state: "detached" });
   await row("Hello").first().click();
-  await editor.chat.getByText("In the garden.").first().waitFor({ state: "detached" });
+  await editor.chat.getByText("In the garden.", { exact: true }).first().waitFor({ state: "detached" });
   await answered("Shared.");
 });
 
