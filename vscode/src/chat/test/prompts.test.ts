@@ -143,7 +143,7 @@ it("a message that no model could be asked is given back", async () => {
   const t = setup();
   const again: string[] = [];
   const unset = new Prompts({
-    onTurn: () => ({ dispose() {} }), ensureSession: async () => "s", prompt: async () => { throw new Error('no key for the model provider "openai"'); }, cancel: async () => {},
+    onTurn: () => ({ dispose() {} }), ensureSession: async () => "s", prompt: async () => { throw new Error("no key for openai at api.openai.com: set providers.openai.api_key or key_env"); }, cancel: async () => {},
   } as never, t.conversation, (text) => again.push(text));
   await unset.send([{ type: "text", text: "x" }], "queue");
   assert.deepEqual([t.shown(), again], [["x", "No model can be asked yet: there is no key for openai."], ["x"]]);

@@ -127,6 +127,6 @@ export const scenes: Record<string, Scene> = {
     then: expandAll,
   },
   failed: { messages: () => [ready, { type: "user", text: "Go on", at: 1 }, answer("I begin with"), { type: "turn", running: false, at: 1, error: failed }] },
-  unset: { messages: () => [ready, { type: "user", text: "Hello", at: 1 }, { type: "turn", running: false, at: 1, ...failure(new Error('no key for the model provider "openai"')) }] },
+  unset: { messages: () => [ready, { type: "user", text: "Hello", at: 1 }, { type: "turn", running: false, at: 1, ...failure(new Error("no key for openai at api.openai.com: set providers.openai.api_key or key_env")) }] },
   restricted: { messages: (stream) => [{ type: "server", server: { state: "ready", restricted: true } }, ...stream("answer")] },
 };
