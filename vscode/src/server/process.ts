@@ -28,6 +28,7 @@ export class ServerProcess implements vscode.Disposable {
   private readonly crashes = new Crashes();
   private readonly bars = new ProgressBars((token) => void this.notify("window/workDoneProgress/cancel", { token }));
   private readonly phases = new vscode.EventEmitter<Phase>();
+  private starting?: Promise<void>;
   private restarting?: Promise<void>;
   private stopping = false;
   private died = false;
@@ -55,20 +56,30 @@ export class ServerProcess implements vscode.Disposable {
   async start(): Promise<void> {
     this.stopping = this.died = false;
     this.phases.fire({ phase: "starting" });
+    const starting = this.client.start();
+    this.starting = starting;
     try {
-      await this.client.start();
+      await starting;
     } catch (error) {
       this.client = this.newClient();
       this.phases.fire({ phase: "stopped", problem: message(error) });
       throw error;
+    } finally {
+      if (this.starting === starting) this.starting = undefined;
     }
+    if (this.client.state === ClientState.Running) this.phases.fire({ phase: "running" });
   }
 
+  /**
+   * Stops the server. It waits for a start: a client that is stopped between its state
+   * "running" and the end of its start registers its code actions for good.
+   */
   async stop(): Promise<void> {
+    await this.starting?.catch(() => undefined);
     this.stopping = true;
     this.died = false;
-    if (this.client.state === ClientState.Running || this.client.state === ClientState.Starting) {
-      await this.client.stop();
+    if (this.client.state !== ClientState.StartFailed) {
+      await this.client.stop(); // if another stop has begun, it waits for that
     }
     this.phases.fire({ phase: "stopped" });
   }
@@ -135,9 +146,7 @@ export class ServerProcess implements vscode.Disposable {
 
   private clientChanged(state: ClientState): void {
     this.bars.clear();
-    if (state === ClientState.Running) {
-      this.phases.fire({ phase: "running" });
-    } else if (state === ClientState.Stopped && this.died) {
+    if (state === ClientState.Stopped && this.died) {
       this.died = false;
       void Promise.resolve().then(() => this.startAgain()); // the client must have stopped first
     }
