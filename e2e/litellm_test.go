@@ -58,7 +58,8 @@ func TestLiteLLM(t *testing.T) {
 // litellm starts the proxy for a model m at upstream and returns its URL.
 func litellm(t *testing.T, upstream string) string {
 	t.Helper()
-	program := filepath.Join(root(t), ".cache", "hosts", "litellm", "bin", "litellm")
+	bin := filepath.Join(root(t), ".cache", "hosts", "litellm", "bin")
+	program := filepath.Join(bin, "litellm")
 	if _, err := os.Stat(program); err != nil {
 		t.Fatal("LiteLLM is missing: run `make hosts`")
 	}
@@ -71,7 +72,9 @@ func litellm(t *testing.T, upstream string) string {
 	home := t.TempDir()
 	config := filepath.Join(home, "config.yaml")
 	write(t, config, "model_list: [{model_name: m, litellm_params: {model: hosted_vllm/m, api_base: \""+upstream+"\", api_key: k}}]\n")
-	cmd := exec.CommandContext(t.Context(), program, "--config", config, "--host", "127.0.0.1", "--port", port)
+	// The program names its interpreter by the path at which it was installed, which another
+	// user may not see.
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "python"), program, "--config", config, "--host", "127.0.0.1", "--port", port)
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LITELLM_LOCAL_MODEL_COST_MAP=True", "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY=true"}
 	log, err := os.Create(filepath.Join(home, "log"))
 	if err != nil {
