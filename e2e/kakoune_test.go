@@ -31,13 +31,13 @@ func TestKakoune(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(run) })
 	t.Setenv("XDG_RUNTIME_DIR", run)
 	t.Setenv("PATH", filepath.Dir(client)+":"+filepath.Dir(b.binary)+":"+os.Getenv("PATH"))
-	doc, err := os.ReadFile(filepath.Join(root(t), "docs", "editors.md"))
+	doc, err := os.ReadFile(filepath.Join(root(t), "docs", "kakoune.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	kakrc := kakBlock.FindSubmatch(doc)
 	if kakrc == nil {
-		t.Fatal("docs/editors.md has no configuration of Kakoune")
+		t.Fatal("docs/kakoune.md has no configuration of Kakoune")
 	}
 	write(t, filepath.Join(b.home, "xdg", "kak", "kakrc"), string(kakrc[1]))
 

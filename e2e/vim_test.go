@@ -21,13 +21,13 @@ func TestVimALE(t *testing.T) {
 	if _, err := os.Stat(ale); err != nil {
 		t.Fatal("ALE is missing: run `make hosts`")
 	}
-	doc, err := os.ReadFile(filepath.Join(root(t), "docs", "editors.md"))
+	doc, err := os.ReadFile(filepath.Join(root(t), "docs", "vim.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := vimBlock.FindSubmatch(doc)
 	if config == nil {
-		t.Fatal("docs/editors.md has no configuration of ALE")
+		t.Fatal("docs/vim.md has no configuration of ALE")
 	}
 	b := newBed(t, shopFiles)
 	write(t, filepath.Join(b.workspace, ".git", "HEAD"), "ref: refs/heads/main\n")

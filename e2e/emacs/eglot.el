@@ -1,4 +1,4 @@
-;;; eglot as docs/editors.md has it.  -*- lexical-binding: t -*-
+;;; eglot as docs/emacs.md has it.  -*- lexical-binding: t -*-
 (load (expand-file-name "common.el" (file-name-directory load-file-name)))
 
 (with-eval-after-load 'eglot

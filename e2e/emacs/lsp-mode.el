@@ -1,4 +1,4 @@
-;;; lsp-mode as docs/editors.md has it.  -*- lexical-binding: t -*-
+;;; lsp-mode as docs/emacs.md has it.  -*- lexical-binding: t -*-
 (load (expand-file-name "common.el" (file-name-directory load-file-name)))
 (setq lsp-auto-guess-root t ; asks nothing about the project
       lsp-auto-execute-action nil) ; the menu comes with one entry too
