@@ -178,6 +178,7 @@ func (x *instance) persona() []string {
 	return []string{soul, c.Text}
 }
 
+// readSoul returns the text of SOUL.md. If there is none, or Hermes Agent wrote it, it returns an empty text.
 func readSoul(home string) (string, error) {
 	f, _, err := safefile.Open(filepath.Join(home, soulName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -190,6 +191,9 @@ func readSoul(home string) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(f, soulLimit))
 	if err != nil {
 		return "", fmt.Errorf("%s could not be read: %w", soulName, err)
+	}
+	if untouched(string(data)) {
+		return "", nil
 	}
 	return string(bytes.ToValidUTF8(data, []byte("\uFFFD"))), nil
 }
