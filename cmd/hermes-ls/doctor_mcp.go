@@ -9,9 +9,9 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
-	mcplogin "github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // mcpFindings connects the configured MCP servers. A problem of a server is only a note.
@@ -35,7 +35,7 @@ func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 	defer box.Close()
 	all := mcp.New(ctx, mcp.Config{
 		Version: version(), Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
-		Logins: mcplogin.Open(loaded.Home, mcplogin.File),
+		Logins: app.Logins(loaded),
 		Confine: func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error {
 			return box.With(sandbox.Opening{Frozen: files}).Confine(ctx, c)
 		},

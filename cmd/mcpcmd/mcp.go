@@ -60,7 +60,7 @@ func open(version string) (*setup, error) {
 	}
 	home := config.Home(os.Environ())
 	loaded := app.Config().Load(home, config.Options{Environ: os.Environ(), Folders: []string{folder}})
-	return &setup{version: version, home: home, folder: folder, loaded: loaded, logins: login.Open(home, login.File)}, nil
+	return &setup{version: version, home: home, folder: folder, loaded: loaded, logins: app.Logins(loaded)}, nil
 }
 
 // settings returns the section of config.yaml.
@@ -136,7 +136,7 @@ func Connect(ctx context.Context, loaded *config.Loaded, version string, list []
 	})
 	all = mcp.New(ctx, mcp.Config{
 		Version: version, Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
-		Logins: login.Open(loaded.Home, login.File), Elicit: answer,
+		Logins: app.Logins(loaded), Elicit: answer,
 		Confine: func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error {
 			return box.With(sandbox.Opening{Frozen: files}).Confine(ctx, c)
 		},

@@ -33,6 +33,8 @@ need python3 python3
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 need patchelf patchelf
 need chromium chromium
+need gnome-keyring-daemon gnome-keyring
+need dbus-run-session dbus-daemon
 for package in eglot lsp-mode; do
 	compgen -G "/usr/share/emacs/site-lisp/elpa-src/$package-[0-9]*" >/dev/null || missing+=("elpa-$package")
 done

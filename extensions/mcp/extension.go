@@ -22,6 +22,7 @@ import (
 type Section struct {
 	Servers []Server                  // in the order of their names
 	Offers  func(toolset string) bool // reports whether the tools of a toolset are offered
+	Logins  *login.Store              // has the tokens of logins
 	// Workspace returns the approved servers of workspace folders, and those that are not approved. Nil: there are none.
 	Workspace func(folders []string) (approved []Server, offered []trust.Server, problems []error)
 }
@@ -50,6 +51,9 @@ func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Inst
 	x := &Instance{session: s, show: e.Show, open: e.Options.Open}
 	c := e.Config
 	c.Roots, c.Pictures = s.Folders(), s.Bounds.Pictures
+	var section Section
+	_ = s.Config(&section) // Attach reports the error
+	c.Logins = section.Logins
 	c.Permit, c.Notice, c.Hide, c.Ask, c.SessionID = x.permit, s.Notify, s.Redact, s.Ask, s.ID
 	x.Servers = New(ctx, c)
 	return x, nil

@@ -23,13 +23,14 @@ import (
 
 // Settings is the section mcp of config.yaml.
 type Settings struct {
-	DirectBytes  int `json:"direct_bytes" doc:"Most bytes of tool definitions of servers and plugins in each request. Further tools are found with tool_search."`
-	ListingBytes int `json:"listing_bytes" doc:"Most bytes in the description of tool_search that list the other tools."`
+	DirectBytes  int    `json:"direct_bytes" doc:"Most bytes of tool definitions of servers and plugins in each request. Further tools are found with tool_search."`
+	ListingBytes int    `json:"listing_bytes" doc:"Most bytes in the description of tool_search that list the other tools."`
+	TokenStore   string `json:"token_store" enum:"file,keyring" doc:"Where tokens of logins at MCP servers are: in files of $HERMES_HOME/mcp-auth, or in the system's store for passwords."`
 }
 
 // Section describes the section.
 func Section() *config.Section {
-	return &config.Section{Name: "mcp", Doc: "Tools of MCP servers and plugins.", Defaults: Settings{DirectBytes: 6000, ListingBytes: 4000}}
+	return &config.Section{Name: "mcp", Doc: "Tools of MCP servers and plugins, and tokens of logins.", Defaults: Settings{DirectBytes: 6000, ListingBytes: 4000, TokenStore: "file"}}
 }
 
 // Config is the configuration of the extension.

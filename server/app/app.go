@@ -128,7 +128,7 @@ func configuredHooks(c *config.Loaded) (any, error) {
 func mcpServers(s *server.Service) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
 		return mcp.Extension(mcp.Options{Show: c.Show, Open: c.OpenAddress, Config: mcp.Config{
-			Version: s.Version, Dir: mcp.Dir(s.Home), Home: s.Home, Environ: s.Environ, Log: s.Log, Logins: login.Open(s.Home, login.File),
+			Version: s.Version, Dir: mcp.Dir(s.Home), Home: s.Home, Environ: s.Environ, Log: s.Log,
 			Confine: func(ctx context.Context, p *proc.Cmd, files map[string][]byte) error {
 				return c.Sandbox.With(sandbox.Opening{Frozen: files}).Confine(ctx, p)
 			},
@@ -142,13 +142,18 @@ func servers(known *tools.Set) func(*config.Loaded) (any, error) {
 	return func(c *config.Loaded) (any, error) {
 		configured, problems := mcp.Configured(c)
 		return mcp.Section{
-			Servers: configured,
-			Offers:  func(toolset string) bool { return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled) },
+			Servers: configured, Logins: Logins(c),
+			Offers: func(toolset string) bool { return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled) },
 			Workspace: func(folders []string) ([]mcp.Server, []trust.Server, []error) {
 				return mcp.OfWorkspace(c, trustOf(c), folders)
 			},
 		}, errors.Join(problems...)
 	}
+}
+
+// Logins returns the store of tokens that the configuration names.
+func Logins(c *config.Loaded) *login.Store {
+	return login.Open(c.Home, config.SectionOf[toolsearch.Settings](c, "mcp").TokenStore)
 }
 
 // Secrets returns the values that no output may show, by name: configured keys, the

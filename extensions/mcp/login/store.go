@@ -108,8 +108,8 @@ func (s *Store) read(resource string) (Entry, error) {
 	if e.URL != resource {
 		return Entry{URL: resource}, fmt.Errorf("%s belongs to another server", s.path(resource))
 	}
-	if s.keyring && e.Client.ID != "" {
-		return e, s.fromKeyring(resource, &e)
+	if s.keyring {
+		return e, fromKeyring(resource, &e)
 	}
 	return e, nil
 }

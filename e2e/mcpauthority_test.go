@@ -1,0 +1,368 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// authority is an MCP server with logins at oidc-provider, whose refresh tokens rotate.
+type authority struct {
+	Resource, Control string
+	Issuers           []string
+}
+
+type authorityCounts struct {
+	Calls, Refused, Refreshes, RefreshErrors, Registered, Foreign int
+	Approved                                                      bool
+}
+
+// newAuthority starts it. life is that of access tokens.
+func newAuthority(t *testing.T, b bed, life time.Duration) *authority {
+	t.Helper()
+	cmd := exec.Command(newNode(t), filepath.Join(root(t), "e2e", "node", "authority.mjs"), fmt.Sprint(int(life.Seconds())))
+	var errOut bytes.Buffer
+	cmd.Stderr = &errOut
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("the authorization server said:\n%s", errOut.Bytes())
+		}
+	})
+	a := &authority{}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, a)
+	}
+	if err != nil {
+		t.Fatalf("the authorization server does not start: %v\n%s", err, line)
+	}
+	write(t, filepath.Join(b.home, "config.yaml"), fmt.Sprintf("model: {provider: embedded}\nmcp_servers: {corp: {url: %q}}\n", a.Resource))
+	return a
+}
+
+// control changes the authority and returns what it has counted.
+func (a *authority) control(t *testing.T, query string) (c authorityCounts) {
+	t.Helper()
+	resp, err := http.Get(a.Control + "?" + query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// browse opens an address as the user's browser does: it keeps cookies and follows redirects.
+// follow false: the last page, that of the callback, does not load. browse returns its address.
+func browse(t *testing.T, address string, follow bool) string {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := address
+	c := http.Client{Jar: jar, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		last = r.URL.String()
+		if !follow && r.URL.Path == "/callback" {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}}
+	resp, err := c.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if follow && resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s answers %s", last, resp.Status)
+	}
+	return last
+}
+
+// login runs `hermes-ls mcp login corp`. visit gets the address, and what the program says besides.
+func (b bed) login(t *testing.T, args []string, visit func(address, said string, stdin *os.File)) (said string, err error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), b.binary, append([]string{"mcp", "login", "corp"}, args...)...)
+	cmd.Dir, cmd.Env = b.workspace, b.environ()
+	in, stdin, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	var errOut bytes.Buffer
+	cmd.Stdin, cmd.Stderr = in, &errOut
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Close()
+	address, _ := bufio.NewReader(out).ReadString('\n')
+	if address = strings.TrimSpace(address); address != "" {
+		visit(address, errOut.String(), stdin)
+	}
+	err = cmd.Wait()
+	return errOut.String(), err
+}
+
+// mcp runs `hermes-ls mcp` and returns its exit code and output.
+func (b bed) mcp(t *testing.T, args ...string) (code int, out string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), b.binary, append([]string{"mcp"}, args...)...)
+	cmd.Dir, cmd.Env = b.workspace, b.environ()
+	data, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(data)
+}
+
+func (b bed) whoami(t *testing.T) {
+	t.Helper()
+	if code, out := b.mcp(t, "test", "corp", "--call", "whoami"); code != 0 || !strings.Contains(out, "logged in as user") {
+		t.Errorf("a call: exit %d\n%s", code, out)
+	}
+}
+
+const needsLogin = 3 // exit code
+
+// TestLoginAuthority logs in at oidc-provider in the shell: with a browser, a pasted address and
+// a device, after a revoked grant, and after the server has named another issuer.
+func TestLoginAuthority(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string]string{"a.txt": ""})
+	a := newAuthority(t, b, time.Hour)
+	if code, out := b.mcp(t, "test", "corp"); code != needsLogin || !strings.Contains(out, "hermes-ls mcp login corp") {
+		t.Errorf("without a login: exit %d\n%s", code, out)
+	}
+	if code, out := b.mcp(t, "list"); code != 0 || !strings.Contains(out, "needs login") {
+		t.Errorf("the list: exit %d\n%s", code, out)
+	}
+	if c := a.control(t, ""); c.Registered != 0 {
+		t.Error("a client was registered without a login")
+	}
+	byBrowser := func(address, _ string, _ *os.File) { browse(t, address, true) }
+	if said, err := b.login(t, []string{"--no-browser"}, byBrowser); err != nil {
+		t.Fatalf("browser: %v\n%s", err, said)
+	}
+	b.whoami(t)
+	if code, out := b.mcp(t, "logout", "corp"); code != 0 {
+		t.Errorf("logout: exit %d\n%s", code, out)
+	}
+	if code, _ := b.mcp(t, "test", "corp"); code != needsLogin {
+		t.Errorf("after the logout: exit %d", code)
+	}
+
+	said, err := b.login(t, []string{"--no-browser"}, func(address, _ string, stdin *os.File) {
+		last := browse(t, address, false)
+		fmt.Fprintln(stdin, strings.Replace(last, "state=", "state=x", 1))
+		fmt.Fprintln(stdin, last)
+	})
+	if err != nil || !strings.Contains(said, "does not belong to this login") {
+		t.Fatalf("pasted: %v\n%s", err, said)
+	}
+	b.whoami(t)
+	if c := a.control(t, ""); c.Registered != 1 {
+		t.Errorf("%d clients were registered", c.Registered)
+	}
+
+	a.control(t, "revoke=1")
+	if code, out := b.mcp(t, "test", "corp"); code != needsLogin {
+		t.Errorf("after the grant was revoked: exit %d\n%s", code, out)
+	}
+	code := regexp.MustCompile(`code ([A-Z-]+):`)
+	if said, err := b.login(t, []string{"--device"}, func(_, said string, _ *os.File) {
+		m := code.FindStringSubmatch(said)
+		if m == nil || !a.control(t, "approve="+m[1]).Approved {
+			t.Errorf("no code that the authorization server knows: %s", said)
+		}
+	}); err != nil {
+		t.Fatalf("device: %v\n%s", err, said)
+	}
+	b.whoami(t)
+
+	// The tokens of the first issuer are not sent to the second one.
+	a.control(t, "revoke=1")
+	a.control(t, "issuer=2")
+	if code, out := b.mcp(t, "test", "corp"); code != needsLogin {
+		t.Errorf("after the issuer has changed: exit %d\n%s", code, out)
+	}
+	before := a.control(t, "")
+	if said, err := b.login(t, []string{"--no-browser"}, func(address, _ string, _ *os.File) {
+		if !strings.HasPrefix(address, a.Issuers[1]) {
+			t.Errorf("the login is at %s", address)
+		}
+		browse(t, address, true)
+	}); err != nil {
+		t.Fatalf("the second issuer: %v\n%s", err, said)
+	}
+	b.whoami(t)
+	if c := a.control(t, ""); c.RefreshErrors != before.RefreshErrors || c.Registered != before.Registered+1 {
+		t.Errorf("at the second issuer: %+v, before %+v", c, before)
+	}
+}
+
+// TestLoginRotation checks that four processes refresh rotating tokens over three expiries
+// without a refused call.
+func TestLoginRotation(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string]string{"a.txt": ""})
+	a := newAuthority(t, b, 6*time.Second)
+	if said, err := b.login(t, []string{"--no-browser"}, func(address, _ string, _ *os.File) { browse(t, address, true) }); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		l := b.line(t)
+		session := l.newSession(b.workspace)
+		all.Go(func() {
+			deadline := time.Now().Add(time.Minute)
+			for a.control(t, "").Refreshes < 3 && time.Now().Before(deadline) {
+				said := ""
+				l.call("session/prompt", promptOf(session, "Who am I?\n```hermes-script\n"+
+					`[{"call":{"name":"mcp__corp__whoami","args":{}}}]`+"\n"+`[{"text":"Done."}]`+"\n```"), nil, func(f frame) {
+					said += string(f.Params.Update.Content)
+				})
+				if !strings.Contains(said, "logged in as user") {
+					t.Errorf("a call returned %s", said)
+					return
+				}
+			}
+			l.end()
+		})
+	}
+	all.Wait()
+	c := a.control(t, "")
+	if c.Refused != 0 || c.RefreshErrors != 0 || c.Refreshes < 3 || c.Calls < 12 {
+		t.Errorf("%+v", c)
+	}
+	t.Logf("%+v", c)
+}
+
+// TestLoginChat logs in from a session of an ACP client: with the address in the chat, a pasted
+// address, and an elicitation in mode url. Running sessions of other processes use the login.
+func TestLoginChat(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string]string{"a.txt": ""})
+	a := newAuthority(t, b, time.Hour)
+	l := b.line(t)
+	session := l.newSession(b.workspace)
+	say := func(text string) (said string) {
+		l.call("session/prompt", promptOf(session, text), nil, func(f frame) {
+			if f.Params.Update.SessionUpdate == "agent_message_chunk" {
+				said += f.text()
+			}
+		})
+		return said
+	}
+	if said := say("/mcp"); !strings.Contains(said, "needs login") {
+		t.Errorf("/mcp says %s", said)
+	}
+	said := say("/mcp login corp")
+	address := regexp.MustCompile(`http://\S+/auth\?\S+`).FindString(said)
+	if address == "" {
+		t.Fatalf("/mcp login says %s", said)
+	}
+	last := browse(t, address, false)
+	if u, err := url.Parse(last); err != nil || u.Hostname() != "127.0.0.1" {
+		t.Errorf("the callback is %s", last)
+	}
+	if said := say("/mcp login corp " + last); !strings.Contains(said, "The address is right") {
+		t.Errorf("the pasted address: %s", said)
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if said = say("/mcp"); strings.Contains(said, "whoami") || time.Now().After(end) {
+			break
+		}
+	}
+	if !strings.Contains(said, "whoami") {
+		t.Errorf("after the login, /mcp says %s", said)
+	}
+	if strings.Contains(said, "needs login") || a.control(t, "").Registered != 1 {
+		t.Errorf("after the login: %s", said)
+	}
+	l.end()
+}
+
+// TestLoginKeyring keeps tokens in a Secret Service, that of GNOME, and says so if there is none.
+func TestLoginKeyring(t *testing.T) {
+	t.Parallel()
+	found(t, "dbus-run-session")
+	found(t, "gnome-keyring-daemon")
+	b := newBed(t, map[string]string{"a.txt": ""})
+	a := newAuthority(t, b, 2*time.Second)
+	file := filepath.Join(b.home, "config.yaml")
+	settings, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, string(settings)+"mcp: {token_store: keyring}\n")
+	byBrowser := func(address, _ string, _ *os.File) { browse(t, address, true) }
+	without := b
+	without.binary = filepath.Join(filepath.Dir(b.home), "without")
+	writeScript(t, without.binary, fmt.Sprintf("unset DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR\nexec %s \"$@\"\n", b.binary))
+	if said, err := without.login(t, []string{"--no-browser"}, byBrowser); err == nil || !strings.Contains(said, "Set mcp.token_store to file") {
+		t.Errorf("without a store: %v\n%s", err, said)
+	}
+	with := b
+	with.binary = filepath.Join(filepath.Dir(b.home), "with")
+	writeScript(t, with.binary, fmt.Sprintf(`exec dbus-run-session -- sh -c 'printf test | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1; exec "$@"' sh %s "$@"`+"\n", b.binary))
+	if said, err := with.login(t, []string{"--no-browser"}, byBrowser); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	for end := time.Now().Add(time.Minute); a.control(t, "").Refreshes == 0 && !t.Failed() && time.Now().Before(end); {
+		with.whoami(t) // until the token has expired: its refresh token is in the store, too
+	}
+	if c := a.control(t, ""); c.Refreshes == 0 || c.Refused != 0 {
+		t.Errorf("%+v", c)
+	}
+	stored, _ := filepath.Glob(filepath.Join(b.home, "mcp-auth", "*.json"))
+	if len(stored) != 1 {
+		t.Fatalf("files %v", stored)
+	}
+	data, err := os.ReadFile(stored[0])
+	if err != nil || strings.Contains(string(data), "_token\"") || !strings.Contains(string(data), a.Issuers[0]) {
+		t.Errorf("%v: %s", err, data)
+	}
+	if code, out := with.mcp(t, "logout", "corp"); code != 0 || !strings.Contains(out, "corp: logged out") {
+		t.Errorf("logout: exit %d\n%s", code, out)
+	}
+	if code, out := with.mcp(t, "test", "corp"); code != needsLogin {
+		t.Errorf("after the logout: exit %d\n%s", code, out)
+	}
+}
+
+func writeScript(t *testing.T, path, text string) {
+	t.Helper()
+	write(t, path, "#!/bin/sh\n"+text)
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
