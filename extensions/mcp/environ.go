@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/inside"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
@@ -33,8 +34,8 @@ func environ(ours, given, roots []string) []string {
 		name, value, _ := strings.Cut(kv, "=")
 		safe := slices.Contains(harmless, name) || slices.Contains(harmless, strings.ToUpper(name)) ||
 			slices.ContainsFunc(harmlessPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
-		inside := name != "PATH" && filepath.IsAbs(value) && within(value, roots)
-		if safe && !inside && !proc.Secret(name) && !named(given, name) {
+		local := name != "PATH" && filepath.IsAbs(value) && inside.Within(value, roots)
+		if safe && !local && !proc.Secret(name) && !named(given, name) {
 			env = append(env, kv)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/inside"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	programs "github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
@@ -67,9 +68,9 @@ func (s *server) plan() (*start, error) {
 		return nil, err
 	}
 	p.cmd = proc.Cmd{Args: append([]string{path}, s.Args...), Dir: dir, Env: programs.Environ(env, roots), Grace: gentle}
-	runs := within(dir, roots) || enters(path, s.Args, s.Env, roots)
+	runs := inside.Within(dir, roots) || inside.Enters(path, s.Args, s.Env, roots)
 	for _, file := range append([]string{path}, argumentFiles(s.Args, dir)...) {
-		if !within(file, roots) {
+		if !inside.Within(file, roots) {
 			continue
 		}
 		runs = true
@@ -158,29 +159,6 @@ func argumentFiles(args []string, dir string) (files []string) {
 		}
 	}
 	return files
-}
-
-// within reports whether a path is in a workspace folder, as it is written or with its
-// links resolved.
-func within(path string, roots []string) bool {
-	paths := []string{filepath.Clean(path)}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		paths = append(paths, real)
-	}
-	for _, root := range roots {
-		folders := []string{filepath.Clean(root)}
-		if real, err := filepath.EvalSymlinks(root); err == nil {
-			folders = append(folders, real)
-		}
-		for _, folder := range folders {
-			for _, p := range paths {
-				if rel, err := filepath.Rel(folder, p); err == nil && filepath.IsLocal(rel) {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // permission returns the request for the user. Its key applies to the same command line

@@ -1,4 +1,4 @@
-package mcp
+package inside
 
 import (
 	"os"
@@ -33,7 +33,7 @@ func TestEnters(t *testing.T) {
 		for i := range words {
 			words[i] = strings.ReplaceAll(words[i], "cd_/", "cd /")
 		}
-		if got := enters("/usr/bin/"+words[0], words[1:], env, []string{"/ws"}); got != want {
+		if got := Enters("/usr/bin/"+words[0], words[1:], env, []string{"/ws"}); got != want {
 			t.Errorf("%s: %v", line, got)
 		}
 	}

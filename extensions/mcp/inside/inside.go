@@ -1,4 +1,5 @@
-package mcp
+// Package inside finds out whether the program of a server runs files of the workspace.
+package inside
 
 import (
 	"os"
@@ -25,9 +26,9 @@ const loading = " PATH PYTHONPATH PYTHONHOME VIRTUAL_ENV NODE_PATH NODE_OPTIONS 
 // anywhere are programs that also accept their options after the name of the package.
 const anywhere = " npm pnpm yarn make cargo dotnet "
 
-// enters reports whether a command line makes a program run or load files of a workspace
+// Enters reports whether a command line makes a program run or load files of a workspace
 // folder, although no argument names such a file.
-func enters(program string, args []string, env, roots []string) bool {
+func Enters(program string, args []string, env, roots []string) bool {
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
 		if strings.Contains(loading, " "+name+" ") && mentions(value, roots) {
@@ -54,13 +55,13 @@ func enters(program string, args []string, env, roots []string) bool {
 			if i++; !joined && i < len(args) {
 				value = args[i]
 			}
-			if mentions(value, roots) || within(value, roots) {
+			if mentions(value, roots) || Within(value, roots) {
 				return true
 			}
-		case strings.HasPrefix(option, "-C") && slices.Contains(known, "-C") && within(option[2:], roots):
+		case strings.HasPrefix(option, "-C") && slices.Contains(known, "-C") && Within(option[2:], roots):
 			return true
 		case strings.HasPrefix(option, "-"), strings.Contains(subcommands, " "+option+" "):
-		case !named && within(args[i], roots):
+		case !named && Within(args[i], roots):
 			return true
 		case i > 0 && strings.HasPrefix(args[i-1], "--") && !strings.Contains(args[i-1], "="): // possibly the value of an option
 		case strings.Contains(anywhere, " "+name+" "):
@@ -83,7 +84,7 @@ func mentions(text string, roots []string) bool {
 	}
 	// A path may reach the workspace folder in another way, such as by a link.
 	return slices.ContainsFunc(strings.FieldsFunc(text, separates), func(word string) bool {
-		return filepath.IsAbs(word) && within(existing(word), roots)
+		return filepath.IsAbs(word) && Within(existing(word), roots)
 	})
 }
 
@@ -101,7 +102,7 @@ func names(text, folder string, roots []string) bool {
 		if k := strings.IndexFunc(after, separates); k >= 0 {
 			after = after[:k]
 		}
-		if within(existing(before+folder+after), roots) {
+		if Within(existing(before+folder+after), roots) {
 			return true
 		}
 		from = start + 1
@@ -123,3 +124,26 @@ func existing(path string) string {
 
 // separates reports whether a character ends a path in code or in a list.
 func separates(r rune) bool { return strings.ContainsRune(" \t\n\r\"'`=:;,()[]{}<>|&$!?*#%", r) }
+
+// Within reports whether a path is in a workspace folder, as it is written or with its
+// links resolved.
+func Within(path string, roots []string) bool {
+	paths := []string{filepath.Clean(path)}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		paths = append(paths, real)
+	}
+	for _, root := range roots {
+		folders := []string{filepath.Clean(root)}
+		if real, err := filepath.EvalSymlinks(root); err == nil {
+			folders = append(folders, real)
+		}
+		for _, folder := range folders {
+			for _, p := range paths {
+				if rel, err := filepath.Rel(folder, p); err == nil && filepath.IsLocal(rel) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
