@@ -1,18 +1,22 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
 // keepForms stores the form in which an endpoint accepted each picture, so that later
-// requests repeat it. When a picture of the session is first sent as text, the user gets a
-// notice.
+// requests repeat it. When a picture of the session is first sent as text without a
+// description, the user gets a notice.
 func (t *turn) keepForms(p *model.PictureForms) error {
-	if p.As(model.AsText) && !t.history.textSent() {
-		t.notice("%s does not see pictures. It gets the name and the size of each picture as text. Choose another model to show it pictures.", p.Model)
+	if p.As(model.AsText) && !t.history.textSent() && !t.undescribed {
+		t.undescribed = true
+		t.notice("%s does not see pictures. It gets the name and the size of each picture as text. "+
+			"For descriptions, set auxiliary.vision to a model that sees pictures, or choose another model.", p.Model)
 	}
 	for i, form := range p.Forms {
 		sent := maps.Clone(t.history.messages[i].Sent)
@@ -20,16 +24,71 @@ func (t *turn) keepForms(p *model.PictureForms) error {
 			sent = map[string]model.PictureForm{}
 		}
 		sent[p.To] = form
-		if seq := t.history.origins[i].seq; seq > 0 {
-			if err := t.config.Store.SetSent(t.storeCtx, t.id, seq, sent); err != nil {
-				return fmt.Errorf("keeping the form of a picture: %w", err)
-			}
+		if err := t.keepSent(i, func(m *model.Message) { m.Sent = sent }); err != nil {
+			return fmt.Errorf("keeping the form of a picture: %w", err)
 		}
-		t.historyMu.Lock()
-		t.history.messages[i].Sent = sent
-		t.historyMu.Unlock()
 	}
 	return nil
+}
+
+// keepSent changes how the pictures of a message are sent, in the history and in the store.
+func (t *turn) keepSent(i int, change func(*model.Message)) error {
+	m := t.history.messages[i]
+	change(&m)
+	if seq := t.history.origins[i].seq; seq > 0 {
+		if err := t.config.Store.SetSent(t.storeCtx, t.id, seq, &m); err != nil {
+			return err
+		}
+	}
+	t.historyMu.Lock()
+	defer t.historyMu.Unlock()
+	change(&t.history.messages[i])
+	return nil
+}
+
+// describe asks the model of [Config.Describe] for descriptions of the pictures of a message, and stores
+// them. A picture whose description fails gets none; the user is told once in a session. If there is no such
+// model, or the turn is canceled, it returns nil.
+func (t *turn) describe(ctx context.Context, i int) []model.Description {
+	if t.config.Describe == nil {
+		return nil
+	}
+	var out []model.Description
+	prompt := t.history.promptBefore(i)
+	for _, picture := range t.history.messages[i].Images() {
+		d, asked, err := t.config.Describe(ctx, picture, prompt)
+		if !asked || ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			d.Text = ""
+			if !t.undescribed {
+				t.undescribed = true
+				t.notice("A picture was not described: %v. The model gets its name and size as text. Check auxiliary.vision.", err)
+			}
+		}
+		d.Text = clipPart(d.Text)
+		out = append(out, d)
+	}
+	if err := t.keepSent(i, func(m *model.Message) { m.Described = out }); err != nil {
+		t.config.Log.Warn("a description is lost when the server ends", "session", t.id, "error", err)
+	}
+	return out
+}
+
+// promptBefore returns the user's text of the prompt that message i belongs to, without what was added to it.
+func (h *history) promptBefore(i int) string {
+	for ; i >= 0; i-- {
+		if !h.origins[i].spoken {
+			continue
+		}
+		text := h.messages[i].Text()
+		for _, added := range []string{environmentText, newsText, attachedText, linkedText} {
+			text, _, _ = strings.Cut(text, "\n\n"+added)
+		}
+		return text
+	}
+	return ""
 }
 
 // textSent reports whether any picture was sent as text.

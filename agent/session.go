@@ -70,6 +70,9 @@ type Config struct {
 	// Notes returns the model that writes the notes of a compaction. If it is nil or returns
 	// nil, the session's model writes them.
 	Notes func() Sized
+	// Describe asks another model to describe a picture. prompt is the user's text. If there is no other
+	// model, asked is false. Nil means that there is none.
+	Describe func(ctx context.Context, i model.Image, prompt string) (d model.Description, asked bool, err error)
 
 	MaxIterations int // limit of requests in one turn; 0: 90
 	Window        int // the model's context window in tokens; 0: from the model's method Window, if it has one
@@ -112,6 +115,8 @@ type Session struct {
 	history   history
 	read      bool // the messages of the next request are loaded, not only the end of the history
 	rewinds   int  // number of rewinds when the history was read
+
+	undescribed bool // the user was told that a picture is sent as text without a description
 }
 
 // New returns a new session. Its first prompt stores it.

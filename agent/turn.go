@@ -198,6 +198,7 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 		Effort:    t.effort,
 		SessionID: t.id,
 		Turn:      t.prompt.ID,
+		Describe:  t.describe,
 	}
 	t.config.Log.Debug("asking the model", "session", t.id, "model", t.head.Model, "messages", len(messages))
 	reply := &model.Reply{CallsBefore: len(t.history.ids)}

@@ -25,7 +25,7 @@ package config
 type Config struct {
 	Model            Model                `json:"model" doc:"The language model and its endpoint."`
 	Providers        map[string]Provider  `json:"providers" doc:"Providers, by name: changes to known ones, or new ones."`
-	Auxiliary        map[string]TaskModel `json:"auxiliary" doc:"Models of single tasks, in place of model.small: compression (the notes of a compaction) and approval (the automatic review of actions)."`
+	Auxiliary        map[string]TaskModel `json:"auxiliary" doc:"Models of single tasks, in place of model.small: compression (the notes of a compaction), approval (the automatic review of actions), goal_judge (whether a goal is reached) and vision (descriptions of pictures for models that do not see them)."`
 	Images           Images               `json:"images" doc:"Pictures that models get."`
 	Agent            Agent                `json:"agent" doc:"How turns run."`
 	Terminal         Terminal             `json:"terminal" doc:"Shell commands."`
@@ -50,7 +50,7 @@ type Model struct {
 	ServiceTier    string `json:"service_tier" doc:"Service tier that is sent to the provider. Empty: none."`
 	StallTimeout   int    `json:"stall_timeout" doc:"Seconds without an event after which a response is given up. The first event can take three times as long."`
 	Fallback       Models `json:"fallback" doc:"Models that are tried in order if a model fails for good: MODEL, PROVIDER/MODEL, or {provider, model}."`
-	Small          string `json:"small" doc:"PROVIDER/MODEL for compaction and the automatic review of actions. Empty: the session's model."`
+	Small          string `json:"small" doc:"PROVIDER/MODEL for compaction, the automatic review of actions, the judgment of goals and descriptions of pictures. Empty: the session's model."`
 	SupportsVision *bool  `json:"supports_vision" doc:"Whether the model sees pictures. null: as its endpoint says, else whether it rejected one, else by its id."`
 	Pool           Pool   `json:"pool" doc:"How one of several keys is chosen."`
 	TextCalls      string `json:"text_calls" enum:"auto,never,always" guard:"text is never a call" safe:"never" doc:"Whether tool calls that a model writes as text run. auto: until the model has made a native call."`
@@ -66,6 +66,9 @@ type Cache struct {
 type TaskModel struct {
 	Provider string `json:"provider" doc:"Provider of the model. Empty, auto or main: the session's."`
 	Model    string `json:"model" doc:"Model id, or PROVIDER/MODEL. Empty: model.small."`
+	BaseURL  string `json:"base_url" doc:"Address of another endpoint, with the API of the provider, else of Chat Completions. No key of the session is sent there."`
+	APIKey   Keys   `json:"api_key" doc:"Key of the endpoint. Empty: that of the provider."`
+	Timeout  int    `json:"timeout" doc:"Seconds for one request. 0: 120."`
 }
 
 // Pool says how one of several keys is chosen.

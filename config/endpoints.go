@@ -132,8 +132,16 @@ func (l *Loaded) Small(task string) (e Endpoint, ok bool, err error) {
 	if name.ID == "" {
 		return Endpoint{}, false, nil
 	}
-	first, _ := l.endpoint()
-	e, err = l.fallback(first, name)
+	if own := l.Auxiliary[task]; own.BaseURL != "" || len(own.APIKey) > 0 {
+		e, err = l.routeEndpoint("auxiliary."+task, Route{Model: name.ID, Provider: name.Provider, BaseURL: own.BaseURL, APIKey: own.APIKey})
+	} else {
+		first, _ := l.endpoint()
+		e, err = l.fallback(first, name)
+	}
+	if e.Images = l.Providers[e.Provider].Models[e.Model].Images; e.Images == nil && task == "vision" && name.ID == l.Auxiliary[task].Model {
+		seeing := true // the user says so; agent.image_input_mode is about the session's model
+		e.Images = &seeing
+	}
 	return e, err == nil, err
 }
 
@@ -546,10 +554,16 @@ func (l *Loaded) detachKeys(tree map[string]any, above source, clean map[string]
 	for _, section := range append([]string{"model"}, slices.Sorted(maps.Keys(l.schema.routes))...) {
 		l.detach(section, tree[section], clean[section], "", above)
 	}
-	below, _ := tree["providers"].(map[string]any)
-	over, _ := clean["providers"].(map[string]any)
-	for _, name := range sortedKeys(over) {
-		l.detach("providers."+name, below[name], over[name], name, above)
+	for _, group := range []string{"providers", "auxiliary"} {
+		below, _ := tree[group].(map[string]any)
+		over, _ := clean[group].(map[string]any)
+		for _, name := range sortedKeys(over) {
+			provider := name
+			if group == "auxiliary" {
+				provider = ""
+			}
+			l.detach(group+"."+name, below[name], over[name], provider, above)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -282,6 +283,38 @@ providers: {mine: {base_url: "http://127.0.0.1:1/v1", models: {claude-a: {}, x/y
 	}
 	if text := fmt.Sprint(l.Problems); strings.Contains(text, "auxiliary") || !strings.Contains(text, "no key for openrouter") {
 		t.Errorf("problems %s", text)
+	}
+}
+
+// TestVision checks the endpoint of auxiliary.vision. It gets only its own key.
+func TestVision(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		yaml, name, base string
+		keys             Keys
+		images           bool
+	}{
+		{"auxiliary: {vision: {provider: auto, model: ''}}", "", "", nil, false},
+		{"auxiliary: {vision: {model: gpt-e}}", "openai/gpt-e", "https://api.openai.com/v1", Keys{"O"}, true},
+		{"auxiliary: {vision: {model: gemini/g}}", "gemini/g", "https://generativelanguage.googleapis.com/v1beta", Keys{"G"}, true},
+		{"auxiliary: {vision: {provider: gemini, model: g, api_key: own}}", "gemini/g", "https://generativelanguage.googleapis.com/v1beta", Keys{"own"}, true},
+		{"auxiliary: {vision: {base_url: 'http://eyes.test/v1', model: e}}", "custom/e", "http://eyes.test/v1", nil, true},
+		{"auxiliary: {vision: {base_url: 'http://eyes.test/v1', model: e, api_key: own}}", "custom/e", "http://eyes.test/v1", Keys{"own"}, true},
+		{"auxiliary: {vision: {model: gemini/g}}\nproviders: {gemini: {models: {g: {images: false}}}}", "gemini/g", "https://generativelanguage.googleapis.com/v1beta", Keys{"G"}, false},
+		{"model: {small: gemini/g}\nagent: {image_input_mode: text}", "gemini/g", "https://generativelanguage.googleapis.com/v1beta", Keys{"G"}, false},
+	} {
+		home := t.TempDir()
+		write(t, Path(home), tc.yaml)
+		e, ok, err := Load(home, Options{Environ: []string{"OPENAI_API_KEY=O", "GEMINI_API_KEY=G", "HERMES_API_KEY=H"}}).Small("vision")
+		if err != nil || ok != (tc.name != "") {
+			t.Errorf("%s: %v, %v", tc.yaml, ok, err)
+		}
+		if !ok {
+			continue
+		}
+		if e.Name() != tc.name || e.BaseURL != tc.base || !slices.Equal(e.Keys, tc.keys) || (e.Images != nil && *e.Images) != tc.images {
+			t.Errorf("%s: %s at %s, keys %q, images %v", tc.yaml, e.Name(), e.BaseURL, e.Keys, e.Images)
+		}
 	}
 }
 

@@ -216,7 +216,7 @@ func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)
 		Situation: func() extension.Situation { return situationOf(x) },
 		Spawn:     func(ctx context.Context, t extension.Task) (extension.Report, error) { return spawn(ctx, x, t) },
 		Complete: func(ctx context.Context, system, prompt string) (string, error) {
-			return x.settings.complete(ctx, system, prompt)
+			return x.settings.complete(ctx, "goal_judge", system, prompt)
 		},
 		Redact: func(text string) string { return x.settings.secrets.Hide(text) },
 		State:  x.svc.Store().State(x.id, name),

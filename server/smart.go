@@ -19,7 +19,7 @@ Answer with one word: ALLOW when you are sure that it is harmless, else ASK.`
 // judge asks the configured model for reviews, else the session's, whether an action is harmless. If the answer is not the one
 // word, or if the request fails, it returns false.
 func (s *settings) judge(ctx context.Context, action, reason string) bool {
-	text, err := s.complete(ctx, judgeWords, "Flagged because it "+reason+".\n\nThe action, to its end:\n"+action)
+	text, err := s.complete(ctx, "approval", judgeWords, "Flagged because it "+reason+".\n\nThe action, to its end:\n"+action)
 	if err != nil {
 		s.svc.Log.Info("no judgement of an action; the user is asked", "session", s.record.id, "error", err)
 		return false
@@ -27,18 +27,26 @@ func (s *settings) judge(ctx context.Context, action, reason string) bool {
 	return strings.TrimSpace(text) == "ALLOW"
 }
 
-// complete asks that model one question, without tools and without the history. A
+// complete asks the model of a task one question, without tools and without the history. A
 // response that is cut or has calls is an error.
-func (s *settings) complete(ctx context.Context, system, prompt string) (string, error) {
-	request := &model.Request{System: system, Messages: []model.Message{model.NewMessage(model.User, prompt)}}
-	var reply model.Reply
+func (s *settings) complete(ctx context.Context, task, system, prompt string) (string, error) {
 	var m model.Model = s.model
-	if other := s.modelFor("approval"); other != nil {
+	if other := s.modelFor(task); other != nil {
 		m = s.svc.Instruments.model(other)
 	}
+	return s.answerOf(ctx, m, system, model.NewMessage(model.User, prompt))
+}
+
+// answerOf returns the answer of a model to one message. A picture that the model rejects is an error.
+func (s *settings) answerOf(ctx context.Context, m model.Model, system string, message model.Message) (string, error) {
+	request := &model.Request{System: system, Messages: []model.Message{message}}
+	var reply model.Reply
 	for delta, err := range m.Stream(ctx, request) {
 		if err != nil {
 			return "", err
+		}
+		if delta.Pictures != nil && delta.Pictures.As(model.AsText) {
+			return "", fmt.Errorf("%s does not see pictures", delta.Pictures.Model)
 		}
 		if err := reply.Add(delta); err != nil {
 			return "", err

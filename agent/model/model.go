@@ -33,6 +33,9 @@ type Request struct {
 	// ends. Empty: the request is no part of a turn.
 	Turn       string
 	Background bool // of a subagent: requests of turns of the user go first
+	// Describe asks another model for the descriptions of the images of a message, by index in
+	// Messages. If there is no other model, it returns nil. Nil: there is none.
+	Describe func(ctx context.Context, message int) []Description
 }
 
 // Tool is an offered tool: its name, its description, and the JSON schema of its
@@ -56,8 +59,9 @@ const (
 type PictureForm string
 
 const (
-	AsPicture PictureForm = "picture"
-	AsText    PictureForm = "text" // the name and the size of the picture
+	AsPicture   PictureForm = "picture"
+	AsText      PictureForm = "text"      // the name and the size of the picture
+	AsDescribed PictureForm = "described" // also [Message.Described]
 )
 
 // PictureForms has the form in which an endpoint accepted pictures for the first time.

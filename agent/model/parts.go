@@ -9,6 +9,15 @@ type Message struct {
 	// Sent is the form in which an endpoint and model got the images, by
 	// [PictureForms].To. If an entry is missing, the form is not decided yet.
 	Sent map[string]PictureForm
+	// Described has the description of each image, in their order, once a model was asked for
+	// them. A description without text could not be made.
+	Described []Description
+}
+
+// Description is a text that replaces an image for a model that does not accept images.
+type Description struct {
+	By   string `json:"by"` // the model that wrote it
+	Text string `json:"text"`
 }
 
 // Part is a piece of a message. Its Type says which of the other fields it has.

@@ -126,7 +126,7 @@ func (m *Message) values(log string) []any {
 		values = append(values, nil, nil, nil, nil, nil, nil)
 	}
 	c := columnsOf(&m.Message)
-	return append(values, c.callID, c.name, c.text, c.reasoning, encode(c.calls), string(m.Shown), encode(c.media), encodeSent(m.Sent), encode(c.layout))
+	return append(values, c.callID, c.name, c.text, c.reasoning, encode(c.calls), string(m.Shown), encode(c.media), encodeSent(&m.Message), encode(c.layout))
 }
 
 // Messages returns at most limit messages of a log (0: all) in order, starting after the given
@@ -182,10 +182,8 @@ func scanMessage(rows *sql.Rows) (m Message, err error) {
 	if shown != "" {
 		m.Shown = json.RawMessage(shown)
 	}
-	if sent != "" {
-		if err = json.Unmarshal([]byte(sent), &m.Sent); err != nil {
-			return m, err
-		}
+	if err = decodeSent(sent, &m.Message); err != nil {
+		return m, err
 	}
 	if c.calls, err = decode[model.Call](calls); err != nil {
 		return m, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -12,16 +13,16 @@ import (
 // rejectionLasts is how long a rejected picture is remembered.
 const rejectionLasts = 30 * 24 * time.Hour
 
-// SetSent stores the form in which endpoints received the pictures of message seq of a session.
-// It applies to all sessions that share the message.
-func (s *Store) SetSent(ctx context.Context, id string, seq int64, sent map[string]model.PictureForm) error {
+// SetSent stores the forms in which endpoints received the pictures of message seq of a session, and their
+// descriptions. It applies to all sessions that share the message.
+func (s *Store) SetSent(ctx context.Context, id string, seq int64, m *model.Message) error {
 	db, err := s.database(ctx)
 	if err != nil {
 		return err
 	}
 	err = db.writeShared(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE messages SET sent = ?1 WHERE seq = ?3 AND log =
-			(SELECT log FROM pieces WHERE session_id = ?2 AND ?3 BETWEEN first AND last)`, encodeSent(sent), id, seq)
+			(SELECT log FROM pieces WHERE session_id = ?2 AND ?3 BETWEEN first AND last)`, encodeSent(m), id, seq)
 		return err
 	})
 	return s.explain("changing session "+id, err)
@@ -52,13 +53,35 @@ func (s *Store) RejectsPictures(ctx context.Context, endpoint, id string) (rejec
 	return rejects, s.explain("looking for rejected pictures", err)
 }
 
-func encodeSent(sent map[string]model.PictureForm) string {
-	if len(sent) == 0 {
+// descriptionsKey is the key of descriptions among the forms, as a text with JSON. The keys of forms have a space.
+const descriptionsKey = "described"
+
+func encodeSent(m *model.Message) string {
+	if len(m.Sent) == 0 && len(m.Described) == 0 {
 		return ""
+	}
+	sent := m.Sent
+	if len(m.Described) > 0 {
+		if sent = maps.Clone(sent); sent == nil {
+			sent = map[string]model.PictureForm{}
+		}
+		sent[descriptionsKey] = model.PictureForm(encode(m.Described))
 	}
 	data, err := json.Marshal(sent)
 	if err != nil { // strings always marshal
 		panic(err)
 	}
 	return string(data)
+}
+
+func decodeSent(sent string, m *model.Message) (err error) {
+	if sent == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(sent), &m.Sent); err != nil {
+		return err
+	}
+	m.Described, err = decode[model.Description](string(m.Sent[descriptionsKey]))
+	delete(m.Sent, descriptionsKey)
+	return err
 }

@@ -91,7 +91,8 @@ type messageRecord struct {
 	Parts     []layoutPart  `json:"parts,omitempty"`  // their order and state, if the order is not the usual one
 	Shown     text          `json:"shown,omitempty"`  // JSON, as shown in the editor
 	// Sent is the form in which each endpoint received the images.
-	Sent map[string]model.PictureForm `json:"sent,omitempty"`
+	Sent      map[string]model.PictureForm `json:"sent,omitempty"`
+	Described []model.Description          `json:"described,omitempty"`
 }
 
 type callRecord struct {
@@ -171,7 +172,7 @@ func (m *Message) record() messageRecord {
 	r := messageRecord{
 		Record: "message", ID: m.ID, Time: m.Time, Role: text(m.Role), Note: m.Note, Typed: m.Typed, Keeps: m.Keeps, IsError: m.IsError,
 		Usage: m.Usage, CallID: text(c.callID), Name: text(c.name), Text: text(c.text), Reasoning: text(c.reasoning),
-		Images: c.media, Parts: c.layout, Shown: text(m.Shown), Sent: m.Sent,
+		Images: c.media, Parts: c.layout, Shown: text(m.Shown), Sent: m.Sent, Described: m.Described,
 	}
 	for _, c := range c.calls {
 		r.Calls = append(r.Calls, callRecord{text(c.ID), text(c.Name), text(c.Args)})
@@ -182,7 +183,7 @@ func (m *Message) record() messageRecord {
 func (r messageRecord) message() (*Message, error) {
 	m := &Message{
 		ID: r.ID, Time: r.Time, Note: r.Note, Typed: r.Typed, Keeps: r.Keeps, IsError: r.IsError, Usage: r.Usage,
-		Message: model.Message{Role: model.Role(r.Role), Sent: r.Sent},
+		Message: model.Message{Role: model.Role(r.Role), Sent: r.Sent, Described: r.Described},
 	}
 	c := columns{callID: string(r.CallID), name: string(r.Name), text: string(r.Text), reasoning: string(r.Reasoning), media: r.Images, layout: r.Parts}
 	for _, call := range r.Calls {

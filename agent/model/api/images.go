@@ -28,19 +28,28 @@ func (x *Images) Of(i int, m *model.Message) (texts []string, variant int) {
 	if !m.Has(model.ImageType) {
 		return nil, 0
 	}
-	asText := x.Forms[i] == model.AsText
-	if asText {
+	form := x.Forms[i]
+	switch form {
+	case model.AsText:
 		variant = 1 + x.pasted
+	case model.AsDescribed:
+		variant = describedVariant + x.pasted
 	}
-	for _, image := range m.Images() {
+	for n, image := range m.Images() {
 		name, text := x.nameOf(image), ""
-		if asText {
-			text = inText(image, name)
+		switch {
+		case form == model.AsDescribed && n < len(m.Described) && m.Described[n].Text != "":
+			text = fmt.Sprintf("[picture %s, described by %s]\n%s", sized(image, name), m.Described[n].By, m.Described[n].Text)
+		case form == model.AsText, form == model.AsDescribed:
+			text = fmt.Sprintf("[picture %s: this model does not see pictures]", sized(image, name))
 		}
 		texts = append(texts, text)
 	}
 	return texts, variant
 }
+
+// describedVariant is above the variants of images without descriptions.
+const describedVariant = 1 << 20
 
 // nameOf returns the name of an image for the model, without control characters. If the
 // image has no name, it gets a number.
@@ -57,11 +66,11 @@ func (x *Images) nameOf(i model.Image) string {
 	}, i.Name), "")
 }
 
-// inText returns the text that replaces an image if the model does not accept images.
-func inText(i model.Image, name string) string {
+// sized returns the name of an image with its size, if that is known.
+func sized(i model.Image, name string) string {
 	size, _, err := image.DecodeConfig(base64.NewDecoder(base64.StdEncoding, strings.NewReader(i.Data)))
 	if err != nil {
-		return fmt.Sprintf("[picture %s: this model does not see pictures]", name)
+		return name
 	}
-	return fmt.Sprintf("[picture %s, %d × %d: this model does not see pictures]", name, size.Width, size.Height)
+	return fmt.Sprintf("%s, %d × %d", name, size.Width, size.Height)
 }

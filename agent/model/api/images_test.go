@@ -17,3 +17,21 @@ func TestTextOfWebP(t *testing.T) {
 		t.Errorf("%q", texts)
 	}
 }
+
+// TestDescribedImages checks that a described image has its description, and that one whose description
+// failed has none.
+func TestDescribedImages(t *testing.T) {
+	t.Parallel()
+	picture := func(name string) model.Image { return model.Image{Name: name, MIMEType: "image/png", Data: "AAAA"} }
+	m := model.NewMessage(model.User, "", model.ImageParts(picture("a.png"), picture("b.png"))...)
+	m.Described = []model.Description{{By: "eyes", Text: "A cat."}, {By: "eyes"}}
+	described := Images{Forms: map[int]model.PictureForm{0: model.AsDescribed}}
+	texts, variant := described.Of(0, &m)
+	if len(texts) != 2 || texts[0] != "[picture a.png, described by eyes]\nA cat." || texts[1] != "[picture b.png: this model does not see pictures]" {
+		t.Errorf("%q", texts)
+	}
+	plain := Images{Forms: map[int]model.PictureForm{0: model.AsText}}
+	if _, other := plain.Of(0, &m); other == variant {
+		t.Errorf("both forms have the variant %d", variant)
+	}
+}

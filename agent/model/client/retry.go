@@ -28,6 +28,7 @@ func (s *stream) try(ctx context.Context, e *endpoint, more bool) error {
 		return e.broken
 	}
 	s.forms = s.model.formsFor(ctx, e, s.req)
+	s.describe(ctx)
 	began := time.Now()
 	for n := 0; ; n++ {
 		err := s.round(ctx, e)
@@ -165,6 +166,7 @@ func (s *stream) ask(ctx context.Context, e *endpoint, key *keyState) error {
 		}
 		if s.forms.reject(failed) {
 			s.model.log.Info("model endpoint rejects a picture", "endpoint", e.name(), "error", err)
+			s.describe(ctx)
 			continue
 		}
 		if failed.Kind == model.ErrState && !t.NoState {

@@ -120,6 +120,30 @@ func (f *pictureForms) set(form model.PictureForm) {
 	}
 }
 
+// describe gives the pictures that are sent as text for the first time their descriptions.
+func (s *stream) describe(ctx context.Context) {
+	for _, i := range s.forms.open {
+		if s.forms.forms[i] == model.AsText && s.described(ctx, i) {
+			s.forms.forms[i] = model.AsDescribed
+		}
+	}
+}
+
+// described reports whether a picture of a message has a description. If no model was asked
+// for one, it asks.
+func (s *stream) described(ctx context.Context, i int) bool {
+	texts := s.req.Messages[i].Described
+	if texts == nil && s.req.Describe != nil {
+		if texts = s.req.Describe(ctx, i); texts != nil {
+			r := *s.req
+			r.Messages = slices.Clone(r.Messages) // they belong to the caller
+			r.Messages[i].Described = texts
+			s.req = &r
+		}
+	}
+	return slices.ContainsFunc(texts, func(d model.Description) bool { return d.Text != "" })
+}
+
 // reject makes text of the pictures that the endpoint has not accepted before. If err
 // is no rejection of a picture, or no such picture was sent, reject returns false.
 func (f *pictureForms) reject(err *model.Error) bool {

@@ -167,7 +167,7 @@ func appendImages(all []piece, req *model.Request, t *api.Target, last int) []pi
 		first--
 	}
 	for i := first; i <= last; i++ {
-		if m := &req.Messages[i]; (m.Has(model.ImageType) && t.Images[i] != model.AsText) || m.Has(model.FileType) {
+		if m := &req.Messages[i]; (m.Has(model.ImageType) && t.Images[i] != model.AsText && t.Images[i] != model.AsDescribed) || m.Has(model.FileType) {
 			all = append(all, piece{kind: userPiece, message: i, images: true})
 		}
 	}
