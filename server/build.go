@@ -61,7 +61,7 @@ func toolsOf(ctx context.Context, x *Session, stored []tools.Spec) (*tools.Set, 
 		return nil, err
 	}
 	slices.SortStableFunc(extended, func(a, b tools.Tool) int { return cmp.Compare(a.Order, b.Order) })
-	for _, t := range extended {
+	for _, t := range withoutDoubles(extended, x.notifier.show) {
 		if err := all.Add(t); err != nil {
 			return nil, fmt.Errorf("listing the tools: %w", err)
 		}
@@ -82,6 +82,31 @@ func toolsOf(ctx context.Context, x *Session, stored []tools.Spec) (*tools.Set, 
 		return nil, fmt.Errorf("agent.tools in the configuration: %w", err)
 	}
 	return set, nil
+}
+
+// withoutDoubles returns the tools without those of servers and plugins whose name is taken, which
+// it reports, and without those that another one overrides.
+func withoutDoubles(all []tools.Tool, report func(text string)) []tools.Tool {
+	owner := map[string]string{}
+	for _, t := range all {
+		if t.Group == nil {
+			owner[t.Name] = "hermes-ls"
+		}
+	}
+	var kept []tools.Tool
+	for _, t := range all {
+		if t.Group != nil && !t.Override {
+			if other := owner[t.Name]; other != "" {
+				report(fmt.Sprintf("The tool %s of %s is left out: %s has a tool of that name.", t.Name, t.Group.Name, other))
+				continue
+			}
+			owner[t.Name] = t.Group.Name
+		}
+		kept = append(kept, t)
+	}
+	return slices.DeleteFunc(kept, func(t tools.Tool) bool {
+		return t.Group == nil && slices.ContainsFunc(kept, func(o tools.Tool) bool { return o.Group != nil && o.Override && o.Name == t.Name })
+	})
 }
 
 // toolNames returns the names of the tools that the model has.

@@ -15,6 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/cmd/hookscmd"
+	"github.com/hermes-ls/hermes-ls/cmd/plugincmd"
 	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/web"
@@ -64,6 +65,7 @@ func examine(ctx context.Context, loaded *config.Loaded) []finding {
 	out = append(out, backendFindings(ctx, loaded)...)
 	out = append(out, mcpFindings(ctx, loaded)...)
 	out = append(out, hookFindings(loaded)...)
+	out = append(out, pluginFindings(loaded)...)
 	out = append(out, homeFinding(loaded.Home), storeFinding(ctx, loaded.Home))
 	out = append(out, modelFindings(ctx, loaded)...)
 	return append(out, pythonFinding(ctx, loaded),
@@ -82,6 +84,18 @@ func hookFindings(loaded *config.Loaded) []finding {
 		return nil
 	}
 	return []finding{{"ok", "hooks", fmt.Sprintf("%d, all can start", n)}}
+}
+
+// pluginFindings says which enabled plugins are not loaded. If no plugin is enabled, it returns none.
+func pluginFindings(loaded *config.Loaded) []finding {
+	n, problems := plugincmd.Check(loaded)
+	switch {
+	case len(problems) > 0:
+		return []finding{{"note", "plugins", strings.Join(problems, " ")}}
+	case n == 0:
+		return nil
+	}
+	return []finding{{"ok", "plugins", fmt.Sprintf("%d enabled", n)}}
 }
 
 func configFinding(loaded *config.Loaded) finding {

@@ -16,6 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/cmd/learningscmd"
 	"github.com/hermes-ls/hermes-ls/cmd/mcpcmd"
 	"github.com/hermes-ls/hermes-ls/cmd/memorycmd"
+	"github.com/hermes-ls/hermes-ls/cmd/plugincmd"
 	"github.com/hermes-ls/hermes-ls/cmd/skillscmd"
 	"github.com/hermes-ls/hermes-ls/internal/modes"
 )
@@ -78,6 +79,7 @@ func rootCommand() *cobra.Command {
 		learningscmd.New(),
 		mcpcmd.New(version()),
 		memorycmd.New(),
+		plugincmd.New(),
 		skillscmd.Skills(skills),
 		skillscmd.Trust(skills),
 	)

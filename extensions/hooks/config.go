@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extension"
 )
 
 // event is the canonical name of an event.
@@ -95,7 +97,23 @@ type Hook struct {
 	failClosed *bool
 	matcher    *regexp.Regexp // nil: all tools
 	words      []string
-	invalid    error // why the hook cannot run; nil: it can
+	invalid    error  // why the hook cannot run; nil: it can
+	runner     Runner // runs in place of a program; nil: the program runs
+}
+
+// Runner answers an event in place of a program. It gets the payload of a hook and returns what
+// a hook writes to stdout.
+type Runner func(ctx context.Context, payload json.RawMessage) (json.RawMessage, error)
+
+// Handlers returns the functions of a hook that is no program, such as one of a plugin. Name is
+// its name for messages. If there is no such event, ok is false.
+func Handlers(s *extension.Session, o Options, name, at string, run Runner) (all []extension.Handlers, ok bool) {
+	e, claude, ok := eventOf(at)
+	if !ok {
+		return nil, false
+	}
+	x := &instance{Options: o, session: s, hooks: []Hook{{Event: string(e), Command: name, Timeout: defaultTimeout, event: e, claude: claude, runner: run}}}
+	return x.Events(), true
 }
 
 const (

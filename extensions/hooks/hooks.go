@@ -127,6 +127,10 @@ func (x *instance) run(ctx context.Context, h Hook, p payload) (a answer, err er
 }
 
 func (x *instance) start(ctx context.Context, h Hook, input []byte) (code int, stdout, stderr []byte, err error) {
+	if h.runner != nil {
+		stdout, err = h.runner(ctx, input)
+		return 0, stdout, nil, err
+	}
 	roots := x.session.Folders()
 	path, err := h.program(roots)
 	if err != nil {

@@ -48,30 +48,19 @@ func Fetch(ctx context.Context, home, from, ref string) (c Candidate, err error)
 			c.Discard()
 		}
 	}()
-	dir, sub := from, ""
-	if info, statErr := os.Stat(from); statErr != nil || !info.IsDir() {
-		url := from
-		if ofGitHub.MatchString(from) {
-			if at := strings.LastIndexByte(from, '@'); at > 0 && ref == "" {
-				from, ref = from[:at], from[at+1:]
-			}
-			parts := strings.SplitN(from, "/", 3)
-			url = "https://github.com/" + parts[0] + "/" + parts[1]
-			if len(parts) == 3 {
-				sub = parts[2]
-			}
-		}
-		c.Source, dir = "git", filepath.Join(work, "clone")
-		if c.Commit, err = clone(ctx, url, ref, dir); err != nil {
-			return c, err
-		}
+	dir, sub, commit, err := Download(ctx, work, from, ref)
+	if err != nil {
+		return c, err
+	}
+	if c.Commit = commit; dir != from {
+		c.Source = "git"
 	}
 	if dir, err = skillDir(dir, sub); err != nil {
 		return c, err
 	}
 	name := filepath.Base(dir)
 	if dir == filepath.Join(work, "clone") {
-		name = strings.TrimSuffix(path.Base(strings.TrimSuffix(from, "/")), ".git")
+		name = NameOf(from)
 	}
 	target := filepath.Join(work, "skill")
 	if c.Files, err = copySkill(dir, target); err != nil {
@@ -90,6 +79,36 @@ func Fetch(ctx context.Context, home, from, ref string) (c Candidate, err error)
 	}
 	c.Findings = slices.DeleteFunc(c.Findings, func(f Finding) bool { return strings.HasPrefix(f.File, ".git/") })
 	return c, nil
+}
+
+// Download finds a directory, or clones a git URL or owner/repo[/path][@ref] of GitHub into the directory clone of work.
+// It returns the directory, the path of GitHub's form below it, and the commit. Nothing of it runs.
+func Download(ctx context.Context, work, from, ref string) (dir, sub, commit string, err error) {
+	if info, err := os.Stat(from); err == nil && info.IsDir() {
+		return from, "", "", nil
+	}
+	url := from
+	if ofGitHub.MatchString(from) {
+		if at := strings.LastIndexByte(from, '@'); at > 0 && ref == "" {
+			from, ref = from[:at], from[at+1:]
+		}
+		parts := strings.SplitN(from, "/", 3)
+		url = "https://github.com/" + parts[0] + "/" + parts[1]
+		if len(parts) == 3 {
+			sub = parts[2]
+		}
+	}
+	dir = filepath.Join(work, "clone")
+	commit, err = clone(ctx, url, ref, dir)
+	return dir, sub, commit, err
+}
+
+// NameOf returns the last part of an address, without .git and @ref.
+func NameOf(from string) string {
+	if ofGitHub.MatchString(from) {
+		from, _, _ = strings.Cut(from, "@")
+	}
+	return strings.TrimSuffix(path.Base(strings.TrimSuffix(from, "/")), ".git")
 }
 
 // Discard removes a candidate from quarantine.
@@ -178,8 +197,13 @@ func hasSkill(dir string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// copySkill copies the regular files of a skill. Links, .git and other files are left out.
+// copySkill copies the files of a skill.
 func copySkill(from, to string) (files []string, err error) {
+	return CopyFiles(from, to, scanFiles, scanBytes)
+}
+
+// CopyFiles copies the regular files of a directory. Links, .git and other files are left out.
+func CopyFiles(from, to string, mostFiles, mostBytes int) (files []string, err error) {
 	all, err := filesOf(from)
 	if err != nil {
 		return nil, err
@@ -189,12 +213,12 @@ func copySkill(from, to string) (files []string, err error) {
 		if name == ".git" || strings.HasPrefix(name, ".git/") || strings.Contains(name, "/.git/") {
 			continue
 		}
-		data, err := safefile.Read(filepath.Join(from, filepath.FromSlash(name)), scanBytes)
+		data, err := safefile.Read(filepath.Join(from, filepath.FromSlash(name)), int64(mostBytes))
 		if err != nil {
 			return nil, err
 		}
-		if files, total = append(files, name), total+len(data); len(files) > scanFiles || total > scanBytes {
-			return nil, fmt.Errorf("the skill has more than %d files or 10 MB", scanFiles)
+		if files, total = append(files, name), total+len(data); len(files) > mostFiles || total > mostBytes {
+			return nil, fmt.Errorf("it has more than %d files or %d MB", mostFiles, mostBytes>>20)
 		}
 		path := filepath.Join(to, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

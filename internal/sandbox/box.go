@@ -33,6 +33,7 @@ type Config struct {
 	HermesHome string
 	Visible    []string
 	Read       []string // paths that commands can read although they lie in the home; may begin with ~
+	Hide       []string // paths that commands cannot read, but for Visible
 	Caches     string   // [OwnCaches] or [SharedCaches]; empty: own
 	Workspace  string   // the folder that the layers of caches belong to; empty: the first of Roots
 	Environ    []string // the server's own; nil: the process's
@@ -264,6 +265,7 @@ func (b *Box) basePolicy() Policy {
 		}
 	}
 	p.hide(b.viewHome(p.Roots), b.sockets())
+	p.Unreadable = append(p.Unreadable, b.cfg.Hide...)
 	return p
 }
 

@@ -1,0 +1,8 @@
+package plugins
+
+import _ "embed"
+
+// helper runs a plugin in Python.
+//
+//go:embed helper.py
+var helper string

@@ -1,0 +1,14 @@
+package plugins_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/modes"
+)
+
+// TestMain lets the test binary be a supervisor of processes.
+func TestMain(m *testing.M) {
+	modes.Enter()
+	os.Exit(m.Run())
+}

@@ -1,0 +1,354 @@
+package plugins
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+)
+
+// Limits of a plugin's process.
+const (
+	startLimit   = 5 * time.Second   // for initialize
+	toolLimit    = 120 * time.Second // for a tool and a slash command
+	grace        = 200 * time.Millisecond
+	largestLine  = 16 << 20 // bytes of a message
+	mostExits    = 3        // in exitWindow; then the plugin is off
+	exitWindow   = 5 * time.Minute
+	longestLog   = 2000 // bytes of a line in the log
+	protocolUsed = 1
+)
+
+// initializing is what a plugin gets first.
+type initializing struct {
+	Protocol int    `json:"protocol"`
+	Root     string `json:"root"` // the plugin's directory
+	Data     string `json:"data"` // its own writable directory
+	Settings any    `json:"settings"`
+}
+
+// process is a running plugin.
+type process struct {
+	plugin  Plugin
+	command *proc.Process
+	in      *io.PipeWriter
+	rpc     *jsonrpc2.Conn
+	log     func(line string)
+	offer   Offer
+	next    atomic.Uint64
+
+	mu    sync.Mutex
+	calls map[jsonrpc2.ID]*call
+	last  *call // that began last and runs
+}
+
+// call is a request to the plugin that runs. What the plugin asks for meanwhile belongs to it.
+type call struct {
+	id       jsonrpc2.ID
+	ctx      context.Context
+	session  string
+	progress func(text string)
+	tool     func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
+}
+
+// start starts a plugin and initializes it. Confine bounds the process by the plugin's
+// permissions. Log gets the lines of its output that are no messages.
+// Trace gets each message; it may be nil.
+func start(ctx context.Context, p Plugin, cmd proc.Cmd, init initializing, log, trace func(line string)) (*process, error) {
+	x := &process{plugin: p, log: log, calls: map[jsonrpc2.ID]*call{}}
+	toChild, in := io.Pipe()
+	out, fromChild := io.Pipe()
+	x.in = in
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Grace = toChild, fromChild, &lines{write: log}, grace
+	command, err := proc.Start(context.WithoutCancel(ctx), cmd)
+	if err != nil {
+		return nil, err
+	}
+	x.command = command
+	go func() { // ends with the process; close waits for the process
+		<-command.Done()
+		fromChild.Close() //nolint:errcheck // never fails
+	}()
+	x.rpc = jsonrpc2.NewConn(context.Background(), &stream{in: bufio.NewReaderSize(out, 64<<10), out: in, other: log, trace: trace}, x, jsonrpc2.SetLogger(nothing{}))
+	go func() { // ends with the process
+		<-x.rpc.DisconnectNotify()
+		out.Close() //nolint:errcheck // never fails
+		command.Stop(grace)
+	}()
+	ctx, stop := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("no answer to initialize within %v", startLimit))
+	defer stop()
+	if err := x.call(ctx, "initialize", init, &x.offer, &call{ctx: ctx}); err != nil {
+		x.close()
+		return nil, err
+	}
+	return x, nil
+}
+
+type nothing struct{}
+
+func (nothing) Printf(string, ...any) {}
+
+// ended reports whether the process has ended.
+func (x *process) ended() bool {
+	select {
+	case <-x.command.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// why describes how the process ended.
+func (x *process) why() string {
+	exit, _ := x.command.Wait() // exit describes the end in any case
+	if exit.Signal != "" {
+		return "it was ended by " + exit.Signal
+	}
+	return fmt.Sprintf("it ended with exit code %d", exit.Code)
+}
+
+// call sends a request and waits for its result. If ctx ends first, it sends cancel.
+func (x *process) call(ctx context.Context, method string, params, result any, c *call) error {
+	c.id = jsonrpc2.ID{Num: x.next.Add(1)}
+	x.begin(c)
+	defer x.end(c)
+	waiter, err := x.rpc.DispatchCall(context.WithoutCancel(ctx), method, params, jsonrpc2.PickID(c.id))
+	if err == nil {
+		if err = waiter.Wait(ctx, result); ctx.Err() != nil {
+			_ = x.rpc.Notify(context.WithoutCancel(ctx), "cancel", map[string]any{"id": c.id}) // it may have ended
+			return context.Cause(ctx)
+		}
+	}
+	var answered *jsonrpc2.Error
+	if err == nil || errors.As(err, &answered) {
+		if answered != nil {
+			return errors.New(oneLine(answered.Message, longestLog))
+		}
+		return nil
+	}
+	select { // the connection ends shortly before the process does
+	case <-x.command.Done():
+		return fmt.Errorf("%s during the call", x.why())
+	case <-time.After(grace):
+		return fmt.Errorf("its connection failed: %w", err)
+	}
+}
+
+func (x *process) begin(c *call) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.calls[c.id], x.last = c, c
+}
+
+func (x *process) end(c *call) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.calls, c.id)
+	if x.last == c {
+		x.last = nil
+		for _, other := range x.calls {
+			x.last = other
+		}
+	}
+}
+
+// close ends the process: shutdown, then SIGTERM, then SIGKILL.
+func (x *process) close() {
+	ctx, stop := context.WithTimeout(context.Background(), grace)
+	defer stop()
+	if !x.ended() {
+		_ = x.rpc.Notify(ctx, "shutdown", nil) // it is ended in any case
+	}
+	x.in.Close() //nolint:errcheck // never fails
+	select {
+	case <-x.command.Done():
+	case <-ctx.Done():
+		x.command.Stop(grace)
+	}
+	<-x.command.Done()
+	x.rpc.Close() //nolint:errcheck // the process has ended
+}
+
+// asked is a message from the plugin.
+type asked struct {
+	Message   string          `json:"message"`
+	Text      string          `json:"text"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	// Call is the id of the request during which the plugin asks. If it is 0, it is the one that
+	// began last.
+	Call uint64 `json:"call"`
+}
+
+// Handle handles a message from the plugin.
+func (x *process) Handle(_ context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) {
+	var a asked
+	if r.Params != nil && json.Unmarshal(*r.Params, &a) != nil {
+		x.refuse(conn, r, jsonrpc2.CodeInvalidParams, "the parameters of "+r.Method+" are not an object of the known form")
+		return
+	}
+	switch r.Method {
+	case "log":
+		x.log(oneLine(a.Message, longestLog))
+	case "progress":
+		if c := x.running(a.Call); c != nil && c.progress != nil {
+			c.progress(oneLine(a.Text, 200))
+		}
+	case "tool":
+		c := x.running(a.Call)
+		if c == nil || c.tool == nil {
+			x.refuse(conn, r, jsonrpc2.CodeInvalidRequest, "a tool can be called only during a tool, hook or command of the plugin")
+			return
+		}
+		go x.answer(conn, r, c, a) // ends with the call, whose ctx it has
+	default:
+		x.refuse(conn, r, jsonrpc2.CodeMethodNotFound, fmt.Sprintf("there is no method %s; there are log, progress and tool", oneLine(r.Method, 60)))
+	}
+}
+
+func (x *process) answer(conn *jsonrpc2.Conn, r *jsonrpc2.Request, c *call, a asked) {
+	result, err := c.tool(c.ctx, a.Name, a.Arguments)
+	if err != nil {
+		x.refuse(conn, r, jsonrpc2.CodeInvalidRequest, err.Error())
+		return
+	}
+	if !r.Notif {
+		_ = conn.Reply(c.ctx, r.ID, result) // it may have ended
+	}
+}
+
+func (x *process) refuse(conn *jsonrpc2.Conn, r *jsonrpc2.Request, code int64, text string) {
+	if r.Notif {
+		x.log(text)
+		return
+	}
+	_ = conn.ReplyWithError(context.Background(), r.ID, &jsonrpc2.Error{Code: code, Message: text}) // it may have ended
+}
+
+// running returns the call with an id; 0: the one that began last. If there is none, it returns nil.
+func (x *process) running(id uint64) *call {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if id == 0 {
+		return x.last
+	}
+	return x.calls[jsonrpc2.ID{Num: id}]
+}
+
+// stream has one JSON message on each line. Other lines go to the log.
+type stream struct {
+	in    *bufio.Reader
+	other func(line string)
+	trace func(line string) // nil: nothing is traced
+
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// WriteObject writes a message.
+func (s *stream) WriteObject(v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if s.trace != nil {
+		s.trace("-> " + string(data))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err = s.out.Write(append(data, '\n'))
+	return err
+}
+
+// ReadObject reads the next message.
+func (s *stream) ReadObject(v any) error {
+	for {
+		line, err := s.line()
+		if err != nil {
+			return err
+		}
+		if text := bytes.TrimSpace(line); len(text) > 0 {
+			if text[0] == '{' && json.Unmarshal(text, v) == nil {
+				if s.trace != nil {
+					s.trace("<- " + string(text))
+				}
+				return nil
+			}
+			s.other(oneLine(string(text), longestLog))
+		}
+	}
+}
+
+// line reads a line. If it is too long, the connection ends.
+func (s *stream) line() (line []byte, err error) {
+	for {
+		part, err := s.in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > largestLine:
+			return nil, fmt.Errorf("a message of more than %d bytes", largestLine)
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, err
+		}
+	}
+}
+
+// Close does nothing: the process owns the pipes.
+func (*stream) Close() error { return nil }
+
+// lines passes each line of an output on. Of a long line, it passes the beginning.
+type lines struct {
+	write func(line string)
+	line  []byte
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		piece, rest, whole := bytes.Cut(p, []byte{'\n'})
+		if room := longestLog - len(l.line); room > 0 {
+			l.line = append(l.line, piece[:min(len(piece), room)]...)
+		}
+		if whole {
+			l.write(oneLine(string(l.line), longestLog))
+			l.line = l.line[:0]
+		}
+		p = rest
+	}
+	return n, nil
+}
+
+// commandOf returns the program of a plugin and its arguments. Find finds a program on PATH.
+func commandOf(p Plugin, find func(name string) (string, error)) (args []string, err error) {
+	if p.Kind == Command {
+		args = append(args, p.command...)
+		if strings.ContainsRune(args[0], '/') && !filepath.IsAbs(args[0]) {
+			args[0] = filepath.Join(p.Dir, args[0])
+			return args, nil
+		}
+		if !filepath.IsAbs(args[0]) {
+			args[0], err = find(args[0])
+		}
+		return args, err
+	}
+	for _, name := range []string{"python3", "python"} {
+		var path string
+		if path, err = find(name); err == nil {
+			// -B writes no compiled files into the plugin's directory, which would change it.
+			return []string{path, "-B", "-u", "-c", helper, p.Dir, p.entry, string(p.Kind)}, nil
+		}
+	}
+	return nil, fmt.Errorf("it needs Python 3.8 or later: %w", err)
+}

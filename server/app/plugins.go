@@ -1,0 +1,30 @@
+package app
+
+import (
+	"context"
+	"os"
+
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/extensions/plugins"
+	"github.com/hermes-ls/hermes-ls/server"
+)
+
+// PluginOptions returns the options of plugins that run outside of a session.
+func PluginOptions(home string) plugins.Options {
+	return plugins.Options{
+		Home:    home,
+		Environ: func(roots []string) []string { return mcp.Environ(os.Environ(), nil, roots) },
+	}
+}
+
+func pluginOptions(s *server.Service) plugins.Options {
+	o := PluginOptions(s.Home)
+	o.Environ = func(roots []string) []string { return mcp.Environ(s.Environ, nil, roots) }
+	o.Transcript = func(ctx context.Context, id string) (string, error) { return exported(ctx, s, id) }
+	return o
+}
+
+func enabledPlugins(c *config.Loaded) (any, error) {
+	return plugins.Config{Settings: config.SectionOf[plugins.Settings](c, plugins.Section().Name), Getenv: c.Getenv}, nil
+}
