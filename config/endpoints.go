@@ -110,7 +110,7 @@ func (l *Loaded) EndpointsFrom(name string) ([]Endpoint, error) {
 // endpointNamed returns the endpoint of PROVIDER/MODEL.
 func endpointNamed(l *Loaded, name string) (Endpoint, error) {
 	m := l.Model
-	provider, id := l.split("auto", name)
+	provider, id := l.Split("auto", name)
 	if provider != m.Provider {
 		m.BaseURL, m.APIKey = "", nil
 	}
@@ -121,7 +121,7 @@ func endpointNamed(l *Loaded, name string) (Endpoint, error) {
 // Small returns the endpoint of the model for a task other than the conversation: that of auxiliary.TASK, else that of
 // model.small. If none is configured, it returns false: the session's model does the task.
 func (l *Loaded) Small(task string) (e Endpoint, ok bool, err error) {
-	provider, id := l.split("auto", l.Model.Small)
+	provider, id := l.Split("auto", l.Model.Small)
 	name := ModelName{Provider: provider, ID: id}
 	if own := l.Auxiliary[task]; own.Model != "" {
 		name = ModelName{Provider: own.Provider, ID: own.Model}
@@ -143,6 +143,17 @@ func (l *Loaded) Small(task string) (e Endpoint, ok bool, err error) {
 		e.Images = &seeing
 	}
 	return e, err == nil, err
+}
+
+// smallModels returns the tasks of [Loaded.Small] with a model of their own and their keys, and "" for model.small.
+func smallModels(l *Loaded) map[string]string {
+	keys := map[string]string{"": "model.small"}
+	for task, own := range l.Auxiliary {
+		if own.Model != "" {
+			keys[task] = "auxiliary." + task
+		}
+	}
+	return keys
 }
 
 // Facts returns an endpoint that has only the facts about a model of [Loaded.ModelNames].
@@ -213,7 +224,7 @@ func unique(names []string) (out []string) {
 // fallback returns the endpoint of a fallback. Without a provider, it has the endpoint of the first model.
 func (l *Loaded) fallback(first Endpoint, name ModelName) (Endpoint, error) {
 	provider, id := name.Provider, name.ID
-	if provider == "" {
+	if provider == "" || provider == "auto" {
 		provider, id = splitFallback(l, first.Provider, id)
 	}
 	if provider == first.Provider || provider == "" {
@@ -241,19 +252,31 @@ func splitFallback(l *Loaded, set, id string) (provider, model string) {
 	return set, id
 }
 
-func (l *Loaded) endpoint() (Endpoint, error) { return l.resolve("model", l.Model) }
+// endpoint returns the endpoint of the first model.
+func (l *Loaded) endpoint() (Endpoint, error) {
+	m := l.Model
+	if m.BaseURL == "" { // else the provider is the one at that address
+		m.Provider, m.Default = l.Split(m.Provider, m.Default)
+	}
+	return l.resolve("model", m)
+}
 
-// split divides PROVIDER/MODEL. If the ids of the provider that is set have slashes themselves, or the
-// part before the first slash is no provider, it returns the provider that is set and the whole id.
-func (l *Loaded) split(set, id string) (provider, model string) {
-	known, _ := catalog.Find(set)
+// Split divides PROVIDER/MODEL. It returns the provider that is set and the whole id if the part before the first
+// slash is no provider, or if the set provider lists the whole id. If its ids can have slashes, only a name that the
+// user has given is a provider.
+func (l *Loaded) Split(set, id string) (provider, model string) {
 	name, rest, cut := strings.Cut(id, "/")
 	_, own := l.Providers[name]
 	_, table := catalog.Find(name)
-	if !cut || rest == "" || !own && !table || set != "auto" && (known.Slashes || known.Name == "") {
-		return set, id
+	known, found := catalog.Find(set)
+	_, added := l.Providers[set]
+	_, listed := l.Providers[set].Models[id]
+	switch {
+	case !cut, rest == "", listed:
+	case own && !table && (set == "auto" || found || added), table && (set == "auto" || found && !known.Slashes):
+		return name, rest
 	}
-	return name, rest
+	return set, id
 }
 
 // resolve returns the endpoint that a section describes. With an error, the endpoint has only its provider and model.
@@ -262,7 +285,6 @@ func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
 		return Endpoint{Provider: m.Provider, Model: m.Default}, providerError(fmt.Sprintf("%s.provider is %q, which is not known. Known are %s. No request was sent. "+
 			"For another service, add it under providers, or use custom with %[1]s.base_url", section, m.Provider, strings.Join(knownProviders(l.Providers), ", ")))
 	}
-	m.Provider, m.Default = l.split(m.Provider, m.Default)
 	if m.Provider == "auto" {
 		m.Provider = l.firstWithKey(m)
 		if !sets(l.tree, "model.default") && section == "model" {
@@ -484,7 +506,7 @@ func checkRepoModels(l *Loaded, sources []source) {
 		if i >= 0 || name == "" || FindModel(users.ModelNames(), name) != "" {
 			continue
 		}
-		other, _ := users.split(provider, name)
+		other, _ := users.Split(provider, name)
 		if key == "model.default" {
 			other = providerOf(users, name)
 		}
@@ -504,7 +526,10 @@ func checkRepoModels(l *Loaded, sources []source) {
 
 // providerOf returns the provider that answers if name is the default model.
 func providerOf(l *Loaded, name string) string {
-	provider, _ := l.split(l.Model.Provider, name)
+	provider := l.Model.Provider
+	if l.Model.BaseURL == "" {
+		provider, _ = l.Split(provider, name)
+	}
 	if provider == "auto" {
 		provider = l.firstWithKey(l.Model)
 	}
@@ -525,10 +550,12 @@ func (l *Loaded) checkProvider(tree map[string]any, line func(key string) (sourc
 			section["provider"] = l.Model.Provider
 		}
 	}
-	if _, _, err := l.Small(""); err != nil {
-		problem, _, _ := strings.Cut(err.Error(), ". ") // the rest is about the first model
-		source, at := line("model.small")
-		l.problem(source, at, "model.small cannot be used: "+problem+"; the session's model is used")
+	for task, key := range smallModels(l) {
+		if _, _, err := l.Small(task); err != nil {
+			problem, _, _ := strings.Cut(err.Error(), ". ") // the rest is about the first model
+			source, at := line(key)
+			l.problem(source, at, key+" cannot be used: "+problem+"; the session's model is used")
+		}
 	}
 	first, err := l.endpoint()
 	if err != nil {

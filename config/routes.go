@@ -118,7 +118,7 @@ func (l *Loaded) routeEndpoint(section string, r Route) (Endpoint, error) {
 		if failed != nil {
 			return Endpoint{}, failed
 		}
-		if name, id := l.split(parent.Provider, m.Default); r.Model != "" && name != parent.Provider {
+		if name, id := l.Split(parent.Provider, m.Default); r.Model != "" && name != parent.Provider {
 			m.Provider, m.Default = name, id
 			return l.resolve(section, m)
 		}
@@ -133,6 +133,9 @@ func (l *Loaded) routeEndpoint(section string, r Route) (Endpoint, error) {
 	}
 	if m.Provider == "" {
 		m.Provider = "custom"
+	}
+	if m.BaseURL == "" {
+		m.Provider, m.Default = l.Split(m.Provider, m.Default)
 	}
 	known, _ := catalog.Find(m.Provider)
 	if len(m.APIKey) == 0 && failed == nil && strings.TrimRight(firstOf(m.BaseURL, l.Providers[m.Provider].BaseURL, known.BaseURL), "/") == parent.BaseURL {

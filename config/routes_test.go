@@ -286,6 +286,34 @@ providers: {mine: {base_url: "http://127.0.0.1:1/v1", models: {claude-a: {}, x/y
 	}
 }
 
+// TestProviderOfModel checks which provider answers for model.provider and model.default.
+func TestProviderOfModel(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ provider, model, want string }{
+		{"auto", "mine/m", "mine/m"},
+		{"mine", "mine/m", "mine/m"},
+		{"mine", "mine/other/m", "mine/other/m"},
+		{"mine", "other/m", "other/m"},
+		{"mine", "other/listed", "mine/other/listed"},
+		{"mine", "openai/gpt", "mine/openai/gpt"},
+		{"openai", "other/m", "other/m"},
+		{"openai", "gemini/g", "gemini/g"},
+		{"openrouter", "openai/gpt", "openrouter/openai/gpt"},
+		{"openrouter", "other/m", "other/m"},
+		{"nobody", "other/m", "nobody/other/m"},
+	} {
+		home := t.TempDir()
+		write(t, Path(home), "model: {provider: "+tc.provider+", default: "+tc.model+`}
+providers: {mine: {base_url: "http://127.0.0.1:1/v1", models: {other/listed: {}}}, other: {base_url: "http://127.0.0.1:2/v1"}}
+`)
+		l := Load(home, Options{Environ: []string{"OPENAI_API_KEY=O", "GEMINI_API_KEY=G", "OPENROUTER_API_KEY=R"}})
+		l.Model.Provider = tc.provider
+		if first, _ := l.endpoint(); first.Name() != tc.want {
+			t.Errorf("%s with %s: %s, want %s", tc.provider, tc.model, first.Name(), tc.want)
+		}
+	}
+}
+
 // TestVision checks the endpoint of auxiliary.vision. It gets only its own key.
 func TestVision(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,7 +21,8 @@ func modelFindings(ctx context.Context, loaded *config.Loaded) []finding {
 	}
 	e := endpoints[0]
 	if e.Provider == "embedded" {
-		return []finding{{"ok", "model", "embedded: it plays scripts and is not a real model; run `hermes-ls setup` to set one up"}}
+		embedded := finding{"ok", "model", "embedded: it plays scripts and is not a real model; run `hermes-ls setup` to set one up"}
+		return append([]finding{embedded}, providerFindings(ctx, loaded, nil)...)
 	}
 	model := finding{"ok", "model", fmt.Sprintf("%s of %s", e.Model, e.Provider)}
 	if len(endpoints) > 1 {
@@ -37,18 +39,42 @@ func providerFindings(ctx context.Context, loaded *config.Loaded, models []confi
 	var all sync.WaitGroup
 	for i, name := range names {
 		all.Go(func() {
-			var ids []string
-			for _, e := range models {
-				if e.Provider == name {
-					ids = append(ids, e.Model)
-				}
-			}
-			out[i] = providerFinding(ctx, loaded, name, ids, len(models) > 0 && name == models[0].Provider)
+			out[i] = providerFinding(ctx, loaded, name, modelsOf(loaded, name, models), len(models) > 0 && name == models[0].Provider)
 		})
 	}
 	all.Wait()
 	return out
 }
+
+// modelsOf returns the models of a provider that can be used: the session's, those of other tasks, and those under
+// providers. If there is none, it returns the one that the provider's key alone would choose.
+func modelsOf(loaded *config.Loaded, provider string, models []config.Endpoint) []string {
+	ids := []string{}
+	add := func(id string) {
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, task := range append([]string{""}, slices.Sorted(maps.Keys(loaded.Auxiliary))...) {
+		if e, ok, _ := loaded.Small(task); ok {
+			models = append(slices.Clip(models), e)
+		}
+	}
+	for _, e := range models {
+		if e.Provider == provider {
+			add(e.Model)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(loaded.Providers[provider].Models)) {
+		add(id)
+	}
+	if p, _ := catalog.Find(provider); len(ids) == 0 {
+		add(p.Model)
+	}
+	return ids
+}
+
+const mostInDoctor = 5 // models of a provider
 
 func providerFinding(ctx context.Context, loaded *config.Loaded, name string, ids []string, used bool) finding {
 	bad := "note"
@@ -69,8 +95,14 @@ func providerFinding(ctx context.Context, loaded *config.Loaded, name string, id
 		return finding{bad, "provider", strings.Join(parts, ", ") + ": " + err.Error()}
 	}
 	parts = append(parts, fmt.Sprintf("answers with %d models", len(models)))
-	for _, id := range ids {
+	for _, id := range ids[:min(len(ids), mostInDoctor)] {
 		parts = append(parts, listedText(loaded, e, id, models))
+	}
+	switch more := len(ids) - mostInDoctor; {
+	case more > 0:
+		parts = append(parts, fmt.Sprintf("%d more models are configured", more))
+	case len(ids) == 0:
+		parts = append(parts, "no model of it is configured")
 	}
 	return finding{"ok", "provider", strings.Join(parts, ", ")}
 }

@@ -216,6 +216,9 @@ func modelSet() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if other, _ := loaded.Split(provider, id); other != provider {
+				id = args[0] // the id alone would name another provider
+			}
 			home := config.Home(os.Environ())
 			if err := errors.Join(app.Config().Set(home, "model.provider", provider), app.Config().Set(home, "model.default", id)); err != nil {
 				return err
