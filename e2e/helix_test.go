@@ -53,7 +53,7 @@ func TestHelix(t *testing.T) {
 	hx.write("i")
 	hx.write("I type while it streams, fast, and nothing of it may be lost or torn apart.")
 	hx.keys("Escape")
-	shown := hx.wait("The sum is right now.", "- ✓ Read shop.py", "- ✓ Edit shop.py", "- ✗ $ rm -rf build", "**Not done**", "command_allowlist",
+	shown := hx.wait("The sum is right now.", "- ✓ Read shop.py", "- ✓ Edit shop.py", "- ✗ $ rm -rf build", "**Denied**", "command_allowlist",
 		"I type while it streams, fast, and nothing of it may be lost or torn apart.")
 	hx.keep("chat")
 	answer, draft := strings.Index(shown, "The sum is right now."), strings.Index(shown, "I type while it streams")

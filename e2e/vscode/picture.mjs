@@ -1,5 +1,6 @@
-// Takes docs/vscode.png: the project of the demo in a real VS Code, whose bugs are fixed in the
-// chat. The model is the endpoint beside this file, with the responses of the demo.
+// Takes docs/vscode.png and docs/vscode-edit.png: the project of the demo in a real VS Code, whose
+// bugs are fixed in the chat, and an edit in place. The model is the endpoint beside this file, with
+// the responses of the demo.
 //   HERMES_VSIX=dist/hermes-ls-VERSION.vsix node e2e/vscode/picture.mjs
 import { spawn } from "node:child_process";
 import fs from "node:fs";
@@ -25,7 +26,7 @@ const address = await new Promise((resolve, reject) => {
 const editor = await open({
   hermes: `model: {provider: custom, base_url: "${address}", default: your-model, context_window: 128000}\n`,
   dir: path.join(dir, "host"), vsix: path.resolve(process.env.HERMES_VSIX), extensions: path.join(dir, "extensions"), files,
-  settings: { "workbench.colorTheme": "Dark 2026", "editor.minimap.enabled": false, "window.commandCenter": false },
+  settings: { "workbench.colorTheme": "Dark 2026", "editor.minimap.enabled": false, "window.commandCenter": false, "hermes.progress": "statusBar" },
 });
 try {
   await editor.page.setViewportSize({ width: 1280, height: 980 });
@@ -50,6 +51,23 @@ try {
   await editor.page.mouse.move(900, 400);
   await editor.page.waitForTimeout(1500);
   await editor.page.screenshot({ path: path.join(root, "docs/vscode.png") });
+
+  await editor.chat.getByRole("button", { name: "Allow once" }).click();
+  await editor.chat.getByText("The folder is deleted.", { exact: true }).waitFor();
+  await editor.page.locator(".codelens-decoration a").filter({ hasText: /^Accept$/ }).first().click(); // the changes of the first turn
+  await editor.run("View: Close Primary Side Bar");
+  await editor.page.setViewportSize({ width: 1000, height: 560 });
+  await editor.page.locator(".editor-instance .view-line").filter({ hasText: "def line_total" }).click();
+  await editor.page.keyboard.press("Home");
+  for (let i = 0; i < 5; i++) await editor.page.keyboard.press("Shift+ArrowDown");
+  await editor.page.keyboard.press("Control+Alt+i");
+  await editor.page.locator(".quick-input-title").filter({ hasText: "Edit inventory/pricing.py" }).waitFor();
+  await editor.answer("reject a discount that is not between 0 and 1");
+  await editor.page.locator(".codelens-decoration a").filter({ hasText: /^Reject$/ }).first().waitFor();
+  await editor.page.locator(".editor-instance .view-line").filter({ hasText: "def order_total" }).click();
+  await editor.page.mouse.move(900, 500);
+  await editor.page.waitForTimeout(1500);
+  await editor.page.screenshot({ path: path.join(root, "docs/vscode-edit.png") });
 } catch (error) {
   await editor.shot("failed-picture");
   throw error;

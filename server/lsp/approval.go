@@ -132,18 +132,18 @@ func (h host) reportDenied(q tools.Question) {
 
 // deniedText returns the lines of the report in a chat.
 func deniedText(q tools.Question, configFile string) []string {
-	who := "it"
+	who := "the agent"
 	if q.For != "" {
 		who = "the subagent “" + chat.OneLine(q.For, 60) + "”"
 	}
 	lines := []string{
-		fmt.Sprintf("**Not done**, though %s asked to: %s", who, code(q.Title)),
+		fmt.Sprintf("**Denied**: %s requested %s", who, code(q.Title)),
 		fmt.Sprintf("It %s, so it requires approval, and this editor cannot show approval requests.", strings.TrimSuffix(q.Reason, ".")),
 	}
 	if q.Remember == "" {
-		return append(lines, "Do it yourself where you want it.")
+		return append(lines, "If you want it, run it yourself.")
 	}
-	return append(lines, fmt.Sprintf("To allow it, add %s to `command_allowlist` in %s, which counts at once, and ask again.", code(q.Remember), configFile))
+	return append(lines, fmt.Sprintf("To allow it, add %s to `command_allowlist` in %s. It applies at once. Then send the prompt again.", code(q.Remember), configFile))
 }
 
 // code is a text of one line or more in backticks that it cannot close.

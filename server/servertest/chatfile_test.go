@@ -74,8 +74,8 @@ func TestChatOfAnEditorThatCannotAsk(t *testing.T) {
 		}
 		text := settle(e, chat)
 		for _, want := range []string{
-			"> **Not done**, though it asked to: `rm -rf build`\n> It deletes files recursively, so it requires approval, and this editor cannot show approval requests.\n",
-			"> To allow it, add `rm -rf build` to `command_allowlist` in ", "config.yaml, which counts at once, and ask again.\n\n- ✗ $ rm -rf build\n",
+			"> **Denied**: the agent requested `rm -rf build`\n> It deletes files recursively, so it requires approval, and this editor cannot show approval requests.\n",
+			"> To allow it, add `rm -rf build` to `command_allowlist` in ", "config.yaml. It applies at once. Then send the prompt again.\n\n- ✗ $ rm -rf build\n",
 			"- ✓ Ask: Which one?\n\nWhich one, red or blue?\n\n## You\n",
 		} {
 			if !strings.Contains(text, want) {
