@@ -214,7 +214,7 @@ func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)
 		Notify:    x.notify,
 		Wake:      x.wake,
 		Situation: func() extension.Situation { return situationOf(x) },
-		Spawn:     func(ctx context.Context, t extension.Task) (extension.Report, error) { return spawn(ctx, x, t) },
+		Spawn:     func(ctx context.Context, t extension.Task) (extension.Report, error) { return Spawn(ctx, x, t) },
 		Complete: func(ctx context.Context, system, prompt string) (string, error) {
 			return x.settings.complete(ctx, "goal_judge", system, prompt)
 		},
@@ -288,8 +288,8 @@ func askerOf(x *Session) builder.Asker {
 	return a
 }
 
-// spawn runs a subagent, by the extension that can.
-func spawn(ctx context.Context, x *Session, t extension.Task) (extension.Report, error) {
+// Spawn runs a subagent of a session, by the extension that can. [Session.Begin] must have been called.
+func Spawn(ctx context.Context, x *Session, t extension.Task) (extension.Report, error) {
 	own, ok := extension.Find[interface {
 		Spawn(context.Context, extension.Task) (extension.Report, error)
 	}](x.extensions)

@@ -40,7 +40,7 @@ func New(version string) *cobra.Command {
 		},
 	}
 	cmd.AddCommand(listCommand(version), addCommand(version), removeCommand(), loginCommand(), logoutCommand(), restartCommand(),
-		logsCommand(), approveCommand(), revokeCommand(), testCommand(version), importCommand())
+		logsCommand(), approveCommand(), revokeCommand(), testCommand(version), importCommand(), serveCommand(version))
 	return cmd
 }
 

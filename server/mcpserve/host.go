@@ -1,0 +1,173 @@
+package mcpserve
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
+	"github.com/hermes-ls/hermes-ls/tools/shell"
+)
+
+// host is the host of a session during one call.
+type host struct {
+	ctx context.Context // of the call
+	req *sdk.CallToolRequest
+
+	mu      sync.Mutex
+	text    strings.Builder // since the last tool call
+	notices []string
+	steps   float64
+}
+
+func newHost(ctx context.Context, req *sdk.CallToolRequest) *host { return &host{ctx: ctx, req: req} }
+
+func (*host) Documents(string) workspace.Documents { return nil }
+func (*host) Terminals(string) shell.Terminals     { return nil }
+func (h *host) Sink(string) agent.Sink             { return h }
+
+// Event collects the answer and notices, and sends each tool call as progress.
+func (h *host) Event(e agent.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch e := e.(type) {
+	case agent.Text:
+		h.text.WriteString(e.Text)
+	case agent.Notice:
+		h.notices = append(h.notices, e.Text)
+	case agent.TurnSummary:
+		h.notices = append(h.notices, e.Text)
+	case agent.CallStarted:
+		h.text.Reset()
+		h.progress(e.Title)
+	case agent.ChildStarted:
+		h.progress("Subagent: " + e.Goal)
+	case agent.ChildEvent:
+		if call, ok := e.Event.(agent.CallStarted); ok {
+			h.progress(call.Title)
+		}
+	}
+}
+
+// progress sends a line if the host wants progress. h.mu must be held.
+func (h *host) progress(line string) {
+	token := h.req.Params.GetProgressToken()
+	if token == nil {
+		return
+	}
+	h.steps++
+	line, _, _ = strings.Cut(line, "\n")
+	// A host that has gone gets no progress. The call ends by itself.
+	_ = h.req.Session.NotifyProgress(h.ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: h.steps, Message: line})
+}
+
+// answer returns the text after the last tool call, and the notices.
+func (h *host) answer() (text string, notices []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return strings.TrimSpace(h.text.String()), h.notices
+}
+
+// asks reports whether the host can show a form.
+func (h *host) asks() bool {
+	p := h.req.Session.InitializeParams()
+	if p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
+		return false
+	}
+	e := p.Capabilities.Elicitation
+	return e.Form != nil || e.URL == nil
+}
+
+// field is the name of the form's field.
+const field = "answer"
+
+// elicit shows a form with one field. If choices is empty, the field is a text. If the user does
+// not answer, elicit returns "".
+func (h *host) elicit(ctx context.Context, message, title string, choices []string) (string, error) {
+	property := &jsonschema.Schema{Type: "string", Title: title}
+	for _, c := range choices {
+		property.Enum = append(property.Enum, c)
+	}
+	r, err := h.req.Session.Elicit(ctx, &sdk.ElicitParams{
+		Message:         message,
+		RequestedSchema: &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{field: property}, Required: []string{field}},
+	})
+	if err != nil {
+		return "", fmt.Errorf("asking the user: %w", err)
+	}
+	answer, _ := r.Content[field].(string)
+	if r.Action != "accept" {
+		return "", nil
+	}
+	return strings.TrimSpace(answer), nil
+}
+
+// AskPermission shows an approval request. If the host cannot show one, the action is denied.
+func (h *host) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+	if !h.asks() {
+		h.mu.Lock()
+		h.notices = append(h.notices, "Denied, because this host cannot ask the user: "+q.Title)
+		h.mu.Unlock()
+		how := ""
+		if q.Remember != "" {
+			how = fmt.Sprintf("add %q to command_allowlist in config.yaml", q.Remember)
+		}
+		return tools.DecisionDeny, &gate.Unanswered{Why: "this host cannot ask the user", How: how}
+	}
+	message := "Hermes asks for approval: " + q.Title
+	if q.For != "" {
+		message = fmt.Sprintf("The subagent “%s” of Hermes asks for approval: %s", q.For, q.Title)
+	}
+	if q.Reason != "" {
+		message += "\nThis " + q.Reason + "."
+	}
+	if q.Text != "" {
+		message += "\n\n" + q.Text
+	}
+	options := q.Choices
+	if len(options) == 0 {
+		options = []tools.Choice{{ID: tools.DecisionOnce, Label: "Allow once"}}
+		if q.Remember != "" {
+			message += "\nAllow for this session and Always allow remember: " + q.Remember
+			options = append(options, tools.Choice{ID: tools.DecisionSession, Label: "Allow for this session"}, tools.Choice{ID: tools.DecisionAlways, Label: "Always allow"})
+		}
+		options = append(options, tools.Choice{ID: tools.DecisionDeny, Label: "Deny"})
+	}
+	labels := make([]string, len(options))
+	for i, o := range options {
+		labels[i] = o.Label
+	}
+	answer, err := h.elicit(ctx, message, "Decision", labels)
+	if err != nil {
+		return tools.DecisionDeny, err
+	}
+	for _, o := range options {
+		if o.Label == answer {
+			return o.ID, nil
+		}
+	}
+	return tools.DecisionDeny, nil
+}
+
+// CanClarify reports whether the host can show a question.
+func (h *host) CanClarify() bool { return h.asks() }
+
+// Clarify shows a question of the model.
+func (h *host) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
+	choices, message := q.Choices, "Hermes asks: "+q.Question
+	if q.FreeText && len(choices) > 0 {
+		message, choices = message+"\nSuggested answers: "+strings.Join(choices, " · "), nil
+	}
+	answer, err := h.elicit(ctx, message, "Answer", choices)
+	if err != nil || answer == "" || !q.Takes(answer) {
+		return tools.Answer{}, err
+	}
+	return tools.Answer{Kind: tools.AnswerGiven, Text: answer}, nil
+}

@@ -1,0 +1,325 @@
+// Package mcpserve is hermes-ls as a server of the Model Context Protocol on stdio. Other hosts
+// call its tools prompt, sessions and delegate.
+//
+// A prompt belongs to a session that is stored as those of editors are. If an action requires
+// approval, the host shows the request with an elicitation. If it cannot, the action is denied.
+package mcpserve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/delegate"
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/server"
+)
+
+// Options are the parts of the process that Serve uses.
+type Options struct {
+	Service *server.Service
+	Version string
+	Log     *slog.Logger
+}
+
+// versions are those in which a server can send requests to its host during a call. Later ones
+// cannot.
+var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
+const instructions = "Hermes is a coding agent. prompt gives it a task in a session, which later prompts continue. " +
+	"sessions lists or searches its sessions. delegate gives it tasks that it does side by side, each without earlier messages. " +
+	"Actions that require approval are shown to the user by elicitation; without it they are denied."
+
+// Serve serves until the host closes in, or ctx ends.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
+	s := sdk.NewServer(&sdk.Implementation{Name: "hermes-ls", Title: "Hermes", Version: o.Version}, &sdk.ServerOptions{
+		Instructions: instructions, Logger: o.Log, SupportedProtocolVersions: versions, Capabilities: &sdk.ServerCapabilities{},
+	})
+	w := &works{Options: o}
+	no, yes := false, true
+	acts := &sdk.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes}
+	sdk.AddTool(s, &sdk.Tool{
+		Name: "prompt", Title: "Prompt the Hermes agent", Annotations: acts,
+		Description: "Sends a prompt to the coding agent Hermes and returns its answer. It reads and changes files and runs commands in cwd. Without session, it starts a new session; with the session of an earlier result, it continues that.",
+	}, w.prompt)
+	sdk.AddTool(s, &sdk.Tool{
+		Name: "sessions", Title: "List sessions of the Hermes agent", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no},
+		Description: "Lists the sessions of the coding agent Hermes in cwd, the newest first. With query, it searches their messages.",
+	}, w.sessions)
+	sdk.AddTool(s, &sdk.Tool{
+		Name: "delegate", Title: "Delegate tasks to Hermes subagents", Annotations: acts,
+		Description: "Lets subagents of Hermes do tasks side by side, and returns their reports. A subagent knows only its goal and context.",
+	}, w.delegate)
+	err := s.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: closer{out}})
+	if errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// closer lets the process close its output.
+type closer struct{ io.Writer }
+
+func (closer) Close() error { return nil }
+
+// works runs the tools.
+type works struct{ Options }
+
+type promptInput struct {
+	Prompt  string `json:"prompt" jsonschema:"what the agent has to do"`
+	Session string `json:"session,omitempty" jsonschema:"session to continue; empty: a new one"`
+	Cwd     string `json:"cwd,omitempty" jsonschema:"absolute path of the workspace folder, which is one of the host's roots or below one; empty: the first root"`
+}
+
+// notTyped takes the place of the text that the user typed: a model of the host may have written
+// the prompt, so it does not permit what only the user's own text permits.
+const notTyped = "The host sent this prompt."
+
+type promptOutput struct {
+	Session    string   `json:"session"`
+	StopReason string   `json:"stop_reason"`
+	Text       string   `json:"text"`
+	Notices    []string `json:"notices,omitempty"`
+}
+
+func (w *works) prompt(ctx context.Context, req *sdk.CallToolRequest, in promptInput) (*sdk.CallToolResult, promptOutput, error) {
+	if strings.TrimSpace(in.Prompt) == "" {
+		return nil, promptOutput{}, errors.New("prompt is empty")
+	}
+	h := newHost(ctx, req)
+	session, err := w.open(ctx, req.Session, in, h)
+	if err != nil {
+		return nil, promptOutput{}, err
+	}
+	defer w.close(ctx, session)
+	stop, err := session.Prompt(ctx, agent.Input{Text: in.Prompt, Typed: notTyped}, nil)
+	if err != nil {
+		return nil, promptOutput{}, err
+	}
+	text, notices := h.answer()
+	out := promptOutput{Session: session.ID(), StopReason: string(stop), Text: text, Notices: notices}
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: cmp.Or(text, "The turn ended with "+string(stop)+" and without an answer.")}}}, out, nil
+}
+
+// open returns a new session, or the stored one that the input names.
+func (w *works) open(ctx context.Context, host *sdk.ServerSession, in promptInput, h server.Host) (*server.Session, error) {
+	if in.Session == "" {
+		cwd, err := folder(ctx, host, in.Cwd)
+		if err != nil {
+			return nil, err
+		}
+		return w.Service.NewSession(ctx, server.Place{Cwd: cwd, Preset: "acp", Editor: editorOf(host)}, h)
+	}
+	if w.Service.Opened(in.Session) != nil {
+		return nil, fmt.Errorf("the session %q runs another prompt. Wait for its result", in.Session)
+	}
+	head, err := w.Service.Store().Session(ctx, in.Session)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := folder(ctx, host, head.Cwd); err != nil {
+		return nil, fmt.Errorf("the session %q: %w", in.Session, err)
+	}
+	return w.Service.LoadSession(ctx, in.Session, server.Place{Editor: editorOf(host), Preset: "acp"}, h)
+}
+
+// close closes a session at the end of its call, so that it can be opened elsewhere.
+func (w *works) close(ctx context.Context, x *server.Session) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err := w.Service.CloseSession(ctx, x.ID()); err != nil {
+		w.Log.Warn("a session was not closed", "session", x.ID(), "error", err)
+	}
+}
+
+type sessionsInput struct {
+	Query string `json:"query,omitempty" jsonschema:"words to search for in messages, titles and notes; empty: list the newest"`
+	Cwd   string `json:"cwd,omitempty" jsonschema:"absolute path of the workspace folder; empty: the first root"`
+	Limit int    `json:"limit,omitempty" jsonschema:"most sessions, up to 100; 0: 20"`
+}
+
+type sessionLine struct {
+	Session string `json:"session"`
+	Title   string `json:"title"`
+	Cwd     string `json:"cwd"`
+	Updated string `json:"updated"`
+	Match   string `json:"match,omitempty"`
+}
+
+type sessionsOutput struct {
+	Sessions []sessionLine `json:"sessions"`
+}
+
+func (w *works) sessions(ctx context.Context, req *sdk.CallToolRequest, in sessionsInput) (*sdk.CallToolResult, sessionsOutput, error) {
+	out := sessionsOutput{Sessions: []sessionLine{}}
+	cwd, err := folder(ctx, req.Session, in.Cwd)
+	if err != nil {
+		return nil, out, err
+	}
+	limit := in.Limit
+	if limit <= 0 {
+		limit = 20
+	}
+	limit = min(limit, 100)
+	add := func(s store.Session, match string) {
+		if s.Origin == "" && s.Title != "" && len(out.Sessions) < limit {
+			out.Sessions = append(out.Sessions, sessionLine{s.ID, s.Title, s.Cwd, s.UpdatedAt.Format(time.RFC3339), match})
+		}
+	}
+	if in.Query != "" {
+		hits, err := w.Service.Search(ctx, cwd, in.Query, limit)
+		if err != nil {
+			return nil, out, err
+		}
+		for _, h := range hits {
+			add(h.Session, strings.NewReplacer(store.Mark, "", store.EndMark, "").Replace(h.Snippet))
+		}
+		return nil, out, nil
+	}
+	for cursor, first := "", true; first || cursor != "" && len(out.Sessions) < limit; first = false {
+		page, next, err := w.Service.List(ctx, cwd, cursor)
+		if err != nil {
+			return nil, out, err
+		}
+		for _, s := range page {
+			add(s, "")
+		}
+		cursor = next
+	}
+	return nil, out, nil
+}
+
+type task struct {
+	Goal     string   `json:"goal" jsonschema:"what the subagent has to do"`
+	Context  string   `json:"context,omitempty" jsonschema:"what the subagent has to know"`
+	Toolsets []string `json:"toolsets,omitempty" jsonschema:"toolsets of the subagent; empty: the configured ones"`
+}
+
+type delegateInput struct {
+	Tasks []task `json:"tasks" jsonschema:"at most 8 tasks"`
+	Cwd   string `json:"cwd,omitempty" jsonschema:"absolute path of the workspace folder; empty: the first root"`
+}
+
+type report struct {
+	Status  string `json:"status"`
+	Summary string `json:"summary"`
+}
+
+type delegateOutput struct {
+	Reports []report `json:"reports"`
+	Notices []string `json:"notices,omitempty"`
+}
+
+const mostTasks = 8
+
+func (w *works) delegate(ctx context.Context, req *sdk.CallToolRequest, in delegateInput) (*sdk.CallToolResult, delegateOutput, error) {
+	out := delegateOutput{Reports: make([]report, len(in.Tasks))}
+	if len(in.Tasks) == 0 || len(in.Tasks) > mostTasks || slices.ContainsFunc(in.Tasks, func(t task) bool { return strings.TrimSpace(t.Goal) == "" }) {
+		return nil, out, fmt.Errorf("tasks needs 1 to %d tasks, each with a goal", mostTasks)
+	}
+	h := newHost(ctx, req)
+	session, err := w.open(ctx, req.Session, promptInput{Cwd: in.Cwd}, h)
+	if err != nil {
+		return nil, out, err
+	}
+	defer w.close(ctx, session)
+	if err := session.Begin(ctx); err != nil {
+		return nil, out, err
+	}
+	ended := make(chan int)
+	run := func(i int) {
+		t := in.Tasks[i]
+		r, err := server.Spawn(ctx, session, extension.Task{Goal: t.Goal, Context: t.Context, Toolsets: t.Toolsets})
+		if err != nil {
+			r = extension.Report{Status: "failed", Summary: err.Error()}
+		}
+		out.Reports[i] = report{r.Status, r.Summary}
+		ended <- i
+	}
+	settings := config.SectionOf[delegate.Settings](w.Service.Config([]string{session.Cwd()}), delegate.SectionName)
+	width := max(settings.MaxConcurrentChildren, 1)
+	next := 0
+	for running := 0; next < len(in.Tasks) || running > 0; {
+		if next < len(in.Tasks) && running < width {
+			go run(next)
+			next, running = next+1, running+1
+			continue
+		}
+		<-ended
+		running--
+	}
+	_, out.Notices = h.answer()
+	return nil, out, nil
+}
+
+// folder returns the workspace folder that a call names: a root of the host, or one below a root.
+// If the host has no roots, the root is the directory in which hermes-ls was started.
+func folder(ctx context.Context, host *sdk.ServerSession, cwd string) (string, error) {
+	roots := rootsOf(ctx, host)
+	if len(roots) == 0 {
+		here, err := os.Getwd()
+		if err != nil {
+			return "", err
+		}
+		roots = []string{here}
+	}
+	if cwd == "" {
+		return roots[0], nil
+	}
+	if !filepath.IsAbs(cwd) {
+		return "", fmt.Errorf("cwd %q is not an absolute path", cwd)
+	}
+	whole, err := filepath.EvalSymlinks(cwd)
+	if err != nil {
+		return "", fmt.Errorf("cwd: %w", err)
+	}
+	for _, root := range roots {
+		if real, err := filepath.EvalSymlinks(root); err == nil {
+			if below, err := filepath.Rel(real, whole); err == nil && filepath.IsLocal(below) {
+				return cwd, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("cwd %q is outside of the folders of the host: %s", cwd, strings.Join(roots, ", "))
+}
+
+// rootsOf returns the folders of the host.
+func rootsOf(ctx context.Context, host *sdk.ServerSession) (folders []string) {
+	if p := host.InitializeParams(); p == nil || p.Capabilities == nil || p.Capabilities.RootsV2 == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	list, err := host.ListRoots(ctx, nil)
+	if err != nil {
+		return nil
+	}
+	for _, r := range list.Roots {
+		if u, err := url.Parse(r.URI); err == nil && u.Scheme == "file" && u.Path != "" {
+			folders = append(folders, filepath.FromSlash(u.Path))
+		}
+	}
+	return folders
+}
+
+// editorOf names the host to the model.
+func editorOf(host *sdk.ServerSession) string {
+	if p := host.InitializeParams(); p != nil && p.ClientInfo != nil {
+		return strings.TrimSpace(cmp.Or(p.ClientInfo.Title, p.ClientInfo.Name) + " (MCP host)")
+	}
+	return ""
+}
