@@ -25,6 +25,9 @@ type Command struct {
 	// Prompt returns the prompt that the command sends for the user, after Run and in the
 	// same turn. If it is nil or returns "", the command only answers.
 	Prompt func(args string) string
+	// Send returns the prompt that the command sends for the user, if making it can take long. It
+	// runs in the turn, in place of Run and Prompt. If it fails, nothing is sent.
+	Send func(ctx context.Context, args string) (prompt string, err error)
 }
 
 // With returns the slash command with its function.

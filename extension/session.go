@@ -37,6 +37,8 @@ type Session struct {
 	Notify func(text string)
 	// Wake says that notices wait, so that the user can be told if no turn runs.
 	Wake func()
+	// CommandsChanged says that Commands returns other commands. Nil: no host wants to know.
+	CommandsChanged func()
 	// Redact replaces known secrets by placeholders.
 	Redact func(text string) string
 	// State is the extension's data in the stored session.

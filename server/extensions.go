@@ -210,8 +210,13 @@ func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)
 		Confine: func(ctx context.Context, c *proc.Cmd) error {
 			return gate.BoxOf(at.box, x.settings.gate).Confine(ctx, c)
 		},
-		Ask:       askerOf(x),
-		Notify:    x.notify,
+		Ask:    askerOf(x),
+		Notify: x.notify,
+		CommandsChanged: func() {
+			if v, ok := x.host.(CommandViewer); ok {
+				v.CommandsChanged(x)
+			}
+		},
 		Wake:      x.wake,
 		Situation: func() extension.Situation { return situationOf(x) },
 		Spawn:     func(ctx context.Context, t extension.Task) (extension.Report, error) { return Spawn(ctx, x, t) },
@@ -227,6 +232,11 @@ func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)
 		rights.EditorState, rights.Problems = v.EditorState, v.Problems
 	}
 	return rights
+}
+
+// CommandViewer is a [Host] that shows the slash commands of sessions.
+type CommandViewer interface {
+	CommandsChanged(x *Session)
 }
 
 // EditorViewer is a [Host] that knows the state of its editor.

@@ -80,7 +80,7 @@ func commandOf(x *Session, in agent.Input) (c Command, args string, ok bool) {
 	name := strings.ToLower(line[:end])
 	args = strings.TrimSpace(line[end:])
 	for _, c := range x.Commands() {
-		if c.Name == name {
+		if strings.EqualFold(c.Name, name) {
 			return c, args, true
 		}
 	}
@@ -120,6 +120,9 @@ func startCommand(x *Session, c Command, in agent.Input, args string, also agent
 	if c.start != nil {
 		return c.start(x, args, also)
 	}
+	if c.Send != nil {
+		return startSent(x, c, in, args, also)
+	}
 	if c.Prompt != nil {
 		if text := c.Prompt(args); text != "" {
 			return startCommandPrompt(x, c, agent.Input{ID: in.ID, Text: text, Typed: in.Text, Images: in.Images, Context: in.Context}, args, also)
@@ -154,6 +157,21 @@ func startCommandPrompt(x *Session, c Command, in agent.Input, args string, also
 			return agent.EndTurn, nil
 		}
 		return x.prompt(ctx, in, also)
+	})
+}
+
+// startSent makes the prompt of a command in a turn, and sends it.
+func startSent(x *Session, c Command, in agent.Input, args string, also agent.Sink) *Turn {
+	return x.start("", func(ctx context.Context) (agent.StopReason, error) {
+		text, err := c.Send(ctx, args)
+		switch {
+		case ctx.Err() != nil:
+			return agent.Cancelled, nil
+		case err != nil:
+			x.notifier.sink(also).Event(agent.Notice{Text: "Not done: " + strings.TrimSuffix(errorText(err), ".") + "."})
+			return agent.EndTurn, nil
+		}
+		return x.prompt(ctx, agent.Input{ID: in.ID, Text: text, Typed: in.Text, Images: in.Images, Context: in.Context}, also)
 	})
 }
 

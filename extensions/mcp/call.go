@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"io"
 	"slices"
 	"strings"
@@ -15,6 +14,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/results"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
@@ -93,7 +94,7 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 	case err != nil:
 		return tools.Fail("%s: %s", offered.full, one.worded(err)), nil
 	}
-	return resultOf(ctx, env, s.cfg.Pictures, result), nil
+	return results.Of(ctx, env, s.cfg.Pictures, result), nil
 }
 
 // find returns a tool by its name for the model. If its server is not connected, find
@@ -171,10 +172,7 @@ var errSilent = errors.New("no answer in time")
 // call sends a call. If the server neither answers nor reports progress within the
 // timeout, it returns an error.
 func (s *server) call(ctx context.Context, env *tools.Env, c tools.Call, l *link, d definition) (*sdk.CallToolResult, error) {
-	limit := s.Timeout
-	if limit <= 0 {
-		limit = defaultTimeout
-	}
+	limit := limitOf(s)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer time.AfterFunc(max(limit, longestCall), func() { cancel(errSilent) }).Stop()

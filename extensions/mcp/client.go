@@ -26,6 +26,7 @@ func (s *server) newClient(roots []string) *sdk.Client {
 		Capabilities:                can,
 		ElicitationHandler:          answers,
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { nudge(s.news) },
+		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { nudge(s.moved) },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.calls.progress(r.Params) },
 		LoggingMessageHandler:       func(_ context.Context, r *sdk.LoggingMessageRequest) { s.logged(r.Params) },
 	})

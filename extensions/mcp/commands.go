@@ -15,9 +15,9 @@ var Table = []extension.Command{{
 	Name: "mcp", Description: "Show the MCP servers; log in, log out or restart one", Hint: "login, logout or restart, and a server", Order: 160,
 }}
 
-// Commands returns /mcp.
+// Commands returns /mcp and the prompts of the servers.
 func (x *Instance) Commands() []extension.Command {
-	return []extension.Command{Table[0].With(x.run)}
+	return append([]extension.Command{Table[0].With(x.run)}, x.commands()...)
 }
 
 // run is /mcp.

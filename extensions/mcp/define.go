@@ -9,11 +9,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/clean"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -261,24 +261,7 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// plain returns a server's text without characters that are invisible or control a
-// terminal. It cuts the text at limit.
-func plain(text string, limit int) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
-	}
-	return text
-}
+// plain returns a server's text without invisible characters, cut at limit. See [clean.Text].
+func plain(text string, limit int) string { return clean.Text(text, limit) }
 
-func oneLine(text string, limit int) string {
-	return strings.Join(strings.Fields(plain(text, limit)), " ")
-}
+func oneLine(text string, limit int) string { return clean.Line(text, limit) }

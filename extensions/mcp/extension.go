@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/resources"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -55,6 +56,7 @@ func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Inst
 	_ = s.Config(&section) // Attach reports the error
 	c.Logins = section.Logins
 	c.Permit, c.Notice, c.Hide, c.Ask, c.SessionID = x.permit, s.Notify, s.Redact, s.Ask, s.ID
+	c.CommandsChanged = s.CommandsChanged
 	x.Servers = New(ctx, c)
 	return x, nil
 }
@@ -166,6 +168,9 @@ func (x *Instance) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool
 		if IsTool(t.Name) {
 			recalled = append(recalled, x.Recalled(t.Name, t.Description, t.Schema))
 		}
+		if t.Name == resources.ToolName {
+			recalled = append(recalled, resources.Tool(x.sources, x.cfg.Pictures))
+		}
 	}
 	return recalled, nil
 }
@@ -195,10 +200,11 @@ func (x *Instance) Derive(_ context.Context, kind extension.Kind, _ *extension.S
 // parentServers gives a subagent the servers of its parent. The parent still owns them.
 type parentServers struct{ *Instance }
 
-func (parentServers) Close(context.Context) error { return nil }
-func (parentServers) Attach([]any) func()         { return nil }
-func (parentServers) FoldersChanged()             {}
-func (parentServers) Secrets() map[string]string  { return nil }
+func (parentServers) Close(context.Context) error  { return nil }
+func (parentServers) Attach([]any) func()          { return nil }
+func (parentServers) FoldersChanged()              {}
+func (parentServers) Events() []extension.Handlers { return nil }
+func (parentServers) Secrets() map[string]string   { return nil }
 
 func (parentServers) Commands() []extension.Command               { return nil }
 func (parentServers) StatusLine(context.Context) (string, string) { return "", "" }

@@ -107,6 +107,8 @@ type Config struct {
 	// Home has the logs of servers. Empty: there are none.
 	Home string
 	Log  *slog.Logger
+	// CommandsChanged is called when the prompts of a server have changed. It may be nil.
+	CommandsChanged func()
 }
 
 // Servers holds the servers of one session.
@@ -201,7 +203,7 @@ func (s *Servers) Tools() []tools.Tool {
 			all = append(all, s.tool(d))
 		}
 	}
-	return all
+	return append(all, s.resourceTool()...)
 }
 
 // LateTools returns the version of the tools. If it is not known, it also returns the tools.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"maps"
 	"reflect"
 	"slices"
@@ -15,10 +14,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/hermes-ls/hermes-ls/extensions/mcp/restart"
-
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/logfile"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/prompts"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/resources"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/restart"
 )
+
+// ResourceToolset is the toolset of the tool for resources.
+const ResourceToolset = resources.Toolset
 
 const defaultConnect = 30 * time.Second
 
@@ -40,22 +44,26 @@ type server struct {
 	calls  calls
 	log    logfile.File
 
+	prompts prompts.Prompts
+	moved   chan struct{} // its prompts or resources have changed
+
 	changes        int    // number of changes of its tools; only run uses this field and the next two
 	leftOut        string // the omitted tools in the last notice
 	leftOutNotices int    // number of notices about omitted tools
 
-	mu       sync.Mutex
-	link     *link                 // nil: not connected
-	err      error                 // why it is not connected
-	attempt  chan struct{}         // closed when the current attempt has ended
-	tools    map[string]definition // by their names for the model
-	order    []string              // of tools
-	original map[string]string     // the first keys of tools in this session, by name for the model
-	left     []string              // omitted tools, because they need a task
-	pending  Permission            // of the last attempt; an empty Key: none is required
-	exits    exits                 // when the program ended by itself, the last ones
-	resting  bool                  // it was stopped until the next call
-	granted  string                // the key that the user has approved
+	mu           sync.Mutex
+	link         *link                 // nil: not connected
+	err          error                 // why it is not connected
+	attempt      chan struct{}         // closed when the current attempt has ended
+	tools        map[string]definition // by their names for the model
+	order        []string              // of tools
+	original     map[string]string     // the first keys of tools in this session, by name for the model
+	left         []string              // omitted tools, because they need a task
+	pending      Permission            // of the last attempt; an empty Key: none is required
+	exits        exits                 // when the program ended by itself, the last ones
+	resting      bool                  // it was stopped until the next call
+	hasResources bool                  // the last connection had resources
+	granted      string                // the key that the user has approved
 
 	toldLogin bool // the user knows that a login is needed
 	steps     int  // how often a call lacked a scope
@@ -83,7 +91,7 @@ func (s *Servers) start(one Server, label string) *server {
 	x := &server{
 		Server: one, label: label, owner: s, began: time.Now(),
 		first: make(chan struct{}), done: make(chan struct{}),
-		wanted: make(chan struct{}, 1), news: make(chan struct{}, 1), attempt: make(chan struct{}),
+		wanted: make(chan struct{}, 1), news: make(chan struct{}, 1), moved: make(chan struct{}, 1), attempt: make(chan struct{}),
 	}
 	x.ctx, x.cancel = context.WithCancel(s.ctx)
 	x.client = x.newClient(s.roots)
@@ -185,6 +193,7 @@ const refreshGap = 200 * time.Millisecond
 // attend refreshes the tools when they change. It returns when the connection or the
 // context ends.
 func (s *server) attend(l *link) {
+	defer followPrompts(s, l)()
 	news, calm := s.news, (<-chan time.Time)(nil)
 	began, rests := time.Now(), (<-chan time.Time)(nil)
 	if s.URL == "" && (s.Idle > 0 || s.Lifetime > 0) {

@@ -32,8 +32,16 @@ func (a *Agent) Answered(name string, params json.RawMessage, result any) {
 		return
 	}
 	if x := a.svc.Opened(p.SessionID); x != nil {
+		a.Client.known.Store(p.SessionID, true)
 		a.Client.update(p.SessionID, commands(x))
 		x.Warm()
+	}
+}
+
+// CommandsChanged sends the slash commands of a session again, if the client knows the session.
+func (c *Client) CommandsChanged(x *server.Session) {
+	if _, known := c.known.Load(x.ID()); known {
+		c.update(x.ID(), commands(x))
 	}
 }
 

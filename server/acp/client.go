@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
@@ -14,6 +15,7 @@ type Client struct {
 	name       atomic.Pointer[string]
 	editor     atomic.Pointer[acp.EditorState]
 	unanswered atomic.Int32 // requests for diagnostics, in a row
+	known      sync.Map     // ids of sessions that the client knows
 }
 
 func newClient(peer Peer) *Client {

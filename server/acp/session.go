@@ -95,6 +95,7 @@ func (a *Agent) closeSession(ctx context.Context, p *acp.CloseSessionRequest, ne
 	if x, err := a.svc.Session(p.SessionID); err == nil && x.Cancel() {
 		next()
 	}
+	a.Client.known.Delete(p.SessionID)
 	return &acp.CloseSessionResponse{}, a.svc.CloseSession(ctx, p.SessionID)
 }
 

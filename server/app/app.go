@@ -60,7 +60,7 @@ func Features(s *server.Service) []server.Feature {
 	var known tools.Set // of toolsets
 	list := []server.Feature{
 		{Extension: instructions.New(s.Home), Section: persona},
-		{Core: mcpServers(s), Settings: mcp.Settings(), Section: servers(&known), Commands: mcp.Table},
+		{Core: mcpServers(s), Settings: mcp.Settings(), Section: servers(&known), Commands: mcp.Table, Toolset: mcp.ResourceToolset},
 		{Core: checks, Settings: verify.Section()}, // before the checkpoints: its turn begins first
 		{
 			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table, Toolset: checkpoints.Toolset, Needs: server.NeedsLocalFiles,

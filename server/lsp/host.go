@@ -46,6 +46,13 @@ func (h host) OpenAddress(ctx context.Context, _, _, address string) bool {
 	return h.s.editor.OpenAddress(ctx, address)
 }
 
+// CommandsChanged sends the slash commands to an editor that gets updates.
+func (h host) CommandsChanged(x *service.Session) {
+	if h.s.sessions.updates(x.ID()) {
+		h.s.agent.Client.CommandsChanged(x)
+	}
+}
+
 // Terminals are not lent: LSP has none.
 func (h host) Terminals(string) shell.Terminals { return nil }
 

@@ -1,4 +1,5 @@
-package mcp
+// Package results converts results of servers to tool results.
+package results
 
 import (
 	"context"
@@ -10,6 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/clean"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -24,10 +26,9 @@ type answer struct {
 	Structured any    `json:"structured_content,omitempty"`
 }
 
-// resultOf converts a server's result to a tool result. Its pictures are fitted to the limits.
-func resultOf(ctx context.Context, env *tools.Env, limits tools.Pictures, r *sdk.CallToolResult) tools.Result {
-	g := gathered{fit: func(name string, data []byte) (tools.Image, error) { return limits.Fit(ctx, name, data) }}
-	g.shown, g.sees = env.Reader.Sees != nil, env.Reader.Sees != nil && env.Reader.Sees()
+// Of converts a server's result to a tool result. Its pictures are fitted to the limits.
+func Of(ctx context.Context, env *tools.Env, limits tools.Pictures, r *sdk.CallToolResult) tools.Result {
+	g := gather(ctx, env, limits)
 	for _, c := range r.Content {
 		g.add(c)
 	}
@@ -65,6 +66,25 @@ func repeats(text string, structured any) bool {
 	return structured != nil && json.Unmarshal([]byte(text), &same) == nil && reflect.DeepEqual(same, structured)
 }
 
+// Contents returns the text of a resource, and its pictures, fitted to the limits.
+func Contents(ctx context.Context, env *tools.Env, limits tools.Pictures, list []*sdk.ResourceContents) (text string, images []tools.Image) {
+	g := gather(ctx, env, limits)
+	for _, c := range list {
+		if c != nil && (c.Text != "" || c.Blob == nil) {
+			g.texts = append(g.texts, c.Text)
+			continue
+		}
+		g.resource(c)
+	}
+	return strings.Join(g.texts, "\n"), g.images
+}
+
+func gather(ctx context.Context, env *tools.Env, limits tools.Pictures) gathered {
+	g := gathered{fit: func(name string, data []byte) (tools.Image, error) { return limits.Fit(ctx, name, data) }}
+	g.shown, g.sees = env.Reader.Sees != nil, env.Reader.Sees != nil && env.Reader.Sees()
+	return g
+}
+
 type gathered struct {
 	shown  bool // the environment can tell whether the model sees pictures, so they are kept
 	sees   bool // the model gets them
@@ -84,9 +104,9 @@ func (g *gathered) add(c sdk.Content) {
 	case *sdk.ImageContent:
 		g.image(c.MIMEType, c.Data)
 	case *sdk.AudioContent:
-		g.addText("[audio, %s, %s: it cannot be heard here]", oneLine(c.MIMEType, 60), humanize.Bytes(uint64(len(c.Data))))
+		g.addText("[audio, %s, %s: it cannot be heard here]", clean.Line(c.MIMEType, 60), humanize.Bytes(uint64(len(c.Data))))
 	case *sdk.ResourceLink:
-		g.addText("[%s](%s) %s", oneLine(c.Name, 200), oneLine(c.URI, 2000), oneLine(c.Description, 500))
+		g.addText("[%s](%s) %s", clean.Line(c.Name, 200), clean.Line(c.URI, 2000), clean.Line(c.Description, 500))
 	case *sdk.EmbeddedResource:
 		g.resource(c.Resource)
 	default:
@@ -98,11 +118,11 @@ func (g *gathered) resource(r *sdk.ResourceContents) {
 	switch {
 	case r == nil:
 	case r.Text != "" || r.Blob == nil:
-		g.addText("%s:\n%s", oneLine(r.URI, 2000), r.Text)
+		g.addText("%s:\n%s", clean.Line(r.URI, 2000), r.Text)
 	case strings.HasPrefix(r.MIMEType, "image/"):
 		g.image(r.MIMEType, r.Blob)
 	default:
-		g.addText("[%s: binary, %s, %s]", oneLine(r.URI, 2000), oneLine(r.MIMEType, 60), humanize.Bytes(uint64(len(r.Blob))))
+		g.addText("[%s: binary, %s, %s]", clean.Line(r.URI, 2000), clean.Line(r.MIMEType, 60), humanize.Bytes(uint64(len(r.Blob))))
 	}
 }
 
@@ -126,5 +146,5 @@ func (g *gathered) image(kind string, data []byte) {
 		fitted.Name = ""
 		g.images = append(g.images, fitted)
 	}
-	g.addText("[picture, %s, %s: %s]", oneLine(kind, 60), humanize.Bytes(uint64(len(data))), note)
+	g.addText("[picture, %s, %s: %s]", clean.Line(kind, 60), humanize.Bytes(uint64(len(data))), note)
 }

@@ -1,0 +1,165 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/prompts"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/resources"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
+	"github.com/hermes-ls/hermes-ls/tools/policy"
+)
+
+// followPrompts requests the prompts of a server, and again when they change, until the returned
+// function is called. The tools of the server do not wait for it.
+func followPrompts(s *server, l *link) (end func()) {
+	if s.NoPrompts {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			limited, stop := context.WithTimeout(ctx, defaultConnect)
+			changed := s.prompts.Fetch(limited, l.session)
+			stop()
+			if changed && s.owner.cfg.CommandsChanged != nil {
+				s.owner.cfg.CommandsChanged()
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-s.moved:
+			}
+			select { // a server can announce changes in a loop
+			case <-ctx.Done():
+				return
+			case <-time.After(refreshGap):
+			}
+		}
+	})
+	return func() {
+		cancel()
+		work.Wait()
+	}
+}
+
+// commands returns the slash commands of all servers: their prompts.
+func (s *Servers) commands() (all []extension.Command) {
+	for _, one := range s.all() {
+		all = append(all, one.prompts.Commands(one.label, getPrompt(one))...)
+	}
+	return all
+}
+
+// getPrompt returns the function that requests a prompt of a server.
+func getPrompt(s *server) prompts.Get {
+	return func(ctx context.Context, params *sdk.GetPromptParams) (*sdk.GetPromptResult, error) {
+		ctx, cancel := context.WithTimeout(ctx, limitOf(s))
+		defer cancel()
+		l, err := s.linked(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r, err := l.session.GetPrompt(ctx, params)
+		if err != nil {
+			return nil, fmt.Errorf("the MCP server %s: %s", s.Name, s.worded(err))
+		}
+		return r, nil
+	}
+}
+
+// limitOf returns how long a request may take without progress.
+func limitOf(s *server) time.Duration {
+	if s.Timeout <= 0 {
+		return defaultTimeout
+	}
+	return s.Timeout
+}
+
+// sources returns the connected servers that have resources.
+func (s *Servers) sources() (all []resources.Source) {
+	for _, one := range s.all() {
+		one.mu.Lock()
+		l := one.link
+		has := one.hasResources || l == nil && one.resting
+		if l != nil {
+			r := l.session.InitializeResult()
+			has = r != nil && r.Capabilities != nil && r.Capabilities.Resources != nil
+			one.hasResources = has
+		}
+		one.mu.Unlock()
+		if has && !one.NoResources {
+			all = append(all, sourceOf(one))
+		}
+	}
+	return all
+}
+
+func sourceOf(s *server) resources.Source {
+	return resources.Source{
+		Name: s.Name, Timeout: limitOf(s), Permit: func(ctx context.Context, env *tools.Env, c tools.Call, uri string) error {
+			return mayRead(ctx, env, c, s, uri)
+		},
+		Connect: func(ctx context.Context) (*sdk.ClientSession, error) {
+			l, err := s.linked(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return l.session, nil
+		},
+		Worded: func(err error) error {
+			if isLogin(err) {
+				return errors.New(s.needsLogin())
+			}
+			return fmt.Errorf("the MCP server %s: %s", s.Name, s.worded(err))
+		},
+	}
+}
+
+// mayRead checks whether the model may read a resource. Reading requires approval if the server
+// is not trusted.
+func mayRead(ctx context.Context, env *tools.Env, c tools.Call, s *server, uri string) error {
+	if s.Trust != trustNone {
+		return nil
+	}
+	v := policy.Verdict{Level: policy.Asks, Reason: fmt.Sprintf("reads a resource of the MCP server %s", s.label), Commands: []string{resources.ToolName}}
+	if env.Gate == nil {
+		return gate.NoApproval(v)
+	}
+	return env.Gate.Check(ctx, env, c, tools.KindFetch, fmt.Sprintf("%s: %s", s.label, oneLine(uri, 500)), v)
+}
+
+// resourceTool returns the tool that reads resources, if a connected server has some.
+func (s *Servers) resourceTool() []tools.Tool {
+	if len(s.sources()) == 0 {
+		return nil
+	}
+	return []tools.Tool{resources.Tool(s.sources, s.cfg.Pictures)}
+}
+
+// Events attaches the resources that a prompt refers to.
+func (x *Instance) Events() []extension.Handlers {
+	return []extension.Handlers{{Limit: extension.NoLimit, PreLLMCall: func(ctx context.Context, p extension.Prompt) (d extension.PromptDecision, err error) {
+		if p.Note {
+			return d, nil
+		}
+		all := x.sources()
+		for _, m := range resources.Mentions(p.Text, all) {
+			text, err := resources.Read(ctx, all, m)
+			if err != nil {
+				text = fmt.Sprintf("Not attached: %v.", err)
+				x.session.Notify(fmt.Sprintf("%s is not attached: %v.", m.Text, err))
+			}
+			d.Attached = append(d.Attached, extension.Attachment{Name: m.Text, Text: x.session.Redact(text)})
+		}
+		return d, nil
+	}}}
+}

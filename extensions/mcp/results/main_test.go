@@ -1,0 +1,14 @@
+package results
+
+import (
+	"os"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/modes"
+)
+
+// TestMain lets the test binary scale pictures in processes of its own.
+func TestMain(m *testing.M) {
+	modes.Enter()
+	os.Exit(m.Run())
+}
