@@ -340,7 +340,10 @@ func (l *Loaded) address(section string, m Model, out *Endpoint) error {
 		out.API = "messages"
 	}
 	out.API = firstOf(out.API, table.API, "chat")
-	out.Headers, out.Proxy, out.CAFile, out.ExtraBody = expand(l, own.Headers), own.Proxy, own.CAFile, own.ExtraBody
+	if address := firstOf(own.BaseURL, table.BaseURL); m.BaseURL == "" || address == "" || SameHost(m.BaseURL, address) {
+		out.Headers = expand(l, own.Headers) // they can have a key
+	}
+	out.Proxy, out.CAFile, out.ExtraBody = own.Proxy, own.CAFile, own.ExtraBody
 	if out.Concurrent = own.MaxConcurrent; out.Concurrent == 0 {
 		out.Concurrent = 8
 	}
@@ -384,6 +387,9 @@ func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
 		}
 		own = Provider{}
 	}
+	if address := firstOf(own.BaseURL, table.BaseURL); m.BaseURL != "" && address != "" && !SameHost(m.BaseURL, address) {
+		own = Provider{} // its keys belong to its own address
+	}
 	u, _ := url.Parse(out.BaseURL) // it is valid
 	theirs := out.Provider == "custom" || table.At(u)
 	switch {
@@ -407,7 +413,11 @@ func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
 	if theirs {
 		missing = " (" + strings.Join(table.Keys, " and ") + " is not set)"
 	}
-	return fmt.Errorf("no key for %s at %s: set providers.%[1]s.api_key or key_env%[3]s. %[4]s", m.Provider, u.Host, missing, howTo(l))
+	where := "providers." + m.Provider + ".api_key or key_env"
+	if m.BaseURL != "" {
+		where = section + ".api_key"
+	}
+	return fmt.Errorf("no key for %s at %s: set %s%s. %s", m.Provider, u.Host, where, missing, howTo(l))
 }
 
 // setKey sets the key to the first variable that is set.

@@ -314,6 +314,20 @@ providers: {mine: {base_url: "http://127.0.0.1:1/v1", models: {other/listed: {}}
 	}
 }
 
+// TestKeyOfAnotherAddress checks that keys and headers of a provider's entry are not sent to model.base_url at another host.
+func TestKeyOfAnotherAddress(t *testing.T) {
+	t.Parallel()
+	for base, sent := range map[string]bool{"https://other.test": false, "https://api.anthropic.com/v1": true} {
+		home := t.TempDir()
+		write(t, Path(home), "model: {provider: anthropic, default: m, base_url: '"+base+"'}\nproviders: {anthropic: {api_key: K, headers: {X-Key: K}}}\n")
+		l := Load(home, Options{})
+		e, err := l.endpoint()
+		if sent && (err != nil || !slices.Equal(e.Keys, Keys{"K"}) || e.Headers["X-Key"] != "K") || !sent && (err == nil || !strings.Contains(err.Error(), "model.api_key")) {
+			t.Errorf("%s: %+v, %v", base, e, err)
+		}
+	}
+}
+
 // TestVision checks the endpoint of auxiliary.vision. It gets only its own key.
 func TestVision(t *testing.T) {
 	t.Parallel()

@@ -155,6 +155,7 @@ func TestClassify(t *testing.T) {
 		{429, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"Quota","details":[{"reason":"RATE_LIMIT_EXCEEDED"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"38.5s"}]}}`, model.ErrBusy, 38500 * time.Millisecond},
 		{429, `{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}`, model.ErrCredit, 0},
 		{429, `{"type":"error","error":{"type":"rate_limit_error","message":"enforced_spend_limit_reached"}}`, model.ErrCredit, 0},
+		{429, `{"type":"error","error":{"type":"rate_limit_error","message":"limit","details":{"error_code":"enforced_spend_limit_reached"}}}`, model.ErrCredit, 0},
 		{429, `{"type":"error","error":{"type":"rate_limit_error","message":"Slow down"}}`, model.ErrBusy, 0},
 		{529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, model.ErrBusy, 0},
 		{0, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, model.ErrBusy, 0},

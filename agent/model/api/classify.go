@@ -86,6 +86,12 @@ func readObject(top map[string]json.RawMessage) refusal {
 	for _, d := range detailsOf(inner["details"]) {
 		r.code += " " + d.Reason
 	}
+	var details struct { // Anthropic's
+		Code string `json:"error_code"`
+	}
+	if json.Unmarshal(inner["details"], &details) == nil {
+		r.code += " " + details.Code
+	}
 	if name := Text(inner["param"]); name != "" && !strings.Contains(r.message, name) {
 		r.message += " (" + name + ")"
 	}
