@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cmd/editors"
 	"github.com/hermes-ls/hermes-ls/cmd/hookscmd"
 	"github.com/hermes-ls/hermes-ls/cmd/plugincmd"
 	"github.com/hermes-ls/hermes-ls/codeexec"
@@ -218,15 +218,11 @@ func searchFinding(loaded *config.Loaded) finding {
 
 func editorsFinding() finding {
 	var found []string
-	for _, e := range []struct{ name, program string }{
-		{"VS Code", "code"}, {"Neovim", "nvim"}, {"Emacs", "emacs"}, {"Helix", "hx"}, {"Zed", "zed"}, {"Kakoune", "kak"}, {"Vim", "vim"},
-	} {
-		if _, err := exec.LookPath(e.program); err == nil {
-			found = append(found, e.name)
-		}
+	for _, e := range editors.Found() {
+		found = append(found, e.Name)
 	}
 	if len(found) == 0 {
-		return finding{"note", "editors", "none on PATH; any that speaks LSP or ACP can host us"}
+		return finding{"note", "editors", "none on PATH; each one that speaks LSP or ACP can start hermes-ls"}
 	}
 	return finding{"ok", "editors", strings.Join(found, ", ")}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/cmd/editors"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -20,7 +23,8 @@ import (
 func setupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "setup", Short: "Choose a provider, enter its key, choose a model and test it", Args: noArgs,
-		Long:    "Asks in a terminal. Writes the key to .env, which only you can read, and the model to config.yaml.",
+		Long: "Asks in a terminal. Writes the key to .env, which only you can read, and the model to config.yaml.\n" +
+			"Then shows how to set up the editors on this machine.",
 		Example: "  hermes-ls setup",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a := newAsker(cmd)
@@ -103,7 +107,8 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 	if err := writeSettings(home, changes); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "It works. New sessions use %s/%s.\n", provider, id)
+	fmt.Fprintf(a.out, "It works. New sessions use %s/%s.\n\nTerminal:\n  hermes-ls run \"what does this project do?\"\n", provider, id)
+	editors.Show(a.out, editors.Found())
 	return nil
 }
 
@@ -136,11 +141,16 @@ func chooseProvider(home string, now *config.Loaded, a *asker) (string, error) {
 
 const mostShown = 40 // models
 
-// chooseModel lists the models of a provider and asks for one.
+// chooseModel lists the models of a provider and asks for one. If the provider has no list, it only asks.
 func chooseModel(ctx context.Context, loaded *config.Loaded, provider, usual string, a *asker) (string, error) {
 	models, err := listProvider(ctx, loaded, provider)
-	if err != nil {
+	var failed *model.Error
+	unlisted := errors.As(err, &failed) && (failed.Status == http.StatusNotFound || failed.Status == http.StatusMethodNotAllowed)
+	if err != nil && !unlisted {
 		return "", fmt.Errorf("%s. Nothing was written", strings.TrimSuffix(err.Error(), "."))
+	}
+	if unlisted {
+		fmt.Fprintln(a.out, "This address has no list of models. Enter the id of one.")
 	}
 	ids := make([]string, len(models))
 	for i, m := range models {
@@ -150,13 +160,17 @@ func chooseModel(ctx context.Context, loaded *config.Loaded, provider, usual str
 	if more := len(models) - mostShown; more > 0 {
 		fmt.Fprintf(a.out, "… and %d more; `hermes-ls model list --provider %s` shows all.\n", more, provider)
 	}
-	if !slices.Contains(ids, usual) {
+	if !unlisted && !slices.Contains(ids, usual) {
 		usual = ""
 	}
 	if usual == "" && len(ids) > 0 {
 		usual = ids[0]
 	}
-	id, err := a.line(fmt.Sprintf("Model [%s]: ", plain(usual)))
+	question := "Model: "
+	if usual != "" {
+		question = fmt.Sprintf("Model [%s]: ", plain(usual))
+	}
+	id, err := a.line(question)
 	if err != nil {
 		return "", err
 	}

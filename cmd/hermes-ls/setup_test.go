@@ -23,6 +23,8 @@ func TestSetup(t *testing.T) {
 		switch {
 		case r.Header.Get("Authorization") != "Bearer ds-good-key":
 			w.WriteHeader(http.StatusUnauthorized)
+		case strings.HasPrefix(r.URL.Path, "/bare") && r.Method == http.MethodGet:
+			http.NotFound(w, r)
 		case strings.HasSuffix(r.URL.Path, "/models"):
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"data":[{"id":"a"},{"id":"mute"}]}`)
@@ -33,18 +35,20 @@ func TestSetup(t *testing.T) {
 		}
 	}))
 	t.Cleanup(srv.Close)
-	before := "providers:\n  mine: {base_url: '" + srv.URL + "/v1', key_env: MINE_KEY}\n"
+	before := "providers:\n  mine: {base_url: '" + srv.URL + "/v1', key_env: MINE_KEY}\n  bare: {base_url: '" + srv.URL + "/bare/v1', key_env: MINE_KEY}\n"
 	for name, tc := range map[string]struct {
 		answers, key string
 		wrong        string
 		model        string // expected in config.yaml
 	}{
-		"the first model":  {answers: "mine\n\n", key: "ds-good-key", model: "a"},
-		"a named model":    {answers: "mine\nmine/a\n", key: "ds-good-key", model: "a"},
-		"a mute model":     {answers: "mine\nmute\n", key: "ds-good-key", wrong: "did not call the tool"},
-		"a wrong key":      {answers: "mine\n", key: "ds-wrong-key", wrong: "Nothing was written"},
-		"unknown provider": {answers: "nobody\n", wrong: `"nobody" is no provider`},
-		"no answer":        {answers: "", wrong: "no answer"},
+		"the first model":   {answers: "mine\n\n", key: "ds-good-key", model: "a"},
+		"a named model":     {answers: "mine\nmine/a\n", key: "ds-good-key", model: "a"},
+		"without a list":    {answers: "bare\nb\n", key: "ds-good-key", model: "b"},
+		"no list, no model": {answers: "bare\n\n", key: "ds-good-key", wrong: "no model was named"},
+		"a mute model":      {answers: "mine\nmute\n", key: "ds-good-key", wrong: "did not call the tool"},
+		"a wrong key":       {answers: "mine\n", key: "ds-wrong-key", wrong: "Nothing was written"},
+		"unknown provider":  {answers: "nobody\n", wrong: `"nobody" is no provider`},
+		"no answer":         {answers: "", wrong: "no answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +65,8 @@ func TestSetup(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || !strings.Contains(string(data), "provider: mine") || !strings.Contains(string(data), "default: "+tc.model) || strings.Contains(out.String(), tc.key) {
+			if err != nil || !strings.Contains(string(data), "provider: "+strings.SplitN(tc.answers, "\n", 2)[0]) || !strings.Contains(string(data), "default: "+tc.model) ||
+				strings.Contains(out.String(), tc.key) || !strings.Contains(out.String(), "hermes-ls run ") {
 				t.Errorf("%v\n%s\n%s", err, data, &out)
 			}
 		})
