@@ -91,6 +91,9 @@ func providerFinding(ctx context.Context, loaded *config.Loaded, name string, id
 	}
 	parts := []string{fmt.Sprintf("%s: %s at %s", name, e.API, host), keyText(e)}
 	models, err := listProvider(ctx, loaded, name)
+	if noList(err) {
+		return finding{"note", "provider", strings.Join(parts, ", ") + ": it has no list of models. `hermes-ls model test` sends a request"}
+	}
 	if err != nil {
 		return finding{bad, "provider", strings.Join(parts, ", ") + ": " + err.Error()}
 	}

@@ -144,8 +144,7 @@ const mostShown = 40 // models
 // chooseModel lists the models of a provider and asks for one. If the provider has no list, it only asks.
 func chooseModel(ctx context.Context, loaded *config.Loaded, provider, usual string, a *asker) (string, error) {
 	models, err := listProvider(ctx, loaded, provider)
-	var failed *model.Error
-	unlisted := errors.As(err, &failed) && (failed.Status == http.StatusNotFound || failed.Status == http.StatusMethodNotAllowed)
+	unlisted := noList(err)
 	if err != nil && !unlisted {
 		return "", fmt.Errorf("%s. Nothing was written", strings.TrimSuffix(err.Error(), "."))
 	}
@@ -179,6 +178,12 @@ func chooseModel(ctx context.Context, loaded *config.Loaded, provider, usual str
 		return "", errors.New("no model was named. Nothing was written")
 	}
 	return id, nil
+}
+
+// noList reports whether a request for the models of a provider failed because the address has no list.
+func noList(err error) bool {
+	var failed *model.Error
+	return errors.As(err, &failed) && (failed.Status == http.StatusNotFound || failed.Status == http.StatusMethodNotAllowed)
 }
 
 func firstText(texts ...string) string {

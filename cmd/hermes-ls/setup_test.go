@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // Setup writes the key and the model only after the model has answered with a tool call.
@@ -79,5 +80,21 @@ func TestSetupWithoutTerminal(t *testing.T) {
 	code := execute(t.Context(), []string{"setup"}, strings.NewReader("openai\n"), &out, &errOut)
 	if want := "hermes-ls: use `hermes-ls model set PROVIDER/MODEL` and put the key into .env\n"; code != 2 || errOut.String() != want {
 		t.Errorf("exit %d: %q", code, &errOut)
+	}
+}
+
+// TestDoctorWithoutModelList wants an endpoint without a list of models to be no failure.
+func TestDoctorWithoutModelList(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(srv.Close)
+	home := t.TempDir()
+	if err := os.WriteFile(config.Path(home), []byte("model: {provider: custom, base_url: '"+srv.URL+"/v1', default: m}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range modelFindings(t.Context(), app.Config().Load(home, config.Options{})) {
+		if f.state == "fail" {
+			t.Errorf("%+v", f)
+		}
 	}
 }

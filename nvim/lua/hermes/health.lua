@@ -11,9 +11,9 @@ local function neovim()
     health.error("Neovim 0.10 or later is needed")
   end
   if pcall(vim.treesitter.language.inspect, "markdown") then
-    health.ok("the chat has the colours of Markdown")
+    health.ok("the chat has the colors of Markdown")
   else
-    health.warn("there is no Tree-sitter parser for Markdown: the chat has few colours", { ":TSInstall markdown markdown_inline" })
+    health.warn("there is no Tree-sitter parser for Markdown: the chat has few colors", { ":TSInstall markdown markdown_inline" })
   end
   if vim.o.autoread then
     health.ok("files that commands change are read again ('autoread')")
