@@ -51,15 +51,18 @@ func TestModelReads(t *testing.T) {
 			e := &readsEndpoint{}
 			server := httptest.NewServer(e)
 			t.Cleanup(server.Close)
-			write(t, filepath.Join(b.home, "config.yaml"), fmt.Sprintf("model: {provider: custom, default: gpt-5, base_url: %q, api_key: x, context_window: 16000}\n", server.URL+"/v1"))
+			write(t, filepath.Join(b.home, "config.yaml"), fmt.Sprintf("model: {provider: custom, default: gpt-5, base_url: %q, api_key: x, context_window: 16000}\nweb: {allow_private: true}\n", server.URL+"/v1"))
 			r := &reads{T: t, bed: b, endpoint: e, host: open(t, b), name: name}
 			r.context()
+			r.references(server.URL + "/page")
 			r.errors()
 			r.edits()
 			r.guards()
 			r.stopped()
 			r.longWork()
+			r.manyTurns()
 			r.plan()
+			r.prefix()
 		})
 	}
 }
@@ -128,6 +131,90 @@ func (r *reads) context() {
 	later := lastOf(r.say("And now?")[0], "user")
 	if n := tokens.Estimate(later); n > 170 || strings.Contains(later, "limits:") {
 		r.Errorf("the second prompt has %d tokens:\n%s", n, later)
+	}
+}
+
+// references checks the references of a prompt that are not files, and one that is too large.
+func (r *reads) references(page string) {
+	r.Helper()
+	write(r.T, filepath.Join(r.bed.workspace, "staged.txt"), "a staged line\n")
+	r.git("add", "staged.txt")
+	write(r.T, filepath.Join(r.bed.workspace, "lib", "lib.py"), "a = 1\nb = 7\n")
+	prompt := lastOf(r.say("See @diff @staged @git:1 @symbol:price @problems @url:" + page)[0], "user")
+	r.want("the prompt with references", prompt, "+b = 7", "+a staged line", "first commit", "1|def price(amount):", "The page says hello.", "roblems")
+	r.git("checkout", "-q", "lib/lib.py")
+	write(r.T, filepath.Join(r.bed.workspace, "huge.txt"), strings.Repeat("A line of a huge text with ten words in it.\n", 2000))
+	write(r.T, filepath.Join(r.bed.workspace, ".env"), "TOKEN=very-secret-value\n")
+	prompt = lastOf(r.say("See @file:huge.txt and @file:.env")[0], "user")
+	if strings.Contains(prompt, "A line of a huge text") || strings.Contains(prompt, "very-secret-value") {
+		r.Errorf("a reference was not refused:\n%s", prompt)
+	}
+	for _, name := range []string{"huge.txt", ".env"} {
+		if err := os.Remove(filepath.Join(r.bed.workspace, name)); err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+func (r *reads) git(args ...string) {
+	r.Helper()
+	cmd := exec.Command(found(r.T, "git"), args...)
+	cmd.Dir = r.bed.workspace
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+// manyTurns takes turns while instructions, files and the branch change.
+func (r *reads) manyTurns() {
+	r.Helper()
+	for n := range 30 {
+		switch n % 3 {
+		case 0:
+			write(r.T, filepath.Join(r.bed.workspace, "AGENTS.md"), fmt.Sprintf("Rule %d.\n", n))
+		case 1:
+			write(r.T, filepath.Join(r.bed.workspace, fmt.Sprintf("new%d.txt", n)), "x\n")
+		case 2:
+			r.git("checkout", "-q", "-b", fmt.Sprintf("branch%d", n))
+		}
+		r.say(fmt.Sprintf("Turn with change %d", n), sayCalls("tool_calls", "read_file", fmt.Sprintf(`{"path":"pricing.py","limit":%d}`, 1+n)))
+	}
+}
+
+// prefix checks that each request of the session extends the one before it byte for byte, but
+// after a compaction.
+func (r *reads) prefix() {
+	r.Helper()
+	var last string
+	extended, compacted := 0, 0
+	for _, request := range r.endpoint.since(0) {
+		var body struct {
+			Tools    json.RawMessage
+			Messages json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(request), &body); err != nil {
+			r.Fatal(err)
+		}
+		if len(body.Tools) == 0 { // a judgment or a summary
+			continue
+		}
+		now := string(body.Tools) + strings.TrimSuffix(string(body.Messages), "]")
+		switch {
+		case last == "", strings.HasPrefix(now, last):
+			extended++
+		case strings.Contains(now, "All is well."):
+			compacted++
+		default:
+			at := 0
+			for at < len(last) && at < len(now) && last[at] == now[at] {
+				at++
+			}
+			r.Fatalf("after %d requests, a request differs from the one before at byte %d:\n%s\n%s", extended, at, last[max(0, at-200):min(len(last), at+200)], now[max(0, at-200):min(len(now), at+200)])
+		}
+		last = now
+	}
+	if extended < 60 || compacted != 1 {
+		r.Errorf("%d requests extend the one before, %d follow a compaction", extended, compacted)
 	}
 }
 
@@ -244,8 +331,8 @@ func (r *reads) plan() {
 	}
 }
 
-// readsEndpoint is an endpoint of Chat Completions. It plays responses and keeps requests, and
-// checks that each one extends the previous one.
+// readsEndpoint is an endpoint of Chat Completions, and a web page. It plays responses and keeps
+// requests.
 type readsEndpoint struct {
 	mu        sync.Mutex
 	responses []string
@@ -268,6 +355,10 @@ func (e *readsEndpoint) since(n int) []string {
 
 func (e *readsEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	if r.URL.Path == "/page" {
+		fmt.Fprint(w, "<!doctype html><title>A page</title><article><h1>A page</h1><p>The page says hello. It has enough words to be an article, and says them in sentences.</p></article>")
+		return
+	}
 	if r.Method != http.MethodPost {
 		http.NotFound(w, r)
 		return
