@@ -72,7 +72,7 @@ type readsHost interface {
 	send(prompt string)
 	wait(shown ...string) // until the host has shown all of it since the last prompt
 	stop()                // cancels the turn
-	keepPlanning()        // answers the question about a plan
+	choose(label string)  // answers the next question, or the one that is open
 }
 
 // reads is the session of one host.
@@ -319,7 +319,7 @@ func (r *reads) plan() {
 	r.host.wait("lan")
 	before := r.endpoint.script(sayCalls("tool_calls", "write_file", `{"path":"x.txt","content":"x"}`, "terminal", `{"command":"touch x.txt"}`), sayText("1. Write x.txt."))
 	r.host.send("Plan it")
-	r.host.keepPlanning()
+	r.host.choose("Keep planning")
 	r.host.wait("Write x.txt")
 	waitFor(r.T, "the requests", func() bool { return len(r.endpoint.since(before)) == 2 })
 	for _, result := range resultsOf(r.endpoint.since(before)[1])[:2] {
@@ -328,6 +328,15 @@ func (r *reads) plan() {
 	r.want("the prompt in plan mode", r.endpoint.since(before)[0], "Plan mode is on.")
 	if _, err := os.Stat(filepath.Join(r.bed.workspace, "x.txt")); err == nil {
 		r.Error("a file was written in plan mode")
+	}
+	before = r.endpoint.script(sayCalls("tool_calls", "present_plan", `{"plan":"1. Write x.txt again."}`),
+		sayCalls("tool_calls", "write_file", `{"path":"x.txt","content":"x"}`), sayText("The plan is done."))
+	r.host.send("Now hand it in")
+	r.host.choose("Start without asking")
+	r.host.wait("The plan is done.")
+	r.want("the result of the plan", resultsOf(r.endpoint.since(before)[1])[0], "approved")
+	if _, err := os.Stat(filepath.Join(r.bed.workspace, "x.txt")); err != nil {
+		r.Error(err)
 	}
 }
 
@@ -453,6 +462,8 @@ type wireClient struct {
 	frames  strings.Builder
 	answers map[string]json.RawMessage
 	id      int
+	choice  string // the answer to the next question
+	asked   *sync.Cond
 	ended   chan struct{} // closed after the last frame
 }
 
@@ -472,6 +483,7 @@ func newWire(t *testing.T, b bed, mode string) *wireClient {
 		t.Fatal(err)
 	}
 	w := &wireClient{t: t, mode: mode, cmd: cmd, in: in, answers: map[string]json.RawMessage{}, ended: make(chan struct{})}
+	w.asked = sync.NewCond(&w.mu)
 	t.Cleanup(func() { w.in.Close(); _ = w.cmd.Wait() })
 	go w.read(bufio.NewReader(out))
 	folder := "file://" + b.workspace
@@ -523,8 +535,8 @@ func (w *wireClient) read(out *bufio.Reader) {
 			}
 		}
 		var f struct {
-			ID, Result, Error json.RawMessage
-			Method            string
+			ID, Result, Error, Params json.RawMessage
+			Method                    string
 		}
 		if json.Unmarshal(data, &f) != nil {
 			continue
@@ -536,7 +548,7 @@ func (w *wireClient) read(out *bufio.Reader) {
 		}
 		w.mu.Unlock()
 		if f.Method != "" && f.ID != nil {
-			w.sendFrame(map[string]any{"id": f.ID, "result": nil})
+			go func() { w.sendFrame(map[string]any{"id": f.ID, "result": w.answer(f.Method, f.Params)}) }()
 		}
 	}
 }
@@ -619,8 +631,43 @@ func (w *wireClient) stop() {
 	})
 }
 
-// keepPlanning does nothing, because read answers each question.
-func (w *wireClient) keepPlanning() {}
+// choose sets the answer that read gives.
+func (w *wireClient) choose(label string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.choice = label
+	w.asked.Broadcast()
+}
+
+// answer returns the answer to a question of the server, as soon as choose was called. To other
+// requests it returns nil.
+func (w *wireClient) answer(method string, params json.RawMessage) any {
+	var q struct {
+		Options []struct{ OptionID, Name string }
+		Actions []struct{ Title string }
+	}
+	if err := json.Unmarshal(params, &q); err != nil || len(q.Options)+len(q.Actions) == 0 {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.choice == "" {
+		w.asked.Wait()
+	}
+	choice := w.choice
+	w.choice = ""
+	for _, o := range q.Options {
+		if o.Name == choice {
+			return map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": o.OptionID}}
+		}
+	}
+	for _, a := range q.Actions {
+		if a.Title == choice {
+			return map[string]any{"title": a.Title}
+		}
+	}
+	return nil
+}
 
 // readsNeovim is a Neovim with the plugin.
 type readsNeovim struct{ *plugin }
@@ -660,9 +707,14 @@ func (n readsNeovim) stop() {
 	n.plugin.wait("● idle")
 }
 
-func (n readsNeovim) keepPlanning() {
-	n.plugin.wait("1: Start with approvals", "2: Start without asking", "3: Keep planning")
-	n.line("3")
+func (n readsNeovim) choose(label string) {
+	labels := []string{"1: Start with approvals", "2: Start without asking", "3: Keep planning"}
+	n.plugin.wait(labels...)
+	for _, l := range labels {
+		if number, text, _ := strings.Cut(l, ": "); text == label {
+			n.line(number)
+		}
+	}
 }
 
 // readsVSCode is a VS Code with the extension, which a script drives.
@@ -717,7 +769,7 @@ func (v *readsVSCode) done() {
 func (v *readsVSCode) send(prompt string)   { v.do("send", prompt) }
 func (v *readsVSCode) wait(shown ...string) { v.do("wait", shown...) }
 func (v *readsVSCode) stop()                { v.do("stop") }
-func (v *readsVSCode) keepPlanning()        { v.do("click", "Keep planning") }
+func (v *readsVSCode) choose(label string)  { v.do("click", label) }
 
 // TestServerEnds ends a server in an orderly way during a call. The next server says in the result
 // of the call why it has none.
