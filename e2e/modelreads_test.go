@@ -59,6 +59,7 @@ func TestModelReads(t *testing.T) {
 			r.edits()
 			r.guards()
 			r.stopped()
+			r.background()
 			r.longWork()
 			r.manyTurns()
 			r.plan()
@@ -127,6 +128,9 @@ func (r *reads) context() {
 	}
 	if n := tokens.Estimate(environment); n == 0 || n > 300 {
 		r.Errorf("the snapshot has %d tokens:\n%s", n, environment)
+	}
+	if v, ok := r.host.(*readsVSCode); ok { // the others say it in /status, and Neovim's statusline has a test of its own
+		v.do("status", "50 % cached")
 	}
 	later := lastOf(r.say("And now?")[0], "user")
 	if n := tokens.Estimate(later); n > 170 || strings.Contains(later, "limits:") {
@@ -294,6 +298,27 @@ func (r *reads) stopped() {
 	r.want("the prompt after the cancel", r.say("Go on")[0], "the user canceled this. Do not run it again unless the user asks for it")
 }
 
+// background checks that the result of a subagent in the background starts a turn.
+func (r *reads) background() {
+	r.Helper()
+	const goal = "Count the stars of the sky"
+	r.endpoint.answerSubagent(goal, sayText("There are seven stars."))
+	before := r.endpoint.script(sayCalls("tool_calls", "delegate_task", fmt.Sprintf(`{"goal":%q,"background":true}`, goal)), sayText("It counts."), sayText("Seven stars, says the subagent."))
+	r.host.send("Count in the background")
+	waitFor(r.T, "the turn of the result", func() bool { return len(r.endpoint.since(before)) == 3 })
+	if w, ok := r.host.(*wireClient); ok && w.mode == "serve" { // no request waits for the answer, so it goes to the chat
+		chat := filepath.Join(r.bed.workspace, ".hermes", "chats", w.session+".md")
+		waitFor(r.T, "the answer in the chat", func() bool {
+			text, _ := os.ReadFile(chat)
+			return strings.Contains(string(text), "Seven stars, says the subagent.")
+		})
+		r.host.wait("Hermes writes to .hermes/chats/")
+	} else {
+		r.host.wait("Seven stars, says the subagent.")
+	}
+	r.want("the prompt of the result", r.endpoint.since(before)[2], "There are seven stars.")
+}
+
 // longWork checks a goal, the share of the cache, and a compaction.
 func (r *reads) longWork() {
 	r.Helper()
@@ -346,6 +371,15 @@ type readsEndpoint struct {
 	mu        sync.Mutex
 	responses []string
 	requests  []string
+	goal      string // of a subagent
+	subagent  string // the response to it
+}
+
+// answerSubagent sets the response to the subagent with a goal. Its requests are not kept.
+func (e *readsEndpoint) answerSubagent(goal, response string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.goal, e.subagent = goal, response
 }
 
 // script adds responses, and returns the number of requests so far.
@@ -373,6 +407,11 @@ func (e *readsEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e.mu.Lock()
+	if e.goal != "" && strings.Contains(string(body), e.goal) && !strings.Contains(string(body), "Count in the background") {
+		fmt.Fprint(w, e.subagent, "data: [DONE]\n\n")
+		e.mu.Unlock()
+		return
+	}
 	e.requests = append(e.requests, string(body))
 	response := sayText("Nothing is left in the script.")
 	if len(e.responses) > 0 {
