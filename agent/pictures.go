@@ -64,7 +64,7 @@ func (t *turn) describe(ctx context.Context, i int) []model.Description {
 			d.Text = ""
 			if !t.undescribed {
 				t.undescribed = true
-				t.notice("A picture was not described: %v. The model gets its name and size as text. Check auxiliary.vision.", err)
+				t.notice("A picture was not described: %s. The model gets its name and size as text. Check auxiliary.vision.", strings.TrimRight(err.Error(), ". "))
 			}
 		}
 		d.Text = clipPart(d.Text)

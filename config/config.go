@@ -25,7 +25,7 @@ package config
 type Config struct {
 	Model            Model                `json:"model" doc:"The language model and its endpoint."`
 	Providers        map[string]Provider  `json:"providers" doc:"Providers, by name: changes to known ones, or new ones."`
-	Auxiliary        map[string]TaskModel `json:"auxiliary" doc:"Models of single tasks, in place of model.small: compression (the notes of a compaction), approval (the automatic review of actions), goal_judge (whether a goal is reached) and vision (descriptions of pictures for models that do not see them)."`
+	Auxiliary        map[string]TaskModel `json:"auxiliary" doc:"Models of single tasks, in place of model.small: compression (the notes of a compaction), approval (the automatic review of actions), goal_judge (whether a goal is reached), title_generation (/title auto) and vision (descriptions of pictures for models that do not see them)."`
 	Images           Images               `json:"images" doc:"Pictures that models get."`
 	Agent            Agent                `json:"agent" doc:"How turns run."`
 	Terminal         Terminal             `json:"terminal" doc:"Shell commands."`

@@ -36,7 +36,7 @@ var table = []extension.Command{
 	{Execute: "hermes.session.delete", VSCode: "hermes.session.delete", Neovim: "delete", Title: "Delete Session…", Description: "Delete an earlier session", Order: 83},
 	{Name: "fork", Execute: "hermes.session.fork", VSCode: "hermes.session.fork", Neovim: "fork", Title: "Fork Session", Description: "Create another session from this one", Order: 90},
 	{Name: "sessions", Description: "List the sessions of this directory", Order: 120},
-	{Name: "title", Description: "Show or change the title of the session", Hint: "a title", Order: 130},
+	{Name: "title", Description: "Show or change the title of the session", Hint: "a title, or auto", Order: 130},
 	{Name: "notes", Description: "Show or replace your notes on the session", Hint: "notes; the model does not see them", Order: 140},
 	{Name: "tools", Description: "List the tools that the model has", Order: 150},
 	{Execute: "hermes.transcript", VSCode: "hermes.transcript", Neovim: "transcript", Title: "Show Transcript", Description: "Show the session as Markdown, results included", Order: 170},

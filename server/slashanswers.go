@@ -239,7 +239,12 @@ func listSessions(ctx context.Context, x *Session, _ string) (string, error) {
 	return b.String(), nil
 }
 
-func retitle(ctx context.Context, x *Session, title string) (string, error) {
+func retitle(ctx context.Context, x *Session, title string) (_ string, err error) {
+	if title == "auto" {
+		if title, err = suggestTitle(ctx, x); err != nil {
+			return "", err
+		}
+	}
 	if title != "" {
 		if err := x.Describe(ctx, &title, nil); err != nil {
 			return "", err

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
 // chatModel is a server of Chat Completions that records its requests.
@@ -112,5 +113,45 @@ func TestChangedModelNotice(t *testing.T) {
 	}
 	if len(one.bodies) != 1 || len(two.bodies) != 1 {
 		t.Errorf("%d and %d requests", len(one.bodies), len(two.bodies))
+	}
+}
+
+// TestSuggestedTitle checks that /title auto asks the small model with the user's prompts.
+func TestSuggestedTitle(t *testing.T) {
+	t.Parallel()
+	main, small := serveChat(t, "done"), serveChat(t, "“Fix the total.”\nBecause")
+	home := t.TempDir()
+	save(t, home, fmt.Sprintf("model: {provider: big, default: m, small: little/s}\nproviders: {big: {base_url: %q}, little: {base_url: %q}}\n", main.url, small.url))
+	x, _ := session(t, open(t, Options{Home: home}), t.TempDir())
+	if _, err := retitle(t.Context(), x, "auto"); err == nil || len(small.bodies) != 0 {
+		t.Errorf("without a prompt: %v", err)
+	}
+	prompt1(t, x, "mend total in shop.py")
+	if _, err := retitle(t.Context(), x, "auto"); err != nil || x.Title() != "Fix the total" || !strings.Contains(small.sent(), "mend total in shop.py") || len(main.bodies) != 1 {
+		t.Errorf("title %q, %v; the request: %s", x.Title(), err, small.sent())
+	}
+}
+
+// TestDescribedPicture checks that auxiliary.vision describes pictures, and that its failures name it.
+func TestDescribedPicture(t *testing.T) {
+	t.Parallel()
+	main, eyes := serveChat(t, "done"), serveChat(t, "A cat.")
+	home := t.TempDir()
+	save(t, home, fmt.Sprintf(`
+model: {provider: big, default: m, supports_vision: false}
+auxiliary: {vision: {base_url: %q, model: e}}
+providers: {big: {base_url: %q, api_key: key-of-big}}
+`, eyes.url, main.url))
+	x, _ := session(t, open(t, Options{Home: home}), t.TempDir())
+	picture := model.Image{MIMEType: "image/gif", Data: "R0lGODlhAgADAAAAAA=="}
+	d, asked, err := x.settings.describe(t.Context(), picture, "what is it?")
+	if !asked || err != nil || d != (model.Description{By: "e", Text: "A cat."}) || !strings.Contains(eyes.sent(), "what is it?") || !strings.Contains(eyes.sent(), picture.Data) {
+		t.Errorf("%+v, %v, %v; the request: %s", d, asked, err, eyes.sent())
+	}
+	eyes.Lock()
+	eyes.status = http.StatusBadRequest
+	eyes.Unlock()
+	if _, asked, err := x.settings.describe(t.Context(), picture, ""); !asked || err == nil {
+		t.Errorf("a refused request: %v, %v", asked, err)
 	}
 }
