@@ -31,11 +31,12 @@ type frame struct {
 		SessionID string
 		Update    struct {
 			SessionUpdate, ToolCallID, Status string
-			Content                           json.RawMessage
+			Content, RawOutput                json.RawMessage
 		}
 	}
-	Result json.RawMessage
-	Error  *struct{ Message string }
+	RawParams json.RawMessage `json:"-"`
+	Result    json.RawMessage
+	Error     *struct{ Message string }
 }
 
 // text is that of a message chunk.
@@ -53,6 +54,12 @@ func (b bed) line(t *testing.T) *line {
 // lineIn starts a server by another command.
 func (b bed) lineIn(t *testing.T, cmd *exec.Cmd) *line {
 	t.Helper()
+	return b.lineWith(t, cmd, "{}")
+}
+
+// lineWith starts a server for a client with these capabilities.
+func (b bed) lineWith(t *testing.T, cmd *exec.Cmd, can string) *line {
+	t.Helper()
 	cmd.Dir, cmd.Env, cmd.Stderr = b.workspace, b.environ(), os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -67,7 +74,7 @@ func (b bed) lineIn(t *testing.T, cmd *exec.Cmd) *line {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that has ended stays so
 	l := &line{t: t, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}
-	l.call("initialize", map[string]any{"protocolVersion": 1}, nil, nil)
+	l.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": json.RawMessage(can)}, nil, nil)
 	return l
 }
 
@@ -105,6 +112,9 @@ func (l *line) next() (f frame, ok bool) {
 	if err := json.Unmarshal(data, &f); err != nil {
 		l.t.Fatalf("the server says %q: %v", data, err)
 	}
+	var raw struct{ Params json.RawMessage }
+	_ = json.Unmarshal(data, &raw) // it was decoded above
+	f.RawParams = raw.Params
 	return f, true
 }
 

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 )
 
@@ -21,6 +22,16 @@ type ClarifyRequest struct {
 	Question  string   // plain text, of several lines perhaps
 	Choices   []string // at most six, each one line; none: an open question
 	FreeText  bool     // an answer in other words will do too
+
+	// Form is the schema of a form that takes the place of choices. If the host cannot show it,
+	// the answer is [AnswerLater].
+	Form json.RawMessage
+	// Address is a web address. The question is whether to open it in the user's browser. If
+	// the user agrees and the host cannot open it, the answer has no text. If the host cannot
+	// ask, the answer is [AnswerLater].
+	Address string
+	// AddressID names the request with an address to the client.
+	AddressID string
 }
 
 // Offers tells whether text is one of the choices.
@@ -32,15 +43,16 @@ func (q ClarifyRequest) Takes(text string) bool { return q.FreeText || q.Offers(
 // Answer is the result of a question.
 type Answer struct {
 	Kind AnswerKind
-	Text string // of an answer that was given
+	Text string // of an answer that was given; of a form, a JSON object
 }
 
 // AnswerKind is how a question ended.
 type AnswerKind int
 
 const (
-	AnswerNone  AnswerKind = iota // closed without an answer
-	AnswerGiven                   // Text is it
-	AnswerYou                     // the model is to decide
-	AnswerLater                   // it will come as the user's next message
+	AnswerNone     AnswerKind = iota // closed without an answer
+	AnswerGiven                      // Text is it
+	AnswerYou                        // the model is to decide
+	AnswerLater                      // it will come as the user's next message
+	AnswerDeclined                   // the user declined a form or an address
 )

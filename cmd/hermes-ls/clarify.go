@@ -16,6 +16,9 @@ func (h *terminalHost) CanClarify() bool { return h.in != nil }
 // Clarify shows a question at the terminal. The user types the number of a choice or a
 // text.
 func (h *terminalHost) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
+	if q.Form != nil || q.Address != "" {
+		return tools.Answer{Kind: tools.AnswerLater}, nil // asked again in parts
+	}
 	h.mu.Lock()
 	h.endLine()
 	fmt.Fprintf(h.progress, "\n%s\n", q.Question)

@@ -23,8 +23,11 @@ func (s *server) newClient(roots []string) *sdk.Client {
 		}
 	}
 	c := sdk.NewClient(&sdk.Implementation{Name: "hermes-ls", Title: "Hermes", Version: s.owner.cfg.Version}, &sdk.ClientOptions{
-		Capabilities:                can,
-		ElicitationHandler:          answers,
+		Capabilities:       can,
+		ElicitationHandler: answers,
+		ElicitationCompleteHandler: func(context.Context, *sdk.ElicitationCompleteNotificationRequest) {
+			s.notice("says that the step in your browser is complete")
+		},
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { nudge(s.news) },
 		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { nudge(s.moved) },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.calls.progress(r.Params) },

@@ -13,11 +13,27 @@ import (
 // Table has the rows of the command table.
 var Table = []extension.Command{{
 	Name: "mcp", Description: "Show the MCP servers; log in, log out or restart one", Hint: "login, logout or restart, and a server", Order: 160,
+}, {
+	Name: "answer", Description: "Answer the question of an MCP server", Hint: "text", Order: 161, Hidden: true,
 }}
 
 // Commands returns /mcp and the prompts of the servers.
 func (x *Instance) Commands() []extension.Command {
-	return append([]extension.Command{Table[0].With(x.run)}, x.commands()...)
+	return append([]extension.Command{Table[0].With(x.run), Table[1].With(x.answer)}, x.commands()...)
+}
+
+// answer is /answer.
+func (x *Instance) answer(_ context.Context, args string) (string, error) {
+	if !x.waiting.Give(args) {
+		return "", &extension.InputError{Param: "args", Text: "No MCP server waits for an answer."}
+	}
+	return "The answer was passed on.", nil
+}
+
+// later shows a question in the chat and waits for /answer.
+func (x *Instance) later(ctx context.Context, question string) (string, bool) {
+	x.show(question + "\n\nAnswer with `/answer TEXT`.")
+	return x.waiting.Wait(ctx)
 }
 
 // run is /mcp.

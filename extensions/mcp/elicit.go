@@ -30,6 +30,7 @@ const (
 type elicitation struct {
 	server *server
 	ask    tools.Clarifier
+	later  func(ctx context.Context, question string) (string, bool)
 	params *sdk.ElicitParams
 }
 
@@ -43,7 +44,7 @@ func elicit(ctx context.Context, s *server, p *sdk.ElicitParams) (*sdk.ElicitRes
 	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	go s.calls.keepAlive(ctx)
-	e := &elicitation{s, s.owner.cfg.Ask, p}
+	e := &elicitation{s, s.owner.cfg.Ask, s.owner.cfg.Later, p}
 	if p.Mode == "url" {
 		return e.url(ctx), nil
 	}
@@ -76,11 +77,23 @@ func (e *elicitation) question(text string) string {
 // choose asks the user for one of the choices, or for a text if there are none. If the user
 // does not answer, choose returns false.
 func (e *elicitation) choose(ctx context.Context, text string, choices []string) (string, bool) {
-	a, err := e.ask.Clarify(ctx, tools.ClarifyRequest{
-		SessionID: e.server.owner.cfg.SessionID, CallID: "mcp-elicitation-" + e.server.label,
-		Question: e.question(text), Choices: choices, FreeText: len(choices) == 0,
-	})
-	return strings.TrimSpace(a.Text), err == nil && a.Kind == tools.AnswerGiven && ctx.Err() == nil
+	a, err := e.ask.Clarify(ctx, e.request(tools.ClarifyRequest{Question: e.question(text), Choices: choices, FreeText: len(choices) == 0}))
+	switch {
+	case err != nil || ctx.Err() != nil:
+		return "", false
+	case a.Kind == tools.AnswerLater && e.later != nil:
+		if len(choices) > 0 {
+			text += "\nOne of: " + strings.Join(choices, ", ")
+		}
+		answer, ok := e.later(ctx, e.question(text))
+		return strings.TrimSpace(answer), ok
+	}
+	return strings.TrimSpace(a.Text), a.Kind == tools.AnswerGiven
+}
+
+func (e *elicitation) request(q tools.ClarifyRequest) tools.ClarifyRequest {
+	q.SessionID, q.CallID = e.server.owner.cfg.SessionID, "mcp-elicitation-"+e.server.label
+	return q
 }
 
 // url asks the user to open an address, which is never requested here.
@@ -95,16 +108,37 @@ func (e *elicitation) url(ctx context.Context) *sdk.ElicitResult {
 	if strings.Contains(u.Hostname(), "xn--") {
 		host += " (punycode: the name may look like another one)"
 	}
-	const open = "Open"
-	switch answer, ok := e.choose(ctx, "Open this address?\n"+address+"\n"+host, []string{open, "Do not open"}); {
-	case !ok:
-		return &sdk.ElicitResult{Action: cancelled}
-	case answer != open:
-		return &sdk.ElicitResult{Action: decline}
+	text := "Open this address?\n" + address + "\n" + host
+	a, err := e.ask.Clarify(ctx, e.request(tools.ClarifyRequest{
+		Question: e.question(text), Address: e.params.URL, AddressID: e.server.addressID(e.params.ElicitationID),
+	}))
+	if err == nil && a.Kind == tools.AnswerLater {
+		const show = "Show it in the chat"
+		answer, ok := e.choose(ctx, text, []string{show, "Do not open"})
+		a = tools.Answer{Kind: tools.AnswerDeclined}
+		switch {
+		case !ok:
+			a.Kind = tools.AnswerNone
+		case answer == show:
+			a.Kind = tools.AnswerGiven
+		}
 	}
-	e.server.notice("asks you to open " + address)
+	switch {
+	case err != nil || ctx.Err() != nil:
+		return &sdk.ElicitResult{Action: cancelled}
+	case a.Kind == tools.AnswerDeclined:
+		return &sdk.ElicitResult{Action: decline}
+	case a.Kind != tools.AnswerGiven:
+		return &sdk.ElicitResult{Action: cancelled}
+	}
+	if a.Text == "" { // nothing has opened it
+		e.server.notice("asks you to open " + address)
+	}
 	return &sdk.ElicitResult{Action: accept}
 }
+
+// addressID returns the id of a request with an address: ids of two servers can be equal.
+func (s *server) addressID(id string) string { return s.Name + "/" + oneLine(id, 200) }
 
 // field is a field of a form.
 type field struct {
@@ -118,7 +152,8 @@ type field struct {
 
 const leaveOut = "Leave out"
 
-// form asks for one field after the other, and then once for all values.
+// form shows the whole form. If the host cannot, form asks for one field after the other, and then
+// once for all values.
 func (e *elicitation) form(ctx context.Context) *sdk.ElicitResult {
 	fields, err := fieldsOf(e.params.RequestedSchema)
 	if err != nil {
@@ -131,6 +166,9 @@ func (e *elicitation) form(ctx context.Context) *sdk.ElicitResult {
 			e.server.notice(fmt.Sprintf("asks for %q, which looks like a secret. It was declined", f.title))
 			return &sdk.ElicitResult{Action: decline}
 		}
+	}
+	if r := e.whole(ctx); r != nil {
+		return r
 	}
 	for _, f := range fields {
 		value, given, ok := e.value(ctx, f)
@@ -150,6 +188,44 @@ func (e *elicitation) form(ctx context.Context) *sdk.ElicitResult {
 		return &sdk.ElicitResult{Action: decline}
 	}
 	return &sdk.ElicitResult{Action: accept, Content: values}
+}
+
+// whole shows the form with the server's schema until the values fit. If the host cannot show it,
+// whole returns nil.
+func (e *elicitation) whole(ctx context.Context) *sdk.ElicitResult {
+	data, err := json.Marshal(e.params.RequestedSchema)
+	var schema jsonschema.Schema
+	if err == nil {
+		err = json.Unmarshal(data, &schema)
+	}
+	var resolved *jsonschema.Resolved
+	if err == nil {
+		resolved, err = schema.Resolve(nil)
+	}
+	if err != nil {
+		return nil // the fields could be read, so they are asked for one by one
+	}
+	question := strings.TrimSpace(e.question(""))
+	for range mostShown {
+		a, err := e.ask.Clarify(ctx, e.request(tools.ClarifyRequest{Question: question, Form: data}))
+		switch {
+		case err == nil && ctx.Err() == nil && a.Kind == tools.AnswerLater:
+			return nil
+		case err == nil && ctx.Err() == nil && a.Kind == tools.AnswerDeclined:
+			return &sdk.ElicitResult{Action: decline}
+		case err != nil || ctx.Err() != nil || a.Kind != tools.AnswerGiven:
+			return &sdk.ElicitResult{Action: cancelled}
+		}
+		values := map[string]any{}
+		if err = json.Unmarshal([]byte(a.Text), &values); err == nil {
+			err = resolved.Validate(values)
+		}
+		if err == nil {
+			return &sdk.ElicitResult{Action: accept, Content: values}
+		}
+		question = e.question("The last values do not fit: " + oneLine(err.Error(), 300))
+	}
+	return &sdk.ElicitResult{Action: cancelled}
 }
 
 // value asks for the value of a field until it fits. If the user leaves it out, given is

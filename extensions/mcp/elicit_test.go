@@ -23,12 +23,18 @@ type answering struct {
 func (*answering) CanClarify() bool { return true }
 
 func (a *answering) Clarify(_ context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
+	if q.Form != nil {
+		return tools.Answer{Kind: tools.AnswerLater}, nil
+	}
 	a.asked = append(a.asked, q.Question+" "+strings.Join(q.Choices, "|"))
 	if len(a.list) == 0 {
 		return tools.Answer{}, nil
 	}
 	text := a.list[0]
 	a.list = a.list[1:]
+	if q.Address != "" && text != "Open" {
+		return tools.Answer{Kind: tools.AnswerDeclined}, nil
+	}
 	return tools.Answer{Kind: tools.AnswerGiven, Text: text}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/chatanswer"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/resources"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -55,6 +56,7 @@ func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Inst
 	var section Section
 	_ = s.Config(&section) // Attach reports the error
 	c.Logins = section.Logins
+	c.Later = x.later
 	c.Permit, c.Notice, c.Hide, c.Ask, c.SessionID = x.permit, s.Notify, s.Redact, s.Ask, s.ID
 	c.CommandsChanged = s.CommandsChanged
 	x.Servers = New(ctx, c)
@@ -69,6 +71,7 @@ type Instance struct {
 	show    func(string)
 	open    func(ctx context.Context, server, address string) bool
 	logins  login.Attempts
+	waiting chatanswer.Waiting // questions that /answer answers
 
 	mu    sync.Mutex
 	given []Server // by the host; nil: Attach was not called yet

@@ -93,6 +93,9 @@ type Config struct {
 	// Permit asks the user whether a program that runs files of the workspace may start. If it
 	// is nil, such a program does not start.
 	Permit func(context.Context, Permission) error
+	// Later shows a question in the chat and waits for the user's answer there. Nil: the user
+	// cannot answer in the chat.
+	Later func(ctx context.Context, question string) (answer string, ok bool)
 	// Elicit answers the questions of servers. If it is nil, servers cannot ask.
 	Elicit func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error)
 	// Logins has the tokens of logins. If it is nil, no server gets one.

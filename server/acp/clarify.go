@@ -24,6 +24,12 @@ func (c *Client) CanClarify() bool { return true }
 // Clarify asks the user a question, with a form if the client shows forms.
 func (c *Client) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
 	switch {
+	case q.Address != "":
+		return c.offerAddress(ctx, q)
+	case q.Form != nil && c.ShowsForms():
+		return c.fillForm(ctx, q)
+	case q.Form != nil:
+		return tools.Answer{Kind: tools.AnswerLater}, nil
 	case c.ShowsForms():
 		return c.clarifyByForm(ctx, q)
 	case len(q.Choices) > 0:
@@ -94,6 +100,28 @@ func (c *Client) clarifyByForm(ctx context.Context, q tools.ClarifyRequest) (too
 		return tools.Answer{}, fmt.Errorf("asking the user: %w", err)
 	}
 	return answerOf(response, q), nil
+}
+
+// fillForm shows a form with the schema of the request.
+func (c *Client) fillForm(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
+	request := acp.ElicitRequest{SessionID: q.SessionID, Message: q.Question, Mode: "form", RequestedSchema: q.Form}
+	var response acp.ElicitResponse
+	if err := c.peer.Call(ctx, acp.MethodElicit, request, &response); err != nil {
+		return tools.Answer{}, fmt.Errorf("asking the user: %w", err)
+	}
+	values, err := json.Marshal(response.Content)
+	return tools.Answer{Kind: kindOf(response.Action), Text: string(values)}, err
+}
+
+// kindOf returns the kind of answer that an action of the client means.
+func kindOf(action string) tools.AnswerKind {
+	switch action {
+	case "accept":
+		return tools.AnswerGiven
+	case "decline":
+		return tools.AnswerDeclined
+	}
+	return tools.AnswerNone
 }
 
 // Names of the form's fields.

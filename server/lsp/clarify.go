@@ -22,8 +22,14 @@ func (h host) CanClarify() bool { return true }
 // Clarify asks the person at the editor: by a form of the plugin's, else by a
 // message with a button for each choice.
 func (h host) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
-	if h.s.editor.Client.ACP != nil && h.s.agent.Client.ShowsForms() {
+	if q.Form == nil && q.Address == "" && h.s.editor.Client.ACP != nil && h.s.agent.Client.ShowsForms() {
 		return h.s.agent.Client.Clarify(ctx, q)
+	}
+	if q.Form != nil {
+		return tools.Answer{Kind: tools.AnswerLater}, nil // the server asks for one field after the other
+	}
+	if q.Address != "" {
+		return h.offerAddress(ctx, q)
 	}
 	params := &lsp.ShowMessageRequestParams{Type: lsp.MessageTypeInfo, Message: "Hermes asks: " + q.Question}
 	for _, title := range q.Choices {
@@ -46,6 +52,30 @@ func (h host) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer
 		return tools.Answer{Kind: tools.AnswerLater}, nil
 	case chosen.Title == youDecide:
 		return tools.Answer{Kind: tools.AnswerYou}, nil
+	}
+	return tools.Answer{}, nil
+}
+
+// offerAddress asks the user whether to open an address, and lets the editor open it. If the
+// editor cannot, the answer has no text.
+func (h host) offerAddress(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
+	const open, leave = "Open", "Do not open"
+	params := &lsp.ShowMessageRequestParams{
+		Type: lsp.MessageTypeInfo, Message: q.Question, Actions: []lsp.MessageActionItem{{Title: open}, {Title: leave}},
+	}
+	var chosen lsp.MessageActionItem
+	if err := h.s.editor.Choose(ctx, params, &chosen); err != nil {
+		return tools.Answer{}, err
+	}
+	switch chosen.Title {
+	case open:
+		a := tools.Answer{Kind: tools.AnswerGiven}
+		if h.s.editor.OpenAddress(ctx, q.Address) {
+			a.Text = q.Address
+		}
+		return a, nil
+	case leave:
+		return tools.Answer{Kind: tools.AnswerDeclined}, nil
 	}
 	return tools.Answer{}, nil
 }

@@ -161,6 +161,12 @@ func (h *host) CanClarify() bool { return h.asks() }
 
 // Clarify shows a question of the model.
 func (h *host) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
+	if q.Form != nil {
+		return tools.Answer{Kind: tools.AnswerLater}, nil // the fields are asked one by one
+	}
+	if q.Address != "" {
+		return h.offerAddress(ctx, q)
+	}
 	choices, message := q.Choices, "Hermes asks: "+q.Question
 	if q.FreeText && len(choices) > 0 {
 		message, choices = message+"\nSuggested answers: "+strings.Join(choices, " · "), nil
@@ -170,4 +176,21 @@ func (h *host) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answe
 		return tools.Answer{}, err
 	}
 	return tools.Answer{Kind: tools.AnswerGiven, Text: answer}, nil
+}
+
+// offerAddress passes a request to open an address to the host.
+func (h *host) offerAddress(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
+	if e := h.req.Session.InitializeParams().Capabilities.Elicitation; e == nil || e.URL == nil {
+		return tools.Answer{Kind: tools.AnswerLater}, nil
+	}
+	r, err := h.req.Session.Elicit(ctx, &sdk.ElicitParams{Mode: "url", Message: q.Question, URL: q.Address, ElicitationID: q.AddressID})
+	switch {
+	case err != nil:
+		return tools.Answer{}, fmt.Errorf("asking the user: %w", err)
+	case r.Action == "accept":
+		return tools.Answer{Kind: tools.AnswerGiven, Text: q.Address}, nil
+	case r.Action == "decline":
+		return tools.Answer{Kind: tools.AnswerDeclined}, nil
+	}
+	return tools.Answer{}, nil
 }
