@@ -35,7 +35,8 @@ lint:
 	go vet -tags e2e,kakoune ./...
 	go run $(STATICCHECK) -tags e2e,kakoune ./...
 	go run $(ACTIONLINT) -shellcheck= -pyflakes=
-	go test -run 'TestImports|TestSizes|TestLanguage' .
+	go test .
+	go test -run 'Page|Reference|CommandTable|Documented|Descriptions|Help|Snippets|Subcommands|Palette' ./server/app ./cmd/... ./vscode ./nvim ./extensions/hooks ./extensions/skills
 	e2e/setup/lint.sh
 
 cross:

@@ -46,6 +46,26 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestNavigation wants each page of docs to be in the README and in the navigation of the site.
+func TestNavigation(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) < 30 {
+		t.Fatalf("%d pages: %v", len(pages), err)
+	}
+	for _, where := range []string{"README.md", "mkdocs.yml"} {
+		text, err := os.ReadFile(where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range pages {
+			if page = filepath.ToSlash(page); !strings.Contains(string(text), page) {
+				t.Errorf("%s does not lead to %s", where, page)
+			}
+		}
+	}
+}
+
 // markdownFiles returns the Markdown files for users and developers.
 func markdownFiles(t *testing.T) (files []string) {
 	t.Helper()

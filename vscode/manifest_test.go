@@ -163,6 +163,29 @@ func TestPalette(t *testing.T) {
 	}
 }
 
+// TestPage wants docs/vscode.md to have each command, and each setting that is the extension's alone.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/vscode.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := read(t).Contributes.Commands
+	if len(commands) < 30 {
+		t.Errorf("only %d commands", len(commands))
+	}
+	for _, c := range commands {
+		if !strings.Contains(string(page), c.Title) {
+			t.Errorf("docs/vscode.md does not have the command %s", c.Title)
+		}
+	}
+	for _, key := range own {
+		if !strings.Contains(string(page), "`hermes."+key) {
+			t.Errorf("docs/vscode.md does not have the setting hermes.%s", key)
+		}
+	}
+}
+
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	m := read(t)
