@@ -25,7 +25,7 @@ const (
 )
 
 // errNothingToCompact means that the history has no messages before the newest ones.
-var errNothingToCompact = errors.New("there is nothing old enough to be summed up")
+var errNothingToCompact = errors.New("there are no older messages to replace")
 
 // Compact replaces the older part of the history by a summary, on request. Hints tell the
 // model which facts matter; they may be empty. The sink gets a [Compaction], or a [Notice]

@@ -136,11 +136,11 @@ func (c Compaction) String() string {
 	case c.Status == CompactionCancelled:
 		return "The compaction was canceled. Nothing has changed."
 	case c.Status == CompactionFailed:
-		return "The conversation could not be summed up: " + c.Error
+		return "The compaction failed: " + c.Error
 	case c.After == 0:
-		return "Here the older part of the conversation was summed up for the model."
+		return "Here a summary replaced older messages for the model."
 	}
-	text := fmt.Sprintf("The older part of the conversation was summed up for the model: %d tokens instead of %d. All of it stays here.", c.After, c.Before)
+	text := fmt.Sprintf("A summary replaced older messages for the model: %d tokens instead of %d. The whole history stays here.", c.After, c.Before)
 	if c.Error != "" {
 		text += " But " + c.Error + "."
 	}

@@ -43,7 +43,7 @@ func TestWriter(t *testing.T) {
 		"\n## You · m5\n\nand this?\n" +
 		"\n- picture `` a` ## You.png `` · image/png\n\n- picture ` pasted ` · image/gif\n" +
 		"\nAttached:\n\n````\nfile:///a.go\n```\n## You\n```\n````\n" +
-		"\n> Here the older part of the conversation was summed up for the model.\n" +
+		"\n> Here a summary replaced older messages for the model.\n" +
 		"\n## Hermes · m4\n\nDone.\n"
 	if out.String() != want || w.Err() != nil {
 		t.Errorf("got %q\nwant %q, %v", out.String(), want, w.Err())
