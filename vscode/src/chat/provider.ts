@@ -8,7 +8,7 @@ import { Hermes, type State } from "../hermes";
 import { message } from "../server/process";
 import { begun, type SessionChange } from "../sessions";
 import { Command, Method, Update, type ContentBlock, type Rewound, type SessionNotification, type SubagentsReady } from "../protocol";
-import type { Session, ToHost, ToPage, Way, WhenBusy } from "../shared/messages";
+import type { Look, Session, ToHost, ToPage, Way, WhenBusy } from "../shared/messages";
 import { blocks, mentioned } from "./context";
 import { Conversation } from "./conversation";
 import * as editor from "./editor";
@@ -26,6 +26,17 @@ const lastKey = "hermes.chat.last";
 /** How long a list of the workspace's files is good for completion, in milliseconds. */
 const filesKept = 10_000;
 const maxFiles = 20_000;
+
+/** The settings of the editor that the chat follows. Fonts and colours reach the page by themselves. */
+const lookSettings = ["editor.wordWrap", "window.density.editorTabHeight"];
+
+function look(): Look {
+  const settings = vscode.workspace.getConfiguration();
+  return {
+    wrap: settings.get<string>("editor.wordWrap", "off") !== "off",
+    compact: settings.get<string>("window.density.editorTabHeight") === "compact",
+  };
+}
 
 /** ChatView is the view hermes.chat. */
 export class ChatView implements vscode.WebviewViewProvider {
@@ -47,6 +58,7 @@ export class ChatView implements vscode.WebviewViewProvider {
     const { texts, registration } = Texts.register();
     this.texts = texts;
     this.tell({ type: "preferences", whenBusy: context.globalState.get<WhenBusy>(whenBusyKey) ?? "interrupt" });
+    this.tell({ type: "look", look: look() });
     const last = context.workspaceState.get<Session>(lastKey);
     if (last) this.tell({ type: "last", session: last });
     this.follow(hermes.state);
@@ -56,6 +68,7 @@ export class ChatView implements vscode.WebviewViewProvider {
       hermes.sessions.onSubagentsReady((r) => this.subagentsReady(r)),
       hermes.onState((s) => this.follow(s)),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.trusted()),
+      vscode.workspace.onDidChangeConfiguration((e) => lookSettings.some((name) => e.affectsConfiguration(name)) && this.tell({ type: "look", look: look() })),
       hermes.sessions.onSession((c) => this.switched(c)),
     );
   }

@@ -25,6 +25,7 @@ export type ToPage =
   | { type: "server"; server: Server }
   | { type: "loading"; loading: boolean }
   | { type: "preferences"; whenBusy: WhenBusy }
+  | { type: "look"; look: Look } // of the editor
   | { type: "last"; session: Session } // the one that this workspace was left with
   | { type: "attach"; attachments: Attachment[] }
   | { type: "draft"; text: string; mentions: string[] } // for an empty composer
@@ -35,6 +36,14 @@ export type ToPage =
 export interface Way {
   label: string;
   command: string;
+}
+
+/** The parts of the editor's look that a page does not get by itself. */
+export interface Look {
+  /** Long lines of code are wrapped. */
+  wrap: boolean;
+  /** Less space between the parts of the chat. */
+  compact: boolean;
 }
 
 export interface Session {

@@ -14,7 +14,7 @@ export function reduce(state: State, m: ToPage): State {
     case "restore":
       return m.state;
     case "reset":
-      return { ...initial, server: state.server, whenBusy: state.whenBusy, last: state.last, session: m.session };
+      return { ...initial, server: state.server, whenBusy: state.whenBusy, look: state.look, last: state.last, session: m.session };
     case "update":
       return update(state, m.update, m.at);
     case "user":
@@ -39,6 +39,8 @@ export function reduce(state: State, m: ToPage): State {
       return { ...state, last: m.session };
     case "preferences":
       return { ...state, whenBusy: m.whenBusy };
+    case "look":
+      return { ...state, look: m.look };
   }
   return state;
 }

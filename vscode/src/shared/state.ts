@@ -3,7 +3,7 @@
 import type {
   AvailableCommand, ContentBlock, Cost, PermissionOption, PlanEntry, SessionConfigOption, ToolCallContent, ToolCallLocation, ToolCallStatus,
 } from "../protocol";
-import type { Ask, Queued, Server, Session, Time, Way, WhenBusy } from "./messages";
+import type { Ask, Look, Queued, Server, Session, Time, Way, WhenBusy } from "./messages";
 
 export interface State {
   readonly session?: Session;
@@ -21,6 +21,7 @@ export interface State {
   readonly server: Server;
   readonly loading: boolean;
   readonly whenBusy: WhenBusy;
+  readonly look: Look;
   /** A session of before, which can be gone on with. */
   readonly last?: Session;
 }
@@ -135,6 +136,7 @@ export const initial: State = {
   server: { state: "starting" },
   loading: false,
   whenBusy: "interrupt",
+  look: { wrap: false, compact: false },
 };
 
 /** blockText is how a content block stands in a message: what is attached is mentioned, as the server writes it. */

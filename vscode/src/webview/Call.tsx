@@ -9,7 +9,8 @@ import { duration, oneLine, plural, tokens } from "../shared/format";
 import { post } from "./host";
 import { Icon, iconOf } from "./icons";
 import { memo } from "./memo";
-import { lastPart, ofSubagent, type Call, type Inner } from "../shared/state";
+import { Pictures } from "./Pictures";
+import { blockImage, lastPart, ofSubagent, type Call, type Inner } from "../shared/state";
 
 /** A tool call or a subagent: a row that opens, its question, and what it has started. */
 export const CallRow = memo(({ call }: { call: Call }) => {
@@ -29,6 +30,7 @@ export const CallRow = memo(({ call }: { call: Call }) => {
       </div>
       <Message call={call} />
       {call.ask && <AskCard ask={call.ask} />}
+      <Pictures sources={picturesOf(call)} label="Picture" />
       {shown && <Details call={call} />}
       {call.children.length > 0 && (
         <div class="children" role="group" aria-label="Started by this">
@@ -112,8 +114,12 @@ export function isRunning(c: Call): boolean {
   return c.status === "pending" || c.status === "in_progress";
 }
 
+function picturesOf(call: Call): string[] {
+  return call.content.map((c) => c.content && blockImage(c.content)).filter((src) => src !== undefined);
+}
+
 function Details({ call }: { call: Call }) {
-  const hasText = call.content.some((c) => c.type === "content");
+  const hasText = call.content.some((c) => c.type === "content" && c.content?.type !== "image");
   return (
     <div class="details">
       <Places call={call} />
@@ -177,6 +183,7 @@ function Content({ content, call }: { content: ToolCallContent; call: Call }) {
     case "diff":
       return <Diff path={content.path ?? ""} oldText={content.oldText ?? undefined} newText={content.newText ?? ""} />;
     case "content":
+      if (content.content?.type === "image") return null; // it stands below the row
       return <Text text={content.content?.text ?? ""} call={call} />;
   }
   return null;

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { revealed } from "../shared/format";
 import { post } from "./host";
 import { Icon } from "./icons";
+import { Pictures } from "./Pictures";
 import type { User } from "../shared/state";
 
 /** How many lines of a message are shown before it is opened. */
@@ -14,9 +15,7 @@ export function UserMessage({ item }: { item: User }) {
     <article class="entry user" aria-label="You">
       <div class={`bubble${long && !open ? " cut" : ""}`}>
         {item.text && <div class="user-text">{withMentions(item.text)}</div>}
-        {item.images.length > 0 && (
-          <div class="images">{item.images.map((src, i) => <img key={i} src={src} alt={`Attached picture ${i + 1}`} />)}</div>
-        )}
+        <Pictures sources={item.images} label="Attached picture" />
       </div>
       {long && (
         <button type="button" class="text" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Show less" : "Show all"}</button>

@@ -24,6 +24,8 @@ function hear(listener: (m: ToPage) => void): () => void {
 
 function draw(): void {
   drawing = false;
+  document.body.classList.toggle("wrap", state.look.wrap);
+  document.body.classList.toggle("compact", state.look.compact);
   render(<App state={state} hear={hear} />, document.getElementById("root")!);
 }
 

@@ -445,3 +445,41 @@ describe("the end of the log", () => {
     assert.equal(await v.page.getByRole("button", { name: "Go to the end" }).count(), 0);
   }));
 });
+
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+
+describe("pictures", () => {
+  it("of messages and of calls are thumbnails that open", () => on([session, { type: "user", text: "What is it?", images: [`data:image/png;base64,${pixel}`], at: 1 },
+    update({ sessionUpdate: "tool_call", toolCallId: "p", title: "Look at a.png", name: "read_file", kind: "read", status: "completed", content: [
+      { type: "content", content: { type: "text", text: "one picture" } }, { type: "content", content: { type: "image", mimeType: "image/png", data: pixel } },
+    ] })], async (v) => {
+    for (const name of ["Attached picture 1", "Picture 1"]) {
+      const picture = v.page.getByRole("button", { name, exact: true });
+      assert.equal(await picture.getAttribute("aria-expanded"), "false");
+      await picture.click();
+      assert.equal(await picture.getAttribute("aria-expanded"), "true");
+      assert.ok((await picture.boundingBox())!.width > 200);
+    }
+  }));
+});
+
+describe("the look of the editor", () => {
+  const code = "```python\n" + "x = " + "1 + ".repeat(200) + "1\n```\n";
+  const facts = (v: View) => v.page.evaluate(() => {
+    const pre = document.querySelector(".code pre")!;
+    const style = getComputedStyle(pre);
+    return { wraps: pre.scrollWidth <= pre.clientWidth, font: style.fontFamily, size: style.fontSize, space: parseFloat(getComputedStyle(document.querySelector(".entry.answer")!).marginTop) };
+  });
+  it("is followed: font, size, wrapping and density", () => on([session, answer(code)], async (v) => {
+    await v.page.evaluate(() => {
+      document.documentElement.style.setProperty("--vscode-editor-font-family", "Courier");
+      document.documentElement.style.setProperty("--vscode-editor-font-size", "17px");
+    });
+    const before = await facts(v);
+    assert.deepEqual([before.wraps, before.font, before.size], [false, "Courier", "17px"]);
+    await v.tell({ type: "look", look: { wrap: true, compact: true } });
+    const after = await facts(v);
+    assert.equal(after.wraps, true);
+    assert.ok(after.space < before.space);
+  }));
+});
