@@ -1,0 +1,77 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// written finds command lines of hermes-ls in code of the pages.
+var written = regexp.MustCompile("(?m)(?:^|`|\\$ |&& |sudo )hermes-ls((?: [^`\\n|;&#]+)?)")
+
+// TestPages wants each command line of hermes-ls in the pages for users to name a command and flags
+// that exist.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, page := range append(pages, "../../README.md", "../../vscode/README.md", "../../nvim/doc/hermes.txt", "../../SECURITY.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range written.FindAllStringSubmatch(string(text), -1) {
+			if strings.HasSuffix(strings.TrimSpace(m[1]), ".") || strings.Contains(m[1], ". ") {
+				continue // a sentence
+			}
+			seen++
+			if problem := checkLine(strings.Fields(m[1])); problem != "" {
+				t.Errorf("%s: hermes-ls%s: %s", filepath.Base(page), m[1], problem)
+			}
+		}
+	}
+	if seen < 100 {
+		t.Errorf("only %d command lines were found", seen)
+	}
+}
+
+// checkLine returns what is wrong with a command line.
+func checkLine(args []string) string {
+	c := rootCommand()
+	for len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		next := subcommand(c, args[0])
+		if next == nil {
+			break
+		}
+		c, args = next, args[1:]
+	}
+	if c.HasSubCommands() && len(args) > 0 && regexp.MustCompile(`^[a-z]+$`).MatchString(args[0]) {
+		return "no such command: " + args[0]
+	}
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		name, _, _ := strings.Cut(strings.TrimRight(arg, ",.)"), "=")
+		if long, ok := strings.CutPrefix(name, "--"); ok && long != "help" && long != "version" && c.Flag(long) == nil {
+			return "no such flag: " + arg
+		}
+	}
+	return ""
+}
+
+func subcommand(c *cobra.Command, name string) *cobra.Command {
+	for _, sub := range c.Commands() {
+		if sub.Name() == name || sub.HasAlias(name) {
+			return sub
+		}
+	}
+	return nil
+}
