@@ -43,6 +43,9 @@ func providerFindings(ctx context.Context, loaded *config.Loaded, models []confi
 		})
 	}
 	all.Wait()
+	if len(out) > 0 {
+		out = append(out, finding{"ok", "prices", "windows and prices that neither config.yaml nor the provider tells are from the program's table of " + catalog.Date()})
+	}
 	return out
 }
 

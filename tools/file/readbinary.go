@@ -59,7 +59,7 @@ func readBinary(ctx context.Context, env *callEnv, w *workspace.Window, name str
 	}
 	out.Note = "the picture follows"
 	if !env.Reader.Sees() {
-		out.Note = "this model does not see pictures"
+		out.Note = "the picture follows as text, because this model does not see pictures"
 	}
 	r := tools.OK(out)
 	r.Images = []tools.Image{fitted}

@@ -30,7 +30,7 @@ func TestReadPicture(t *testing.T) {
 			shown bool
 		}{"a.png": {"the picture follows", true}, "b.txt": {"the picture follows", true}, "big.png": {"the picture follows", true}} {
 			if want.shown && !sees {
-				want.note = "this model does not see pictures"
+				want.note = "the picture follows as text, because this model does not see pictures"
 			}
 			r := p.call(t, "read_file", map[string]string{"path": name})
 			out := as[readOut](t, r)

@@ -141,7 +141,7 @@ func (g *gathered) image(kind string, data []byte) {
 			break
 		}
 		if !g.sees {
-			note = "this model does not see pictures"
+			note = "it follows as text, because this model does not see pictures"
 		}
 		fitted.Name = ""
 		g.images = append(g.images, fitted)

@@ -30,7 +30,7 @@ func TestResults(t *testing.T) {
 		"picture": {in: sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: picture}}}, sees: true,
 			want: `{"content":"[picture, image/png, 67 B: it follows]"}`, images: 1},
 		"unseen picture": {in: sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: picture}}},
-			want: `{"content":"[picture, image/png, 67 B: this model does not see pictures]"}`, images: 1},
+			want: `{"content":"[picture, image/png, 67 B: it follows as text, because this model does not see pictures]"}`, images: 1},
 		"broken picture": {in: sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: []byte("abc")}}}, sees: true,
 			want: `{"content":"[picture, image/png, 3 B: it is in a format that is not read. PNG, JPEG, GIF, WebP, BMP and TIFF are]"}`},
 		"audio": {in: sdk.CallToolResult{Content: []sdk.Content{&sdk.AudioContent{MIMEType: "audio/wav", Data: []byte("abc")}}},
