@@ -47,6 +47,12 @@ type Late interface {
 	Expects() bool
 }
 
+// StandsIn is an instance with tools that the model can know before they are listed.
+type StandsIn interface {
+	// StandIn returns a tool for a name whose tool is expected. If none is, it returns false.
+	StandIn(name string) (tools.Tool, bool)
+}
+
 // Sections is an instance with texts of the system prompt. It is asked when a session
 // begins and at each compaction. Between these, the system prompt does not change.
 type Sections interface {

@@ -16,6 +16,10 @@ import (
 // A registered name takes precedence.
 func (s *Set) Resolve(c Call, offered func(name string) bool) (_ Call, failure string) {
 	t, ok := s.Get(c.Name)
+	if !ok && s.Missing != nil {
+		s.Missing(c.Name)
+		t, ok = s.Get(c.Name)
+	}
 	if ok && t.Means != nil {
 		if inner, means := t.Means(c.Args); means {
 			inner.ID = c.ID

@@ -21,6 +21,10 @@ type Set struct {
 	// set. Set it before the first call.
 	Toolsets []string
 
+	// Missing may add a tool that is called and is not in the set. Set it before the first call;
+	// nil: nothing does. Sets that are made of this one do not have it.
+	Missing func(name string)
+
 	// Secrets are redacted in all results. Set it before the first call; nil: there are none.
 	Secrets *Secrets
 

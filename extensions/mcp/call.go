@@ -69,6 +69,9 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 		}
 		return tools.Fail("%v", err), nil
 	}
+	if offered.unseen {
+		offered = now
+	}
 	if err := permit(ctx, env, c, one, offered, now); err != nil {
 		return tools.Fail("%v", err), nil
 	}

@@ -30,6 +30,7 @@ type definition struct {
 	idempotent  bool // the same
 	readOnly    bool // the server marks it as read-only
 	recalled    bool // from the store, so readOnly is not known
+	unseen      bool // nothing but the name is known
 	changed     bool // differs from the definition that the server had first in this session
 	group       *tools.Group
 	key         string // identifies the definition and its server; a remembered approval applies to it

@@ -240,10 +240,8 @@ func (s *server) ask(ctx context.Context) error {
 // the workspace. It connects the approved servers and waits for them.
 func (s *Servers) Approve(ctx context.Context) {
 	for _, one := range s.all() {
-		select {
-		case <-one.first:
-		case <-ctx.Done():
-			return
+		if !ready(ctx, one) {
+			continue // a call asks
 		}
 		if err := one.ask(ctx); err != nil {
 			if ctx.Err() == nil {

@@ -175,27 +175,34 @@ func (s *Servers) Connect(list []Server) {
 	}
 }
 
-// waitLimit is how long a new session waits for servers without a timeout for connecting.
-const waitLimit = 10 * time.Second
+// waitLimit is how long a new session waits for servers without a timeout for connecting. The
+// tools of slower servers come later.
+const waitLimit = 3 * time.Second
 
 // Wait returns when every server is connected, has failed, or has reached its timeout.
 func (s *Servers) Wait(ctx context.Context) {
 	for _, one := range s.all() {
-		limit := waitLimit
-		if one.ConnectTimeout > 0 {
-			limit = one.ConnectTimeout
+		if !ready(ctx, one) && ctx.Err() == nil {
+			one.notice("was not ready in time. Its tools can be used when it is")
 		}
-		timer := time.NewTimer(time.Until(one.began.Add(limit)))
-		select {
-		case <-one.first:
-		case <-timer.C:
-			if !one.tried() {
-				one.notice("was not ready in time. Its tools can be used when it is")
-			}
-		case <-ctx.Done():
-		}
-		timer.Stop()
 	}
+}
+
+// ready waits until the first attempt to connect a server has ended, or until its timeout. It
+// reports whether the attempt has ended.
+func ready(ctx context.Context, one *server) bool {
+	limit := waitLimit
+	if one.ConnectTimeout > 0 {
+		limit = one.ConnectTimeout
+	}
+	timer := time.NewTimer(time.Until(one.began.Add(limit)))
+	defer timer.Stop()
+	select {
+	case <-one.first:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return one.tried()
 }
 
 // Tools returns the tools of the connected servers, in the order of the servers.
@@ -242,6 +249,25 @@ func (s *Servers) Expects() bool {
 func (s *Servers) Recalled(name, description string, schema json.RawMessage) tools.Tool {
 	label, _, _ := strings.Cut(strings.TrimPrefix(name, prefix), "__")
 	return s.tool(definition{full: name, label: label, description: description, schema: schema, recalled: true, group: &tools.Group{Name: label}})
+}
+
+// StandIn returns a tool that the model calls by a name that it knows of an earlier process, while
+// its server is not connected yet. The call waits for the server. If no such server is expected,
+// StandIn returns false.
+func (s *Servers) StandIn(name string) (t tools.Tool, ok bool) {
+	for _, one := range s.all() {
+		if !strings.HasPrefix(name, prefix+one.label+"__") {
+			continue
+		}
+		one.mu.Lock()
+		connected := one.link != nil
+		one.mu.Unlock()
+		return s.tool(definition{
+			full: name, label: one.label, schema: json.RawMessage(`{"type":"object"}`), recalled: true, unseen: true,
+			description: "A tool of the MCP server " + one.label, group: &tools.Group{Name: one.Name, Defer: one.Defer},
+		}), !connected
+	}
+	return t, false
 }
 
 // IsTool reports whether name is the name of an MCP tool.

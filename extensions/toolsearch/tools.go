@@ -263,20 +263,20 @@ type callIn struct {
 
 // callTool returns tool_call for the tools of a set. A call of it stands for a call of the
 // named tool, so it runs only if there is no such tool.
-func callTool(set *tools.Set) tools.Tool {
+func (x *Instance) callTool(set *tools.Set) tools.Tool {
 	t := tools.New(tools.Tool{
 		Name: callName, Kind: tools.KindOther, ReadOnly: true, Plans: true,
 		Description: "Calls a tool that " + searchName + " has found, and returns its result.",
 	}, func(_ context.Context, _ *tools.Env, _ tools.Call, in callIn) (tools.Result, error) {
 		return tools.Fail("%s", unknownTool(set, in.Name)), nil
 	})
-	t.Means = func(args json.RawMessage) (tools.Call, bool) { return meant(set, args) }
+	t.Means = func(args json.RawMessage) (tools.Call, bool) { return x.meant(set, args) }
 	return t
 }
 
 // meant returns the call that the arguments of tool_call describe. If no tool has the name,
 // it returns false.
-func meant(set *tools.Set, args json.RawMessage) (tools.Call, bool) {
+func (x *Instance) meant(set *tools.Set, args json.RawMessage) (tools.Call, bool) {
 	object, err := tools.RepairArgs(string(args))
 	if err != nil {
 		return tools.Call{}, false
@@ -288,7 +288,12 @@ func meant(set *tools.Set, args json.RawMessage) (tools.Call, bool) {
 	if json.Unmarshal(object, &in) != nil {
 		return tools.Call{}, false
 	}
-	t, ok := named(set, strings.TrimSpace(in.Name))
+	name := strings.TrimSpace(in.Name)
+	t, ok := named(set, name)
+	if !ok && set.Missing != nil {
+		set.Missing(name)
+		t, ok = named(set, name)
+	}
 	if !ok {
 		return tools.Call{}, false
 	}

@@ -112,7 +112,7 @@ func (x *Instance) Arrange(_ context.Context, set *tools.Set, stored []tools.Spe
 	if !needed {
 		return nil
 	}
-	for _, t := range []tools.Tool{x.searchTool(set, listing), callTool(set)} {
+	for _, t := range []tools.Tool{x.searchTool(set, listing), x.callTool(set)} {
 		t.Owner = "toolsearch"
 		if err := set.Add(t); err != nil {
 			return fmt.Errorf("adding %s: %w", t.Name, err)
@@ -203,6 +203,27 @@ func (x *Instance) Begun(env *tools.Env) {
 	for _, t := range x.set.List() {
 		if t.Group != nil {
 			x.told[hashOf(t.Name)] = true
+		}
+	}
+	x.set.Missing = x.missing
+}
+
+// missing adds a tool that has come late, or one that stands in for a tool of a server that is
+// not connected yet.
+func (x *Instance) missing(name string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.extensions == nil || x.set == nil {
+		return
+	}
+	x.update()
+	if _, there := x.set.Get(name); there {
+		return
+	}
+	for _, other := range extension.All[extension.StandsIn](x.extensions()) {
+		if t, ok := other.StandIn(name); ok && x.set.Admits(t) {
+			t.Deferred = true
+			_ = x.set.Add(t) // a tool that cannot be called stays unknown
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -216,4 +217,91 @@ func allText(all []model.Message) string {
 		b.WriteString(m.Text() + "\n")
 	}
 	return b.String()
+}
+
+// A deferred tool that the model calls right after a session is loaded waits for its server. A
+// server that does not answer delays no prompt for longer than its limit.
+func TestToolOfAServerThatConnectsLater(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	s, _ := manyTools(t, 40, &calls)
+	open := make(chan struct{})
+	var waits atomic.Bool
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if waits.Load() {
+			select {
+			case <-open:
+			case <-r.Context().Done():
+			}
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	home, cwd := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "config.yaml"), fmt.Appendf(nil, "mcp_servers: {many: {url: %q, protocol: legacy, connect_timeout: 1}}\n", web.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	step := 0
+	m := fakemodel.Func(func(x *fakemodel.Exchange) {
+		last := x.Request.Messages[len(x.Request.Messages)-1].Text()
+		switch step++; step {
+		case 1, 4:
+			x.Text("Hi.")
+		case 2:
+			x.Call("a", "mcp__many__note_3", `{"text":"by name"}`)
+			x.Call("b", "tool_call", `{"name":"mcp__many__note_4","arguments":{"text":"by tool_call"}}`)
+			x.Call("c", "mcp__other__x", `{}`)
+			close(open)
+		case 3:
+			for _, want := range []string{"kept by name", "kept by tool_call", "Unknown tool: mcp__other__x"} {
+				if !strings.Contains(allText(x.Request.Messages), want) {
+					t.Errorf("no %q in %s", want, last)
+				}
+			}
+			x.Text("Done.")
+		}
+	})
+	service := app.New(server.Options{Home: home, Environ: []string{"TEST=1"}, Model: m})
+	x, err := service.NewSession(t.Context(), server.Place{Cwd: cwd}, &chooser{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Prompt(t.Context(), agent.Input{Text: "Hi"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	id := x.ID()
+	if err := service.Close(); err != nil {
+		t.Fatal(err)
+	}
+	waits.Store(true)
+	service = app.New(server.Options{Home: home, Environ: []string{"TEST=1"}, Model: m})
+	t.Cleanup(func() { _ = service.Close() })
+	if x, err = service.LoadSession(t.Context(), id, server.Place{Cwd: cwd}, &chooser{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Prompt(t.Context(), agent.Input{Text: "Again"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if calls.Load() != 2 || step != 3 {
+		t.Errorf("%d calls, %d requests", calls.Load(), step)
+	}
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the context end with the connection
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	if err := os.WriteFile(filepath.Join(home, "config.yaml"), fmt.Appendf(nil, "mcp_servers: {silent: {url: %q, connect_timeout: 1}}\n", silent.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if x, err = service.NewSession(t.Context(), server.Place{Cwd: cwd}, &chooser{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Prompt(t.Context(), agent.Input{Text: "Hi"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(began); d > 20*time.Second { // connecting itself may take 30 s
+		t.Errorf("the first prompt took %v", d)
+	}
 }
