@@ -66,7 +66,7 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 			if !s.offers(t.Name) {
 				continue
 			}
-			if l.carrier.needsTask(t.Name) {
+			if l.carrier.NeedsTask(t.Name) {
 				asTasks = append(asTasks, plain(t.Name, nameLimit))
 				continue
 			}

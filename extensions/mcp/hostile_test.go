@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/wire"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -75,28 +76,10 @@ func TestEndlessMessages(t *testing.T) {
 			if s := b.Status()[0]; s.State != Failed {
 				t.Errorf("%+v", s)
 			}
-			if got := sent.Load(); got > 4*longestMessage {
+			if got := sent.Load(); got > 4*wire.LongestMessage {
 				t.Errorf("%d bytes were read", got)
 			}
 		})
-	}
-}
-
-// TestKeepAlive checks that comments between events do not count as part of an event.
-func TestKeepAlive(t *testing.T) {
-	t.Parallel()
-	r := &readMessages{tasks: new(tasks), events: true}
-	for range 2*longestMessage/5 + 1 {
-		r.add([]byte(": hi\n"))
-	}
-	if r.size > longestMessage {
-		t.Errorf("comments count as %d bytes of an event", r.size)
-	}
-	for range 3 {
-		r.add([]byte("data: " + strings.Repeat("a", longestMessage/2) + "\r\n\r\n"))
-	}
-	if r.size > longestMessage {
-		t.Errorf("three events count as %d bytes of one", r.size)
 	}
 }
 

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -51,32 +50,4 @@ func TestParameters(t *testing.T) {
 			t.Errorf("%.60s became %s, %v; want %s", in, got, err, want)
 		}
 	}
-}
-
-// FuzzMessages checks that only whole lines of JSON reach the SDK, however the output is
-// split.
-func FuzzMessages(f *testing.F) {
-	f.Add([]byte("{\"a\":1}\nhello\n[1]\n{\n"), uint8(3))
-	f.Add([]byte("\n\n{}\r\n"), uint8(1))
-	f.Add([]byte("{}\v\n"), uint8(6))
-	f.Fuzz(func(t *testing.T, in []byte, size uint8) {
-		var out, other bytes.Buffer
-		m := &messages{to: &out, other: &other}
-		for rest := in; len(rest) > 0; {
-			n := min(int(size)+1, len(rest))
-			if _, err := m.Write(rest[:n]); err != nil {
-				t.Fatal(err)
-			}
-			rest = rest[n:]
-		}
-		for line := range bytes.Lines(out.Bytes()) {
-			if !json.Valid(line) {
-				t.Errorf("passed %q", line)
-			}
-		}
-		whole := in[:bytes.LastIndexByte(in, '\n')+1]
-		if out.Len()+other.Len() != len(whole) {
-			t.Errorf("%d bytes of %d came out", out.Len()+other.Len(), len(whole))
-		}
-	})
 }

@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/wire"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
@@ -25,7 +25,7 @@ type program struct {
 	in      *io.PipeWriter // to it
 	out     *io.PipeReader // from it
 	output  *outputLog     // its other output
-	tasks
+	wire.Tasks
 }
 
 // launch starts a server's program. The program ends only by close, not with ctx.
@@ -41,7 +41,7 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 	out, fromChild := io.Pipe()
 	p := &program{in: in, out: out, output: &outputLog{server: s}}
 	c := plan.cmd
-	c.Stdin, c.Stdout, c.Stderr = toChild, &messages{to: fromChild, other: p.output, tasks: &p.tasks}, p.output
+	c.Stdin, c.Stdout, c.Stderr = toChild, &wire.Messages{To: fromChild, Other: p.output, Tasks: &p.Tasks}, p.output
 	if plan.confine {
 		if s.owner.cfg.Confine == nil {
 			return nil, fmt.Errorf("it asks for the sandbox, and there is none here")
@@ -93,50 +93,6 @@ func (p *program) why() string {
 		text += ": " + last
 	}
 	return text
-}
-
-// longestMessage limits a message. The SDK accepts no longer ones.
-const longestMessage = sdk.DefaultMaxLineLength
-
-// messages passes on lines that are JSON. Other lines, such as a greeting, would end the
-// connection. They go to the other writer.
-type messages struct {
-	to    io.Writer
-	other io.Writer
-	tasks *tasks // reads the messages; may be nil
-	line  []byte
-}
-
-func (m *messages) Write(p []byte) (int, error) {
-	n := len(p)
-	for len(p) > 0 {
-		piece, rest, whole := bytes.Cut(p, []byte{'\n'})
-		m.line = append(m.line, piece...)
-		if len(m.line) > longestMessage {
-			return 0, fmt.Errorf("a message of more than %d bytes", longestMessage)
-		}
-		if whole {
-			if err := m.pass(); err != nil {
-				return 0, err
-			}
-		}
-		p = rest
-	}
-	return n, nil
-}
-
-func (m *messages) pass() error {
-	line := bytes.Trim(m.line, " \t\r") // the white space that JSON allows around a value
-	m.line = append(m.line, '\n')
-	defer func() { m.line = m.line[:0] }()
-	to := m.to
-	if len(line) == 0 || line[0] != '{' && line[0] != '[' || !json.Valid(line) {
-		to = m.other
-	} else if m.tasks != nil {
-		m.tasks.read(line)
-	}
-	_, err := to.Write(m.line)
-	return err
 }
 
 // outputLog writes a program's other output to the log of the server, line by line.

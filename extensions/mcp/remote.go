@@ -15,6 +15,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/secure"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/wire"
 )
 
 // remote is a server that is reached over HTTP. It holds the connections of one link, so
@@ -25,7 +26,7 @@ type remote struct {
 	client   *http.Client
 	pool     *http.Transport
 
-	tasks
+	wire.Tasks
 	server       *server
 	target       login.Target
 	logins       *login.Store // nil: no login
@@ -103,7 +104,7 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 		}
 	}
-	r.watch(resp)
+	r.Watch(resp)
 	return resp, nil
 }
 

@@ -83,7 +83,7 @@ type link struct {
 type carrier interface {
 	close()      // ends it and releases everything
 	why() string // why it has ended; empty: not known
-	needsTask(tool string) bool
+	NeedsTask(tool string) bool
 }
 
 // start starts to connect a server.
