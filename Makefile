@@ -36,7 +36,7 @@ lint:
 	go run $(STATICCHECK) -tags e2e,kakoune ./...
 	go run $(ACTIONLINT) -shellcheck= -pyflakes=
 	go test .
-	go test -run 'Page|Pages|Reference|CommandTable|Documented|Descriptions|Help|Snippets|Subcommands|Palette' ./server/app ./cmd/... ./vscode ./nvim ./extensions/hooks ./extensions/skills
+	go test -run 'Page|Reference|CommandTable|Documented|Descriptions|Help|Snippets|Subcommands|Palette' ./server/app ./cmd/... ./vscode ./nvim ./extensions/hooks ./extensions/skills
 	e2e/setup/lint.sh
 
 cross:
