@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -260,6 +261,24 @@ func TestFallbackLastsForTheTurn(t *testing.T) {
 		up = true
 		ask("2", "one/a", 1)
 	})
+}
+
+// TestRefusedKeyOfTwoModels checks that the error names both models at a host that refused their key, in each turn.
+func TestRefusedKeyOfTwoModels(t *testing.T) {
+	t.Parallel()
+	rec := &modeltest.Recorder{Answer: func(_ int, _ []byte, w http.ResponseWriter) { status(401, w) }}
+	m := inMemory(rec.ServeHTTP, pool("a"), func(c *client.Config) {
+		second := c.Endpoints[0]
+		second.Model = "second"
+		c.Endpoints = append(c.Endpoints, second)
+	})
+	for range 2 {
+		_, _, err := modeltest.Ask(t.Context(), m, hello())
+		var failed *model.Error
+		if !errors.As(err, &failed) || len(failed.Others) != 1 || failed.Others[0].Model != "second" || failed.Model == "second" {
+			t.Errorf("%v", err)
+		}
+	}
 }
 
 // TestAllModelsFailed checks that the error names each model with its reason.

@@ -127,7 +127,8 @@ func (k *Keys) failed(e *endpoint, key string, err *model.Error) bool {
 	switch {
 	case err.Kind == model.ErrAuth:
 		if key != "" {
-			s.refused = err
+			refused := *err // the caller adds to its own
+			s.refused = &refused
 		}
 	case err.Kind == model.ErrCredit:
 		s.cooling = time.Now().Add(creditCooldown)

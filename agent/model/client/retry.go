@@ -80,8 +80,9 @@ func (s *stream) round(ctx context.Context, e *endpoint) error {
 	for {
 		key, rests, refused := s.model.keys.choose(e, keys, s.req.SessionID, tried)
 		if key == nil {
-			if last == nil {
-				last = refused
+			if last == nil && refused != nil {
+				again := *refused // maybe of another model at this host
+				last = e.complete(&again)
 			}
 			break
 		}
