@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -307,6 +308,84 @@ func TestLoginChat(t *testing.T) {
 	}
 	if strings.Contains(said, "needs login") || a.control(t, "").Registered != 1 {
 		t.Errorf("after the login: %s", said)
+	}
+
+	// The same by the methods of plugins.
+	state := func() (s string) {
+		var r struct {
+			MCP []struct {
+				Name, State, Log string
+				Tools            int
+			}
+		}
+		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			l.call("_hermes/extensions", map[string]any{"sessionId": session}, &r, nil)
+			if len(r.MCP) != 1 || r.MCP[0].Log == "" {
+				t.Fatalf("the servers are %+v", r.MCP)
+			}
+			if s = r.MCP[0].State; s != "connecting" {
+				return fmt.Sprintf("%s, %d tools", s, r.MCP[0].Tools)
+			}
+		}
+		return s
+	}
+	do := func(method string, more map[string]any) string {
+		args := map[string]any{"sessionId": session, "server": "corp"}
+		maps.Copy(args, more)
+		var r struct{ Text string }
+		l.call("_hermes/mcp/"+method, args, &r, nil)
+		return r.Text
+	}
+	if s := state(); s != "connected, 1 tools" {
+		t.Errorf("logged in: %s", s)
+	}
+	if text := do("logout", nil); !strings.Contains(text, "is logged out") {
+		t.Errorf("logout: %s", text)
+	}
+	if s := state(); s != "needs login, 0 tools" {
+		t.Errorf("logged out: %s", s)
+	}
+	address = regexp.MustCompile(`http://\S+/auth\?\S+`).FindString(do("login", nil))
+	if text := do("login", map[string]any{"address": browse(t, address, false)}); !strings.Contains(text, "The address is right") {
+		t.Errorf("the pasted address: %s", text)
+	}
+	for end := time.Now().Add(20 * time.Second); state() != "connected, 1 tools" && time.Now().Before(end); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if text := do("restart", nil); !strings.Contains(text, "starts again") {
+		t.Errorf("restart: %s", text)
+	}
+	if s := state(); s != "connected, 1 tools" {
+		t.Errorf("restarted: %s", s)
+	}
+	if said := say("/mcp logs corp"); !strings.Contains(said, "log") {
+		t.Errorf("the log: %s", said)
+	}
+	l.end()
+}
+
+// TestApproveServer approves a server of the workspace in a session, and calls its tool.
+func TestApproveServer(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string]string{".mcp.json": fmt.Sprintf(`{"mcpServers":{"all":{"command":%q,"args":[%q]}}}`,
+		newNode(t), filepath.Join(nodeModules(t), "@modelcontextprotocol", "server-everything", "dist", "index.js"))})
+	l := b.line(t)
+	session := l.newSession(b.workspace)
+	say := func(text string) (said string) {
+		l.call("session/prompt", promptOf(session, text), nil, func(f frame) { said += f.text() })
+		return said
+	}
+	if said := say("/trust yes"); !strings.Contains(said, "is trusted") {
+		t.Errorf("/trust says %s", said)
+	}
+	if said := say("/mcp"); !strings.Contains(said, "not approved") || !strings.Contains(said, "/mcp approve all") {
+		t.Errorf("/mcp says %s", said)
+	}
+	if said := say("/mcp approve all"); !strings.Contains(said, "is approved as it is now") {
+		t.Errorf("/mcp approve says %s", said)
+	}
+	if said := say("/mcp"); !strings.Contains(said, "mcp__all__echo") {
+		t.Errorf("after the approval, /mcp says %s", said)
 	}
 	l.end()
 }

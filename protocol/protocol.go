@@ -41,6 +41,11 @@ const (
 	CommandRestore         = "hermes.checkpoint.restore" // CheckpointArgs → RestoreResult
 	CommandTranscript      = "hermes.transcript"         // SessionArgs → TranscriptResult
 	CommandTrust           = "hermes.trust"              // TrustArgs → TrustResult
+	CommandExtensions      = "hermes.extensions"         // SessionArgs → ExtensionsResult
+	CommandMCPLogin        = "hermes.mcp.login"          // MCPArgs → MCPResult
+	CommandMCPLogout       = "hermes.mcp.logout"         // MCPArgs → MCPResult
+	CommandMCPRestart      = "hermes.mcp.restart"        // MCPArgs → MCPResult
+	CommandMCPApprove      = "hermes.mcp.approve"        // MCPArgs → MCPResult
 )
 
 // The titles of code actions and of the code lens.
@@ -119,6 +124,34 @@ type TrustArgs struct {
 type TrustResult struct {
 	Trusted bool   `json:"trusted"`
 	Text    string `json:"text"`
+}
+
+// MCPArgs is the argument of the commands hermes.mcp. Address is the one at which the browser of a
+// running login ended.
+type MCPArgs struct {
+	Server    string `json:"server"`
+	Address   string `json:"address,omitempty"`
+	SessionID string `json:"sessionId,omitempty"`
+}
+
+// MCPResult has a text for the user, as Markdown.
+type MCPResult struct {
+	Text string `json:"text"`
+}
+
+// ExtensionsResult has the MCP servers of a session, by name, those that are not approved included.
+type ExtensionsResult struct {
+	MCP []MCPServerState `json:"mcp"`
+}
+
+// MCPServerState is an MCP server. States are those of `hermes-ls mcp list`.
+type MCPServerState struct {
+	Name  string `json:"name"`
+	State string `json:"state"`
+	Tools int    `json:"tools"`
+	From  string `json:"from"`
+	Error string `json:"error,omitempty"`
+	Log   string `json:"log,omitempty"` // the file with its log
 }
 
 // TurnResult answers a prompt. Without wait only the session is known.

@@ -171,6 +171,11 @@ func (x *Instance) Set(ctx context.Context, folder string, trusted bool) (string
 	return text, nil
 }
 
+// Approve approves a server of the workspace. It returns a text for the user.
+func (x *Instance) Approve(ctx context.Context, name string) (string, error) {
+	return x.approve(ctx, x.local(), name)
+}
+
 // approve approves a server of the workspace.
 func (x *Instance) approve(ctx context.Context, list []string, name string) (string, error) {
 	for _, folder := range list {

@@ -12,9 +12,19 @@ import (
 
 // Table has the rows of the command table.
 var Table = []extension.Command{{
-	Name: "mcp", Description: "Show the MCP servers; log in, log out or restart one", Hint: "login, logout or restart, and a server", Order: 160,
+	Name: "mcp", Description: "Show the MCP servers; log in at one, approve or restart it", Hint: "login, logout, restart, approve or logs, and a server", Order: 160,
 }, {
 	Name: "answer", Description: "Answer the question of an MCP server", Hint: "text", Order: 161, Hidden: true,
+}, {
+	Execute: "hermes.extensions", Description: "List the MCP servers of a session", Order: 162,
+}, {
+	Execute: "hermes.mcp.login", Description: "Log in at an MCP server", Order: 163,
+}, {
+	Execute: "hermes.mcp.logout", Description: "Delete the login at an MCP server", Order: 164,
+}, {
+	Execute: "hermes.mcp.restart", Description: "Restart an MCP server", Order: 165,
+}, {
+	Execute: "hermes.mcp.approve", Description: "Approve an MCP server of the workspace", Order: 166,
 }}
 
 // Commands returns /mcp and the prompts of the servers.
@@ -43,7 +53,7 @@ func (x *Instance) run(ctx context.Context, args string) (string, error) {
 	case len(words) == 0:
 		return x.list(ctx)
 	case len(words) == 1 || len(words) > 3 || len(words) == 3 && words[0] != "login":
-		return "", &extension.InputError{Param: "args", Text: "Write /mcp, or /mcp login, logout or restart with the name of a server."}
+		return "", &extension.InputError{Param: "args", Text: "Write /mcp, or /mcp login, logout, restart, approve or logs with the name of a server."}
 	}
 	name := words[1]
 	switch words[0] {
@@ -51,13 +61,43 @@ func (x *Instance) run(ctx context.Context, args string) (string, error) {
 		return x.Login(ctx, name, strings.Join(words[2:], ""))
 	case "logout":
 		return x.Logout(ctx, name)
+	case "approve":
+		return x.ApproveServer(ctx, name)
+	case "logs":
+		return x.logs(name)
 	case "restart":
 		if err := x.Restart(name); err != nil {
 			return "", extension.BadInput("restart", "%v", err)
 		}
 		return x.list(ctx)
 	}
-	return "", &extension.InputError{Param: "args", Text: fmt.Sprintf("There is no /mcp %s. There are login, logout and restart.", words[0])}
+	return "", &extension.InputError{Param: "args", Text: fmt.Sprintf("There is no /mcp %s. There are login, logout, restart, approve and logs.", words[0])}
+}
+
+// ApproveServer approves a server of the workspace. It returns a text for the user.
+func (x *Instance) ApproveServer(ctx context.Context, name string) (string, error) {
+	if x.allow == nil {
+		return "", extension.BadInput("server", "no MCP server can be approved in this session")
+	}
+	return x.allow(ctx, name)
+}
+
+const shownLines = 40 // of a log
+
+// logs shows the end of a server's log.
+func (x *Instance) logs(name string) (string, error) {
+	one, err := x.server(name)
+	if err != nil {
+		return "", err
+	}
+	lines, err := one.log.Tail(shownLines)
+	if err != nil {
+		return "", err
+	}
+	if len(lines) == 0 {
+		return fmt.Sprintf("The log of %s is empty.", name), nil
+	}
+	return fmt.Sprintf("The end of `%s`:\n\n", one.log.Path) + "```\n" + strings.ReplaceAll(x.session.Redact(strings.Join(lines, "\n")), "```", "` ` `") + "\n```", nil
 }
 
 // Close ends the logins and the servers.
@@ -141,7 +181,7 @@ func (x *Instance) server(name string) (*server, error) {
 		return all[at], nil
 	}
 	if slices.Contains(x.offered(), name) {
-		return nil, &extension.InputError{Param: "server", Text: fmt.Sprintf("The MCP server %s is not approved. /trust %[1]s approves it.", name)}
+		return nil, &extension.InputError{Param: "server", Text: fmt.Sprintf("The MCP server %s is not approved. /mcp approve %[1]s approves it.", name)}
 	}
 	return nil, &extension.InputError{Param: "server", Text: fmt.Sprintf("There is no MCP server %q in this session. /mcp lists them.", name)}
 }

@@ -36,6 +36,8 @@ type Options struct {
 	// Open opens the address of a login in the user's browser. If the host cannot do that, it
 	// returns false. Nil: no host can.
 	Open func(ctx context.Context, server, address string) bool
+	// Approve approves a server of the workspace, and returns a text for the user.
+	Approve func(ctx context.Context, server string) (string, error)
 }
 
 // Dir returns the directory in which servers start. It is empty, and commands of the agent
@@ -50,7 +52,7 @@ type servers struct{ Options }
 func (servers) Name() string { return "mcp" }
 
 func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Instance, error) {
-	x := &Instance{session: s, show: e.Show, open: e.Options.Open}
+	x := &Instance{session: s, show: e.Show, open: e.Options.Open, allow: e.Approve}
 	c := e.Config
 	c.Roots, c.Pictures = s.Folders(), s.Bounds.Pictures
 	var section Section
@@ -70,6 +72,7 @@ type Instance struct {
 	session *extension.Session
 	show    func(string)
 	open    func(ctx context.Context, server, address string) bool
+	allow   func(ctx context.Context, server string) (string, error)
 	logins  login.Attempts
 	waiting chatanswer.Waiting // questions that /answer answers
 
@@ -151,6 +154,24 @@ func (x *Instance) offered() (names []string) {
 		}
 	}
 	return names
+}
+
+// NotApproved is the state of a server of the workspace that the user has not approved.
+const NotApproved = "not approved"
+
+// All returns the servers of the session, those that are not approved included, by name.
+func (x *Instance) All() []Status {
+	all := x.Status()
+	for i := range all {
+		if all[i].State == NeedsApproval {
+			all[i].State = NotApproved
+		}
+	}
+	for _, name := range x.offered() {
+		all = append(all, Status{Name: name, State: NotApproved, From: "the workspace"})
+	}
+	slices.SortFunc(all, func(a, b Status) int { return strings.Compare(a.Name, b.Name) })
+	return all
 }
 
 // FoldersChanged sends the workspace folders to the servers.
@@ -298,7 +319,7 @@ func (x *Instance) list(ctx context.Context) (string, error) {
 		b.WriteByte('\n')
 	}
 	for _, name := range offered {
-		fmt.Fprintf(&b, "- **%s** (of the workspace): not approved. `/trust %s` approves it\n", name, name)
+		fmt.Fprintf(&b, "- **%s** (of the workspace): not approved. `/mcp approve %s` approves it\n", name, name)
 	}
 	return b.String(), nil
 }

@@ -281,6 +281,7 @@ type Status struct {
 	Tools   []string // names for the model
 	LeftOut []string // the server's names of tools that run only as tasks
 	From    string   // the program or the URL, without secrets
+	Log     string   // the file with its log
 }
 
 // States of a server.

@@ -467,7 +467,7 @@ func (s *server) definitions() []definition {
 func (s *server) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := Status{Name: s.Name, State: Connected, Tools: slices.Clone(s.order), LeftOut: slices.Clone(s.left), From: login.Address(s.URL)}
+	st := Status{Name: s.Name, State: Connected, Tools: slices.Clone(s.order), LeftOut: slices.Clone(s.left), From: login.Address(s.URL), Log: s.log.Path}
 	if s.URL == "" {
 		st.From = s.Command
 	}

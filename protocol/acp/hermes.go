@@ -14,6 +14,11 @@ const (
 	MethodCheckpointDiff    = "_hermes/checkpoint/diff"    // protocol.CheckpointArgs → protocol.CheckpointDiffResult
 	MethodCheckpointRestore = "_hermes/checkpoint/restore" // protocol.CheckpointArgs → protocol.RestoreResult
 	MethodTrust             = "_hermes/trust"              // protocol.TrustArgs → protocol.TrustResult
+	MethodExtensions        = "_hermes/extensions"         // protocol.SessionArgs → protocol.ExtensionsResult
+	MethodMCPLogin          = "_hermes/mcp/login"          // protocol.MCPArgs → protocol.MCPResult
+	MethodMCPLogout         = "_hermes/mcp/logout"         // protocol.MCPArgs → protocol.MCPResult
+	MethodMCPRestart        = "_hermes/mcp/restart"        // protocol.MCPArgs → protocol.MCPResult
+	MethodMCPApprove        = "_hermes/mcp/approve"        // protocol.MCPArgs → protocol.MCPResult
 	MethodCheckpointFile    = "_hermes/checkpoint/file"    // CheckpointFileRequest → CheckpointFileResponse
 )
 

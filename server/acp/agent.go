@@ -19,6 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/mcpservers"
 )
 
 // Peer is the client's end of a connection.
@@ -97,6 +98,11 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 		acp.MethodSubagentMessage:   long(a.messageSubagent),
 		acp.MethodSubagentStop:      short(a.stopSubagent),
 		acp.MethodTrust:             long(a.trust),
+		acp.MethodExtensions:        long(extensions(a)),
+		acp.MethodMCPLogin:          long(mcpMethod(a, mcpservers.Login)),
+		acp.MethodMCPLogout:         long(mcpMethod(a, mcpservers.Logout)),
+		acp.MethodMCPRestart:        long(mcpMethod(a, mcpservers.Restart)),
+		acp.MethodMCPApprove:        long(mcpMethod(a, mcpservers.Approve)),
 		acp.MethodEditor:            short(a.setEditor),
 	}
 	return a

@@ -129,12 +129,23 @@ func configuredHooks(c *config.Loaded) (any, error) {
 
 func mcpServers(s *server.Service) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
-		return mcp.Extension(mcp.Options{Show: c.Show, Open: c.OpenAddress, Config: mcp.Config{
+		return mcp.Extension(mcp.Options{Show: c.Show, Open: c.OpenAddress, Approve: approveServer(c), Config: mcp.Config{
 			Version: s.Version, Dir: mcp.Dir(s.Home), Home: s.Home, Environ: s.Environ, Log: s.Log,
 			Confine: func(ctx context.Context, p *proc.Cmd, files map[string][]byte) error {
 				return c.Sandbox.With(sandbox.Opening{Frozen: files}).Confine(ctx, p)
 			},
 		}})
+	}
+}
+
+// approveServer approves an MCP server of the workspace in a session.
+func approveServer(c *server.Core) func(context.Context, string) (string, error) {
+	return func(ctx context.Context, name string) (string, error) {
+		folders, ok := extension.Find[*foldertrust.Instance](c.Extensions())
+		if !ok {
+			return "", errors.New("this session has no trusted folders")
+		}
+		return folders.Approve(ctx, name)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/protocol"
 	service "github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/mcpservers"
 )
 
 // command is a command whose argument has been understood, and whose documents
@@ -76,6 +77,11 @@ func handlers(s *server) map[string]handler {
 		protocol.CommandCheckpointDiff:  simple(checkpoints.diff),
 		protocol.CommandRestore:         released(checkpoints.restore),
 		protocol.CommandTrust:           simple(sessions.trust),
+		protocol.CommandExtensions:      released(sessions.extensions),
+		protocol.CommandMCPLogin:        released(sessions.mcp(mcpservers.Login)),
+		protocol.CommandMCPLogout:       released(sessions.mcp(mcpservers.Logout)),
+		protocol.CommandMCPRestart:      released(sessions.mcp(mcpservers.Restart)),
+		protocol.CommandMCPApprove:      released(sessions.mcp(mcpservers.Approve)),
 		protocol.CommandTranscript:      prepared(sessions.transcript),
 	}
 }

@@ -39,6 +39,11 @@ export const Method = {
   CheckpointDiff: "_hermes/checkpoint/diff",
   CheckpointRestore: "_hermes/checkpoint/restore",
   Trust: "_hermes/trust",
+  Extensions: "_hermes/extensions",
+  MCPLogin: "_hermes/mcp/login",
+  MCPLogout: "_hermes/mcp/logout",
+  MCPRestart: "_hermes/mcp/restart",
+  MCPApprove: "_hermes/mcp/approve",
   CheckpointFile: "_hermes/checkpoint/file",
   Diagnostics: "_hermes/diagnostics",
   Editor: "_hermes/editor",
@@ -146,6 +151,11 @@ export const Command = {
   Restore: "hermes.checkpoint.restore",
   Transcript: "hermes.transcript",
   Trust: "hermes.trust",
+  Extensions: "hermes.extensions",
+  MCPLogin: "hermes.mcp.login",
+  MCPLogout: "hermes.mcp.logout",
+  MCPRestart: "hermes.mcp.restart",
+  MCPApprove: "hermes.mcp.approve",
 } as const;
 
 export const Title = {
@@ -1011,6 +1021,37 @@ export interface TrustResult {
   text: string;
 }
 
+/**
+ * MCPArgs is the argument of the commands hermes.mcp. Address is the one at which the browser of a
+ * running login ended.
+ */
+export interface MCPArgs {
+  server: string;
+  address?: string;
+  sessionId?: string;
+}
+
+/** MCPResult has a text for the user, as Markdown. */
+export interface MCPResult {
+  text: string;
+}
+
+/** ExtensionsResult has the MCP servers of a session, by name, those that are not approved included. */
+export interface ExtensionsResult {
+  mcp: MCPServerState[];
+}
+
+/** MCPServerState is an MCP server. States are those of `hermes-ls mcp list`. */
+export interface MCPServerState {
+  name: string;
+  state: string;
+  tools: number;
+  from: string;
+  error?: string;
+  /** the file with its log */
+  log?: string;
+}
+
 /** TurnResult answers a prompt. Without wait only the session is known. */
 export interface TurnResult {
   sessionId: string;
@@ -1221,6 +1262,11 @@ export interface CommandTypes {
   "hermes.checkpoint.restore": { takes: CheckpointArgs; gives: RestoreResult };
   "hermes.transcript": { takes: SessionArgs; gives: TranscriptResult };
   "hermes.trust": { takes: TrustArgs; gives: TrustResult };
+  "hermes.extensions": { takes: SessionArgs; gives: ExtensionsResult };
+  "hermes.mcp.login": { takes: MCPArgs; gives: MCPResult };
+  "hermes.mcp.logout": { takes: MCPArgs; gives: MCPResult };
+  "hermes.mcp.restart": { takes: MCPArgs; gives: MCPResult };
+  "hermes.mcp.approve": { takes: MCPArgs; gives: MCPResult };
 }
 
 /** What each of Method takes and gives. A notification gives nothing. */
@@ -1255,6 +1301,11 @@ export interface MethodTypes {
   "_hermes/checkpoint/diff": { takes: CheckpointArgs; gives: CheckpointDiffResult };
   "_hermes/checkpoint/restore": { takes: CheckpointArgs; gives: RestoreResult };
   "_hermes/trust": { takes: TrustArgs; gives: TrustResult };
+  "_hermes/extensions": { takes: SessionArgs; gives: ExtensionsResult };
+  "_hermes/mcp/login": { takes: MCPArgs; gives: MCPResult };
+  "_hermes/mcp/logout": { takes: MCPArgs; gives: MCPResult };
+  "_hermes/mcp/restart": { takes: MCPArgs; gives: MCPResult };
+  "_hermes/mcp/approve": { takes: MCPArgs; gives: MCPResult };
   "_hermes/checkpoint/file": { takes: CheckpointFileRequest; gives: CheckpointFileResponse };
   "_hermes/diagnostics": { takes: DiagnosticsRequest; gives: DiagnosticsResponse };
   "_hermes/editor": { takes: EditorState; gives: void };

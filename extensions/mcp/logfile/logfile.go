@@ -2,8 +2,11 @@
 package logfile
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -33,6 +36,19 @@ func (l *File) Write(line string) {
 	}
 	l.closeFile()
 	_ = os.Rename(l.Path, l.Path+".1")
+}
+
+// Tail returns the last lines of the file.
+func (l *File) Tail(n int) ([]string, error) {
+	data, err := os.ReadFile(l.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimRight(string(data), "\n"), "\n")
+	if len(data) == 0 {
+		return nil, nil
+	}
+	return lines[max(0, len(lines)-n):], nil
 }
 
 func (l *File) open() bool {

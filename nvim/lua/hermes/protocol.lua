@@ -41,6 +41,11 @@ M.method = {
   checkpoint_diff = "_hermes/checkpoint/diff", -- CheckpointArgs → CheckpointDiffResult
   checkpoint_restore = "_hermes/checkpoint/restore", -- CheckpointArgs → RestoreResult
   trust = "_hermes/trust", -- TrustArgs → TrustResult
+  extensions = "_hermes/extensions", -- SessionArgs → ExtensionsResult
+  mcplogin = "_hermes/mcp/login", -- MCPArgs → MCPResult
+  mcplogout = "_hermes/mcp/logout", -- MCPArgs → MCPResult
+  mcprestart = "_hermes/mcp/restart", -- MCPArgs → MCPResult
+  mcpapprove = "_hermes/mcp/approve", -- MCPArgs → MCPResult
   checkpoint_file = "_hermes/checkpoint/file", -- CheckpointFileRequest → CheckpointFileResponse
   diagnostics = "_hermes/diagnostics", -- DiagnosticsRequest → DiagnosticsResponse
   editor = "_hermes/editor", -- EditorState
@@ -148,6 +153,11 @@ M.command = {
   restore = "hermes.checkpoint.restore", -- CheckpointArgs → RestoreResult
   transcript = "hermes.transcript", -- SessionArgs → TranscriptResult
   trust = "hermes.trust", -- TrustArgs → TrustResult
+  extensions = "hermes.extensions", -- SessionArgs → ExtensionsResult
+  mcplogin = "hermes.mcp.login", -- MCPArgs → MCPResult
+  mcplogout = "hermes.mcp.logout", -- MCPArgs → MCPResult
+  mcprestart = "hermes.mcp.restart", -- MCPArgs → MCPResult
+  mcpapprove = "hermes.mcp.approve", -- MCPArgs → MCPResult
 }
 
 M.title = {
@@ -863,6 +873,30 @@ M.title = {
 ---@class hermes.TrustResult
 ---@field trusted boolean
 ---@field text string
+
+--- MCPArgs is the argument of the commands hermes.mcp. Address is the one at which the browser of a
+--- running login ended.
+---@class hermes.MCPArgs
+---@field server string
+---@field address? string
+---@field sessionId? string
+
+--- MCPResult has a text for the user, as Markdown.
+---@class hermes.MCPResult
+---@field text string
+
+--- ExtensionsResult has the MCP servers of a session, by name, those that are not approved included.
+---@class hermes.ExtensionsResult
+---@field mcp hermes.MCPServerState[]
+
+--- MCPServerState is an MCP server. States are those of `hermes-ls mcp list`.
+---@class hermes.MCPServerState
+---@field name string
+---@field state string
+---@field tools number
+---@field from string
+---@field error? string
+---@field log? string the file with its log
 
 --- TurnResult answers a prompt. Without wait only the session is known.
 ---@class hermes.TurnResult

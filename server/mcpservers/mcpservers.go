@@ -1,0 +1,61 @@
+// Package mcpservers is the part of both protocols that shows the MCP servers of a session and logs
+// in at them.
+package mcpservers
+
+import (
+	"context"
+
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/server"
+)
+
+// Act does something with an MCP server of a session.
+type Act func(context.Context, *server.Session, protocol.MCPArgs) (*protocol.MCPResult, error)
+
+// Login starts a login, or takes the address at which its browser ended.
+func Login(ctx context.Context, s *server.Session, a protocol.MCPArgs) (*protocol.MCPResult, error) {
+	return with(s, func(x *mcp.Instance) (string, error) { return x.Login(ctx, a.Server, a.Address) })
+}
+
+// Logout deletes the tokens of a server.
+func Logout(ctx context.Context, s *server.Session, a protocol.MCPArgs) (*protocol.MCPResult, error) {
+	return with(s, func(x *mcp.Instance) (string, error) { return x.Logout(ctx, a.Server) })
+}
+
+// Restart starts a server again.
+func Restart(_ context.Context, s *server.Session, a protocol.MCPArgs) (*protocol.MCPResult, error) {
+	return with(s, func(x *mcp.Instance) (string, error) {
+		return "The MCP server " + a.Server + " starts again.", x.Restart(a.Server)
+	})
+}
+
+// Approve approves a server of the workspace.
+func Approve(ctx context.Context, s *server.Session, a protocol.MCPArgs) (*protocol.MCPResult, error) {
+	return with(s, func(x *mcp.Instance) (string, error) { return x.ApproveServer(ctx, a.Server) })
+}
+
+func with(s *server.Session, act func(*mcp.Instance) (string, error)) (*protocol.MCPResult, error) {
+	x, err := server.Find[*mcp.Instance](s)
+	if err != nil {
+		return nil, err
+	}
+	text, err := act(x)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.MCPResult{Text: text}, nil
+}
+
+// List returns the servers of a session.
+func List(s *server.Session) (*protocol.ExtensionsResult, error) {
+	x, err := server.Find[*mcp.Instance](s)
+	if err != nil {
+		return nil, err
+	}
+	r := &protocol.ExtensionsResult{MCP: []protocol.MCPServerState{}}
+	for _, one := range x.All() {
+		r.MCP = append(r.MCP, protocol.MCPServerState{Name: one.Name, State: one.State, Tools: len(one.Tools), From: one.From, Error: one.Error, Log: one.Log})
+	}
+	return r, nil
+}
