@@ -37,6 +37,9 @@ type dialect struct {
 const wrapper = `__hermes_dump() { set +x; [ "${__hermes_done-}" ] || { export OLDPWD; { export -p; echo :; pwd -P; } >|%s; __hermes_done=1; }; return "$1"; }; ` +
 	`trap '{ __hermes_dump "$?"; } 2>/dev/null' EXIT; __hermes=$1; set --; eval "$__hermes"; { __hermes_dump "$?"; } 2>/dev/null`
 
+// evaluation runs a command as wrapper does, and does not store the state.
+const evaluation = `__hermes=$1; set --; eval "$__hermes"; exit "$?"`
+
 // fishWrapper is the same for fish, which lists its variables for people alone; so
 // env does it.
 const fishWrapper = `function __hermes_dump --on-event fish_exit; begin; command env -0; printf ':\0'; pwd -P; end >%s 2>/dev/null; end; eval $argv[1]`
@@ -104,6 +107,11 @@ func (s *Shell) args(text, dump string) []string {
 		args = append(args, s.Name())
 	}
 	return append(args, text)
+}
+
+// unstoredArgs run text in bash as args does, and do not store the state.
+func (s *Shell) unstoredArgs(text string) []string {
+	return append(slices.Concat([]string{s.program}, s.dialect().words), "-c", evaluation, s.Name(), text)
 }
 
 // plainArgs runs a command and nothing besides.

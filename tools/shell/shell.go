@@ -23,9 +23,9 @@ import (
 
 // Shell is the state that a session's commands share: the working directory and the exported
 // environment. Each command runs in its own shell process, which starts from the state at
-// its start and stores its own at its end. If commands run concurrently, the last to end
-// decides. A command changes nothing if it is killed or times out, if it replaces its shell
-// (exec), or if it calls exit after it has set its own EXIT trap.
+// its start and stores its own at its end, unless it cannot have changed it. If commands run
+// concurrently, the last to end decides. A command changes nothing if it is killed or times
+// out, if it replaces its shell (exec), or if it calls exit after it has set its own EXIT trap.
 //
 // On Windows commands run under cmd.exe and no state is kept.
 type Shell struct {
@@ -164,25 +164,26 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 	if start == nil {
 		start = runLimited
 	}
-	dump, err := newDump(held)
-	if err != nil {
-		return Outcome{Cwd: before.dir}, err
-	}
-	defer dump.remove()
-
 	child := c.process(before)
-	child.Args = s.args(c.Text, dump.path)
-	if dump.lent {
-		child.Left = dump.file
+	var dump dump
+	stores := !s.keepsState(c, before)
+	if stores {
+		var err error
+		if dump, err = newDump(held); err != nil {
+			return Outcome{Cwd: before.dir}, err
+		}
+		defer dump.remove()
+		child.Args = s.args(c.Text, dump.path)
+		dump.lend(&child)
 	} else {
-		child.Scratch = dump.dir.Path()
+		child.Args = s.unstoredArgs(c.Text)
 	}
 	if err := c.box.Confine(ctx, &child); err != nil {
 		return Outcome{Cwd: before.dir}, err
 	}
 	exit, timedOut, err := start(ctx, child, c.Timeout)
 	var tooLarge []string
-	if err == nil && !timedOut {
+	if err == nil && !timedOut && stores {
 		if after, ok := s.readState(dump, before.env); ok {
 			if c.pty {
 				after.restore("TERM", before)
@@ -356,6 +357,15 @@ func newDump(held bool) (d dump, err error) {
 		return dump{}, fmt.Errorf("making a file for the shell's state: %w", err)
 	}
 	return d, nil
+}
+
+// lend gives the file to a command.
+func (d dump) lend(c *proc.Cmd) {
+	if d.lent {
+		c.Left = d.file
+	} else {
+		c.Scratch = d.dir.Path()
+	}
 }
 
 func (d dump) remove() {
