@@ -115,6 +115,8 @@ type Core struct {
 	Extensions func() *extension.Set
 	// Model returns the model of a route of a section, its name and context window.
 	Model func(ctx context.Context, section, route string) (m model.Model, name string, window int, err error)
+	// Spend adds the usage of a request to that of the session.
+	Spend func(model.Usage)
 	// Exclusive runs work while no turn runs; prompts that come meanwhile wait. If a turn
 	// runs, it returns [ErrRunning].
 	Exclusive func(ctx context.Context, work func(context.Context) error) error
@@ -136,6 +138,7 @@ func (x *Session) core() *Core {
 		NoBackend:   at.remote.broken,
 		Extensions:  func() *extension.Set { return x.extensions },
 		Model:       x.settings.childModel,
+		Spend:       x.record.spend,
 		Exclusive:   x.queue.runExclusive,
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/sampling"
 )
 
 // newClient returns the MCP client for a server's connections.
@@ -22,9 +24,21 @@ func (s *server) newClient(roots []string) *sdk.Client {
 			return elicit(ctx, s, r.Params)
 		}
 	}
+	var samples func(context.Context, *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error)
+	if u := s.owner.cfg.Sampling; u.Model != nil && s.Sampling.Enabled {
+		can.Sampling = &sdk.SamplingCapabilities{}
+		sampler := &sampling.Sampler{Settings: s.Sampling, Server: s.Name, User: u}
+		samples = func(ctx context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
+			ctx, stop := context.WithCancel(ctx)
+			defer stop()
+			go s.calls.keepAlive(ctx)
+			return sampler.Create(ctx, r.Params)
+		}
+	}
 	c := sdk.NewClient(&sdk.Implementation{Name: "hermes-ls", Title: "Hermes", Version: s.owner.cfg.Version}, &sdk.ClientOptions{
-		Capabilities:       can,
-		ElicitationHandler: answers,
+		Capabilities:         can,
+		ElicitationHandler:   answers,
+		CreateMessageHandler: samples,
 		ElicitationCompleteHandler: func(context.Context, *sdk.ElicitationCompleteNotificationRequest) {
 			s.notice("says that the step in your browser is complete")
 		},

@@ -60,7 +60,7 @@ func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Inst
 	c.Logins = section.Logins
 	c.Later = x.later
 	c.Permit, c.Notice, c.Hide, c.Ask, c.SessionID = x.permit, s.Notify, s.Redact, s.Ask, s.ID
-	c.CommandsChanged = s.CommandsChanged
+	c.CommandsChanged, c.Sampling.Approve = s.CommandsChanged, x.approveSampling
 	x.Servers = New(ctx, c)
 	return x, nil
 }
@@ -85,6 +85,16 @@ func (x *Instance) permit(ctx context.Context, p Permission) error {
 	return x.session.Ask.Approve(ctx, extension.Request{
 		Kind: tools.KindExecute, Title: p.Title, Reason: p.Reason, Keys: []string{p.Key}, EveryMode: !p.Sandboxed,
 		Call: tools.Call{ID: "mcp-server-" + p.Server, Name: x.session.Name},
+	})
+}
+
+// approveSampling asks the user whether a server may ask the model. It asks in every mode, each
+// time.
+func (x *Instance) approveSampling(ctx context.Context, server, request string) error {
+	return x.session.Ask.Approve(ctx, extension.Request{
+		Kind: tools.KindOther, Title: "Ask the model for the MCP server " + server, EveryMode: true,
+		Reason: "sends this to the model, and its answer to the server:\n\n" + request,
+		Call:   tools.Call{ID: "mcp-sampling-" + server, Name: x.session.Name},
 	})
 }
 

@@ -32,6 +32,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/sampling"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -66,6 +67,7 @@ type Server struct {
 	NoPrompts      bool
 	NoElicitation  bool
 	ElicitTimeout  time.Duration // 0: 300 s
+	Sampling       sampling.Settings
 	Parallel       bool          // its writing tools may run in parallel
 	Protocol       string        // stateless, legacy; else: the one that works
 	Verify         string        // of the server's certificate: true, false or a file with authorities
@@ -110,6 +112,8 @@ type Config struct {
 	// Home has the logs of servers. Empty: there are none.
 	Home string
 	Log  *slog.Logger
+	// Sampling asks the model for servers. If its Model is nil, servers cannot ask it.
+	Sampling sampling.User
 	// CommandsChanged is called when the prompts of a server have changed. It may be nil.
 	CommandsChanged func()
 }

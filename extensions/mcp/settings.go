@@ -10,6 +10,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/sampling"
 )
 
 // ServerSettings is one server of the section mcp_servers of config.yaml: a program, or a
@@ -38,6 +39,7 @@ type ServerSettings struct {
 	Lifetime       int                 `json:"max_lifetime_seconds" doc:"The program is stopped after this time. The next call starts it again. 0: never."`
 	Parallel       bool                `json:"supports_parallel_tool_calls" doc:"Its writing tools may run in parallel."`
 	Elicitation    ElicitationSettings `json:"elicitation" doc:"Requests of the server for values."`
+	Sampling       sampling.Settings   `json:"sampling" doc:"Requests of the server to the model."`
 	Tools          ToolSettings        `json:"tools" doc:"Which tools of the server are offered."`
 
 	unbound bool // sandbox: false is set
@@ -117,6 +119,7 @@ func (s ServerSettings) server(name string) Server {
 		Timeout: time.Duration(s.Timeout) * time.Second, ConnectTimeout: time.Duration(s.ConnectTimeout) * time.Second,
 		Include: s.Tools.Include, Exclude: s.Tools.Exclude, Approve: s.Tools.Approve, Defer: s.Defer,
 		Trust: s.Trust, NoResources: !s.Tools.Resources, NoPrompts: !s.Tools.Prompts, Parallel: s.Parallel,
+		Sampling:      s.Sampling,
 		NoElicitation: !s.Elicitation.Enabled, ElicitTimeout: time.Duration(s.Elicitation.Timeout) * time.Second, Protocol: s.Protocol,
 		Verify: s.SSLVerify, Certificate: s.ClientCert, Idle: time.Duration(s.Idle) * time.Second, Lifetime: time.Duration(s.Lifetime) * time.Second,
 	}

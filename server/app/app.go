@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/delegate"
@@ -25,6 +26,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/markdown"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/sampling"
 	"github.com/hermes-ls/hermes-ls/extensions/memory"
 	"github.com/hermes-ls/hermes-ls/extensions/plan"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
@@ -131,6 +133,14 @@ func mcpServers(s *server.Service) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
 		return mcp.Extension(mcp.Options{Show: c.Show, Open: c.OpenAddress, Approve: approveServer(c), Config: mcp.Config{
 			Version: s.Version, Dir: mcp.Dir(s.Home), Home: s.Home, Environ: s.Environ, Log: s.Log,
+			Sampling: sampling.User{Spend: c.Spend, Model: func(ctx context.Context, route string) (model.Model, string, error) {
+				section := "mcp"
+				if route != "" {
+					section = delegate.SectionName // it has the named routes
+				}
+				m, name, _, err := c.Model(ctx, section, route)
+				return m, name, err
+			}},
 			Confine: func(ctx context.Context, p *proc.Cmd, files map[string][]byte) error {
 				return c.Sandbox.With(sandbox.Opening{Frozen: files}).Confine(ctx, p)
 			},

@@ -1,5 +1,7 @@
 package app_test
 
+//lint:file-ignore SA1019 Sampling is on its way out of the protocol, but the servers of today use it.
+
 import (
 	"context"
 	"fmt"
@@ -16,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // offering returns a server with a prompt, a resource and a template.
@@ -139,6 +142,71 @@ func TestNoResources(t *testing.T) {
 		}
 		if len(offered) == 0 || has(offered, "mcp_resource") {
 			t.Errorf("with %s, %d tools are offered, with mcp_resource %v", config, len(offered), has(offered, "mcp_resource"))
+		}
+	}
+}
+
+// A server asks the model only if that is enabled and the user agrees each time, also in mode off.
+// The user sees the whole request, and its usage counts.
+func TestSampling(t *testing.T) {
+	t.Parallel()
+	s := sdk.NewServer(&sdk.Implementation{Name: "sampling", Version: "1"}, nil)
+	sdk.AddTool(s, &sdk.Tool{Name: "think", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+		func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+			got, err := r.Session.CreateMessage(ctx, &sdk.CreateMessageParams{
+				MaxTokens: 100_000, SystemPrompt: "Be brief.", Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: "How many?\nSecond line."}}},
+			})
+			if err != nil {
+				return nil, nil, err
+			}
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "the model says " + got.Content.(*sdk.TextContent).Text}}}, nil, nil
+		})
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	t.Cleanup(web.Close)
+	for name, tc := range map[string]struct {
+		config string
+		answer tools.Decision
+		want   string
+		asked  int
+	}{
+		"approved": {"sampling: {enabled: true, max_tokens: 50}", tools.DecisionOnce, "the model says Seven.", 1},
+		"denied":   {"sampling: {enabled: true}", tools.DecisionDeny, "the user did not approve the request", 1},
+		"limited":  {"sampling: {enabled: true, max_tokens: 50, max_rpm: 1}", tools.DecisionOnce, "too many requests", 1},
+		"off":      {"trust: full", tools.DecisionOnce, "error", 0},
+	} {
+		calls, requests := 1, 0
+		if name == "limited" {
+			calls = 2
+		}
+		var results string
+		m := fakemodel.Func(func(x *fakemodel.Exchange) {
+			r := x.Request
+			switch {
+			case r.System == "Be brief.":
+				if requests++; r.MaxTokens != 50 || len(r.Messages) != 1 || len(r.Tools) != 0 {
+					t.Errorf("%s: the request has %d tokens, %d messages, %d tools", name, r.MaxTokens, len(r.Messages), len(r.Tools))
+				}
+				x.Text("Seven.")
+			case calls > 0:
+				calls--
+				x.Call(fmt.Sprint("c", calls), "mcp__s__think", `{}`)
+			default:
+				results = allText(r.Messages)
+				x.Text("Done.")
+			}
+		})
+		x, host := openWith(t, fmt.Sprintf("approvals: {mode: \"off\"}\nmcp_servers: {s: {url: %q, protocol: legacy, %s}}\n", web.URL, tc.config), m)
+		host.answers = []tools.Decision{tc.answer, tc.answer}
+		if _, err := x.Prompt(t.Context(), agent.Input{Text: "Go"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(results, tc.want) || len(host.questions) != tc.asked {
+			t.Errorf("%s: %d questions, results %s", name, len(host.questions), results)
+		}
+		for _, q := range host.questions {
+			if !strings.Contains(q.Reason, "Be brief.") || !strings.Contains(q.Reason, "How many?\nSecond line.") || q.Remember != "" {
+				t.Errorf("%s: asked %+v", name, q)
+			}
 		}
 	}
 }
