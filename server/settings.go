@@ -41,8 +41,8 @@ const (
 // Modes are the modes of every session.
 func Modes() []Choice {
 	return []Choice{
-		{ModeAsk, "Ask", "Asks before what is risky, such as deleting or force-pushing. The rest runs."},
-		{ModeAuto, "Auto", "Runs without asking. What is never allowed stays refused."},
+		{ModeAsk, "Ask", "Risky actions, such as deleting or force-pushing, require approval. All others run."},
+		{ModeAuto, "Auto", "No action requires approval. Blocked actions stay blocked."},
 		{ModePlan, "Plan", "Only reads, and ends with a plan. Work starts when you approve it."},
 	}
 }
