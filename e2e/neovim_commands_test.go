@@ -42,6 +42,7 @@ func TestNeovimCommands(t *testing.T) {
 				{"reject", (*plugin).rejectLines},
 				{"delegate", (*plugin).delegate},
 				{"transcript", (*plugin).transcript},
+				{"mcp", (*plugin).mcpServers},
 				{"new", (*plugin).begin},
 				{"delete", (*plugin).remove},
 				{"sessions", (*plugin).sessions},
@@ -84,6 +85,19 @@ func (p *plugin) model() {
 	p.wait("Model: embedded", "Hermes: idle · embedded")
 	if got := p.eval(`join(getcompletion('Hermes model ', 'cmdline'), ' ')`); got != "embedded second" {
 		p.t.Errorf("models to complete: %q", got)
+	}
+}
+
+// mcpServers shows that there are none, and completes what can be done with one.
+func (p *plugin) mcpServers() {
+	p.t.Helper()
+	p.line(":Hermes mcp")
+	p.wait("There are no MCP servers")
+	p.line(":Hermes mcp login shop")
+	p.wait(`There is no MCP server "shop" in this`)
+	p.keep(p.name("mcp"))
+	if got := p.eval(`join(getcompletion('Hermes mcp ', 'cmdline'), ' ')`); got != "approve login logout logs restart" {
+		p.t.Errorf("what can be done with MCP servers: %q", got)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Table has the rows of the command table.
 var Table = []extension.Command{{
-	Name: "mcp", Description: "Show the MCP servers; log in at one, approve or restart it", Hint: "login, logout, restart, approve or logs, and a server", Order: 160,
+	Name: "mcp", Neovim: "mcp", Description: "Show the MCP servers; log in at one, approve or restart it", Hint: "login, logout, restart, approve or logs, and a server", Order: 160,
 }, {
 	Name: "answer", Description: "Answer the question of an MCP server", Hint: "text", Order: 161, Hidden: true,
 }, {
@@ -181,9 +181,9 @@ func (x *Instance) server(name string) (*server, error) {
 		return all[at], nil
 	}
 	if slices.Contains(x.offered(), name) {
-		return nil, &extension.InputError{Param: "server", Text: fmt.Sprintf("The MCP server %s is not approved. /mcp approve %[1]s approves it.", name)}
+		return nil, &extension.InputError{Param: "server", Text: fmt.Sprintf("The MCP server %s is not approved; /mcp approve %[1]s approves it", name)}
 	}
-	return nil, &extension.InputError{Param: "server", Text: fmt.Sprintf("There is no MCP server %q in this session. /mcp lists them.", name)}
+	return nil, &extension.InputError{Param: "server", Text: fmt.Sprintf("There is no MCP server %q in this session; /mcp lists them", name)}
 }
 
 // reconnect starts a server again, and lets it ask for a login again.

@@ -463,6 +463,18 @@ M.sub = {
       return { "clear" }
     end,
   },
+  mcp = {
+    description = "Show the MCP servers; log in at one, approve or restart it",
+    run = function(call)
+      local session = current(call)
+      view.show(session, { focus = false })
+      local text = vim.trim("/mcp " .. call.words)
+      session:send({ { type = "text", text = text } }, text)
+    end,
+    complete = function()
+      return { "approve", "login", "logout", "logs", "restart" }
+    end,
+  },
   thinking = {
     description = "Show or choose how long the model thinks",
     run = choose(protocol.category.thought_level),
