@@ -128,7 +128,7 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 			k.stage.remove()
 		}
 	}()
-	if err := k.stage.fill(functions(s.env)); err != nil {
+	if err := k.stage.fill(r.functionsOf(s.env)); err != nil {
 		return nil, err
 	}
 	if k.socket, err = listen(k.stage.path("s")); err != nil {
@@ -185,7 +185,7 @@ func (k *kernel) end(ctx context.Context, grace time.Duration) (note string) {
 func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (ending, error) {
 	k.scripts++
 	name := fmt.Sprintf("script%d.py", k.scripts)
-	running := r.newRunningScript(env, s, functions(s.env))
+	running := r.newRunningScript(env, s, r.functionsOf(s.env))
 	k.socket.open(ctx, running.queue)
 	token := rand.Text()
 	outEnd, errEnd := k.out.begin(running.stdout(token), token), k.errs.begin(running.errs, token)

@@ -71,7 +71,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if err != nil {
 		return tools.Result{}, err
 	}
-	s := script{call: call, python: python, code: code, opening: opening}
+	s := script{call: call, python: python, code: code, opening: opening, session: env.Dispatch.Set}
 	derived, err := r.derive(ctx)
 	if err != nil {
 		return tools.Result{}, err
@@ -108,6 +108,7 @@ type script struct {
 	code    string
 	opening sandbox.Opening // that the user has approved for it
 	env     *tools.Env      // of its calls
+	session *tools.Set      // the tools of the session
 }
 
 // program returns the code to run. If the input is invalid, it returns the reason.
@@ -211,9 +212,12 @@ func envOf(ctx context.Context, env *tools.Env, derived *extension.Set) (*tools.
 
 // caller returns a function that runs a script's calls. Approval requests show the call of
 // the script, since the editor knows no other.
-func caller(env *tools.Env, call tools.Call) func(context.Context, string, json.RawMessage) tools.Result {
+func (r *Runner) caller(s script) func(context.Context, string, json.RawMessage) tools.Result {
 	return func(ctx context.Context, tool string, args json.RawMessage) tools.Result {
-		result, _ := env.Dispatch.Set.Call(ctx, env, tools.Call{ID: call.ID, Name: tool, Args: args}) // an error is that of ctx, and the result says so
+		if tool == mcpName && r.callsMCP() {
+			return r.callMCP(ctx, s, args)
+		}
+		result, _ := s.env.Dispatch.Set.Call(ctx, s.env, tools.Call{ID: s.call.ID, Name: tool, Args: args}) // an error is that of ctx, and the result says so
 		return result
 	}
 }
@@ -243,7 +247,7 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 		return done, err
 	}
 	defer stage.remove()
-	functions := functions(s.env)
+	functions := r.functionsOf(s.env)
 	if err := stage.fill(functions); err != nil {
 		return done, err
 	}

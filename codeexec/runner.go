@@ -37,7 +37,11 @@ type Config struct {
 	Passthrough []string      // names of variables that a script sees besides the usual ones
 	Environ     []string      // the server's environment; nil: the process's
 	Pythons     *Pythons      // may be shared by sessions; nil: new
-	GOOS        string        // for tests; empty: runtime.GOOS
+	// MCPTools says which tools of MCP servers scripts may call: all, read_only; else none.
+	// MCPTool returns the name of such a tool. Nil: there are none.
+	MCPTools string
+	MCPTool  func(server, tool string) string
+	GOOS     string // for tests; empty: runtime.GOOS
 	// Derive returns the instances that a script gets; nil: it gets the session's tools.
 	Derive func(context.Context) (*extension.Set, error)
 }
@@ -151,7 +155,11 @@ func (r *Runner) describe(offered []tools.Tool) string {
 	}
 	limits := fmt.Sprintf("%v seconds, %d tool calls, %s of output, %s of errors, %d MB of memory, no stdin",
 		r.cfg.Timeout.Seconds(), r.cfg.MaxCalls, kilobytes(r.cfg.MaxStdout), kilobytes(r.cfg.MaxStderr), r.cfg.MaxMemoryMB)
-	return tools.Describe(words, offered, struct{ Functions, Place, Limits string }{usages(offered), dir + " " + state, limits})
+	functionList := usages(offered)
+	if r.callsMCP() {
+		functionList += usages([]tools.Tool{mcpFunction()})
+	}
+	return tools.Describe(words, offered, struct{ Functions, Place, Limits string }{functionList, dir + " " + state, limits})
 }
 
 func orString(s, other string) string {

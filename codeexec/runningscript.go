@@ -40,7 +40,7 @@ const startLimit = time.Minute
 func (r *Runner) newRunningScript(env *tools.Env, s script, functions []tools.Tool) *runningScript {
 	secrets := r.cfg.Secrets
 	x := &runningScript{runner: r, out: newOutput(r.cfg.MaxStdout, env.OutputDir, secrets), errs: newOutput(r.cfg.MaxStderr, env.OutputDir, secrets)}
-	x.queue = &callQueue{functions: functions, limit: r.cfg.MaxCalls, run: caller(s.env, s.call), onLimitAbuse: func() {
+	x.queue = &callQueue{functions: functions, limit: r.cfg.MaxCalls, run: r.caller(s), onLimitAbuse: func() {
 		x.limitAbuse.Store(true)
 		x.halt(cancelGrace)
 	}}

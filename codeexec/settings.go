@@ -17,13 +17,14 @@ type Settings struct {
 	Persist        bool   `json:"persist" doc:"Keep variables between the scripts of a session."`
 	MaxMemoryMB    int    `json:"max_memory_mb" doc:"Most memory of a script in MiB."`
 	MaxProcesses   int    `json:"max_processes" doc:"Most processes of a script."`
+	MCPTools       string `json:"mcp_tools" enum:"none,read_only,all" guard:"scripts call no tools of MCP servers" safe:"none" doc:"Which tools of MCP servers scripts may call with mcp_call: none, those marked read-only, or all."`
 }
 
 // Section describes the section.
 func Section() *config.Section {
 	return &config.Section{Name: "code_execution", Doc: "Scripts that call the tools.", Defaults: Settings{
 		Mode: "project", Timeout: 300, MaxToolCalls: 50, MaxStdoutBytes: 50_000, MaxStderrBytes: 10_000,
-		MaxMemoryMB: 2048, MaxProcesses: 256,
+		MaxMemoryMB: 2048, MaxProcesses: 256, MCPTools: "none",
 	}}
 }
 
@@ -32,6 +33,6 @@ func (s Settings) Config() Config {
 	return Config{
 		Mode: s.Mode, Timeout: time.Duration(s.Timeout) * time.Second, MaxCalls: s.MaxToolCalls,
 		MaxStdout: s.MaxStdoutBytes, MaxStderr: s.MaxStderrBytes, MaxMemoryMB: s.MaxMemoryMB, MaxProcs: s.MaxProcesses,
-		Python: s.Python, Persist: s.Persist,
+		Python: s.Python, Persist: s.Persist, MCPTools: s.MCPTools,
 	}
 }

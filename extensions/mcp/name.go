@@ -17,6 +17,9 @@ const (
 // labelOf returns a server's name in the form that the names of its tools contain.
 func labelOf(name string) string { return shortened(letters(name), labelLimit, name) }
 
+// ToolName returns the name for the model of a tool, by the names that the user and the server use.
+func ToolName(server, tool string) string { return fullName(labelOf(server), tool) }
+
 // Toolset returns the toolset of the tools of the server with this name.
 func Toolset(name string) string { return toolset(labelOf(name)) }
 

@@ -257,7 +257,7 @@ func restoreLimits(c *config.Loaded) (any, error) {
 
 func programs(s *server.Service, pythons *codeexec.Pythons) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
-		return codeexec.Extension(func(o *codeexec.Config) { o.Environ, o.Pythons = s.Environ, pythons }, c.Extensions)
+		return codeexec.Extension(func(o *codeexec.Config) { o.Environ, o.Pythons, o.MCPTool = s.Environ, pythons, mcp.ToolName }, c.Extensions)
 	}
 }
 

@@ -210,3 +210,58 @@ func TestSampling(t *testing.T) {
 		}
 	}
 }
+
+// Scripts call tools of servers only if the user has set it, with the same gate.
+func TestScriptsCallServers(t *testing.T) {
+	t.Parallel()
+	s := sdk.NewServer(&sdk.Implementation{Name: "two", Version: "1"}, nil)
+	for _, name := range []string{"look", "change"} {
+		sdk.AddTool(s, &sdk.Tool{Name: name, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: name == "look"}},
+			func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+				return nil, map[string]int{"seven": 7}, nil
+			})
+	}
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	t.Cleanup(web.Close)
+	script := "import hermes_tools as h\nprint(hasattr(h, 'mcp_call'))\nif hasattr(h, 'mcp_call'):\n  for tool in ('look', 'change', 'none'):\n    print(dict(h.mcp_call('two', tool)))\n"
+	for setting, tc := range map[string]struct {
+		wants []string
+		asked int
+	}{
+		"none":      {[]string{"False"}, 0},
+		"read_only": {[]string{"{'seven': 7}", "mcp__two__change is not marked read-only", "has no tool"}, 0},
+		"all":       {[]string{"{'seven': 7}", "denied", "has no tool"}, 1},
+	} {
+		results, described := "", false
+		m := fakemodel.Func(func(x *fakemodel.Exchange) {
+			if len(x.Request.Messages) == 1 {
+				for _, one := range x.Request.Tools {
+					described = described || strings.Contains(one.Description, "mcp_call")
+				}
+				x.Call("a", "execute_code", fmt.Sprintf(`{"code":%q}`, script))
+				return
+			}
+			results = allText(x.Request.Messages)
+			x.Text("Done.")
+		})
+		x, host := openWith(t, fmt.Sprintf("mcp_servers: {two: {url: %q}}\ncode_execution: {mcp_tools: %s}\nsandbox: {mode: \"off\"}\n", web.URL, setting), m)
+		host.answers = []tools.Decision{tools.DecisionDeny}
+		if _, err := x.Prompt(t.Context(), agent.Input{Text: "Go"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		for _, q := range host.questions {
+			if strings.Contains(q.Title, "two: change") {
+				asked++
+			}
+		}
+		for _, want := range tc.wants {
+			if !strings.Contains(results, want) {
+				t.Errorf("%s: no %q in %s", setting, want, results)
+			}
+		}
+		if asked != tc.asked || described != (setting != "none") {
+			t.Errorf("%s: asked %d times (%d questions), described %v", setting, asked, len(host.questions), described)
+		}
+	}
+}
