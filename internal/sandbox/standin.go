@@ -55,27 +55,37 @@ func (t *Temp) copies(dir string, files []settingsFile) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	there := map[string]bool{}
+	var changed []settingsFile
+	for _, f := range files {
+		path := filepath.Join(dir, f.name)
+		there[path] = true
+		if old, made := t.contents[path]; !made || !bytes.Equal(old, f.text) {
+			changed = append(changed, f)
+		}
+	}
+	var gone []string
+	for path := range t.contents {
+		if name, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(name) && !there[path] {
+			gone = append(gone, name)
+		}
+	}
+	if len(changed)+len(gone) == 0 {
+		return nil
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close() //nolint:errcheck // only a handle
-	there := map[string]bool{}
-	for _, f := range files {
-		path := filepath.Join(dir, f.name)
-		there[path] = true
-		if old, made := t.contents[path]; made && bytes.Equal(old, f.text) {
-			continue
-		}
+	for _, f := range changed {
 		if replaceIn(root, f.name, f.text) == nil {
-			t.contents[path] = f.text
+			t.contents[filepath.Join(dir, f.name)] = f.text
 		}
 	}
-	for path := range t.contents {
-		if name, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(name) && !there[path] {
-			root.Remove(name) //nolint:errcheck // it is gone
-			delete(t.contents, path)
-		}
+	for _, name := range gone {
+		root.Remove(name) //nolint:errcheck // it is gone
+		delete(t.contents, filepath.Join(dir, name))
 	}
 	return nil
 }

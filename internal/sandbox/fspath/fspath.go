@@ -28,11 +28,11 @@ func Follow(path string) (real string, links []string, ok bool) {
 			continue
 		}
 		next := filepath.Join(real, part)
-		info, err := os.Lstat(next)
+		link, err := isLink(next)
 		if err != nil {
 			return filepath.Join(append([]string{next}, rest...)...), links, false
 		}
-		if info.Mode()&os.ModeSymlink == 0 {
+		if !link {
 			real = next
 			continue
 		}
