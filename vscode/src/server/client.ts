@@ -17,6 +17,7 @@ import {
 } from "vscode-languageclient/node";
 
 import { savingEdits } from "../edits";
+import { callbackOf } from "./login";
 import { ProgressBars } from "./progress";
 import { Section, Version } from "../protocol";
 import { initializationOptions, sectionOf } from "../settings";
@@ -88,6 +89,14 @@ class Announcement implements StaticFeature {
   clear(): void {}
 }
 
+/** Forwards the port of a login's callback, if the server runs on another machine than the browser. */
+async function forwardCallback(page: string): Promise<void> {
+  const callback = callbackOf(page);
+  if (callback !== undefined && vscode.env.remoteName !== undefined) {
+    await vscode.env.asExternalUri(vscode.Uri.parse(callback));
+  }
+}
+
 export function clientOptions(context: vscode.ExtensionContext, log: vscode.LogOutputChannel, bars: ProgressBars): LanguageClientOptions {
   return {
     documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
@@ -106,6 +115,12 @@ export function clientOptions(context: vscode.ExtensionContext, log: vscode.LogO
         return actions;
       },
       handleWorkDoneProgress: (token, news) => bars.take(token, news),
+      window: {
+        showDocument: async (params, token, next) => {
+          if (params.external) await forwardCallback(params.uri);
+          return next(params, token);
+        },
+      },
       workspace: {
         handleApplyEdit: savingEdits,
         configuration: (params, token, next) => {
