@@ -49,6 +49,8 @@ type Config struct {
 	// Sandbox bounds the recovery of worktrees of dead servers. Nil means no bounds.
 	Sandbox *sandbox.Box
 	Depth   int // of the parent; 0 in a session of a host
+	// Agents returns the kinds of subagents; nil: there are none.
+	Agents func() []Agent
 	// Extensions returns those of the parent's session; nil: there are none.
 	Extensions func() *extension.Set
 }

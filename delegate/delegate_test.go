@@ -197,6 +197,7 @@ type bed struct {
 	docs       workspace.Documents
 	box        *sandbox.Box // bounds commands; nil: nothing does
 	id         string
+	agents     []delegate.Agent
 }
 
 func newBed(t testing.TB, scripts map[string][][]step, options ...func(*bed)) *bed {
@@ -249,7 +250,7 @@ func (b *bed) open() {
 	b.children = delegate.New(delegate.Config{
 		Extensions: func() *extension.Set { return b.extensions },
 		Bounds:     b.bounds(), Sandbox: b.box, Store: b.store, Sink: b.sink, Ended: b.ended, Cwd: b.dir,
-		Limits: func() delegate.Limits { return b.limits },
+		Limits: func() delegate.Limits { return b.limits }, Agents: func() []delegate.Agent { return b.agents },
 		Model: func(_ context.Context, route string) (delegate.Model, error) {
 			if route == "nowhere" {
 				return delegate.Model{}, fmt.Errorf("no route is named %q", route)

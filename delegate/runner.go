@@ -219,7 +219,7 @@ func (l local) newHead(t *Task, folders []string, env *tools.Env) (head store.Se
 	if err != nil {
 		return head, nil, fmt.Errorf("storing the task: %w", err)
 	}
-	task := prompt.Task{Goal: t.Goal, Context: t.Context}
+	task := prompt.Task{Goal: t.Goal, Context: t.Context, Role: t.Role}
 	if len(t.Schema) > 0 {
 		schema, err := json.Marshal(t.Schema)
 		if err != nil {

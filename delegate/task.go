@@ -22,9 +22,12 @@ type Task struct {
 	Parent     string         `json:"-"` // the session that delegates it
 	Goal       string         `json:"goal"`
 	Context    string         `json:"context,omitempty"`
-	Toolsets   []string       `json:"toolsets,omitempty"` // empty: the default ones
-	Route      string         `json:"route,omitempty"`    // empty: the default model
-	Model      string         `json:"-"`                  // of the route
+	Toolsets   []string       `json:"toolsets,omitempty"`     // empty: the default ones
+	Agent      string         `json:"agent,omitempty"`        // its kind; empty: none
+	Role       string         `json:"instructions,omitempty"` // of the agent
+	Tools      []string       `json:"tools,omitempty"`        // tools and toolsets of the agent; empty: those of Toolsets
+	Route      string         `json:"route,omitempty"`        // empty: the default model
+	Model      string         `json:"-"`                      // of the route
 	Isolation  string         `json:"isolation,omitempty"`
 	Schema     map[string]any `json:"output_schema,omitempty"`
 	Iterations int            `json:"max_iterations"`
@@ -43,6 +46,7 @@ type input struct {
 	Toolsets      []string     `json:"toolsets,omitempty" jsonschema:"from file, terminal, web, todo; default file, terminal, web"`
 	MaxIterations int          `json:"max_iterations,omitempty" jsonschema:"maximum number of model requests; default 50"`
 	Route         string       `json:"route,omitempty" jsonschema:"name of a configured model; default: the configured one"`
+	Agent         string       `json:"agent,omitempty" jsonschema:"kind of subagent, see above; it has its own instructions and tools"`
 	Isolation     isolation    `json:"isolation,omitempty" jsonschema:"none: edit the workspace (default); worktree: edit a copy of the repository, merged at the end"`
 	OutputSchema  outputSchema `json:"output_schema,omitempty" jsonschema:"JSON Schema of the summary, as a JSON string"`
 	Tasks         []taskIn     `json:"tasks,omitempty" jsonschema:"several tasks instead of goal, with the same fields"`
@@ -59,6 +63,7 @@ type taskIn struct {
 	Toolsets      []string     `json:"toolsets,omitempty"`
 	MaxIterations int          `json:"max_iterations,omitempty"`
 	Route         string       `json:"route,omitempty"`
+	Agent         string       `json:"agent,omitempty"`
 	Isolation     isolation    `json:"isolation,omitempty"`
 	OutputSchema  outputSchema `json:"output_schema,omitempty"`
 }
@@ -116,7 +121,7 @@ func (in input) asked() []taskIn {
 	if len(in.Tasks) > 0 {
 		return in.Tasks
 	}
-	return []taskIn{{in.Goal, in.Context, in.Toolsets, in.MaxIterations, in.Route, in.Isolation, in.OutputSchema}}
+	return []taskIn{{in.Goal, in.Context, in.Toolsets, in.MaxIterations, in.Route, in.Agent, in.Isolation, in.OutputSchema}}
 }
 
 // plan makes the tasks of a call. If one cannot start, it returns an error.
@@ -140,7 +145,11 @@ func (x *Children) plan(ctx context.Context, env *tools.Env, call tools.Call, in
 		if a.Isolation == isolated {
 			t.Isolation = string(isolated)
 		}
-		if err := x.check(ctx, env, t); err != nil {
+		err := x.become(ctx, t, a.Agent)
+		if err == nil {
+			err = x.check(ctx, env, t)
+		}
+		if err != nil {
 			if len(asked) > 1 {
 				err = fmt.Errorf("tasks[%d]: %w", i, err)
 			}

@@ -31,7 +31,7 @@ func (x *Children) Tool() tools.Tool {
 		Title:       title,
 		Interrupted: x.interrupted,
 	}, x.call)
-	return t
+	return x.withAgents(t)
 }
 
 func title(args json.RawMessage) string {

@@ -19,9 +19,14 @@ func (x *Children) toolsFor(env *tools.Env, t *Task) (*tools.Set, error) {
 	if len(asked) == 0 {
 		asked = limits.Toolsets
 	}
-	set, err := env.Dispatch.Set.Select(asked, nil)
-	if err != nil {
-		return nil, err
+	set := env.Dispatch.Set
+	if len(t.Tools) > 0 && len(t.Toolsets) == 0 {
+		asked, set = t.Tools, set.Where(func(tool tools.Tool) bool { return names(t.Tools, tool) })
+	} else {
+		var err error
+		if set, err = set.Select(asked, nil); err != nil {
+			return nil, err
+		}
 	}
 	deeper := x.Depth+t.below+1 < limits.Depth
 	left := 0

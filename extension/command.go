@@ -1,6 +1,10 @@
 package extension
 
-import "context"
+import (
+	"context"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
 
 // Command is a row of the command table: one command with its name on each face. A face
 // that gives it no name does not have it. The table feeds the slash commands (and with
@@ -25,6 +29,9 @@ type Command struct {
 	// Prompt returns the prompt that the command sends for the user, after Run and in the
 	// same turn. If it is nil or returns "", the command only answers.
 	Prompt func(args string) string
+	// Calls returns the prompt that the command sends, and calls that are made with it before
+	// the model is asked. Nil: there are none.
+	Calls func(args string) (text string, calls []tools.Call, err error)
 	// Send returns the prompt that the command sends for the user, if making it can take long. It
 	// runs in the turn, in place of Run and Prompt. If it fails, nothing is sent.
 	Send func(ctx context.Context, args string) (prompt string, err error)

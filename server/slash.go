@@ -14,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // Command is a slash command. A prompt that starts with its name is not sent to the model.
@@ -121,7 +122,13 @@ func startCommand(x *Session, c Command, in agent.Input, args string, also agent
 		return c.start(x, args, also)
 	}
 	if c.Send != nil {
-		return startSent(x, c, in, args, also)
+		return startMade(x, in, also, func(ctx context.Context) (string, []tools.Call, error) {
+			text, err := c.Send(ctx, args)
+			return text, nil, err
+		})
+	}
+	if c.Calls != nil {
+		return startMade(x, in, also, func(context.Context) (string, []tools.Call, error) { return c.Calls(args) })
 	}
 	if c.Prompt != nil {
 		if text := c.Prompt(args); text != "" {
@@ -160,10 +167,10 @@ func startCommandPrompt(x *Session, c Command, in agent.Input, args string, also
 	})
 }
 
-// startSent makes the prompt of a command in a turn, and sends it.
-func startSent(x *Session, c Command, in agent.Input, args string, also agent.Sink) *Turn {
+// startMade sends a prompt that make makes in the turn, with its calls.
+func startMade(x *Session, in agent.Input, also agent.Sink, make func(ctx context.Context) (string, []tools.Call, error)) *Turn {
 	return x.start("", func(ctx context.Context) (agent.StopReason, error) {
-		text, err := c.Send(ctx, args)
+		text, calls, err := make(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return agent.Cancelled, nil
@@ -171,7 +178,7 @@ func startSent(x *Session, c Command, in agent.Input, args string, also agent.Si
 			x.notifier.sink(also).Event(agent.Notice{Text: "Not done: " + strings.TrimSuffix(errorText(err), ".") + "."})
 			return agent.EndTurn, nil
 		}
-		return x.prompt(ctx, agent.Input{ID: in.ID, Text: text, Typed: in.Text, Images: in.Images, Context: in.Context}, also)
+		return x.prompt(ctx, agent.Input{ID: in.ID, Text: text, Typed: in.Text, Images: in.Images, Context: in.Context, Calls: calls}, also)
 	})
 }
 

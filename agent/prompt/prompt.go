@@ -89,6 +89,7 @@ func writeSections(b *strings.Builder, all []Section, slot Slot) {
 type Task struct {
 	Goal    string
 	Context string // background for the subagent
+	Role    string // instructions for its kind of work; empty: none
 	Answer  string // JSON Schema of the report; empty: the report is text
 }
 
@@ -97,6 +98,9 @@ type Task struct {
 func Child(c Config, t Task) string {
 	var b strings.Builder
 	b.WriteString(c.write("child.md"))
+	if t.Role != "" {
+		fmt.Fprintf(&b, "\n# How you work\n\n%s\n", strings.TrimSpace(t.Role))
+	}
 	fmt.Fprintf(&b, "\n# Your task\n\n%s\n", strings.TrimSpace(t.Goal))
 	if t.Context != "" {
 		fmt.Fprintf(&b, "\n# Context\n\n%s\n", strings.TrimSpace(t.Context))

@@ -32,6 +32,8 @@ type Config struct {
 	Home     string
 	External []string
 	Store    trust.Store
+	// Delegate returns the prompt and the call that give a task to an agent.
+	Delegate func(goal, agent string) (text string, calls []tools.Call, err error)
 }
 
 // Extension returns the extension.
@@ -84,11 +86,7 @@ func (x *Instance) files() []File {
 	if err := x.session.Config(&c); err != nil {
 		x.session.Notify(err.Error())
 	}
-	var folders []string
-	if tools.Local(x.session.Editor) != nil {
-		folders = x.session.Folders()
-	}
-	x.list, x.at = Find(c.Home, c.Store, folders, "commands", c.External), time.Now()
+	x.list, x.at = Find(c.Home, c.Store, x.folders(), "commands", c.External), time.Now()
 	return x.list
 }
 
@@ -105,9 +103,38 @@ func (x *Instance) Commands() (all []extension.Command) {
 		c := extension.Command{Name: f.Name, Description: f.Description, Hint: hint, Order: Order}
 		c.Run = func(context.Context, string) (string, error) { return "", nil }
 		c.Prompt = func(args string) string { return x.prompt(f, args) }
+		if agent := clean(f.Fields.Text("agent")); agent != "" {
+			c.Calls = func(args string) (string, []tools.Call, error) { return x.delegate(f, agent, args) }
+		}
 		all = append(all, c)
 	}
 	return all
+}
+
+// delegate gives the text of a command to an agent.
+func (x *Instance) delegate(f File, agent, args string) (text string, calls []tools.Call, err error) {
+	var c Config
+	if err := x.session.Config(&c); err != nil {
+		return "", nil, err
+	}
+	return c.Delegate(x.prompt(f, args), agent)
+}
+
+// Agents returns the agents of the session.
+func (x *Instance) Agents() []File {
+	var c Config
+	if err := x.session.Config(&c); err != nil {
+		x.session.Notify(err.Error())
+	}
+	return Find(c.Home, c.Store, x.folders(), "agents", nil)
+}
+
+// folders returns the workspace folders whose files may be used: those of this machine.
+func (x *Instance) folders() []string {
+	if tools.Local(x.session.Editor) == nil {
+		return nil
+	}
+	return x.session.Folders()
 }
 
 var (

@@ -277,6 +277,7 @@ func subagents(s *server.Service) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
 		return delegate.Extension(delegate.Config{
 			Store: s.Store(), Sink: c.Sink, Host: c.Editor, Facts: c.Facts, Log: s.Log, Sandbox: c.Sandbox, Extensions: c.Extensions,
+			Agents: func() []delegate.Agent { return agentsOf(c) },
 			Model: func(ctx context.Context, route string) (delegate.Model, error) {
 				m, name, window, err := c.Model(ctx, delegate.SectionName, route)
 				return delegate.Model{Model: m, Name: name, Window: window}, err

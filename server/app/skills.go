@@ -1,12 +1,14 @@
 package app
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
+	"github.com/hermes-ls/hermes-ls/delegate"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/foldertrust"
 	"github.com/hermes-ls/hermes-ls/extensions/markdown"
@@ -90,5 +92,33 @@ func trustOf(c *config.Loaded) trust.Store {
 
 func commandFiles(c *config.Loaded) (any, error) {
 	dirs := config.SectionOf[markdown.Settings](c, "commands").ExternalDirs
-	return markdown.Config{Home: c.Home, External: skills.Paths(dirs, c.Home), Store: trustOf(c)}, nil
+	return markdown.Config{
+		Home: c.Home, External: skills.Paths(dirs, c.Home), Store: trustOf(c),
+		Delegate: func(goal, agent string) (string, []tools.Call, error) {
+			in, err := delegate.ToAgent(goal, agent)
+			return in.Text, in.Calls, err
+		},
+	}, nil
+}
+
+// agentsOf returns the agents of a session.
+func agentsOf(c *server.Core) (all []delegate.Agent) {
+	files, ok := extension.Find[*markdown.Instance](c.Extensions())
+	if !ok {
+		return nil
+	}
+	for _, f := range files.Agents() {
+		a := delegate.Agent{
+			Name: cmp.Or(f.Fields.Text("name"), f.Name), Description: f.Description, Instructions: f.Body, Route: f.Fields.Text("model"),
+			Tools: f.Fields.List("tools"),
+		}
+		if names := f.Fields.List("skills"); len(names) > 0 {
+			a.Instructions += "\n\nRead these skills first: " + strings.Join(names, ", ")
+			if len(a.Tools) > 0 {
+				a.Tools = append(a.Tools, skills.Toolset)
+			}
+		}
+		all = append(all, a)
+	}
+	return all
 }

@@ -1,0 +1,79 @@
+package delegate_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/delegate"
+)
+
+// TestAgents checks what a subagent of a kind gets: its instructions, tools and model.
+func TestAgents(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string][][]step{
+		"review it": {call("delegate_task", object{"goal": "Look at main.go", "agent": "Reviewer"}), say("Reviewed."),
+			call("delegate_task", object{"goal": "Look at main.go", "agent": "nobody"}), say("None.")},
+		"Look at": {say("It is good.")},
+	}, func(b *bed) {
+		b.agents = []delegate.Agent{
+			{Name: "reviewer", Description: "Reviews code.", Instructions: "Be strict. Name lines.", Tools: []string{"Read", "Grep", "delegate_task", "web_search"}, Route: "careful"},
+			{Name: "other", Description: strings.Repeat("long ", 300), Route: "nowhere"},
+		}
+	})
+	b.prompt("review it")
+	var child, parent []string
+	var system string
+	for id, requests := range b.model.requests {
+		for _, r := range requests {
+			var names []string
+			for _, tool := range r.Tools {
+				names = append(names, tool.Name)
+				if tool.Name == "delegate_task" && (!strings.Contains(tool.Description, "- reviewer: Reviews code.") || len(tool.Description) > 2200 || !strings.Contains(string(tool.Schema), `"agent"`)) {
+					t.Errorf("the tool is described as %q %s", tool.Description, tool.Schema)
+				}
+			}
+			if id == b.id {
+				parent = names
+			} else {
+				child, system = names, r.System
+			}
+		}
+	}
+	if slices.Sort(child); !slices.Equal(child, []string{"read_file", "search_files"}) || len(parent) < 5 {
+		t.Errorf("the subagent has %q, the parent %q", child, parent)
+	}
+	if !strings.Contains(system, "# How you work\n\nBe strict. Name lines.\n\n# Your task\n\nLook at main.go") {
+		t.Errorf("its prompt is\n%s", system)
+	}
+	started := of[agent.ChildStarted](b.sink)
+	if len(started) != 1 || started[0].Model != "careful" {
+		t.Errorf("%+v", started)
+	}
+	b.prompt("Now another one")
+	if text := lastResult(b); !strings.Contains(text, `there is no agent \"nobody\"; there are reviewer, other`) {
+		t.Error(text)
+	}
+}
+
+// TestWithoutAgents checks that nothing of agents exists if there are none.
+func TestWithoutAgents(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	tool := b.children.Tool()
+	if strings.Contains(string(tool.Schema), `"agent"`) || strings.Contains(tool.Description, "Agents") {
+		t.Errorf("%s\n%s", tool.Description, tool.Schema)
+	}
+}
+
+// lastResult is the last result of a tool that the parent's model got.
+func lastResult(b *bed) (text string) {
+	requests := b.model.requests[b.id]
+	for _, m := range requests[len(requests)-1].Messages {
+		if m.Role == "tool" {
+			text = m.Text()
+		}
+	}
+	return text
+}
