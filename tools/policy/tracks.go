@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
 // tracks follows the content of files: those that a command runs, and those that it makes.
@@ -155,14 +156,11 @@ func (t *tracks) bind(v *Verdict) {
 
 // scriptFiles are the names that a program tries for the script it is given.
 func scriptFiles(program, name string) []string {
-	folder := strings.TrimSuffix(name, "/")
-	switch program {
-	case "node", "nodejs", "bun", "tsx", "ts-node", "deno":
-		return []string{folder, folder + ".js", folder + ".mjs", folder + ".cjs", folder + ".ts", folder + "/package.json", folder + "/index.js"}
-	case "python", "pypy", "ipython":
-		return []string{name, folder + "/__main__.py"}
+	files := []string{name}
+	for _, end := range strings.Fields(rules.Reason("script-endings", program)) {
+		files = append(files, strings.TrimSuffix(name, "/")+end)
 	}
-	return []string{name}
+	return files
 }
 
 // moduleFiles are the files that "python -m" looks for in a folder.

@@ -71,7 +71,7 @@ func typedInto(name, text, key string, p Scope) Verdict {
 		return asks("types a part of a command")
 	case v.Syntax != "":
 		return Verdict{}
-	case v.Level == Runs && shell && recalls(text):
+	case v.Level == Runs && shell && recalls().MatchString(text):
 		return asks("runs an earlier command again")
 	}
 	return v
@@ -121,15 +121,5 @@ func startsDangerous(text string) bool {
 	return false
 }
 
-// recalls tells whether an interactive shell would fill in an earlier command.
-func recalls(text string) bool {
-	if strings.HasPrefix(text, "^") {
-		return true
-	}
-	for i := 0; i+1 < len(text); i++ {
-		if text[i] == '!' && (i == 0 || strings.IndexByte(" \t\n;&|(", text[i-1]) >= 0) && strings.IndexByte(" \t\n=(\"[", text[i+1]) < 0 {
-			return true
-		}
-	}
-	return false
-}
+// recalls finds text for which an interactive shell fills in an earlier command.
+var recalls = lazily(`^\^|(^|[ \t\n;&|(])![^ \t\n=("\[]`)
