@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
@@ -83,7 +83,7 @@ func addCommand(version string) *cobra.Command {
 	return cmd
 }
 
-var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var names = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // given returns the server of a command line.
 func given(cmd *cobra.Command, args, env, headers []string, transport string) (string, entry, error) {
@@ -174,7 +174,7 @@ func (s *setup) hide(server string, values map[string]string) (map[string]string
 	return out, nil
 }
 
-var tokens = regexp.MustCompile(`^(sk-|ghp_|gho_|github_pat_|glpat-|xox[abp]-|eyJ[A-Za-z0-9_-]{10,}\.|AKIA[A-Z0-9]{12})`)
+var tokens = lazyregexp.New(`^(sk-|ghp_|gho_|github_pat_|glpat-|xox[abp]-|eyJ[A-Za-z0-9_-]{10,}\.|AKIA[A-Z0-9]{12})`)
 
 func looksSecret(name, value string) bool {
 	return proc.Secret(name) || proc.Secret(variableName(name)) || strings.EqualFold(name, "authorization") || strings.EqualFold(name, "cookie") || tokens.MatchString(value)

@@ -7,13 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -135,9 +135,9 @@ func (s *setup) readSource(name string) (map[string]imported, error) {
 }
 
 var (
-	inputs     = regexp.MustCompile(`\$\{input:([^}]*)\}`)
-	foreigners = regexp.MustCompile(`\$\{([^}]*)\}`)
-	ours       = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*(:-.*)?|env:[A-Za-z_][A-Za-z0-9_]*|userHome|workspaceFolder|workspaceFolderBasename|/)$`)
+	inputs     = lazyregexp.New(`\$\{input:([^}]*)\}`)
+	foreigners = lazyregexp.New(`\$\{([^}]*)\}`)
+	ours       = lazyregexp.New(`^([A-Za-z_][A-Za-z0-9_]*(:-.*)?|env:[A-Za-z_][A-Za-z0-9_]*|userHome|workspaceFolder|workspaceFolderBasename|/)$`)
 )
 
 // entry translates a server to the form of config.yaml.

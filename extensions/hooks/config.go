@@ -17,6 +17,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
 // event is the canonical name of an event.
@@ -243,7 +244,7 @@ func split(command string) (words []string, err error) {
 	return words, nil
 }
 
-var unescaped = regexp.MustCompile(`\\(.)`)
+var unescaped = lazyregexp.New(`\\(.)`)
 
 // literal returns the text of a word without its quotes.
 func literal(parts []syntax.WordPart) string {

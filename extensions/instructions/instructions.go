@@ -16,7 +16,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -287,7 +287,7 @@ func (x *instance) addInstructions(ctx context.Context, c extension.ToolCall, r 
 }
 
 // inPatch finds the files of a patch.
-var inPatch = regexp.MustCompile(`(?m)^\s*\*\*\* (?:Add File|Update File|Delete File|Move to):\s*(.+?)\s*$`)
+var inPatch = lazyregexp.New(`(?m)^\s*\*\*\* (?:Add File|Update File|Delete File|Move to):\s*(.+?)\s*$`)
 
 // pathsOf returns the paths that a call of a file tool or a command names.
 func pathsOf(c extension.ToolCall) (paths []string) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -138,9 +138,9 @@ func (x *Instance) folders() []string {
 }
 
 var (
-	shellCommand = regexp.MustCompile("!`([^`\n]+)`")
-	argument     = regexp.MustCompile(`\$(ARGUMENTS\b|[1-9]\b)`)
-	mention      = regexp.MustCompile(`(^|[\s(])@([A-Za-z0-9_./-]+)`)
+	shellCommand = lazyregexp.New("!`([^`\n]+)`")
+	argument     = lazyregexp.New(`\$(ARGUMENTS\b|[1-9]\b)`)
+	mention      = lazyregexp.New(`(^|[\s(])@([A-Za-z0-9_./-]+)`)
 )
 
 // prompt returns the text of a command. Shell commands run when it is sent. Arguments are not expanded again: the

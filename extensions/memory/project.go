@@ -5,10 +5,10 @@ import (
 	"encoding/hex"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -30,7 +30,7 @@ func projectID(folder string) string {
 	return slug(source) + "-" + hex.EncodeToString(sum[:6])
 }
 
-var section = regexp.MustCompile(`^\s*\[\s*remote\s+"([^"]*)"\s*\]`)
+var section = lazyregexp.New(`^\s*\[\s*remote\s+"([^"]*)"\s*\]`)
 
 // remoteOf returns the address of a git configuration's remote origin, else of its first remote,
 // as host/path. If there is none, it returns "".
@@ -59,7 +59,7 @@ func remoteOf(config string) string {
 	return first
 }
 
-var scp = regexp.MustCompile(`^(?:[^@/]+@)?([^:/]+):([^/].*)$`)
+var scp = lazyregexp.New(`^(?:[^@/]+@)?([^:/]+):([^/].*)$`)
 
 // hostAndPath returns a git address without protocol, user and password, so that the address for
 // HTTPS and the one for SSH are equal.
@@ -77,7 +77,7 @@ func hostAndPath(address string) string {
 	return strings.ToLower(host) + "/" + path
 }
 
-var unusual = regexp.MustCompile(`[^a-z0-9]+`)
+var unusual = lazyregexp.New(`[^a-z0-9]+`)
 
 // slug returns the end of a path or address, as part of a file name.
 func slug(source string) string {

@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -68,7 +68,7 @@ type Plugin struct {
 // ValidName reports whether a plugin can have a name.
 func ValidName(name string) bool { return validName.MatchString(name) }
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+var validName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 // largestManifest limits plugin.yaml, plugin.json and HOOK.yaml, in bytes.
 const largestManifest = 256 << 10

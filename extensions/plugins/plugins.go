@@ -16,7 +16,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -26,12 +25,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/hooks"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-var validTool = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var validTool = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Config is the configuration of the extension.
 type Config struct {

@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
@@ -116,8 +116,8 @@ func (x *instance) folder(ctx context.Context, r Reference) (a extension.Attachm
 // Secret names. Files whose names begin or end like these hold keys.
 var (
 	secretFolders  = []string{".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud", ".password-store"}
-	secretNames    = regexp.MustCompile(`(?i)^(\.env(\..+)?|\.netrc|_netrc|\.npmrc|\.pypirc|\.pgpass|\.git-credentials|\.htpasswd|id_(rsa|dsa|ecdsa|ed25519)|credentials(\.json)?|secrets?\.(json|ya?ml|toml)|.+\.(pem|key|p12|pfx|jks|keystore|kdbx))$`)
-	harmlessSuffix = regexp.MustCompile(`(?i)\.(example|sample|template|dist|defaults?)$`)
+	secretNames    = lazyregexp.New(`(?i)^(\.env(\..+)?|\.netrc|_netrc|\.npmrc|\.pypirc|\.pgpass|\.git-credentials|\.htpasswd|id_(rsa|dsa|ecdsa|ed25519)|credentials(\.json)?|secrets?\.(json|ya?ml|toml)|.+\.(pem|key|p12|pfx|jks|keystore|kdbx))$`)
+	harmlessSuffix = lazyregexp.New(`(?i)\.(example|sample|template|dist|defaults?)$`)
 )
 
 // isSecret reports whether a path is a place of secrets.
@@ -139,7 +139,7 @@ func (x *instance) mayRead(abs string) error {
 	return nil
 }
 
-var diffHeader = regexp.MustCompile(`^diff --git "?a/(.+?)"? "?b/(.+?)"?$`)
+var diffHeader = lazyregexp.New(`^diff --git "?a/(.+?)"? "?b/(.+?)"?$`)
 
 // withoutSecrets removes the changes of files that hold secrets from a diff.
 func withoutSecrets(diff string) string {

@@ -1,11 +1,12 @@
 package references
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
 // Reference is a word of a prompt such as @file:main.go:3-9.
@@ -31,9 +32,9 @@ const (
 )
 
 var (
-	start = regexp.MustCompile(`@(?:(file|folder|git|url|symbol):("[^"\n]+"|[^\s"]+)|(diff|staged|problems)\b)`)
-	lines = regexp.MustCompile(`^(.+?):(\d{1,9})(?:-(\d{1,9}))?$`)
-	after = regexp.MustCompile(`^:(\d{1,9})(?:-(\d{1,9}))?`)
+	start = lazyregexp.New(`@(?:(file|folder|git|url|symbol):("[^"\n]+"|[^\s"]+)|(diff|staged|problems)\b)`)
+	lines = lazyregexp.New(`^(.+?):(\d{1,9})(?:-(\d{1,9}))?$`)
+	after = lazyregexp.New(`^:(\d{1,9})(?:-(\d{1,9}))?`)
 )
 
 // Parse returns the references of a prompt in their order, each once. It leaves out code: text

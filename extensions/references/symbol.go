@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
@@ -15,7 +16,7 @@ const (
 	longestSymbol   = 80 // lines of a definition
 )
 
-var name = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*[!?]?$`)
+var name = lazyregexp.New(`^[\p{L}_$][\p{L}\p{N}_$]*[!?]?$`)
 
 // keywords begin definitions in common languages.
 const keywords = `func|fn|def|class|type|interface|struct|enum|trait|impl|union|record|object|module|namespace|package|protocol|extension|macro_rules!|function\*?|const|let|var|val|static|typedef|define|sub|procedure|message|service|table|view`

@@ -9,11 +9,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
@@ -29,7 +29,7 @@ type Candidate struct {
 	dir      string // in quarantine
 }
 
-var ofGitHub = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+(/[^@]*)?(@[A-Za-z0-9_./-]+)?$`)
+var ofGitHub = lazyregexp.New(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+(/[^@]*)?(@[A-Za-z0-9_./-]+)?$`)
 
 // Fetch copies a skill into quarantine: from a directory, a git URL, or owner/repo[/path][@ref] of GitHub. Nothing of it
 // runs. Discard removes it.

@@ -6,11 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -44,20 +44,20 @@ func Blocked(found []Finding) (Finding, bool) {
 // pattern is a rule for one line.
 type pattern struct {
 	level, what string
-	match       *regexp.Regexp
+	match       *lazyregexp.Regexp
 }
 
 var patterns = []pattern{
-	{Block, "base64 text that is piped into a shell", regexp.MustCompile(`(?i)base64\s+(-d|-D|--decode)[^|\n]*\|\s*(sudo\s+)?(ba|z|da|k)?sh\b|\|\s*base64\s+(-d|-D|--decode)\b[^|\n]*\|\s*(sudo\s+)?(ba|z|da|k)?sh\b`)},
-	{Block, "a password-protected download that is run", regexp.MustCompile(`(?i)(unzip\s+[^\n]*-P\s*\S+|7z\s+x\s+[^\n]*-p\S+)[^\n]*(&&|;)\s*(\./|sh |bash |chmod )`)},
-	{Warn, "a download that is piped into a program", regexp.MustCompile(`(?i)\b(curl|wget)\b[^|\n]*\|\s*(sudo\s+)?(ba|z|da|k)?(sh|python3?|node|perl|ruby)\b`)},
-	{Warn, "a command that deletes recursively", regexp.MustCompile(`\brm\s+-[a-zA-Z]*[rR][a-zA-Z]*\s`)},
-	{Warn, "a command that runs as root", regexp.MustCompile(`\bsudo\s`)},
-	{Warn, "the name of a secret", regexp.MustCompile(`\b[A-Z][A-Z0-9_]*(API_KEY|TOKEN|SECRET|PASSWORD|PRIVATE_KEY)\b|\.ssh/id_|\.aws/credentials|\.netrc\b`)},
-	{Warn, "settings of an agent", regexp.MustCompile(`\b(CLAUDE\.md|AGENTS\.md|SOUL\.md|MEMORY\.md|settings\.local\.json|trust\.json)\b|\.hermes/config\.yaml`)},
-	{Warn, "text that tells the model to ignore its rules", regexp.MustCompile(`(?i)(ignore|disregard|forget)\s+(all\s+)?(previous|prior|above|earlier)\s+(instructions|rules|prompts)|do not tell the user|without telling the user`)},
-	{Warn, "a command that runs at each start of a shell or of the system", regexp.MustCompile(`\bcrontab\b|\.bashrc\b|\.zshrc\b|\.profile\b|systemctl\s+enable|LaunchAgents`)},
-	{Warn, "code that is decoded and run", regexp.MustCompile(`(?i)\beval\s*\(|\bexec\s*\(\s*(base64|compile|bytes)|fromCharCode`)},
+	{Block, "base64 text that is piped into a shell", lazyregexp.New(`(?i)base64\s+(-d|-D|--decode)[^|\n]*\|\s*(sudo\s+)?(ba|z|da|k)?sh\b|\|\s*base64\s+(-d|-D|--decode)\b[^|\n]*\|\s*(sudo\s+)?(ba|z|da|k)?sh\b`)},
+	{Block, "a password-protected download that is run", lazyregexp.New(`(?i)(unzip\s+[^\n]*-P\s*\S+|7z\s+x\s+[^\n]*-p\S+)[^\n]*(&&|;)\s*(\./|sh |bash |chmod )`)},
+	{Warn, "a download that is piped into a program", lazyregexp.New(`(?i)\b(curl|wget)\b[^|\n]*\|\s*(sudo\s+)?(ba|z|da|k)?(sh|python3?|node|perl|ruby)\b`)},
+	{Warn, "a command that deletes recursively", lazyregexp.New(`\brm\s+-[a-zA-Z]*[rR][a-zA-Z]*\s`)},
+	{Warn, "a command that runs as root", lazyregexp.New(`\bsudo\s`)},
+	{Warn, "the name of a secret", lazyregexp.New(`\b[A-Z][A-Z0-9_]*(API_KEY|TOKEN|SECRET|PASSWORD|PRIVATE_KEY)\b|\.ssh/id_|\.aws/credentials|\.netrc\b`)},
+	{Warn, "settings of an agent", lazyregexp.New(`\b(CLAUDE\.md|AGENTS\.md|SOUL\.md|MEMORY\.md|settings\.local\.json|trust\.json)\b|\.hermes/config\.yaml`)},
+	{Warn, "text that tells the model to ignore its rules", lazyregexp.New(`(?i)(ignore|disregard|forget)\s+(all\s+)?(previous|prior|above|earlier)\s+(instructions|rules|prompts)|do not tell the user|without telling the user`)},
+	{Warn, "a command that runs at each start of a shell or of the system", lazyregexp.New(`\bcrontab\b|\.bashrc\b|\.zshrc\b|\.profile\b|systemctl\s+enable|LaunchAgents`)},
+	{Warn, "code that is decoded and run", lazyregexp.New(`(?i)\beval\s*\(|\bexec\s*\(\s*(base64|compile|bytes)|fromCharCode`)},
 }
 
 const (

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/frontmatter"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -61,7 +61,7 @@ const (
 	maxFile        = 1 << 20   // bytes of another file
 )
 
-var validName = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
+var validName = lazyregexp.New(`^[a-z0-9-]{1,64}$`)
 
 // parse reads a SKILL.md. dir is the name of its directory.
 func parse(data []byte, dir string) (s Skill, body string, err error) {
@@ -99,7 +99,7 @@ func parse(data []byte, dir string) (s Skill, body string, err error) {
 	return s, body, nil
 }
 
-var validVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+var validVariable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
 // environment returns the names in required_environment_variables: texts, or mappings with a name.
 func environment(fields frontmatter.Fields) (names []string) {
@@ -163,7 +163,7 @@ func (s Skill) command() string {
 // standard are the keys of agentskills.io.
 var standard = []string{"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
 
-var standardName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var standardName = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // Strict returns what agentskills.io forbids in a SKILL.md.
 func Strict(data []byte, dir string) (problems []string) {

@@ -2,11 +2,12 @@ package verify
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
 // wrappers run the command that follows them, after options and so many arguments.
@@ -34,10 +35,10 @@ var subcommands = map[string]map[string]bool{
 var runners = wordSet("make gmake just task mage rake rails npm pnpm yarn bun gradle gradlew ninja turbo nx lerna grunt gulp ant")
 
 // task is the name of a task that checks.
-var task = regexp.MustCompile(`(?i)^:?(?:\w+:)*(t|tests?|checks?|lints?|vet|typecheck|type-check|types|tsc|verify|ci|unit|units|e2e|integration|build|compile|spec)([:._/-].*)?$|[:._-](tests?|checks?|lint)$`)
+var task = lazyregexp.New(`(?i)^:?(?:\w+:)*(t|tests?|checks?|lints?|vet|typecheck|type-check|types|tsc|verify|ci|unit|units|e2e|integration|build|compile|spec)([:._/-].*)?$|[:._-](tests?|checks?|lint)$`)
 
 // script is the name of a program of the project that checks.
-var script = regexp.MustCompile(`(?i)^(run[-_]?)?(tests?|checks?|lint|verify|ci)([-_.].*)?$|[-_](tests?|checks?|lint)(\.\w+)?$`)
+var script = lazyregexp.New(`(?i)^(run[-_]?)?(tests?|checks?|lint|verify|ci)([-_.].*)?$|[-_](tests?|checks?|lint)(\.\w+)?$`)
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}

@@ -3,10 +3,10 @@ package verify
 import (
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -57,7 +57,7 @@ func (p project) has(name string) bool {
 	return err == nil
 }
 
-var target = regexp.MustCompile(`(?m)^(test|check|lint|vet|typecheck)[ \t]*::?(?:[^=]|$)`)
+var target = lazyregexp.New(`(?m)^(test|check|lint|vet|typecheck)[ \t]*::?(?:[^=]|$)`)
 
 func (p project) makefile() (all []found) {
 	for _, name := range []string{"GNUmakefile", "makefile", "Makefile"} {
@@ -135,10 +135,10 @@ func (p project) goModule() (all []found) {
 }
 
 // simple is a command without quotes, expansions and operators.
-var simple = regexp.MustCompile(`^[A-Za-z0-9_./:@=,+ -]{1,100}$`)
+var simple = lazyregexp.New(`^[A-Za-z0-9_./:@=,+ -]{1,100}$`)
 
 // argument is a word of a command that is no plain word: an option, a path, an assignment.
-var argument = regexp.MustCompile(`^-|[./:=@0-9]`)
+var argument = lazyregexp.New(`^-|[./:=@0-9]`)
 
 // knownWords reports whether a line has only arguments and words that checks are known by. A
 // file must not tell the model sentences in the name of a check.

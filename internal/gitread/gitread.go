@@ -14,13 +14,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
 	"github.com/hermes-ls/hermes-ls/internal/ignore"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
@@ -173,7 +173,7 @@ func (r *Reader) own(repo gitrepo.Repo, commit string) (string, error) {
 	return r.dir.Path(), nil
 }
 
-var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var commitID = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // head returns the branch and the commit that are checked out. If there is no branch, branch
 // is the start of the commit. If the commit is not known, it is "".

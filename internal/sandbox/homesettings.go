@@ -3,10 +3,10 @@ package sandbox
 import (
 	"bytes"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
@@ -14,12 +14,12 @@ import (
 
 var (
 	// secretLine is a line that sets a value that looks like a secret.
-	secretLine = regexp.MustCompile(`(?i)(_auth\b|_authtoken|token|passw|passph|passwd|secret|api[-_]?key|authorization|extraheader|private[-_]?key)[^=:>]*[=:>]\s*(\S.*)`)
+	secretLine = lazyregexp.New(`(?i)(_auth\b|_authtoken|token|passw|passph|passwd|secret|api[-_]?key|authorization|extraheader|private[-_]?key)[^=:>]*[=:>]\s*(\S.*)`)
 	// named is a value that is taken from the environment.
-	fromEnvironment = regexp.MustCompile(`^["']?\$(\{\w+\}|\w+)["']?$`)
+	fromEnvironment = lazyregexp.New(`^["']?\$(\{\w+\}|\w+)["']?$`)
 	// withPassword and withToken are addresses that hold one.
-	withPassword = regexp.MustCompile(`://[^/\s:@]*:[^/\s@]*@`)
-	withToken    = regexp.MustCompile(`://[^/\s:@]{20,}@`)
+	withPassword = lazyregexp.New(`://[^/\s:@]*:[^/\s@]*@`)
+	withToken    = lazyregexp.New(`://[^/\s:@]{20,}@`)
 )
 
 // withoutSecrets returns settings without values that look like secrets, and whether there were

@@ -12,10 +12,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -140,12 +140,12 @@ func definitions(data []byte, key string) (map[string]json.RawMessage, error) {
 }
 
 // named finds variables in a definition. Names of the editor, such as ${workspaceFolder}, are no variables.
-var named = regexp.MustCompile(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}`)
+var named = lazyregexp.New(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}`)
 
 // ofEditor are names in ${…} that are no variables of the environment.
 var ofEditor = []string{"workspaceFolder", "workspaceFolderBasename", "userHome", "workspaceRoot"}
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+var validName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 // decode reads the definition, and computes Variables and Sum.
 func (s *Server) decode() {

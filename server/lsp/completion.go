@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"path"
-	"regexp"
 	"strings"
 
 	"go.lsp.dev/jsonrpc2"
 	lsp "go.lsp.dev/protocol"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/protocol"
@@ -22,7 +22,7 @@ type completions struct {
 }
 
 // begun is the start of a reference before the cursor.
-var begun = regexp.MustCompile(`(?:^|[\s(])(@(?:(file|folder):)?([^\s@"]*))$`)
+var begun = lazyregexp.New(`(?:^|[\s(])(@(?:(file|folder):)?([^\s@"]*))$`)
 
 // references are the references of prompts.
 var references = []struct{ text, detail string }{

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
@@ -209,7 +209,7 @@ func followed(files []string, p Scope) []string {
 }
 
 // imports are lines of Python that import modules.
-var imports = regexp.MustCompile(`(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import|import[ \t]+([\w., \t]+))`)
+var imports = lazyregexp.New(`(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import|import[ \t]+([\w., \t]+))`)
 
 // imported returns the files beside a Python script that its imports may mean.
 func imported(script, text string) (files []string) {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
@@ -179,7 +179,7 @@ func unescape(word *syntax.Word) {
 	}
 }
 
-var escaped = regexp.MustCompile(`\\(?s:(.))`)
+var escaped = lazyregexp.New(`\\(?s:(.))`)
 
 // parseEnviron reads the output of env -0, ":" and the directory.
 func parseEnviron(text []byte, before []string) (after shellState, ok bool) {

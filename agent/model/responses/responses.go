@@ -11,13 +11,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
 // API is an [api.API].
@@ -147,7 +147,7 @@ func refusesState(text string) bool {
 	}
 }
 
-var tryAgain = regexp.MustCompile(`try again in (\d+(?:\.\d+)?) ?(ms|s)`)
+var tryAgain = lazyregexp.New(`try again in (\d+(?:\.\d+)?) ?(ms|s)`)
 
 // waitIn returns the wait that a message names, at most one hour. If there is none, it
 // returns 0.

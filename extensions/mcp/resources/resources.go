@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/clean"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/results"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -230,7 +230,7 @@ func fetch(ctx context.Context, s Source, uri string) ([]*sdk.ResourceContents, 
 // Mention is a reference @SERVER:URI in a prompt.
 type Mention struct{ Server, URI, Text string }
 
-var mention = regexp.MustCompile("`[^`\n]*`|" + `(?:^|[\s(\[{,;])@([\w.-]+):("[^"\n]+"|[^\s"]+)`)
+var mention = lazyregexp.New("`[^`\n]*`|" + `(?:^|[\s(\[{,;])@([\w.-]+):("[^"\n]+"|[^\s"]+)`)
 
 // taken are the references of other features.
 var taken = []string{"file", "folder", "git", "url", "symbol"}
