@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Checks the editor plugins: ESLint for TypeScript, StyLua and luacheck for Lua. It installs
+# Checks the editor plugins: ESLint and Prettier for TypeScript, StyLua and luacheck for Lua. It installs
 # them from npm into .cache/lint; luacheck is Debian's, and root installs it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tools=$PWD/.cache/lint
 if ! cmp -s e2e/setup/lint/package-lock.json "$tools/.installed"; then
-	echo "lint: installing ESLint and StyLua from npm" >&2
+	echo "lint: installing ESLint, Prettier and StyLua from npm" >&2
 	mkdir -p "$tools"
 	cp e2e/setup/lint/package*.json "$tools"
 	(cd "$tools" && npm ci --ignore-scripts --no-audit --no-fund --silent)
@@ -17,7 +17,7 @@ if ! cmp -s vscode/package-lock.json vscode/node_modules/.installed; then
 fi
 cp e2e/setup/lint/eslint.config.mjs "$tools/eslint.config.mjs"
 sed -i "s|path.resolve(import.meta.dirname, .*)|\"$PWD/vscode\"|" "$tools/eslint.config.mjs" # it imports from its own folder
-(cd vscode && "$tools/node_modules/.bin/eslint" -c "$tools/eslint.config.mjs" src)
+(cd vscode && "$tools/node_modules/.bin/eslint" -c "$tools/eslint.config.mjs" src && "$tools/node_modules/.bin/prettier" --check --log-level warn src)
 
 lua=(nvim lua plugin e2e/neovim)
 "$tools/node_modules/.bin/stylua" --check -g '**/*.lua' -g '!**/protocol.lua' "${lua[@]}"

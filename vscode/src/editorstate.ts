@@ -45,7 +45,11 @@ function problems(): EditorProblems[] {
   const all = vscode.languages.getDiagnostics().filter(([uri]) => uri.scheme === "file");
   const count = (list: readonly vscode.Diagnostic[], severity: vscode.DiagnosticSeverity) => list.filter((d) => d.severity === severity).length;
   return all
-    .map(([uri, list]) => ({ uri: uri.toString(), errors: count(list, vscode.DiagnosticSeverity.Error), warnings: count(list, vscode.DiagnosticSeverity.Warning) }))
+    .map(([uri, list]) => ({
+      uri: uri.toString(),
+      errors: count(list, vscode.DiagnosticSeverity.Error),
+      warnings: count(list, vscode.DiagnosticSeverity.Warning),
+    }))
     .filter((p) => p.errors + p.warnings > 0)
     .sort((a, b) => b.errors - a.errors);
 }

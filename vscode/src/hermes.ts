@@ -26,7 +26,10 @@ export class Hermes implements vscode.Disposable {
 
   readonly onState = this.states.event;
 
-  constructor(context: vscode.ExtensionContext, readonly log: vscode.LogOutputChannel) {
+  constructor(
+    context: vscode.ExtensionContext,
+    readonly log: vscode.LogOutputChannel,
+  ) {
     this.server = new ServerProcess(context, log);
     this.sessions = new Sessions(this.server, log);
     this.questions = new Questions(this.server);

@@ -45,7 +45,10 @@ const worthNaming = new Set([
 
 /** The innermost function or type around a position, if a language server knows. */
 async function symbolAt(document: vscode.TextDocument, at: vscode.Position): Promise<vscode.Range | undefined> {
-  const found = await vscode.commands.executeCommand<(vscode.DocumentSymbol | vscode.SymbolInformation)[]>("vscode.executeDocumentSymbolProvider", document.uri);
+  const found = await vscode.commands.executeCommand<(vscode.DocumentSymbol | vscode.SymbolInformation)[]>(
+    "vscode.executeDocumentSymbolProvider",
+    document.uri,
+  );
   let best: vscode.Range | undefined;
   const look = (list: readonly (vscode.DocumentSymbol | vscode.SymbolInformation)[]) => {
     for (const s of list) {

@@ -58,4 +58,3 @@ function remembered(q: Permission): string {
   const scope = scopeOf(q.options);
   return scope && scope !== what(q) ? `“Allow for This Session” and “Always Allow” remember: ${scope}` : "";
 }
-

@@ -20,9 +20,7 @@ const parentOf = (s: SessionInfo) => (s._meta?.hermes as { parentId?: string } |
 /** Returns sessions with forks below the session that they come from, in the order of the list. */
 export function nest(list: readonly SessionInfo[]): SessionRow[] {
   const known = new Set(list.map((s) => s.sessionId));
-  const rows = new Map<string, SessionRow>(
-    list.map((session) => [session.sessionId, { session, fork: known.has(parentOf(session) ?? ""), children: [] }]),
-  );
+  const rows = new Map<string, SessionRow>(list.map((session) => [session.sessionId, { session, fork: known.has(parentOf(session) ?? ""), children: [] }]));
   const top: SessionRow[] = [];
   for (const row of rows.values()) {
     (row.fork ? rows.get(parentOf(row.session)!)!.children : top).push(row);

@@ -66,7 +66,10 @@ export class Sessions implements vscode.Disposable {
   /** The first turn of the current session starts (true), or its last one ends (false). */
   readonly onTurn = this.turnsChanged.event;
 
-  constructor(private readonly server: ServerProcess, private readonly log: vscode.LogOutputChannel) {
+  constructor(
+    private readonly server: ServerProcess,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
     server.onNotification(Method.SessionUpdate, (n: SessionNotification) => this.updated(n));
     server.onNotification(Method.SubagentsReady, (n: SubagentsReady) => this.ready.fire(n));
   }

@@ -87,7 +87,11 @@ export class SessionTree implements vscode.TreeDataProvider<Row>, vscode.Disposa
     if (!picked) {
       return;
     }
-    const yes = await show.warn(`Delete “${picked.title || "Untitled"}”?`, { modal: true, detail: "The session cannot be restored. Files do not change." }, "Delete");
+    const yes = await show.warn(
+      `Delete “${picked.title || "Untitled"}”?`,
+      { modal: true, detail: "The session cannot be restored. Files do not change." },
+      "Delete",
+    );
     if (yes) {
       await this.hermes.sessions.delete(picked.sessionId);
       this.refresh();

@@ -52,7 +52,10 @@ function plain<O extends { title?: string; prompt?: string; placeHolder?: string
 }
 
 /** progress shows a notification, or a text in the status bar, until run is done. */
-export function progress<R>(options: vscode.ProgressOptions, run: (report: (message: string) => void, token: vscode.CancellationToken) => Thenable<R>): Thenable<R> {
+export function progress<R>(
+  options: vscode.ProgressOptions,
+  run: (report: (message: string) => void, token: vscode.CancellationToken) => Thenable<R>,
+): Thenable<R> {
   const titled = { ...options, title: options.title && literal(options.title) };
   return vscode.window.withProgress(titled, (bar, token) => run((message) => bar.report({ message: literal(message) }), token));
 }

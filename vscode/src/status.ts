@@ -112,8 +112,7 @@ function tooltip(s: State): vscode.MarkdownString {
   const text = new vscode.MarkdownString("", true);
   text.isTrusted = text.supportHtml = false;
   text.appendMarkdown("**Hermes** — ").appendText(describe(s)).appendMarkdown("\n\n");
-  const line = (name: string, value: string | undefined) =>
-    value && text.appendMarkdown(`${name}: `).appendText(value).appendMarkdown("  \n");
+  const line = (name: string, value: string | undefined) => value && text.appendMarkdown(`${name}: `).appendText(value).appendMarkdown("  \n");
   line("Problem", s.problem);
   line("Session", s.title);
   line("Model", modelName(s));

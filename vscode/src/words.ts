@@ -21,7 +21,15 @@ export function ago(time: string | undefined, now = Date.now()): string {
     return "";
   }
   const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-  const steps: [number, Intl.RelativeTimeFormatUnit][] = [[60, "second"], [60, "minute"], [24, "hour"], [7, "day"], [4.35, "week"], [12, "month"], [Infinity, "year"]];
+  const steps: [number, Intl.RelativeTimeFormatUnit][] = [
+    [60, "second"],
+    [60, "minute"],
+    [24, "hour"],
+    [7, "day"],
+    [4.35, "week"],
+    [12, "month"],
+    [Infinity, "year"],
+  ];
   let value = Math.max(seconds, 0);
   for (const [size, unit] of steps) {
     if (value < size) {

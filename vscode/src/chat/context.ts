@@ -122,5 +122,10 @@ export async function mentioned(uri: vscode.Uri, range?: vscode.Range): Promise<
   if (!range || range.isEmpty) return { kind: "file", name: vscode.workspace.asRelativePath(uri), uri: uri.toString() };
   const document = await vscode.workspace.openTextDocument(uri);
   const at = address(uri, range);
-  return { kind: "text", name: `${vscode.workspace.asRelativePath(uri)}${at.slice(at.lastIndexOf("#"))}`, uri: at, text: document.getText(range).slice(0, maxText) };
+  return {
+    kind: "text",
+    name: `${vscode.workspace.asRelativePath(uri)}${at.slice(at.lastIndexOf("#"))}`,
+    uri: at,
+    text: document.getText(range).slice(0, maxText),
+  };
 }

@@ -10,8 +10,13 @@ export interface PageFiles {
 /** html is the document of the view: our script, our style, our font. No address outside is reachable from it. */
 export function html(f: PageFiles): string {
   const policy = [
-    "default-src 'none'", `script-src 'nonce-${f.nonce}'`, `style-src ${f.source}`, `font-src ${f.source}`, `img-src ${f.source} data:`,
-    "form-action 'none'", "base-uri 'none'",
+    "default-src 'none'",
+    `script-src 'nonce-${f.nonce}'`,
+    `style-src ${f.source}`,
+    `font-src ${f.source}`,
+    `img-src ${f.source} data:`,
+    "form-action 'none'",
+    "base-uri 'none'",
   ].join("; ");
   return `<!DOCTYPE html>
 <html lang="en">

@@ -25,7 +25,11 @@ export class Prompts {
   private switches = 0; // between sessions: what waits here is for the one that is shown
   private ids = 1;
 
-  constructor(private readonly sessions: Pick<Sessions, "onTurn" | "ensureSession" | "prompt" | "cancel">, private readonly conversation: Conversation, private readonly askAgain: (text: string) => void = () => {}) {
+  constructor(
+    private readonly sessions: Pick<Sessions, "onTurn" | "ensureSession" | "prompt" | "cancel">,
+    private readonly conversation: Conversation,
+    private readonly askAgain: (text: string) => void = () => {},
+  ) {
     sessions.onTurn((running) => this.turned(running));
   }
 
@@ -100,7 +104,10 @@ export class Prompts {
     try {
       session = await this.sessions.ensureSession();
       tell({
-        type: "user", text: shown(prompt), messageId, at: Date.now(),
+        type: "user",
+        text: shown(prompt),
+        messageId,
+        at: Date.now(),
         images: prompt.map(blockImage).filter((i) => i !== undefined),
       });
       tell({ type: "turn", running: true, at: Date.now() });
@@ -122,7 +129,8 @@ export class Prompts {
       this.conversation.tell({ type: "turn", running: true, at: Date.now() });
       return;
     }
-    setImmediate(() => { // a prompt of ours says first how its turn has ended
+    setImmediate(() => {
+      // a prompt of ours says first how its turn has ended
       if (this.running) return;
       if (this.conversation.state.turn.running) this.conversation.tell({ type: "turn", running: false, at: Date.now() });
       void this.go();
@@ -136,8 +144,12 @@ export class Prompts {
 
 /** shown is a prompt as it stands in the conversation, as the server writes it into the log. */
 function shown(prompt: readonly ContentBlock[]): string {
-  return prompt.filter((b) => b.type !== "image").map(blockText).reduce((text, piece) => {
-    const spaced = text === "" || piece === "" || /\s$/.test(text) || /^\s/.test(piece) || !(/\w$/.test(text) || /\)$/.test(text)) || /^[.,;:!?)]/.test(piece);
-    return spaced ? text + piece : `${text} ${piece}`;
-  }, "");
+  return prompt
+    .filter((b) => b.type !== "image")
+    .map(blockText)
+    .reduce((text, piece) => {
+      const spaced =
+        text === "" || piece === "" || /\s$/.test(text) || /^\s/.test(piece) || !(/\w$/.test(text) || /\)$/.test(text)) || /^[.,;:!?)]/.test(piece);
+      return spaced ? text + piece : `${text} ${piece}`;
+    }, "");
 }

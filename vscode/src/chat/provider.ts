@@ -52,7 +52,10 @@ export class ChatView implements vscode.WebviewViewProvider {
   private known: State | undefined;
   private files: { at: number; paths: Promise<string[]> } | undefined;
 
-  constructor(private readonly context: vscode.ExtensionContext, private readonly hermes: Hermes) {
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly hermes: Hermes,
+  ) {
     this.questions = new Questions(hermes, this.conversation, this);
     this.prompts = new Prompts(hermes.sessions, this.conversation, (text) => this.askAgain(text));
     const { texts, registration } = Texts.register();
@@ -132,7 +135,12 @@ export class ChatView implements vscode.WebviewViewProvider {
       this.questions.hidden();
     });
     const file = (name: string) => view.webview.asWebviewUri(vscode.Uri.joinPath(this.context.extensionUri, "dist", name)).toString();
-    view.webview.html = html({ script: file("webview.js"), style: file("webview.css"), source: view.webview.cspSource, nonce: randomBytes(16).toString("base64url") });
+    view.webview.html = html({
+      script: file("webview.js"),
+      style: file("webview.css"),
+      source: view.webview.cspSource,
+      nonce: randomBytes(16).toString("base64url"),
+    });
   }
 
   /** While a session is loaded, what comes of it has happened some time ago. */
@@ -195,8 +203,9 @@ export class ChatView implements vscode.WebviewViewProvider {
   /** A session keeps the tools that it began with. */
   private trusted(): void {
     if (!begun(this.hermes.state)) return;
-    this.note("This workspace is trusted now. This session began in Restricted Mode and goes on with tools that read; a new one has all of them.",
-      [{ label: "New Session", command: Command.SessionNew }]);
+    this.note("This workspace is trusted now. This session began in Restricted Mode and goes on with tools that read; a new one has all of them.", [
+      { label: "New Session", command: Command.SessionNew },
+    ]);
   }
 
   /** A chat that is seen has a session, and with it the model's name, the settings and the commands. */

@@ -30,7 +30,11 @@ export class Questions {
   private readonly open = new Map<string, Open>();
   private next = 1;
 
-  constructor(private readonly hermes: Hermes, private readonly conversation: Conversation, private readonly view: View) {
+  constructor(
+    private readonly hermes: Hermes,
+    private readonly conversation: Conversation,
+    private readonly view: View,
+  ) {
     hermes.questions.onPermission((q, token) => this.permission(q, token));
     hermes.questions.onElicit((q, token) => this.elicit(q, token));
   }

@@ -97,11 +97,13 @@ async function problemsHere(): Promise<ActionArgs | undefined> {
 }
 
 async function delegate(hermes: Hermes, chat: ChatView, given?: DelegateArgs): Promise<void> {
-  const goal = given ? undefined : await show.ask({
-    title: "Delegate to a subagent",
-    placeHolder: "What is it to achieve?",
-    ignoreFocusOut: true,
-  });
+  const goal = given
+    ? undefined
+    : await show.ask({
+        title: "Delegate to a subagent",
+        placeHolder: "What is it to achieve?",
+        ignoreFocusOut: true,
+      });
   const args = given ?? (goal?.trim() ? { goal } : undefined);
   if (args) {
     await turn(chat, () => hermes.sessions.commandTurn(Command.Delegate, args));

@@ -6,10 +6,7 @@ import * as show from "../show";
 
 /** The first steps: who serves the model, and the key for it. */
 export function registerSetup(context: vscode.ExtensionContext): vscode.Disposable[] {
-  return [
-    command("hermes.provider", () => chooseProvider(context)),
-    command("hermes.key", () => askKey(context)),
-  ];
+  return [command("hermes.provider", () => chooseProvider(context)), command("hermes.key", () => askKey(context))];
 }
 
 const choices: { label: string; id: string; detail: string; model?: string }[] = [

@@ -108,7 +108,10 @@ export class Changes {
 
   private sort(also?: Turn): void {
     const all = also && !this.list.includes(also) ? [also, ...this.list] : this.list;
-    this.list = all.filter((t) => t.changes.size > 0).sort((a, b) => b.id - a.id).slice(0, kept);
+    this.list = all
+      .filter((t) => t.changes.size > 0)
+      .sort((a, b) => b.id - a.id)
+      .slice(0, kept);
   }
 }
 

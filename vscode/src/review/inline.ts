@@ -38,7 +38,10 @@ export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
 
   readonly onDidChangeCodeLenses = this.changed.event;
 
-  constructor(private readonly hermes: Hermes, private readonly review: Review) {
+  constructor(
+    private readonly hermes: Hermes,
+    private readonly review: Review,
+  ) {
     this.subscriptions = [
       review.onChange(() => void this.refresh()),
       vscode.workspace.onDidChangeTextDocument((e) => this.has(e.document) && void this.refresh()),
@@ -159,8 +162,14 @@ const largest = 1_000_000;
 
 function draw(editor: vscode.TextEditor, hunks: readonly Hunk[]): void {
   const lines = hunks.filter((h) => h.added.length > 0);
-  editor.setDecorations(added, lines.map((h) => new vscode.Range(h.at, 0, h.at + h.added.length - 1, 0)));
-  editor.setDecorations(removed, hunks.flatMap((h) => earlier(editor.document, h)));
+  editor.setDecorations(
+    added,
+    lines.map((h) => new vscode.Range(h.at, 0, h.at + h.added.length - 1, 0)),
+  );
+  editor.setDecorations(
+    removed,
+    hunks.flatMap((h) => earlier(editor.document, h)),
+  );
 }
 
 /** The earlier lines of a hunk, each behind the line that replaces it; the rest behind the last one. */

@@ -6,7 +6,10 @@ import { Review } from "./review";
 
 /** Puts accept, revert and compare above the first change of a file that waits. */
 export class ReviewLenses implements vscode.CodeLensProvider {
-  constructor(private readonly review: Review, private readonly inline: InlineEdits) {}
+  constructor(
+    private readonly review: Review,
+    private readonly inline: InlineEdits,
+  ) {}
 
   get onDidChangeCodeLenses(): vscode.Event<void> {
     return this.review.onChange;

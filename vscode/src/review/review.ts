@@ -223,13 +223,15 @@ const allTitle = "Changes by Hermes";
 
 /** Closes the diff editors of files that are judged: they have nothing to compare with. */
 async function closeComparisons(paths: string[], all: boolean): Promise<void> {
-  const tabs = vscode.window.tabGroups.all.flatMap((g) => g.tabs).filter((tab) => {
-    if (tab.input instanceof vscode.TabInputTextDiff) {
-      const { original } = tab.input;
-      return original.scheme === beforeScheme && paths.includes(original.with({ scheme: "file", query: "" }).fsPath);
-    }
-    return all && tab.label.startsWith(`${allTitle} (`);
-  });
+  const tabs = vscode.window.tabGroups.all
+    .flatMap((g) => g.tabs)
+    .filter((tab) => {
+      if (tab.input instanceof vscode.TabInputTextDiff) {
+        const { original } = tab.input;
+        return original.scheme === beforeScheme && paths.includes(original.with({ scheme: "file", query: "" }).fsPath);
+      }
+      return all && tab.label.startsWith(`${allTitle} (`);
+    });
   await vscode.window.tabGroups.close(tabs, true);
 }
 

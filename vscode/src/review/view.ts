@@ -46,8 +46,7 @@ export class ChangesView implements vscode.TreeDataProvider<Row>, vscode.Disposa
   }
 }
 
-const filesOf = (turn: Turn): Row[] =>
-  [...turn.changes.values()].sort((a, b) => a.path.localeCompare(b.path)).map((change) => ({ turn, change }));
+const filesOf = (turn: Turn): Row[] => [...turn.changes.values()].sort((a, b) => a.path.localeCompare(b.path)).map((change) => ({ turn, change }));
 
 function turnItem(turn: Turn, newest: boolean): vscode.TreeItem {
   const item = new vscode.TreeItem(literal(turn.title), newest ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed);

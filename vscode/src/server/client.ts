@@ -125,9 +125,7 @@ export function clientOptions(context: vscode.ExtensionContext, log: vscode.LogO
         handleApplyEdit: savingEdits,
         configuration: (params, token, next) => {
           const settings = next(params, token);
-          return Array.isArray(settings)
-            ? settings.map((value, i) => (params.items[i].section === Section ? sectionOf(context) : value))
-            : settings;
+          return Array.isArray(settings) ? settings.map((value, i) => (params.items[i].section === Section ? sectionOf(context) : value)) : settings;
         },
       },
     },

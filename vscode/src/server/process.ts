@@ -35,7 +35,10 @@ export class ServerProcess implements vscode.Disposable {
 
   readonly onPhase = this.phases.event;
 
-  constructor(private readonly context: vscode.ExtensionContext, private readonly log: vscode.LogOutputChannel) {
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
     this.client = this.newClient();
   }
 

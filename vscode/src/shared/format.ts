@@ -33,7 +33,10 @@ export function plural(n: number, one: string, many = `${one}s`): string {
  * user sees what an approval allows.
  */
 export function revealed(text: string): string {
-  return text.replace(/[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g, (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+  return text.replace(
+    /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g,
+    (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`,
+  );
 }
 
 /** broken puts line ends where the server has written signs for them, in what it asks about. */

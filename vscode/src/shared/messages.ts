@@ -1,9 +1,7 @@
 // What the page and its host say to each other. The host is the extension
 // (src/chat), or the harness page of the tests.
 
-import type {
-  ElicitRequest, PermissionOption, SessionConfigOption, SessionUpdate, ToolCall,
-} from "../protocol";
+import type { ElicitRequest, PermissionOption, SessionConfigOption, SessionUpdate, ToolCall } from "../protocol";
 import type { State } from "./state";
 
 /** Times are milliseconds since 1970, as the host saw them. */

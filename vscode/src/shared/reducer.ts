@@ -4,9 +4,7 @@
 
 import type { ContentChunk, InfoUpdate, Rewound, SessionUpdate, ToolCall } from "../protocol";
 import type { Ask, ToPage, Way } from "./messages";
-import {
-  blockImage, blockText, initial, type Call, type Inner, type Item, type State, type Subagent,
-} from "./state";
+import { blockImage, blockText, initial, type Call, type Inner, type Item, type State, type Subagent } from "./state";
 
 /** reduce returns the state after a message; messages for the composer leave it as it is. */
 export function reduce(state: State, m: ToPage): State {
@@ -141,7 +139,11 @@ function replaceLast(state: State, item: Item): State {
 }
 
 function toolCall(state: State, u: ToolCall, at?: number): State {
-  const known = changeCall(state.items, (c) => c.id === u.toolCallId, (c) => merged(c, u, at));
+  const known = changeCall(
+    state.items,
+    (c) => c.id === u.toolCallId,
+    (c) => merged(c, u, at),
+  );
   if (known) return { ...state, items: known };
   if (u.sessionUpdate === "tool_call_update" && !u.title) return state; // of a call that was never shown
   const call = merged(newCall(u.toolCallId, at), u, at);
@@ -212,7 +214,11 @@ function changeBelow(c: Call, is: (c: Call) => boolean, change: (c: Call) => Cal
 function asked(state: State, ask: Ask): State {
   const waiting = [...state.waiting.filter((id) => id !== ask.id), ask.id];
   const id = ask.kind === "permission" ? ask.toolCall.toolCallId : (ask.request.toolCallId ?? ask.id);
-  const known = changeCall(state.items, (c) => c.id === id, (c) => ({ ...c, ask, answer: undefined }));
+  const known = changeCall(
+    state.items,
+    (c) => c.id === id,
+    (c) => ({ ...c, ask, answer: undefined }),
+  );
   if (known) return { ...state, items: known, waiting };
   const shown = ask.kind === "permission" ? ask.toolCall : { toolCallId: id, title: "Question", kind: "other" };
   const call = { ...merged(newCall(id, ask.at), shown, ask.at), ask };
@@ -225,7 +231,11 @@ function answered(state: State, askId: string, choice?: string): State {
   const waiting = state.waiting.filter((id) => id !== askId);
   const isElsewhere = (i: Item) => i.kind === "call" && i.ask?.id === askId && i.ask.elsewhere === true;
   if (state.items.some(isElsewhere)) return { ...state, items: state.items.filter((i) => !isElsewhere(i)), waiting }; // what comes of it is seen there
-  const items = changeCall(state.items, (c) => c.ask?.id === askId, (c) => ({ ...c, ask: undefined, answer: choice }));
+  const items = changeCall(
+    state.items,
+    (c) => c.ask?.id === askId,
+    (c) => ({ ...c, ask: undefined, answer: choice }),
+  );
   return { ...state, items: items ?? state.items, waiting };
 }
 
@@ -251,7 +261,11 @@ function lost(c: Call): Call {
   const below = c.children.map(lost);
   if (!runs && below.every((b, i) => b === c.children[i])) return c;
   return {
-    ...c, children: below, ask: undefined, message: undefined, status: runs ? "failed" : c.status,
+    ...c,
+    children: below,
+    ask: undefined,
+    message: undefined,
+    status: runs ? "failed" : c.status,
     subagent: c.subagent && runs ? { ...c.subagent, status: "interrupted" } : c.subagent,
   };
 }

@@ -1,7 +1,15 @@
 // The state of the view: what a conversation looks like, as plain data.
 
 import type {
-  AvailableCommand, ContentBlock, Cost, PermissionOption, PlanEntry, SessionConfigOption, ToolCallContent, ToolCallLocation, ToolCallStatus,
+  AvailableCommand,
+  ContentBlock,
+  Cost,
+  PermissionOption,
+  PlanEntry,
+  SessionConfigOption,
+  ToolCallContent,
+  ToolCallLocation,
+  ToolCallStatus,
 } from "../protocol";
 import type { Ask, Look, Queued, Server, Session, Time, Way, WhenBusy } from "./messages";
 
@@ -154,9 +162,7 @@ export function blockText(block: ContentBlock): string {
 
 /** blockImage is a content block's picture as a data: URI. */
 export function blockImage(block: ContentBlock): string | undefined {
-  return block.type === "image" && block.data && block.mimeType?.startsWith("image/")
-    ? `data:${block.mimeType};base64,${block.data}`
-    : undefined;
+  return block.type === "image" && block.data && block.mimeType?.startsWith("image/") ? `data:${block.mimeType};base64,${block.data}` : undefined;
 }
 
 export function lastPart(path: string): string {
@@ -165,7 +171,13 @@ export function lastPart(path: string): string {
 
 /** scopeOf returns what an option remembers, from its name: "Allow for this session: rm -rf build". */
 export function scopeOf(options: readonly PermissionOption[]): string {
-  return options.find((o) => o.optionId === "session")?.name.split(": ").slice(1).join(": ") ?? "";
+  return (
+    options
+      .find((o) => o.optionId === "session")
+      ?.name.split(": ")
+      .slice(1)
+      .join(": ") ?? ""
+  );
 }
 
 /**

@@ -85,7 +85,12 @@ test("edits outside a turn are nobody's", () => {
 });
 
 test("the first difference is a line", () => {
-  for (const [a, b, line] of [["", "x", 0], ["1\n2\n3", "1\n2\n4", 2], ["1\n2", "1\n2\n3", 1], ["x", "x", 0]] as const) {
+  for (const [a, b, line] of [
+    ["", "x", 0],
+    ["1\n2\n3", "1\n2\n4", 2],
+    ["1\n2", "1\n2\n3", 1],
+    ["x", "x", 0],
+  ] as const) {
     assert.equal(firstDifference(a, b), line, JSON.stringify([a, b]));
   }
 });

@@ -3,9 +3,17 @@ import { it } from "node:test";
 import { failure } from "../chat/failure";
 
 it("a model that is not set up has ways out", () => {
-  const noKey = failure(Object.assign(new Error('no model can be asked: no key for openai at api.openai.com: set providers.openai.api_key or key_env (OPENAI_API_KEY is not set)'), { code: -32000 }));
+  const noKey = failure(
+    Object.assign(
+      new Error("no model can be asked: no key for openai at api.openai.com: set providers.openai.api_key or key_env (OPENAI_API_KEY is not set)"),
+      { code: -32000 },
+    ),
+  );
   assert.equal(noKey.error, "No model can be asked yet: there is no key for openai.");
-  assert.deepEqual(noKey.ways?.map((w) => w.command), ["hermes.key", "hermes.provider"]);
+  assert.deepEqual(
+    noKey.ways?.map((w) => w.command),
+    ["hermes.key", "hermes.provider"],
+  );
   assert.equal(failure(new Error("model.base_url is empty")).error, "No model can be asked yet: its endpoint has no address.");
 });
 

@@ -40,5 +40,8 @@ test("rejecting every hunk gives the earlier text, accepting every hunk the pres
 
 test("a hunk is found by the lines that it shows", () => {
   const hunks = hunksOf("a\nb\nc\nd\ne\n", "a\nB\nB2\nc\ne\n"); // b became B and B2, and d is gone
-  assert.deepEqual([0, 1, 2, 3, 4].map((line) => hunkAt(hunks, line)?.removed[0]), [undefined, "b", "b", "d", "d"]);
+  assert.deepEqual(
+    [0, 1, 2, 3, 4].map((line) => hunkAt(hunks, line)?.removed[0]),
+    [undefined, "b", "b", "d", "d"],
+  );
 });

@@ -12,7 +12,11 @@ const icon = /\$\([A-Za-z0-9-]+(?:~[A-Za-z0-9-]+)?\)/;
 test("a text of the model is no link and no icon", () => {
   for (const text of [
     "rm -rf build #[see why](command:workbench.action.terminal.sendSequence?%7B%7D)",
-    "[a](https://example.org 'x')", "[[a](command:x)](command:y)", "$(bell) $(sync~spin)", "]($(bell)(", "$$(x)",
+    "[a](https://example.org 'x')",
+    "[[a](command:x)](command:y)",
+    "$(bell) $(sync~spin)",
+    "]($(bell)(",
+    "$$(x)",
   ]) {
     const shown = literal(text);
     assert.doesNotMatch(shown, link);
@@ -26,11 +30,14 @@ test("a text of the model is no link and no icon", () => {
 const sources = path.resolve("src");
 
 test("texts are shown by show.ts alone", () => {
-  const own = /\.(showInformationMessage|showWarningMessage|showErrorMessage|showQuickPick|createQuickPick|showInputBox|createInputBox|withProgress|setStatusBarMessage)\b/;
+  const own =
+    /\.(showInformationMessage|showWarningMessage|showErrorMessage|showQuickPick|createQuickPick|showInputBox|createInputBox|withProgress|setStatusBarMessage)\b/;
   const files = readdirSync(sources, { recursive: true, encoding: "utf8" }).filter((f) => f.endsWith(".ts") && !f.includes("test"));
   assert.ok(files.length > 20);
   const others = files.filter((f) => f !== "show.ts" && own.test(readFileSync(path.join(sources, f), "utf8")));
   assert.deepEqual(others, []);
-  const trusting = files.filter((f) => /isTrusted\s*=\s*true|isTrusted:\s*(true|\{)|supportHtml\s*=\s*true|supportHtml:\s*true/.test(readFileSync(path.join(sources, f), "utf8")));
+  const trusting = files.filter((f) =>
+    /isTrusted\s*=\s*true|isTrusted:\s*(true|\{)|supportHtml\s*=\s*true|supportHtml:\s*true/.test(readFileSync(path.join(sources, f), "utf8")),
+  );
   assert.deepEqual(trusting, []);
 });

@@ -8,7 +8,10 @@ test("figures", () => {
   assert.deepEqual([0, 950, 1000, 12_345, 99_950, 999_960, 1_234_000].map(short), ["0", "950", "1k", "12.3k", "100k", "1M", "1.2M"]);
   assert.equal(money(0.0021, "USD"), "$0.0021");
   assert.equal(money(1.5, "USD"), "$1.50");
-  assert.deepEqual([1, 3].map((n) => counted(n, "file")), ["1 file", "3 files"]);
+  assert.deepEqual(
+    [1, 3].map((n) => counted(n, "file")),
+    ["1 file", "3 files"],
+  );
 });
 
 test("times", () => {

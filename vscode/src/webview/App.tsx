@@ -18,14 +18,22 @@ export function App({ state: s, hear }: { state: State; hear: (listener: (m: ToP
       <Header title={plainTitle(s.session?.title) || "New session"} usage={s.usage} hasSession={s.session !== undefined && s.items.length > 0} />
       <ServerBanner server={s.server} />
       {s.loading && <div class="progress" role="progressbar" aria-label="Loading the session" />}
-      <main>{s.loading ? null : s.items.length > 0 ? <Log items={s.items} busy={s.turn.running} /> : <Welcome last={s.last?.id === s.session?.id ? undefined : s.last} />}</main>
+      <main>
+        {s.loading ? null : s.items.length > 0 ? (
+          <Log items={s.items} busy={s.turn.running} />
+        ) : (
+          <Welcome last={s.last?.id === s.session?.id ? undefined : s.last} />
+        )}
+      </main>
       <footer>
         <Waiting items={s.items} waiting={s.waiting} />
         <Plan entries={s.plan} />
         <Queue queue={s.queue} />
         <Composer running={s.turn.running} commands={s.commands} options={s.options} whenBusy={s.whenBusy} hear={hear} say={say} />
       </footer>
-      <div class="hidden" role="status">{spoken}</div>
+      <div class="hidden" role="status">
+        {spoken}
+      </div>
     </div>
   );
 }
@@ -42,8 +50,12 @@ function Welcome({ last }: { last?: Session }) {
       <h2>Ask about this project</h2>
       <p>Hermes reads, edits and runs things here, and asks before what is risky.</p>
       <ul>
-        <li><kbd>@</kbd> mentions a file, the selection or the problems</li>
-        <li><kbd>/</kbd> lists commands</li>
+        <li>
+          <kbd>@</kbd> mentions a file, the selection or the problems
+        </li>
+        <li>
+          <kbd>/</kbd> lists commands
+        </li>
         <li>Drop or paste files and pictures</li>
       </ul>
       {last && (
@@ -61,7 +73,9 @@ const ServerBanner = memo(({ server }: { server: Server }) => {
       <div class="banner error" role="alert">
         <Icon name="error" />
         <span>{server.message ?? "The Hermes server is not running."}</span>
-        <button type="button" class="option" onClick={() => post({ type: "restart" })}>Start again</button>
+        <button type="button" class="option" onClick={() => post({ type: "restart" })}>
+          Start again
+        </button>
       </div>
     );
   }
@@ -70,7 +84,9 @@ const ServerBanner = memo(({ server }: { server: Server }) => {
       <div class="banner" role="region" aria-label="Restricted mode">
         <Icon name="shield" />
         <span>Restricted mode: Hermes reads only, until this workspace is trusted.</span>
-        <button type="button" class="option" onClick={() => post({ type: "run", command: "workbench.trust.manage" })}>Manage</button>
+        <button type="button" class="option" onClick={() => post({ type: "run", command: "workbench.trust.manage" })}>
+          Manage
+        </button>
       </div>
     );
   }
@@ -91,7 +107,9 @@ const Waiting = memo(({ items, waiting }: { items: readonly Item[]; waiting: rea
       <Icon name="bell-dot" />
       <span class="row-title">{ask ? wordsOf(ask) : "Hermes waits for you"}</span>
       {waiting.length > 1 && <span class="quiet">+{waiting.length - 1}</span>}
-      <button type="button" class="text" onClick={go}>Answer</button>
+      <button type="button" class="text" onClick={go}>
+        Answer
+      </button>
     </div>
   );
 });
@@ -103,7 +121,9 @@ const Queue = memo(({ queue }: { queue: readonly Queued[] }) => {
       {queue.map((q) => (
         <li key={q.id}>
           <Icon name={q.next ? "loading" : "history"} spin={q.next} />
-          <span class="row-title" title={q.text}>{oneLine(q.text, 200)}</span>
+          <span class="row-title" title={q.text}>
+            {oneLine(q.text, 200)}
+          </span>
           {!q.next && <IconButton icon="send" label="Send this message now" onClick={() => post({ type: "sendNow", id: q.id })} />}
           <IconButton icon="close" label="Do not send this message" onClick={() => post({ type: "unqueue", id: q.id })} />
         </li>

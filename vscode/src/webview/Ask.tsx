@@ -38,14 +38,27 @@ function Permission({ ask }: { ask: PermissionAsk }) {
         <Icon name="shield" />
         {titles[ask.toolCall.kind ?? ""] ?? "Allow this?"}
       </div>
-      {plan ? <PlanText text={reasons.join("\n\n")} /> : <pre class="card-command" tabIndex={0} role="group" aria-label="What is asked for">{broken(revealed(what))}</pre>}
+      {plan ? (
+        <PlanText text={reasons.join("\n\n")} />
+      ) : (
+        <pre class="card-command" tabIndex={0} role="group" aria-label="What is asked for">
+          {broken(revealed(what))}
+        </pre>
+      )}
       {lines > seenLines && <div class="quiet">{lines} lines: scroll to read them all</div>}
       {whose && <div class="quiet">{whose}</div>}
-      {!plan && reasons.map((r, i) => <div key={i} class="quiet">{r}</div>)}
+      {!plan &&
+        reasons.map((r, i) => (
+          <div key={i} class="quiet">
+            {r}
+          </div>
+        ))}
       {long && (
         <>
           <div class="quiet">What an answer for longer would allow:</div>
-          <pre class="card-command scope" tabIndex={0} role="group" aria-label="What an answer for longer would allow">{revealed(scope)}</pre>
+          <pre class="card-command scope" tabIndex={0} role="group" aria-label="What an answer for longer would allow">
+            {revealed(scope)}
+          </pre>
         </>
       )}
       <div class="options">
@@ -62,7 +75,11 @@ function Permission({ ask }: { ask: PermissionAsk }) {
 const titles: Record<string, string> = { execute: "Run this command?", switch_mode: "Start with this plan?" };
 
 /** The plan of plan mode, as Markdown. */
-const PlanText = ({ text }: { text: string }) => <div class="card-plan" tabIndex={0} role="group" aria-label="Plan"><Blocks text={text} open={false} /></div>;
+const PlanText = ({ text }: { text: string }) => (
+  <div class="card-plan" tabIndex={0} role="group" aria-label="Plan">
+    <Blocks text={text} open={false} />
+  </div>
+);
 
 /** Beyond this what would be remembered has a place of its own, and not on each button. */
 const shortScope = 100;
@@ -98,15 +115,36 @@ function Form({ ask }: { ask: FormAsk }) {
   const needsSend = choices.length !== 1 || fields.length > 1;
   return (
     <form
-      class="card question" aria-labelledby={title} data-ask={ask.id} onKeyDown={moveAmongButtons}
-      onSubmit={(e) => { e.preventDefault(); send(values); }}
+      class="card question"
+      aria-labelledby={title}
+      data-ask={ask.id}
+      onKeyDown={moveAmongButtons}
+      onSubmit={(e) => {
+        e.preventDefault();
+        send(values);
+      }}
     >
-      <div class="card-title" id={title}><Icon name="question" />{ask.request.message}</div>
-      {fields.map((f) => <FieldInput key={f.name} field={f} value={values[f.name]} set={(v) => setValues({ ...values, [f.name]: v })} choose={(v) => choose(f, v)} />)}
-      {problem && <div class="problem" role="alert">{problem}</div>}
+      <div class="card-title" id={title}>
+        <Icon name="question" />
+        {ask.request.message}
+      </div>
+      {fields.map((f) => (
+        <FieldInput key={f.name} field={f} value={values[f.name]} set={(v) => setValues({ ...values, [f.name]: v })} choose={(v) => choose(f, v)} />
+      ))}
+      {problem && (
+        <div class="problem" role="alert">
+          {problem}
+        </div>
+      )}
       <div class="card-buttons">
-        {needsSend && <button type="submit" class="option primary">Answer</button>}
-        <button type="button" class="option" onClick={() => post({ type: "fill", askId: ask.id, action: "decline" })}>Rather not say</button>
+        {needsSend && (
+          <button type="submit" class="option primary">
+            Answer
+          </button>
+        )}
+        <button type="button" class="option" onClick={() => post({ type: "fill", askId: ask.id, action: "decline" })}>
+          Rather not say
+        </button>
       </div>
     </form>
   );
@@ -119,7 +157,13 @@ function FieldInput({ field: f, value, set, choose }: { field: Field; value: unk
       return (
         <div class="options" role="group" aria-label={f.title}>
           {f.choices.map((c) => (
-            <button key={c.value} type="button" class={`option${value === c.value ? " chosen" : ""}`} aria-pressed={value === c.value} onClick={() => choose(c.value)}>
+            <button
+              key={c.value}
+              type="button"
+              class={`option${value === c.value ? " chosen" : ""}`}
+              aria-pressed={value === c.value}
+              onClick={() => choose(c.value)}
+            >
               {c.title}
             </button>
           ))}
@@ -131,13 +175,23 @@ function FieldInput({ field: f, value, set, choose }: { field: Field; value: unk
           <legend>{f.title}</legend>
           {f.choices.map((c) => (
             <label key={c.value} class="check">
-              <input type="checkbox" checked={(value as string[]).includes(c.value)} onChange={(e) => set(toggled(value as string[], c.value, e.currentTarget.checked))} />{c.title}
+              <input
+                type="checkbox"
+                checked={(value as string[]).includes(c.value)}
+                onChange={(e) => set(toggled(value as string[], c.value, e.currentTarget.checked))}
+              />
+              {c.title}
             </label>
           ))}
         </fieldset>
       );
     case "boolean":
-      return <label class="check"><input type="checkbox" checked={value === true} onChange={(e) => set(e.currentTarget.checked)} />{f.title}</label>;
+      return (
+        <label class="check">
+          <input type="checkbox" checked={value === true} onChange={(e) => set(e.currentTarget.checked)} />
+          {f.title}
+        </label>
+      );
     default:
       return (
         <div class="field">

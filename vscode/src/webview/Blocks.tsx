@@ -10,7 +10,9 @@ export function Blocks({ text, open }: { text: string; open: boolean }) {
   growing.current ??= new Growing();
   return (
     <div class="markdown">
-      {growing.current.draw(text, open).map((html, i) => <Block key={i} html={html} />)}
+      {growing.current.draw(text, open).map((html, i) => (
+        <Block key={i} html={html} />
+      ))}
     </div>
   );
 }

@@ -34,7 +34,9 @@ export const CallRow = memo(({ call }: { call: Call }) => {
       {shown && <Details call={call} />}
       {call.children.length > 0 && (
         <div class="children" role="group" aria-label="Started by this">
-          {call.children.map((c) => <CallRow key={c.key} call={c} />)}
+          {call.children.map((c) => (
+            <CallRow key={c.key} call={c} />
+          ))}
         </div>
       )}
     </div>
@@ -59,7 +61,11 @@ function Facts({ call }: { call: Call }) {
   const changed = counts(call.content);
   return (
     <span class="row-facts">
-      {changed && <span class="changed"><span class="added">+{changed.added}</span> <span class="removed">−{changed.removed}</span></span>}
+      {changed && (
+        <span class="changed">
+          <span class="added">+{changed.added}</span> <span class="removed">−{changed.removed}</span>
+        </span>
+      )}
       {call.inner && <span>{plural(call.inner.length, "call")}</span>}
       {call.started !== undefined && <Took from={call.started} to={call.ended} />}
     </span>
@@ -92,11 +98,22 @@ const words: Record<string, string> = { pending: "pending", in_progress: "runnin
 
 function StatusIcon({ call }: { call: Call }) {
   const word = call.ask ? "waits for you" : (call.subagent?.status ?? words[call.status] ?? call.status);
-  const icon = call.ask ? "question" : call.status === "failed" ? (call.subagent?.status === "interrupted" ? "circle-slash" : "error") : call.status === "completed" ? "check" : undefined;
+  const icon = call.ask
+    ? "question"
+    : call.status === "failed"
+      ? call.subagent?.status === "interrupted"
+        ? "circle-slash"
+        : "error"
+      : call.status === "completed"
+        ? "check"
+        : undefined;
   return (
     <span class="row-status" title={word}>
       {icon && <Icon name={icon} />}
-      <span class="hidden">, {word}{call.answer ? `, you said ${call.answer}` : ""}</span>
+      <span class="hidden">
+        , {word}
+        {call.answer ? `, you said ${call.answer}` : ""}
+      </span>
     </span>
   );
 }
@@ -126,9 +143,13 @@ function Details({ call }: { call: Call }) {
       {call.answer && <div class="quiet">You said: {call.answer}</div>}
       {call.subagent ? <SubagentFacts call={call} /> : <Input call={call} />}
       {call.inner && <InnerCalls calls={call.inner} />}
-      {call.content.map((c, i) => <Content key={i} content={c} call={call} />)}
+      {call.content.map((c, i) => (
+        <Content key={i} content={c} call={call} />
+      ))}
       {!hasText && call.output !== undefined && call.content.length === 0 && (
-        <Section name="Result"><Code text={readable(call.output)} language="json" /></Section>
+        <Section name="Result">
+          <Code text={readable(call.output)} language="json" />
+        </Section>
       )}
     </div>
   );
@@ -140,7 +161,9 @@ function Places({ call }: { call: Call }) {
     <div class="places">
       {call.locations.map((l, i) => (
         <button key={i} type="button" class="text" title={l.path} onClick={() => post({ type: "open", path: l.path, line: l.line })}>
-          <Icon name="file" />{lastPart(l.path)}{l.line ? `:${l.line}` : ""}
+          <Icon name="file" />
+          {lastPart(l.path)}
+          {l.line ? `:${l.line}` : ""}
         </button>
       ))}
     </div>
@@ -162,11 +185,25 @@ function Input({ call }: { call: Call }) {
   const input = call.input;
   if (input === undefined || input === null) return null;
   const script = scriptOf(call);
-  if (script !== undefined) return <Section name="Script"><Code text={script} language="python" /></Section>;
+  if (script !== undefined)
+    return (
+      <Section name="Script">
+        <Code text={script} language="python" />
+      </Section>
+    );
   const command = argument(call, "terminal", "command");
-  if (command !== undefined) return <Section name="Command"><Code text={command} language="bash" /></Section>;
+  if (command !== undefined)
+    return (
+      <Section name="Command">
+        <Code text={command} language="bash" />
+      </Section>
+    );
   if (call.content.some((c) => c.type === "diff")) return null; // the diff says it better
-  return <Section name="Input"><Code text={readable(input)} language="json" /></Section>;
+  return (
+    <Section name="Input">
+      <Code text={readable(input)} language="json" />
+    </Section>
+  );
 }
 
 function scriptOf(call: Call): string | undefined {
@@ -194,8 +231,17 @@ function Text({ text, call }: { text: string; call: Call }) {
   const { body, language } = unfenced(text);
   if (body.trim() === "" || body === scriptOf(call)?.trim()) return null;
   const reports = call.subagent ? !isRunning(call) : call.name === "delegate_task";
-  if (reports) return <Section name="Report"><Blocks text={text} open={false} /></Section>;
-  return <Section name={call.subagent ? "Doing" : call.status === "failed" ? "Error" : "Output"}><Code text={body} language={language} /></Section>;
+  if (reports)
+    return (
+      <Section name="Report">
+        <Blocks text={text} open={false} />
+      </Section>
+    );
+  return (
+    <Section name={call.subagent ? "Doing" : call.status === "failed" ? "Error" : "Output"}>
+      <Code text={body} language={language} />
+    </Section>
+  );
 }
 
 /** unfenced is a text that is one block of code in Markdown, without the fence. */

@@ -17,7 +17,11 @@ export function Code({ text, language }: { text: string; language: string }) {
         <code class="hljs" dangerouslySetInnerHTML={{ __html: coloured(revealed(part), language) }} />
       </pre>
       <IconButton class="output-copy" icon="copy" label="Copy" onClick={() => post({ type: "copy", text })} />
-      {!all && <button type="button" class="text" onClick={() => setAll(true)}>Show all ({Math.round(text.length / 1000)} thousand characters)</button>}
+      {!all && (
+        <button type="button" class="text" onClick={() => setAll(true)}>
+          Show all ({Math.round(text.length / 1000)} thousand characters)
+        </button>
+      )}
     </div>
   );
 }

@@ -49,14 +49,18 @@ export const Composer = memo((p: ComposerProps) => {
     setProblem(problems.join(". ") || undefined);
   };
 
-  useEffect(() => p.hear((m) => {
-    if (m.type === "attach") attach(m.attachments);
-    if (m.type === "draft" && area.current!.value.trim() === "") {
-      written(m.text);
-      popup.mention(m.mentions);
-    }
-    if (m.type === "attach" || m.type === "draft" || m.type === "focus") area.current?.focus();
-  }), [p.hear]);
+  useEffect(
+    () =>
+      p.hear((m) => {
+        if (m.type === "attach") attach(m.attachments);
+        if (m.type === "draft" && area.current!.value.trim() === "") {
+          written(m.text);
+          popup.mention(m.mentions);
+        }
+        if (m.type === "attach" || m.type === "draft" || m.type === "focus") area.current?.focus();
+      }),
+    [p.hear],
+  );
   useGrowing(area, text);
 
   const onKeyDown = (e: KeyboardEvent) => {
@@ -89,11 +93,29 @@ export const Composer = memo((p: ComposerProps) => {
       {popup.list}
       {attachments.length > 0 && <Chips attachments={attachments} remove={(a) => setAttachments(attachments.filter((x) => x !== a))} />}
       <textarea
-        ref={area} rows={1} value={text} aria-label="Message to Hermes" placeholder={p.running ? "Send another message" : "Ask Hermes (@ to mention, / for commands)"}
-        aria-autocomplete="list" aria-haspopup="listbox" aria-controls={popup.id} aria-activedescendant={popup.active}
-        onInput={(e) => { written(e.currentTarget.value); popup.look(); }} onKeyDown={onKeyDown} onPaste={onPaste} onClick={popup.look} onBlur={popup.close}
+        ref={area}
+        rows={1}
+        value={text}
+        aria-label="Message to Hermes"
+        placeholder={p.running ? "Send another message" : "Ask Hermes (@ to mention, / for commands)"}
+        aria-autocomplete="list"
+        aria-haspopup="listbox"
+        aria-controls={popup.id}
+        aria-activedescendant={popup.active}
+        onInput={(e) => {
+          written(e.currentTarget.value);
+          popup.look();
+        }}
+        onKeyDown={onKeyDown}
+        onPaste={onPaste}
+        onClick={popup.look}
+        onBlur={popup.close}
       />
-      {problem && <div class="problem" role="alert">{problem}</div>}
+      {problem && (
+        <div class="problem" role="alert">
+          {problem}
+        </div>
+      )}
       <div class="composer-line">
         <AttachButton take={take} />
         <Pickers options={p.options} />
@@ -101,7 +123,13 @@ export const Composer = memo((p: ComposerProps) => {
           {p.running && something && <WhenBusyPicker value={p.whenBusy} />}
           {p.running && <IconButton class="stop" icon="debug-stop" label="Stop (Escape)" onClick={() => post({ type: "cancel" })} />}
           {(!p.running || something) && (
-            <IconButton class="send" icon="send" disabled={!something} label={p.running && p.whenBusy === "queue" ? "Queue (Enter)" : "Send (Enter)"} onClick={() => send(p.whenBusy)} />
+            <IconButton
+              class="send"
+              icon="send"
+              disabled={!something}
+              label={p.running && p.whenBusy === "queue" ? "Queue (Enter)" : "Send (Enter)"}
+              onClick={() => send(p.whenBusy)}
+            />
           )}
         </span>
       </div>
@@ -132,8 +160,15 @@ function AttachButton({ take }: { take: (files: readonly File[]) => void }) {
     <>
       <IconButton icon="attach" label="Attach files or pictures" onClick={() => input.current?.click()} />
       <input
-        ref={input} type="file" multiple hidden aria-label="Files to attach"
-        onChange={(e) => { take([...(e.currentTarget.files ?? [])]); e.currentTarget.value = ""; }}
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label="Files to attach"
+        onChange={(e) => {
+          take([...(e.currentTarget.files ?? [])]);
+          e.currentTarget.value = "";
+        }}
       />
     </>
   );
@@ -219,9 +254,13 @@ function useCompletion(area: { current: HTMLTextAreaElement | null }, setText: (
   const mentioned = useRef(new Set<string>());
   const all = at ? suggestions(at, p.commands, files) : [];
 
-  useEffect(() => p.hear((m) => {
-    if (m.type === "found" && m.query === asked.current) setFiles(m.files);
-  }), [p.hear]);
+  useEffect(
+    () =>
+      p.hear((m) => {
+        if (m.type === "found" && m.query === asked.current) setFiles(m.files);
+      }),
+    [p.hear],
+  );
   useEffect(() => {
     if (at && all.length > 0) p.say(`${plural(all.length, "suggestion")}. ${all[Math.min(chosen, all.length - 1)]!.label}`);
   }, [at?.kind, all.length, chosen]);
@@ -250,7 +289,7 @@ function useCompletion(area: { current: HTMLTextAreaElement | null }, setText: (
   const onKeyDown = (e: KeyboardEvent): boolean => {
     if (all.length === 0) return false;
     const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
-    if (e.key === "Enter" && isWhole(at!, all[Math.min(chosen, all.length - 1)]!)) return close(), false; // then it is sent
+    if (e.key === "Enter" && isWhole(at!, all[Math.min(chosen, all.length - 1)]!)) return (close(), false); // then it is sent
     if (step) choose((chosen + step + all.length) % all.length);
     else if (e.key === "Tab" || (e.key === "Enter" && !e.shiftKey)) accept(all[Math.min(chosen, all.length - 1)]!);
     else if (e.key === "Escape") close();
@@ -263,7 +302,16 @@ function useCompletion(area: { current: HTMLTextAreaElement | null }, setText: (
   const list = open && <Suggestions id={id} all={all} chosen={Math.min(chosen, all.length - 1)} accept={accept} />;
   const mention = (names: readonly string[]) => names.forEach((n) => mentioned.current.add(n));
   const mentionsIn = (t: string) => [...mentioned.current].filter((name) => t.includes(`@${name}`));
-  return { mention, mentionsIn, id: open ? id : undefined, active: open ? `${id}-${Math.min(chosen, all.length - 1)}` : undefined, list, look, close, onKeyDown };
+  return {
+    mention,
+    mentionsIn,
+    id: open ? id : undefined,
+    active: open ? `${id}-${Math.min(chosen, all.length - 1)}` : undefined,
+    list,
+    look,
+    close,
+    onKeyDown,
+  };
 }
 
 function Suggestions({ id, all, chosen, accept }: { id: string; all: Suggestion[]; chosen: number; accept: (s: Suggestion) => void }) {
@@ -273,8 +321,15 @@ function Suggestions({ id, all, chosen, accept }: { id: string; all: Suggestion[
     <ul class="suggestions" id={id} tabIndex={0} role="listbox" aria-label="Suggestions" ref={list}>
       {all.map((s, i) => (
         <li
-          key={s.insert} id={`${id}-${i}`} role="option" aria-selected={i === chosen} class={i === chosen ? "chosen" : ""}
-          onMouseDown={(e) => { e.preventDefault(); accept(s); }}
+          key={s.insert}
+          id={`${id}-${i}`}
+          role="option"
+          aria-selected={i === chosen}
+          class={i === chosen ? "chosen" : ""}
+          onMouseDown={(e) => {
+            e.preventDefault();
+            accept(s);
+          }}
         >
           <Icon name={s.icon} />
           <span class="suggestion-label">{s.label}</span>
@@ -288,15 +343,21 @@ function Suggestions({ id, all, chosen, accept }: { id: string; all: Suggestion[
 /** useDrop tells whether something is dragged above, and takes what is dropped. */
 function useDrop(take: (data: DataTransfer) => void): [boolean, Record<string, (e: DragEvent) => void>] {
   const [over, setOver] = useState(false);
-  return [over, {
-    onDragOver: (e) => { e.preventDefault(); setOver(true); },
-    onDragLeave: () => setOver(false),
-    onDrop: (e) => {
-      e.preventDefault();
-      setOver(false);
-      if (e.dataTransfer) take(e.dataTransfer);
+  return [
+    over,
+    {
+      onDragOver: (e) => {
+        e.preventDefault();
+        setOver(true);
+      },
+      onDragLeave: () => setOver(false),
+      onDrop: (e) => {
+        e.preventDefault();
+        setOver(false);
+        if (e.dataTransfer) take(e.dataTransfer);
+      },
     },
-  }];
+  ];
 }
 
 function scrollLog(e: KeyboardEvent): void {

@@ -16,18 +16,27 @@ export function Diff({ path, oldText, newText }: { path: string; oldText?: strin
     <div class="diff">
       <div class="diff-head">
         <button type="button" class="text" title={path} onClick={() => post({ type: "open", path })}>
-          <Icon name="file" />{revealed(lastPart(path))}
+          <Icon name="file" />
+          {revealed(lastPart(path))}
         </button>
         {oldText === undefined && <span class="quiet">new</span>}
-        <span class="changed"><span class="added">+{change.added}</span> <span class="removed">−{change.removed}</span></span>
+        <span class="changed">
+          <span class="added">+{change.added}</span> <span class="removed">−{change.removed}</span>
+        </span>
         <IconButton icon="diff" label={`Compare ${lastPart(path)} in the editor`} onClick={openDiff} />
       </div>
       <div class="diff-body" tabIndex={0} role="group" aria-label={`Changes of ${lastPart(path)}`}>
         <div class="diff-lines">
-          {shown.map((h, i) => <Hunk key={i} lines={h} first={i === 0} />)}
+          {shown.map((h, i) => (
+            <Hunk key={i} lines={h} first={i === 0} />
+          ))}
         </div>
       </div>
-      {left < 0 && <button type="button" class="text" onClick={openDiff}>Show the rest in the diff editor</button>}
+      {left < 0 && (
+        <button type="button" class="text" onClick={openDiff}>
+          Show the rest in the diff editor
+        </button>
+      )}
     </div>
   );
 }
@@ -38,12 +47,24 @@ const words = { "+": "added: ", "-": "removed: ", " ": "" };
 function Hunk({ lines, first }: { lines: Line[]; first: boolean }) {
   return (
     <>
-      {!first && <div class="diff-gap" aria-hidden="true">⋯</div>}
+      {!first && (
+        <div class="diff-gap" aria-hidden="true">
+          ⋯
+        </div>
+      )}
       {lines.map((l, i) => (
         <div key={i} class={`diff-line ${classes[l.sign]}`}>
-          <span class="diff-number" aria-hidden="true">{l.sign === "-" ? l.before : l.after}</span>
-          <span class="diff-sign" aria-hidden="true">{l.sign}</span>
-          <span class="diff-text"><span class="hidden">{words[l.sign]}</span>{revealed(l.text)}{"\n"}</span>
+          <span class="diff-number" aria-hidden="true">
+            {l.sign === "-" ? l.before : l.after}
+          </span>
+          <span class="diff-sign" aria-hidden="true">
+            {l.sign}
+          </span>
+          <span class="diff-text">
+            <span class="hidden">{words[l.sign]}</span>
+            {revealed(l.text)}
+            {"\n"}
+          </span>
         </div>
       ))}
     </>

@@ -43,5 +43,14 @@ function UsageDetails({ usage: u }: { usage: Usage }) {
   if (u.last) facts.push(["Cached", `${Math.round((u.last.cachedRead / u.last.input) * 100)} % of the last request`]);
   if (u.requests) facts.push(["Requests", String(u.requests)]);
   if (u.cost) facts.push(["Cost", money(u.cost.amount, u.cost.currency)]);
-  return <dl class="usage-details">{facts.map(([k, v]) => <div key={k}><dt>{k}</dt><dd>{v}</dd></div>)}</dl>;
+  return (
+    <dl class="usage-details">
+      {facts.map(([k, v]) => (
+        <div key={k}>
+          <dt>{k}</dt>
+          <dd>{v}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }

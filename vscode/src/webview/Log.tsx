@@ -49,7 +49,13 @@ function useGradually(count: number): number {
 }
 
 const Chunk = memo(
-  ({ items }: { items: readonly Item[] }) => <div class="chunk">{items.map((i) => <Entry key={i.key} item={i} />)}</div>,
+  ({ items }: { items: readonly Item[] }) => (
+    <div class="chunk">
+      {items.map((i) => (
+        <Entry key={i.key} item={i} />
+      ))}
+    </div>
+  ),
   (a, b) => sameList(a.items, b.items),
 );
 
@@ -76,7 +82,11 @@ function AnswerEntry({ item }: { item: Answer }) {
         <div class="entry-actions">
           <IconButton icon="copy" label="Copy this answer" onClick={() => post({ type: "copy", text: item.text })} />
           {item.messageId && !item.unlogged && (
-            <IconButton icon="repo-forked" label="Fork the session from here" onClick={() => post({ type: "session", action: "fork", messageId: item.messageId })} />
+            <IconButton
+              icon="repo-forked"
+              label="Fork the session from here"
+              onClick={() => post({ type: "session", action: "fork", messageId: item.messageId })}
+            />
           )}
         </div>
       )}
@@ -94,7 +104,11 @@ function ThoughtEntry({ item }: { item: Thought }) {
         <span class="row-title">{item.open ? "Thinking…" : `Thought${took}`}</span>
         <Icon name={shown ? "chevron-down" : "chevron-right"} />
       </button>
-      {shown && <div class="details quiet"><Blocks text={item.text} open={item.open} /></div>}
+      {shown && (
+        <div class="details quiet">
+          <Blocks text={item.text} open={item.open} />
+        </div>
+      )}
     </div>
   );
 }
@@ -111,7 +125,11 @@ function NoteEntry({ item }: { item: Note }) {
         {item.more && <div class="quiet">{item.more}</div>}
         {item.ways && (
           <div class="ways">
-            {item.ways.map((w) => <button key={w.command} type="button" class="option" onClick={() => post({ type: "run", command: w.command })}>{w.label}</button>)}
+            {item.ways.map((w) => (
+              <button key={w.command} type="button" class="option" onClick={() => post({ type: "run", command: w.command })}>
+                {w.label}
+              </button>
+            ))}
           </div>
         )}
       </div>
@@ -123,7 +141,13 @@ function NoteEntry({ item }: { item: Note }) {
 function Working({ items }: { items: readonly Item[] }) {
   const last = items.at(-1);
   const moves = last && (("open" in last && last.open) || (last.kind === "call" && (last.status === "pending" || last.status === "in_progress")));
-  return moves ? null : <div class="entry working" aria-hidden="true"><span /><span /><span /></div>;
+  return moves ? null : (
+    <div class="entry working" aria-hidden="true">
+      <span />
+      <span />
+      <span />
+    </div>
+  );
 }
 
 function lastKey(items: readonly Item[]): number | undefined {

@@ -5,7 +5,13 @@ import { memo } from "./memo";
 
 /** The session's settings that the server offers: model, approvals, thinking. */
 export const Pickers = memo(({ options }: { options: readonly SessionConfigOption[] }) => (
-  <>{options.filter((o) => (o.options?.length ?? 0) > 0).map((o) => <Picker key={o.id} option={o} />)}</>
+  <>
+    {options
+      .filter((o) => (o.options?.length ?? 0) > 0)
+      .map((o) => (
+        <Picker key={o.id} option={o} />
+      ))}
+  </>
 ));
 
 const icons: Record<string, string> = { mode: "shield", thought_level: "lightbulb" };
@@ -16,9 +22,15 @@ function Picker({ option: o }: { option: SessionConfigOption }) {
   return (
     <label class={`picker ${o.category ?? ""}`} title={[o.name, chosen?.description ?? o.description].filter(Boolean).join(": ")}>
       {icons[o.category ?? ""] && <Icon name={icons[o.category ?? ""]!} />}
-      <span class="picker-value" aria-hidden="true">{chosen?.name ?? value}</span>
+      <span class="picker-value" aria-hidden="true">
+        {chosen?.name ?? value}
+      </span>
       <select aria-label={o.name} value={value} onChange={(e) => post({ type: "setOption", id: o.id, value: e.currentTarget.value })}>
-        {o.options!.map((c) => <option key={c.value} value={c.value}>{c.name}</option>)}
+        {o.options!.map((c) => (
+          <option key={c.value} value={c.value}>
+            {c.name}
+          </option>
+        ))}
       </select>
     </label>
   );

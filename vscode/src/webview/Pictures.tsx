@@ -7,8 +7,14 @@ export function Pictures({ sources, label }: { sources: readonly string[]; label
   return (
     <div class="images">
       {sources.map((src, i) => (
-        <button key={i} type="button" class={`picture${large === i ? " large" : ""}`} aria-expanded={large === i}
-          title={large === i ? "Show smaller" : "Show larger"} onClick={() => enlarge(large === i ? undefined : i)}>
+        <button
+          key={i}
+          type="button"
+          class={`picture${large === i ? " large" : ""}`}
+          aria-expanded={large === i}
+          title={large === i ? "Show smaller" : "Show larger"}
+          onClick={() => enlarge(large === i ? undefined : i)}
+        >
           <img src={src} alt={`${label} ${i + 1}`} />
         </button>
       ))}

@@ -18,14 +18,20 @@ export const Plan = memo(({ entries }: { entries: readonly PlanEntry[] }) => {
         <Icon name={open ? "chevron-down" : "chevron-right"} />
         <span class="plan-name">Plan</span>
         <span class="row-title quiet">{open || !now ? "" : now.content}</span>
-        <span class="row-facts">{done} of {entries.length}<span class="hidden"> done</span></span>
+        <span class="row-facts">
+          {done} of {entries.length}
+          <span class="hidden"> done</span>
+        </span>
       </button>
       {open && (
         <ul>
           {entries.map((e, i) => (
             <li key={i} class={e.status}>
               <Icon name={marks[e.status] ?? marks["pending"]!} />
-              <span>{e.content}<span class="hidden">, {words[e.status] ?? e.status}</span></span>
+              <span>
+                {e.content}
+                <span class="hidden">, {words[e.status] ?? e.status}</span>
+              </span>
             </li>
           ))}
         </ul>

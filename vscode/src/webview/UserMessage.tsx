@@ -18,7 +18,9 @@ export function UserMessage({ item }: { item: User }) {
         <Pictures sources={item.images} label="Attached picture" />
       </div>
       {long && (
-        <button type="button" class="text" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Show less" : "Show all"}</button>
+        <button type="button" class="text" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "Show less" : "Show all"}
+        </button>
       )}
     </article>
   );
@@ -34,7 +36,8 @@ function withMentions(text: string) {
     parts.push(text.slice(from, m.index));
     parts.push(
       <button type="button" class="mention" title={m[2]} onClick={() => post({ type: "link", href: m[2]! })}>
-        <Icon name="file" />{revealed(m[1]!)}
+        <Icon name="file" />
+        {revealed(m[1]!)}
       </button>,
     );
     from = m.index + m[0].length;

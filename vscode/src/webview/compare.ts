@@ -44,7 +44,10 @@ export function compare(before: string, after: string): Change {
   const change: Change = { hunks: [], added: 0, removed: 0 };
   if (!patch) {
     const [old, fresh] = [lines(before), lines(after)];
-    change.hunks.push([...old.map((text, i): Line => ({ sign: "-", text, before: i + 1 })), ...fresh.map((text, i): Line => ({ sign: "+", text, after: i + 1 }))]);
+    change.hunks.push([
+      ...old.map((text, i): Line => ({ sign: "-", text, before: i + 1 })),
+      ...fresh.map((text, i): Line => ({ sign: "+", text, after: i + 1 })),
+    ]);
     return { ...change, added: fresh.length, removed: old.length };
   }
   for (const hunk of patch.hunks) {

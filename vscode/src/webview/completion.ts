@@ -54,7 +54,13 @@ export function suggestions(c: Completing, commands: readonly AvailableCommand[]
   }
   return [
     ...places.filter((p) => p.label.startsWith(query)),
-    ...files.map((f) => ({ insert: `@${f} `, label: f.slice(f.lastIndexOf("/") + 1), detail: f.slice(0, Math.max(0, f.lastIndexOf("/"))), icon: "file", file: f })),
+    ...files.map((f) => ({
+      insert: `@${f} `,
+      label: f.slice(f.lastIndexOf("/") + 1),
+      detail: f.slice(0, Math.max(0, f.lastIndexOf("/"))),
+      icon: "file",
+      file: f,
+    })),
   ];
 }
 

@@ -8,10 +8,7 @@ interface Base {
   initial: unknown;
 }
 
-export type Field = Base & (
-  | { kind: "text" | "number" | "boolean" }
-  | { kind: "choice" | "several"; choices: Choice[] }
-);
+export type Field = Base & ({ kind: "text" | "number" | "boolean" } | { kind: "choice" | "several"; choices: Choice[] });
 
 interface Choice {
   value: string;

@@ -8,8 +8,13 @@ export function Icon({ name, spin }: { name: string; spin?: boolean }) {
 export function IconButton(p: { icon: string; label: string; onClick: () => void; class?: string; disabled?: boolean; pressed?: boolean }) {
   return (
     <button
-      type="button" class={`icon ${p.class ?? ""}`} title={p.label} aria-label={p.label}
-      aria-pressed={p.pressed} disabled={p.disabled} onClick={p.onClick}
+      type="button"
+      class={`icon ${p.class ?? ""}`}
+      title={p.label}
+      aria-label={p.label}
+      aria-pressed={p.pressed}
+      disabled={p.disabled}
+      onClick={p.onClick}
     >
       <Icon name={p.icon} />
     </button>
@@ -17,11 +22,21 @@ export function IconButton(p: { icon: string; label: string; onClick: () => void
 }
 
 const byName: Record<string, string> = {
-  execute_code: "code", delegate_task: "organization", todo: "checklist", clarify: "question",
+  execute_code: "code",
+  delegate_task: "organization",
+  todo: "checklist",
+  clarify: "question",
 };
 
 const byKind: Record<string, string> = {
-  read: "file", edit: "edit", delete: "trash", move: "arrow-swap", search: "search", execute: "terminal", think: "lightbulb", fetch: "globe",
+  read: "file",
+  edit: "edit",
+  delete: "trash",
+  move: "arrow-swap",
+  search: "search",
+  execute: "terminal",
+  think: "lightbulb",
+  fetch: "globe",
 };
 
 export function iconOf(c: Call): string {

@@ -72,7 +72,9 @@ function isOpen(env: unknown): boolean {
 
 /** draw is the whole of a text that does not grow. */
 export function draw(text: string): string {
-  return blocks(text, {}, false).map((b) => b.html).join("");
+  return blocks(text, {}, false)
+    .map((b) => b.html)
+    .join("");
 }
 
 export interface Block {
@@ -136,9 +138,15 @@ function languageOf(info: string): string {
 /** code is a block with a bar: its language and what can be done with it. While it grows there are no buttons. */
 function code(content: string, info: string, open: boolean): string {
   const language = languageOf(info);
-  const buttons = open ? "" : button("copy", "copy", "Copy code") + button("insert", "insert", "Insert at the cursor") + button("apply", "git-pull-request-go-to-changes", "Apply to the file");
-  return `<div class="code" data-language="${escape(language)}"><div class="code-bar"><span class="code-language">${escape(language || "text")}</span><span class="code-actions">${buttons}</span></div>` +
-    `<pre tabindex="0" role="group" aria-label="${escape(language ? `Code, ${language}` : "Code")}"><code class="hljs">${coloured(content, language, open)}</code></pre></div>`;
+  const buttons = open
+    ? ""
+    : button("copy", "copy", "Copy code") +
+      button("insert", "insert", "Insert at the cursor") +
+      button("apply", "git-pull-request-go-to-changes", "Apply to the file");
+  return (
+    `<div class="code" data-language="${escape(language)}"><div class="code-bar"><span class="code-language">${escape(language || "text")}</span><span class="code-actions">${buttons}</span></div>` +
+    `<pre tabindex="0" role="group" aria-label="${escape(language ? `Code, ${language}` : "Code")}"><code class="hljs">${coloured(content, language, open)}</code></pre></div>`
+  );
 }
 
 function button(action: string, icon: string, label: string): string {
@@ -154,8 +162,35 @@ export function coloured(content: string, language: string, open = false): strin
 
 const allowed = {
   ALLOWED_TAGS: [
-    "a", "blockquote", "br", "button", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol",
-    "p", "pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+    "a",
+    "blockquote",
+    "br",
+    "button",
+    "code",
+    "del",
+    "div",
+    "em",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "s",
+    "span",
+    "strong",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "ul",
   ],
   ALLOWED_ATTR: ["href", "title", "class", "start", "dir", "type", "role", "tabindex", "aria-label", "data-do", "data-language"],
   ALLOW_DATA_ATTR: false,

@@ -22,7 +22,13 @@ describe("mentions", () => {
   for (const [text, known, want] of cases) {
     it(JSON.stringify(text), () => {
       assert.deepEqual(pieces(text, known), want);
-      assert.equal(pieces(text, known).map((p) => ("mention" in p ? `@${p.mention}` : p.text)).join(""), text, "nothing is lost");
+      assert.equal(
+        pieces(text, known)
+          .map((p) => ("mention" in p ? `@${p.mention}` : p.text))
+          .join(""),
+        text,
+        "nothing is lost",
+      );
     });
   }
 });
@@ -53,11 +59,22 @@ describe("regions", () => {
 
 it("links lead outside, to files and their lines, or nowhere", () => {
   const cases: [string, unknown][] = [
-    ["https://example.org/a#L3", { outside: "https://example.org/a#L3" }], ["mailto:a@example.org", { outside: "mailto:a@example.org" }],
-    ["src/a.go", { path: "src/a.go" }], ["src/a.go#L12", { path: "src/a.go", line: 12 }], ["src/a.go#L12-L14", { path: "src/a.go", line: 12 }],
-    ["src/a.go:12", { path: "src/a.go", line: 12 }], ["src/a.go:12:3", { path: "src/a.go", line: 12 }], ["a%20b.md", { path: "a b.md" }], ["100%.md", { path: "100%.md" }],
-    ["file:///w/a%20b.go#L3", { path: "/w/a b.go", line: 3 }], ["#section", undefined], ["", undefined],
-    ["command:workbench.action.quit", undefined], ["javascript:alert(1)", undefined], ["attachment:///a.txt", undefined], ["vscode://x/y", undefined],
+    ["https://example.org/a#L3", { outside: "https://example.org/a#L3" }],
+    ["mailto:a@example.org", { outside: "mailto:a@example.org" }],
+    ["src/a.go", { path: "src/a.go" }],
+    ["src/a.go#L12", { path: "src/a.go", line: 12 }],
+    ["src/a.go#L12-L14", { path: "src/a.go", line: 12 }],
+    ["src/a.go:12", { path: "src/a.go", line: 12 }],
+    ["src/a.go:12:3", { path: "src/a.go", line: 12 }],
+    ["a%20b.md", { path: "a b.md" }],
+    ["100%.md", { path: "100%.md" }],
+    ["file:///w/a%20b.go#L3", { path: "/w/a b.go", line: 3 }],
+    ["#section", undefined],
+    ["", undefined],
+    ["command:workbench.action.quit", undefined],
+    ["javascript:alert(1)", undefined],
+    ["attachment:///a.txt", undefined],
+    ["vscode://x/y", undefined],
   ];
   for (const [href, want] of cases) assert.deepEqual(target(href), want, href);
 });
@@ -71,6 +88,7 @@ it("the page may do nothing but run our script", () => {
 
 it("a prompt from the log is as it was written", () => {
   assert.deepEqual(unlinked("Compare [@docs/a note.md](file:///w/docs/a%20note.md) and [@b.go#L1-L2](file:///w/b.go#L1-L2), [see](x)"), {
-    text: "Compare @docs/a note.md and @b.go#L1-L2, [see](x)", mentions: ["docs/a note.md", "b.go#L1-L2"],
+    text: "Compare @docs/a note.md and @b.go#L1-L2, [see](x)",
+    mentions: ["docs/a note.md", "b.go#L1-L2"],
   });
 });

@@ -12,30 +12,52 @@ function setup() {
   let end: ((stopReason: string) => void) | undefined;
   let cancels = 0;
   const server = {
-    onTurn: (l: (running: boolean) => void) => { listener = l; return { dispose() {} }; },
+    onTurn: (l: (running: boolean) => void) => {
+      listener = l;
+      return { dispose() {} };
+    },
     ensureSession: async () => "s",
     prompt: (blocks: ContentBlock[]) => {
       sent.push(blocks.map((b) => b.text).join(""));
       listener(true);
       return new Promise<{ stopReason: string }>((resolve) => {
-        end = (stopReason) => { end = undefined; listener(false); resolve({ stopReason }); };
+        end = (stopReason) => {
+          end = undefined;
+          listener(false);
+          resolve({ stopReason });
+        };
       });
     },
-    cancel: async () => { cancels++; end?.("cancelled"); },
+    cancel: async () => {
+      cancels++;
+      end?.("cancelled");
+    },
   };
   const conversation = new Conversation();
   const prompts = new Prompts(server as never, conversation);
   conversation.tell({ type: "reset", session: { id: "s", title: "" } });
   const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
   return {
-    sent, conversation, prompts, settle,
+    sent,
+    conversation,
+    prompts,
+    settle,
     cancels: () => cancels,
-    end: async (reason = "end_turn") => { end!(reason); await settle(); },
-    say: async (text: string, whenBusy: "interrupt" | "queue" = "interrupt") => { void prompts.send([{ type: "text", text }], whenBusy); await settle(); },
+    end: async (reason = "end_turn") => {
+      end!(reason);
+      await settle();
+    },
+    say: async (text: string, whenBusy: "interrupt" | "queue" = "interrupt") => {
+      void prompts.send([{ type: "text", text }], whenBusy);
+      await settle();
+    },
     shown: () => conversation.state.items.map((i) => (i.kind === "user" || i.kind === "note" ? i.text : i.kind)),
     queue: () => conversation.state.queue.map((q) => q.text),
     begin: () => listener(true), // a turn that a command has started
-    over: async () => { listener(false); await settle(); },
+    over: async () => {
+      listener(false);
+      await settle();
+    },
   };
 }
 
@@ -132,9 +154,17 @@ it("another session begins at once; the one before goes on aside, and can be bro
 
 it("a failure is said, and what waits goes on", async () => {
   const t = setup();
-  const failing = new Prompts({
-    onTurn: () => ({ dispose() {} }), ensureSession: async () => { throw new Error("no endpoint"); }, prompt: async () => ({ stopReason: "end_turn" }), cancel: async () => {},
-  } as never, t.conversation);
+  const failing = new Prompts(
+    {
+      onTurn: () => ({ dispose() {} }),
+      ensureSession: async () => {
+        throw new Error("no endpoint");
+      },
+      prompt: async () => ({ stopReason: "end_turn" }),
+      cancel: async () => {},
+    } as never,
+    t.conversation,
+  );
   await failing.send([{ type: "text", text: "x" }], "queue");
   assert.deepEqual([t.shown(), t.conversation.state.turn.running], [["No endpoint"], false]);
 });
@@ -142,9 +172,18 @@ it("a failure is said, and what waits goes on", async () => {
 it("a message that no model could be asked is given back", async () => {
   const t = setup();
   const again: string[] = [];
-  const unset = new Prompts({
-    onTurn: () => ({ dispose() {} }), ensureSession: async () => "s", prompt: async () => { throw new Error("no key for openai at api.openai.com: set providers.openai.api_key or key_env"); }, cancel: async () => {},
-  } as never, t.conversation, (text) => again.push(text));
+  const unset = new Prompts(
+    {
+      onTurn: () => ({ dispose() {} }),
+      ensureSession: async () => "s",
+      prompt: async () => {
+        throw new Error("no key for openai at api.openai.com: set providers.openai.api_key or key_env");
+      },
+      cancel: async () => {},
+    } as never,
+    t.conversation,
+    (text) => again.push(text),
+  );
   await unset.send([{ type: "text", text: "x" }], "queue");
   assert.deepEqual([t.shown(), again], [["x", "No model can be asked yet: there is no key for openai."], ["x"]]);
 });

@@ -10,6 +10,16 @@ mkdirSync(outdir, { recursive: true });
 
 /** The page as it is shipped. */
 export const pageOptions = {
-  entryPoints: { webview: join(root, "src/webview/main.tsx") }, outdir, bundle: true, minify: true, platform: "browser", format: "iife", target: "es2022",
-  jsx: "automatic", jsxImportSource: "preact", loader: { ".ttf": "file" }, assetNames: "[name]", logLevel: "warning",
+  entryPoints: { webview: join(root, "src/webview/main.tsx") },
+  outdir,
+  bundle: true,
+  minify: true,
+  platform: "browser",
+  format: "iife",
+  target: "es2022",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  loader: { ".ttf": "file" },
+  assetNames: "[name]",
+  logLevel: "warning",
 };

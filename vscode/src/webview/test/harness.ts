@@ -14,11 +14,17 @@ export type Theme = keyof typeof themes;
 export const themeNames = Object.keys(themes) as Theme[];
 
 const classes: Record<Theme, string> = {
-  dark: "vscode-dark", light: "vscode-light", "high-contrast": "vscode-high-contrast", "high-contrast-light": "vscode-high-contrast vscode-high-contrast-light",
+  dark: "vscode-dark",
+  light: "vscode-light",
+  "high-contrast": "vscode-high-contrast",
+  "high-contrast-light": "vscode-high-contrast vscode-high-contrast-light",
 };
 
 const fonts: Record<string, string> = {
-  "--vscode-font-family": "system-ui, Ubuntu, 'Droid Sans', sans-serif", "--vscode-font-size": "13px", "--vscode-editor-font-family": "'Droid Sans Mono', monospace", "--vscode-editor-font-size": "12px",
+  "--vscode-font-family": "system-ui, Ubuntu, 'Droid Sans', sans-serif",
+  "--vscode-font-size": "13px",
+  "--vscode-editor-font-family": "'Droid Sans Mono', monospace",
+  "--vscode-editor-font-size": "12px",
 };
 
 const types: Record<string, string> = { ".js": "text/javascript", ".css": "text/css", ".ttf": "font/ttf" };
@@ -26,7 +32,12 @@ const types: Record<string, string> = { ".js": "text/javascript", ".css": "text/
 export class Harness {
   private readonly idle: Page[] = []; // a new one has a process of its own, which takes its time
 
-  private constructor(private readonly browser: Browser, private readonly server: Server, private readonly origin: string, private readonly scale: number) {}
+  private constructor(
+    private readonly browser: Browser,
+    private readonly server: Server,
+    private readonly origin: string,
+    private readonly scale: number,
+  ) {}
 
   /** start serves the files of a folder, the page itself at /. Pictures are sharper with a scale of 2, and slower. */
   static async start(dist: string, scale = 1): Promise<Harness> {
@@ -50,7 +61,17 @@ export class Harness {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const browser = await chromium.launch({
       executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
-      args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-precise-memory-info", "--js-flags=--expose-gc"],
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--enable-precise-memory-info",
+        "--js-flags=--expose-gc",
+      ],
     });
     return new Harness(browser, server, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, scale);
   }
@@ -96,15 +117,21 @@ export class Harness {
 
 /** View is an open page and its host. */
 export class View {
-  constructor(readonly page: Page, readonly problems: string[]) {}
+  constructor(
+    readonly page: Page,
+    readonly problems: string[],
+  ) {}
 
   /** paint gives the page a theme's colours, as the editor does. */
   async paint(theme: Theme): Promise<void> {
-    await this.page.evaluate(({ colours, name }) => {
-      document.body.className = name;
-      document.documentElement.removeAttribute("style");
-      for (const [k, v] of Object.entries(colours)) document.documentElement.style.setProperty(k, v);
-    }, { colours: { ...fonts, ...themes[theme] } as Record<string, string>, name: classes[theme] });
+    await this.page.evaluate(
+      ({ colours, name }) => {
+        document.body.className = name;
+        document.documentElement.removeAttribute("style");
+        for (const [k, v] of Object.entries(colours)) document.documentElement.style.setProperty(k, v);
+      },
+      { colours: { ...fonts, ...themes[theme] } as Record<string, string>, name: classes[theme] },
+    );
   }
 
   /** tell sends messages as the host does, and waits until they are drawn. */

@@ -14,9 +14,35 @@ function items(n: number): ToPage[] {
     all.push({ type: "user", text: `Question ${i}: what about [@src/file${i}.ts](file:///w/src/file${i}.ts)?`, at: 1 });
     all.push(update({ sessionUpdate: "agent_thought_chunk", messageId: `t${i}`, content: { type: "text", text: "I wonder. ".repeat(20) } }));
     all.push(update({ sessionUpdate: "tool_call", toolCallId: `c${i}`, title: `Edit src/file${i}.ts`, name: "patch", kind: "edit", status: "in_progress" }));
-    all.push(update({ sessionUpdate: "tool_call_update", toolCallId: `c${i}`, status: "completed", content: [{ type: "diff", path: `/w/src/file${i}.ts`, oldText: source(i, "old"), newText: source(i, "new") }] }));
-    all.push(update({ sessionUpdate: "tool_call", toolCallId: `d${i}`, title: `$ go test ./pkg${i}`, name: "terminal", kind: "execute", status: "completed", content: [{ type: "content", content: { type: "text", text: "ok\n".repeat(40) } }] }));
-    all.push(update({ sessionUpdate: "agent_message_chunk", messageId: `m${i}`, content: { type: "text", text: `## Answer ${i}\n\nSome **words** about \`file${i}\` and a [link](https://example.org/${i}).\n\n- one\n- two\n\n\`\`\`ts\n${source(i, "new")}\n\`\`\`\n` } }));
+    all.push(
+      update({
+        sessionUpdate: "tool_call_update",
+        toolCallId: `c${i}`,
+        status: "completed",
+        content: [{ type: "diff", path: `/w/src/file${i}.ts`, oldText: source(i, "old"), newText: source(i, "new") }],
+      }),
+    );
+    all.push(
+      update({
+        sessionUpdate: "tool_call",
+        toolCallId: `d${i}`,
+        title: `$ go test ./pkg${i}`,
+        name: "terminal",
+        kind: "execute",
+        status: "completed",
+        content: [{ type: "content", content: { type: "text", text: "ok\n".repeat(40) } }],
+      }),
+    );
+    all.push(
+      update({
+        sessionUpdate: "agent_message_chunk",
+        messageId: `m${i}`,
+        content: {
+          type: "text",
+          text: `## Answer ${i}\n\nSome **words** about \`file${i}\` and a [link](https://example.org/${i}).\n\n- one\n- two\n\n\`\`\`ts\n${source(i, "new")}\n\`\`\`\n`,
+        },
+      }),
+    );
   }
   return all;
 }
@@ -25,12 +51,21 @@ function source(i: number, word: string): string {
   return Array.from({ length: 30 }, (_, n) => `export const value${n} = ${n === 12 ? `"${word}${i}"` : n}; // line ${n}`).join("\n");
 }
 
-interface Frames { median: number; p95: number; worst: number; busy: number }
+interface Frames {
+  median: number;
+  p95: number;
+  worst: number;
+  busy: number;
+}
 
 /** streaming lets an answer grow by a piece each 8 ms for a while, and looks at the frames meanwhile. */
 async function streaming(view: View, seconds: number): Promise<Frames> {
   return view.page.evaluate(async (length) => {
-    const piece = (text: string) => window.postMessage([{ type: "update", update: { sessionUpdate: "agent_message_chunk", messageId: "stream", content: { type: "text", text } }, at: 1 }], "*");
+    const piece = (text: string) =>
+      window.postMessage(
+        [{ type: "update", update: { sessionUpdate: "agent_message_chunk", messageId: "stream", content: { type: "text", text } }, at: 1 }],
+        "*",
+      );
     const longTasks: number[] = [];
     new PerformanceObserver((l) => l.getEntries().forEach((e) => longTasks.push(e.duration))).observe({ type: "longtask" });
     const frames: number[] = [];
@@ -52,7 +87,13 @@ async function streaming(view: View, seconds: number): Promise<Frames> {
 
 /** aLongBlock opens a block of code that grows to 100,000 characters while it is open. */
 async function aLongBlock(view: View): Promise<void> {
-  await view.tell(update({ sessionUpdate: "agent_message_chunk", messageId: "stream", content: { type: "text", text: "\n\n```ts\n" + source(1, "x").repeat(1) + `\nlet long = 1;`.repeat(7000) } }));
+  await view.tell(
+    update({
+      sessionUpdate: "agent_message_chunk",
+      messageId: "stream",
+      content: { type: "text", text: "\n\n```ts\n" + source(1, "x").repeat(1) + `\nlet long = 1;`.repeat(7000) },
+    }),
+  );
 }
 
 /** appending is the time from a message to the end of the frame in which it is drawn, in milliseconds: the median of many. */
@@ -61,9 +102,18 @@ async function appending(view: View): Promise<number> {
     const times: number[] = [];
     for (let i = 0; i < 60; i++) {
       const before = performance.now();
-      window.postMessage([{ type: "update", update: { sessionUpdate: "tool_call", toolCallId: `x${i}`, title: `Read x${i}`, kind: "read", status: "completed" }, at: 1 }], "*");
+      window.postMessage(
+        [{ type: "update", update: { sessionUpdate: "tool_call", toolCallId: `x${i}`, title: `Read x${i}`, kind: "read", status: "completed" }, at: 1 }],
+        "*",
+      );
       await new Promise((r) => window.addEventListener("message", r, { once: true }));
-      await new Promise((r) => requestAnimationFrame(() => { const c = new MessageChannel(); c.port1.onmessage = r; c.port2.postMessage(0); }));
+      await new Promise((r) =>
+        requestAnimationFrame(() => {
+          const c = new MessageChannel();
+          c.port1.onmessage = r;
+          c.port2.postMessage(0);
+        }),
+      );
       times.push(performance.now() - before);
     }
     return Math.round(times.sort((a, b) => a - b)[30]! * 10) / 10;
@@ -124,7 +174,18 @@ async function measure(harness: Harness, n: number) {
   const scroll = await scrolling(view);
   const problems = view.problems;
   await harness.close(view);
-  return { items: count, nodes, "load, ms": load, ...(streamAtOnce && { "all drawn after, s": 2 + drawn / 1000, "streaming meanwhile, ms": streamAtOnce }), "append to drawn, ms": append, "heap, MB": heap, "streaming frames, ms": stream, "streaming into a block of 100,000 characters, ms": block, "scrolling frames, ms": scroll, ...(problems.length > 0 && { problems }) };
+  return {
+    items: count,
+    nodes,
+    "load, ms": load,
+    ...(streamAtOnce && { "all drawn after, s": 2 + drawn / 1000, "streaming meanwhile, ms": streamAtOnce }),
+    "append to drawn, ms": append,
+    "heap, MB": heap,
+    "streaming frames, ms": stream,
+    "streaming into a block of 100,000 characters, ms": block,
+    "scrolling frames, ms": scroll,
+    ...(problems.length > 0 && { problems }),
+  };
 }
 
 const harness = await Harness.start(dist);

@@ -13,7 +13,9 @@ import { stream } from "./streams";
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 let harness: Harness;
-before(async () => { harness = await Harness.start(dist); });
+before(async () => {
+  harness = await Harness.start(dist);
+});
 after(() => harness.stop());
 
 /** on opens a page, runs a test on it, and demands that nothing was refused or thrown there. */
@@ -33,8 +35,12 @@ const session: ToPage = { type: "reset", session: { id: "s", title: "T" } };
 const running: ToPage = { type: "turn", running: true, at: 1 };
 const update = (u: Record<string, unknown>) => ({ type: "update", update: u, at: 1 }) as unknown as ToPage;
 const answer = (text: string, messageId = "m") => update({ sessionUpdate: "agent_message_chunk", messageId, content: { type: "text", text } });
-const until = (name: string, type: ToPage["type"]) => { const all = stream(name); return all.slice(0, all.findIndex((m) => m.type === type) + 1); };
-const focused = (v: View) => v.page.evaluate(() => document.activeElement?.getAttribute("aria-label") || document.activeElement?.textContent?.trim() || document.activeElement?.tagName);
+const until = (name: string, type: ToPage["type"]) => {
+  const all = stream(name);
+  return all.slice(0, all.findIndex((m) => m.type === type) + 1);
+};
+const focused = (v: View) =>
+  v.page.evaluate(() => document.activeElement?.getAttribute("aria-label") || document.activeElement?.textContent?.trim() || document.activeElement?.tagName);
 
 describe("axe finds nothing", () => {
   for (const [name, scene] of Object.entries(scenes)) {
@@ -47,7 +53,9 @@ describe("axe finds nothing", () => {
         await view.paint(theme);
         const rules = i === 0 ? {} : { runOnly: ["color-contrast"] }; // of the rules, the only one about colours
         const violations = await view.page.evaluate(async (chosen) => {
-          const { axe } = window as unknown as { axe: { run(o: object): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } };
+          const { axe } = window as unknown as {
+            axe: { run(o: object): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> };
+          };
           return (await axe.run(chosen)).violations.map((x) => `${x.id}: ${x.nodes.map((n) => `${n.html} ${n.failureSummary}`).join("; ")}`);
         }, rules);
         assert.deepEqual(violations, [], theme);
@@ -62,85 +70,108 @@ describe("what a model writes", () => {
   const hostile = [
     "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>",
     "[a](javascript:document.title='owned') [b](command:workbench.action.quit) [c](data:text/html,x) [d](vbscript:x) <javascript:x>",
-    "![p](https://example.org/p.png \"t\") ![q](file:///etc/passwd)",
+    '![p](https://example.org/p.png "t") ![q](file:///etc/passwd)',
     "<iframe src=https://example.org></iframe><style>body{display:none}</style><form action=https://example.org><input></form>",
     "```\"><script>document.title='owned'</script>\n</code></pre><img src=x onerror=document.title='owned'>\n```",
     "```js\n<img src=x onerror=document.title='owned'>\n```",
     "[x]: javascript:document.title='owned'\n\n[x] and [y][x]",
   ].join("\n\n");
 
-  it("runs nothing and fetches nothing", () => on([session, answer(hostile)], async (v) => {
-    await v.tell({ type: "turn", running: false, at: 2, stopReason: "end_turn" });
-    assert.equal(await v.page.title(), "Hermes");
-    assert.equal(await v.page.locator(".answer :is(img, script, iframe, style, form, input)").count(), 0);
-    const hrefs = await v.page.locator(".answer a").evaluateAll((all) => all.map((a) => a.getAttribute("href")));
-    assert.deepEqual(hrefs.filter((h) => !/^(https:\/\/example\.org|file:)/.test(h ?? "")), []);
-    await v.page.getByText("p", { exact: true }).click();
-    assert.deepEqual(await v.heard("link"), [{ type: "link", href: "https://example.org/p.png" }]);
-    assert.equal(v.page.url().replace(/\/$/, ""), new URL(v.page.url()).origin, "the page has gone nowhere");
-  }));
+  it("runs nothing and fetches nothing", () =>
+    on([session, answer(hostile)], async (v) => {
+      await v.tell({ type: "turn", running: false, at: 2, stopReason: "end_turn" });
+      assert.equal(await v.page.title(), "Hermes");
+      assert.equal(await v.page.locator(".answer :is(img, script, iframe, style, form, input)").count(), 0);
+      const hrefs = await v.page.locator(".answer a").evaluateAll((all) => all.map((a) => a.getAttribute("href")));
+      assert.deepEqual(
+        hrefs.filter((h) => !/^(https:\/\/example\.org|file:)/.test(h ?? "")),
+        [],
+      );
+      await v.page.getByText("p", { exact: true }).click();
+      assert.deepEqual(await v.heard("link"), [{ type: "link", href: "https://example.org/p.png" }]);
+      assert.equal(v.page.url().replace(/\/$/, ""), new URL(v.page.url()).origin, "the page has gone nowhere");
+    }));
 
-  it("is drawn the same piece by piece as at once", () => on([session], async (v) => {
-    const text = "# T\n\nSee [one] and *two*:\n\n- a\n- b\n\n  more\n\n| x | y |\n| - | - |\n| 1 | 2 |\n\n```js\nlet a = 1;\n```\n\n1. x\n2. y\n\n[one]: https://example.org/1\n\nEnd";
-    for (const piece of text.match(/[\s\S]{1,3}/g)!) await v.tell(answer(piece, "grown"));
-    await v.tell(answer(text, "whole"), { type: "turn", running: false, at: 2 });
-    const [grown, whole] = await v.page.locator(".markdown").evaluateAll((all) => all.map((m) => m.innerHTML));
-    assert.equal(grown, whole);
-    assert.match(whole!, /href="https:\/\/example\.org\/1"/);
-  }));
+  it("is drawn the same piece by piece as at once", () =>
+    on([session], async (v) => {
+      const text =
+        "# T\n\nSee [one] and *two*:\n\n- a\n- b\n\n  more\n\n| x | y |\n| - | - |\n| 1 | 2 |\n\n```js\nlet a = 1;\n```\n\n1. x\n2. y\n\n[one]: https://example.org/1\n\nEnd";
+      for (const piece of text.match(/[\s\S]{1,3}/g)!) await v.tell(answer(piece, "grown"));
+      await v.tell(answer(text, "whole"), { type: "turn", running: false, at: 2 });
+      const [grown, whole] = await v.page.locator(".markdown").evaluateAll((all) => all.map((m) => m.innerHTML));
+      assert.equal(grown, whole);
+      assert.match(whole!, /href="https:\/\/example\.org\/1"/);
+    }));
 
-  it("is drawn the same where a block of code is long", () => on([session], async (v) => {
-    const code = Array.from({ length: 900 }, (_, i) => `const a${i} = ${i};`).join("\n");
-    const text = `Before.\n\n\`\`\`js\n${code}\n\`\`\`\n\nAfter.`;
-    for (let at = 0; at < text.length; at += 700) await v.tell(answer(text.slice(at, at + 700), "grown"));
-    assert.equal(await v.page.locator(".code.part").count(), 0, "it is closed");
-    await v.tell(answer(text, "whole"), { type: "turn", running: false, at: 2 });
-    const [grown, whole] = await v.page.locator(".markdown").evaluateAll((all) => all.map((m) => m.innerHTML));
-    assert.equal(grown, whole);
-    await v.tell(answer(text.slice(0, -20), "open"));
-    assert.equal((await v.page.locator(".markdown").last().locator("pre").allTextContents()).join(""), `${code}\n`.slice(0, text.slice(0, -20).length - 15));
-    assert.ok((await v.page.locator(".code.part").count()) > 3);
-  }));
+  it("is drawn the same where a block of code is long", () =>
+    on([session], async (v) => {
+      const code = Array.from({ length: 900 }, (_, i) => `const a${i} = ${i};`).join("\n");
+      const text = `Before.\n\n\`\`\`js\n${code}\n\`\`\`\n\nAfter.`;
+      for (let at = 0; at < text.length; at += 700) await v.tell(answer(text.slice(at, at + 700), "grown"));
+      assert.equal(await v.page.locator(".code.part").count(), 0, "it is closed");
+      await v.tell(answer(text, "whole"), { type: "turn", running: false, at: 2 });
+      const [grown, whole] = await v.page.locator(".markdown").evaluateAll((all) => all.map((m) => m.innerHTML));
+      assert.equal(grown, whole);
+      await v.tell(answer(text.slice(0, -20), "open"));
+      assert.equal((await v.page.locator(".markdown").last().locator("pre").allTextContents()).join(""), `${code}\n`.slice(0, text.slice(0, -20).length - 15));
+      assert.ok((await v.page.locator(".code.part").count()) > 3);
+    }));
 
-  it("keeps its finished blocks in place while it grows", () => on([session, answer("One.\n\nTwo.\n\nThr")], async (v) => {
-    await v.page.evaluate(() => ((document.querySelector(".block") as unknown as { mark: number }).mark = 1));
-    await v.tell(answer("ee.\n\nFour."));
-    assert.equal(await v.page.evaluate(() => (document.querySelector(".block") as unknown as { mark: number }).mark), 1);
-    assert.equal(await v.page.locator(".block").count(), 4);
-  }));
+  it("keeps its finished blocks in place while it grows", () =>
+    on([session, answer("One.\n\nTwo.\n\nThr")], async (v) => {
+      await v.page.evaluate(() => ((document.querySelector(".block") as unknown as { mark: number }).mark = 1));
+      await v.tell(answer("ee.\n\nFour."));
+      assert.equal(await v.page.evaluate(() => (document.querySelector(".block") as unknown as { mark: number }).mark), 1);
+      assert.equal(await v.page.locator(".block").count(), 4);
+    }));
 
-  it("has tables with their columns aligned, and lists of tasks", () => on([session, answer("| a | b | c |\n| --: | :-: | - |\n| 1 | 2 | 3 |\n\n- [x] done\n- [ ] to do\n- [link](https://example.org)\n")], async (v) => {
-    const sides = await v.page.locator(".table td").evaluateAll((all) => all.map((c) => getComputedStyle(c).textAlign));
-    assert.deepEqual(sides, ["right", "center", "start"]);
-    assert.deepEqual(await v.page.locator("li.task").evaluateAll((all) => all.map((t) => `${t.querySelector("[role=img]")!.getAttribute("aria-label")}: ${t.textContent!.trim()}`)), ["done: done", "to do: to do"]);
-    assert.equal(await v.page.locator(".markdown li").count(), 3);
-  }));
+  it("has tables with their columns aligned, and lists of tasks", () =>
+    on([session, answer("| a | b | c |\n| --: | :-: | - |\n| 1 | 2 | 3 |\n\n- [x] done\n- [ ] to do\n- [link](https://example.org)\n")], async (v) => {
+      const sides = await v.page.locator(".table td").evaluateAll((all) => all.map((c) => getComputedStyle(c).textAlign));
+      assert.deepEqual(sides, ["right", "center", "start"]);
+      assert.deepEqual(
+        await v.page
+          .locator("li.task")
+          .evaluateAll((all) => all.map((t) => `${t.querySelector("[role=img]")!.getAttribute("aria-label")}: ${t.textContent!.trim()}`)),
+        ["done: done", "to do: to do"],
+      );
+      assert.equal(await v.page.locator(".markdown li").count(), 3);
+    }));
 
-  it("has code with buttons, once it is whole", () => on([session, running, answer("```go\nx := 1\n")], async (v) => {
-    assert.equal(await v.page.locator(".code button").count(), 0);
-    await v.tell(answer("```\n\nDone."));
-    await v.page.getByRole("button", { name: "Copy code" }).click();
-    await v.page.getByRole("button", { name: "Insert at the cursor" }).click();
-    await v.page.getByRole("button", { name: "Apply to the file" }).click();
-    assert.deepEqual([await v.heard("copy"), await v.heard("insert"), await v.heard("apply")], [
-      [{ type: "copy", text: "x := 1\n" }], [{ type: "insert", text: "x := 1\n" }], [{ type: "apply", text: "x := 1\n", language: "go" }],
-    ]);
-  }));
+  it("has code with buttons, once it is whole", () =>
+    on([session, running, answer("```go\nx := 1\n")], async (v) => {
+      assert.equal(await v.page.locator(".code button").count(), 0);
+      await v.tell(answer("```\n\nDone."));
+      await v.page.getByRole("button", { name: "Copy code" }).click();
+      await v.page.getByRole("button", { name: "Insert at the cursor" }).click();
+      await v.page.getByRole("button", { name: "Apply to the file" }).click();
+      assert.deepEqual(
+        [await v.heard("copy"), await v.heard("insert"), await v.heard("apply")],
+        [[{ type: "copy", text: "x := 1\n" }], [{ type: "insert", text: "x := 1\n" }], [{ type: "apply", text: "x := 1\n", language: "go" }]],
+      );
+    }));
 });
 
 describe("calls", () => {
-  it("open to their input, output and diff", () => on(stream("tools"), async (v) => {
-    const row = v.page.getByRole("button", { name: /^Edit app\/main\.py/ });
-    assert.match((await row.textContent())!, /\+1 −1.*done/);
-    await row.click();
-    assert.equal(await row.getAttribute("aria-expanded"), "true");
-    const lines = await v.page.locator(".diff-line:not(.same)").allTextContents();
-    assert.deepEqual(lines.map((l) => l.trim()), [`5-removed:     print("Hello " + name)`, `5+added:     print(f"Hello {name}")`]);
-    await v.page.getByRole("button", { name: "Compare main.py in the editor" }).click();
-    assert.match((await v.heard("diff"))[0]!.oldText!, /"Hello "/);
-    await v.page.getByRole("button", { name: /^rm -rf build/ }).first().click();
-    assert.equal(await v.page.locator(".details", { hasText: "Command" }).locator("code").first().textContent(), "rm -rf build");
-  }));
+  it("open to their input, output and diff", () =>
+    on(stream("tools"), async (v) => {
+      const row = v.page.getByRole("button", { name: /^Edit app\/main\.py/ });
+      assert.match((await row.textContent())!, /\+1 −1.*done/);
+      await row.click();
+      assert.equal(await row.getAttribute("aria-expanded"), "true");
+      const lines = await v.page.locator(".diff-line:not(.same)").allTextContents();
+      assert.deepEqual(
+        lines.map((l) => l.trim()),
+        [`5-removed:     print("Hello " + name)`, `5+added:     print(f"Hello {name}")`],
+      );
+      await v.page.getByRole("button", { name: "Compare main.py in the editor" }).click();
+      assert.match((await v.heard("diff"))[0]!.oldText!, /"Hello "/);
+      await v.page
+        .getByRole("button", { name: /^rm -rf build/ })
+        .first()
+        .click();
+      assert.equal(await v.page.locator(".details", { hasText: "Command" }).locator("code").first().textContent(), "rm -rf build");
+    }));
 
   it("of a script say how far it is", async () => {
     const all = stream("script");
@@ -153,38 +184,53 @@ describe("calls", () => {
     });
   });
 
-  it("subagents stand in a tree, each with its state and its stop", () => on(until("subagents", "ask"), async (v) => {
-    const tree = v.page.locator(".children").first();
-    assert.equal(await tree.locator(":scope > .subagent").count(), 2);
-    await v.page.getByRole("button", { name: "Stop subagent: Remove b.py" }).click();
-    const [stopped] = await v.heard("stopSubagent");
-    assert.ok(stopped!.subagentId);
-    await v.tell(...stream("subagents").slice(until("subagents", "ask").length));
-    assert.equal(await v.page.getByRole("button", { name: /^Stop subagent/ }).count(), 0);
-    assert.equal(await tree.locator(":scope > .subagent.completed").count(), 2);
-  }));
+  it("subagents stand in a tree, each with its state and its stop", () =>
+    on(until("subagents", "ask"), async (v) => {
+      const tree = v.page.locator(".children").first();
+      assert.equal(await tree.locator(":scope > .subagent").count(), 2);
+      await v.page.getByRole("button", { name: "Stop subagent: Remove b.py" }).click();
+      const [stopped] = await v.heard("stopSubagent");
+      assert.ok(stopped!.subagentId);
+      await v.tell(...stream("subagents").slice(until("subagents", "ask").length));
+      assert.equal(await v.page.getByRole("button", { name: /^Stop subagent/ }).count(), 0);
+      assert.equal(await tree.locator(":scope > .subagent.completed").count(), 2);
+    }));
 });
 
 describe("questions", () => {
-  it("of approval show the whole command and four answers, in order", () => on(until("tools", "ask"), async (v) => {
-    const card = v.page.getByRole("group", { name: "Run this command?" });
-    assert.equal(await card.locator(".card-command").textContent(), "rm -rf build");
-    assert.deepEqual(await card.getByRole("button").allTextContents(), ["Allow once", "Allow for this session: rm -rf build", "Always allow: rm -rf build", "Deny"]);
-    assert.match((await v.page.getByRole("status").textContent())!, /Hermes asks to run: rm -rf build/);
-    await v.page.getByRole("button", { name: "Answer", exact: true }).press("Enter"); // from the footer to the card
-    assert.equal(await focused(v), "Allow once");
-    await v.page.keyboard.press("ArrowDown");
-    assert.equal(await focused(v), "Allow for this session: rm -rf build");
-    await v.page.keyboard.press("Enter");
-    assert.deepEqual(await v.heard("permit"), [{ type: "permit", askId: "ask-1", optionId: "session" }]);
-    await v.tell({ type: "answered", askId: "ask-1", choice: "Allow for this session" });
-    assert.equal(await card.count(), 0);
-  }));
+  it("of approval show the whole command and four answers, in order", () =>
+    on(until("tools", "ask"), async (v) => {
+      const card = v.page.getByRole("group", { name: "Run this command?" });
+      assert.equal(await card.locator(".card-command").textContent(), "rm -rf build");
+      assert.deepEqual(await card.getByRole("button").allTextContents(), [
+        "Allow once",
+        "Allow for this session: rm -rf build",
+        "Always allow: rm -rf build",
+        "Deny",
+      ]);
+      assert.match((await v.page.getByRole("status").textContent())!, /Hermes asks to run: rm -rf build/);
+      await v.page.getByRole("button", { name: "Answer", exact: true }).press("Enter"); // from the footer to the card
+      assert.equal(await focused(v), "Allow once");
+      await v.page.keyboard.press("ArrowDown");
+      assert.equal(await focused(v), "Allow for this session: rm -rf build");
+      await v.page.keyboard.press("Enter");
+      assert.deepEqual(await v.heard("permit"), [{ type: "permit", askId: "ask-1", optionId: "session" }]);
+      await v.tell({ type: "answered", askId: "ask-1", choice: "Allow for this session" });
+      assert.equal(await card.count(), 0);
+    }));
 
   it("of approval say what is remembered once, where it is long", () => {
     const scope = "rm -rf a and ".repeat(20) + "rm -rf b";
-    const options = [["once", "Allow once"], ["session", `Allow for this session: ${scope}`], ["always", `Always allow: ${scope}`], ["no", "Deny"]].map(([optionId, name]) => ({ optionId, name, kind: optionId === "no" ? "reject_once" : "allow_always" }));
-    const ask = { type: "ask", ask: { id: "a", kind: "permission", at: 1, options, toolCall: { toolCallId: "c", title: "rm -rf a⏎rm -rf b", kind: "execute" } } } as unknown as ToPage;
+    const options = [
+      ["once", "Allow once"],
+      ["session", `Allow for this session: ${scope}`],
+      ["always", `Always allow: ${scope}`],
+      ["no", "Deny"],
+    ].map(([optionId, name]) => ({ optionId, name, kind: optionId === "no" ? "reject_once" : "allow_always" }));
+    const ask = {
+      type: "ask",
+      ask: { id: "a", kind: "permission", at: 1, options, toolCall: { toolCallId: "c", title: "rm -rf a⏎rm -rf b", kind: "execute" } },
+    } as unknown as ToPage;
     return on([session, ask], async (v) => {
       const card = v.page.getByRole("group", { name: "Run this command?" });
       assert.deepEqual(await card.getByRole("button").allTextContents(), ["Allow once", "Allow for this session", "Always allow", "Deny"]);
@@ -194,292 +240,406 @@ describe("questions", () => {
   });
 
   it("of a plan show it as Markdown with three choices", () => {
-    const options = [["ask", "Start with approvals", "allow_once"], ["auto", "Start without asking", "allow_always"], ["plan", "Keep planning", "reject_once"]].map(([optionId, name, kind]) => ({ optionId, name, kind }));
+    const options = [
+      ["ask", "Start with approvals", "allow_once"],
+      ["auto", "Start without asking", "allow_always"],
+      ["plan", "Keep planning", "reject_once"],
+    ].map(([optionId, name, kind]) => ({ optionId, name, kind }));
     const content = [{ type: "content", content: { type: "text", text: "## Steps\n\n1. Write `a.txt`.\n2. Run the tests." } }];
-    const ask = { type: "ask", ask: { id: "p", kind: "permission", at: 1, options, toolCall: { toolCallId: "c", title: "Plan", kind: "switch_mode", content } } } as unknown as ToPage;
+    const ask = {
+      type: "ask",
+      ask: { id: "p", kind: "permission", at: 1, options, toolCall: { toolCallId: "c", title: "Plan", kind: "switch_mode", content } },
+    } as unknown as ToPage;
     return on([session, ask], async (v) => {
       const card = v.page.getByRole("group", { name: "Start with this plan?" });
       assert.deepEqual(await card.getByRole("button").allTextContents(), ["Start with approvals", "Start without asking", "Keep planning"]);
-      assert.deepEqual(await card.getByRole("group", { name: "Plan", exact: true }).getByRole("listitem").allTextContents(), ["Write a.txt.", "Run the tests."]);
+      assert.deepEqual(await card.getByRole("group", { name: "Plan", exact: true }).getByRole("listitem").allTextContents(), [
+        "Write a.txt.",
+        "Run the tests.",
+      ]);
       if (process.env["SHOTS"]) await v.page.screenshot({ path: `${process.env["SHOTS"]}/plan.png` });
       await card.getByRole("button", { name: "Keep planning" }).click();
-      assert.deepEqual((await v.heard("permit")).map((f) => f.optionId), ["plan"]);
+      assert.deepEqual(
+        (await v.heard("permit")).map((f) => f.optionId),
+        ["plan"],
+      );
     });
   });
 
-  it("with choices are answered by choosing, or by words", () => on(until("questions", "ask"), async (v) => {
-    await v.page.getByRole("button", { name: "Two spaces" }).click();
-    await v.page.getByLabel("Or in your own words").fill("Four");
-    await v.page.getByLabel("Or in your own words").press("Enter");
-    assert.deepEqual((await v.heard("fill")).map((f) => [f.action, f.content]), [["accept", { answer: "Two spaces" }], ["accept", { answer: "Two spaces", other: "Four" }]]);
-  }));
+  it("with choices are answered by choosing, or by words", () =>
+    on(until("questions", "ask"), async (v) => {
+      await v.page.getByRole("button", { name: "Two spaces" }).click();
+      await v.page.getByLabel("Or in your own words").fill("Four");
+      await v.page.getByLabel("Or in your own words").press("Enter");
+      assert.deepEqual(
+        (await v.heard("fill")).map((f) => [f.action, f.content]),
+        [
+          ["accept", { answer: "Two spaces" }],
+          ["accept", { answer: "Two spaces", other: "Four" }],
+        ],
+      );
+    }));
 
-  it("without an answer are not sent, and can be declined", () => on(until("questions", "ask"), async (v) => {
-    await v.page.getByRole("button", { name: "Answer", exact: true }).first().click();
-    assert.equal(await v.page.getByRole("alert").count(), 1);
-    await v.page.getByRole("button", { name: "Rather not say" }).click();
-    assert.deepEqual((await v.heard("fill")).map((f) => f.action), ["decline"]);
-  }));
+  it("without an answer are not sent, and can be declined", () =>
+    on(until("questions", "ask"), async (v) => {
+      await v.page.getByRole("button", { name: "Answer", exact: true }).first().click();
+      assert.equal(await v.page.getByRole("alert").count(), 1);
+      await v.page.getByRole("button", { name: "Rather not say" }).click();
+      assert.deepEqual(
+        (await v.heard("fill")).map((f) => f.action),
+        ["decline"],
+      );
+    }));
 });
 
 describe("the composer", () => {
-  it("sends with Enter, breaks the line with Shift+Enter, and remembers", () => on([session], async (v) => {
-    await composer(v).pressSequentially("one");
-    await composer(v).press("Shift+Enter");
-    await composer(v).pressSequentially("two");
-    await composer(v).press("Enter");
-    assert.deepEqual(await v.heard("prompt"), [{ type: "prompt", text: "one\ntwo", mentions: [], attachments: [], whenBusy: "interrupt" }]);
-    assert.equal(await composer(v).inputValue(), "");
-    await composer(v).pressSequentially("draft");
-    await composer(v).press("Home");
-    await composer(v).press("ArrowUp");
-    assert.equal(await composer(v).inputValue(), "one\ntwo");
-    await composer(v).press("End");
-    await composer(v).press("ArrowDown");
-    await composer(v).press("End");
-    await composer(v).press("ArrowDown");
-    assert.equal(await composer(v).inputValue(), "draft");
-  }));
+  it("sends with Enter, breaks the line with Shift+Enter, and remembers", () =>
+    on([session], async (v) => {
+      await composer(v).pressSequentially("one");
+      await composer(v).press("Shift+Enter");
+      await composer(v).pressSequentially("two");
+      await composer(v).press("Enter");
+      assert.deepEqual(await v.heard("prompt"), [{ type: "prompt", text: "one\ntwo", mentions: [], attachments: [], whenBusy: "interrupt" }]);
+      assert.equal(await composer(v).inputValue(), "");
+      await composer(v).pressSequentially("draft");
+      await composer(v).press("Home");
+      await composer(v).press("ArrowUp");
+      assert.equal(await composer(v).inputValue(), "one\ntwo");
+      await composer(v).press("End");
+      await composer(v).press("ArrowDown");
+      await composer(v).press("End");
+      await composer(v).press("ArrowDown");
+      assert.equal(await composer(v).inputValue(), "draft");
+    }));
 
-  it("takes back what was not heard, unless something is being written", () => on([session], async (v) => {
-    await v.tell({ type: "draft", text: "again @a.go", mentions: ["a.go"] });
-    assert.equal(await composer(v).inputValue(), "again @a.go");
-    await v.tell({ type: "draft", text: "other", mentions: [] });
-    await composer(v).press("Enter");
-    assert.deepEqual((await v.heard("prompt")).map((p) => [p.text, p.mentions]), [["again @a.go", ["a.go"]]]);
-  }));
+  it("takes back what was not heard, unless something is being written", () =>
+    on([session], async (v) => {
+      await v.tell({ type: "draft", text: "again @a.go", mentions: ["a.go"] });
+      assert.equal(await composer(v).inputValue(), "again @a.go");
+      await v.tell({ type: "draft", text: "other", mentions: [] });
+      await composer(v).press("Enter");
+      assert.deepEqual(
+        (await v.heard("prompt")).map((p) => [p.text, p.mentions]),
+        [["again @a.go", ["a.go"]]],
+      );
+    }));
 
-  it("offers ways out of a failure", () => on([session, { type: "turn", running: false, at: 1, error: "No model.", ways: [{ label: "Set API Key…", command: "hermes.key" }] }], async (v) => {
-    await v.page.getByRole("button", { name: "Set API Key…" }).click();
-    assert.deepEqual(await v.heard("run"), [{ type: "run", command: "hermes.key" }]);
-  }));
+  it("offers ways out of a failure", () =>
+    on([session, { type: "turn", running: false, at: 1, error: "No model.", ways: [{ label: "Set API Key…", command: "hermes.key" }] }], async (v) => {
+      await v.page.getByRole("button", { name: "Set API Key…" }).click();
+      assert.deepEqual(await v.heard("run"), [{ type: "run", command: "hermes.key" }]);
+    }));
 
-  it("sends nothing that is empty", () => on([session], async (v) => {
-    await composer(v).fill("  \n ");
-    await composer(v).press("Enter");
-    assert.deepEqual(await v.heard("prompt"), []);
-    assert.ok(await v.page.getByRole("button", { name: /^Send/ }).isDisabled());
-  }));
+  it("sends nothing that is empty", () =>
+    on([session], async (v) => {
+      await composer(v).fill("  \n ");
+      await composer(v).press("Enter");
+      assert.deepEqual(await v.heard("prompt"), []);
+      assert.ok(await v.page.getByRole("button", { name: /^Send/ }).isDisabled());
+    }));
 
-  it("stops with Escape, and offers to interrupt or to wait", () => on([session, running], async (v) => {
-    await composer(v).press("Escape");
-    assert.equal((await v.heard("cancel")).length, 1);
-    await composer(v).fill("more");
-    await v.page.getByLabel("While Hermes works, a message").selectOption("queue");
-    assert.deepEqual(await v.heard("setWhenBusy"), [{ type: "setWhenBusy", whenBusy: "queue" }]);
-    await v.tell({ type: "preferences", whenBusy: "queue" });
-    await composer(v).press("Alt+Enter");
-    await composer(v).fill("and more");
-    await composer(v).press("Enter");
-    assert.deepEqual((await v.heard("prompt")).map((p) => [p.text, p.whenBusy]), [["more", "interrupt"], ["and more", "queue"]]);
-  }));
+  it("stops with Escape, and offers to interrupt or to wait", () =>
+    on([session, running], async (v) => {
+      await composer(v).press("Escape");
+      assert.equal((await v.heard("cancel")).length, 1);
+      await composer(v).fill("more");
+      await v.page.getByLabel("While Hermes works, a message").selectOption("queue");
+      assert.deepEqual(await v.heard("setWhenBusy"), [{ type: "setWhenBusy", whenBusy: "queue" }]);
+      await v.tell({ type: "preferences", whenBusy: "queue" });
+      await composer(v).press("Alt+Enter");
+      await composer(v).fill("and more");
+      await composer(v).press("Enter");
+      assert.deepEqual(
+        (await v.heard("prompt")).map((p) => [p.text, p.whenBusy]),
+        [
+          ["more", "interrupt"],
+          ["and more", "queue"],
+        ],
+      );
+    }));
 
-  it("completes mentions with the keyboard", () => on([session], async (v) => {
-    await composer(v).pressSequentially("see @ma");
-    await v.page.waitForFunction(() => (window as unknown as { posted: { type: string; query: string }[] }).posted.some((m) => m.type === "find" && m.query === "ma"));
-    await v.tell({ type: "found", query: "ma", files: ["src/main.go", "src/domain.go"] });
-    const options = v.page.getByRole("option");
-    await options.nth(1).waitFor();
-    await composer(v).press("ArrowDown");
-    assert.equal(await composer(v).getAttribute("aria-activedescendant"), await options.nth(1).getAttribute("id"));
-    await composer(v).press("ArrowUp");
-    const atOnce = await composer(v).evaluate((area: HTMLTextAreaElement) => {
-      area.dispatchEvent(new KeyboardEvent("keydown", { key: "Tab", bubbles: true, cancelable: true }));
-      return [area.value, area.selectionStart]; // where the next key writes, however soon it comes
-    });
-    assert.deepEqual(atOnce, ["see @src/main.go ", 17]);
-    await options.first().waitFor({ state: "detached" });
-    assert.deepEqual((await v.heard("prompt")).length, 0);
-    await composer(v).pressSequentially("@se");
-    await v.page.getByRole("option", { name: /selection/ }).click();
-    assert.equal(await composer(v).inputValue(), "see @src/main.go @selection ");
-    await composer(v).press("Enter");
-    assert.deepEqual((await v.heard("prompt")).map((p) => p.mentions), [["src/main.go"]]);
-    await composer(v).pressSequentially("@di");
-    await options.first().waitFor();
-    await composer(v).press("Escape");
-    await options.first().waitFor({ state: "detached" });
-    assert.deepEqual(await v.heard("cancel"), []);
-  }));
+  it("completes mentions with the keyboard", () =>
+    on([session], async (v) => {
+      await composer(v).pressSequentially("see @ma");
+      await v.page.waitForFunction(() =>
+        (window as unknown as { posted: { type: string; query: string }[] }).posted.some((m) => m.type === "find" && m.query === "ma"),
+      );
+      await v.tell({ type: "found", query: "ma", files: ["src/main.go", "src/domain.go"] });
+      const options = v.page.getByRole("option");
+      await options.nth(1).waitFor();
+      await composer(v).press("ArrowDown");
+      assert.equal(await composer(v).getAttribute("aria-activedescendant"), await options.nth(1).getAttribute("id"));
+      await composer(v).press("ArrowUp");
+      const atOnce = await composer(v).evaluate((area: HTMLTextAreaElement) => {
+        area.dispatchEvent(new KeyboardEvent("keydown", { key: "Tab", bubbles: true, cancelable: true }));
+        return [area.value, area.selectionStart]; // where the next key writes, however soon it comes
+      });
+      assert.deepEqual(atOnce, ["see @src/main.go ", 17]);
+      await options.first().waitFor({ state: "detached" });
+      assert.deepEqual((await v.heard("prompt")).length, 0);
+      await composer(v).pressSequentially("@se");
+      await v.page.getByRole("option", { name: /selection/ }).click();
+      assert.equal(await composer(v).inputValue(), "see @src/main.go @selection ");
+      await composer(v).press("Enter");
+      assert.deepEqual(
+        (await v.heard("prompt")).map((p) => p.mentions),
+        [["src/main.go"]],
+      );
+      await composer(v).pressSequentially("@di");
+      await options.first().waitFor();
+      await composer(v).press("Escape");
+      await options.first().waitFor({ state: "detached" });
+      assert.deepEqual(await v.heard("cancel"), []);
+    }));
 
-  it("completes the server's commands", () => on([session, update({ sessionUpdate: "available_commands_update", availableCommands: [{ name: "compact", description: "Sum up what was said" }, { name: "model", description: "Choose a model", input: { hint: "name" } }] })], async (v) => {
-    await composer(v).pressSequentially("/");
-    await v.page.getByRole("option").nth(1).waitFor();
-    await composer(v).pressSequentially("mo");
-    await v.page.getByRole("option").nth(1).waitFor({ state: "detached" });
-    await composer(v).press("Enter");
-    assert.equal(await composer(v).inputValue(), "/model ");
-    await composer(v).fill("/compact");
-    await v.page.getByRole("option", { name: "/compact" }).waitFor();
-    await composer(v).press("Enter"); // it stands there: nothing is left to complete
-    assert.deepEqual((await v.heard("prompt")).map((p) => p.text), ["/compact"]);
-  }));
+  it("completes the server's commands", () =>
+    on(
+      [
+        session,
+        update({
+          sessionUpdate: "available_commands_update",
+          availableCommands: [
+            { name: "compact", description: "Sum up what was said" },
+            { name: "model", description: "Choose a model", input: { hint: "name" } },
+          ],
+        }),
+      ],
+      async (v) => {
+        await composer(v).pressSequentially("/");
+        await v.page.getByRole("option").nth(1).waitFor();
+        await composer(v).pressSequentially("mo");
+        await v.page.getByRole("option").nth(1).waitFor({ state: "detached" });
+        await composer(v).press("Enter");
+        assert.equal(await composer(v).inputValue(), "/model ");
+        await composer(v).fill("/compact");
+        await v.page.getByRole("option", { name: "/compact" }).waitFor();
+        await composer(v).press("Enter"); // it stands there: nothing is left to complete
+        assert.deepEqual(
+          (await v.heard("prompt")).map((p) => p.text),
+          ["/compact"],
+        );
+      },
+    ));
 
-  it("takes pasted pictures and dropped files", () => on([session], async (v) => {
-    await composer(v).evaluate((area) => {
-      const png = Uint8Array.from(atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="), (c) => c.charCodeAt(0));
-      const pasted = new DataTransfer();
-      pasted.items.add(new File([png], "shot.png", { type: "image/png" }));
-      area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: pasted, bubbles: true, cancelable: true }));
-      const dropped = new DataTransfer();
-      dropped.items.add(new File(["hello"], "note.txt", { type: "text/plain" }));
-      area.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
-      const dragged = new DataTransfer();
-      dragged.setData("text/uri-list", "file:///w/a.go\r\nfile:///w/b.go");
-      area.dispatchEvent(new DragEvent("drop", { dataTransfer: dragged, bubbles: true, cancelable: true }));
-    });
-    await v.page.getByText("note.txt").waitFor();
-    assert.deepEqual(await v.heard("drop"), [{ type: "drop", uris: ["file:///w/a.go", "file:///w/b.go"] }]);
-    await v.tell({ type: "attach", attachments: [{ kind: "file", name: "a.go", uri: "file:///w/a.go" }] });
-    await v.page.getByRole("button", { name: "Remove note.txt" }).click();
-    await composer(v).press("Enter");
-    const [prompt] = await v.heard("prompt");
-    assert.deepEqual(prompt!.attachments.map((a) => `${a.kind} ${a.name}`), ["image shot.png", "file a.go"]);
-    assert.match((prompt!.attachments[0] as { data: string }).data, /^iVBORw0KGgo/);
-  }));
+  it("takes pasted pictures and dropped files", () =>
+    on([session], async (v) => {
+      await composer(v).evaluate((area) => {
+        const png = Uint8Array.from(atob("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="), (c) =>
+          c.charCodeAt(0),
+        );
+        const pasted = new DataTransfer();
+        pasted.items.add(new File([png], "shot.png", { type: "image/png" }));
+        area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: pasted, bubbles: true, cancelable: true }));
+        const dropped = new DataTransfer();
+        dropped.items.add(new File(["hello"], "note.txt", { type: "text/plain" }));
+        area.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
+        const dragged = new DataTransfer();
+        dragged.setData("text/uri-list", "file:///w/a.go\r\nfile:///w/b.go");
+        area.dispatchEvent(new DragEvent("drop", { dataTransfer: dragged, bubbles: true, cancelable: true }));
+      });
+      await v.page.getByText("note.txt").waitFor();
+      assert.deepEqual(await v.heard("drop"), [{ type: "drop", uris: ["file:///w/a.go", "file:///w/b.go"] }]);
+      await v.tell({ type: "attach", attachments: [{ kind: "file", name: "a.go", uri: "file:///w/a.go" }] });
+      await v.page.getByRole("button", { name: "Remove note.txt" }).click();
+      await composer(v).press("Enter");
+      const [prompt] = await v.heard("prompt");
+      assert.deepEqual(
+        prompt!.attachments.map((a) => `${a.kind} ${a.name}`),
+        ["image shot.png", "file a.go"],
+      );
+      assert.match((prompt!.attachments[0] as { data: string }).data, /^iVBORw0KGgo/);
+    }));
 
-  it("says what cannot be attached", () => on([session], async (v) => {
-    await composer(v).evaluate((area) => {
-      const dropped = new DataTransfer();
-      dropped.items.add(new File([new Uint8Array([0, 1, 2])], "a.bin"));
-      area.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
-    });
-    await v.page.getByText("a.bin is not a text").waitFor();
-  }));
+  it("says what cannot be attached", () =>
+    on([session], async (v) => {
+      await composer(v).evaluate((area) => {
+        const dropped = new DataTransfer();
+        dropped.items.add(new File([new Uint8Array([0, 1, 2])], "a.bin"));
+        area.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
+      });
+      await v.page.getByText("a.bin is not a text").waitFor();
+    }));
 
-  it("shows what waits, which can be taken back", () => on([session, running, { type: "queue", queue: [{ id: "q1", text: "then this" }] }], async (v) => {
-    await v.page.getByRole("button", { name: "Send this message now" }).click();
-    await v.page.getByRole("button", { name: "Do not send this message" }).click();
-    assert.deepEqual([await v.heard("sendNow"), await v.heard("unqueue")], [[{ type: "sendNow", id: "q1" }], [{ type: "unqueue", id: "q1" }]]);
-  }));
+  it("shows what waits, which can be taken back", () =>
+    on([session, running, { type: "queue", queue: [{ id: "q1", text: "then this" }] }], async (v) => {
+      await v.page.getByRole("button", { name: "Send this message now" }).click();
+      await v.page.getByRole("button", { name: "Do not send this message" }).click();
+      assert.deepEqual([await v.heard("sendNow"), await v.heard("unqueue")], [[{ type: "sendNow", id: "q1" }], [{ type: "unqueue", id: "q1" }]]);
+    }));
 
-  it("has the session's settings", () => on(stream("answer").slice(0, 2), async (v) => {
-    await v.page.getByRole("combobox", { name: "Mode", exact: true }).selectOption("auto");
-    assert.deepEqual(await v.heard("setOption"), [{ type: "setOption", id: "mode", value: "auto" }]);
-    assert.equal(await v.page.getByRole("combobox", { name: "Model" }).count(), 1);
-  }));
+  it("has the session's settings", () =>
+    on(stream("answer").slice(0, 2), async (v) => {
+      await v.page.getByRole("combobox", { name: "Mode", exact: true }).selectOption("auto");
+      assert.deepEqual(await v.heard("setOption"), [{ type: "setOption", id: "mode", value: "auto" }]);
+      assert.equal(await v.page.getByRole("combobox", { name: "Model" }).count(), 1);
+    }));
 });
 
 describe("the session", () => {
-  it("has a title, its usage, and ways to others", () => on(stream("tools"), async (v) => {
-    assert.match((await v.page.getByRole("heading", { level: 1 }).textContent())!, /^Use an f-string/);
-    await v.page.getByRole("button", { name: /^Context: \d+ % of 128k tokens used/ }).click();
-    assert.match((await v.page.locator(".usage-details").textContent())!, /Window.*Tokens.*Requests/);
-    for (const name of ["New session", "Resume a session", "Fork this session"]) await v.page.getByRole("button", { name, exact: true }).click();
-    assert.deepEqual((await v.heard("session")).map((s) => s.action), ["new", "resume", "fork"]);
-  }));
+  it("has a title, its usage, and ways to others", () =>
+    on(stream("tools"), async (v) => {
+      assert.match((await v.page.getByRole("heading", { level: 1 }).textContent())!, /^Use an f-string/);
+      await v.page.getByRole("button", { name: /^Context: \d+ % of 128k tokens used/ }).click();
+      assert.match((await v.page.locator(".usage-details").textContent())!, /Window.*Tokens.*Requests/);
+      for (const name of ["New session", "Resume a session", "Fork this session"]) await v.page.getByRole("button", { name, exact: true }).click();
+      assert.deepEqual(
+        (await v.heard("session")).map((s) => s.action),
+        ["new", "resume", "fork"],
+      );
+    }));
 
-  it("shows the plan as a list", () => on(stream("tools"), async (v) => {
-    await v.page.getByRole("button", { name: /^Plan.*2 of 3 done/ }).click();
-    assert.deepEqual(await v.page.getByRole("region", { name: "Plan" }).getByRole("listitem").allTextContents(), ["Change greet, done", "Remove build, done", "Run it, in progress"]);
-  }));
+  it("shows the plan as a list", () =>
+    on(stream("tools"), async (v) => {
+      await v.page.getByRole("button", { name: /^Plan.*2 of 3 done/ }).click();
+      assert.deepEqual(await v.page.getByRole("region", { name: "Plan" }).getByRole("listitem").allTextContents(), [
+        "Change greet, done",
+        "Remove build, done",
+        "Run it, in progress",
+      ]);
+    }));
 
-  it("tells a screen reader of beginnings and ends, not of tokens", () => on([session, running], async (v) => {
-    const status = v.page.getByRole("status");
-    assert.equal(await status.textContent(), "Hermes works");
-    await v.tell(answer("Some "), answer("words."));
-    assert.equal(await status.textContent(), "Hermes works");
-    await v.tell({ type: "turn", running: false, at: 2, stopReason: "end_turn" });
-    assert.equal(await status.textContent(), "Hermes answered: Some words.");
-    assert.equal(await v.page.locator("[aria-live]:not([aria-live=off])").count(), 0);
-  }));
+  it("tells a screen reader of beginnings and ends, not of tokens", () =>
+    on([session, running], async (v) => {
+      const status = v.page.getByRole("status");
+      assert.equal(await status.textContent(), "Hermes works");
+      await v.tell(answer("Some "), answer("words."));
+      assert.equal(await status.textContent(), "Hermes works");
+      await v.tell({ type: "turn", running: false, at: 2, stopReason: "end_turn" });
+      assert.equal(await status.textContent(), "Hermes answered: Some words.");
+      assert.equal(await v.page.locator("[aria-live]:not([aria-live=off])").count(), 0);
+    }));
 
-  it("can be walked through with Tab, the composer last", () => on(until("tools", "ask"), async (v) => {
-    await v.page.evaluate(() => (document.activeElement as HTMLElement).blur());
-    const seen: string[] = [];
-    for (let i = 0; i < 40; i++) {
-      await v.page.keyboard.press("Tab");
-      seen.push(String(await focused(v)));
-      if (seen.at(-1) === "Message to Hermes") break;
-    }
-    for (const wanted of ["New session", "Conversation", "Allow once", "Deny", "Answer"]) assert.ok(seen.includes(wanted), `${wanted} in ${seen.join(", ")}`);
-    assert.ok(seen.indexOf("Allow once") < seen.indexOf("Deny") && seen.at(-1) === "Message to Hermes");
-  }));
+  it("can be walked through with Tab, the composer last", () =>
+    on(until("tools", "ask"), async (v) => {
+      await v.page.evaluate(() => (document.activeElement as HTMLElement).blur());
+      const seen: string[] = [];
+      for (let i = 0; i < 40; i++) {
+        await v.page.keyboard.press("Tab");
+        seen.push(String(await focused(v)));
+        if (seen.at(-1) === "Message to Hermes") break;
+      }
+      for (const wanted of ["New session", "Conversation", "Allow once", "Deny", "Answer"]) assert.ok(seen.includes(wanted), `${wanted} in ${seen.join(", ")}`);
+      assert.ok(seen.indexOf("Allow once") < seen.indexOf("Deny") && seen.at(-1) === "Message to Hermes");
+    }));
 
-  it("goes on with the last one", () => on([{ type: "last", session: { id: "s9", title: "Yesterday" } }], async (v) => {
-    await v.page.getByRole("button", { name: "Go on with “Yesterday”" }).click();
-    assert.deepEqual(await v.heard("session"), [{ type: "session", action: "resume", sessionId: "s9" }]);
-  }));
+  it("goes on with the last one", () =>
+    on([{ type: "last", session: { id: "s9", title: "Yesterday" } }], async (v) => {
+      await v.page.getByRole("button", { name: "Go on with “Yesterday”" }).click();
+      assert.deepEqual(await v.heard("session"), [{ type: "session", action: "resume", sessionId: "s9" }]);
+    }));
 
-  it("a server that is gone can be started again", () => on([session, { type: "server", server: { state: "stopped", message: "It stopped." } }], async (v) => {
-    assert.match((await v.page.getByRole("alert").textContent())!, /It stopped\./);
-    await v.page.getByRole("button", { name: "Start again" }).click();
-    assert.equal((await v.heard("restart")).length, 1);
-  }));
+  it("a server that is gone can be started again", () =>
+    on([session, { type: "server", server: { state: "stopped", message: "It stopped." } }], async (v) => {
+      assert.match((await v.page.getByRole("alert").textContent())!, /It stopped\./);
+      await v.page.getByRole("button", { name: "Start again" }).click();
+      assert.equal((await v.heard("restart")).length, 1);
+    }));
 });
 
 describe("the end of the log", () => {
   const long: ToPage[] = [session, ...Array.from({ length: 60 }, (_, i) => answer(`Line ${i}\n\n`, `m${i}`))];
   const left = (v: View) => v.page.locator(".log").evaluate((l) => l.scrollHeight - l.scrollTop - l.clientHeight);
 
-  it("is followed, also when the frame changes its size", () => on(long, async (v) => {
-    assert.ok((await left(v)) < 2);
-    for (const height of [300, 900, 200, 700]) {
-      await v.page.setViewportSize({ width: 400, height });
-      await v.tell(answer("more\n\n".repeat(5), `h${height}`));
-      assert.ok((await left(v)) < 2, `at ${height}`);
-    }
-    await v.page.evaluate(() => { document.body.style.display = "none"; });
-    await v.tell(answer("more\n\n".repeat(5), "hidden"));
-    await v.page.evaluate(() => { document.body.style.display = ""; });
-    await v.tell();
-    assert.ok((await left(v)) < 2, "after it was hidden");
-  }));
+  it("is followed, also when the frame changes its size", () =>
+    on(long, async (v) => {
+      assert.ok((await left(v)) < 2);
+      for (const height of [300, 900, 200, 700]) {
+        await v.page.setViewportSize({ width: 400, height });
+        await v.tell(answer("more\n\n".repeat(5), `h${height}`));
+        assert.ok((await left(v)) < 2, `at ${height}`);
+      }
+      await v.page.evaluate(() => {
+        document.body.style.display = "none";
+      });
+      await v.tell(answer("more\n\n".repeat(5), "hidden"));
+      await v.page.evaluate(() => {
+        document.body.style.display = "";
+      });
+      await v.tell();
+      assert.ok((await left(v)) < 2, "after it was hidden");
+    }));
 
-  it("is followed while the user writes, whatever moves", () => on(long, async (v) => {
-    await composer(v).press("x");
-    await v.page.locator(".log").evaluate((l) => { l.scrollTop -= 200; }); // as when items go, or the composer grows
-    await v.tell(answer("more\n\n", "more"));
-    assert.ok((await left(v)) < 2);
-  }));
+  it("is followed while the user writes, whatever moves", () =>
+    on(long, async (v) => {
+      await composer(v).press("x");
+      await v.page.locator(".log").evaluate((l) => {
+        l.scrollTop -= 200;
+      }); // as when items go, or the composer grows
+      await v.tell(answer("more\n\n", "more"));
+      assert.ok((await left(v)) < 2);
+    }));
 
-  it("is left alone while the user reads above, until the user sends something", () => on(long, async (v) => {
-    await v.page.locator(".log").hover();
-    await v.page.mouse.wheel(0, -600);
-    await v.page.getByRole("button", { name: "Go to the end" }).waitFor();
-    const before = await left(v);
-    await v.tell(answer("more\n\n".repeat(20), "more"));
-    assert.ok((await left(v)) > before);
-    await v.tell({ type: "user", text: "hi", at: 2 });
-    assert.ok((await left(v)) < 2);
-    assert.equal(await v.page.getByRole("button", { name: "Go to the end" }).count(), 0);
-  }));
+  it("is left alone while the user reads above, until the user sends something", () =>
+    on(long, async (v) => {
+      await v.page.locator(".log").hover();
+      await v.page.mouse.wheel(0, -600);
+      await v.page.getByRole("button", { name: "Go to the end" }).waitFor();
+      const before = await left(v);
+      await v.tell(answer("more\n\n".repeat(20), "more"));
+      assert.ok((await left(v)) > before);
+      await v.tell({ type: "user", text: "hi", at: 2 });
+      assert.ok((await left(v)) < 2);
+      assert.equal(await v.page.getByRole("button", { name: "Go to the end" }).count(), 0);
+    }));
 });
 
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 
 describe("pictures", () => {
-  it("of messages and of calls are thumbnails that open", () => on([session, { type: "user", text: "What is it?", images: [`data:image/png;base64,${pixel}`], at: 1 },
-    update({ sessionUpdate: "tool_call", toolCallId: "p", title: "Look at a.png", name: "read_file", kind: "read", status: "completed", content: [
-      { type: "content", content: { type: "text", text: "one picture" } }, { type: "content", content: { type: "image", mimeType: "image/png", data: pixel } },
-    ] })], async (v) => {
-    for (const name of ["Attached picture 1", "Picture 1"]) {
-      const picture = v.page.getByRole("button", { name, exact: true });
-      assert.equal(await picture.getAttribute("aria-expanded"), "false");
-      await picture.click();
-      assert.equal(await picture.getAttribute("aria-expanded"), "true");
-      assert.ok((await picture.boundingBox())!.width > 200);
-    }
-  }));
+  it("of messages and of calls are thumbnails that open", () =>
+    on(
+      [
+        session,
+        { type: "user", text: "What is it?", images: [`data:image/png;base64,${pixel}`], at: 1 },
+        update({
+          sessionUpdate: "tool_call",
+          toolCallId: "p",
+          title: "Look at a.png",
+          name: "read_file",
+          kind: "read",
+          status: "completed",
+          content: [
+            { type: "content", content: { type: "text", text: "one picture" } },
+            { type: "content", content: { type: "image", mimeType: "image/png", data: pixel } },
+          ],
+        }),
+      ],
+      async (v) => {
+        for (const name of ["Attached picture 1", "Picture 1"]) {
+          const picture = v.page.getByRole("button", { name, exact: true });
+          assert.equal(await picture.getAttribute("aria-expanded"), "false");
+          await picture.click();
+          assert.equal(await picture.getAttribute("aria-expanded"), "true");
+          assert.ok((await picture.boundingBox())!.width > 200);
+        }
+      },
+    ));
 });
 
 describe("the look of the editor", () => {
   const code = "```python\n" + "x = " + "1 + ".repeat(200) + "1\n```\n";
-  const facts = (v: View) => v.page.evaluate(() => {
-    const pre = document.querySelector(".code pre")!;
-    const style = getComputedStyle(pre);
-    return { wraps: pre.scrollWidth <= pre.clientWidth, font: style.fontFamily, size: style.fontSize, space: parseFloat(getComputedStyle(document.querySelector(".entry.answer")!).marginTop) };
-  });
-  it("is followed: font, size, wrapping and density", () => on([session, answer(code)], async (v) => {
-    await v.page.evaluate(() => {
-      document.documentElement.style.setProperty("--vscode-editor-font-family", "Courier");
-      document.documentElement.style.setProperty("--vscode-editor-font-size", "17px");
+  const facts = (v: View) =>
+    v.page.evaluate(() => {
+      const pre = document.querySelector(".code pre")!;
+      const style = getComputedStyle(pre);
+      return {
+        wraps: pre.scrollWidth <= pre.clientWidth,
+        font: style.fontFamily,
+        size: style.fontSize,
+        space: parseFloat(getComputedStyle(document.querySelector(".entry.answer")!).marginTop),
+      };
     });
-    const before = await facts(v);
-    assert.deepEqual([before.wraps, before.font, before.size], [false, "Courier", "17px"]);
-    await v.tell({ type: "look", look: { wrap: true, compact: true } });
-    const after = await facts(v);
-    assert.equal(after.wraps, true);
-    assert.ok(after.space < before.space);
-  }));
+  it("is followed: font, size, wrapping and density", () =>
+    on([session, answer(code)], async (v) => {
+      await v.page.evaluate(() => {
+        document.documentElement.style.setProperty("--vscode-editor-font-family", "Courier");
+        document.documentElement.style.setProperty("--vscode-editor-font-size", "17px");
+      });
+      const before = await facts(v);
+      assert.deepEqual([before.wraps, before.font, before.size], [false, "Courier", "17px"]);
+      await v.tell({ type: "look", look: { wrap: true, compact: true } });
+      const after = await facts(v);
+      assert.equal(after.wraps, true);
+      assert.ok(after.space < before.space);
+    }));
 });

@@ -19,8 +19,14 @@ describe("completion", () => {
     assert.deepEqual(c, { kind: "mention", query: "src/m", prefix: "file:", from: 4 });
     const [s] = suggestions(c, [], ["src/my main.ts"]);
     assert.deepEqual(accepted("see @file:src/m", 15, c, s!).text, 'see @file:"src/my main.ts" ');
-    assert.deepEqual(suggestions(at("@folder:|")!, [], ["a/b/c.ts", "a/b/d.ts", "e.ts"]).map((x) => x.insert), ["@folder:a/b/ "]);
-    assert.deepEqual(suggestions(at("@sta|")!, [], []).map((x) => x.insert), ["@staged "]);
+    assert.deepEqual(
+      suggestions(at("@folder:|")!, [], ["a/b/c.ts", "a/b/d.ts", "e.ts"]).map((x) => x.insert),
+      ["@folder:a/b/ "],
+    );
+    assert.deepEqual(
+      suggestions(at("@sta|")!, [], []).map((x) => x.insert),
+      ["@staged "],
+    );
   });
   it("begins after / at the beginning of the message alone", () => {
     assert.deepEqual(at("/mod|"), { kind: "command", query: "mod", from: 0 });
@@ -34,30 +40,48 @@ describe("completion", () => {
     assert.deepEqual(accepted(text, 7, c, s!), { text: "see @file please", caret: 10 });
   });
   it("offers commands by their beginning, with their hints", () => {
-    const commands = [{ name: "compact", description: "Sum up" }, { name: "model", description: "Choose", input: { hint: "name" } }];
+    const commands = [
+      { name: "compact", description: "Sum up" },
+      { name: "model", description: "Choose", input: { hint: "name" } },
+    ];
     const found = suggestions({ kind: "command", query: "mo", from: 0 }, commands, []);
-    assert.deepEqual(found.map((s) => [s.insert, s.detail]), [["/model ", "name — Choose"]]);
+    assert.deepEqual(
+      found.map((s) => [s.insert, s.detail]),
+      [["/model ", "name — Choose"]],
+    );
   });
 });
 
 describe("forms", () => {
   const fields = fieldsOf({
-    type: "object", required: ["answer", "n"],
+    type: "object",
+    required: ["answer", "n"],
     properties: {
-      answer: { type: "string", title: "Answer", enum: ["a", "b"] }, n: { type: "integer", title: "How many" }, yes: { type: "boolean" },
-      some: { type: "array", items: { anyOf: [{ const: "x", title: "X" }] } }, titled: { type: "string", oneOf: [{ const: "1", title: "One" }] }, free: { type: "string" },
+      answer: { type: "string", title: "Answer", enum: ["a", "b"] },
+      n: { type: "integer", title: "How many" },
+      yes: { type: "boolean" },
+      some: { type: "array", items: { anyOf: [{ const: "x", title: "X" }] } },
+      titled: { type: "string", oneOf: [{ const: "1", title: "One" }] },
+      free: { type: "string" },
     },
   });
-  it("know their kinds", () => assert.deepEqual(fields.map((f) => f.kind), ["choice", "number", "boolean", "several", "choice", "text"]));
+  it("know their kinds", () =>
+    assert.deepEqual(
+      fields.map((f) => f.kind),
+      ["choice", "number", "boolean", "several", "choice", "text"],
+    ));
   it("send what was filled in", () => {
-    assert.deepEqual(filled(fields, { answer: "a", n: "3", yes: true, some: ["x"], free: "  hi " }), { content: { answer: "a", n: 3, yes: true, some: ["x"], free: "hi" } });
+    assert.deepEqual(filled(fields, { answer: "a", n: "3", yes: true, some: ["x"], free: "  hi " }), {
+      content: { answer: "a", n: 3, yes: true, some: ["x"], free: "hi" },
+    });
   });
   it("say what is missing", () => {
     assert.equal(filled(fields, { answer: "a", n: "x" }).missing, "How many");
     assert.equal(filled(fieldsOf({ properties: { other: { type: "string", title: "Words" } } }), { other: " " }).missing, "Words");
   });
   it("bear any schema", () => {
-    for (const odd of [undefined, null, {}, { properties: { a: {} } }, { properties: { a: { type: ["string", "null"] } } }]) assert.ok(Array.isArray(fieldsOf(odd)));
+    for (const odd of [undefined, null, {}, { properties: { a: {} } }, { properties: { a: { type: ["string", "null"] } } }])
+      assert.ok(Array.isArray(fieldsOf(odd)));
   });
 });
 
@@ -65,7 +89,10 @@ describe("diffs", () => {
   it("count and number their lines", () => {
     const d = compare("a\nb\nc\n", "a\nB\nc\nd\n");
     assert.deepEqual([d.added, d.removed], [2, 1]);
-    assert.deepEqual(d.hunks[0]!.map((l) => `${l.sign}${l.text} ${l.before ?? ""}/${l.after ?? ""}`), [" a 1/1", "-b 2/", "+B /2", " c 3/3", "+d /4"]);
+    assert.deepEqual(
+      d.hunks[0]!.map((l) => `${l.sign}${l.text} ${l.before ?? ""}/${l.after ?? ""}`),
+      [" a 1/1", "-b 2/", "+B /2", " c 3/3", "+d /4"],
+    );
   });
   it("of a new file are all added", () => assert.deepEqual([compare("", "x\ny\n").added, compare("", "x\ny\n").removed], [2, 0]));
   it("of texts that have nothing in common end in time", () => {

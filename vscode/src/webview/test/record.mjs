@@ -40,12 +40,15 @@ async function record(c) {
 async function converse(c, workspace, home, messages) {
   const server = spawn(binary, ["acp"], { env: { ...process.env, HERMES_HOME: home, HOME: home }, stdio: ["pipe", "pipe", "ignore"] });
   const pending = new Map();
-  let next = 1, asks = 1, clock = 0;
+  let next = 1,
+    asks = 1,
+    clock = 0;
   const send = (m) => server.stdin.write(JSON.stringify({ jsonrpc: "2.0", ...m }) + "\n");
-  const call = (method, params) => new Promise((resolve, reject) => {
-    pending.set(next, { resolve, reject });
-    send({ id: next++, method, params });
-  });
+  const call = (method, params) =>
+    new Promise((resolve, reject) => {
+      pending.set(next, { resolve, reject });
+      send({ id: next++, method, params });
+    });
   const now = () => (clock += 100);
   createInterface({ input: server.stdout }).on("line", (line) => {
     const m = JSON.parse(line);
@@ -63,10 +66,17 @@ async function converse(c, workspace, home, messages) {
     messages.push({ type: "ask", ask: { id, ...what, at: now() } });
     const choice = c.answers?.[asks - 2] ?? "no";
     messages.push({ type: "answered", askId: id, choice });
-    send({ id: m.id, result: what.kind === "permission" ? { outcome: { outcome: "selected", optionId: choice } } : { action: "accept", content: { answer: choice } } });
+    send({
+      id: m.id,
+      result: what.kind === "permission" ? { outcome: { outcome: "selected", optionId: choice } } : { action: "accept", content: { answer: choice } },
+    });
   };
 
-  await call("initialize", { protocolVersion: 1, clientCapabilities: { session: { notices: {} }, elicitation: { form: {} } }, clientInfo: { name: "recorder", version: "1" } });
+  await call("initialize", {
+    protocolVersion: 1,
+    clientCapabilities: { session: { notices: {} }, elicitation: { form: {} } },
+    clientInfo: { name: "recorder", version: "1" },
+  });
   const { sessionId, modes, configOptions } = await call("session/new", { cwd: workspace, mcpServers: [] });
   messages.push({ type: "reset", session: { id: sessionId, title: "" } });
   messages.push({ type: "options", mode: modes.currentModeId, options: configOptions });
@@ -90,11 +100,13 @@ async function converse(c, workspace, home, messages) {
 /** normal gives what differs from run to run the same names. */
 function normal(text, workspace) {
   const names = new Map();
-  return text
-    .replaceAll(workspace, "/workspace")
-    .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9a-f]{32}\b/g, (id) => {
-      if (!names.has(id)) names.set(id, `id${names.size + 1}`);
-      return names.get(id);
-    })
-    .replace(/("updatedAt": ")[^"]+/g, "$12026-01-01T00:00:00Z") + "\n";
+  return (
+    text
+      .replaceAll(workspace, "/workspace")
+      .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9a-f]{32}\b/g, (id) => {
+        if (!names.has(id)) names.set(id, `id${names.size + 1}`);
+        return names.get(id);
+      })
+      .replace(/("updatedAt": ")[^"]+/g, "$12026-01-01T00:00:00Z") + "\n"
+  );
 }

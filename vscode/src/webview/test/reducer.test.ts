@@ -16,7 +16,8 @@ const ready: ToPage = { type: "server", server: { state: "ready" } };
 const session: ToPage = { type: "reset", session: { id: "s", title: "" } };
 const update = (u: Record<string, unknown>, at?: number) => ({ type: "update", update: u, at }) as unknown as ToPage;
 const said = (text: string, messageId = "m", kind = "agent_message_chunk") => update({ sessionUpdate: kind, messageId, content: { type: "text", text } }, 1);
-const called = (id: string, more: Record<string, unknown> = {}) => update({ sessionUpdate: "tool_call", toolCallId: id, title: id, kind: "other", status: "pending", ...more }, 100);
+const called = (id: string, more: Record<string, unknown> = {}) =>
+  update({ sessionUpdate: "tool_call", toolCallId: id, title: id, kind: "other", status: "pending", ...more }, 100);
 const news = (id: string, more: Record<string, unknown>, at = 200) => update({ sessionUpdate: "tool_call_update", toolCallId: id, ...more }, at);
 
 describe("recorded conversations", () => {
@@ -35,14 +36,30 @@ describe("recorded conversations", () => {
 
   it("tools: calls, diff, plan, what was agreed to and what was not", () => {
     const s = replay(stream("tools"));
-    assert.deepEqual(calls(s).map((c) => `${c.name} ${c.status}`), [
-      "read_file completed", "search_files completed", "todo completed", "patch completed", "terminal completed", "terminal failed", "todo completed", "read_file failed",
-    ]);
+    assert.deepEqual(
+      calls(s).map((c) => `${c.name} ${c.status}`),
+      [
+        "read_file completed",
+        "search_files completed",
+        "todo completed",
+        "patch completed",
+        "terminal completed",
+        "terminal failed",
+        "todo completed",
+        "read_file failed",
+      ],
+    );
     const diff = named(s, "patch")[0]!.content.find((c) => c.type === "diff")!;
     assert.match(diff.oldText!, /"Hello " \+ name/);
     assert.match(diff.newText!, /f"Hello \{name\}"/);
-    assert.deepEqual(s.plan.map((e) => e.status), ["completed", "completed", "in_progress"]);
-    assert.deepEqual(named(s, "terminal").map((c) => c.answer), ["once", "no"]);
+    assert.deepEqual(
+      s.plan.map((e) => e.status),
+      ["completed", "completed", "in_progress"],
+    );
+    assert.deepEqual(
+      named(s, "terminal").map((c) => c.answer),
+      ["once", "no"],
+    );
     assert.deepEqual(s.waiting, []);
     assert.ok(calls(s).every((c) => c.ended! >= c.started! && c.ask === undefined));
   });
@@ -67,19 +84,26 @@ describe("recorded conversations", () => {
       if (message) lines.add(message);
       return after;
     }, initial);
-    assert.ok([...lines].some((l) => /^execute_code · 2\/50 calls/.test(l)), [...lines].join("; "));
+    assert.ok(
+      [...lines].some((l) => /^execute_code · 2\/50 calls/.test(l)),
+      [...lines].join("; "),
+    );
     const script = named(s, "execute_code")[0]!;
     assert.equal(script.message, undefined);
-    assert.deepEqual(script.inner?.map((i) => i.tool), ["search_files", "read_file", "read_file", "read_file"]);
+    assert.deepEqual(
+      script.inner?.map((i) => i.tool),
+      ["search_files", "read_file", "read_file", "read_file"],
+    );
   });
 
   it("subagents: a tree, and the question of one of them in it", () => {
     const all = stream("subagents");
     const s = replay(all);
     const [delegation] = named(s, "delegate_task");
-    assert.deepEqual(delegation!.children.map((c) => `${c.subagent!.goal.split("\n")[0]}: ${c.subagent!.status}`), [
-      "Read a.py and say what is in it: completed", "Remove b.py: completed",
-    ]);
+    assert.deepEqual(
+      delegation!.children.map((c) => `${c.subagent!.goal.split("\n")[0]}: ${c.subagent!.status}`),
+      ["Read a.py and say what is in it: completed", "Remove b.py: completed"],
+    );
     const asked = delegation!.children[1]!.children[0]!;
     assert.ok(asked.status === "failed" && asked.answer === "no" && asked.title.startsWith("rm -rf b.py"));
     assert.equal(calls(s).length, 1, "nothing of it stands outside");
@@ -98,7 +122,10 @@ describe("recorded conversations", () => {
   it("endings: cancelled, failed and cut off are said", () => {
     const notes = replay(stream("endings")).items.filter((i) => i.kind === "note");
     assert.ok(notes.some((n) => n.text === "Cancelled."));
-    assert.ok(notes.some((n) => n.severity === "error" && /401/.test(n.text)), JSON.stringify(notes));
+    assert.ok(
+      notes.some((n) => n.severity === "error" && /401/.test(n.text)),
+      JSON.stringify(notes),
+    );
     assert.equal(notes.filter((n) => /length limit/.test(n.text)).length, 1, "the server says it, once");
   });
 
@@ -129,7 +156,11 @@ describe("identity", () => {
   it("keys are never used twice", () => {
     for (const name of ["tools", "subagents"]) {
       const keys: number[] = [];
-      const walk = (items: readonly Item[]) => items.forEach((i) => { keys.push(i.key); if (i.kind === "call") walk(i.children); });
+      const walk = (items: readonly Item[]) =>
+        items.forEach((i) => {
+          keys.push(i.key);
+          if (i.kind === "call") walk(i.children);
+        });
       walk(replay(stream(name)).items);
       assert.equal(new Set(keys).size, keys.length);
     }
@@ -141,7 +172,10 @@ describe("messages", () => {
     const s = replay([session, said("a"), said("b"), said("c", "other"), said("hm", "t", "agent_thought_chunk"), said("d", "other")]);
     assert.equal(kinds(s), "answer answer thought answer");
     assert.equal((s.items[0] as Answer).text, "ab");
-    assert.deepEqual(s.items.map((i) => "open" in i && i.open), [false, false, false, true]);
+    assert.deepEqual(
+      s.items.map((i) => "open" in i && i.open),
+      [false, false, false, true],
+    );
   });
 
   it("white space alone begins nothing", () => {
@@ -155,20 +189,44 @@ describe("messages", () => {
       update({ sessionUpdate: "user_message_chunk", messageId: "u", content: { type: "resource_link", name: "a.go", uri: "file:///a.go" } }),
       update({ sessionUpdate: "user_message_chunk", messageId: "u", content: { type: "image", mimeType: "image/png", data: "AA==" } }),
     ]);
-    assert.deepEqual(s.items.map((i) => i.kind === "user" && [i.text, i.images]), [["Look at [@a.go](file:///a.go)", ["data:image/png;base64,AA=="]]]);
+    assert.deepEqual(
+      s.items.map((i) => i.kind === "user" && [i.text, i.images]),
+      [["Look at [@a.go](file:///a.go)", ["data:image/png;base64,AA=="]]],
+    );
   });
 });
 
 it("what a command answers is no part of the conversation", () => {
   const commands = update({ sessionUpdate: "available_commands_update", availableCommands: [{ name: "status", description: "" }] });
-  const s = replay([session, commands, { type: "user", text: "/status", at: 1 }, said("idle", "a1"), { type: "user", text: "/etc is full", at: 1 }, said("so", "a2")]);
-  assert.deepEqual(s.items.map((i) => i.kind === "answer" && i.unlogged), [false, true, false, undefined]);
+  const s = replay([
+    session,
+    commands,
+    { type: "user", text: "/status", at: 1 },
+    said("idle", "a1"),
+    { type: "user", text: "/etc is full", at: 1 },
+    said("so", "a2"),
+  ]);
+  assert.deepEqual(
+    s.items.map((i) => i.kind === "answer" && i.unlogged),
+    [false, true, false, undefined],
+  );
 });
 
 describe("a log that has lost its end", () => {
   const user = (messageId: string): ToPage => ({ type: "user", text: messageId, messageId, at: 1 });
   const commands = update({ sessionUpdate: "available_commands_update", availableCommands: [{ name: "undo", description: "" }] });
-  const before = [session, commands, user("p1"), said("one", "a1"), called("c1"), user("p2"), said("two", "a2"), said("and", "t2", "agent_thought_chunk"), called("c2"), user("/undo")];
+  const before = [
+    session,
+    commands,
+    user("p1"),
+    said("one", "a1"),
+    called("c1"),
+    user("p2"),
+    said("two", "a2"),
+    said("and", "t2", "agent_thought_chunk"),
+    called("c2"),
+    user("/undo"),
+  ];
   const after = (rewound: Record<string, unknown>) => {
     const s = replay([...before, update({ sessionUpdate: "session_info_update", _meta: { hermes: { rewound: { branchId: "b", ...rewound } } } })]);
     return s.items.map((i) => ("messageId" in i ? i.messageId : (i as Call).id));
@@ -204,17 +262,29 @@ describe("calls", () => {
   });
 
   it("subagents of subagents stand below them", () => {
-    const meta = (sessionId: string, parentSessionId: string, parentToolCallId?: string) => ({ _meta: { hermes: { subagent: { sessionId, parentSessionId, parentToolCallId, goal: sessionId, status: "running" } } } });
+    const meta = (sessionId: string, parentSessionId: string, parentToolCallId?: string) => ({
+      _meta: { hermes: { subagent: { sessionId, parentSessionId, parentToolCallId, goal: sessionId, status: "running" } } },
+    });
     const s = replay([
-      session, called("d", { name: "delegate_task" }), called("subagent-c1", meta("c1", "s", "d")), called("subagent-c2", meta("c2", "c1", "d")), called("subagent-c3", meta("c3", "nobody")),
+      session,
+      called("d", { name: "delegate_task" }),
+      called("subagent-c1", meta("c1", "s", "d")),
+      called("subagent-c2", meta("c2", "c1", "d")),
+      called("subagent-c3", meta("c3", "nobody")),
     ]);
-    assert.deepEqual(calls(s).map((c) => c.id), ["d", "subagent-c3"]);
+    assert.deepEqual(
+      calls(s).map((c) => c.id),
+      ["d", "subagent-c3"],
+    );
     assert.equal(calls(s)[0]!.children[0]!.children[0]!.id, "subagent-c2");
   });
 });
 
 describe("questions", () => {
-  const ask = (id: string, toolCallId: string): ToPage => ({ type: "ask", ask: { id, kind: "permission", at: 1, options: [], toolCall: { toolCallId, title: "rm", kind: "execute" } } });
+  const ask = (id: string, toolCallId: string): ToPage => ({
+    type: "ask",
+    ask: { id, kind: "permission", at: 1, options: [], toolCall: { toolCallId, title: "rm", kind: "execute" } },
+  });
 
   it("about a call that was never shown get a place of their own", () => {
     const s = replay([session, ask("q", "nowhere")]);
@@ -230,7 +300,12 @@ describe("questions", () => {
 
 describe("the server", () => {
   const running: ToPage[] = [
-    ready, session, { type: "user", text: "go", at: 1 }, { type: "turn", running: true, at: 1 }, called("a"), said("half"),
+    ready,
+    session,
+    { type: "user", text: "go", at: 1 },
+    { type: "turn", running: true, at: 1 },
+    called("a"),
+    said("half"),
     { type: "ask", ask: { id: "q", kind: "permission", at: 1, options: [], toolCall: { toolCallId: "a" } } },
   ];
 

@@ -77,14 +77,33 @@ const line = "${"0123456789 ".repeat(30)}";
 \`\`\`
 `;
 const command = `set -e\n${Array.from({ length: 60 }, (_, i) => `curl -fsS https://example.org/part-${i}/${"x".repeat(20)} -o /tmp/part-${i} && rm -rf build/part-${i}`).join("\n")}`;
-const choices = [["once", "allow_once", "Allow once"], ["session", "allow_always", "Allow for this session: curl, rm"], ["always", "allow_always", "Always allow: curl, rm"], ["no", "reject_once", "Deny"]]
-  .map(([optionId, kind, name]) => ({ optionId, kind, name }));
+const choices = [
+  ["once", "allow_once", "Allow once"],
+  ["session", "allow_always", "Allow for this session: curl, rm"],
+  ["always", "allow_always", "Always allow: curl, rm"],
+  ["no", "reject_once", "Deny"],
+].map(([optionId, kind, name]) => ({ optionId, kind, name }));
 const rules = Array.from({ length: 60 }, (_, i) => `rm -rf build/part-${i}`).join(" and ");
 const many = choices.map((c) => ({ ...c, name: c.name.replace("curl, rm", rules) }));
-const asked = (title: string, reason?: string, options = choices) => ({
-  type: "ask", ask: { id: "ask-9", kind: "permission", at: 1, options, toolCall: { toolCallId: "c9", title, kind: "execute", status: "pending", ...(reason && { content: [{ type: "content", content: { type: "text", text: reason } }] }) } },
-}) as unknown as ToPage;
-const failed = "the model endpoint https://api.example.org/v1/chat/completions answered 429 Too Many Requests: {\"error\":{\"message\":\"Rate limit reached for gpt-5 in organization org-0123456789abcdef on tokens per min. Limit: 30000, Used: 29842, Requested: 1893.\"}}. Wait 3.4 s and ask again, or set model.fallback.";
+const asked = (title: string, reason?: string, options = choices) =>
+  ({
+    type: "ask",
+    ask: {
+      id: "ask-9",
+      kind: "permission",
+      at: 1,
+      options,
+      toolCall: {
+        toolCallId: "c9",
+        title,
+        kind: "execute",
+        status: "pending",
+        ...(reason && { content: [{ type: "content", content: { type: "text", text: reason } }] }),
+      },
+    },
+  }) as unknown as ToPage;
+const failed =
+  'the model endpoint https://api.example.org/v1/chat/completions answered 429 Too Many Requests: {"error":{"message":"Rate limit reached for gpt-5 in organization org-0123456789abcdef on tokens per min. Limit: 30000, Used: 29842, Requested: 1893."}}. Wait 3.4 s and ask again, or set model.fallback.';
 
 /** now puts a recorded conversation into the present: what still runs has just begun. */
 export function now(all: ToPage[]): ToPage[] {
@@ -95,7 +114,13 @@ export function now(all: ToPage[]): ToPage[] {
 export const scenes: Record<string, Scene> = {
   welcome: { messages: () => [ready, { type: "last", session: { id: "s", title: "Use an f-string in greet, then clean up" } }] },
   answer: {
-    messages: (stream) => [ready, ...stream("answer").slice(0, 2), { type: "user", text: "How does [@server/turn.go](file:///w/server/turn.go) decide what runs next?", at: 1 }, answer(prose), { type: "turn", running: false, at: 1, stopReason: "end_turn" }],
+    messages: (stream) => [
+      ready,
+      ...stream("answer").slice(0, 2),
+      { type: "user", text: "How does [@server/turn.go](file:///w/server/turn.go) decide what runs next?", at: 1 },
+      answer(prose),
+      { type: "turn", running: false, at: 1, stopReason: "end_turn" },
+    ],
   },
   tools: { messages: (stream) => [ready, ...stream("tools")] },
   "tools-open": { messages: (stream) => [ready, ...stream("tools")], then: expandAll },
@@ -105,11 +130,31 @@ export const scenes: Record<string, Scene> = {
   subagents: { messages: (stream) => [ready, ...until(stream("subagents"), (m) => m.type === "ask")] },
   endings: { messages: (stream) => [ready, ...stream("endings")] },
   busy: {
-    messages: (stream) => [ready, ...until(stream("tools"), (m) => m.type === "update" && m.update.sessionUpdate === "plan"),
+    messages: (stream) => [
+      ready,
+      ...until(stream("tools"), (m) => m.type === "update" && m.update.sessionUpdate === "plan"),
       { type: "queue", queue: [{ id: "1", text: "And then run the tests" }] },
-      { type: "attach", attachments: [{ kind: "file", name: "app/main.py", uri: "file:///w/app/main.py" }, { kind: "image", name: "screen.png", mimeType: "image/png", data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==" }] },
-      update({ sessionUpdate: "usage_update", used: 92000, size: 128000, cost: { amount: 0.42, currency: "USD" }, _meta: { hermes: { usage: { requests: 12, input: 410000, output: 8200 } } } }),
-      { type: "found", query: "", files: ["app/main.py", "app/util.py"] }],
+      {
+        type: "attach",
+        attachments: [
+          { kind: "file", name: "app/main.py", uri: "file:///w/app/main.py" },
+          {
+            kind: "image",
+            name: "screen.png",
+            mimeType: "image/png",
+            data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==",
+          },
+        ],
+      },
+      update({
+        sessionUpdate: "usage_update",
+        used: 92000,
+        size: 128000,
+        cost: { amount: 0.42, currency: "USD" },
+        _meta: { hermes: { usage: { requests: 12, input: 410000, output: 8200 } } },
+      }),
+      { type: "found", query: "", files: ["app/main.py", "app/util.py"] },
+    ],
     then: async (v) => {
       await v.page.getByRole("button", { name: /^Plan/ }).click();
       await v.page.getByRole("button", { name: /Context/ }).click();
@@ -117,16 +162,57 @@ export const scenes: Record<string, Scene> = {
       await v.tell({ type: "found", query: "", files: ["app/main.py", "app/util.py", "docs/a-rather-long-name-of-a-file-somewhere.md"] });
     },
   },
-  stopped: { messages: (stream) => [ready, ...stream("answer"), { type: "server", server: { state: "stopped", message: "The Hermes server stopped several times in a short while, and is not started again." } }] },
-  wide: { messages: () => [ready, { type: "reset", session: { id: "s", title: `Mend ${long}` } }, { type: "user", text: `Look at ${long} please, [@src/${long}.ts](file:///w/a.ts)`, at: 1 }, answer(wide), { type: "turn", running: false, at: 1, stopReason: "end_turn" }] },
-  "approval-long": { messages: () => [ready, { type: "user", text: "Fetch the parts", at: 1 }, { type: "turn", running: true, at: 1 }, asked(command.replaceAll("\n", "⏎"), "It downloads, and removes folders without asking.", many)] },
+  stopped: {
+    messages: (stream) => [
+      ready,
+      ...stream("answer"),
+      { type: "server", server: { state: "stopped", message: "The Hermes server stopped several times in a short while, and is not started again." } },
+    ],
+  },
+  wide: {
+    messages: () => [
+      ready,
+      { type: "reset", session: { id: "s", title: `Mend ${long}` } },
+      { type: "user", text: `Look at ${long} please, [@src/${long}.ts](file:///w/a.ts)`, at: 1 },
+      answer(wide),
+      { type: "turn", running: false, at: 1, stopReason: "end_turn" },
+    ],
+  },
+  "approval-long": {
+    messages: () => [
+      ready,
+      { type: "user", text: "Fetch the parts", at: 1 },
+      { type: "turn", running: true, at: 1 },
+      asked(command.replaceAll("\n", "⏎"), "It downloads, and removes folders without asking.", many),
+    ],
+  },
   rtl: {
-    messages: () => [ready, { type: "reset", session: { id: "s", title: "תקן את קובץ ההגדרות" } }, { type: "user", text: "תקן את [@הגדרות.json](file:///w/x.json) ואת [@gpj.\u202etxt.exe](file:///w/y)", at: 1 },
-      update({ sessionUpdate: "tool_call", toolCallId: "r", title: "Edit הגדרות/קובץ.json", name: "patch", kind: "edit", status: "completed", content: [{ type: "diff", path: "/w/הגדרות/קובץ.json", oldText: "{\n  \"שם\": 1\n}\n", newText: "{\n  \"שם\": 2\n}\n" }] }),
-      answer("תיקנתי את הקובץ:\n\n- ראשון\n- שני\n\nDone in `הגדרות.json`."), { type: "turn", running: true, at: 1 }, asked("rm -rf בנייה")],
+    messages: () => [
+      ready,
+      { type: "reset", session: { id: "s", title: "תקן את קובץ ההגדרות" } },
+      { type: "user", text: "תקן את [@הגדרות.json](file:///w/x.json) ואת [@gpj.\u202etxt.exe](file:///w/y)", at: 1 },
+      update({
+        sessionUpdate: "tool_call",
+        toolCallId: "r",
+        title: "Edit הגדרות/קובץ.json",
+        name: "patch",
+        kind: "edit",
+        status: "completed",
+        content: [{ type: "diff", path: "/w/הגדרות/קובץ.json", oldText: '{\n  "שם": 1\n}\n', newText: '{\n  "שם": 2\n}\n' }],
+      }),
+      answer("תיקנתי את הקובץ:\n\n- ראשון\n- שני\n\nDone in `הגדרות.json`."),
+      { type: "turn", running: true, at: 1 },
+      asked("rm -rf בנייה"),
+    ],
     then: expandAll,
   },
   failed: { messages: () => [ready, { type: "user", text: "Go on", at: 1 }, answer("I begin with"), { type: "turn", running: false, at: 1, error: failed }] },
-  unset: { messages: () => [ready, { type: "user", text: "Hello", at: 1 }, { type: "turn", running: false, at: 1, ...failure(new Error("no key for openai at api.openai.com: set providers.openai.api_key or key_env")) }] },
+  unset: {
+    messages: () => [
+      ready,
+      { type: "user", text: "Hello", at: 1 },
+      { type: "turn", running: false, at: 1, ...failure(new Error("no key for openai at api.openai.com: set providers.openai.api_key or key_env")) },
+    ],
+  },
   restricted: { messages: (stream) => [{ type: "server", server: { state: "ready", restricted: true } }, ...stream("answer")] },
 };

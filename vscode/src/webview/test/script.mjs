@@ -8,7 +8,16 @@ import { outdir, pageOptions } from "./build.mjs";
 
 const name = process.argv[2];
 await Promise.all([
-  esbuild.build({ entryPoints: [join(import.meta.dirname, `${name}.ts`)], outdir, outExtension: { ".js": ".mjs" }, bundle: true, platform: "node", format: "esm", target: "node20", external: ["playwright-core"] }),
+  esbuild.build({
+    entryPoints: [join(import.meta.dirname, `${name}.ts`)],
+    outdir,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    external: ["playwright-core"],
+  }),
   esbuild.build(pageOptions),
 ]);
 await import(pathToFileURL(join(outdir, `${name}.mjs`)).href);
