@@ -161,6 +161,11 @@ func TestConfiguredServer(t *testing.T) {
 			t.Errorf("%q does not say %q", notices, want)
 		}
 	}
+	for _, u := range c.seen() { // clients can tell notices from thoughts of the model
+		if u.Kind == protocol.UpdateAgentThought && !strings.Contains(string(u.Raw), `"_meta":{"hermes":{"notice":true}}`) {
+			t.Errorf("a notice without _meta: %s", u.Raw)
+		}
+	}
 	if names := toolNames(m.Requests()[0].Tools); slices.Contains(names, "mcp__mine__add") {
 		t.Errorf("a tool that was not included is offered: %q", names)
 	}

@@ -119,13 +119,16 @@ func (s *sink) title(title string) {
 }
 
 // notice sends a notice. If the client shows no notices, it is a thought, because it is not
-// a part of the answer.
+// a part of the answer. Its _meta says that it is a notice and not one of the model.
 func (s *sink) notice(text string) {
 	if c := s.client.can.Load(); c.Session != nil && c.Session.Notices != nil {
 		s.post(&acp.Notice{SessionUpdate: acp.UpdateNotice, Severity: "info", Title: text})
 		return
 	}
-	s.chunk(acp.UpdateAgentThought, "", text+"\n")
+	s.post(&acp.ContentChunk{
+		SessionUpdate: acp.UpdateAgentThought, Content: acp.ContentBlock{Type: acp.ContentText, Text: tools.WithoutControls(text) + "\n"},
+		Meta: acp.Meta{"hermes": map[string]any{"notice": true}},
+	})
 }
 
 // compaction sends a compaction. If the client shows none, it is a notice.

@@ -134,7 +134,11 @@ func TestHostileRepository(t *testing.T) {
 		}
 	}
 	for _, r := range m.Requests() {
-		if text, _ := json.Marshal(r); strings.Contains(string(text), hostileMark) {
+		text, err := json.Marshal([]any{r.System, r.Messages, r.Tools})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), hostileMark) {
 			t.Errorf("a request has the hostileMark: %s", text)
 		}
 	}
