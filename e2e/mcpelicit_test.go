@@ -10,8 +10,10 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -119,6 +121,11 @@ func TestElicitationACP(t *testing.T) {
 				l.answer(f, json.RawMessage(next()))
 			})
 			got := strings.ReplaceAll(all.String(), `\"`, `"`)
+			for end := time.Now().Add(screenLimit); slices.ContainsFunc(c.want, func(want string) bool { return !strings.Contains(got, want) }) && time.Now().Before(end); {
+				// A notice of the server can follow the turn.
+				l.call("session/prompt", promptOf(session, "/status"), nil, func(f frame) { all.WriteString(f.text()) })
+				got = strings.ReplaceAll(all.String(), `\"`, `"`)
+			}
 			for _, want := range c.want {
 				if !strings.Contains(got, want) {
 					t.Errorf("nothing has %s:\n%s", want, got)

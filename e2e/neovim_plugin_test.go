@@ -363,7 +363,7 @@ func (p *plugin) help() {
 		}
 	}
 	p.line(":tab help hermes")
-	p.wait("This plugin shows it.")
+	p.wait("this plugin is its view")
 	p.line(":tabclose")
 	p.line(":checkhealth hermes")
 	shown := p.wait("ripgrep", "set up")
