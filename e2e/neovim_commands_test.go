@@ -373,11 +373,12 @@ func (p *plugin) setup() {
 // restart has another process go on with the conversation.
 func (p *plugin) restart() {
 	p.t.Helper()
-	before := p.servers()
+	var before []int
+	p.until("the program of the setup to end", func() bool { before = p.servers(); return len(before) == 1 })
 	p.line(":Hermes restart")
 	p.until("another server", func() bool {
 		after := p.servers()
-		return len(before) == 1 && len(after) == 1 && after[0] != before[0]
+		return len(after) == 1 && after[0] != before[0]
 	})
 	p.wait("The server was started again.", "● idle")
 	p.send("Still there?", `[{"text":"Still "},{"text":"here."}]`)

@@ -126,6 +126,25 @@ T["hits are grouped by session, the best first"] = function()
   )
 end
 
+T["a late answer to an earlier search is not shown"] = function()
+  local asked = {}
+  local of = { root = "/w" }
+  of.request = function(_, method, _, answer)
+    table.insert(asked, { method = method, answer = answer })
+  end
+  sessions.open(of, "garden", {})
+  local input = vim.ui.input
+  vim.ui.input = function(_, done)
+    done("")
+  end
+  vim.api.nvim_feedkeys("s", "xt", false)
+  vim.ui.input = input
+  same(#asked, 2)
+  asked[2].answer(nil, { sessions = { { sessionId = "1", title = "One", updatedAt = "" } } })
+  asked[1].answer(nil, { hits = {} })
+  same(vim.api.nvim_buf_get_lines(0, 0, -1, false), { "One" })
+end
+
 T["quoted lines stand in a fence that they cannot close"] = function()
   local buf = buffer({ "a", "```", "b" }, "/w/doc.md")
   same(context.quote(buf, 2, 3, "/w"), { "About `doc.md`, lines 2–3:", "", "````", "```", "b", "````" })

@@ -16,6 +16,7 @@ local M = {}
 ---@field buf integer
 ---@field query string
 ---@field rows hermes.SessionRow[]
+---@field asked integer number of requests for rows
 
 local space = vim.api.nvim_create_namespace("hermes.sessions")
 
@@ -135,16 +136,23 @@ end
 --- Reads the sessions, or the hits of the query, again.
 ---@param w hermes.SessionWindow
 local function refresh(w)
+  w.asked = w.asked + 1
+  local asked = w.asked
+  local function show(rows)
+    if asked == w.asked then -- else the rows of a later request are or will be shown
+      draw(w, rows)
+    end
+  end
   if w.query == "" then
     return M.list(w.of, function(sessions)
-      draw(w, M.tree(sessions))
+      show(M.tree(sessions))
     end)
   end
   w.of:request(protocol.method.session_search, { cwd = w.of.root, query = w.query, limit = 100 }, function(err, result)
     if err then
       return connection.say(err.message, vim.log.levels.ERROR)
     end
-    draw(w, M.found(result.hits))
+    show(M.found(result.hits))
   end)
 end
 
@@ -191,7 +199,7 @@ end
 ---@param on { open: fun(id: string), delete: fun(session: hermes.SessionInfo, done: fun()) }
 function M.open(of, query, on)
   vim.cmd("topleft 50vnew")
-  local w = { of = of, buf = vim.api.nvim_get_current_buf(), query = query, rows = {} }
+  local w = { of = of, buf = vim.api.nvim_get_current_buf(), query = query, rows = {}, asked = 0 }
   vim.bo[w.buf].buftype, vim.bo[w.buf].bufhidden, vim.bo[w.buf].swapfile = "nofile", "wipe", false
   vim.bo[w.buf].filetype = "hermes-sessions"
   pcall(vim.api.nvim_buf_set_name, w.buf, "hermes://sessions")
