@@ -51,15 +51,19 @@ func TestModelReads(t *testing.T) {
 			e := &readsEndpoint{}
 			server := httptest.NewServer(e)
 			t.Cleanup(server.Close)
-			write(t, filepath.Join(b.home, "config.yaml"), fmt.Sprintf("model: {provider: custom, default: gpt-5, base_url: %q, api_key: x, context_window: 16000}\n", server.URL+"/v1"))
+			write(t, filepath.Join(b.home, "config.yaml"), fmt.Sprintf("model: {provider: custom, default: gpt-5, base_url: %q, api_key: x, context_window: 16000}\nweb: {allow_private: true}\n", server.URL+"/v1"))
 			r := &reads{T: t, bed: b, endpoint: e, host: open(t, b), name: name}
 			r.context()
+			r.references(server.URL + "/page")
 			r.errors()
 			r.edits()
 			r.guards()
 			r.stopped()
+			r.background()
 			r.longWork()
+			r.manyTurns()
 			r.plan()
+			r.prefix()
 		})
 	}
 }
@@ -69,7 +73,7 @@ type readsHost interface {
 	send(prompt string)
 	wait(shown ...string) // until the host has shown all of it since the last prompt
 	stop()                // cancels the turn
-	keepPlanning()        // answers the question about a plan
+	choose(label string)  // answers the next question, or the one that is open
 }
 
 // reads is the session of one host.
@@ -125,9 +129,96 @@ func (r *reads) context() {
 	if n := tokens.Estimate(environment); n == 0 || n > 300 {
 		r.Errorf("the snapshot has %d tokens:\n%s", n, environment)
 	}
+	if v, ok := r.host.(*readsVSCode); ok { // the others say it in /status, and Neovim's statusline has a test of its own
+		v.do("status", "50 % cached")
+	}
 	later := lastOf(r.say("And now?")[0], "user")
 	if n := tokens.Estimate(later); n > 170 || strings.Contains(later, "limits:") {
 		r.Errorf("the second prompt has %d tokens:\n%s", n, later)
+	}
+}
+
+// references checks the references of a prompt that are not files, and one that is too large.
+func (r *reads) references(page string) {
+	r.Helper()
+	write(r.T, filepath.Join(r.bed.workspace, "staged.txt"), "a staged line\n")
+	r.git("add", "staged.txt")
+	write(r.T, filepath.Join(r.bed.workspace, "lib", "lib.py"), "a = 1\nb = 7\n")
+	prompt := lastOf(r.say("See @diff @staged @git:1 @symbol:price @problems @url:" + page)[0], "user")
+	r.want("the prompt with references", prompt, "+b = 7", "+a staged line", "first commit", "1|def price(amount):", "The page says hello.", "roblems")
+	r.git("checkout", "-q", "lib/lib.py")
+	write(r.T, filepath.Join(r.bed.workspace, "huge.txt"), strings.Repeat("A line of a huge text with ten words in it.\n", 2000))
+	write(r.T, filepath.Join(r.bed.workspace, ".env"), "TOKEN=very-secret-value\n")
+	prompt = lastOf(r.say("See @file:huge.txt and @file:.env")[0], "user")
+	if strings.Contains(prompt, "A line of a huge text") || strings.Contains(prompt, "very-secret-value") {
+		r.Errorf("a reference was not refused:\n%s", prompt)
+	}
+	for _, name := range []string{"huge.txt", ".env"} {
+		if err := os.Remove(filepath.Join(r.bed.workspace, name)); err != nil {
+			r.Fatal(err)
+		}
+	}
+}
+
+func (r *reads) git(args ...string) {
+	r.Helper()
+	cmd := exec.Command(found(r.T, "git"), args...)
+	cmd.Dir = r.bed.workspace
+	if out, err := cmd.CombinedOutput(); err != nil {
+		r.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+// manyTurns takes turns while instructions, files and the branch change.
+func (r *reads) manyTurns() {
+	r.Helper()
+	for n := range 30 {
+		switch n % 3 {
+		case 0:
+			write(r.T, filepath.Join(r.bed.workspace, "AGENTS.md"), fmt.Sprintf("Rule %d.\n", n))
+		case 1:
+			write(r.T, filepath.Join(r.bed.workspace, fmt.Sprintf("new%d.txt", n)), "x\n")
+		case 2:
+			r.git("checkout", "-q", "-b", fmt.Sprintf("branch%d", n))
+		}
+		r.say(fmt.Sprintf("Turn with change %d", n), sayCalls("tool_calls", "read_file", fmt.Sprintf(`{"path":"pricing.py","limit":%d}`, 1+n)))
+	}
+}
+
+// prefix checks that each request of the session extends the one before it byte for byte, but
+// after a compaction.
+func (r *reads) prefix() {
+	r.Helper()
+	var last string
+	extended, compacted := 0, 0
+	for _, request := range r.endpoint.since(0) {
+		var body struct {
+			Tools    json.RawMessage
+			Messages json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(request), &body); err != nil {
+			r.Fatal(err)
+		}
+		if len(body.Tools) == 0 { // a judgment or a summary
+			continue
+		}
+		now := string(body.Tools) + strings.TrimSuffix(string(body.Messages), "]")
+		switch {
+		case last == "", strings.HasPrefix(now, last):
+			extended++
+		case strings.Contains(now, "All is well."):
+			compacted++
+		default:
+			at := 0
+			for at < len(last) && at < len(now) && last[at] == now[at] {
+				at++
+			}
+			r.Fatalf("after %d requests, a request differs from the one before at byte %d:\n%s\n%s", extended, at, last[max(0, at-200):min(len(last), at+200)], now[max(0, at-200):min(len(now), at+200)])
+		}
+		last = now
+	}
+	if extended < 60 || compacted != 1 {
+		r.Errorf("%d requests extend the one before, %d follow a compaction", extended, compacted)
 	}
 }
 
@@ -207,6 +298,27 @@ func (r *reads) stopped() {
 	r.want("the prompt after the cancel", r.say("Go on")[0], "the user canceled this. Do not run it again unless the user asks for it")
 }
 
+// background checks that the result of a subagent in the background starts a turn.
+func (r *reads) background() {
+	r.Helper()
+	const goal = "Count the stars of the sky"
+	r.endpoint.answerSubagent(goal, sayText("There are seven stars."))
+	before := r.endpoint.script(sayCalls("tool_calls", "delegate_task", fmt.Sprintf(`{"goal":%q,"background":true}`, goal)), sayText("It counts."), sayText("Seven stars, says the subagent."))
+	r.host.send("Count in the background")
+	waitFor(r.T, "the turn of the result", func() bool { return len(r.endpoint.since(before)) == 3 })
+	if w, ok := r.host.(*wireClient); ok && w.mode == "serve" { // no request waits for the answer, so it goes to the chat
+		chat := filepath.Join(r.bed.workspace, ".hermes", "chats", w.session+".md")
+		waitFor(r.T, "the answer in the chat", func() bool {
+			text, _ := os.ReadFile(chat)
+			return strings.Contains(string(text), "Seven stars, says the subagent.")
+		})
+		r.host.wait("Hermes writes to .hermes/chats/")
+	} else {
+		r.host.wait("Seven stars, says the subagent.")
+	}
+	r.want("the prompt of the result", r.endpoint.since(before)[2], "There are seven stars.")
+}
+
 // longWork checks a goal, the share of the cache, and a compaction.
 func (r *reads) longWork() {
 	r.Helper()
@@ -232,7 +344,7 @@ func (r *reads) plan() {
 	r.host.wait("lan")
 	before := r.endpoint.script(sayCalls("tool_calls", "write_file", `{"path":"x.txt","content":"x"}`, "terminal", `{"command":"touch x.txt"}`), sayText("1. Write x.txt."))
 	r.host.send("Plan it")
-	r.host.keepPlanning()
+	r.host.choose("Keep planning")
 	r.host.wait("Write x.txt")
 	waitFor(r.T, "the requests", func() bool { return len(r.endpoint.since(before)) == 2 })
 	for _, result := range resultsOf(r.endpoint.since(before)[1])[:2] {
@@ -242,14 +354,32 @@ func (r *reads) plan() {
 	if _, err := os.Stat(filepath.Join(r.bed.workspace, "x.txt")); err == nil {
 		r.Error("a file was written in plan mode")
 	}
+	before = r.endpoint.script(sayCalls("tool_calls", "present_plan", `{"plan":"1. Write x.txt again."}`),
+		sayCalls("tool_calls", "write_file", `{"path":"x.txt","content":"x"}`), sayText("The plan is done."))
+	r.host.send("Now hand it in")
+	r.host.choose("Start without asking")
+	r.host.wait("The plan is done.")
+	r.want("the result of the plan", resultsOf(r.endpoint.since(before)[1])[0], "approved")
+	if _, err := os.Stat(filepath.Join(r.bed.workspace, "x.txt")); err != nil {
+		r.Error(err)
+	}
 }
 
-// readsEndpoint is an endpoint of Chat Completions. It plays responses and keeps requests, and
-// checks that each one extends the previous one.
+// readsEndpoint is an endpoint of Chat Completions, and a web page. It plays responses and keeps
+// requests.
 type readsEndpoint struct {
 	mu        sync.Mutex
 	responses []string
 	requests  []string
+	goal      string // of a subagent
+	subagent  string // the response to it
+}
+
+// answerSubagent sets the response to the subagent with a goal. Its requests are not kept.
+func (e *readsEndpoint) answerSubagent(goal, response string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.goal, e.subagent = goal, response
 }
 
 // script adds responses, and returns the number of requests so far.
@@ -268,11 +398,20 @@ func (e *readsEndpoint) since(n int) []string {
 
 func (e *readsEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	if r.URL.Path == "/page" {
+		fmt.Fprint(w, "<!doctype html><title>A page</title><article><h1>A page</h1><p>The page says hello. It has enough words to be an article, and says them in sentences.</p></article>")
+		return
+	}
 	if r.Method != http.MethodPost {
 		http.NotFound(w, r)
 		return
 	}
 	e.mu.Lock()
+	if e.goal != "" && strings.Contains(string(body), e.goal) && !strings.Contains(string(body), "Count in the background") {
+		fmt.Fprint(w, e.subagent, "data: [DONE]\n\n")
+		e.mu.Unlock()
+		return
+	}
 	e.requests = append(e.requests, string(body))
 	response := sayText("Nothing is left in the script.")
 	if len(e.responses) > 0 {
@@ -362,6 +501,8 @@ type wireClient struct {
 	frames  strings.Builder
 	answers map[string]json.RawMessage
 	id      int
+	choice  string // the answer to the next question
+	asked   *sync.Cond
 	ended   chan struct{} // closed after the last frame
 }
 
@@ -381,6 +522,7 @@ func newWire(t *testing.T, b bed, mode string) *wireClient {
 		t.Fatal(err)
 	}
 	w := &wireClient{t: t, mode: mode, cmd: cmd, in: in, answers: map[string]json.RawMessage{}, ended: make(chan struct{})}
+	w.asked = sync.NewCond(&w.mu)
 	t.Cleanup(func() { w.in.Close(); _ = w.cmd.Wait() })
 	go w.read(bufio.NewReader(out))
 	folder := "file://" + b.workspace
@@ -432,8 +574,8 @@ func (w *wireClient) read(out *bufio.Reader) {
 			}
 		}
 		var f struct {
-			ID, Result, Error json.RawMessage
-			Method            string
+			ID, Result, Error, Params json.RawMessage
+			Method                    string
 		}
 		if json.Unmarshal(data, &f) != nil {
 			continue
@@ -445,7 +587,7 @@ func (w *wireClient) read(out *bufio.Reader) {
 		}
 		w.mu.Unlock()
 		if f.Method != "" && f.ID != nil {
-			w.sendFrame(map[string]any{"id": f.ID, "result": nil})
+			go func() { w.sendFrame(map[string]any{"id": f.ID, "result": w.answer(f.Method, f.Params)}) }()
 		}
 	}
 }
@@ -528,8 +670,43 @@ func (w *wireClient) stop() {
 	})
 }
 
-// keepPlanning does nothing, because read answers each question.
-func (w *wireClient) keepPlanning() {}
+// choose sets the answer that read gives.
+func (w *wireClient) choose(label string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.choice = label
+	w.asked.Broadcast()
+}
+
+// answer returns the answer to a question of the server, as soon as choose was called. To other
+// requests it returns nil.
+func (w *wireClient) answer(method string, params json.RawMessage) any {
+	var q struct {
+		Options []struct{ OptionID, Name string }
+		Actions []struct{ Title string }
+	}
+	if err := json.Unmarshal(params, &q); err != nil || len(q.Options)+len(q.Actions) == 0 {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.choice == "" {
+		w.asked.Wait()
+	}
+	choice := w.choice
+	w.choice = ""
+	for _, o := range q.Options {
+		if o.Name == choice {
+			return map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": o.OptionID}}
+		}
+	}
+	for _, a := range q.Actions {
+		if a.Title == choice {
+			return map[string]any{"title": a.Title}
+		}
+	}
+	return nil
+}
 
 // readsNeovim is a Neovim with the plugin.
 type readsNeovim struct{ *plugin }
@@ -569,9 +746,14 @@ func (n readsNeovim) stop() {
 	n.plugin.wait("● idle")
 }
 
-func (n readsNeovim) keepPlanning() {
-	n.plugin.wait("1: Start with approvals", "2: Start without asking", "3: Keep planning")
-	n.line("3")
+func (n readsNeovim) choose(label string) {
+	labels := []string{"1: Start with approvals", "2: Start without asking", "3: Keep planning"}
+	n.plugin.wait(labels...)
+	for _, l := range labels {
+		if number, text, _ := strings.Cut(l, ": "); text == label {
+			n.line(number)
+		}
+	}
 }
 
 // readsVSCode is a VS Code with the extension, which a script drives.
@@ -626,7 +808,7 @@ func (v *readsVSCode) done() {
 func (v *readsVSCode) send(prompt string)   { v.do("send", prompt) }
 func (v *readsVSCode) wait(shown ...string) { v.do("wait", shown...) }
 func (v *readsVSCode) stop()                { v.do("stop") }
-func (v *readsVSCode) keepPlanning()        { v.do("click", "Keep planning") }
+func (v *readsVSCode) choose(label string)  { v.do("click", label) }
 
 // TestServerEnds ends a server in an orderly way during a call. The next server says in the result
 // of the call why it has none.

@@ -26,7 +26,7 @@ func help(_ context.Context, x *Session, _ string) (string, error) {
 		}
 		fmt.Fprintf(&b, "- `%s`: %s\n", name, c.Description)
 	}
-	b.WriteString("\nThe model sees neither these commands nor their answers.")
+	b.WriteString("\nThe model gets the text of skills, prompts of MCP servers and command files. It sees neither the other commands nor their answers.")
 	return b.String(), nil
 }
 

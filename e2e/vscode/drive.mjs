@@ -30,6 +30,9 @@ const commands = {
   async click(name) {
     await editor.chat.getByRole("button", { name }).click();
   },
+  async status(text) {
+    await editor.page.locator('[id="hermes-ls.hermes-ls.hermes.status"]').filter({ hasText: text }).waitFor();
+  },
   async stop() {
     await stop().click();
     await stop().waitFor({ state: "detached" });
