@@ -105,8 +105,27 @@ func browse(t *testing.T, address string, follow bool) string {
 	return last
 }
 
-// login runs `hermes-ls mcp login corp`. visit gets the address, and what the program says besides.
-func (b bed) login(t *testing.T, args []string, visit func(address, said string, stdin *os.File)) (said string, err error) {
+// lockedBuffer is the output of a program that still runs.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// login runs `hermes-ls mcp login corp`. visit gets the address, and the program's stderr, which
+// may come later than the address.
+func (b bed) login(t *testing.T, args []string, visit func(address string, said *lockedBuffer, stdin *os.File)) (said string, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), b.binary, append([]string{"mcp", "login", "corp"}, args...)...)
 	cmd.Dir, cmd.Env = b.workspace, b.environ()
@@ -115,7 +134,7 @@ func (b bed) login(t *testing.T, args []string, visit func(address, said string,
 		t.Fatal(err)
 	}
 	defer stdin.Close()
-	var errOut bytes.Buffer
+	var errOut lockedBuffer
 	cmd.Stdin, cmd.Stderr = in, &errOut
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -127,7 +146,7 @@ func (b bed) login(t *testing.T, args []string, visit func(address, said string,
 	in.Close()
 	address, _ := bufio.NewReader(out).ReadString('\n')
 	if address = strings.TrimSpace(address); address != "" {
-		visit(address, errOut.String(), stdin)
+		visit(address, &errOut, stdin)
 	}
 	err = cmd.Wait()
 	return errOut.String(), err
@@ -169,7 +188,7 @@ func TestLoginAuthority(t *testing.T) {
 	if c := a.control(t, ""); c.Registered != 0 {
 		t.Error("a client was registered without a login")
 	}
-	byBrowser := func(address, _ string, _ *os.File) { browse(t, address, true) }
+	byBrowser := func(address string, _ *lockedBuffer, _ *os.File) { browse(t, address, true) }
 	if said, err := b.login(t, []string{"--no-browser"}, byBrowser); err != nil {
 		t.Fatalf("browser: %v\n%s", err, said)
 	}
@@ -181,7 +200,7 @@ func TestLoginAuthority(t *testing.T) {
 		t.Errorf("after the logout: exit %d", code)
 	}
 
-	said, err := b.login(t, []string{"--no-browser"}, func(address, _ string, stdin *os.File) {
+	said, err := b.login(t, []string{"--no-browser"}, func(address string, _ *lockedBuffer, stdin *os.File) {
 		last := browse(t, address, false)
 		fmt.Fprintln(stdin, strings.Replace(last, "state=", "state=x", 1))
 		fmt.Fprintln(stdin, last)
@@ -199,10 +218,10 @@ func TestLoginAuthority(t *testing.T) {
 		t.Errorf("after the grant was revoked: exit %d\n%s", code, out)
 	}
 	code := regexp.MustCompile(`code ([A-Z-]+):`)
-	if said, err := b.login(t, []string{"--device"}, func(_, said string, _ *os.File) {
-		m := code.FindStringSubmatch(said)
-		if m == nil || !a.control(t, "approve="+m[1]).Approved {
-			t.Errorf("no code that the authorization server knows: %s", said)
+	if said, err := b.login(t, []string{"--device"}, func(_ string, said *lockedBuffer, _ *os.File) {
+		waitFor(t, "the code of the device", func() bool { return code.MatchString(said.String()) })
+		if m := code.FindStringSubmatch(said.String()); !a.control(t, "approve="+m[1]).Approved {
+			t.Errorf("the authorization server does not know the code: %s", said)
 		}
 	}); err != nil {
 		t.Fatalf("device: %v\n%s", err, said)
@@ -216,7 +235,7 @@ func TestLoginAuthority(t *testing.T) {
 		t.Errorf("after the issuer has changed: exit %d\n%s", code, out)
 	}
 	before := a.control(t, "")
-	if said, err := b.login(t, []string{"--no-browser"}, func(address, _ string, _ *os.File) {
+	if said, err := b.login(t, []string{"--no-browser"}, func(address string, _ *lockedBuffer, _ *os.File) {
 		if !strings.HasPrefix(address, a.Issuers[1]) {
 			t.Errorf("the login is at %s", address)
 		}
@@ -236,7 +255,7 @@ func TestLoginRotation(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": ""})
 	a := newAuthority(t, b, 6*time.Second)
-	if said, err := b.login(t, []string{"--no-browser"}, func(address, _ string, _ *os.File) { browse(t, address, true) }); err != nil {
+	if said, err := b.login(t, []string{"--no-browser"}, func(address string, _ *lockedBuffer, _ *os.File) { browse(t, address, true) }); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	var all sync.WaitGroup
@@ -403,7 +422,7 @@ func TestLoginKeyring(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, file, string(settings)+"mcp: {token_store: keyring}\n")
-	byBrowser := func(address, _ string, _ *os.File) { browse(t, address, true) }
+	byBrowser := func(address string, _ *lockedBuffer, _ *os.File) { browse(t, address, true) }
 	without := b
 	without.binary = filepath.Join(filepath.Dir(b.home), "without")
 	writeScript(t, without.binary, fmt.Sprintf("unset DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR\nexec %s \"$@\"\n", b.binary))
