@@ -64,7 +64,7 @@ endif
 # Real editors and the official clients against the built binary, as an ordinary user.
 # Packing the extension, the Python programs and the public projects need this user's caches
 # and programs; the others differ for root.
-OWN := TestVSIX|TestOfficialPythonClient|TestLiteLLM|Test(OpenAI|GenAI|Anthropic)SDK|TestPublicProjects
+OWN := TestVSIX|TestOfficialPythonClient|TestLiteLLM|TestAgentSkills|Test(OpenAI|GenAI|Anthropic)SDK|TestPublicProjects
 
 e2e: build hosts vsix
 	npm test --prefix vscode --silent

@@ -154,7 +154,7 @@ func install() *cobra.Command {
 			if yes && len(c.Findings) > 0 && !interactive(cmd) {
 				return errors.New("nothing was installed: --yes installs only without findings. Install it on a terminal")
 			}
-			if err := confirm(cmd, yes, "Install it?", "nothing was installed"); err != nil {
+			if err := confirm(cmd, yes && len(c.Findings) == 0, "Install it?", "nothing was installed"); err != nil {
 				return err
 			}
 			dir, err := plugins.Install(cmd.Context(), l.Home, c)

@@ -253,6 +253,26 @@ func (l Listed) HookNames() []string {
 	return l.Grant.Offer.Hooks
 }
 
+// SkillDirs returns the directories of enabled plugins that have skills, by the plugins' names. A
+// plugin that cannot be read has none; the session reports it.
+func SkillDirs(home string, s Settings) map[string]string {
+	if len(s.Enabled) == 0 {
+		return nil
+	}
+	all, _ := List(home, s)
+	dirs := map[string]string{}
+	for _, l := range all {
+		switch {
+		case l.State != Enabled:
+		case l.Kind == Agent:
+			dirs[l.Name] = filepath.Join(l.Dir, "skills")
+		case len(l.Grant.Offer.Skills) > 0:
+			dirs[l.Name] = l.Dir
+		}
+	}
+	return dirs
+}
+
 // offered is the offer of a grant without the tools that the manifest does not name.
 func (l Listed) offered() Offer {
 	o := l.Grant.Offer

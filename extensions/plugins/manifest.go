@@ -248,11 +248,12 @@ func (p Plugin) Contents() (parts []string) {
 	if p.Kind != Agent {
 		return nil
 	}
-	for _, one := range []struct{ path, what string }{
-		{"skills", "skills"}, {"mcp.json", "MCP servers"}, {own + "/hooks.json", "hooks"}, {own + "/commands", "commands"}, {own + "/agents", "agents"},
+	for _, one := range []struct{ path, text string }{
+		{"skills", "skills in skills"}, {"mcp.json", "MCP servers in mcp.json: not used by this version"},
+		{own + "/hooks.json", "hooks: not used by this version"}, {own + "/commands", "commands: not used by this version"}, {own + "/agents", "agents: not used by this version"},
 	} {
 		if _, err := os.Lstat(filepath.Join(p.Dir, filepath.FromSlash(one.path))); err == nil {
-			parts = append(parts, one.what+" in "+one.path)
+			parts = append(parts, one.text)
 		}
 	}
 	return parts

@@ -664,3 +664,29 @@ func listen(t *testing.T) int {
 	t.Cleanup(func() { l.Close() })
 	return l.Addr().(*net.TCPAddr).Port
 }
+
+// TestSkills checks which directories skills of plugins come from.
+func TestSkills(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.add("kit", map[string]string{"plugin.json": `{"name":"kit","version":"1.0.0"}`, "skills/one/SKILL.md": "---\nname: one\ndescription: d\n---\nx\n"})
+	b.add("code", python(`{}`, "ctx.register_skill('two', 'skills/two')"))
+	b.add("other", python(`{}`, tool("x", `return 1`)))
+	b.enable("code", "other")
+	sum, err := plugins.Sum(filepath.Join(plugins.Dir(b.home), "kit"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plugins.SaveGrant(t.Context(), b.home, "kit", plugins.Grant{Sum: sum}); err != nil {
+		t.Fatal(err)
+	}
+	b.settings.Enabled = append(b.settings.Enabled, "kit")
+	dirs := plugins.SkillDirs(b.home, b.settings)
+	if len(dirs) != 2 || dirs["kit"] != filepath.Join(plugins.Dir(b.home), "kit", "skills") || dirs["code"] != filepath.Join(plugins.Dir(b.home), "code") {
+		t.Errorf("%v", dirs)
+	}
+	b.add("kit", map[string]string{"skills/two/SKILL.md": "changed"})
+	if dirs := plugins.SkillDirs(b.home, b.settings); dirs["kit"] != "" {
+		t.Error("skills of a changed plugin are used")
+	}
+}

@@ -39,6 +39,7 @@ type Options struct {
 // Config is the configuration section.
 type Config struct {
 	Settings
+	Plugins map[string]string // directories with skills, by the plugin's name
 	// Getenv returns a variable of the environment or of .env. Reserved reports whether it must never pass to a command.
 	Getenv   func(name string) string
 	Reserved func(name string) bool
@@ -99,7 +100,9 @@ func (x *Instance) all(ctx context.Context, maxAge time.Duration) Found {
 	if tools.Local(x.session.Editor) != nil {
 		folders = x.session.Folders()
 	}
-	x.found, x.at = c.Library(x.Home, folders).Find(ctx), time.Now()
+	library := c.Library(x.Home, folders)
+	library.Plugins = c.Plugins
+	x.found, x.at = library.Find(ctx), time.Now()
 	return x.found
 }
 

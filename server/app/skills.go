@@ -13,6 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/foldertrust"
 	"github.com/hermes-ls/hermes-ls/extensions/markdown"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/extensions/plugins"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/server"
@@ -37,6 +38,7 @@ func skillLimits(known *tools.Set) func(*config.Loaded) (any, error) {
 	return func(c *config.Loaded) (any, error) {
 		return skills.Config{
 			Settings: config.SectionOf[skills.Settings](c, "skills"),
+			Plugins:  plugins.SkillDirs(c.Home, config.SectionOf[plugins.Settings](c, plugins.Section().Name)),
 			Getenv:   c.Getenv,
 			Reserved: func(name string) bool { return reserved(c, name) },
 			Offers:   func(toolset string) bool { return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled) },
