@@ -155,11 +155,14 @@ func (p *Process) supervise(files []*os.File) error {
 	return err
 }
 
-// begin sends the spec to the owner, and waits until the child runs.
+// begin sends the spec to the owner, and waits until the child runs. The owner may say so only when
+// the child has run for some milliseconds; a stop reaches it before.
 func (p *Process) begin(ctx context.Context, c Cmd, pipes *pipes, encoded []byte) (err error) {
 	p.control, p.statusFile, p.status = pipes.control, pipes.status, bufio.NewReaderSize(pipes.status, 256)
 	rest := p.keepAwake(ctx)
 	p.control.Write(encoded) //nolint:errcheck // an owner that is gone shows below
+	started := context.AfterFunc(ctx, func() { p.Stop(c.grace()) })
+	defer started()
 	if p.pid, err = p.started(c); err != nil {
 		p.follow() // to the end
 	}
