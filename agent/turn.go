@@ -22,6 +22,7 @@ type turn struct {
 	effort   string          // at the start of the turn
 	storeCtx context.Context // for the store; a cancel does not end it
 	empty    bool            // the previous response was empty
+	cut      bool            // the previous response reached the output limit within a call
 	repeats  repeats
 	shown    []tools.Todo // the plan that the editor has
 	budget   budget       // for the results of the current response
@@ -181,6 +182,11 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 	case slices.ContainsFunc(calls, func(c *call) bool { return c.result.EndsTurn }):
 		return EndTurn, nil
 	}
+	cutAgain := t.cut
+	t.cut = slices.ContainsFunc(calls, func(c *call) bool { return c.cut })
+	if t.cut && cutAgain {
+		return t.atLimit(), nil
+	}
 	t.repeats.response(calls)
 	return t.stopRepeating()
 }
@@ -338,6 +344,13 @@ func (t *turn) saveResponse(id string, reply *model.Reply, calls []*call) error 
 	return nil
 }
 
+// atLimit ends a turn whose response reached the output limit. After a response that was cut within a
+// call, the model has one chance to write less.
+func (t *turn) atLimit() StopReason {
+	t.notice("The answer reached the model's length limit and is not complete. Say “go on” to let it continue.")
+	return MaxTokens
+}
+
 // stopReason returns the stop reason after a response without calls.
 func (t *turn) stopReason(reply *model.Reply) (StopReason, error) {
 	switch {
@@ -349,8 +362,7 @@ func (t *turn) stopReason(reply *model.Reply) (StopReason, error) {
 		t.notice("%s. Later requests leave this prompt and its answer out.", why)
 		return Refusal, t.leaveOut()
 	case reply.Finish == model.FinishLength:
-		t.notice("The answer reached the model's length limit and is not complete. Say “go on” to let it continue.")
-		return MaxTokens, nil
+		return t.atLimit(), nil
 	case t.more != "":
 		return t.goOnFor(t.more)
 	case strings.TrimSpace(reply.Text) != "":
