@@ -181,8 +181,11 @@ type Input struct {
 	ID   string
 	Text string
 	// Typed is the text that the user typed, if a command made Text of it. Empty: Text.
-	Typed  string
-	Images []model.Image
+	Typed string
+	// Foreign says that a server wrote Text: references in it are not expanded, only those in
+	// Typed.
+	Foreign bool
+	Images  []model.Image
 	// Note says that hermes-ls wrote Text, such as to continue the work for a goal. The user
 	// does not see it, and it is none of the user's requests. A prompt that has only News is
 	// a note, too.

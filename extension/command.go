@@ -35,6 +35,8 @@ type Command struct {
 	// Send returns the prompt that the command sends for the user, if making it can take long. It
 	// runs in the turn, in place of Run and Prompt. If it fails, nothing is sent.
 	Send func(ctx context.Context, args string) (prompt string, err error)
+	// Foreign says that a server writes the prompt of Send.
+	Foreign bool
 }
 
 // With returns the slash command with its function.

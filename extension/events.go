@@ -96,7 +96,17 @@ type Prompt struct {
 	SessionID string
 	Text      string
 	Typed     string // the text that the user typed; a command can have made Text of it
+	Foreign   bool   // a server has written Text
 	Note      bool   // hermes-ls has written it, not the user
+}
+
+// Referring returns the text whose references are expanded. If a server has written the prompt,
+// that is only what the user typed: a server must not read files.
+func (p Prompt) Referring() string {
+	if p.Foreign {
+		return p.Typed
+	}
+	return p.Text
 }
 
 // TurnEnd is a turn whose work has ended.

@@ -122,6 +122,7 @@ func startCommand(x *Session, c Command, in agent.Input, args string, also agent
 		return c.start(x, args, also)
 	}
 	if c.Send != nil {
+		in.Foreign = c.Foreign
 		return startMade(x, in, also, func(ctx context.Context) (string, []tools.Call, error) {
 			text, err := c.Send(ctx, args)
 			return text, nil, err
@@ -178,7 +179,7 @@ func startMade(x *Session, in agent.Input, also agent.Sink, make func(ctx contex
 			x.notifier.sink(also).Event(agent.Notice{Text: "Not done: " + strings.TrimSuffix(errorText(err), ".") + "."})
 			return agent.EndTurn, nil
 		}
-		return x.prompt(ctx, agent.Input{ID: in.ID, Text: text, Typed: in.Text, Images: in.Images, Context: in.Context, Calls: calls}, also)
+		return x.prompt(ctx, agent.Input{ID: in.ID, Text: text, Typed: in.Text, Foreign: in.Foreign, Images: in.Images, Context: in.Context, Calls: calls}, also)
 	})
 }
 

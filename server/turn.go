@@ -162,7 +162,7 @@ func beforePrompt(ctx context.Context, x *Session, in agent.Input) (added []stri
 	if x.record.draft() {
 		added = events.SessionStart(ctx, eventOf(x))
 	}
-	more, attached, block := events.Prompt(ctx, extension.Prompt{SessionID: x.id, Text: in.Text, Typed: cmp.Or(in.Typed, in.Text), Note: in.Note})
+	more, attached, block := events.Prompt(ctx, extension.Prompt{SessionID: x.id, Text: in.Text, Typed: cmp.Or(in.Typed, in.Text), Foreign: in.Foreign, Note: in.Note})
 	return append(added, more...), attached, block
 }
 

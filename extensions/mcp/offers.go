@@ -152,7 +152,7 @@ func (x *Instance) Events() []extension.Handlers {
 			return d, nil
 		}
 		all := x.sources()
-		for _, m := range resources.Mentions(p.Text, all) {
+		for _, m := range resources.Mentions(p.Referring(), all) {
 			text, err := resources.Read(ctx, all, m)
 			if err != nil {
 				text = fmt.Sprintf("Not attached: %v.", err)

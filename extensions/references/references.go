@@ -67,7 +67,7 @@ func (x *instance) expand(ctx context.Context, p extension.Prompt) (d extension.
 	if p.Note {
 		return d, nil
 	}
-	all := Parse(p.Text)
+	all := Parse(p.Referring())
 	window := x.session.Situation().Window
 	if window <= 0 {
 		window = usual

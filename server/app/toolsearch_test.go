@@ -52,6 +52,12 @@ func addNote(s *sdk.Server, name string, calls *atomic.Int32) {
 
 func openWith(t *testing.T, config string, m model.Model) (*server.Session, *chooser) {
 	t.Helper()
+	return openIn(t, t.TempDir(), config, m)
+}
+
+// openIn opens a session in a workspace folder.
+func openIn(t *testing.T, folder, config string, m model.Model) (*server.Session, *chooser) {
+	t.Helper()
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, "config.yaml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
@@ -59,7 +65,7 @@ func openWith(t *testing.T, config string, m model.Model) (*server.Session, *cho
 	service := app.New(server.Options{Home: home, Environ: []string{"TEST=1"}, Model: m})
 	t.Cleanup(func() { _ = service.Close() })
 	host := &chooser{}
-	x, err := service.NewSession(t.Context(), server.Place{Cwd: t.TempDir()}, host)
+	x, err := service.NewSession(t.Context(), server.Place{Cwd: folder}, host)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func (p *Prompts) Commands(server string, get Get) (all []extension.Command) {
 		}
 		c := extension.Command{
 			Name: name, Hint: hint(one), Order: order,
-			Description: strings.TrimSpace(fmt.Sprintf("(MCP server %s) %s", server, clean.Line(about, 200))),
+			Description: strings.TrimSpace(fmt.Sprintf("(MCP server %s) %s", server, clean.Line(about, 200))), Foreign: true,
 		}
 		c.Send = func(ctx context.Context, args string) (string, error) {
 			given, err := arguments(one, args)
