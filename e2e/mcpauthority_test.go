@@ -355,7 +355,7 @@ func TestLoginChat(t *testing.T) {
 		l.call("_hermes/mcp/"+method, args, &r, nil)
 		return r.Text
 	}
-	if s := state(); s != "connected, 1 tools" {
+	if s := state(); s != "connected, 3 tools" {
 		t.Errorf("logged in: %s", s)
 	}
 	if text := do("logout", nil); !strings.Contains(text, "is logged out") {
@@ -368,13 +368,13 @@ func TestLoginChat(t *testing.T) {
 	if text := do("login", map[string]any{"address": browse(t, address, false)}); !strings.Contains(text, "The address is right") {
 		t.Errorf("the pasted address: %s", text)
 	}
-	for end := time.Now().Add(20 * time.Second); state() != "connected, 1 tools" && time.Now().Before(end); {
+	for end := time.Now().Add(20 * time.Second); state() != "connected, 3 tools" && time.Now().Before(end); {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if text := do("restart", nil); !strings.Contains(text, "starts again") {
 		t.Errorf("restart: %s", text)
 	}
-	if s := state(); s != "connected, 1 tools" {
+	if s := state(); s != "connected, 3 tools" {
 		t.Errorf("restarted: %s", s)
 	}
 	if said := say("/mcp logs corp"); !strings.Contains(said, "log") {
@@ -463,4 +463,61 @@ func writeScript(t *testing.T, path, text string) {
 	if err := os.Chmod(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestLoginElsewhere checks that a running session uses a login of another process, and that a call
+// that lacks a scope asks for a login with that scope, at most twice in a session.
+func TestLoginElsewhere(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string]string{"a.txt": ""})
+	a := newAuthority(t, b, time.Hour)
+	l := b.line(t)
+	session := l.newSession(b.workspace)
+	call := func(tool string) (said string) {
+		l.call("session/prompt", promptOf(session, "Go.\n```hermes-script\n"+
+			`[{"call":{"name":"mcp__corp__`+tool+`","args":{}}}]`+"\n"+`[{"text":"Done."}]`+"\n```"), nil, func(f frame) {
+			said += f.text() + string(f.Params.Update.Content) + string(f.Params.Update.RawOutput)
+		})
+		return said
+	}
+	if said := call("whoami"); !strings.Contains(said, "needs the user to log in (hermes-ls mcp login corp, or /mcp login corp in the chat)") {
+		t.Errorf("without a login: %s", said)
+	}
+	login := func(scopes string) {
+		t.Helper()
+		if said, err := b.login(t, []string{"--no-browser"}, func(address string, _ *lockedBuffer, _ *os.File) {
+			u, err := url.Parse(address)
+			if err != nil || u.Query().Get("scope") != scopes {
+				t.Errorf("the login requests %q, not %q", u.Query().Get("scope"), scopes)
+			}
+			browse(t, address, true)
+		}); err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+	}
+	login("read offline_access")
+	if said := call("whoami"); !strings.Contains(said, "logged in as user") {
+		t.Errorf("after a login elsewhere: %s", said)
+	}
+	const more = "needs more rights for this call: hermes-ls mcp login corp"
+	if said := call("note"); !strings.Contains(said, more) || !strings.Contains(said, "needs the user to log in") {
+		t.Errorf("without the scope: %s", said)
+	}
+	login("read write offline_access")
+	if said := call("note"); !strings.Contains(said, "note: done") {
+		t.Errorf("with the scope: %s", said)
+	}
+	if said := call("rule"); !strings.Contains(said, more) {
+		t.Errorf("without the second scope: %s", said)
+	}
+	for range 2 {
+		if said := call("rule"); strings.Contains(said, more) || strings.Contains(said, "rule: done") {
+			t.Errorf("a third request for more rights: %s", said)
+		}
+	}
+	// The authorization server rejects scopes that a client was not registered with.
+	if c := a.control(t, ""); c.Registered != 2 {
+		t.Errorf("%d clients were registered", c.Registered)
+	}
+	l.end()
 }

@@ -3,15 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
-	"time"
 
+	"github.com/hermes-ls/hermes-ls/cmd/mcpcmd"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
-	"github.com/hermes-ls/hermes-ls/internal/proc"
-	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // mcpFindings connects the configured MCP servers. A problem of a server is only a note.
@@ -23,30 +19,11 @@ func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 	if len(configured) == 0 {
 		return found
 	}
-	dir, err := os.Getwd()
+	all, end, err := mcpcmd.Connect(ctx, loaded, version(), configured, nil)
 	if err != nil {
 		return append(found, finding{"note", "mcp", err.Error()})
 	}
-	box := sandbox.New(sandbox.Config{
-		Mode: sandbox.Mode(loaded.Sandbox.Mode), Network: loaded.Sandbox.Network,
-		Caches: loaded.Sandbox.Caches, Read: loaded.Sandbox.Read,
-		Roots: func() []string { return []string{dir} }, HermesHome: loaded.Home,
-	})
-	defer box.Close()
-	all := mcp.New(ctx, mcp.Config{
-		Version: version(), Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
-		Logins: app.Logins(loaded),
-		Confine: func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error {
-			return box.With(sandbox.Opening{Frozen: files}).Confine(ctx, c)
-		},
-	})
-	defer func() {
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		_ = all.Close(ending) // servers that are still running end with this process
-	}()
-	all.Connect(configured)
-	all.Wait(ctx)
+	defer end()
 	for _, s := range all.Status() {
 		switch s.State {
 		case mcp.Connected:

@@ -27,7 +27,7 @@ async function issuer() {
     clientDefaults: { token_endpoint_auth_method: "none" },
     cookies: { keys: ["e2e"] },
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
-    scopes: ["openid", "offline_access", "read"],
+    scopes: ["openid", "offline_access", "read", "write", "admin"],
     features: {
       devInteractions: { enabled: false },
       registration: { enabled: true },
@@ -38,7 +38,7 @@ async function issuer() {
         useGrantedResource: () => true,
         getResourceServerInfo: (_, indicator) => {
           if (indicator !== resource) throw new Error(`another resource: ${indicator}`);
-          return { scope: "read", accessTokenTTL: life, accessTokenFormat: "opaque" };
+          return { scope: "read write admin", accessTokenTTL: life, accessTokenFormat: "opaque" };
         },
       },
     },
@@ -49,10 +49,13 @@ async function issuer() {
     issueRefreshToken: (_, client, code) => client.grantTypeAllowed("refresh_token") && code.scopes.has("offline_access"),
   });
   const grants = new Set();
-  async function allow(clientId) {
+  async function allow(clientId, requested) {
     const grant = new provider.Grant({ accountId: "user", clientId });
-    grant.addOIDCScope("openid offline_access read");
-    grant.addResourceScope(resource, "read");
+    const scopes = requested.split(" ").filter((one) => one !== "admin").join(" "); // the user is no administrator
+    grant.addOIDCScope(`openid ${scopes}`);
+    grant.addResourceScope(resource, scopes);
+    grant.rejectOIDCScope("admin");
+    grant.rejectResourceScope(resource, "admin");
     const id = await grant.save();
     grants.add(id);
     return id;
@@ -60,7 +63,7 @@ async function issuer() {
   provider.use(async (ctx, next) => {
     if (ctx.path.startsWith("/pages/")) {
       const { params } = await provider.interactionDetails(ctx.req, ctx.res);
-      const consent = { grantId: await allow(params.client_id) };
+      const consent = { grantId: await allow(params.client_id, params.scope) };
       await provider.interactionFinished(ctx.req, ctx.res, { login: { accountId: "user" }, consent }, { mergeWithLastSubmission: false });
       ctx.respond = false;
       return;
@@ -91,7 +94,7 @@ async function issuer() {
       const code = await provider.DeviceCode.findByUserCode(userCode.replace(/[^A-Za-z0-9]/g, ""), { ignoreExpiration: false });
       if (!code) return false;
       code.accountId = "user";
-      code.grantId = await allow(code.clientId);
+      code.grantId = await allow(code.clientId, code.params.scope);
       code.scope = code.params.scope;
       code.resource = code.params.resource;
       code.authTime = Math.floor(Date.now() / 1000);
@@ -130,11 +133,19 @@ async function mcp(req, res) {
     if (given && await issuers[1 - named].find(given)) counts.foreign++;
     return res.writeHead(401, { "WWW-Authenticate": `Bearer resource_metadata="${new URL("/.well-known/oauth-protected-resource/mcp", resource)}"` }).end();
   }
+  // The tools note and rule need a scope each.
+  const lacking = isCall && { note: "write", rule: "admin" }[JSON.parse(text).params.name];
+  if (lacking && !token.scope.split(" ").includes(lacking)) {
+    return res.writeHead(403, { "WWW-Authenticate": `Bearer error="insufficient_scope", scope="${lacking}"` }).end();
+  }
   let transport = sessions.get(req.headers["mcp-session-id"]);
   if (!transport) {
     transport = new StreamableHTTPServerTransport({ sessionIdGenerator: randomUUID, onsessioninitialized: (id) => sessions.set(id, transport) });
     const server = new McpServer({ name: "authority", version: "1" });
     server.registerTool("whoami", { description: "Says who is logged in.", annotations: { readOnlyHint: true } }, () => ({ content: [{ type: "text", text: `logged in as ${token.accountId}` }] }));
+    for (const name of ["note", "rule"]) {
+      server.registerTool(name, { annotations: { readOnlyHint: true } }, () => ({ content: [{ type: "text", text: `${name}: done` }] }));
+    }
     await server.connect(transport);
   }
   await transport.handleRequest(req, res, text ? JSON.parse(text) : undefined);

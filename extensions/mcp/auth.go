@@ -93,4 +93,35 @@ func (s *server) noticeLogin() {
 	}
 }
 
+// recheck connects servers that need a login if one was stored since the last attempt, also by
+// another process, and waits for them.
+func (s *Servers) recheck(ctx context.Context) {
+	var begun []*server
+	for _, one := range s.all() {
+		if loggedIn(one) {
+			begun = append(begun, one)
+		}
+	}
+	for _, one := range begun {
+		one.await(ctx)
+	}
+}
+
+// loggedIn reports whether a login was stored since the last attempt failed. Then another attempt
+// has begun.
+func loggedIn(s *server) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.attempt:
+	default:
+		return false
+	}
+	if s.link != nil || !errors.Is(s.err, errLogin) || !s.logsIn() || !s.owner.cfg.Logins.Changed(s.URL, s.since) {
+		return false
+	}
+	s.again()
+	return true
+}
+
 func isLogin(err error) bool { return errors.Is(err, errLogin) || errors.Is(err, errRights) }

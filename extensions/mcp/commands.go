@@ -180,7 +180,7 @@ func (x *Instance) server(name string) (*server, error) {
 	if at >= 0 {
 		return all[at], nil
 	}
-	if slices.Contains(x.offered(), name) {
+	if slices.ContainsFunc(x.offered(), func(o Offered) bool { return o.Name == name }) {
 		return nil, &extension.InputError{Param: "server", Text: fmt.Sprintf("The MCP server %s is not approved; /mcp approve %[1]s approves it", name)}
 	}
 	return nil, &extension.InputError{Param: "server", Text: fmt.Sprintf("There is no MCP server %q in this session; /mcp lists them", name)}
@@ -189,7 +189,7 @@ func (x *Instance) server(name string) (*server, error) {
 // reconnect starts a server again, and lets it ask for a login again.
 func (x *Instance) reconnect(one *server) {
 	one.mu.Lock()
-	one.toldLogin, one.steps = false, 0
+	one.toldLogin = false
 	one.mu.Unlock()
 	_ = x.Restart(one.Name) // it has been closed, or another configuration has replaced it
 }

@@ -7,13 +7,13 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/form"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -140,30 +140,20 @@ func (e *elicitation) url(ctx context.Context) *sdk.ElicitResult {
 // addressID returns the id of a request with an address: ids of two servers can be equal.
 func (s *server) addressID(id string) string { return s.Name + "/" + oneLine(id, 200) }
 
-// field is a field of a form.
-type field struct {
-	name, title, text string
-	kind              string
-	choices           []string       // labels; empty: a text
-	values            map[string]any // of the labels
-	required          bool
-	schema            *jsonschema.Resolved
-}
-
 const leaveOut = "Leave out"
 
 // form shows the whole form. If the host cannot, form asks for one field after the other, and then
 // once for all values.
 func (e *elicitation) form(ctx context.Context) *sdk.ElicitResult {
-	fields, err := fieldsOf(e.params.RequestedSchema)
+	fields, err := form.Fields(e.params.RequestedSchema)
 	if err != nil {
 		e.server.notice("asks for values in a form that cannot be shown: " + err.Error())
 		return &sdk.ElicitResult{Action: decline}
 	}
 	values, lines := map[string]any{}, []string{}
 	for _, f := range fields {
-		if proc.Secret(f.name) || proc.Secret(strings.ReplaceAll(f.title, " ", "_")) {
-			e.server.notice(fmt.Sprintf("asks for %q, which looks like a secret. It was declined", f.title))
+		if proc.Secret(f.Name) || proc.Secret(strings.ReplaceAll(f.Title, " ", "_")) {
+			e.server.notice(fmt.Sprintf("asks for %q, which looks like a secret. It was declined", f.Title))
 			return &sdk.ElicitResult{Action: decline}
 		}
 	}
@@ -176,8 +166,8 @@ func (e *elicitation) form(ctx context.Context) *sdk.ElicitResult {
 			return &sdk.ElicitResult{Action: cancelled}
 		}
 		if given {
-			values[f.name] = value
-			lines = append(lines, fmt.Sprintf("%s: %v", f.title, value))
+			values[f.Name] = value
+			lines = append(lines, fmt.Sprintf("%s: %v", f.Title, value))
 		}
 	}
 	const send = "Send"
@@ -230,150 +220,26 @@ func (e *elicitation) whole(ctx context.Context) *sdk.ElicitResult {
 
 // value asks for the value of a field until it fits. If the user leaves it out, given is
 // false. If the user does not answer, or the value does not fit three times, ok is false.
-func (e *elicitation) value(ctx context.Context, f field) (value any, given, ok bool) {
-	text := f.text
+func (e *elicitation) value(ctx context.Context, f form.Field) (value any, given, ok bool) {
+	text := f.Text
 	for range mostShown {
-		choices := slices.Clone(f.choices)
-		if !f.required && len(choices) > 0 {
+		choices := slices.Clone(f.Choices)
+		if !f.Required && len(choices) > 0 {
 			choices = append(choices, leaveOut)
 		}
 		answer, answered := e.choose(ctx, text, choices)
 		if !answered {
 			return nil, false, false
 		}
-		if !f.required && (answer == "" || answer == leaveOut || answer == "-") {
+		if !f.Required && (answer == "" || answer == leaveOut || answer == "-") {
 			return nil, false, true
 		}
-		value := f.parse(answer)
-		err := f.schema.Validate(value)
+		value := f.Parse(answer)
+		err := f.Validate(value)
 		if err == nil {
 			return value, true, true
 		}
-		text = f.text + "\nThe last answer does not fit: " + oneLine(err.Error(), 300)
+		text = f.Text + "\nThe last answer does not fit: " + oneLine(err.Error(), 300)
 	}
 	return nil, false, false
-}
-
-// parse returns the value that an answer means. An answer that cannot be parsed stays a text,
-// which does not fit.
-func (f field) parse(answer string) any {
-	if value, ok := f.values[answer]; ok {
-		return value
-	}
-	switch f.kind {
-	case "number", "integer":
-		if n, err := strconv.ParseFloat(answer, 64); err == nil {
-			return n
-		}
-	case "boolean":
-		if b, err := strconv.ParseBool(answer); err == nil {
-			return b
-		}
-	case "array":
-		list := []any{}
-		for one := range strings.SplitSeq(answer, ",") {
-			list = append(list, strings.TrimSpace(one))
-		}
-		return list
-	}
-	return answer
-}
-
-const mostChoices = 5 // with “Leave out”, the six that hosts show
-
-// fieldsOf returns the fields of a form's schema: required ones first, then by name.
-func fieldsOf(schema any) ([]field, error) {
-	data, err := json.Marshal(schema)
-	if err != nil {
-		return nil, err
-	}
-	var form struct {
-		Required   []string
-		Properties map[string]json.RawMessage
-	}
-	if err := json.Unmarshal(data, &form); err != nil {
-		return nil, err
-	}
-	var fields []field
-	for _, name := range slices.Sorted(maps.Keys(form.Properties)) {
-		f := field{name: name, required: slices.Contains(form.Required, name)}
-		if err := f.read(form.Properties[name]); err != nil {
-			return nil, fmt.Errorf("the field %q: %w", oneLine(name, 60), err)
-		}
-		fields = append(fields, f)
-	}
-	slices.SortStableFunc(fields, func(a, b field) int {
-		switch {
-		case a.required == b.required:
-			return 0
-		case a.required:
-			return -1
-		}
-		return 1
-	})
-	return fields, nil
-}
-
-// read reads the schema of a field.
-func (f *field) read(data json.RawMessage) error {
-	var s struct {
-		Type, Title, Description string
-		Default                  any
-		Enum                     []any
-		EnumNames                []string
-		OneOf                    []struct {
-			Const any
-			Title string
-		}
-	}
-	var schema jsonschema.Schema
-	err := json.Unmarshal(data, &s)
-	if err == nil {
-		err = json.Unmarshal(data, &schema)
-	}
-	if err == nil {
-		f.schema, err = schema.Resolve(nil)
-	}
-	if err != nil {
-		return err
-	}
-	f.kind, f.title, f.values = s.Type, oneLine(s.Title, 100), map[string]any{}
-	if f.title == "" {
-		f.title = oneLine(f.name, 100)
-	}
-	add := func(label string, value any) {
-		if label = oneLine(label, 100); label == "" {
-			label = oneLine(fmt.Sprint(value), 100)
-		}
-		f.choices, f.values[label] = append(f.choices, label), value
-	}
-	for i, value := range s.Enum {
-		label := ""
-		if i < len(s.EnumNames) {
-			label = s.EnumNames[i]
-		}
-		add(label, value)
-	}
-	for _, one := range s.OneOf {
-		add(one.Title, one.Const)
-	}
-	if s.Type == "boolean" {
-		add("Yes", true)
-		add("No", false)
-	}
-	lines := []string{f.title}
-	if s.Description != "" {
-		lines = append(lines, plain(s.Description, 500))
-	}
-	if s.Default != nil {
-		lines = append(lines, "Suggested: "+oneLine(fmt.Sprint(s.Default), 200))
-	}
-	if len(f.choices) > mostChoices {
-		lines, f.choices = append(lines, "One of: "+strings.Join(f.choices, ", ")), nil
-	}
-	if !f.required && len(f.choices) == 0 {
-		lines = append(lines, "Answer - to leave it out.")
-	}
-	f.text = strings.Join(lines, "\n")
-	return nil
 }

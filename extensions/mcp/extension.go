@@ -16,7 +16,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/resources"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
-	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -26,7 +25,7 @@ type Section struct {
 	Offers  func(toolset string) bool // reports whether the tools of a toolset are offered
 	Logins  *login.Store              // has the tokens of logins
 	// Workspace returns the approved servers of workspace folders, and those that are not approved. Nil: there are none.
-	Workspace func(folders []string) (approved []Server, offered []trust.Server, problems []error)
+	Workspace func(folders []string) (approved []Server, offered []Offered, problems []error)
 }
 
 // Options are the parts of the process and of the session's core that the extension uses.
@@ -154,16 +153,19 @@ func (x *Instance) TrustChanged() {
 	x.Connect(x.servers(own))
 }
 
-// offered returns the names of servers that the user has not approved.
-func (x *Instance) offered() (names []string) {
+// offered returns the servers of the workspace that the user has not approved.
+func (x *Instance) offered() (offered []Offered) {
 	var c Section
 	if x.session.Config(&c) == nil && c.Workspace != nil && tools.Local(x.session.Editor) != nil {
-		_, offered, _ := c.Workspace(x.session.Folders())
-		for _, w := range offered {
-			names = append(names, w.Name)
-		}
+		_, offered, _ = c.Workspace(x.session.Folders())
 	}
-	return names
+	return offered
+}
+
+// Expects reports whether a server may have further tools later. The user can approve a server
+// during the session, if the folder is trusted.
+func (x *Instance) Expects() bool {
+	return x.Servers.Expects() || slices.ContainsFunc(x.offered(), func(o Offered) bool { return o.Trusted && o.Problem == "" })
 }
 
 // NotApproved is the state of a server of the workspace that the user has not approved.
@@ -177,8 +179,8 @@ func (x *Instance) All() []Status {
 			all[i].State = NotApproved
 		}
 	}
-	for _, name := range x.offered() {
-		all = append(all, Status{Name: name, State: NotApproved, From: "the workspace"})
+	for _, o := range x.offered() {
+		all = append(all, Status{Name: o.Name, State: NotApproved, From: "the workspace", Error: o.Problem})
 	}
 	slices.SortFunc(all, func(a, b Status) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -309,6 +311,7 @@ func (x *Instance) list(ctx context.Context) (string, error) {
 	starting, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	x.Wait(starting)
+	x.recheck(starting)
 	servers := x.Status()
 	offered := x.offered()
 	if len(servers)+len(offered) == 0 {
@@ -328,8 +331,15 @@ func (x *Instance) list(ctx context.Context) (string, error) {
 		}
 		b.WriteByte('\n')
 	}
-	for _, name := range offered {
-		fmt.Fprintf(&b, "- **%s** (of the workspace): not approved. `/mcp approve %s` approves it\n", name, name)
+	for _, o := range offered {
+		next := fmt.Sprintf("`/mcp approve %s` approves it", o.Name)
+		switch {
+		case o.Problem != "":
+			next = "It cannot be used: " + o.Problem
+		case !o.Trusted:
+			next = "The folder is not trusted: `/trust` shows it"
+		}
+		fmt.Fprintf(&b, "- **%s** (of the workspace): not approved. %s\n", o.Name, next)
 	}
 	return b.String(), nil
 }

@@ -222,6 +222,9 @@ func (s *Servers) Tools() []tools.Tool {
 
 // LateTools returns the version of the tools. If it is not known, it also returns the tools.
 func (s *Servers) LateTools(known int) (version int, now []tools.Tool) {
+	for _, one := range s.all() {
+		loggedIn(one)
+	}
 	version = int(s.version.Load())
 	if version == known {
 		return version, nil

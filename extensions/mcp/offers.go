@@ -145,12 +145,13 @@ func (s *Servers) resourceTool() []tools.Tool {
 	return []tools.Tool{resources.Tool(s.sources, s.cfg.Pictures)}
 }
 
-// Events attaches the resources that a prompt refers to.
+// Events uses logins of other processes, and attaches the resources that a prompt refers to.
 func (x *Instance) Events() []extension.Handlers {
 	return []extension.Handlers{{Limit: extension.NoLimit, PreLLMCall: func(ctx context.Context, p extension.Prompt) (d extension.PromptDecision, err error) {
 		if p.Note {
 			return d, nil
 		}
+		x.recheck(ctx)
 		all := x.sources()
 		for _, m := range resources.Mentions(p.Referring(), all) {
 			text, err := resources.Read(ctx, all, m)

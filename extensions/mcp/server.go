@@ -55,6 +55,7 @@ type server struct {
 	link         *link                 // nil: not connected
 	err          error                 // why it is not connected
 	attempt      chan struct{}         // closed when the current attempt has ended
+	since        time.Time             // when it began
 	tools        map[string]definition // by their names for the model
 	order        []string              // of tools
 	original     map[string]string     // the first keys of tools in this session, by name for the model
@@ -116,6 +117,9 @@ func (s *server) run() {
 	defer s.cancel()
 	defer s.setResult(nil, nil, errClosed)
 	for {
+		s.mu.Lock()
+		s.since = time.Now()
+		s.mu.Unlock()
 		l, found, err := s.connect()
 		switch {
 		case err == nil || s.ctx.Err() != nil || errors.Is(err, errPermission):

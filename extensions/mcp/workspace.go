@@ -11,19 +11,24 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 )
 
+// Offered is a server of the workspace that the user has not approved.
+type Offered struct {
+	Name    string
+	Trusted bool   // the user trusts its folder
+	Problem string // why it cannot be approved; empty: it can
+}
+
 // OfWorkspace returns the servers of workspace folders that the user has approved, with expanded values. They run in the
 // sandbox. offered are those that are not approved; nothing of them is expanded.
-func OfWorkspace(c *config.Loaded, store trust.Store, folders []string) (approved []Server, offered []trust.Server, problems []error) {
+func OfWorkspace(c *config.Loaded, store trust.Store, folders []string) (approved []Server, offered []Offered, problems []error) {
 	for _, folder := range folders {
-		if !store.Trusted(folder) {
-			continue
-		}
+		trusted := store.Trusted(folder)
 		for _, w := range trust.Servers(folder) {
 			if w.Name == "" {
 				continue
 			}
-			if !store.Approved(w) {
-				offered = append(offered, w)
+			if !trusted || !store.Approved(w) {
+				offered = append(offered, Offered{w.Name, trusted, w.Problem})
 				continue
 			}
 			s := settingsOf(w)

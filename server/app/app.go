@@ -41,7 +41,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
 	webtools "github.com/hermes-ls/hermes-ls/tools/web"
@@ -167,7 +166,7 @@ func servers(known *tools.Set) func(*config.Loaded) (any, error) {
 		return mcp.Section{
 			Servers: configured, Logins: Logins(c),
 			Offers: func(toolset string) bool { return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled) },
-			Workspace: func(folders []string) ([]mcp.Server, []trust.Server, []error) {
+			Workspace: func(folders []string) ([]mcp.Server, []mcp.Offered, []error) {
 				return mcp.OfWorkspace(c, trustOf(c), folders)
 			},
 		}, errors.Join(problems...)

@@ -148,6 +148,12 @@ func TestHostileRepository(t *testing.T) {
 			t.Fatalf("a program ran (%v), or %d connections were made", err == nil, len(connections))
 		}
 	}
+	if got := prompt(x, "/mcp"); strings.Count(got, "not approved. The folder is not trusted: `/trust` shows it") != 3 {
+		t.Errorf("/mcp without trust: %s", got)
+	}
+	if has(m.Requests()[0].Tools, "tool_search") {
+		t.Error("an untrusted folder adds tools to the request")
+	}
 	quiet()
 	if got := prompt(x, "/trust evil"); !strings.Contains(got, "trust the folder first") {
 		t.Errorf("a server is approved without trust: %s", got)
@@ -170,6 +176,9 @@ func TestHostileRepository(t *testing.T) {
 	requests = m.Requests()
 	if last := requests[len(requests)-1]; !strings.Contains(last.System, "- evil: "+hostileMark) {
 		t.Error("the next session has no index with the skill")
+	}
+	if !has(requests[len(requests)-1].Tools, "tool_search") {
+		t.Error("tools of a server that can be approved in this session could not be found")
 	}
 	if got := prompt(y, "/trust evil"); !strings.Contains(got, "is approved as it is now") {
 		t.Errorf("/trust evil: %s", got)

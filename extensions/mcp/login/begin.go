@@ -138,7 +138,7 @@ func (a *Attempt) identify(ctx context.Context, e *Entry) error {
 			return a.listen(set.RedirectPort, set.RedirectPort)
 		}
 		return a.listen(firstPort, lastPort)
-	case known && (stored.Expires.IsZero() || time.Now().Before(stored.Expires)):
+	case known && (stored.Expires.IsZero() || time.Now().Before(stored.Expires)) && len(union(stored.Scopes, a.scopes)) == len(stored.Scopes):
 		a.client = stored
 		u, err := url.Parse(stored.Redirect)
 		if err == nil {
@@ -183,7 +183,7 @@ func (a *Attempt) register(ctx context.Context, e *Entry) error {
 		return fmt.Errorf("registering a client: %w", err)
 	}
 	redirect := a.client.Redirect
-	a.client = Client{ID: got.ClientID, Secret: got.ClientSecret, Method: got.TokenEndpointAuthMethod, Redirect: redirect, Dynamic: true, Expires: got.ClientSecretExpiresAt}
+	a.client = Client{ID: got.ClientID, Secret: got.ClientSecret, Method: got.TokenEndpointAuthMethod, Redirect: redirect, Dynamic: true, Scopes: a.scopes, Expires: got.ClientSecretExpiresAt}
 	if a.client.Method == "" {
 		a.client.Method = m.TokenEndpointAuthMethod
 	}

@@ -54,6 +54,7 @@ type Client struct {
 	Redirect string    `json:"redirect_uri,omitempty"`
 	Expires  time.Time `json:"secret_expires,omitzero"`
 	Dynamic  bool      `json:"dynamic,omitempty"` // registered by hermes-ls
+	Scopes   []string  `json:"scopes,omitempty"`  // it was registered with; an authorization server may reject others
 }
 
 // Entry is the content of a file.
@@ -146,6 +147,16 @@ func (s *Store) Entry(address string) (Entry, error) {
 		return Entry{}, err
 	}
 	return s.read(resource)
+}
+
+// Changed reports whether the file of the server at an address has changed since a time.
+func (s *Store) Changed(address string, since time.Time) bool {
+	resource, err := Resource(address)
+	if err != nil {
+		return false
+	}
+	info, err := os.Stat(s.path(resource))
+	return err == nil && info.ModTime().After(since)
 }
 
 // All returns the entries with tokens.
