@@ -27,7 +27,15 @@ type entry struct {
 	URL       string            `yaml:"url,omitempty"`
 	Transport string            `yaml:"transport,omitempty"`
 	Headers   map[string]string `yaml:"headers,omitempty"`
+	Timeout   int               `yaml:"timeout,omitempty"`
+	Tools     *chosen           `yaml:"tools,omitempty"`
 	Enabled   *bool             `yaml:"enabled,omitempty"`
+}
+
+// chosen are the tools of a server that are offered.
+type chosen struct {
+	Include []string `yaml:"include,omitempty"`
+	Exclude []string `yaml:"exclude,omitempty"`
 }
 
 func addCommand(version string) *cobra.Command {

@@ -29,10 +29,16 @@ type foreign struct {
 	Args                          []string
 	Env, Headers                  map[string]string
 	URL, HTTPURL, ServerURL       string
-	HTTPHeaders                   map[string]string `toml:"http_headers" json:"http_headers"`
-	BearerVariable                string            `toml:"bearer_token_env_var" json:"bearer_token_env_var"`
-	EnvHeaders                    map[string]string `toml:"env_http_headers" json:"env_http_headers"`
-	HeadersHelper                 string
+	HTTPHeaders                   map[string]string `json:"http_headers"`
+	BearerVariable                string            `json:"bearer_token_env_var"`
+	EnvHeaders                    map[string]string `json:"env_http_headers"`
+	EnvVariables                  []any             `json:"env_vars"` // names, passed on
+	EnvFile, HeadersHelper        string
+	IncludeTools, ExcludeTools    []string
+	EnabledTools                  []string `json:"enabled_tools"`
+	DisabledTools                 []string `json:"disabled_tools"`
+	Timeout                       float64  // milliseconds
+	ToolTimeout                   float64  `json:"tool_timeout_sec"`
 	Enabled                       *bool
 	Disabled                      bool
 }
@@ -104,31 +110,63 @@ func (s *setup) readSource(name string) (map[string]imported, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", file, err)
 	}
-	var all struct {
-		MCPServers map[string]foreign `json:"mcpServers"`
-		Codex      map[string]foreign `toml:"mcp_servers" json:"mcp_servers"`
-		Servers    map[string]foreign `json:"servers"`
-		Nested     struct {
-			Servers map[string]foreign `json:"servers"`
-		} `json:"mcp"`
-		Projects map[string]struct {
-			MCPServers map[string]foreign `json:"mcpServers"`
-		} `json:"projects"`
-	}
 	if strings.EqualFold(filepath.Ext(file), ".toml") {
-		err = toml.Unmarshal(data, &all)
+		data, err = jsonOf(data)
 	} else {
-		err = json.Unmarshal(plainJSON(data), &all)
+		data = plainJSON(data)
+	}
+	if name == "gemini" {
+		data = shellNames.ReplaceAll(data, []byte("$${$1}"))
+	}
+	found := map[string]imported{}
+	if err == nil {
+		found, err = serversIn(data, s.folder)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", file, err)
 	}
+	return found, nil
+}
+
+// jsonOf converts TOML to JSON.
+func jsonOf(data []byte) ([]byte, error) {
+	var all map[string]any
+	if err := toml.Unmarshal(data, &all); err != nil {
+		return nil, err
+	}
+	return json.Marshal(all)
+}
+
+// serversIn returns the servers of a file in one of the forms of other programs. Those of the
+// folder's project come first.
+func serversIn(data []byte, folder string) (map[string]imported, error) {
+	type list = map[string]json.RawMessage
+	var all struct {
+		MCPServers list `json:"mcpServers"`
+		Codex      list `json:"mcp_servers"`
+		Servers    list `json:"servers"`
+		Nested     struct {
+			Servers list `json:"servers"`
+		} `json:"mcp"`
+		Projects map[string]struct {
+			MCPServers list `json:"mcpServers"`
+		} `json:"projects"`
+	}
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, err
+	}
 	found := map[string]imported{}
-	for _, part := range []map[string]foreign{all.Projects[s.folder].MCPServers, all.MCPServers, all.Codex, all.Servers, all.Nested.Servers} {
-		for name, f := range part {
-			if _, known := found[name]; !known {
-				found[name] = f.entry()
+	for _, part := range []list{all.Projects[folder].MCPServers, all.MCPServers, all.Codex, all.Servers, all.Nested.Servers} {
+		for name, one := range part {
+			if _, known := found[name]; known {
+				continue
 			}
+			var f foreign
+			if json.Unmarshal(one, &f) != nil {
+				found[name] = imported{problem: "not supported: a value of a wrong type"}
+				continue
+			}
+			found[name] = f.entry()
 		}
 	}
 	return found, nil
@@ -137,6 +175,8 @@ func (s *setup) readSource(name string) (map[string]imported, error) {
 var (
 	inputs     = lazyregexp.New(`\$\{input:([^}]*)\}`)
 	foreigners = lazyregexp.New(`\$\{([^}]*)\}`)
+	// shellNames are variables as the Gemini CLI also writes them, without braces.
+	shellNames = lazyregexp.New(`\$([A-Za-z_][A-Za-z0-9_]*)`)
 	ours       = lazyregexp.New(`^([A-Za-z_][A-Za-z0-9_]*(:-.*)?|env:[A-Za-z_][A-Za-z0-9_]*|userHome|workspaceFolder|workspaceFolderBasename|/)$`)
 )
 
@@ -173,6 +213,21 @@ func (f foreign) entry() imported {
 	if f.BearerVariable != "" {
 		add("Authorization", "Bearer ${"+f.BearerVariable+"}")
 	}
+	for _, v := range f.EnvVariables {
+		name, ok := v.(string)
+		if !ok {
+			i.problem = "not supported: env_vars"
+			continue
+		}
+		if i.Env == nil {
+			i.Env = map[string]string{}
+		}
+		i.Env[name] = "${" + name + ":-}" // it need not be set
+	}
+	i.Timeout = int(max(f.Timeout/1000, f.ToolTimeout))
+	if t := (chosen{append(f.IncludeTools, f.EnabledTools...), append(f.ExcludeTools, f.DisabledTools...)}); len(t.Include)+len(t.Exclude) > 0 {
+		i.Tools = &t
+	}
 	if f.Disabled || f.Enabled != nil && !*f.Enabled {
 		off := false
 		i.Enabled = &off
@@ -180,6 +235,8 @@ func (f foreign) entry() imported {
 	switch {
 	case f.HeadersHelper != "":
 		i.problem = "not supported: headersHelper"
+	case f.EnvFile != "":
+		i.problem = "not supported: envFile"
 	case i.Command == "" && i.URL == "":
 		i.problem = "not supported: neither command nor url"
 	case i.Command != "" && i.URL != "":

@@ -1,0 +1,402 @@
+package mcpcmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/internal/modes"
+	"github.com/hermes-ls/hermes-ls/internal/trust"
+)
+
+func TestMain(m *testing.M) {
+	modes.Enter()
+	os.Exit(m.Run())
+}
+
+// shell is a user's shell: a home with ~/.hermes, and a workspace folder in which commands run.
+type shell struct {
+	t                  *testing.T
+	user, home, folder string
+}
+
+func newShell(t *testing.T) *shell {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shell{t, top, filepath.Join(top, ".hermes"), filepath.Join(top, "project")}
+	s.write("project/README.md", "")
+	s.write(".hermes/.env", "")
+	for name, value := range map[string]string{"HOME": s.user, "HERMES_HOME": s.home, "XDG_CONFIG_HOME": "", "CODEX_HOME": ""} {
+		t.Setenv(name, value)
+	}
+	t.Chdir(s.folder)
+	return s
+}
+
+// write writes a file below the user's home.
+func (s *shell) write(name, text string) {
+	s.t.Helper()
+	path := filepath.Join(s.user, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *shell) read(name string) string {
+	s.t.Helper()
+	data, err := os.ReadFile(filepath.Join(s.home, name))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// run runs `hermes-ls mcp` without a terminal. It returns stdout, and stderr with the error.
+func (s *shell) run(args ...string) (code int, out, errOut string) {
+	s.t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := New("test")
+	cmd.SetArgs(args)
+	cmd.SetIn(strings.NewReader(""))
+	cmd.SetOut(&stdout)
+	cmd.SetErr(&stderr)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	if err := cmd.ExecuteContext(s.t.Context()); err != nil {
+		stderr.WriteString(err.Error())
+		code = cli.Failed
+		var exit *cli.Exit
+		if errors.As(err, &exit) {
+			code = exit.Code
+		}
+	}
+	return code, stdout.String(), stderr.String()
+}
+
+// succeeds runs a command that must succeed with exactly this output.
+func (s *shell) succeeds(want string, args ...string) {
+	s.t.Helper()
+	if code, out, errOut := s.run(args...); code != 0 || out != want {
+		s.t.Errorf("mcp %s: exit %d\n%s%s\nwant\n%s", strings.Join(args, " "), code, out, errOut, want)
+	}
+}
+
+// fails runs a command that must fail with a text in its error.
+func (s *shell) fails(code int, want string, args ...string) {
+	s.t.Helper()
+	if got, out, errOut := s.run(args...); got != code || !strings.Contains(errOut, want) {
+		s.t.Errorf("mcp %s: exit %d and not %d\n%s%s\nwant\n%s", strings.Join(args, " "), got, code, out, errOut, want)
+	}
+}
+
+// Each form of other programs becomes an entry of config.yaml, or one line with the reason.
+func TestImport(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, text                  string
+		printed, entries, variables string // entries: the lines of config.yaml after its comment; the last one is added first
+	}{
+		"claude": {
+			".claude.json", `{"numStartups": 3, "mcpServers": {
+				"files": {"type": "stdio", "command": "npx", "args": ["-y", "server-files", "/tmp"], "env": {}},
+				"web": {"type": "http", "url": "https://a.example/mcp", "headers": {"Authorization": "Bearer abc-123", "X-Team": "one"}},
+				"old": {"type": "sse", "url": "https://a.example/sse"},
+				"helper": {"type": "http", "url": "https://a.example/mcp", "headersHelper": "/bin/token"},
+				"socket": {"type": "ws", "url": "wss://a.example"},
+				"odd": {"command": "x", "env": {"PORT": 8080}}},
+				"projects": {"FOLDER": {"mcpServers": {"here": {"command": "uvx", "args": ["here"], "env": {"GITHUB_TOKEN": "ghp_secret"}}}},
+					"/elsewhere": {"mcpServers": {"there": {"command": "x"}}}}}`,
+			"files: imported\nhelper: not supported: headersHelper\nhere: imported\nodd: not supported: a value of a wrong type\nold: imported\n" +
+				"socket: not supported: type ws\nweb: imported\n",
+			`mcp_servers:
+  web: {"url": "https://a.example/mcp", "transport": "http", "headers": {"Authorization": "Bearer ${WEB_AUTHORIZATION}", "X-Team": "one"}}
+  old: {"url": "https://a.example/sse", "transport": "sse"}
+  here: {"command": "uvx", "args": ["here"], "env": {"GITHUB_TOKEN": "${GITHUB_TOKEN}"}}
+  files: {"command": "npx", "args": ["-y", "server-files", "/tmp"]}
+`,
+			"GITHUB_TOKEN=ghp_secret\nWEB_AUTHORIZATION=abc-123\n",
+		},
+		"claude-desktop": {
+			".config/Claude/claude_desktop_config.json", `{"mcpServers": {"search": {"command": "npx", "args": ["search"], "env": {"BRAVE_API_KEY": "BSA-key"}}}}`,
+			"search: imported\n",
+			"mcp_servers:\n  search: {\"command\": \"npx\", \"args\": [\"search\"], \"env\": {\"BRAVE_API_KEY\": \"${BRAVE_API_KEY}\"}}\n",
+			"BRAVE_API_KEY=BSA-key\n",
+		},
+		"codex": {
+			".codex/config.toml", `model = "gpt-5"
+[mcp_servers.docs]
+command = "npx"
+args = ["-y", "docs"]
+env_vars = ["LOCAL_SETTING"]
+startup_timeout_sec = 20
+tool_timeout_sec = 90.0
+enabled_tools = ["search", "read"]
+disabled_tools = ["remove"]
+[mcp_servers.docs.env]
+LEVEL = "3"
+[mcp_servers.figma]
+url = "https://mcp.figma.example/mcp"
+bearer_token_env_var = "FIGMA_TOKEN"
+http_headers = { "X-Region" = "eu" }
+env_http_headers = { "X-Key" = "FIGMA_KEY" }
+enabled = false
+[mcp_servers.remote]
+command = "x"
+env_vars = [{ name = "A", source = "remote" }]
+`,
+			"docs: imported\nfigma: imported\nremote: not supported: env_vars\n",
+			`mcp_servers:
+  figma: {"url": "https://mcp.figma.example/mcp", "headers": {"Authorization": "Bearer ${FIGMA_TOKEN}", "X-Key": "${FIGMA_KEY}", "X-Region": "eu"}, "enabled": false}
+  docs: {"command": "npx", "args": ["-y", "docs"], "env": {"LEVEL": "3", "LOCAL_SETTING": "${LOCAL_SETTING:-}"}, "timeout": 90, "tools": {"include": ["search", "read"], "exclude": ["remove"]}}
+`,
+			"",
+		},
+		"cursor": {
+			".cursor/mcp.json", `{"mcpServers": {"db": {"command": "${workspaceFolder}/db", "env": {"DB_PASSWORD": "${env:DB_PASSWORD}"}},
+				"env": {"command": "x", "envFile": ".env"}, "linear": {"url": "https://mcp.linear.example/sse"}, "shell": {"command": "x", "args": ["${command:pick}"]}}}`,
+			"db: imported\nenv: not supported: envFile\nlinear: imported\nshell: not supported: ${command:pick}\n",
+			`mcp_servers:
+  linear: {"url": "https://mcp.linear.example/sse"}
+  db: {"command": "${workspaceFolder}/db", "env": {"DB_PASSWORD": "${env:DB_PASSWORD}"}}
+`,
+			"",
+		},
+		"gemini": {
+			".gemini/settings.json", `{"theme": "Dark", "mcp": {"allowed": ["py"]}, "mcpServers": {
+				"py": {"command": "python", "args": ["-m", "srv"], "cwd": "./srv", "env": {"API_KEY": "$MY_API_KEY", "MODE": "${MODE}"}, "timeout": 15000, "trust": true, "includeTools": ["a"], "excludeTools": ["b"]},
+				"web": {"httpUrl": "https://g.example/mcp"}}}`,
+			"py: imported\nweb: imported\n",
+			`mcp_servers:
+  web: {"url": "https://g.example/mcp", "transport": "http"}
+  py: {"command": "python", "args": ["-m", "srv"], "env": {"API_KEY": "${MY_API_KEY}", "MODE": "${MODE}"}, "cwd": "./srv", "timeout": 15, "tools": {"include": ["a"], "exclude": ["b"]}}
+`,
+			"",
+		},
+		"vscode": {
+			".config/Code/User/mcp.json", `{
+				// inputs are asked for by the editor
+				"inputs": [{"type": "promptString", "id": "github_token", "password": true}],
+				"servers": {
+					"github": {"type": "http", "url": "https://api.example/mcp", "headers": {"Authorization": "Bearer ${input:github_token}"}},
+					"local": {"type": "stdio", "command": "node", "args": ["${workspaceFolder}${/}s.js", "http://a//b"], /* old */ "env": {"LEVEL": "1"},},
+				},
+			}`,
+			"github: needs VALUE for input github_token\nlocal: imported\n",
+			"mcp_servers:\n  local: {\"command\": \"node\", \"args\": [\"${workspaceFolder}${/}s.js\", \"http://a//b\"], \"env\": {\"LEVEL\": \"1\"}}\n",
+			"",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShell(t)
+			const comment = "# mine\nmodel: {default: x} # stays\n"
+			s.write(".hermes/config.yaml", comment)
+			s.write(c.file, strings.ReplaceAll(c.text, "FOLDER", s.folder))
+			s.succeeds(c.printed, "import", name, "--dry-run")
+			if got := s.read("config.yaml"); got != comment {
+				t.Errorf("a dry run has written %s", got)
+			}
+			s.succeeds(c.printed, "import", name)
+			if got := s.read("config.yaml"); got != comment+c.entries {
+				t.Errorf("config.yaml is\n%s\nand not\n%s", got, comment+c.entries)
+			}
+			if got := s.read(".env"); got != c.variables {
+				t.Errorf(".env is %q and not %q", got, c.variables)
+			}
+			s.succeeds(strings.ReplaceAll(c.printed, "imported", "exists"), "import", filepath.Join(s.user, c.file))
+			if got := s.read("config.yaml"); got != comment+c.entries {
+				t.Errorf("a second import has changed config.yaml:\n%s", got)
+			}
+		})
+	}
+}
+
+// Import without a source lists those that exist.
+func TestImportSources(t *testing.T) {
+	s := newShell(t)
+	s.succeeds("No other program with MCP servers was found. hermes-ls mcp import FILE reads a file.\n", "import")
+	s.write(".cursor/mcp.json", `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}`)
+	s.write(".gemini/settings.json", `{}`)
+	s.succeeds("cursor: 2 servers in "+filepath.Join(s.user, ".cursor/mcp.json")+"\n", "import")
+	s.succeeds("b: imported\n", "import", "cursor", "b")
+	s.fails(cli.Failed, "the source has no server c", "import", "cursor", "c")
+	s.fails(cli.Failed, "the source has no servers", "import", "gemini")
+	s.fails(cli.Failed, "reading", "import", "codex")
+}
+
+// Entries are added and removed; comments and other entries stay, and secrets go to .env.
+func TestAddRemove(t *testing.T) {
+	s := newShell(t)
+	before := "# my servers\nmcp_servers:\n  first: {command: one} # keep\n"
+	s.write(".hermes/config.yaml", before)
+	s.write(".hermes/.env", "# keys\nX_KEY=other\n")
+	s.succeeds("docs: added\n", "add", "docs", "--no-test", "--header", "X-Key: abc", "--header", "X-Team=a b", "--transport", "http", "https://d.example/mcp")
+	s.succeeds("prog: added\n", "add", "prog", "--no-test", "--env", "API_TOKEN=t0ken", "--env", "LEVEL=3", "--", "npx", "-y", "p", "--", "--flag")
+	want := strings.Replace(before, "servers:\n", `servers:
+  prog: {"command": "npx", "args": ["-y", "p", "--", "--flag"], "env": {"API_TOKEN": "${API_TOKEN}", "LEVEL": "3"}}
+  docs: {"url": "https://d.example/mcp", "transport": "http", "headers": {"X-Key": "${DOCS_X_KEY}", "X-Team": "a b"}}
+`, 1)
+	if got := s.read("config.yaml"); got != want {
+		t.Errorf("config.yaml is\n%s\nand not\n%s", got, want)
+	}
+	if got := s.read(".env"); got != "# keys\nX_KEY=other\nDOCS_X_KEY=abc\nAPI_TOKEN=t0ken\n" {
+		t.Errorf(".env is %s", got)
+	}
+	s.fails(cli.Failed, "first: exists", "add", "first", "--no-test", "--", "other")
+	for _, c := range [][]string{
+		{"add", "x"},
+		{"add", "x y", "--no-test", "https://a.example"},
+		{"add", "x", "--no-test", "a.example"},
+		{"add", "x", "--no-test", "--env", "A=1", "https://a.example"},
+		{"add", "x", "--no-test", "--header", "A=1", "--", "y"},
+		{"add", "x", "--no-test", "--transport", "ws", "https://a.example"},
+		{"add", "x", "--no-test", "--env", "novalue", "--", "y"},
+		{"test", "x", "--args", "{"},
+		{"test", "x", "--answer", "maybe"},
+		{"logout"},
+		{"logout", "x", "--all"},
+		{"approve"},
+		{"logs", "../x"},
+		{},
+	} {
+		if code, out, errOut := s.run(c...); code != cli.WrongUse {
+			t.Errorf("%q: exit %d: %s%s", c, code, out, errOut)
+		}
+	}
+	s.succeeds("docs: removed\n", "remove", "docs")
+	s.succeeds("prog: removed\n", "remove", "prog")
+	if got := s.read("config.yaml"); got != before {
+		t.Errorf("config.yaml is %s", got)
+	}
+	s.fails(cli.Failed, `no MCP server "docs"`, "remove", "docs")
+}
+
+// A server of the folder is approved by its exact content, in a trusted folder, by a user.
+func TestApproveRevoke(t *testing.T) {
+	s := newShell(t)
+	s.write("project/.mcp.json", `{"mcpServers": {"db": {"command": "./db.sh", "args": ["\u001b[2J"], "env": {"DB_URL": "${DB_URL}"}}, "both": {"command": "x", "url": "https://y"}}}`)
+	s.write("project/db.sh", "#!/bin/sh\n")
+	store := trust.Open(s.home)
+	state := func(want string) {
+		t.Helper()
+		_, out, errOut := s.run("list", "--json")
+		var list struct{ Servers []row }
+		if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Servers) != 2 || list.Servers[1].Name != "db" {
+			t.Fatalf("%v: %s%s", err, out, errOut)
+		}
+		if got := list.Servers[1].State; got != want {
+			t.Errorf("db is %q and not %q", got, want)
+		}
+	}
+	state("not approved")
+	s.fails(cli.Failed, "the folder is not trusted", "approve", "db", "--yes")
+	if _, err := store.Trust(t.Context(), s.folder); err != nil {
+		t.Fatal(err)
+	}
+	s.fails(cli.Failed, "no MCP server \"other\"", "approve", "other", "--yes")
+	s.fails(cli.Failed, "both of .mcp.json cannot be used: it must have a command or a url", "approve", "both", "--yes")
+	s.fails(cli.Failed, "there is no terminal to ask on", "approve", "db")
+	s.fails(cli.Failed, "is not approved: hermes-ls mcp approve db", "test", "db")
+	code, out, errOut := s.run("approve", "db", "--yes")
+	if code != 0 || !strings.Contains(out, "It gets these variables: DB_URL") || !strings.HasSuffix(out, "db: approved\n") || strings.Contains(out, "\x1b") {
+		t.Errorf("exit %d: %q%s", code, out, errOut)
+	}
+	approved := func() bool {
+		for _, one := range trust.Servers(s.folder) {
+			if one.Name == "db" {
+				return store.Approved(one)
+			}
+		}
+		return false
+	}
+	if !approved() {
+		t.Error("db is not approved")
+	}
+	s.write("project/db.sh", "#!/bin/sh\n# changed\n")
+	if approved() {
+		t.Error("another file has the approval")
+	}
+	state("not approved")
+	s.write("project/db.sh", "#!/bin/sh\n")
+	if !approved() {
+		t.Error("the same content has no approval")
+	}
+	s.succeeds("db: not approved\n", "revoke", "db")
+	if approved() {
+		t.Error("the approval is not removed")
+	}
+}
+
+// The list and the test of a server show its state and its offer, and end with the documented exit codes.
+func TestListTest(t *testing.T) {
+	s := newShell(t)
+	server := sdk.NewServer(&sdk.Implementation{Name: "here", Version: "1"}, nil)
+	sdk.AddTool(server, &sdk.Tool{Name: "say"}, func(_ context.Context, _ *sdk.CallToolRequest, in struct{ Text string }) (*sdk.CallToolResult, any, error) {
+		if in.Text == "" {
+			return nil, nil, errors.New("nothing to say")
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "said " + in.Text + "\x1b[31m"}}}, nil, nil
+	})
+	server.AddPrompt(&sdk.Prompt{Name: "plan"}, nil)
+	server.AddResource(&sdk.Resource{URI: "memo://a", Name: "a"}, nil)
+	good := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+	t.Cleanup(good.Close)
+	closed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Bearer`)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	t.Cleanup(closed.Close)
+	s.write(".hermes/config.yaml", "mcp_servers:\n  here: {url: "+good.URL+"}\n  inside: {url: "+closed.URL+"}\n  gone: {command: /no/such/program, args: [x]}\n"+
+		"  off: {command: y, enabled: false}\n  unset: {url: \"https://${NOT_SET}\"}\n")
+	s.write("project/.mcp.json", `{"mcpServers": {"db": {"command": "./tools/db"}, "here": {"command": "other"}}}`)
+	code, out, errOut := s.run("list")
+	lines := strings.Split(out, "\n")
+	for i, want := range []string{
+		"NAME    STATE         TOOLS  FROM",
+		"db      not approved      -  ./tools/db (from .mcp.json)  hermes-ls mcp approve db",
+		"gone    failed            -  /no/such/program x ",
+		"here    connected         1  " + good.URL,
+		"inside  needs login       -  " + closed.URL,
+		"off     disabled          -  y",
+		"unset   failed            -  https://${NOT_SET}",
+	} {
+		if i >= len(lines) || !strings.HasPrefix(words(lines[i]), words(want)) {
+			t.Errorf("line %d is not %q", i, want)
+		}
+	}
+	if code != 0 || t.Failed() {
+		t.Errorf("exit %d\n%s%s", code, out, errOut)
+	}
+	s.succeeds("here: connected, 1 tools, 1 prompts, 1 resources\n  say\nsaid hi⟨U+001B⟩[31m\n", "test", "here", "--call", "say", "--args", `{"Text": "hi"}`)
+	var r report
+	code, out, _ = s.run("test", good.URL, "--call", "say", "--args", `{"Text": ""}`, "--json")
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != cli.Failed || r.State != "connected" || r.Error != "the tool reports an error" ||
+		r.Resources != 1 || !slices.Equal(r.Tools, []string{"say"}) || !slices.Equal(r.Prompts, []string{"plan"}) || !strings.Contains(out, "nothing to say") {
+		t.Errorf("a failed call: exit %d, %v\n%s", code, err, out)
+	}
+	s.fails(cli.NeedsLogin, "inside needs login: hermes-ls mcp login inside", "test", "inside")
+	s.fails(cli.Failed, "NOT_SET is not set", "test", "unset")
+	s.fails(cli.Failed, "off is disabled (mcp_servers.off.enabled)", "test", "off")
+	s.fails(cli.Failed, "cannot start /no/such/program", "test", "gone")
+	s.fails(cli.Failed, `no MCP server "none"`, "restart", "none")
+	s.succeeds("here: running sessions connect it again at their next call\n", "restart", "here")
+	s.fails(cli.Failed, `there is no log of "here"`, "logs", "here")
+	s.write(".hermes/logs/mcp-here.log", "one\n")
+	s.succeeds("one\n", "logs", "here")
+}
+
+func words(line string) string { return strings.Join(strings.Fields(line), " ") }
