@@ -1,4 +1,4 @@
-/** What a link of the conversation leads to. */
+/** Target of a link in the chat. */
 export type Target = { outside: string } | { path: string; line?: number };
 
 /**

@@ -4,7 +4,7 @@ import type { Sessions } from "../sessions";
 import type { ContentBlock } from "../protocol";
 import { blockImage, blockText } from "../shared/state";
 import type { ToPage, WhenBusy } from "../shared/messages";
-import type { Conversation } from "./conversation";
+import type { ChatState } from "./chatstate";
 import { failure } from "./failure";
 
 interface Waiting {
@@ -27,7 +27,7 @@ export class Prompts {
 
   constructor(
     private readonly sessions: Pick<Sessions, "onTurn" | "ensureSession" | "prompt" | "cancel">,
-    private readonly conversation: Conversation,
+    private readonly chat: ChatState,
     private readonly askAgain: (text: string) => void = () => {},
   ) {
     sessions.onTurn((running) => this.turned(running));
@@ -79,7 +79,7 @@ export class Prompts {
   /** A slash command is answered beside the turn that runs, or waits in the server. */
   private isCommand(prompt: readonly ContentBlock[]): boolean {
     const name = /^\/(\S+)/.exec(prompt[0]?.text ?? "")?.[1];
-    return this.conversation.state.commands.some((c) => c.name === name);
+    return this.chat.state.commands.some((c) => c.name === name);
   }
 
   /** go sends the first that waits, unless something runs. */
@@ -98,8 +98,8 @@ export class Prompts {
   }
 
   private async turn(prompt: ContentBlock[]): Promise<void> {
-    let session = this.conversation.state.session?.id;
-    const tell = (m: ToPage) => this.conversation.tell(m, session);
+    let session = this.chat.state.session?.id;
+    const tell = (m: ToPage) => this.chat.apply(m, session);
     const messageId = randomUUID();
     try {
       session = await this.sessions.ensureSession();
@@ -119,30 +119,30 @@ export class Prompts {
       tell({ type: "turn", running: false, at: Date.now(), ...failed });
       if (failed.ways) this.askAgain(shown(prompt)); // it was not sent
     }
-    if (this.running && session === this.conversation.state.session?.id) tell({ type: "turn", running: true, at: Date.now() }); // a command's turn
+    if (this.running && session === this.chat.state.session?.id) tell({ type: "turn", running: true, at: Date.now() }); // a command's turn
   }
 
   /** turned follows the turns that commands have started too. */
   private turned(running: boolean): void {
     this.running = running;
     if (running) {
-      this.conversation.tell({ type: "turn", running: true, at: Date.now() });
+      this.chat.apply({ type: "turn", running: true, at: Date.now() });
       return;
     }
     setImmediate(() => {
       // a prompt of ours says first how its turn has ended
       if (this.running) return;
-      if (this.conversation.state.turn.running) this.conversation.tell({ type: "turn", running: false, at: Date.now() });
+      if (this.chat.state.turn.running) this.chat.apply({ type: "turn", running: false, at: Date.now() });
       void this.go();
     });
   }
 
   private show(): void {
-    this.conversation.tell({ type: "queue", queue: this.waiting.map((w) => ({ id: w.id, text: shown(w.prompt), next: w.next })) });
+    this.chat.apply({ type: "queue", queue: this.waiting.map((w) => ({ id: w.id, text: shown(w.prompt), next: w.next })) });
   }
 }
 
-/** shown is a prompt as it stands in the conversation, as the server writes it into the log. */
+/** shown returns the text of a prompt as the chat shows it. The server writes the same text into the history. */
 function shown(prompt: readonly ContentBlock[]): string {
   return prompt
     .filter((b) => b.type !== "image")

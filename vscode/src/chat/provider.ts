@@ -10,7 +10,7 @@ import { begun, type SessionChange } from "../sessions";
 import { Command, Method, Update, type ContentBlock, type Rewound, type SessionNotification, type SubagentsReady } from "../protocol";
 import type { Look, Session, ToHost, ToPage, Way, WhenBusy } from "../shared/messages";
 import { blocks, mentioned } from "./context";
-import { Conversation } from "./conversation";
+import { ChatState } from "./chatstate";
 import * as editor from "./editor";
 import { failure } from "./failure";
 import { html } from "./html";
@@ -43,7 +43,7 @@ export class ChatView implements vscode.WebviewViewProvider {
   static readonly viewType = "hermes.chat";
 
   private view: vscode.WebviewView | undefined;
-  private readonly conversation = new Conversation();
+  private readonly chat = new ChatState();
   private readonly questions: Questions;
   private readonly prompts: Prompts;
   private readonly texts: Texts;
@@ -56,8 +56,8 @@ export class ChatView implements vscode.WebviewViewProvider {
     private readonly context: vscode.ExtensionContext,
     private readonly hermes: Hermes,
   ) {
-    this.questions = new Questions(hermes, this.conversation, this);
-    this.prompts = new Prompts(hermes.sessions, this.conversation, (text) => this.askAgain(text));
+    this.questions = new Questions(hermes, this.chat, this);
+    this.prompts = new Prompts(hermes.sessions, this.chat, (text) => this.askAgain(text));
     const { texts, registration } = Texts.register();
     this.texts = texts;
     this.tell({ type: "preferences", whenBusy: context.globalState.get<WhenBusy>(whenBusyKey) ?? "interrupt" });
@@ -91,10 +91,10 @@ export class ChatView implements vscode.WebviewViewProvider {
   /** Sends a prompt as if it had been written in the view. */
   async ask(text: string, more: readonly ContentBlock[] = []): Promise<void> {
     await this.show();
-    await this.prompts.send([...(text ? [{ type: "text", text }] : []), ...more], this.conversation.state.whenBusy);
+    await this.prompts.send([...(text ? [{ type: "text", text }] : []), ...more], this.chat.state.whenBusy);
   }
 
-  /** Says something in the chat that is no part of the conversation. */
+  /** Shows a note in the chat. It is not stored in the session. */
   note(text: string, ways?: readonly Way[]): void {
     this.tell({ type: "note", text, ways });
   }
@@ -131,7 +131,7 @@ export class ChatView implements vscode.WebviewViewProvider {
     view.onDidDispose(() => {
       this.view = undefined;
       this.ready = false;
-      this.conversation.detach();
+      this.chat.detach();
       this.questions.hidden();
     });
     const file = (name: string) => view.webview.asWebviewUri(vscode.Uri.joinPath(this.context.extensionUri, "dist", name)).toString();
@@ -145,11 +145,11 @@ export class ChatView implements vscode.WebviewViewProvider {
 
   /** While a session is loaded, what comes of it has happened some time ago. */
   private isPast(session: string): boolean {
-    return this.conversation.state.loading && session === this.hermes.sessions.session;
+    return this.chat.state.loading && session === this.hermes.sessions.session;
   }
 
   private tell(m: ToPage): void {
-    this.conversation.tell(m);
+    this.chat.apply(m);
   }
 
   /** compose is for the composer alone, which keeps no state here. */
@@ -161,7 +161,7 @@ export class ChatView implements vscode.WebviewViewProvider {
   private pageReady(): void {
     const { webview } = this.view!;
     this.ready = true;
-    this.conversation.attach((messages) => void webview.postMessage(messages));
+    this.chat.attach((messages) => void webview.postMessage(messages));
     if (this.late.length > 0) void webview.postMessage(this.late);
     this.late = [];
     this.begin();
@@ -170,7 +170,7 @@ export class ChatView implements vscode.WebviewViewProvider {
   // ---- from the server ----
 
   private updated({ sessionId, update }: SessionNotification): void {
-    this.conversation.tell({ type: "update", update, ...(!this.isPast(sessionId) && { at: Date.now() }) }, sessionId);
+    this.chat.apply({ type: "update", update, ...(!this.isPast(sessionId) && { at: Date.now() }) }, sessionId);
     if (sessionId !== this.hermes.sessions.session || update.sessionUpdate !== Update.Info) return;
     const { rewound } = (update._meta?.hermes ?? {}) as { rewound?: Rewound };
     if (rewound?.text) this.askAgain(rewound.text);
@@ -220,14 +220,14 @@ export class ChatView implements vscode.WebviewViewProvider {
         return;
       case "resume":
         this.prompts.forget();
-        if (session === undefined || !this.conversation.bringBack(session)) break;
+        if (session === undefined || !this.chat.showBackground(session)) break;
         return this.questions.again();
       case "loaded":
         this.tell({ type: "loading", loading: false });
         return this.questions.again();
     }
-    if (this.conversation.state.session) this.prompts.forget(); // else they wait for this one
-    this.conversation.show(session === undefined ? undefined : { id: session, title: "" });
+    if (this.chat.state.session) this.prompts.forget(); // else they wait for this one
+    this.chat.show(session === undefined ? undefined : { id: session, title: "" });
     this.tell({ type: "options", mode: this.hermes.state.modes?.currentModeId, options: [...this.hermes.state.options] });
     if (reason === "load") this.tell({ type: "loading", loading: true });
     else this.questions.again();

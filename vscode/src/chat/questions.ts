@@ -4,7 +4,7 @@ import type { Hermes } from "../hermes";
 import type { ElicitRequest, ElicitResponse, RequestPermissionRequest, RequestPermissionResponse } from "../protocol";
 import { askPermission } from "../questions";
 import type { Ask } from "../shared/messages";
-import type { Conversation } from "./conversation";
+import type { ChatState } from "./chatstate";
 import * as show from "../show";
 
 interface Open {
@@ -23,8 +23,8 @@ interface View {
 }
 
 /**
- * Questions of the agent stand as cards in the conversation. While the view is hidden a
- * notification says so, and takes an answer too: the first one counts.
+ * Questions shows questions of the agent as cards in the chat. While the view is hidden,
+ * it also shows a notification. The user can answer in either; the first answer applies.
  */
 export class Questions {
   private readonly open = new Map<string, Open>();
@@ -32,7 +32,7 @@ export class Questions {
 
   constructor(
     private readonly hermes: Hermes,
-    private readonly conversation: Conversation,
+    private readonly chat: ChatState,
     private readonly view: View,
   ) {
     hermes.questions.onPermission((q, token) => this.permission(q, token));
@@ -73,8 +73,8 @@ export class Questions {
 
   /** ask puts a question into its session, and, if that is not shown, into the one that is. */
   private ask({ ask, session }: Pick<Open, "ask" | "session">): void {
-    this.conversation.tell({ type: "ask", ask }, session);
-    if (session !== this.hermes.sessions.session) this.conversation.tell({ type: "ask", ask: { ...ask, elsewhere: true } });
+    this.chat.apply({ type: "ask", ask }, session);
+    if (session !== this.hermes.sessions.session) this.chat.apply({ type: "ask", ask: { ...ask, elsewhere: true } });
   }
 
   private async permission(q: RequestPermissionRequest, token: vscode.CancellationToken): Promise<RequestPermissionResponse> {
@@ -103,8 +103,8 @@ export class Questions {
     });
     this.open.delete(ask.id);
     const answered = { type: "answered", askId: ask.id, choice: answer?.choice } as const;
-    this.conversation.tell(answered);
-    this.conversation.tell(answered, session);
+    this.chat.apply(answered);
+    this.chat.apply(answered, session);
     return answer;
   }
 

@@ -81,7 +81,7 @@ function withCommand(items: readonly Item[], command: Item | undefined): readonl
   return command && !items.includes(command) ? [...items, command] : items;
 }
 
-/** leftOf is what there still is of a conversation that has lost its end. */
+/** leftOf returns the state without the messages that a rewind removed. */
 function leftOf(items: readonly Item[], { prompt, messageId }: Rewound): readonly Item[] {
   if (prompt) {
     const at = items.findIndex((i) => i.kind === "user" && i.messageId === prompt);

@@ -1,4 +1,4 @@
-// The state of the view: what a conversation looks like, as plain data.
+// State of the chat view, as plain data.
 
 import type {
   AvailableCommand,
@@ -67,7 +67,7 @@ export interface User extends Keyed {
 export interface Answer extends Keyed {
   readonly kind: "answer";
   readonly text: string;
-  /** A command's: no part of the conversation, so nothing can be forked there. */
+  /** Output of a command. It is not in the session, so a fork cannot start here. */
   readonly unlogged?: boolean;
   readonly messageId?: string;
   readonly open: boolean;

@@ -13,7 +13,7 @@ const chunkSize = 10;
 /** How many chunks are drawn at once when there are suddenly many; those before them follow when there is time. */
 const drawnAtOnce = 3;
 
-/** Log is the conversation. It follows its end until the user scrolls away. */
+/** Log shows the messages of a session. It scrolls with new messages until the user scrolls up. */
 export function Log({ items, busy }: { items: readonly Item[]; busy: boolean }) {
   const { scroller, content, away, toEnd } = useFollowing(lastKey(items));
   const chunks: Item[][] = [];
@@ -21,7 +21,7 @@ export function Log({ items, busy }: { items: readonly Item[]; busy: boolean }) 
   const first = useGradually(chunks.length);
   return (
     <div class="log-frame">
-      <div class="log" ref={scroller} tabIndex={0} role="region" aria-label="Conversation" onClick={onClick} onAuxClick={onClick} onKeyDown={onKeyDown}>
+      <div class="log" ref={scroller} tabIndex={0} role="region" aria-label="Messages" onClick={onClick} onAuxClick={onClick} onKeyDown={onKeyDown}>
         <div ref={content}>
           {chunks.map((c, i) => (i < first ? <div key={i} class="chunk undrawn" /> : <Chunk key={i} items={c} />))}
           {busy && <Working items={items} />}
@@ -32,7 +32,7 @@ export function Log({ items, busy }: { items: readonly Item[]; busy: boolean }) 
   );
 }
 
-/** useGradually is the first chunk that is drawn: a long conversation is there at once, and soon all of it. */
+/** useGradually returns the index of the first drawn chunk. The last chunks of a long session are drawn at once, the others when the page is idle. */
 function useGradually(count: number): number {
   const known = useRef(0);
   const [first, setFirst] = useState(0);

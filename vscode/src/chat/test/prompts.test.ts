@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { ContentBlock } from "../../protocol";
-import { Conversation } from "../conversation";
+import { ChatState } from "../chatstate";
 import { Prompts } from "../prompts";
 
 function setup() {
@@ -33,13 +33,13 @@ function setup() {
       end?.("cancelled");
     },
   };
-  const conversation = new Conversation();
-  const prompts = new Prompts(server as never, conversation);
-  conversation.tell({ type: "reset", session: { id: "s", title: "" } });
+  const chat = new ChatState();
+  const prompts = new Prompts(server as never, chat);
+  chat.apply({ type: "reset", session: { id: "s", title: "" } });
   const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
   return {
     sent,
-    conversation,
+    chat,
     prompts,
     settle,
     cancels: () => cancels,
@@ -51,8 +51,8 @@ function setup() {
       void prompts.send([{ type: "text", text }], whenBusy);
       await settle();
     },
-    shown: () => conversation.state.items.map((i) => (i.kind === "user" || i.kind === "note" ? i.text : i.kind)),
-    queue: () => conversation.state.queue.map((q) => q.text),
+    shown: () => chat.state.items.map((i) => (i.kind === "user" || i.kind === "note" ? i.text : i.kind)),
+    queue: () => chat.state.queue.map((q) => q.text),
     begin: () => listener(true), // a turn that a command has started
     over: async () => {
       listener(false);
@@ -64,9 +64,9 @@ function setup() {
 it("one message runs", async () => {
   const t = setup();
   await t.say("one");
-  assert.deepEqual([t.sent, t.shown(), t.conversation.state.turn.running], [["one"], ["one"], true]);
+  assert.deepEqual([t.sent, t.shown(), t.chat.state.turn.running], [["one"], ["one"], true]);
   await t.end();
-  assert.deepEqual([t.conversation.state.turn.running, t.shown()], [false, ["one"]]);
+  assert.deepEqual([t.chat.state.turn.running, t.shown()], [false, ["one"]]);
 });
 
 it("one that waits begins when the turn before it has ended", async () => {
@@ -97,9 +97,9 @@ it("one that waits can be taken back, or sent at once", async () => {
   await t.say("one");
   await t.say("two", "queue");
   await t.say("three", "queue");
-  t.prompts.unqueue(t.conversation.state.queue[0]!.id);
+  t.prompts.unqueue(t.chat.state.queue[0]!.id);
   assert.deepEqual(t.queue(), ["three"]);
-  await t.prompts.sendNow(t.conversation.state.queue[0]!.id);
+  await t.prompts.sendNow(t.chat.state.queue[0]!.id);
   await t.settle();
   assert.deepEqual(t.sent, ["one", "three"]);
 });
@@ -110,7 +110,7 @@ it("after a stop nothing begins by itself, until the user says something", async
   await t.say("two", "queue");
   await t.prompts.cancel();
   await t.settle();
-  assert.deepEqual([t.sent, t.queue(), t.conversation.state.turn.running], [["one"], ["two"], false]);
+  assert.deepEqual([t.sent, t.queue(), t.chat.state.turn.running], [["one"], ["two"], false]);
   await t.say("three");
   assert.deepEqual([t.sent, t.queue()], [["one", "two"], ["three"]], "in the order in which they were written");
 });
@@ -126,7 +126,7 @@ it("a command's turn is waited for, or stopped, too", async () => {
 
 it("a command goes beside the turn that runs", async () => {
   const t = setup();
-  t.conversation.tell({ type: "update", update: { sessionUpdate: "available_commands_update", availableCommands: [{ name: "status", description: "" }] } });
+  t.chat.apply({ type: "update", update: { sessionUpdate: "available_commands_update", availableCommands: [{ name: "status", description: "" }] } });
   await t.say("one");
   await t.say("/status");
   assert.deepEqual([t.sent, t.cancels(), t.queue()], [["one", "/status"], 0, []]);
@@ -139,17 +139,17 @@ it("another session begins at once; the one before goes on aside, and can be bro
   await t.say("one");
   await t.say("two", "queue");
   t.prompts.forget();
-  t.conversation.show({ id: "other", title: "" });
+  t.chat.show({ id: "other", title: "" });
   const endOne = t.end;
   await t.over(); // of this session nothing runs
   assert.deepEqual([t.shown(), t.queue()], [[], []]);
   await endOne("cancelled");
-  assert.deepEqual([t.shown(), t.conversation.state.turn.running], [[], false]);
-  t.conversation.tell({ type: "user", text: "there", at: 1 }, "nowhere");
+  assert.deepEqual([t.shown(), t.chat.state.turn.running], [[], false]);
+  t.chat.apply({ type: "user", text: "there", at: 1 }, "nowhere");
   assert.deepEqual(t.shown(), []);
-  assert.ok(t.conversation.bringBack("s"));
-  assert.deepEqual([t.shown(), t.conversation.state.turn.running, t.conversation.state.session?.id], [["one", "Cancelled."], false, "s"]);
-  assert.ok(!t.conversation.bringBack("s"));
+  assert.ok(t.chat.showBackground("s"));
+  assert.deepEqual([t.shown(), t.chat.state.turn.running, t.chat.state.session?.id], [["one", "Cancelled."], false, "s"]);
+  assert.ok(!t.chat.showBackground("s"));
 });
 
 it("a failure is said, and what waits goes on", async () => {
@@ -163,10 +163,10 @@ it("a failure is said, and what waits goes on", async () => {
       prompt: async () => ({ stopReason: "end_turn" }),
       cancel: async () => {},
     } as never,
-    t.conversation,
+    t.chat,
   );
   await failing.send([{ type: "text", text: "x" }], "queue");
-  assert.deepEqual([t.shown(), t.conversation.state.turn.running], [["No endpoint"], false]);
+  assert.deepEqual([t.shown(), t.chat.state.turn.running], [["No endpoint"], false]);
 });
 
 it("a message that no model could be asked is given back", async () => {
@@ -181,7 +181,7 @@ it("a message that no model could be asked is given back", async () => {
       },
       cancel: async () => {},
     } as never,
-    t.conversation,
+    t.chat,
     (text) => again.push(text),
   );
   await unset.send([{ type: "text", text: "x" }], "queue");

@@ -1,13 +1,13 @@
-// How the page bears a long conversation: 2,000 items (answers with code, calls with
-// diffs, thoughts, messages), against one of 20 in the same run.
+// Measures the page with a session of 2,000 items (answers with code, calls with diffs,
+// thoughts, messages) and compares it with a session of 20 items in the same run.
 
 import { dist, Harness, type View } from "./harness";
 import type { ToPage } from "../../shared/messages";
 
-const session: ToPage = { type: "reset", session: { id: "s", title: "A long conversation" } };
+const session: ToPage = { type: "reset", session: { id: "s", title: "A long session" } };
 const update = (u: Record<string, unknown>) => ({ type: "update", update: u, at: 1000 }) as unknown as ToPage;
 
-/** items is a conversation of a length, as it is replayed. */
+/** items returns the messages of a session with n items, as a replay sends them. */
 function items(n: number): ToPage[] {
   const all: ToPage[] = [session];
   for (let i = 0; all.length <= n + Math.floor(n / 5); i++) {

@@ -518,7 +518,7 @@ describe("the session", () => {
         seen.push(String(await focused(v)));
         if (seen.at(-1) === "Message to Hermes") break;
       }
-      for (const wanted of ["New session", "Conversation", "Allow once", "Deny", "Answer"]) assert.ok(seen.includes(wanted), `${wanted} in ${seen.join(", ")}`);
+      for (const wanted of ["New session", "Messages", "Allow once", "Deny", "Answer"]) assert.ok(seen.includes(wanted), `${wanted} in ${seen.join(", ")}`);
       assert.ok(seen.indexOf("Allow once") < seen.indexOf("Deny") && seen.at(-1) === "Message to Hermes");
     }));
 

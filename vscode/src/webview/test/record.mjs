@@ -1,8 +1,8 @@
-// Records what the real server says, for the tests of the reducer:
+// Records messages of the real server for the tests of the reducer:
 //   node record.mjs PATH/TO/hermes-ls
-// Each conversation of conversations.json is run in a workspace of its own, with the
-// embedded model, and becomes streams/NAME.json: the messages that a page would get.
-// Ids, times and folders are written as the same ones each time.
+// Runs each session of sessions.json in its own workspace, with the scripted model, and
+// writes streams/NAME.json: the messages that a page would get. Ids, times and directories
+// are replaced by fixed ones.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ const here = import.meta.dirname;
 const binary = process.argv[2];
 if (!binary) throw new Error("say which binary: node record.mjs bin/hermes-ls");
 
-for (const [name, c] of Object.entries(JSON.parse(readFileSync(join(here, "conversations.json"), "utf8")))) {
+for (const [name, c] of Object.entries(JSON.parse(readFileSync(join(here, "sessions.json"), "utf8")))) {
   writeFileSync(join(here, "streams", `${name}.json`), await record(c));
   console.log(`recorded ${name}`);
 }

@@ -20,7 +20,7 @@ const called = (id: string, more: Record<string, unknown> = {}) =>
   update({ sessionUpdate: "tool_call", toolCallId: id, title: id, kind: "other", status: "pending", ...more }, 100);
 const news = (id: string, more: Record<string, unknown>, at = 200) => update({ sessionUpdate: "tool_call_update", toolCallId: id, ...more }, at);
 
-describe("recorded conversations", () => {
+describe("recorded sessions", () => {
   it("answer: thought and text are one item each, and closed", () => {
     const s = replay(stream("answer"));
     assert.equal(kinds(s), "user thought answer");
@@ -196,7 +196,7 @@ describe("messages", () => {
   });
 });
 
-it("what a command answers is no part of the conversation", () => {
+it("the output of a command is not a message of the session", () => {
   const commands = update({ sessionUpdate: "available_commands_update", availableCommands: [{ name: "status", description: "" }] });
   const s = replay([
     session,
@@ -309,7 +309,7 @@ describe("the server", () => {
     { type: "ask", ask: { id: "q", kind: "permission", at: 1, options: [], toolCall: { toolCallId: "a" } } },
   ];
 
-  it("that dies ends what ran in it; the conversation stays", () => {
+  it("that exits ends its turns; the messages stay", () => {
     const s = replay([...running, { type: "server", server: { state: "stopped", message: "gone" } }]);
     assert.equal(kinds(s), "user call answer");
     assert.deepEqual([calls(s)[0]!.status, calls(s)[0]!.ask, s.waiting, s.turn.running], ["failed", undefined, [], false]);

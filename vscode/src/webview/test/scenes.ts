@@ -105,7 +105,7 @@ const asked = (title: string, reason?: string, options = choices) =>
 const failed =
   'the model endpoint https://api.example.org/v1/chat/completions answered 429 Too Many Requests: {"error":{"message":"Rate limit reached for gpt-5 in organization org-0123456789abcdef on tokens per min. Limit: 30000, Used: 29842, Requested: 1893."}}. Wait 3.4 s and ask again, or set model.fallback.';
 
-/** now puts a recorded conversation into the present: what still runs has just begun. */
+/** now moves the times of a recorded session so that its last event happens now. */
 export function now(all: ToPage[]): ToPage[] {
   const last = Math.max(...[...JSON.stringify(all).matchAll(/"at":(\d+)/g)].map((m) => Number(m[1])));
   return JSON.parse(JSON.stringify(all).replace(/"at":(\d+)/g, (_, at) => `"at":${Date.now() - last + Number(at)}`)) as ToPage[];

@@ -2,15 +2,15 @@ import { reduce } from "../shared/reducer";
 import { initial, type State } from "../shared/state";
 import type { Session, ToPage } from "../shared/messages";
 
-/** How often the page hears news, in milliseconds: a frame or two. */
-const every = 24;
+/** Milliseconds between two bundles of messages to the page: one or two frames. */
+const flushDelay = 24;
 
 /**
- * Conversation keeps the state of the view on this side, so that a page which is
- * opened late has all of it, and sends the page what changes it, a bundle at a time.
- * A session whose turn goes on while another one is shown is kept up to date aside.
+ * ChatState has the state of the chat view in the extension host. A page that opens
+ * later gets all of it. Changes are sent to the page in bundles. If a session is hidden
+ * while its turn runs, ChatState keeps its state up to date in the background.
  */
-export class Conversation {
+export class ChatState {
   private current: State = initial;
   private readonly aside = new Map<string, State>();
   private bundle: ToPage[] = [];
@@ -21,8 +21,8 @@ export class Conversation {
     return this.current;
   }
 
-  /** tell changes the state, here and soon on the page; of another session that is kept aside, or nothing. */
-  tell(m: ToPage, session = this.current.session?.id): void {
+  /** apply changes the state of a session and, if that session is shown, sends the change to the page. If the session is unknown, it does nothing. */
+  apply(m: ToPage, session = this.current.session?.id): void {
     if (session !== this.current.session?.id) {
       const state = this.aside.get(session!);
       if (state) this.aside.set(session!, reduce(state, m));
@@ -31,34 +31,35 @@ export class Conversation {
     this.current = reduce(this.current, m);
     if (!this.page) return;
     this.bundle.push(m);
-    this.timer ??= setTimeout(() => this.flush(), every);
+    this.timer ??= setTimeout(() => this.flush(), flushDelay);
   }
 
-  /** show begins with another session, empty; the one before is kept while its turn goes on. */
+  /** show replaces the shown session by an empty one. If the turn of the previous session runs, its state moves to the background. */
   show(session: Session | undefined): void {
     const { session: left, turn } = this.current;
     if (left && turn.running) this.aside.set(left.id, this.current);
     if (session) this.aside.delete(session.id);
-    this.tell({ type: "reset", session });
+    this.apply({ type: "reset", session });
   }
 
-  /** bringBack shows a session that was kept aside; false: there is none. */
-  bringBack(session: string): boolean {
+  /** showBackground shows a session from the background. If it is not there, it returns false. */
+  showBackground(session: string): boolean {
     const state = this.aside.get(session);
     if (!state) return false;
     this.show(state.session);
     const { server, whenBusy } = this.current;
-    this.tell({ type: "restore", state: { ...state, server, whenBusy } });
+    this.apply({ type: "restore", state: { ...state, server, whenBusy } });
     return true;
   }
 
-  /** attach gives a page that is ready everything there is. */
+  /** attach sends the whole state to a page and then each change. */
   attach(send: (messages: ToPage[]) => void): void {
     this.detach();
     this.page = send;
     send([{ type: "restore", state: this.current }]);
   }
 
+  /** detach stops sending changes to the page. */
   detach(): void {
     this.page = undefined;
     this.bundle = [];
