@@ -8,11 +8,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/cmd/mcpcmd"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // mcpFindings connects the configured MCP servers. A problem of a server is only a note.
 func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 	configured, problems := mcp.Configured(loaded)
+	brought, wrong := app.PluginServers(loaded, nil)
+	configured, problems = append(configured, brought...), append(problems, wrong...)
 	for _, p := range problems {
 		found = append(found, finding{"note", "mcp", p.Error()})
 	}

@@ -76,13 +76,14 @@ func (s *setup) offered() []trust.Server {
 // usable returns the configured servers, and the approved ones of the folder.
 func (s *setup) usable() ([]mcp.Server, []error) {
 	list, problems := mcp.Configured(s.loaded)
+	brought, wrong := app.PluginServers(s.loaded, []string{s.folder})
 	approved, _, more := mcp.OfWorkspace(s.loaded, trust.Open(s.home), []string{s.folder})
-	for _, one := range approved {
+	for _, one := range append(brought, approved...) {
 		if _, configured := s.settings()[one.Name]; !configured {
 			list = append(list, one)
 		}
 	}
-	return list, append(problems, more...)
+	return list, slices.Concat(problems, wrong, more)
 }
 
 // find returns the server with a name, or at a URL.

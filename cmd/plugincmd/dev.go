@@ -42,7 +42,7 @@ func dev() *cobra.Command {
 				if err != nil {
 					return nil, err
 				}
-				return plugins.Try(ctx, app.PluginOptions(l.Home), p, settings.Entries[p.Name], l.Getenv, folder, d.print)
+				return plugins.Try(ctx, app.PluginOptions(l.Home), settings.Widen(p), settings.Of(p.Name), l.Getenv, folder, d.print)
 			}
 			return d.run(cmd.Context())
 		},

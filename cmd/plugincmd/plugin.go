@@ -266,6 +266,7 @@ func enablePlugin(cmd *cobra.Command, name string, yes bool) error {
 	if err != nil {
 		return err
 	}
+	p = settings.Widen(p)
 	sum, err := plugins.Sum(p.Dir)
 	if err != nil {
 		return fmt.Errorf("the plugin %s cannot be enabled: %w", name, err)
@@ -285,7 +286,7 @@ func enablePlugin(cmd *cobra.Command, name string, yes bool) error {
 	}
 	g := plugins.Grant{Sum: sum, At: time.Now().UTC(), Permissions: p.Permissions}
 	if p.Kind != plugins.Agent {
-		if g.Offer, err = plugins.Initialize(cmd.Context(), app.PluginOptions(l.Home), p, settings.Entries[name], l.Getenv); err != nil {
+		if g.Offer, err = plugins.Initialize(cmd.Context(), app.PluginOptions(l.Home), p, settings.Of(name), l.Getenv); err != nil {
 			return fmt.Errorf("the plugin %s cannot be enabled: %w. Nothing was changed. Its log is %s", name, err, plugins.LogPath(l.Home, name))
 		}
 	}

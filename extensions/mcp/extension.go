@@ -24,7 +24,8 @@ type Section struct {
 	Servers []Server                  // in the order of their names
 	Offers  func(toolset string) bool // reports whether the tools of a toolset are offered
 	Logins  *login.Store              // has the tokens of logins
-	// Workspace returns the approved servers of workspace folders, and those that are not approved. Nil: there are none.
+	// Workspace returns the servers of plugins, the approved servers of workspace folders, and those that are not approved.
+	// On another machine, there are no folders. Nil: there are no such servers.
 	Workspace func(folders []string) (approved []Server, offered []Offered, problems []error)
 }
 
@@ -128,8 +129,12 @@ func (x *Instance) servers(own []Server) []Server {
 		x.session.Notify(err.Error())
 	}
 	all := slices.Concat(own, c.Servers)
-	if c.Workspace != nil && tools.Local(x.session.Editor) != nil {
-		approved, _, problems := c.Workspace(x.session.Folders())
+	if c.Workspace != nil {
+		var folders []string
+		if tools.Local(x.session.Editor) != nil {
+			folders = x.session.Folders()
+		}
+		approved, _, problems := c.Workspace(folders)
 		all = append(all, approved...)
 		for _, p := range problems {
 			x.session.Notify(p.Error())

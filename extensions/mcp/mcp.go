@@ -50,6 +50,8 @@ type Server struct {
 	// Workspace is the definition that the user has approved, of a server that the workspace brings. If it or a file that it
 	// names changes, the server is not started. Nil: the user or the host has configured the server.
 	Workspace *trust.Server
+	// Bound limits the program in place of the session's sandbox. Nil: see Sandbox.
+	Bound Bound
 
 	URL       string
 	Transport string            // TransportHTTP or TransportSSE; empty: the one that works
@@ -74,6 +76,12 @@ type Server struct {
 	Certificate    []string      // of the client: a PEM file, or certificate, key and password
 	Idle, Lifetime time.Duration // after which the program is stopped until the next call; 0: never
 	Defer          string        // always or never; else: tools are deferred if there are too many
+}
+
+// Bound limits programs, such as those of a plugin by its permissions.
+type Bound interface {
+	// Confine limits a program. Release is called when it has ended.
+	Confine(ctx context.Context, c *proc.Cmd) (release func(), err error)
 }
 
 // Transports of a server with a URL.

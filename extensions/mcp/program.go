@@ -25,6 +25,7 @@ type program struct {
 	in      *io.PipeWriter // to it
 	out     *io.PipeReader // from it
 	output  *outputLog     // its other output
+	release func()         // see [Bound]
 	wire.Tasks
 }
 
@@ -39,10 +40,15 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 	}
 	toChild, in := io.Pipe()
 	out, fromChild := io.Pipe()
-	p := &program{in: in, out: out, output: &outputLog{server: s}}
+	p := &program{in: in, out: out, output: &outputLog{server: s}, release: func() {}}
 	c := plan.cmd
 	c.Stdin, c.Stdout, c.Stderr = toChild, &wire.Messages{To: fromChild, Other: p.output, Tasks: &p.Tasks}, p.output
-	if plan.confine {
+	switch {
+	case s.Bound != nil:
+		if p.release, err = s.Bound.Confine(ctx, &c); err != nil {
+			return nil, err
+		}
+	case plan.confine:
 		if s.owner.cfg.Confine == nil {
 			return nil, fmt.Errorf("it asks for the sandbox, and there is none here")
 		}
@@ -51,6 +57,7 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 		}
 	}
 	if p.process, err = proc.Start(context.WithoutCancel(ctx), c); err != nil {
+		p.release()
 		return nil, err
 	}
 	go func() { // ends with the process; close waits for the process
@@ -74,6 +81,7 @@ func (p *program) close() {
 		p.process.Stop(gentle)
 	}
 	<-p.process.Done()
+	p.release()
 }
 
 // why describes how the program ended and its last output. If the program has not ended,

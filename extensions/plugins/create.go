@@ -84,6 +84,7 @@ func Validate(dir string) (problems, warnings []string) {
 			problems = append(problems, fmt.Sprintf("command: %s is not an executable file", program))
 		}
 	}
+	warnings = p.agentWarnings()
 	if p.Description == "" {
 		warnings = append(warnings, "it has no description")
 	}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -195,7 +196,7 @@ const (
 	Enabled    State = "enabled"
 	Disabled   State = "disabled"    // not in plugins.enabled, or in plugins.disabled
 	NotGranted State = "not granted" // in plugins.enabled, and hermes-ls plugin enable was not run
-	Changed    State = "changed"     // its directory is not as it was when the user enabled it
+	Changed    State = "changed"     // its directory or its permissions are not as they were when the user enabled it
 	Failed     State = "failed"      // it cannot be read
 )
 
@@ -216,7 +217,7 @@ func List(home string, s Settings) ([]Listed, error) {
 	var all []Listed
 	found, problems := All(home)
 	for _, p := range found {
-		l := Listed{Plugin: p, State: Disabled, Grant: grants[p.Name]}
+		l := Listed{Plugin: s.Widen(p), State: Disabled, Grant: grants[p.Name]}
 		switch wanted := s.Enables(p.Name); {
 		case problems[p.Name] != nil:
 			l.State, l.Err = Failed, problems[p.Name]
@@ -227,7 +228,7 @@ func List(home string, s Settings) ([]Listed, error) {
 			l.State = Enabled
 			if sum, err := Sum(p.Dir); err != nil {
 				l.State, l.Err = Failed, err
-			} else if sum != l.Grant.Sum {
+			} else if sum != l.Grant.Sum || !reflect.DeepEqual(l.Permissions.Complete(), l.Grant.Permissions.Complete()) {
 				l.State = Changed
 			}
 		}

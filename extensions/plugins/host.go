@@ -158,10 +158,8 @@ func (r *runner) running(ctx context.Context) (*process, error) {
 // start starts the process with the plugin's permissions.
 func (r *runner) start(ctx context.Context) (*process, error) {
 	p := r.listed.Plugin
-	if r.listed.Grant.Sum != "" { // it is empty while the user enables the plugin
-		if sum, err := Sum(p.Dir); err != nil || sum != r.listed.Grant.Sum {
-			return nil, fmt.Errorf("its directory has changed since it was enabled; hermes-ls plugin enable %s enables it again", p.Name)
-		}
+	if err := r.listed.unchanged(); err != nil {
+		return nil, err
 	}
 	data := Data(r.Home, p.Name)
 	if err := os.MkdirAll(data, 0o700); err != nil {
@@ -189,13 +187,7 @@ func (r *runner) start(ctx context.Context) (*process, error) {
 // environ returns the environment: the harmless variables, those that the user has granted, and
 // PLUGIN_ROOT and PLUGIN_DATA.
 func (r *runner) environ(data string) []string {
-	env := r.Environ(r.roots)
-	for _, name := range r.listed.Permissions.Env {
-		if value := r.getenv(name); value != "" {
-			env = append(env, name+"="+value)
-		}
-	}
-	return append(env, "PLUGIN_ROOT="+r.listed.Dir, "PLUGIN_DATA="+data, "PYTHONPYCACHEPREFIX="+filepath.Join(data, "pycache"))
+	return append(r.Environ(r.roots), variables(r.listed.Plugin, data, r.getenv, []string{"PYTHONPYCACHEPREFIX=" + filepath.Join(data, "pycache")})...)
 }
 
 func variable(env []string, name string) (value string) {

@@ -1,7 +1,6 @@
 package plugins
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -197,23 +196,6 @@ func (p *Plugin) find(names ...string) error {
 	return fmt.Errorf("there is no %s beside it", strings.Join(names, " and no "))
 }
 
-// readJSON reads plugin.json, the manifest of Agent Plugins 1.0.
-func (p *Plugin) readJSON(data []byte) error {
-	var m struct {
-		Name        string `json:"name"`
-		Version     string `json:"version"`
-		Description string `json:"description"`
-	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		return err
-	}
-	if m.Name == "" {
-		return errors.New("it has no name")
-	}
-	p.Kind, p.Version, p.Description = Agent, m.Version, strings.TrimSpace(m.Description)
-	return nil
-}
-
 // check returns an error if a part of the manifest cannot be used. It completes the defaults.
 func (p *Plugin) check() error {
 	switch p.Permissions.Files {
@@ -242,25 +224,6 @@ func (p *Plugin) check() error {
 
 // Declared returns the names of the tools in provides_tools.
 func (p Plugin) Declared() []string { return p.tools }
-
-// Contents describes the parts of an Agent Plugin.
-func (p Plugin) Contents() (parts []string) {
-	if p.Kind != Agent {
-		return nil
-	}
-	for _, one := range []struct{ path, text string }{
-		{"skills", "skills in skills"}, {"mcp.json", "MCP servers in mcp.json: not used by this version"},
-		{own + "/hooks.json", "hooks: not used by this version"}, {own + "/commands", "commands: not used by this version"}, {own + "/agents", "agents: not used by this version"},
-	} {
-		if _, err := os.Lstat(filepath.Join(p.Dir, filepath.FromSlash(one.path))); err == nil {
-			parts = append(parts, one.text)
-		}
-	}
-	return parts
-}
-
-// own is the directory of our parts in an Agent Plugin.
-const own = "io.github.hermes-ls"
 
 // Complete returns the permissions with empty lists in place of missing ones.
 func (p Permissions) Complete() Permissions {

@@ -63,7 +63,7 @@ func (h *host) Open(_ context.Context, s *extension.Session) (extension.Instance
 	}
 	for _, l := range all {
 		if l.State == Enabled {
-			x.plugins = append(x.plugins, plugin{l, l.offered(), h.acquire(l, c.Entries[l.Name], s.Folders(), c.Getenv)})
+			x.plugins = append(x.plugins, plugin{l, l.offered(), h.acquire(l, c.Of(l.Name), s.Folders(), c.Getenv)})
 		} else if c.Enables(l.Name) {
 			x.off = append(x.off, l)
 		}
@@ -124,7 +124,7 @@ func (l Listed) Problem() string {
 	case NotGranted:
 		return fmt.Sprintf("The plugin %s is in plugins.enabled, and you have not enabled it here. It is not loaded. `hermes-ls plugin enable %[1]s` shows its permissions and enables it.", l.Name)
 	case Changed:
-		return fmt.Sprintf("The files of the plugin %s have changed since you enabled it. It is not loaded. `hermes-ls plugin enable %[1]s` enables it again.", l.Name)
+		return fmt.Sprintf("The files or the permissions of the plugin %s have changed since you enabled it. It is not loaded. `hermes-ls plugin enable %[1]s` enables it again.", l.Name)
 	case Failed:
 		return fmt.Sprintf("The plugin %s cannot be loaded: %v", l.Name, l.Err)
 	}

@@ -94,7 +94,7 @@ func (b *bed) enable(names ...string) {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		offer, err := plugins.Initialize(b.t.Context(), b.options, p, b.settings.Entries[name], getenv)
+		offer, err := plugins.Initialize(b.t.Context(), b.options, p, b.settings.Of(name), getenv)
 		if err != nil {
 			b.t.Fatalf("%s: %v\n%s", name, err, b.log(name))
 		}
@@ -229,7 +229,7 @@ func TestExamples(t *testing.T) {
 	for _, name := range []string{"word-count", "no-force-push", "todo-finder"} {
 		b.example(name)
 	}
-	b.settings.Entries["word-count"] = map[string]any{"limit": 2}
+	b.settings.Entries["word-count"] = map[string]any{"settings": map[string]any{"limit": 2}}
 	b.enable("word-count", "no-force-push", "todo-finder")
 	if err := os.WriteFile(filepath.Join(b.work, "a.md"), []byte("one two three\n<!-- TODO: more -->\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -495,7 +495,7 @@ func TestContext(t *testing.T) {
 		"ctx.register_command('shout', lambda raw: raw.upper(), description='d')",
 		"ctx.register_system_prompt_section('s', 'x' * 9000)",
 	}, "\n")))
-	b.settings.Entries["p"] = map[string]any{"deep": map[string]any{"x": 7}}
+	b.settings.Entries["p"] = map[string]any{"settings": map[string]any{"deep": map[string]any{"x": 7}}}
 	b.enable("p")
 	s := b.open()
 	s.wants("text_after", `{}`, `{"a": 1, "note": "and more"}`)
@@ -688,5 +688,75 @@ func TestSkills(t *testing.T) {
 	b.add("kit", map[string]string{"skills/two/SKILL.md": "changed"})
 	if dirs := plugins.SkillDirs(b.home, b.settings); dirs["kit"] != "" {
 		t.Error("skills of a changed plugin are used")
+	}
+}
+
+// TestAgentServers checks which servers of mcp.json are used.
+func TestAgentServers(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	const schema = `"$schema":"https://agent-plugins.org/schemas/1.0.0/`
+	for _, c := range []struct{ entry, problem string }{
+		{`{"type":"stdio","command":"./bin/x","args":["a"],"env":{"A":"b"},"cwd":"./data"}`, ""},
+		{`{"type":"stdio","command":"npx","cwd":"${PLUGIN_DATA}/x"}`, ""},
+		{`{"command":"npx"}`, ""},
+		{`{"type":"streamable-http","url":"https://example.com/mcp","headers":{"X-A":"b"}}`, ""},
+		{`{"type":"sse","url":"http://127.0.0.1:1/sse"}`, ""},
+		{`{"type":"http","url":"https://example.com/mcp"}`, "its type is"},
+		{`{"type":"stdio","command":"../bin/x"}`, "neither the name"},
+		{`{"type":"stdio","command":"./../x"}`, "neither the name"},
+		{`{"type":"stdio","command":"/bin/sh"}`, "neither the name"},
+		{`{"type":"stdio","command":"x","cwd":"data"}`, "its cwd"},
+		{`{"type":"stdio","command":"x","cwd":"./../x"}`, "its cwd"},
+		{`{"type":"stdio","command":"x","cwd":"${PLUGIN_ROOT}x"}`, "its cwd"},
+		{`{"type":"stdio","command":"x","env":{"Plugin_Root":"/"}}`, "sets the variable"},
+		{`{"type":"stdio","command":"x","url":"https://example.com"}`, "neither url"},
+		{`{"type":"stdio","command":"x","disabled":true}`, "unknown field"},
+		{`{"type":"sse","url":"http://example.com/sse"}`, "not https"},
+		{`{"type":"sse","url":"https://user@example.com/sse"}`, "without user"},
+		{`{"type":"sse","url":"https://example.com/","headers":{"A":"1","a":"2"}}`, "two headers"},
+		{`7`, "cannot unmarshal"},
+	} {
+		b.add("kit", map[string]string{"plugin.json": `{` + schema + `plugin.schema.json","name":"kit"}`, "mcp.json": `{` + schema + `mcp.schema.json","mcpServers":{"one":` + c.entry + `}}`})
+		p, err := plugins.Load(filepath.Join(plugins.Dir(b.home), "kit"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(p.Contents(), "; ")
+		if c.problem == "" && !strings.HasPrefix(text, "MCP server one: ") || !strings.Contains(text, c.problem) {
+			t.Errorf("%s: %s", c.entry, text)
+		}
+	}
+	for manifest, problem := range map[string]string{
+		`{"name":"kit"}`: "", `{` + schema + `plugin.schema.json","name":"kit.two-3","extensions":7}`: "",
+		`{"$schema":"https://agent-plugins.org/schemas/9.0.0/plugin.schema.json","name":"kit"}`: "$schema", `{"name":"Kit"}`: "lowercase", `{"name":"a--b"}`: "lowercase",
+		`{"name":"kit","extensions":{"io.github.hermes-ls":{"permissions":{"files":"all"}}}}`: "permissions.files",
+	} {
+		b.add("kit", map[string]string{"plugin.json": manifest})
+		if _, err := plugins.Load(filepath.Join(plugins.Dir(b.home), "kit")); (err == nil) != (problem == "") || err != nil && !strings.Contains(err.Error(), problem) {
+			t.Errorf("%s: %v", manifest, err)
+		}
+	}
+}
+
+// TestWiden checks the permissions that the user adds.
+func TestWiden(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.add("p", python(`{files: read, env: [A]}`, tool("x", `return 1`)))
+	b.enable("p")
+	state := func() plugins.Listed {
+		all, err := plugins.List(b.home, b.settings)
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		return all[0]
+	}
+	if l := state(); l.State != plugins.Enabled {
+		t.Errorf("%s", l.State)
+	}
+	b.settings.Entries["p"] = map[string]any{"permissions": map[string]any{"files": "none", "network": true, "env": []string{"A", "B"}}}
+	if l := state(); l.State != plugins.Changed || l.Permissions.Files != plugins.Read || !l.Permissions.Network || !slices.Equal(l.Permissions.Env, []string{"A", "B"}) {
+		t.Errorf("%s %+v", l.State, l.Permissions)
 	}
 }

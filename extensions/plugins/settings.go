@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/hermes-ls/hermes-ls/config"
@@ -10,7 +11,7 @@ import (
 type Settings struct {
 	Enabled  []string       `json:"enabled" doc:"Names of the plugins that are on. hermes-ls plugin enable adds one."`
 	Disabled []string       `json:"disabled" doc:"Names of plugins that are off, also if they are in enabled."`
-	Entries  map[string]any `json:"entries" doc:"Settings of plugins, by their names. A plugin gets its own ones."`
+	Entries  map[string]any `json:"entries" doc:"By the names of plugins: settings, which the plugin gets, and permissions, which it has besides those of its manifest."`
 }
 
 // Section describes the section.
@@ -21,4 +22,45 @@ func Section() *config.Section {
 // Enables reports whether the settings turn a plugin on.
 func (s Settings) Enables(name string) bool {
 	return slices.Contains(s.Enabled, name) && !slices.Contains(s.Disabled, name)
+}
+
+// entry is the part of entries.NAME that is used here. Hermes Agent has further keys.
+type entry struct {
+	Settings    any         `json:"settings"`
+	Permissions Permissions `json:"permissions"`
+}
+
+// entry returns the entry of a plugin. If its form is another one, it is empty.
+func (s Settings) entry(name string) (e entry) {
+	if data, err := json.Marshal(s.Entries[name]); err == nil {
+		_ = json.Unmarshal(data, &e)
+	}
+	return e
+}
+
+// Of returns the settings that a plugin gets.
+func (s Settings) Of(name string) any { return s.entry(name).Settings }
+
+// Widen returns a plugin with the permissions that the user adds to those of its manifest. Plugins
+// of Hermes Agent and Agent Plugins have none in their manifests.
+func (s Settings) Widen(p Plugin) Plugin {
+	more := s.entry(p.Name).Permissions
+	if order := []Access{"", None, Read, Write}; slices.Index(order, more.Files) > slices.Index(order, p.Permissions.Files) {
+		p.Permissions.Files = more.Files
+	}
+	p.Permissions.Network = p.Permissions.Network || more.Network
+	p.Permissions.Env = union(p.Permissions.Env, more.Env)
+	p.Permissions.Tools = union(p.Permissions.Tools, more.Tools)
+	p.Permissions.Override = union(p.Permissions.Override, more.Override)
+	return p
+}
+
+func union(a, b []string) []string {
+	all := slices.Clone(a)
+	for _, one := range b {
+		if !slices.Contains(all, one) {
+			all = append(all, one)
+		}
+	}
+	return all
 }

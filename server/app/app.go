@@ -167,7 +167,9 @@ func servers(known *tools.Set) func(*config.Loaded) (any, error) {
 			Servers: configured, Logins: Logins(c),
 			Offers: func(toolset string) bool { return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled) },
 			Workspace: func(folders []string) ([]mcp.Server, []mcp.Offered, []error) {
-				return mcp.OfWorkspace(c, trustOf(c), folders)
+				list, wrong := PluginServers(c, folders)
+				approved, offered, problems := mcp.OfWorkspace(c, trustOf(c), folders)
+				return append(list, approved...), offered, append(wrong, problems...)
 			},
 		}, errors.Join(problems...)
 	}

@@ -28,3 +28,8 @@ func pluginOptions(s *server.Service) plugins.Options {
 func enabledPlugins(c *config.Loaded) (any, error) {
 	return plugins.Config{Settings: config.SectionOf[plugins.Settings](c, plugins.Section().Name), Getenv: c.Getenv}, nil
 }
+
+// PluginServers returns the MCP servers of enabled plugins, for a session in these folders.
+func PluginServers(c *config.Loaded, folders []string) ([]mcp.Server, []error) {
+	return plugins.Servers(c.Home, config.SectionOf[plugins.Settings](c, plugins.Section().Name), folders, c.Getenv)
+}

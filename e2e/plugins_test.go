@@ -1,0 +1,181 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// extensionBed is a bed with plugins and hooks, and a session in it.
+type extensionBed struct {
+	bed
+	t       *testing.T
+	line    *line
+	session string
+}
+
+// newExtensionBed writes files below the home. Those that begin with #! can be run.
+func newExtensionBed(t *testing.T, home map[string]string) *extensionBed {
+	t.Helper()
+	b := &extensionBed{bed: newBed(t, map[string]string{"a.txt": "one two\n"}), t: t}
+	b.add(home)
+	return b
+}
+
+func (b *extensionBed) add(files map[string]string) {
+	b.t.Helper()
+	for name, text := range files {
+		path := filepath.Join(b.home, name)
+		write(b.t, path, text)
+		if strings.HasPrefix(text, "#!") {
+			if err := os.Chmod(path, 0o755); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// hermes runs a subcommand in the workspace and returns its output.
+func (b *extensionBed) hermes(args ...string) (out string, err error) {
+	b.t.Helper()
+	cmd := exec.CommandContext(b.t.Context(), b.binary, args...)
+	cmd.Dir, cmd.Env = b.workspace, b.environ()
+	data, err := cmd.CombinedOutput()
+	return string(data), err
+}
+
+// must runs a subcommand that succeeds.
+func (b *extensionBed) must(args ...string) string {
+	b.t.Helper()
+	out, err := b.hermes(args...)
+	if err != nil {
+		b.t.Fatalf("hermes-ls %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// open opens a session.
+func (b *extensionBed) open() {
+	b.t.Helper()
+	b.line = b.bed.line(b.t)
+	b.session = b.line.newSession(b.workspace)
+}
+
+// call is a step of the model: a call of a tool.
+func call(name string, args map[string]any) map[string]any {
+	return map[string]any{"call": map[string]any{"name": name, "args": args}}
+}
+
+// heard is what the client got during a prompt.
+type heard struct {
+	asked []string // titles of approval requests
+	text  string   // all updates
+}
+
+// prompt sends a prompt whose turn makes these calls. Approval requests are answered with allow.
+func (b *extensionBed) prompt(allow bool, calls ...map[string]any) heard {
+	b.t.Helper()
+	steps := []string{}
+	for _, c := range calls {
+		data, err := json.Marshal([]any{c})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		steps = append(steps, string(data))
+	}
+	steps = append(steps, `[{"text":"Done."}]`)
+	return b.say("run it\n```hermes-script\n"+strings.Join(steps, "\n")+"\n```", allow)
+}
+
+// say sends a prompt.
+func (b *extensionBed) say(text string, allow bool) (h heard) {
+	b.t.Helper()
+	outcome := map[string]any{"outcome": "selected", "optionId": "no"}
+	if allow {
+		outcome["optionId"] = "once"
+	}
+	var all strings.Builder
+	b.line.call("session/prompt", promptOf(b.session, text), nil, func(f frame) {
+		if f.Method == "session/request_permission" {
+			var p struct{ ToolCall struct{ Title string } }
+			_ = json.Unmarshal(f.RawParams, &p)
+			h.asked = append(h.asked, p.ToolCall.Title)
+			b.line.answer(f, map[string]any{"outcome": outcome})
+		}
+		all.Write(f.RawParams)
+		all.WriteByte('\n')
+	})
+	h.text = all.String()
+	return h
+}
+
+// contains checks that a text has parts.
+func contains(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s: there is no %q in:\n%s", what, part, text)
+		}
+	}
+}
+
+// toolServer is an MCP server with a tool that tells its surroundings.
+const toolServer = `#!/usr/bin/env python3
+import json, os, sys
+
+def tried(path):
+    try:
+        open(path).read()
+        return "read"
+    except OSError:
+        return "denied"
+
+for line in sys.stdin:
+    m = json.loads(line)
+    if m.get("method") == "initialize":
+        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    elif m.get("method") == "tools/list":
+        r = {"tools": [{"name": "look", "description": "Looks.", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}]}
+    elif m.get("method") == "tools/call":
+        open(os.environ["PLUGIN_DATA"] + "/seen", "w").write("x")
+        r = {"content": [{"type": "text", "text": "args=%s given=%s root=%s cwd=%s key=%s workspace=%s" % (
+            sys.argv[1:], os.environ["GIVEN"], os.environ["PLUGIN_ROOT"], os.getcwd(), os.environ.get("PRIVATE_MARK"), tried(WORKSPACE))}]}
+    else:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+`
+
+// TestAgentPlugin enables a plugin of the format Agent Plugins and uses each of its parts.
+func TestAgentPlugin(t *testing.T) {
+	t.Parallel()
+	b := newExtensionBed(t, nil)
+	b.add(map[string]string{
+		"plugins/kit/plugin.json":          `{"$schema":"https://agent-plugins.org/schemas/1.0.0/plugin.schema.json","name":"kit","version":"1.0.0","description":"A kit."}`,
+		"plugins/kit/skills/knit/SKILL.md": "---\nname: knit\ndescription: How to knit.\n---\nUse needles.\n",
+		"plugins/kit/bin/server":           strings.Replace(toolServer, "WORKSPACE", fmt.Sprintf("%q", b.workspace+"/a.txt"), 1),
+		"plugins/kit/mcp.json": `{"$schema":"https://agent-plugins.org/schemas/1.0.0/mcp.schema.json","mcpServers":{
+			"yarn": {"type":"stdio","command":"./bin/server","args":["${PLUGIN_ROOT}/x","${OTHER}"],"env":{"GIVEN":"${PLUGIN_DATA}/y"}},
+			"wrong": {"type":"stdio","command":"../server"}}}`,
+	})
+	dir := filepath.Join(b.home, "plugins", "kit")
+	contains(t, "enable", b.must("plugin", "enable", "kit", "--yes"), "skill kit:knit", "MCP server yarn: ./bin/server ${PLUGIN_ROOT}/x ${OTHER}", "the MCP server wrong of the plugin kit is left out")
+	b.open()
+	h := b.prompt(false, call("skill_view", map[string]any{"name": "kit:knit"}), call("mcp__kit-yarn__look", map[string]any{}))
+	contains(t, "the turn", h.text, "Use needles.", "given="+b.home+"/plugin-data/kit/y", "root="+dir+" cwd="+dir+" key=None workspace=denied", "args=['"+dir+"/x', '${OTHER}']", "the MCP server wrong of the plugin kit is left out")
+	if _, err := os.Stat(filepath.Join(b.home, "plugin-data", "kit", "seen")); err != nil {
+		t.Error(err)
+	}
+	contains(t, "mcp list", b.must("mcp", "list"), "kit-yarn", "connected")
+	b.line.end()
+	write(t, filepath.Join(dir, "mcp.json"), `{"mcpServers":{}}`)
+	contains(t, "a changed plugin", b.must("plugin", "list"), "changed")
+	if out := b.must("mcp", "list"); strings.Contains(out, "kit-yarn") {
+		t.Errorf("a server of a changed plugin is there: %s", out)
+	}
+}

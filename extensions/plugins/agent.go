@@ -1,0 +1,352 @@
+package plugins
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+// own is the directory of our parts in an Agent Plugin, and the key of our values in its manifest.
+const own = "io.github.hermes-ls"
+
+// Schemas of the supported version of Agent Plugins.
+const (
+	pluginSchema = "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json"
+	serverSchema = "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json"
+)
+
+var agentName = lazyregexp.New(`^[a-z0-9]+([.-][a-z0-9]+)*$`)
+
+// agentFields are the fields of plugin.json.
+var agentFields = []string{"$schema", "name", "version", "description", "author", "homepage", "repository", "license", "keywords", "extensions"}
+
+// readJSON reads plugin.json, the manifest of Agent Plugins 1.0. Permissions are in extensions,
+// because the format has none.
+func (p *Plugin) readJSON(data []byte) error {
+	var m struct {
+		Schema      string          `json:"$schema"`
+		Name        string          `json:"name"`
+		Version     string          `json:"version"`
+		Description string          `json:"description"`
+		Extensions  json.RawMessage `json:"extensions"`
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return err
+	}
+	switch {
+	case m.Schema != "" && m.Schema != pluginSchema:
+		return fmt.Errorf("$schema is %q; this program reads version 1.0.0, %s", m.Schema, pluginSchema)
+	case len(m.Name) > 64 || !agentName.MatchString(m.Name):
+		return fmt.Errorf("the name %q must have 1 to 64 lowercase letters and digits, with single dashes and dots between them", m.Name)
+	}
+	p.Kind, p.Version, p.Description = Agent, m.Version, strings.TrimSpace(m.Description)
+	var extensions map[string]json.RawMessage
+	if json.Unmarshal(m.Extensions, &extensions) != nil || extensions[own] == nil {
+		return nil // extensions of another form are ignored
+	}
+	var ours struct {
+		Permissions Permissions `json:"permissions"`
+	}
+	if err := json.Unmarshal(extensions[own], &ours); err != nil {
+		return fmt.Errorf("extensions.%s: %w", own, err)
+	}
+	p.Permissions = ours.Permissions
+	return nil
+}
+
+// agentWarnings returns what of an Agent Plugin is not used or not as the format says, though the
+// plugin can be used.
+func (p Plugin) agentWarnings() (warnings []string) {
+	var fields map[string]json.RawMessage
+	data, err := safefile.Read(filepath.Join(p.Dir, "plugin.json"), largestManifest)
+	if p.Kind != Agent || err != nil || json.Unmarshal(data, &fields) != nil {
+		return nil
+	}
+	if fields["$schema"] == nil {
+		warnings = append(warnings, "plugin.json has no $schema, which the format requires: "+pluginSchema)
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(agentFields, name) {
+			warnings = append(warnings, fmt.Sprintf("plugin.json has the unknown field %q, which is ignored", name))
+		}
+	}
+	_, problems := p.agentServers()
+	for _, problem := range problems {
+		warnings = append(warnings, problem.Error())
+	}
+	return warnings
+}
+
+// agentServer is a server in mcp.json.
+type agentServer struct {
+	Type    string            `json:"type"`
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env"`
+	Cwd     string            `json:"cwd"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers"`
+}
+
+// Line returns the command line or the URL.
+func (s agentServer) Line() string {
+	if s.URL != "" {
+		return s.URL
+	}
+	return strings.Join(append([]string{s.Command}, s.Args...), " ")
+}
+
+// agentServers reads mcp.json. An invalid entry has a problem and is left out. If the plugin has
+// no such file, there are no servers.
+func (p Plugin) agentServers() (all map[string]agentServer, problems []error) {
+	if p.Kind != Agent {
+		return nil, nil
+	}
+	data, err := safefile.Read(filepath.Join(p.Dir, "mcp.json"), largestManifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var file struct {
+		Schema  string                     `json:"$schema"`
+		Servers map[string]json.RawMessage `json:"mcpServers"`
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &file)
+	}
+	switch {
+	case err != nil:
+		return nil, []error{fmt.Errorf("mcp.json of the plugin %s is not used: %w", p.Name, err)}
+	case file.Schema != "" && file.Schema != serverSchema:
+		return nil, []error{fmt.Errorf("mcp.json of the plugin %s is not used: $schema is %q; this program reads %s", p.Name, file.Schema, serverSchema)}
+	}
+	all = map[string]agentServer{}
+	for _, name := range slices.Sorted(maps.Keys(file.Servers)) {
+		var s agentServer
+		d := json.NewDecoder(bytes.NewReader(file.Servers[name]))
+		d.DisallowUnknownFields()
+		err := d.Decode(&s)
+		if err == nil {
+			err = s.check()
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("the MCP server %s of the plugin %s is left out: %w", name, p.Name, err))
+			continue
+		}
+		all[name] = s
+	}
+	return all, problems
+}
+
+// check returns an error if an entry of mcp.json is not valid. It completes the type.
+func (s *agentServer) check() error {
+	if s.Type == "" {
+		if s.Type = "stdio"; s.URL != "" {
+			s.Type = "streamable-http"
+		}
+	}
+	switch s.Type {
+	case "stdio":
+		return s.checkProgram()
+	case "streamable-http", "sse":
+		return s.checkAddress()
+	}
+	return fmt.Errorf("its type is %q; it is stdio, streamable-http or sse", s.Type)
+}
+
+func (s agentServer) checkProgram() error {
+	path := strings.HasPrefix(s.Command, "./")
+	switch {
+	case s.Command == "" || s.URL != "" || s.Headers != nil:
+		return errors.New("a server of type stdio has a command, and neither url nor headers")
+	case !path && strings.ContainsAny(s.Command, `/\`), path && !filepath.IsLocal(s.Command):
+		return fmt.Errorf("its command %q is neither the name of a program nor a path in the plugin that begins with ./", s.Command)
+	}
+	for name := range s.Env {
+		if strings.EqualFold(name, "PLUGIN_ROOT") || strings.EqualFold(name, "PLUGIN_DATA") || name == "" || strings.ContainsAny(name, "=\x00") {
+			return fmt.Errorf("it sets the variable %q", name)
+		}
+	}
+	if _, ok := s.dir("/root", "/data"); !ok {
+		return fmt.Errorf("its cwd %q is not in ./, ${PLUGIN_ROOT} or ${PLUGIN_DATA}", s.Cwd)
+	}
+	return nil
+}
+
+// dir returns the directory in which the program starts.
+func (s agentServer) dir(root, data string) (dir string, ok bool) {
+	if s.Cwd == "" {
+		return root, true
+	}
+	for prefix, top := range map[string]string{".": root, "${PLUGIN_ROOT}": root, "${PLUGIN_DATA}": data} {
+		rest, ok := strings.CutPrefix(s.Cwd, prefix)
+		if !ok || rest != "" && rest[0] != '/' || rest == "" && prefix == "." {
+			continue
+		}
+		rest = strings.TrimLeft(rest, "/")
+		return filepath.Join(top, rest), rest == "" || filepath.IsLocal(rest)
+	}
+	return "", false
+}
+
+func (s agentServer) checkAddress() error {
+	u, err := url.Parse(s.URL)
+	switch {
+	case s.Command != "" || s.Args != nil || s.Env != nil || s.Cwd != "":
+		return fmt.Errorf("a server of type %s has a url, and no command, args, env or cwd", s.Type)
+	case err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("its url %q is not an address of http or https without user and fragment", s.URL)
+	case u.Scheme == "http" && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
+		return fmt.Errorf("its url %q is not https", s.URL)
+	}
+	seen := map[string]bool{}
+	for name := range s.Headers {
+		if seen[strings.ToLower(name)] {
+			return fmt.Errorf("it has two headers %s", name)
+		}
+		seen[strings.ToLower(name)] = true
+	}
+	return nil
+}
+
+// Servers returns the MCP servers of enabled plugins, for a session in these folders. Their names
+// are PLUGIN-SERVER, or that of the plugin if it is the same. Getenv returns the variables that the
+// user has granted.
+func Servers(home string, s Settings, folders []string, getenv func(string) string) (list []mcp.Server, problems []error) {
+	if len(s.Enabled) == 0 {
+		return nil, nil
+	}
+	all, _ := List(home, s) // the session reports what cannot be read
+	for _, l := range all {
+		if l.State != Enabled {
+			continue
+		}
+		servers, wrong := l.agentServers()
+		problems = append(problems, wrong...)
+		for _, name := range slices.Sorted(maps.Keys(servers)) {
+			list = append(list, l.server(home, name, servers[name], folders, getenv))
+		}
+	}
+	return list, problems
+}
+
+func (l Listed) server(home, name string, s agentServer, folders []string, getenv func(string) string) mcp.Server {
+	out := mcp.Server{Name: l.Name}
+	if name != l.Name {
+		out.Name += "-" + name
+	}
+	if s.URL != "" {
+		out.URL, out.Headers, out.Transport = s.URL, s.Headers, mcp.TransportHTTP
+		if s.Type == "sse" {
+			out.Transport = mcp.TransportSSE
+		}
+		return out
+	}
+	data := Data(home, l.Name)
+	expand := strings.NewReplacer("${PLUGIN_ROOT}", l.Dir, "${PLUGIN_DATA}", data).Replace
+	out.Command, out.Sandbox, out.Bound = s.Command, mcp.SandboxOn, &bound{home, l, folders}
+	if strings.HasPrefix(s.Command, "./") {
+		out.Command = filepath.Join(l.Dir, s.Command)
+	}
+	for _, arg := range s.Args {
+		out.Args = append(out.Args, expand(arg))
+	}
+	out.Dir, _ = s.dir(l.Dir, data)
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		env = append(env, name+"="+expand(s.Env[name]))
+	}
+	out.Env = variables(l.Plugin, data, getenv, env)
+	return out
+}
+
+// variables returns the variables that the user has granted to a plugin, those of more, and those
+// of its directories.
+func variables(p Plugin, data string, getenv func(string) string, more []string) (env []string) {
+	for _, name := range p.Permissions.Env {
+		if value := getenv(name); value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	return slices.Concat(env, more, []string{"PLUGIN_ROOT=" + p.Dir, "PLUGIN_DATA=" + data})
+}
+
+// bound limits the programs of a plugin by its permissions. It has only data, so that two of the
+// same plugin are equal.
+type bound struct {
+	home    string
+	listed  Listed
+	folders []string
+}
+
+// Confine implements [mcp.Bound].
+func (b *bound) Confine(ctx context.Context, c *proc.Cmd) (release func(), err error) {
+	if err := b.listed.unchanged(); err != nil {
+		return nil, err
+	}
+	data := Data(b.home, b.listed.Name)
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return nil, err
+	}
+	box := boxOf(b.home, b.listed.Plugin, b.folders)
+	if err := box.Confine(ctx, c, data); err != nil {
+		box.Close()
+		return nil, fmt.Errorf("it cannot be bound by the sandbox: %w", err)
+	}
+	return sync.OnceFunc(box.Close), nil
+}
+
+// unchanged returns an error if the plugin's directory is not as it was when the user enabled it.
+// While the user enables it, there is no grant, and unchanged returns nil.
+func (l Listed) unchanged() error {
+	if l.Grant.Sum == "" {
+		return nil
+	}
+	if sum, err := Sum(l.Dir); err != nil || sum != l.Grant.Sum {
+		return fmt.Errorf("its directory has changed since it was enabled; hermes-ls plugin enable %s enables it again", l.Name)
+	}
+	return nil
+}
+
+// Contents describes the parts of an Agent Plugin, one on each line.
+func (p Plugin) Contents() (parts []string) {
+	if p.Kind != Agent {
+		return nil
+	}
+	entries, _ := os.ReadDir(filepath.Join(p.Dir, "skills"))
+	for _, e := range entries {
+		if _, err := os.Lstat(filepath.Join(p.Dir, "skills", e.Name(), "SKILL.md")); err == nil {
+			parts = append(parts, fmt.Sprintf("skill %s:%s", p.Name, e.Name()))
+		}
+	}
+	servers, problems := p.agentServers()
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		parts = append(parts, fmt.Sprintf("MCP server %s: %s", name, servers[name].Line()))
+	}
+	for _, one := range []struct{ path, text string }{
+		{own + "/hooks.json", "hooks: not used by this version"}, {own + "/commands", "commands: not used by this version"}, {own + "/agents", "agents: not used by this version"},
+	} {
+		if _, err := os.Lstat(filepath.Join(p.Dir, filepath.FromSlash(one.path))); err == nil {
+			parts = append(parts, one.text)
+		}
+	}
+	for _, problem := range problems {
+		parts = append(parts, problem.Error())
+	}
+	return parts
+}
