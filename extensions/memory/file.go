@@ -55,8 +55,10 @@ func (f File) read() (content, error) {
 // parse finds the entries of a text. Equal entries count once.
 func (f File) parse(data []byte) content {
 	c := content{raw: string(bytes.ToValidUTF8(data, []byte("\uFFFD")))}
+	seen := map[string]bool{"": true}
 	for _, e := range strings.Split(c.raw, separator) {
-		if e = strings.TrimSpace(e); e != "" && !slices.Contains(c.entries, e) {
+		if e = strings.TrimSpace(e); !seen[e] {
+			seen[e] = true
 			c.entries = append(c.entries, e)
 		}
 		c.drifted = c.drifted || utf8.RuneCountInString(e) > f.Limit || hasSeparator(e)

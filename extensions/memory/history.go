@@ -1,17 +1,20 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
-// maxHistory is the number of writes that can be undone.
+// maxHistory is the number of writes that can be undone; up to twice as many are kept.
 const maxHistory = 50
 
 // written is one write of a file, so that it can be undone.
@@ -23,31 +26,39 @@ type written struct {
 	After  string    `json:"after"`
 }
 
-// history returns the file with the last writes of all files below home.
+// history returns the file with the last writes of all files below home, one JSON object a line.
 func history(home string) File {
-	return File{Name: "the history of memory", Path: filepath.Join(dir(home), ".history.json")}
+	return File{Name: "the history of memory", Path: filepath.Join(dir(home), ".history.jsonl")}
 }
 
+// readHistory returns the writes of the history. It leaves out lines that a crash cut.
 func readHistory(f File) (all []written, err error) {
 	data, err := os.ReadFile(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(data, &all)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%s could not be read: %w", f.Name, err)
+	}
+	for line := range bytes.Lines(data) {
+		var w written
+		if json.Unmarshal(line, &w) == nil {
+			all = append(all, w)
+		}
 	}
 	return all, nil
 }
 
-func writeHistory(f File, all []written) error {
-	data, err := json.Marshal(all[max(0, len(all)-maxHistory):])
-	if err != nil {
-		return err
+// encode returns the lines of writes.
+func encode(all ...written) (string, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	for _, w := range all {
+		if err := e.Encode(w); err != nil {
+			return "", err
+		}
 	}
-	return f.write(string(data))
+	return b.String(), nil
 }
 
 // change applies edits to a file and remembers the write. It returns the entries after it.
@@ -75,15 +86,60 @@ func change(ctx context.Context, home string, f File, edits []edit) (entries []s
 	return entries, err
 }
 
+// remember appends a write to the history. If the history has twice as many writes as can be
+// undone, the older half is dropped. A power failure can lose the last writes of the history,
+// not those of memory.
 func remember(ctx context.Context, home string, w written) error {
 	h := history(home)
 	return h.locked(ctx, func() error {
+		f, err := os.OpenFile(h.Path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		lines, whole, err := count(f)
+		if err != nil {
+			return err
+		}
+		line, err := encode(w)
+		if err != nil {
+			return err
+		}
+		if !whole {
+			line = "\n" + line
+		}
+		if lines < 2*maxHistory {
+			_, err = f.WriteString(line)
+			return err
+		}
 		all, err := readHistory(h)
 		if err != nil {
-			all = nil // a broken history must not keep memory from being written
+			return err
 		}
-		return writeHistory(h, append(all, w))
+		text, err := encode(append(all[max(0, len(all)-maxHistory+1):], w)...)
+		if err != nil {
+			return err
+		}
+		return h.write(text)
 	})
+}
+
+// count returns the number of lines, and whether the last one is whole.
+func count(r io.Reader) (lines int, whole bool, err error) {
+	buffer := make([]byte, 64<<10)
+	whole = true
+	for {
+		n, err := r.Read(buffer)
+		if n > 0 {
+			lines, whole = lines+bytes.Count(buffer[:n], []byte{'\n'}), buffer[n-1] == '\n'
+		}
+		if err == io.EOF {
+			return lines, whole, nil
+		}
+		if err != nil {
+			return 0, false, err
+		}
+	}
 }
 
 // Undo reverts the last write below home, and returns the name of the file. If the file was
@@ -118,7 +174,11 @@ func Undo(ctx context.Context, home string) (name string, err error) {
 			if err := f.write(last.Before); err != nil {
 				return err
 			}
-			return writeHistory(h, all[:len(all)-1])
+			text, err := encode(all[:len(all)-1]...)
+			if err != nil {
+				return err
+			}
+			return h.write(text)
 		})
 	})
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -309,6 +310,42 @@ func TestHandEdited(t *testing.T) {
 	b.write("MEMORY.md", "one\n§\ntwo\n") // an editor adds the last line end
 	if out := b.call(`{"action":"remove","old_text":"one"}`); !out.Success || b.read("MEMORY.md") != "two" {
 		t.Errorf("a line end at the end: %+v", out)
+	}
+}
+
+// TestLongHistory writes more often than can be undone, with a line of the history cut by a
+// crash in between.
+func TestLongHistory(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	f := File{"MEMORY.md", filepath.Join(dir(home), "MEMORY.md"), 1 << 20}
+	for i := range 3*maxHistory + 10 {
+		if i == 3*maxHistory {
+			h, err := os.OpenFile(history(home).Path, os.O_APPEND|os.O_WRONLY, 0)
+			if err == nil {
+				_, err = h.WriteString(`{"at":`)
+				err = errors.Join(err, h.Close())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := change(t.Context(), home, f, []edit{{"add", fmt.Sprint(i), ""}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := 3*maxHistory + 9; i > 2*maxHistory+10; i-- {
+		c, err := f.read()
+		if err != nil || c.entries[len(c.entries)-1] != fmt.Sprint(i) {
+			t.Fatalf("before undo of %d: %q, %v", i, c.entries, err)
+		}
+		if _, err := Undo(t.Context(), home); err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	data, err := os.ReadFile(history(home).Path)
+	if n := bytes.Count(data, []byte{'\n'}); err != nil || n > 2*maxHistory {
+		t.Errorf("%d lines of history, %v", n, err)
 	}
 }
 
