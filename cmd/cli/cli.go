@@ -4,9 +4,16 @@
 package cli
 
 import (
+	"bufio"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // Exit codes.
@@ -56,4 +63,66 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 		return Usage(fmt.Errorf("%s; did you mean %s %s?", text, cmd.CommandPath(), similar[0]))
 	}
 	return Usage(fmt.Errorf("%s; see %s --help", text, cmd.CommandPath()))
+}
+
+// Group makes cmd a command that only has subcommands. If it is run without one, the error names
+// them.
+func Group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	var names []string
+	for _, s := range subcommands {
+		names = append(names, s.Name())
+	}
+	last := len(names) - 1
+	choices := strings.Join(names[:last], ", ") + " or " + names[last]
+	cmd.Args = NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return Usage(fmt.Errorf("say what to do: %s; see %s --help", choices, cmd.CommandPath()))
+	}
+	cmd.AddCommand(subcommands...)
+	return cmd
+}
+
+// One is the check of a command with one argument, such as "the name of a server".
+func One(argument string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return Usage(fmt.Errorf("%s takes %s; see %[1]s --help", cmd.CommandPath(), argument))
+		}
+		return nil
+	}
+}
+
+// JSON prints a value on one line.
+func JSON(out io.Writer, value any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	return e.Encode(value)
+}
+
+// Interactive reports whether a user can answer on a terminal.
+func Interactive(cmd *cobra.Command) bool {
+	f, ok := cmd.InOrStdin().(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Agrees asks the user a question with the answers yes and no. The end of input is no.
+func Agrees(cmd *cobra.Command, question string) bool {
+	fmt.Fprintf(cmd.OutOrStdout(), "%s [y/N] ", question)
+	answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
+}
+
+// Confirm asks the user, unless yes is given. If there is no terminal, or the user denies, it
+// returns an error with the text otherwise, such as "nothing was installed".
+func Confirm(cmd *cobra.Command, yes bool, question, otherwise string) error {
+	switch {
+	case yes:
+		return nil
+	case !Interactive(cmd):
+		return fmt.Errorf("%s: there is no terminal to ask on, so --yes is needed", otherwise)
+	case !Agrees(cmd, question):
+		return errors.New(otherwise)
+	}
+	return nil
 }

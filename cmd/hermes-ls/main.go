@@ -71,7 +71,7 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	})
-	skills := skillscmd.Options{Load: loadConfig, Usage: usage, JSON: printJSON, Plain: plain}
+	skills := skillscmd.Options{Load: loadConfig, Plain: plain}
 	root.AddCommand(releaseCommands()...)
 	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelCommand(), setupCommand())
 	root.AddCommand( // of features

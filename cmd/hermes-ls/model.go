@@ -24,17 +24,12 @@ import (
 )
 
 func modelCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "model", Short: "List, test and choose models", Args: noArgs,
+	return cli.Group(&cobra.Command{
+		Use: "model", Short: "List, test and choose models",
 		Example: "  hermes-ls model list\n" +
 			"  hermes-ls model test anthropic/claude-sonnet-4-6\n" +
 			"  hermes-ls model set openai/gpt-5",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage(fmt.Errorf("say what to do: list, test or set; see %s --help", cmd.CommandPath()))
-		},
-	}
-	cmd.AddCommand(modelList(), modelTest(), modelSet())
-	return cmd
+	}, modelList(), modelTest(), modelSet())
 }
 
 // modelLine is a model in the output of model list --json. A value that is not known is 0 or null.
@@ -86,7 +81,7 @@ func modelList() *cobra.Command {
 			}
 			models, failed := listAll(cmd.Context(), loaded, names)
 			if asJSON {
-				if err := printJSON(cmd.OutOrStdout(), map[string]any{"models": models, "errors": failed}); err != nil {
+				if err := cli.JSON(cmd.OutOrStdout(), map[string]any{"models": models, "errors": failed}); err != nil {
 					return err
 				}
 			} else {

@@ -63,7 +63,7 @@ func modelTest() *cobra.Command {
 			}
 			switch {
 			case asJSON:
-				err = printJSON(cmd.OutOrStdout(), result)
+				err = cli.JSON(cmd.OutOrStdout(), result)
 			default:
 				c := result.Checks
 				fmt.Fprintf(cmd.OutOrStdout(), "%s/%s at %s, API %s\n", result.Provider, result.Model, c.Host, result.API)

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,13 +19,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/agent/transcript"
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 func sessionsCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "sessions",
 		Short: "List, show, search, export, import, fork and delete sessions",
 		Example: "  hermes-ls sessions list --limit 10\n" +
@@ -34,14 +34,8 @@ func sessionsCommand() *cobra.Command {
 			"  hermes-ls sessions show 0199f2",
 		Long: "To name a session, give its id or the beginning of the id.\n" +
 			"With --json, list, search, tree and show print one JSON object per line.",
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage(fmt.Errorf("say what to do: list, show, search, tree, describe, fork, export, import, rm, check or set-aside; see %s --help", cmd.CommandPath()))
-		},
-	}
-	cmd.AddCommand(sessionsList(), sessionsShow(), sessionsSearch(), sessionsTree(), sessionsDescribe(), sessionsFork(),
+	}, sessionsList(), sessionsShow(), sessionsSearch(), sessionsTree(), sessionsDescribe(), sessionsFork(),
 		sessionsExport(), sessionsImport(), sessionsRemove(), sessionsCheck(), sessionsSetAside())
-	return cmd
 }
 
 // noStore is the error of a store that does not exist.
@@ -113,12 +107,6 @@ func lineOf(x store.Session) sessionLine {
 	}
 }
 
-func printJSON(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
-
 func sessionsList() *cobra.Command {
 	var f store.Filter
 	var asJSON, subagents bool
@@ -174,12 +162,12 @@ func absolute(folder *string) (err error) {
 func printSessionLines(w io.Writer, page []store.Session, next string) error {
 	out := bufio.NewWriter(w)
 	for _, x := range page {
-		if err := printJSON(out, lineOf(x)); err != nil {
+		if err := cli.JSON(out, lineOf(x)); err != nil {
 			return err
 		}
 	}
 	if next != "" {
-		if err := printJSON(out, map[string]string{"nextCursor": next}); err != nil {
+		if err := cli.JSON(out, map[string]string{"nextCursor": next}); err != nil {
 			return err
 		}
 	}
@@ -331,7 +319,7 @@ func printHits(out io.Writer, hits []store.Hit, asJSON bool) error {
 	for _, h := range hits {
 		if asJSON {
 			line := hitLine{h.Session.ID, h.Session.Title, h.Session.Cwd, h.MessageID, string(h.Role), h.Time, unmark.Replace(h.Snippet)}
-			if err := printJSON(out, line); err != nil {
+			if err := cli.JSON(out, line); err != nil {
 				return err
 			}
 			continue

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 )
 
 // usageLine is the usage of one day or session in the output of --json.
@@ -87,7 +88,7 @@ func usageCommand() *cobra.Command {
 				return nil
 			})
 			if err == nil && asJSON {
-				err = printJSON(cmd.OutOrStdout(), out)
+				err = cli.JSON(cmd.OutOrStdout(), out)
 			}
 			return err
 		},

@@ -21,17 +21,12 @@ import (
 
 // New returns the command.
 func New() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "hooks", Short: "List, test and check hooks", Args: cli.NoArgs,
+	return cli.Group(&cobra.Command{
+		Use: "hooks", Short: "List, test and check hooks",
 		Example: "  hermes-ls hooks list\n" +
 			"  hermes-ls hooks test pre_tool_call --tool terminal\n" +
 			"  hermes-ls hooks doctor",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usage(fmt.Errorf("say what to do: list, test or doctor; see %s --help", cmd.CommandPath()))
-		},
-	}
-	cmd.AddCommand(list(), test(), doctor())
-	return cmd
+	}, list(), test(), doctor())
 }
 
 // configured returns the hooks, and the problems of those that are left out.
@@ -78,9 +73,7 @@ func list() *cobra.Command {
 				fmt.Fprintln(cmd.ErrOrStderr(), p)
 			}
 			if asJSON {
-				e := json.NewEncoder(cmd.OutOrStdout())
-				e.SetEscapeHTML(false)
-				return e.Encode(map[string]any{"hooks": lines})
+				return cli.JSON(cmd.OutOrStdout(), map[string]any{"hooks": lines})
 			}
 			return table(cmd.OutOrStdout(), lines)
 		},
@@ -112,12 +105,7 @@ func table(out io.Writer, lines []line) error {
 func test() *cobra.Command {
 	var tool, file string
 	cmd := &cobra.Command{
-		Use: "test EVENT", Short: "Run the hooks of an event and print their decisions", Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usage(fmt.Errorf("%s takes the name of an event; see %[1]s --help", cmd.CommandPath()))
-			}
-			return nil
-		},
+		Use: "test EVENT", Short: "Run the hooks of an event and print their decisions", Args: cli.One("the name of an event"),
 		Long: "Each hook gets the payload of --payload, else an example. Prints block, ask, modify, none or failed for each one.\n" +
 			"If one failed, the exit code is 1.",
 		Example: "  hermes-ls hooks test pre_tool_call --tool terminal\n" +

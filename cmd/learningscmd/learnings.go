@@ -3,7 +3,6 @@
 package learningscmd
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,15 +20,6 @@ import (
 
 // New returns the command.
 func New() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "learnings", Short: "Show and forget which calls worked after errors", Args: cli.NoArgs,
-		Example: "  hermes-ls learnings list\n" +
-			"  hermes-ls learnings show 3\n" +
-			"  hermes-ls learnings forget 3",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usage(fmt.Errorf("say what to do: list, show, forget, export or clear; see %s --help", cmd.CommandPath()))
-		},
-	}
 	var asJSON bool
 	list := &cobra.Command{
 		Use: "list", Short: "List the learnings, the last used first", Args: cli.NoArgs,
@@ -37,7 +27,7 @@ func New() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return with(cmd, func(s *learnings.Store, all []learnings.Learning) error {
 				if asJSON {
-					return encode(cmd.OutOrStdout(), map[string]any{"learnings": all})
+					return cli.JSON(cmd.OutOrStdout(), map[string]any{"learnings": all})
 				}
 				return table(cmd.OutOrStdout(), all)
 			})
@@ -45,7 +35,7 @@ func New() *cobra.Command {
 	}
 	list.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	show := &cobra.Command{
-		Use: "show NUMBER", Short: "Show one learning with all its texts", Args: oneNumber,
+		Use: "show NUMBER", Short: "Show one learning with all its texts", Args: cli.One("the number of a learning"),
 		Example: "  hermes-ls learnings show 3",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return with(cmd, func(_ *learnings.Store, all []learnings.Learning) error {
@@ -63,7 +53,7 @@ func New() *cobra.Command {
 		},
 	}
 	forget := &cobra.Command{
-		Use: "forget NUMBER", Short: "Forget one learning", Args: oneNumber,
+		Use: "forget NUMBER", Short: "Forget one learning", Args: cli.One("the number of a learning"),
 		Example: "  hermes-ls learnings forget 3",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := learnings.IDOf(args[0])
@@ -79,7 +69,7 @@ func New() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return with(cmd, func(_ *learnings.Store, all []learnings.Learning) error {
 				for _, l := range all {
-					if err := encode(cmd.OutOrStdout(), l); err != nil {
+					if err := cli.JSON(cmd.OutOrStdout(), l); err != nil {
 						return err
 					}
 				}
@@ -92,15 +82,12 @@ func New() *cobra.Command {
 		Example: "  hermes-ls learnings clear",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return forgetIn(cmd, 0) },
 	}
-	cmd.AddCommand(list, show, forget, export, clearAll)
-	return cmd
-}
-
-func oneNumber(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return cli.Usage(fmt.Errorf("%s takes the number of a learning; see %[1]s --help", cmd.CommandPath()))
-	}
-	return nil
+	return cli.Group(&cobra.Command{
+		Use: "learnings", Short: "Show and forget which calls worked after errors",
+		Example: "  hermes-ls learnings list\n" +
+			"  hermes-ls learnings show 3\n" +
+			"  hermes-ls learnings forget 3",
+	}, list, show, forget, export, clearAll)
 }
 
 // with runs do with the learnings of the home directory.
@@ -128,12 +115,6 @@ func forgetIn(cmd *cobra.Command, id int64) error {
 		}
 		return err
 	})
-}
-
-func encode(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
 }
 
 func table(out io.Writer, all []learnings.Learning) error {

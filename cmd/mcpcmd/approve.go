@@ -1,7 +1,6 @@
 package mcpcmd
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
@@ -26,7 +24,7 @@ import (
 func approveCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "approve NAME", Short: "Approve a server that this folder offers", Args: oneName,
+		Use: "approve NAME", Short: "Approve a server that this folder offers", Args: cli.One("the name of a server"),
 		Long: "Shows the whole definition and asks. The approval applies to exactly this content of the definition and of the\n" +
 			"workspace files that it names. The folder must be trusted.",
 		Example: "  hermes-ls mcp approve db\n  hermes-ls mcp approve db --yes",
@@ -51,10 +49,8 @@ func approveCommand() *cobra.Command {
 			if len(one.Variables) > 0 {
 				fmt.Fprintf(cmd.OutOrStdout(), "It gets these variables: %s\n", escape.Line(strings.Join(one.Variables, ", ")))
 			}
-			if !yes {
-				if err := confirm(cmd, "Approve it? [y/N] "); err != nil {
-					return err
-				}
+			if err := cli.Confirm(cmd, yes, "Approve it?", "nothing was approved"); err != nil {
+				return err
 			}
 			if err := store.Approve(cmd.Context(), one); err != nil {
 				return err
@@ -65,20 +61,6 @@ func approveCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "approve without asking")
 	return cmd
-}
-
-// confirm asks on a terminal. If there is none, or the user does not agree, it returns an error.
-func confirm(cmd *cobra.Command, question string) error {
-	f, ok := cmd.InOrStdin().(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return errors.New("there is no terminal to ask on. Nothing was approved. Use --yes")
-	}
-	fmt.Fprint(cmd.OutOrStdout(), question)
-	answer, err := bufio.NewReader(f).ReadString('\n')
-	if answer = strings.ToLower(strings.TrimSpace(answer)); err != nil || answer != "y" && answer != "yes" {
-		return errors.New("nothing was approved")
-	}
-	return nil
 }
 
 func offered(name string) (*setup, trust.Server, error) {
@@ -96,7 +78,7 @@ func offered(name string) (*setup, trust.Server, error) {
 
 func revokeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke NAME", Short: "Remove the approval of a server that this folder offers", Args: oneName,
+		Use: "revoke NAME", Short: "Remove the approval of a server that this folder offers", Args: cli.One("the name of a server"),
 		Long:    "The server is not started again until you approve it.",
 		Example: "  hermes-ls mcp revoke db",
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -115,7 +97,7 @@ func revokeCommand() *cobra.Command {
 
 func restartCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "restart NAME", Short: "Restart a server in the running sessions", Args: oneName,
+		Use: "restart NAME", Short: "Restart a server in the running sessions", Args: cli.One("the name of a server"),
 		Long:    "Each running session connects the server again at its next call.",
 		Example: "  hermes-ls mcp restart github",
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -139,7 +121,7 @@ func restartCommand() *cobra.Command {
 func logsCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
-		Use: "logs NAME", Short: "Show the log of a server", Args: oneName,
+		Use: "logs NAME", Short: "Show the log of a server", Args: cli.One("the name of a server"),
 		Long:    "Shows the texts that the server wrote to stderr and sent as log messages.",
 		Example: "  hermes-ls mcp logs github\n  hermes-ls mcp logs github -f",
 		RunE: func(cmd *cobra.Command, names []string) error {

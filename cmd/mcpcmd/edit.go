@@ -203,7 +203,7 @@ func variableName(text string) string {
 
 func removeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Short: "Remove a server from config.yaml", Args: oneName,
+		Use: "remove NAME", Short: "Remove a server from config.yaml", Args: cli.One("the name of a server"),
 		Long:    "Removes the entry of the server. Its login stays; hermes-ls mcp logout deletes that.",
 		Example: "  hermes-ls mcp remove github",
 		RunE: func(cmd *cobra.Command, names []string) error {

@@ -161,7 +161,7 @@ func testCommand(version string) *cobra.Command {
 	var call, args, answer string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "test NAME|URL", Short: "Connect one server, and call a tool of it", Args: oneName,
+		Use: "test NAME|URL", Short: "Connect one server, and call a tool of it", Args: cli.One("one server"),
 		Long: "Connects the server and shows its tools, prompts and resources. With --call, it calls a tool without asking.\n" +
 			"--answer answers the server's questions: accept with the defaults of its form, or decline.",
 		Example: "  hermes-ls mcp test github\n" +
@@ -207,13 +207,6 @@ func testCommand(version string) *cobra.Command {
 	cmd.Flags().StringVar(&answer, "answer", "decline", "answer to the server's questions: `accept|decline`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
-}
-
-func oneName(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return cli.Usage(fmt.Errorf("give one server: %s", cmd.UseLine()))
-	}
-	return nil
 }
 
 func (s *setup) test(ctx context.Context, one mcp.Server, call, args string, elicit func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error)) (report, error) {

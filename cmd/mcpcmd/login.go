@@ -25,7 +25,7 @@ func loginCommand() *cobra.Command {
 	var quiet, device bool
 	var scope string
 	cmd := &cobra.Command{
-		Use: "login NAME|URL", Short: "Log in at a server with OAuth", Args: oneName,
+		Use: "login NAME|URL", Short: "Log in at a server with OAuth", Args: cli.One("one server"),
 		Long: "Opens the address of the login with $BROWSER, else with the system's browser, and waits until you have logged in.\n" +
 			"If the last page does not load, paste its address here.\n" +
 			"With --no-browser, stdout has the address on a line of its own.",

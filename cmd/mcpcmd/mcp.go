@@ -28,20 +28,15 @@ const section = "mcp_servers"
 
 // New returns the command. version is that of hermes-ls.
 func New(version string) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "mcp", Short: "List, add, test and log in at MCP servers", Args: cli.NoArgs,
+	return cli.Group(&cobra.Command{
+		Use: "mcp", Short: "List, add, test and log in at MCP servers",
 		Long: "Manages the servers of the Model Context Protocol in config.yaml, and those that this folder offers.\n" +
 			"Exit code: 0 done, 1 failed, 2 bad usage, 3 the server needs a login.",
 		Example: "  hermes-ls mcp list\n" +
 			"  hermes-ls mcp add github --env GITHUB_TOKEN=… -- npx -y @modelcontextprotocol/server-github\n" +
 			"  hermes-ls mcp login linear",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usage(fmt.Errorf("say what to do, such as list, add or login; see %s --help", cmd.CommandPath()))
-		},
-	}
-	cmd.AddCommand(listCommand(version), addCommand(version), removeCommand(), loginCommand(), logoutCommand(), restartCommand(),
+	}, listCommand(version), addCommand(version), removeCommand(), loginCommand(), logoutCommand(), restartCommand(),
 		logsCommand(), approveCommand(), revokeCommand(), testCommand(version), importCommand(), serveCommand(version))
-	return cmd
 }
 
 // setup is the configuration that a command works with.

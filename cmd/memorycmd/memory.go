@@ -21,15 +21,6 @@ import (
 
 // New returns the command.
 func New() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "memory", Short: "Show and edit what is kept between sessions", Args: cli.NoArgs,
-		Example: "  hermes-ls memory show\n" +
-			"  hermes-ls memory edit user\n" +
-			"  hermes-ls memory undo",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usage(fmt.Errorf("say what to do: show, edit or undo; see %s --help", cmd.CommandPath()))
-		},
-	}
 	show := &cobra.Command{
 		Use: "show", Short: "Show all entries", Args: cli.NoArgs,
 		Long:    "Shows MEMORY.md, USER.md and the notes of the project of this folder, with the path of each file.",
@@ -56,8 +47,12 @@ func New() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.AddCommand(show, edit, undo)
-	return cmd
+	return cli.Group(&cobra.Command{
+		Use: "memory", Short: "Show and edit what is kept between sessions",
+		Example: "  hermes-ls memory show\n" +
+			"  hermes-ls memory edit user\n" +
+			"  hermes-ls memory undo",
+	}, show, edit, undo)
 }
 
 // memoryFiles returns the files that the configuration turns on, and the project of this folder.

@@ -15,6 +15,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/spf13/cobra"
 
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -22,7 +23,7 @@ import (
 
 func dev() *cobra.Command {
 	return &cobra.Command{
-		Use: "dev NAME", Short: "Run a plugin while you write it", Args: oneName,
+		Use: "dev NAME", Short: "Run a plugin while you write it", Args: cli.One("one argument"),
 		Long: "Starts the plugin in the sandbox with its permissions, in the working directory, and shows each message. Lines of input call\n" +
 			"it: TOOL {ARGUMENTS}, or /COMMAND ARGUMENTS. If a file of the plugin changes, it is started again.",
 		Example: "  hermes-ls plugin dev word-count\n  echo 'word_count {\"path\": \"README.md\"}' | hermes-ls plugin dev word-count",

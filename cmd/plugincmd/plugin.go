@@ -2,7 +2,6 @@
 package plugincmd
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
@@ -28,31 +26,18 @@ import (
 
 // New returns the command.
 func New() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "plugin", Short: "List, install, enable and write plugins", Args: cli.NoArgs,
+	return cli.Group(&cobra.Command{
+		Use: "plugin", Short: "List, install, enable and write plugins",
 		Example: "  hermes-ls plugin list\n" +
 			"  hermes-ls plugin create word-count\n" +
 			"  hermes-ls plugin enable word-count",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usage(fmt.Errorf("say what to do: list, install, uninstall, enable, disable, update, create, validate or dev; see %s --help", cmd.CommandPath()))
-		},
-	}
-	cmd.AddCommand(list(), install(), uninstall(), enable(), disable(), update(), create(), validate(), dev())
-	return cmd
+	}, list(), install(), uninstall(), enable(), disable(), update(), create(), validate(), dev())
 }
 
 // loaded returns the configuration and the section of plugins.
 func loaded() (*config.Loaded, plugins.Settings) {
 	l := app.Config().Load(config.Home(os.Environ()), config.Options{Environ: os.Environ()})
 	return l, config.SectionOf[plugins.Settings](l, plugins.Section().Name)
-}
-
-// oneName is the check of a command that takes the name of a plugin.
-func oneName(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return cli.Usage(fmt.Errorf("%s takes one argument; see %[1]s --help", cmd.CommandPath()))
-	}
-	return nil
 }
 
 // line is a plugin in the output of list --json.
@@ -86,9 +71,7 @@ func list() *cobra.Command {
 				lines = append(lines, o)
 			}
 			if asJSON {
-				e := json.NewEncoder(cmd.OutOrStdout())
-				e.SetEscapeHTML(false)
-				return e.Encode(map[string]any{"plugins": lines})
+				return cli.JSON(cmd.OutOrStdout(), map[string]any{"plugins": lines})
 			}
 			return table(cmd.OutOrStdout(), lines, l.Home)
 		},
@@ -114,32 +97,11 @@ func table(out io.Writer, lines []line, home string) error {
 	return w.Flush()
 }
 
-func interactive(cmd *cobra.Command) bool {
-	f, ok := cmd.InOrStdin().(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// confirm asks the user. Without a terminal, --yes is the answer.
-func confirm(cmd *cobra.Command, yes bool, question, otherwise string) error {
-	switch {
-	case yes:
-		return nil
-	case !interactive(cmd):
-		return fmt.Errorf("%s: without a terminal, --yes is needed", otherwise)
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s [y/N] ", question)
-	answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n') // the end of input is no
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return errors.New(otherwise)
-	}
-	return nil
-}
-
 func install() *cobra.Command {
 	var ref string
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "install SOURCE", Short: "Install a plugin from git or a directory", Args: oneName,
+		Use: "install SOURCE", Short: "Install a plugin from git or a directory", Args: cli.One("one argument"),
 		Long: "SOURCE is owner/repo[/path][@ref] of GitHub, a git URL, or a directory. Its files, permissions and findings are shown\n" +
 			"before you confirm. Nothing of it runs, and it is not enabled. Packages that it needs are named and not installed.",
 		Example: "  hermes-ls plugin install owner/repo\n  hermes-ls plugin install https://example.com/plugin.git --ref 1a2b3c",
@@ -151,10 +113,10 @@ func install() *cobra.Command {
 			}
 			defer c.Discard()
 			show(cmd, c)
-			if yes && len(c.Findings) > 0 && !interactive(cmd) {
+			if yes && len(c.Findings) > 0 && !cli.Interactive(cmd) {
 				return errors.New("nothing was installed: --yes installs only without findings. Install it on a terminal")
 			}
-			if err := confirm(cmd, yes && len(c.Findings) == 0, "Install it?", "nothing was installed"); err != nil {
+			if err := cli.Confirm(cmd, yes && len(c.Findings) == 0, "Install it?", "nothing was installed"); err != nil {
 				return err
 			}
 			dir, err := plugins.Install(cmd.Context(), l.Home, c)
@@ -204,7 +166,7 @@ func describe(out io.Writer, p plugins.Plugin) {
 
 func uninstall() *cobra.Command {
 	return &cobra.Command{
-		Use: "uninstall NAME", Short: "Disable a plugin and move it to .archive", Args: oneName, Example: "  hermes-ls plugin uninstall word-count",
+		Use: "uninstall NAME", Short: "Disable a plugin and move it to .archive", Args: cli.One("one argument"), Example: "  hermes-ls plugin uninstall word-count",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, settings := loaded()
 			if err := plugins.Uninstall(cmd.Context(), l.Home, args[0]); err != nil {
@@ -250,7 +212,7 @@ func set(home, key string, list []string) error {
 func enable() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "enable NAME", Short: "Show a plugin's permissions, and enable it", Args: oneName,
+		Use: "enable NAME", Short: "Show a plugin's permissions, and enable it", Args: cli.One("one argument"),
 		Long: "Shows the contents and the permissions, and asks. Then it starts the plugin once in the sandbox and keeps its answer. This holds\n" +
 			"for the files as they are: if one changes, the plugin is off until you enable it again.",
 		Example: "  hermes-ls plugin enable word-count\n  hermes-ls plugin enable word-count --yes",
@@ -281,7 +243,7 @@ func enablePlugin(cmd *cobra.Command, name string, yes bool) error {
 	for _, gap := range plugins.NotEnforced(cmd.Context(), p) {
 		fmt.Fprintf(out, "not enforced here: %s\n", escape.Line(gap))
 	}
-	if err := confirm(cmd, yes, "Enable it?", "nothing was changed"); err != nil {
+	if err := cli.Confirm(cmd, yes, "Enable it?", "nothing was changed"); err != nil {
 		return err
 	}
 	g := plugins.Grant{Sum: sum, At: time.Now().UTC(), Permissions: p.Permissions}
@@ -358,7 +320,7 @@ func find(home, name string) (plugins.Plugin, error) {
 
 func disable() *cobra.Command {
 	return &cobra.Command{
-		Use: "disable NAME", Short: "Disable a plugin", Args: oneName, Example: "  hermes-ls plugin disable word-count",
+		Use: "disable NAME", Short: "Disable a plugin", Args: cli.One("one argument"), Example: "  hermes-ls plugin disable word-count",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, settings := loaded()
 			grants, err := plugins.Grants(l.Home)
@@ -385,7 +347,7 @@ func disable() *cobra.Command {
 func update() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "update NAME", Short: "Update an installed plugin that was not edited", Args: oneName,
+		Use: "update NAME", Short: "Update an installed plugin that was not edited", Args: cli.One("one argument"),
 		Long:    "Fetches the plugin from where it was installed. An updated plugin is off until you enable it again.",
 		Example: "  hermes-ls plugin update word-count",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -408,7 +370,7 @@ func update() *cobra.Command {
 				return nil
 			}
 			show(cmd, c)
-			if err := confirm(cmd, yes, "Update it?", "nothing was changed"); err != nil {
+			if err := cli.Confirm(cmd, yes, "Update it?", "nothing was changed"); err != nil {
 				return err
 			}
 			if _, err := plugins.Install(cmd.Context(), l.Home, c); err != nil {
@@ -425,7 +387,7 @@ func update() *cobra.Command {
 func create() *cobra.Command {
 	flags := map[string]*bool{}
 	cmd := &cobra.Command{
-		Use: "create NAME", Short: "Make a plugin with a tool and a test", Args: oneName,
+		Use: "create NAME", Short: "Make a plugin with a tool and a test", Args: cli.One("one argument"),
 		Long:    "Makes a plugin in Python that counts words, to begin with. --command makes one as a program of any language, in shell.",
 		Example: "  hermes-ls plugin create word-count\n  hermes-ls plugin create word-count --go",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -1,7 +1,6 @@
 package skillscmd
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
 )
@@ -55,7 +55,7 @@ func (o Options) list() *cobra.Command {
 			_, f := o.find(cmd)
 			all := append(append([]skills.Skill{}, f.Skills...), f.LeftOut...)
 			if asJSON {
-				return o.JSON(cmd.OutOrStdout(), map[string]any{"skills": all})
+				return cli.JSON(cmd.OutOrStdout(), map[string]any{"skills": all})
 			}
 			o.print(cmd, all)
 			return nil
@@ -113,7 +113,7 @@ func (o Options) create() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || name == "" || len(name) > 64 {
-				return o.Usage(fmt.Errorf("the name %q must have 1 to 64 lower-case letters, digits and hyphens", name))
+				return cli.Usage(fmt.Errorf("the name %q must have 1 to 64 lower-case letters, digits and hyphens", name))
 			}
 			dir := filepath.Join(o.Load().Home, "skills", name)
 			if _, err := os.Lstat(dir); err == nil {
@@ -188,10 +188,8 @@ func (o Options) install() *cobra.Command {
 			}
 			o.show(cmd, c)
 			switch {
-			case interactive(cmd) && !yes:
-				fmt.Fprintf(cmd.OutOrStdout(), "Install it as %s? [y/N] ", name)
-				answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n') // the end of input is no
-				if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+			case cli.Interactive(cmd) && !yes:
+				if !cli.Agrees(cmd, fmt.Sprintf("Install it as %s?", name)) {
 					return errors.New("nothing was installed")
 				}
 			case !yes:
@@ -270,7 +268,7 @@ func (o Options) updateOne(cmd *cobra.Command, home, name string, e skills.Entry
 		return err.Error()
 	case sum == e.Metadata["sha256"]:
 		return "is up to date"
-	case len(c.Findings) > 0 && !interactive(cmd):
+	case len(c.Findings) > 0 && !cli.Interactive(cmd):
 		return "has findings; install it again on a terminal"
 	}
 	o.show(cmd, c)

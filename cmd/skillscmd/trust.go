@@ -2,16 +2,13 @@
 package skillscmd
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/foldertrust"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
@@ -20,10 +17,8 @@ import (
 
 // Options are the parts of the program that the commands use.
 type Options struct {
-	Load  func() *config.Loaded                // reads the configuration
-	Usage func(err error) error                // marks an error in the command line
-	JSON  func(out io.Writer, value any) error // prints a value
-	Plain func(text string) string             // makes a text safe for a terminal
+	Load  func() *config.Loaded    // reads the configuration
+	Plain func(text string) string // makes a text safe for a terminal
 }
 
 // Trust returns the command trust.
@@ -45,7 +40,7 @@ func Trust(o Options) *cobra.Command {
 			store := o.trustStore()
 			switch {
 			case list && (revoke || yes || len(args) > 0), revoke && yes:
-				return o.Usage(errors.New("--list, --revoke and --yes exclude each other, and --list takes no folder"))
+				return cli.Usage(errors.New("--list, --revoke and --yes exclude each other, and --list takes no folder"))
 			case list:
 				return o.listTrusted(cmd, store, asJSON)
 			case revoke:
@@ -77,7 +72,7 @@ func (o Options) listTrusted(cmd *cobra.Command, store trust.Store, asJSON bool)
 		return err
 	}
 	if asJSON {
-		return o.JSON(cmd.OutOrStdout(), map[string]any{"folders": append([]trust.Folder{}, list...)})
+		return cli.JSON(cmd.OutOrStdout(), map[string]any{"folders": append([]trust.Folder{}, list...)})
 	}
 	if len(list) == 0 {
 		fmt.Fprintln(cmd.OutOrStdout(), "No folder is trusted.")
@@ -97,10 +92,8 @@ func (o Options) trustFolder(cmd *cobra.Command, store trust.Store, folder strin
 	if !asJSON {
 		fmt.Fprint(out, strings.NewReplacer("**", "", "`", "").Replace(offer.Text()))
 	}
-	if !offer.Trusted && !yes && !asJSON && interactive(cmd) {
-		fmt.Fprint(out, "\nTrust this folder? [y/N] ")
-		answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n') // the end of input is no
-		yes = strings.EqualFold(strings.TrimSpace(answer), "y") || strings.EqualFold(strings.TrimSpace(answer), "yes")
+	if !offer.Trusted && !yes && !asJSON && cli.Interactive(cmd) {
+		yes = cli.Agrees(cmd, "\nTrust this folder?")
 	}
 	if yes && !offer.Trusted {
 		if _, err := store.Trust(cmd.Context(), folder); err != nil {
@@ -112,13 +105,7 @@ func (o Options) trustFolder(cmd *cobra.Command, store trust.Store, folder strin
 		}
 	}
 	if asJSON {
-		return o.JSON(out, offer)
+		return cli.JSON(out, offer)
 	}
 	return nil
-}
-
-// interactive reports whether a user can answer on a terminal.
-func interactive(cmd *cobra.Command) bool {
-	f, ok := cmd.InOrStdin().(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
