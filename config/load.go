@@ -56,6 +56,13 @@ type Loaded struct {
 	detached Keys              // of endpoints that a higher source has replaced
 	kept     bool              // see Options.Kept
 	lost     bool              // the user's file has a mistake, so its settings are not known
+	line     func(key string) (source string, line int)
+}
+
+// LineOf returns the line of a key in the highest source that sets it. If that is no file, it returns 0.
+func LineOf(l *Loaded, key string) int {
+	_, line := l.line(key)
+	return line
 }
 
 // Home returns the directory of settings and sessions: $HERMES_HOME, or ~/.hermes.
@@ -110,8 +117,9 @@ func (s *Schema) Load(home string, o Options) *Loaded {
 		l.Sandbox.Mode = lostMode
 	}
 	checkRepoModels(l, sources)
-	l.checkProvider(tree, func(key string) (string, int) { return written(sources, key) })
-	l.checkRoutes(func(key string) (string, int) { return written(sources, key) })
+	l.line = func(key string) (string, int) { return written(sources, key) }
+	l.checkProvider(tree, l.line)
+	l.checkRoutes(l.line)
 	return l
 }
 

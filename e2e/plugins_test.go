@@ -162,15 +162,27 @@ func TestAgentPlugin(t *testing.T) {
 		"plugins/kit/mcp.json": `{"$schema":"https://agent-plugins.org/schemas/1.0.0/mcp.schema.json","mcpServers":{
 			"yarn": {"type":"stdio","command":"./bin/server","args":["${PLUGIN_ROOT}/x","${OTHER}"],"env":{"GIVEN":"${PLUGIN_DATA}/y"}},
 			"wrong": {"type":"stdio","command":"../server"}}}`,
+		"plugins/kit/io.github.hermes-ls/hooks.json": `{"description":"Hooks.","hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[
+			{"type":"command","command":"\"${CLAUDE_PLUGIN_ROOT}/bin/guard\" 'in the kit'"}]}],"post_tool_call":[{"matcher":"read_file","command":"./bin/note"}]}}`,
+		"plugins/kit/bin/guard":                           "#!/bin/sh\necho \"$1: $(pwd) $(cat " + b.workspace + "/a.txt 2>&1 | grep -c one)\" >&2; exit 2\n",
+		"plugins/kit/bin/note":                            "#!/bin/sh\necho '{\"note\": \"knitted\"}'\n",
+		"plugins/kit/io.github.hermes-ls/commands/row.md": "---\ndescription: Knits rows.\nargument-hint: NUMBER\n---\nKnit rows.\n```hermes-script\n[{\"text\":\"Knitted-$1.\"}]\n```\n",
+		"plugins/kit/io.github.hermes-ls/agents/sheep.md": "---\nname: sheep\ndescription: Gives wool.\ntools: read_file\n---\nYou are a sheep.\n",
 	})
 	dir := filepath.Join(b.home, "plugins", "kit")
-	contains(t, "enable", b.must("plugin", "enable", "kit", "--yes"), "skill kit:knit", "MCP server yarn: ./bin/server ${PLUGIN_ROOT}/x ${OTHER}", "the MCP server wrong of the plugin kit is left out")
+	contains(t, "enable", b.must("plugin", "enable", "kit", "--yes"), "skill kit:knit", "MCP server yarn: ./bin/server ${PLUGIN_ROOT}/x ${OTHER}",
+		"hook pre_tool_call: \"${CLAUDE_PLUGIN_ROOT}/bin/guard\" 'in the kit'", "hook post_tool_call: ./bin/note", "command kit:row: Knits rows.", "agent kit:sheep: Gives wool.", "the MCP server wrong of the plugin kit is left out")
 	b.open()
 	h := b.prompt(false, call("skill_view", map[string]any{"name": "kit:knit"}), call("mcp__kit-yarn__look", map[string]any{}))
 	contains(t, "the turn", h.text, "Use needles.", "given="+b.home+"/plugin-data/kit/y", "root="+dir+" cwd="+dir+" key=None workspace=denied", "args=['"+dir+"/x', '${OTHER}']", "the MCP server wrong of the plugin kit is left out")
 	if _, err := os.Stat(filepath.Join(b.home, "plugin-data", "kit", "seen")); err != nil {
 		t.Error(err)
 	}
+	h = b.prompt(true, call("terminal", map[string]any{"command": "echo hello"}), call("read_file", map[string]any{"path": "a.txt"}))
+	contains(t, "hooks", h.text, `The user's hook \"kit\" blocked this call: in the kit: `+dir+` 0. Do not`, "knitted")
+	contains(t, "a command", b.say("/kit:row 7", true).text, "Knitted-7.")
+	contains(t, "an agent", b.say("/agent kit:sheep Say hello", true).text, "kit:sheep")
+	contains(t, "/plugins", b.say("/plugins", true).text, "agent kit:sheep: Gives wool.")
 	contains(t, "mcp list", b.must("mcp", "list"), "kit-yarn", "connected")
 	b.line.end()
 	write(t, filepath.Join(dir, "mcp.json"), `{"mcpServers":{}}`)

@@ -2,6 +2,7 @@
 package hookscmd
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/hooks"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
@@ -30,15 +32,13 @@ func New() *cobra.Command {
 }
 
 // configured returns the hooks, and the problems of those that are left out.
-func configured() (all []hooks.Hook, problems []error, home, folder string, err error) {
-	home = config.Home(os.Environ())
+func configured() (all []hooks.Hook, problems []error, l *config.Loaded, folder string, err error) {
 	if folder, err = os.Getwd(); err != nil {
-		return nil, nil, "", "", err
+		return nil, nil, nil, "", err
 	}
-	section := map[string]any{}
-	app.Config().Load(home, config.Options{Environ: os.Environ(), Folders: []string{folder}}).Section(hooks.Section().Name, &section)
-	all, problems = hooks.Parse(section)
-	return all, problems, home, folder, nil
+	l = app.Config().Load(config.Home(os.Environ()), config.Options{Environ: os.Environ(), Folders: []string{folder}})
+	all, problems = hooks.Of(l)
+	return all, problems, l, folder, nil
 }
 
 // line is a hook in the output of list --json.
@@ -121,10 +121,14 @@ func runTest(cmd *cobra.Command, event, tool, file string) error {
 	if !hooks.IsEvent(event) {
 		return cli.Usage(fmt.Errorf("%q is not an event", event))
 	}
-	all, _, home, folder, err := configured()
+	all, _, l, folder, err := configured()
 	if err != nil {
 		return err
 	}
+	box := app.Box(l, folder)
+	defer box.Close()
+	o := app.HookOptions(l.Home)
+	o.Confine = func(ctx context.Context, c *proc.Cmd) error { return box.Confine(ctx, c) }
 	var given json.RawMessage
 	if file != "" {
 		if given, err = os.ReadFile(file); err != nil {
@@ -143,10 +147,7 @@ func runTest(cmd *cobra.Command, event, tool, file string) error {
 		if input == nil {
 			input = h.Sample(tool, folder)
 		}
-		decision, text, err := h.Test(cmd.Context(), app.HookOptions(home), folder, input)
-		if err != nil {
-			decision, text = hooks.Failed, err.Error()
-		}
+		decision, text := h.Test(cmd.Context(), o, folder, input)
 		ran, failed = ran+1, failed || decision == hooks.Failed
 		fmt.Fprintf(cmd.OutOrStdout(), "%s  %s", decision, escape.Line(h.Name()))
 		if text != "" {
@@ -182,9 +183,7 @@ func doctor() *cobra.Command {
 // Check returns the number of valid hooks, and the problems of those that are invalid or cannot
 // start.
 func Check(loaded *config.Loaded) (n int, problems []error) {
-	section := map[string]any{}
-	loaded.Section(hooks.Section().Name, &section)
-	all, problems := hooks.Parse(section)
+	all, problems := hooks.Of(loaded)
 	var roots []string
 	if folder, err := os.Getwd(); err == nil {
 		roots = []string{folder}

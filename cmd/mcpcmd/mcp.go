@@ -125,11 +125,7 @@ func Connect(ctx context.Context, loaded *config.Loaded, version string, list []
 	if err != nil {
 		return nil, nil, err
 	}
-	box := sandbox.New(sandbox.Config{
-		Mode: sandbox.Mode(loaded.Sandbox.Mode), Network: loaded.Sandbox.Network,
-		Caches: loaded.Sandbox.Caches, Read: loaded.Sandbox.Read,
-		Roots: func() []string { return []string{dir} }, HermesHome: loaded.Home,
-	})
+	box := app.Box(loaded, dir)
 	all = mcp.New(ctx, mcp.Config{
 		Version: version, Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
 		Logins: app.Logins(loaded), Elicit: answer,

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -93,6 +94,7 @@ type Hook struct {
 	Timeout time.Duration
 	Sandbox bool
 
+	label      string // the name of its plugin; empty: the user has configured it
 	event      event
 	claude     string // the name of Claude Code, if the configuration has it
 	failClosed *bool
@@ -117,6 +119,26 @@ func Handlers(s *extension.Session, o Options, name, at string, run Runner) (all
 	return x.Events(), true
 }
 
+// Brought are hooks that a plugin brings as programs.
+type Brought struct{ instance }
+
+// Bring returns the hooks in a section of a plugin, whose texts have been checked by [Parse]. They start in the directory
+// of the options, bound by their Confine. Replace replaces names in the words of their commands.
+func Bring(s *extension.Session, o Options, plugin string, section map[string]any, replace func(string) string) *Brought {
+	all, _ := Parse(section)
+	for i := range all {
+		h := &all[i]
+		h.label, h.Sandbox = plugin, true
+		for j, w := range h.words {
+			h.words[j] = replace(w)
+		}
+		if len(h.words) > 0 && strings.HasPrefix(h.words[0], "./") {
+			h.words[0] = filepath.Join(o.Dir, h.words[0])
+		}
+	}
+	return &Brought{instance{Options: o, session: s, hooks: all}}
+}
+
 const (
 	defaultTimeout = 30 * time.Second
 	maxTimeout     = 300 * time.Second
@@ -136,10 +158,24 @@ type entry struct {
 	Sandbox    bool    `json:"sandbox"`
 }
 
+// Of returns the hooks of the configuration, in its order. See [Parse].
+func Of(c *config.Loaded) (all []Hook, problems []error) {
+	section := config.SectionOf[map[string]any](c, Section().Name)
+	names := slices.Sorted(maps.Keys(section))
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(config.LineOf(c, Section().Name+"."+a), config.LineOf(c, Section().Name+"."+b))
+	})
+	return parse(section, names)
+}
+
 // Parse reads the section. Each invalid hook has an error and is left out, unless its event
 // blocks if the hook fails: then the hook stays, runs at each tool, and fails.
 func Parse(section map[string]any) (all []Hook, problems []error) {
-	for _, name := range slices.Sorted(maps.Keys(section)) {
+	return parse(section, slices.Sorted(maps.Keys(section)))
+}
+
+func parse(section map[string]any, names []string) (all []Hook, problems []error) {
+	for _, name := range names {
 		if name == "output_spill" { // of Hermes Agent
 			continue
 		}
@@ -211,8 +247,11 @@ func newHook(e event, claude string, c entry) (h Hook, err error) {
 	return h, nil
 }
 
-// Name is the hook's command, cut, for messages.
+// Name is the hook's command, cut, or the name of its plugin, for messages.
 func (h Hook) Name() string {
+	if h.label != "" {
+		return h.label
+	}
 	const longest = 60
 	text := []rune(strings.Join(strings.Fields(h.Command), " "))
 	if len(text) > longest {

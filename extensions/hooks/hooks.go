@@ -12,7 +12,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -35,6 +34,8 @@ type Options struct {
 	Environ func(roots []string) []string
 	// Transcript writes the log of a session to a file and returns its path. It may be nil.
 	Transcript func(ctx context.Context, sessionID string) (path string, err error)
+	// Confine bounds hooks with sandbox: true. Nil: the session does that.
+	Confine func(ctx context.Context, c *proc.Cmd) error
 }
 
 // New returns the extension.
@@ -45,11 +46,10 @@ type hooks struct{ Options }
 func (hooks) Name() string { return "hooks" }
 
 func (e hooks) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	var section map[string]any
-	if err := s.Config(&section); err != nil {
+	var all []Hook
+	if err := s.Config(&all); err != nil {
 		return nil, err
 	}
-	all, _ := Parse(section) // the configuration reports its problems
 	return &instance{Options: e.Options, session: s, hooks: all}, nil
 }
 
@@ -146,7 +146,11 @@ func (x *instance) start(ctx context.Context, h Hook, input []byte) (code int, s
 		Stdin: bytes.NewReader(append(input, '\n')), Stdout: &out, Stderr: &errs,
 	}
 	if h.Sandbox {
-		if err := x.session.Confine(ctx, &c); err != nil {
+		confine := x.Confine
+		if confine == nil {
+			confine = x.session.Confine
+		}
+		if err := confine(ctx, &c); err != nil {
 			return 0, nil, nil, fmt.Errorf("it cannot be bound by the sandbox: %w", err)
 		}
 	} else {
@@ -358,25 +362,22 @@ func (h Hook) Check(roots []string) error {
 }
 
 // Test runs a hook once with a payload, outside of a session, and returns its decision and a text
-// about it.
-func (h Hook) Test(ctx context.Context, o Options, folder string, input json.RawMessage) (Decision, string, error) {
+// about it. The options need a Confine.
+func (h Hook) Test(ctx context.Context, o Options, folder string, input json.RawMessage) (Decision, string) {
 	ctx, stop := context.WithTimeoutCause(ctx, h.Timeout, fmt.Errorf("no answer within %v", h.Timeout))
 	defer stop()
-	if h.Sandbox {
-		return Failed, "", errors.New("hooks with sandbox: true run only in a session")
-	}
 	x := &instance{Options: o, session: &extension.Session{Cwd: folder, Folders: func() []string { return []string{folder} }}}
 	code, stdout, stderr, err := x.start(ctx, h, input)
 	if err != nil {
-		return Failed, err.Error(), nil
+		return Failed, err.Error()
 	}
 	a, err := h.read(code, stdout, stderr)
 	if err != nil {
-		return Failed, err.Error(), nil
+		return Failed, err.Error()
 	}
 	message, _ := a.blocks()
 	reason, _ := a.asks()
-	return a.decision(), first(message, reason, a.Note, a.added()), nil
+	return a.decision(), first(message, reason, a.Note, a.added())
 }
 
 // Sample returns a payload of the hook's event for a tool.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/hooks"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -33,15 +35,16 @@ func newBed(t *testing.T, section string, scripts map[string]string) *bed {
 			t.Fatal(err)
 		}
 	}
-	var value any
+	var value map[string]any
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(section, "DIR", b.dir)), &value); err != nil {
 		t.Fatal(err)
 	}
+	all, _ := hooks.Parse(value)
 	e := hooks.New(hooks.Options{Dir: filepath.Join(b.dir, "cwd"), Environ: func([]string) []string { return []string{"PATH=" + os.Getenv("PATH")} }})
 	var err error
 	b.set, err = extension.Open(t.Context(), []extension.Extension{e}, func(name string) *extension.Session {
 		return &extension.Session{ID: "s", Name: name, Cwd: "/work", Folders: func() []string { return []string{"/work"} },
-			Config: extension.Decode(value), Notify: func(text string) { b.notices = append(b.notices, text) }}
+			Config: func(into any) error { *into.(*[]hooks.Hook) = all; return nil }, Notify: func(text string) { b.notices = append(b.notices, text) }}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -270,6 +273,24 @@ func TestParse(t *testing.T) {
 		_, problems := hooks.Parse(value)
 		if err := errors.Join(problems...); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", section, err)
+		}
+	}
+}
+
+// TestOrder checks that changes apply in the order of the configuration, also if an event has two
+// names.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	schema := config.NewSchema(*hooks.Section())
+	for _, names := range [][]string{{"pre_tool_call", "PreToolUse"}, {"PreToolUse", "pre_tool_call"}} {
+		home := t.TempDir()
+		text := fmt.Sprintf("hooks:\n  Stop: [{command: x}]\n  %s:\n    - command: one\n  %s:\n    - command: two\n", names[0], names[1])
+		if err := os.WriteFile(config.Path(home), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all, problems := hooks.Of(schema.Load(home, config.Options{}))
+		if len(all) != 3 || len(problems) > 0 || all[1].Command != "one" || all[2].Command != "two" {
+			t.Errorf("%v: %v, %v", names, all, problems)
 		}
 	}
 }

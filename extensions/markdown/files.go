@@ -20,7 +20,8 @@ type File struct {
 	Name        string // DIR:FILE of a command, in lower case
 	Description string
 	Path        string
-	Workspace   bool // it is from the workspace, which the user trusts
+	Workspace   bool   // it is from the workspace, which the user trusts
+	Plugin      string // in lower case; empty: no plugin brings it
 	Fields      frontmatter.Fields
 	Body        string
 }
@@ -57,6 +58,17 @@ func Find(home string, store trust.Store, folders []string, kind string, more []
 		seen[f.Name] = true
 		return double
 	})
+}
+
+// OfPlugin returns the files of a plugin in dir. Their names are PLUGIN:NAME.
+func OfPlugin(plugin, dir string) []File {
+	all := In(dir, true)
+	for i := range all {
+		all[i].Plugin = strings.ToLower(plugin)
+		all[i].Name = all[i].Plugin + ":" + all[i].Name
+		all[i].Workspace = false
+	}
+	return all
 }
 
 // In returns the files below dir, sorted by path. In a workspace, links are not followed.

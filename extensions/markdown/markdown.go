@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,6 +33,8 @@ type Config struct {
 	Home     string
 	External []string
 	Store    trust.Store
+	// Plugins returns the directories commands or agents of enabled plugins, by the plugins' names.
+	Plugins func(kind string) map[string]string
 	// Delegate returns the prompt and the call that give a task to an agent.
 	Delegate func(goal, agent string) (text string, calls []tools.Call, err error)
 }
@@ -86,8 +89,21 @@ func (x *Instance) files() []File {
 	if err := x.session.Config(&c); err != nil {
 		x.session.Notify(err.Error())
 	}
-	x.list, x.at = Find(c.Home, c.Store, x.folders(), "commands", c.External), time.Now()
+	x.list, x.at = x.find(c, "commands", c.External), time.Now()
 	return x.list
+}
+
+// find returns the files of a kind: those of [Find], then those of plugins.
+func (x *Instance) find(c Config, kind string, more []string) []File {
+	all := Find(c.Home, c.Store, x.folders(), kind, more)
+	if c.Plugins == nil {
+		return all
+	}
+	dirs := c.Plugins(kind)
+	for _, plugin := range slices.Sorted(maps.Keys(dirs)) {
+		all = append(all, OfPlugin(plugin, dirs[plugin])...)
+	}
+	return all
 }
 
 // Order is the order of the commands: after built-in ones and before those of skills.
@@ -126,7 +142,7 @@ func (x *Instance) Agents() []File {
 	if err := x.session.Config(&c); err != nil {
 		x.session.Notify(err.Error())
 	}
-	return Find(c.Home, c.Store, x.folders(), "agents", nil)
+	return x.find(c, "agents", nil)
 }
 
 // folders returns the workspace folders whose files may be used: those of this machine.

@@ -16,6 +16,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/extensions/hooks"
+	"github.com/hermes-ls/hermes-ls/extensions/markdown"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -70,6 +73,73 @@ func (p *Plugin) readJSON(data []byte) error {
 	return nil
 }
 
+// readHooks reads hooks.json of an Agent Plugin. Its form is that of the section hooks of
+// config.yaml, or that of Claude Code, also below a key hooks.
+func (p *Plugin) readHooks() error {
+	data, err := safefile.Read(filepath.Join(p.Dir, own, "hooks.json"), largestManifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var section map[string]any
+	if err == nil {
+		err = json.Unmarshal(data, &section)
+	}
+	if err != nil {
+		return fmt.Errorf("hooks.json: %w", err)
+	}
+	delete(section, "description")
+	if inner, ok := section["hooks"].(map[string]any); ok {
+		section = inner
+	}
+	p.hooks = map[string]any{}
+	for _, event := range slices.Sorted(maps.Keys(section)) {
+		if !hooks.IsEvent(event) {
+			p.ignored = append(p.ignored, fmt.Sprintf("hooks.json: %q is not an event here; its hooks do not run", event))
+			continue
+		}
+		p.hooks[event] = p.flat(event, section[event])
+	}
+	all, problems := hooks.Parse(p.hooks)
+	for _, h := range all {
+		p.Hooks = append(p.Hooks, h.Event)
+	}
+	p.Hooks = slices.Compact(slices.Sorted(slices.Values(p.Hooks)))
+	if err := errors.Join(problems...); err != nil {
+		return fmt.Errorf("hooks.json: %w", err)
+	}
+	return nil
+}
+
+// flat returns hooks in the form of config.yaml. In Claude Code's form, an entry has a list hooks.
+// Hooks that are no commands are ignored.
+func (p *Plugin) flat(event string, list any) any {
+	entries, ok := list.([]any)
+	if !ok {
+		return list
+	}
+	var all []any
+	for _, e := range entries {
+		group, _ := e.(map[string]any)
+		inner, ok := group["hooks"].([]any)
+		if !ok {
+			all = append(all, e)
+			continue
+		}
+		for _, one := range inner {
+			hook, _ := one.(map[string]any)
+			if kind, ok := hook["type"].(string); ok && kind != "command" {
+				p.ignored = append(p.ignored, fmt.Sprintf("hooks.json: a hook for %s of type %q does not run", event, kind))
+				continue
+			}
+			if hook != nil && group["matcher"] != nil {
+				hook["matcher"] = group["matcher"]
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
 // agentWarnings returns what of an Agent Plugin is not used or not as the format says, though the
 // plugin can be used.
 func (p Plugin) agentWarnings() (warnings []string) {
@@ -90,7 +160,7 @@ func (p Plugin) agentWarnings() (warnings []string) {
 	for _, problem := range problems {
 		warnings = append(warnings, problem.Error())
 	}
-	return warnings
+	return append(warnings, p.ignored...)
 }
 
 // agentServer is a server in mcp.json.
@@ -258,7 +328,7 @@ func (l Listed) server(home, name string, s agentServer, folders []string, geten
 		return out
 	}
 	data := Data(home, l.Name)
-	expand := strings.NewReplacer("${PLUGIN_ROOT}", l.Dir, "${PLUGIN_DATA}", data).Replace
+	expand := expander(l.Dir, data)
 	out.Command, out.Sandbox, out.Bound = s.Command, mcp.SandboxOn, &bound{home, l, folders}
 	if strings.HasPrefix(s.Command, "./") {
 		out.Command = filepath.Join(l.Dir, s.Command)
@@ -273,6 +343,11 @@ func (l Listed) server(home, name string, s agentServer, folders []string, geten
 	}
 	out.Env = variables(l.Plugin, data, getenv, env)
 	return out
+}
+
+// expander replaces the names of a plugin's directories.
+func expander(root, data string) func(string) string {
+	return strings.NewReplacer("${PLUGIN_ROOT}", root, "${CLAUDE_PLUGIN_ROOT}", root, "${PLUGIN_DATA}", data).Replace
 }
 
 // variables returns the variables that the user has granted to a plugin, those of more, and those
@@ -338,15 +413,41 @@ func (p Plugin) Contents() (parts []string) {
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		parts = append(parts, fmt.Sprintf("MCP server %s: %s", name, servers[name].Line()))
 	}
-	for _, one := range []struct{ path, text string }{
-		{own + "/hooks.json", "hooks: not used by this version"}, {own + "/commands", "commands: not used by this version"}, {own + "/agents", "agents: not used by this version"},
-	} {
-		if _, err := os.Lstat(filepath.Join(p.Dir, filepath.FromSlash(one.path))); err == nil {
-			parts = append(parts, one.text)
+	brought, _ := hooks.Parse(p.hooks)
+	for _, h := range brought {
+		parts = append(parts, fmt.Sprintf("hook %s: %s", h.Event, h.Command))
+	}
+	for _, kind := range []string{"command", "agent"} {
+		for _, f := range markdown.OfPlugin(p.Name, filepath.Join(p.Dir, own, kind+"s")) {
+			parts = append(parts, fmt.Sprintf("%s %s: %s", kind, f.Name, f.Description))
 		}
 	}
 	for _, problem := range problems {
 		parts = append(parts, problem.Error())
 	}
-	return parts
+	return append(parts, p.ignored...)
+}
+
+// bring returns the hooks of an Agent Plugin.
+func (h *host) bring(s *extension.Session, l Listed, r *runner) *hooks.Brought {
+	o := hooks.Options{Dir: l.Dir, Transcript: h.Transcript, Confine: r.confine}
+	data := Data(h.Home, l.Name)
+	o.Environ = func([]string) []string { return append(r.environ(data), "CLAUDE_PLUGIN_ROOT="+l.Dir) }
+	return hooks.Bring(s, o, l.Name, l.hooks, expander(l.Dir, data))
+}
+
+// Markdown returns the directories commands and agents of enabled Agent Plugins, by kind and by the
+// plugins' names.
+func Markdown(home string, s Settings, kind string) map[string]string {
+	if len(s.Enabled) == 0 {
+		return nil
+	}
+	all, _ := List(home, s) // the session reports what cannot be read
+	dirs := map[string]string{}
+	for _, l := range all {
+		if l.State == Enabled && l.Kind == Agent {
+			dirs[l.Name] = filepath.Join(l.Dir, own, kind)
+		}
+	}
+	return dirs
 }

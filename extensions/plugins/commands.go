@@ -27,6 +27,9 @@ func (x *instance) list(context.Context, string) (string, error) {
 		if len(p.offer.Hooks) > 0 {
 			fmt.Fprintf(&b, "  hooks: %s\n", extension.CodeList(p.offer.Hooks))
 		}
+		for _, part := range p.Contents() {
+			fmt.Fprintf(&b, "  %s\n", oneLine(part, 200))
+		}
 		fmt.Fprintf(&b, "  may: %s\n", p.Permissions)
 	}
 	for _, l := range x.off {

@@ -248,7 +248,7 @@ func (l Listed) Tools() []string {
 
 // HookNames returns the events of the hooks, from the same place as Tools.
 func (l Listed) HookNames() []string {
-	if l.Grant.Sum == "" {
+	if l.Grant.Sum == "" || l.Kind == Agent {
 		return l.Hooks
 	}
 	return l.Grant.Offer.Hooks

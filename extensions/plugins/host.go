@@ -107,6 +107,8 @@ func (h *host) once(text string) bool {
 	return true
 }
 
+var errClosed = errors.New("the session is closed")
+
 // errOff is the error of a plugin that ended too often.
 var errOff = errors.New("it exited three times and is off in this session")
 
@@ -128,7 +130,7 @@ func (r *runner) running(ctx context.Context) (*process, error) {
 		return nil, context.Cause(ctx)
 	}
 	if r.closed {
-		return nil, errors.New("the session is closed")
+		return nil, errClosed
 	}
 	if r.process != nil {
 		if !r.process.ended() {
@@ -158,30 +160,53 @@ func (r *runner) running(ctx context.Context) (*process, error) {
 // start starts the process with the plugin's permissions.
 func (r *runner) start(ctx context.Context) (*process, error) {
 	p := r.listed.Plugin
-	if err := r.listed.unchanged(); err != nil {
-		return nil, err
-	}
 	data := Data(r.Home, p.Name)
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		return nil, err
-	}
 	env := r.environ(data)
 	args, err := commandOf(p, func(name string) (string, error) { return program.FindIn(variable(env, "PATH"), name, r.roots) })
 	if err != nil {
 		return nil, err
 	}
 	cmd := proc.Cmd{Args: args, Dir: p.Dir, Env: program.Environ(env, r.roots), Together: true}
-	if r.box == nil {
-		r.box = boxOf(r.Home, p, r.roots)
-	}
-	if err := r.box.Confine(ctx, &cmd, data); err != nil {
-		return nil, fmt.Errorf("it cannot be bound by the sandbox: %w", err)
+	if err := r.bind(ctx, &cmd); err != nil {
+		return nil, err
 	}
 	log := r.log.Write
 	if r.watch != nil {
 		log = func(line string) { r.log.Write(line); r.watch(line) }
 	}
 	return start(ctx, p, cmd, initializing{protocolUsed, p.Dir, data, r.settings}, log, r.watch)
+}
+
+// confine bounds a program of the plugin by its permissions.
+func (r *runner) confine(ctx context.Context, c *proc.Cmd) error {
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if r.closed {
+		return errClosed
+	}
+	return r.bind(ctx, c)
+}
+
+// bind does the work of confine for the holder of turn.
+func (r *runner) bind(ctx context.Context, c *proc.Cmd) error {
+	if err := r.listed.unchanged(); err != nil {
+		return err
+	}
+	data := Data(r.Home, r.listed.Name)
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return err
+	}
+	if r.box == nil {
+		r.box = boxOf(r.Home, r.listed.Plugin, r.roots)
+	}
+	if err := r.box.Confine(ctx, c, data); err != nil {
+		return fmt.Errorf("it cannot be bound by the sandbox: %w", err)
+	}
+	return nil
 }
 
 // environ returns the environment: the harmless variables, those that the user has granted, and

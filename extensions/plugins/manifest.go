@@ -58,10 +58,12 @@ type Plugin struct {
 	// Dependencies are the packages that it names. Nothing installs them.
 	Dependencies []string
 
-	tools   []string // provides_tools
-	only    bool     // provides_tools is there, so that other tools are not loaded
-	command []string // of kind Command
-	entry   string   // the Python file of kinds Python and Observer
+	tools   []string       // provides_tools
+	only    bool           // provides_tools is there, so that other tools are not loaded
+	command []string       // of kind Command
+	entry   string         // the Python file of kinds Python and Observer
+	hooks   map[string]any // of kind Agent: the section of its hooks
+	ignored []string       // of kind Agent: what of its hooks does not run
 }
 
 // ValidName reports whether a plugin can have a name.
@@ -147,6 +149,11 @@ func Load(dir string) (Plugin, error) {
 		}
 		if err := one.read(&p, data); err != nil {
 			return p, fmt.Errorf("%s: %w", one.file, err)
+		}
+		if p.Kind == Agent {
+			if err := p.readHooks(); err != nil {
+				return p, err
+			}
 		}
 		return p, p.check()
 	}

@@ -63,7 +63,9 @@ func (h *host) Open(_ context.Context, s *extension.Session) (extension.Instance
 	}
 	for _, l := range all {
 		if l.State == Enabled {
-			x.plugins = append(x.plugins, plugin{l, l.offered(), h.acquire(l, c.Of(l.Name), s.Folders(), c.Getenv)})
+			p := plugin{l, l.offered(), h.acquire(l, c.Of(l.Name), s.Folders(), c.Getenv), nil}
+			p.hooks = h.bring(s, l, p.runner)
+			x.plugins = append(x.plugins, p)
 		} else if c.Enables(l.Name) {
 			x.off = append(x.off, l)
 		}
@@ -76,6 +78,7 @@ type plugin struct {
 	Listed
 	offer  Offer
 	runner *runner
+	hooks  *hooks.Brought // of an Agent Plugin; those of others are in the offer
 }
 
 // instance has the plugins of a session.
@@ -104,12 +107,21 @@ func (x *instance) Begun(env *tools.Env) {
 	x.env = env
 }
 
-// Attach reports the plugins that are not usable.
-func (x *instance) Attach([]any) (start func()) {
-	if len(x.off) == 0 {
+// Attach reports the plugins that are not usable, and hooks of Agent Plugins that cannot start.
+func (x *instance) Attach(given []any) (start func()) {
+	var starts []func()
+	for _, p := range x.plugins {
+		if start := p.hooks.Attach(given); start != nil {
+			starts = append(starts, start)
+		}
+	}
+	if len(x.off)+len(starts) == 0 {
 		return nil
 	}
 	return func() {
+		for _, start := range starts {
+			start()
+		}
 		for _, l := range x.off {
 			if text := l.Problem(); x.host.once(text) {
 				x.session.Notify(text)
@@ -295,6 +307,7 @@ func (a asks) Check(ctx context.Context, env *tools.Env, c tools.Call, kind tool
 // Events returns the hooks of the plugins.
 func (x *instance) Events() (all []extension.Handlers) {
 	for _, p := range x.plugins {
+		all = append(all, p.hooks.Events()...)
 		for _, event := range p.offer.Hooks {
 			handlers, _ := hooks.Handlers(x.session, hooks.Options{Transcript: x.host.Transcript}, p.Name, event, func(ctx context.Context, payload json.RawMessage) (json.RawMessage, error) {
 				return x.hook(ctx, p, event, payload)

@@ -739,6 +739,30 @@ func TestAgentServers(t *testing.T) {
 	}
 }
 
+// TestAgentHooks checks which hooks of hooks.json are used.
+func TestAgentHooks(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	for text, want := range map[string]string{
+		`{"pre_tool_call":[{"command":"./a b"}]}`: "hook pre_tool_call: ./a b",
+		`{"description":"x","hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"a"}]}]}}`: "hook pre_tool_call: a",
+		`{"hooks":{"Notification":[{"hooks":[{"type":"command","command":"a"}]}]}}`:                                  `"Notification" is not an event`,
+		`{"hooks":{"Stop":[{"hooks":[{"type":"prompt","prompt":"a"}]}]}}`:                                            `of type "prompt" does not run`,
+		`{"Stop":[{"command":"a 'b"}]}`: "ERROR hooks.json: hooks.Stop, hook 1",
+		`[]`:                            "ERROR hooks.json: json",
+	} {
+		b.add("kit", map[string]string{"plugin.json": `{"name":"kit"}`, "io.github.hermes-ls/hooks.json": text})
+		p, err := plugins.Load(filepath.Join(plugins.Dir(b.home), "kit"))
+		got := strings.Join(p.Contents(), "; ")
+		if err != nil {
+			got = "ERROR " + err.Error()
+		}
+		if !strings.Contains(got, want) || err == nil && strings.Contains(got, "ERROR") {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
 // TestWiden checks the permissions that the user adds.
 func TestWiden(t *testing.T) {
 	t.Parallel()

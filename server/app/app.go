@@ -122,10 +122,8 @@ func exported(ctx context.Context, s *server.Service, id string) (path string, e
 }
 
 func configuredHooks(c *config.Loaded) (any, error) {
-	section := map[string]any{}
-	c.Section(hooks.Section().Name, &section)
-	_, problems := hooks.Parse(section)
-	return section, errors.Join(problems...)
+	all, problems := hooks.Of(c)
+	return all, errors.Join(problems...)
 }
 
 func mcpServers(s *server.Service) func(*server.Core) extension.Extension {

@@ -96,6 +96,9 @@ func commandFiles(c *config.Loaded) (any, error) {
 	dirs := config.SectionOf[markdown.Settings](c, "commands").ExternalDirs
 	return markdown.Config{
 		Home: c.Home, External: skills.Paths(dirs, c.Home), Store: trustOf(c),
+		Plugins: func(kind string) map[string]string {
+			return plugins.Markdown(c.Home, config.SectionOf[plugins.Settings](c, plugins.Section().Name), kind)
+		},
 		Delegate: func(goal, agent string) (string, []tools.Call, error) {
 			in, err := delegate.ToAgent(goal, agent)
 			return in.Text, in.Calls, err
@@ -110,8 +113,12 @@ func agentsOf(c *server.Core) (all []delegate.Agent) {
 		return nil
 	}
 	for _, f := range files.Agents() {
+		name := cmp.Or(f.Fields.Text("name"), f.Name)
+		if f.Plugin != "" {
+			name = f.Name
+		}
 		a := delegate.Agent{
-			Name: cmp.Or(f.Fields.Text("name"), f.Name), Description: f.Description, Instructions: f.Body, Route: f.Fields.Text("model"),
+			Name: name, Description: f.Description, Instructions: f.Body, Route: f.Fields.Text("model"),
 			Tools: f.Fields.List("tools"),
 		}
 		if names := f.Fields.List("skills"); len(names) > 0 {
