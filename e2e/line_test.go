@@ -57,21 +57,27 @@ func (b bed) lineIn(t *testing.T, cmd *exec.Cmd) *line {
 	return b.lineWith(t, cmd, "{}")
 }
 
-// lineWith starts a server for a client with these capabilities.
-func (b bed) lineWith(t *testing.T, cmd *exec.Cmd, can string) *line {
+// startPiped starts a program and returns its stdin and stdout.
+func startPiped(t *testing.T, cmd *exec.Cmd) (in io.WriteCloser, out io.Reader) {
 	t.Helper()
-	cmd.Dir, cmd.Env, cmd.Stderr = b.workspace, b.environ(), os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
+	if out, err = cmd.StdoutPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	return in, out
+}
+
+// lineWith starts a server for a client with these capabilities.
+func (b bed) lineWith(t *testing.T, cmd *exec.Cmd, can string) *line {
+	t.Helper()
+	cmd.Dir, cmd.Env, cmd.Stderr = b.workspace, b.environ(), os.Stderr
+	in, out := startPiped(t, cmd)
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that has ended stays so
 	l := &line{t: t, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}
 	l.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": json.RawMessage(can)}, nil, nil)

@@ -93,17 +93,7 @@ func (b bed) lsp(t *testing.T) *lspClient {
 	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
 	cmd := exec.CommandContext(ctx, b.binary, "serve")
 	cmd.Dir, cmd.Env, cmd.Stderr = b.workspace, b.environ(), os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := startPiped(t, cmd)
 	c := &lspClient{cmd, jsonrpc2.NewConn(wire.NewHeaderStream(out, wire.NewWriter(in, wire.HeaderFraming)))}
 	c.conn.Go(ctx, c.answer)
 	t.Cleanup(func() {
