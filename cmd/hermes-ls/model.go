@@ -55,10 +55,11 @@ type modelCost struct {
 type listError struct {
 	Provider string `json:"provider"`
 	Error    string `json:"error"`
+	Status   int    `json:"status,omitempty"` // of HTTP, if the provider answered
 }
 
 func modelList() *cobra.Command {
-	var provider string
+	var provider, base string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the models of each provider that has a key", Args: noArgs,
@@ -74,6 +75,12 @@ func modelList() *cobra.Command {
 					return err
 				}
 				names = []string{provider}
+			}
+			if base != "" {
+				if provider == "" {
+					return usage(errors.New("--base-url is the address of one provider; add --provider NAME"))
+				}
+				loaded = loadAt(config.Home(os.Environ()), os.Environ(), provider, "", base)
 			}
 			if len(names) == 0 {
 				_, err := loaded.Endpoints()
@@ -97,6 +104,7 @@ func modelList() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&provider, "provider", "", "only the models of this `provider`")
+	cmd.Flags().StringVar(&base, "base-url", "", "ask at this `address` of the provider")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object with models and errors")
 	return cmd
 }
@@ -122,7 +130,7 @@ func listAll(ctx context.Context, loaded *config.Loaded, names []string) (models
 	for i, name := range names {
 		models = append(models, lines[i]...)
 		if errs[i] != nil {
-			failed = append(failed, listError{name, errs[i].Error()})
+			failed = append(failed, listError{name, errs[i].Error(), status(errs[i])})
 		}
 	}
 	return models, failed

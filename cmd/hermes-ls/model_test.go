@@ -70,6 +70,12 @@ providers:
 		t.Errorf("%s\nhas no %s", out, want)
 	}
 	run(1, "list", "--provider", "gone")
+	t.Setenv("HERMES_API_KEY", "k1")
+	if out, _ = run(0, "list", "--provider", "custom", "--base-url", srv.URL+"/v1"); !strings.Contains(out, "custom/small") {
+		t.Error(out)
+	}
+	run(2, "list", "--base-url", srv.URL)
+	run(2, "test", "--base-url", srv.URL)
 	if _, errOut := run(2, "list", "--provider", "nobody"); !strings.Contains(errOut, `"nobody" is no provider; there are openai, anthropic, `) || !strings.Contains(errOut, "mine, custom, embedded") {
 		t.Error(errOut)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -40,6 +41,7 @@ type modelTested struct {
 }
 
 func modelTest() *cobra.Command {
+	var base string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "test [PROVIDER/MODEL]", Short: "Send two short requests to a model",
@@ -49,7 +51,7 @@ func modelTest() *cobra.Command {
 		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(1)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			loaded := loadConfig()
-			e, err := endpointToTest(loaded, args)
+			e, err := endpointToTest(loaded, args, base)
 			if err != nil {
 				return err
 			}
@@ -81,18 +83,25 @@ func modelTest() *cobra.Command {
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&base, "base-url", "", "test at this `address` of the provider")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object with the checks")
 	return cmd
 }
 
 // endpointToTest returns the endpoint of the named or of the configured model.
-func endpointToTest(loaded *config.Loaded, args []string) (config.Endpoint, error) {
+func endpointToTest(loaded *config.Loaded, args []string, base string) (config.Endpoint, error) {
 	if len(args) > 0 {
 		provider, id, err := namedModel(loaded, args[0])
 		if err != nil {
 			return config.Endpoint{}, err
 		}
+		if base != "" {
+			loaded = loadAt(config.Home(os.Environ()), os.Environ(), provider, id, base)
+		}
 		return loaded.ProviderEndpoint(provider, id)
+	}
+	if base != "" {
+		return config.Endpoint{}, usage(errors.New("--base-url is the address of one provider; add PROVIDER/MODEL"))
 	}
 	all, err := loaded.Endpoints()
 	if err != nil {

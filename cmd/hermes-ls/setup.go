@@ -65,19 +65,10 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 	}
 
 	with := func(id string) *config.Loaded {
-		set := map[string]any{"model": map[string]any{"provider": provider, "default": id, "base_url": ""}}
-		switch {
-		case provider == "custom":
-			set["model"].(map[string]any)["base_url"] = base
-		case base != "":
-			set["providers"] = map[string]any{provider: map[string]any{"base_url": base}}
+		if key == "" {
+			return loadAt(home, environ, provider, id, base)
 		}
-		init, _ := json.Marshal(set) // texts can be encoded
-		env := slices.Clone(environ)
-		if key != "" {
-			env = append(env, table.Keys[0]+"="+key)
-		}
-		return app.Config().Load(home, config.Options{Environ: env, Init: init})
+		return loadAt(home, append(slices.Clip(environ), table.Keys[0]+"="+key), provider, id, base)
 	}
 	id, err := chooseModel(ctx, with(firstText(table.Model, now.Model.Default)), provider, table.Model, a)
 	if err != nil {
@@ -110,6 +101,19 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 	fmt.Fprintf(a.out, "It works. New sessions use %s/%s.\n\nTerminal:\n  hermes-ls run \"what does this project do?\"\n", provider, id)
 	editors.Show(a.out, editors.Found())
 	return nil
+}
+
+// loadAt loads the configuration as it would be with a provider, a model, and an address of the provider if it is not empty.
+func loadAt(home string, environ []string, provider, id, base string) *config.Loaded {
+	set := map[string]any{"model": map[string]any{"provider": provider, "default": id, "base_url": ""}}
+	switch {
+	case provider == "custom":
+		set["model"].(map[string]any)["base_url"] = base
+	case base != "":
+		set["providers"] = map[string]any{provider: map[string]any{"base_url": base}}
+	}
+	init, _ := json.Marshal(set) // texts can be encoded
+	return app.Config().Load(home, config.Options{Environ: environ, Init: init})
 }
 
 // writeSettings writes keys and values to config.yaml, in order.
@@ -182,8 +186,15 @@ func chooseModel(ctx context.Context, loaded *config.Loaded, provider, usual str
 
 // noList reports whether a request for the models of a provider failed because the address has no list.
 func noList(err error) bool {
-	var failed *model.Error
-	return errors.As(err, &failed) && (failed.Status == http.StatusNotFound || failed.Status == http.StatusMethodNotAllowed)
+	return slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed}, status(err))
+}
+
+// status returns the HTTP status of an error, or 0.
+func status(err error) int {
+	if failed := new(model.Error); errors.As(err, &failed) {
+		return failed.Status
+	}
+	return 0
 }
 
 func firstText(texts ...string) string {

@@ -90,41 +90,70 @@ step("the walkthrough leads to the choice of a provider", async () => {
   await editor.shot("embedded");
 });
 
-/** A model endpoint that answers every prompt with the text, and the keys that it was sent. */
-async function endpoint(text) {
-  const keys = new Set();
-  const server = http.createServer((request, response) => {
-    keys.add(request.headers.authorization);
+/**
+ * A model endpoint with one key and one model. It calls a tool if it is offered ping, as in the test of a model, and
+ * answers other prompts with the text.
+ */
+async function endpoint(key, text) {
+  const server = http.createServer(async (request, response) => {
+    if (request.headers.authorization !== `Bearer ${key}`) {
+      return response.writeHead(401).end(JSON.stringify({ error: { message: "wrong key" } }));
+    }
+    if (request.url.endsWith("/models")) return response.end(JSON.stringify({ data: [{ id: "house-model" }, { id: "attic-model" }] }));
     if (!request.url.endsWith("/chat/completions")) return response.writeHead(404).end();
+    let body = "";
+    for await (const part of request) body += part;
+    const { tools, messages } = JSON.parse(body);
+    const test = tools?.some((t) => t.function.name === "ping") && messages.at(-1).role !== "tool";
+    const tool_calls = [{ index: 0, id: "1", type: "function", function: { name: "ping", arguments: '{"text":"hello"}' } }];
+    const delta = test ? { role: "assistant", tool_calls } : { role: "assistant", content: text };
+    const choices = [{ index: 0, delta, finish_reason: test ? "tool_calls" : "stop" }];
     response.writeHead(200, { "content-type": "text/event-stream" });
-    const choices = [{ index: 0, delta: { role: "assistant", content: text }, finish_reason: "stop" }];
     response.end(`data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 0, model: "house-model", choices })}\n\ndata: [DONE]\n\n`);
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { address: `http://127.0.0.1:${server.address().port}/v1`, keys, close: () => server.close() };
+  return { address: `http://127.0.0.1:${server.address().port}/v1`, close: () => server.close() };
 }
 
-step("another endpoint is chosen, with its address, model and key", async () => {
-  const house = await endpoint("The house answers.");
+/** Chooses another endpoint, up to its key. */
+async function chooseEndpoint(address, key) {
   await editor.run("Hermes: Choose Model Provider…");
   await title("Who serves the model?");
   await pick("Another endpoint…");
   await title("Address of the endpoint");
-  await editor.answer("localhost:8080");
-  await editor.page.locator(".quick-input-message").filter({ hasText: "An address such as" }).waitFor();
-  await editor.answer(house.address);
-  await title("Which model?");
-  await editor.answer("house-model");
+  if (key === "wrong") {
+    await editor.answer("localhost:8080");
+    await editor.page.locator(".quick-input-message").filter({ hasText: "An address such as" }).waitFor();
+  }
+  await editor.answer(address);
   await title("Key for Another");
-  await editor.answer("hk-123");
-  await editor.notification("The key for Another OpenAI-compatible endpoint is kept.").waitFor();
+  await editor.answer(key);
+}
+
+step("another endpoint is tested with its address, key and model before it is used", async () => {
+  const house = await endpoint("hk-123", "The house answers.");
+  const before = settings();
+  await chooseEndpoint(house.address, "wrong");
+  await editor.notification("refused the key (401)").filter({ hasText: "Nothing was changed." }).waitFor();
+  assert.deepEqual(settings(), before);
+  await chooseEndpoint(house.address, "hk-123");
+  await title("Which model?");
+  await editor.shot("models-of-endpoint");
+  await pick("house-model");
+  await editor.notification("It works. New sessions use custom/house-model.").waitFor();
   const { "hermes.model.provider": provider, "hermes.model.base_url": address, "hermes.model.default": model } = settings();
   assert.deepEqual([provider, address, model], ["custom", house.address, "house-model"]);
   await editor.status.filter({ hasText: "house-model" }).waitFor();
   await box().fill("Who answers?");
   await box().press("Enter");
   await answered("The house answers.");
-  assert.deepEqual([...house.keys], ["Bearer hk-123"]);
+  await editor.run("Hermes: Set API Key…");
+  await title("Key for which provider?");
+  await pick("Another");
+  await title("Key for Another");
+  await editor.answer("wrong");
+  await editor.notification("refused the key (401)").getByRole("button", { name: "Keep Key Anyway" }).waitFor();
+  await editor.shot("wrong-key");
   house.close();
   await editor.run("Hermes: Choose Model Provider…");
   await title("Who serves the model?");

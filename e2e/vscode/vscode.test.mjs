@@ -314,17 +314,17 @@ step("the server is restarted after kill -9 and the session goes on", async () =
 
 step("a key is kept secret and given to the server alone", async () => {
   await editor.run("Hermes: Set API Key…");
-  await editor.row("OpenRouter").click();
-  await editor.page.locator(".quick-input-title").filter({ hasText: "Key for OpenRouter" }).waitFor();
-  await editor.answer("sk-or-7c1d");
-  await editor.notification("The key for OpenRouter is kept.").waitFor();
+  await editor.row("Another OpenAI-compatible endpoint").click();
+  await editor.page.locator(".quick-input-title").filter({ hasText: "Key for Another" }).waitFor();
+  await editor.answer("hk-7c1d");
+  await editor.notification("The key for Another OpenAI-compatible endpoint is kept.").waitFor();
   const environment = (pid) => fs.readFileSync(`/proc/${pid}/environ`, "utf8");
   if (process.getuid() === 0) {
-    await poll("the server to have the key", () => servers().some((pid) => environment(pid).includes("OPENROUTER_API_KEY=sk-or-7c1d")));
+    await poll("the server to have the key", () => servers().some((pid) => environment(pid).includes("HERMES_API_KEY=hk-7c1d")));
   } else { // no other program of the user may see it
     await poll("the server to hide its environment", () => servers().length > 0 && servers().every((pid) => code(() => environment(pid)) === "EACCES"));
   }
-  const { status, stdout } = spawnSync("grep", ["-rlF", "sk-or-7c1d", editor.dir, "--include=*.json", "--include=*.log", "--include=*.db"], { encoding: "utf8" });
+  const { status, stdout } = spawnSync("grep", ["-rlF", "hk-7c1d", editor.dir, "--include=*.json", "--include=*.log", "--include=*.db"], { encoding: "utf8" });
   assert.deepEqual([status, stdout], [1, ""]); // nowhere
 });
 

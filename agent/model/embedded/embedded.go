@@ -29,7 +29,7 @@ import (
 )
 
 // setUp is the response without a script.
-const setUp = "I am not a real model (provider embedded): to set one up, run `hermes-ls login`, or put a key into the environment " +
+const setUp = "I am not a real model (provider embedded): to set one up, run `hermes-ls setup`, or put a key into the environment " +
 	"and choose its provider with `hermes-ls config set model.provider NAME`."
 
 // Model is the scripted model. It has no state and makes no connection.

@@ -66,7 +66,7 @@ func TestNoScript(t *testing.T) {
 		"the end":   {scripted(`[{"text":"one"}]`), model.ResponseMessage("", "one"), prompt("And now?")},
 	} {
 		r, _, err := ask(t.Context(), messages...)
-		if err != nil || r.Finish != model.FinishStop || !strings.HasPrefix(r.Text, "I am not a real model") || strings.Count(r.Text, ".") > 2 || !strings.Contains(r.Text, "hermes-ls login") {
+		if err != nil || r.Finish != model.FinishStop || !strings.HasPrefix(r.Text, "I am not a real model") || strings.Count(r.Text, ".") > 2 || !strings.Contains(r.Text, "hermes-ls setup") {
 			t.Errorf("%s: %q, %v", name, r.Text, err)
 		}
 	}

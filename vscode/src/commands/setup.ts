@@ -1,12 +1,13 @@
 import * as vscode from "vscode";
 
-import { keepKey, providers } from "../secrets";
+import { keepKey, Provider, providers } from "../secrets";
 import { command } from "./guard";
 import * as show from "../show";
+import { Candidate, listModels, testModel } from "./tryout";
 
 /** The first steps: who serves the model, and the key for it. */
 export function registerSetup(context: vscode.ExtensionContext): vscode.Disposable[] {
-  return [command("hermes.provider", () => chooseProvider(context)), command("hermes.key", () => askKey(context))];
+  return [command("hermes.provider", () => chooseProvider(context)), command("hermes.key", () => changeKey(context))];
 }
 
 const choices: { label: string; id: string; detail: string; model?: string }[] = [
@@ -24,65 +25,104 @@ const choices: { label: string; id: string; detail: string; model?: string }[] =
   { label: "Embedded", id: "embedded", detail: "Plays scripts, for tests. It is not a real model." },
 ];
 
+/** Asks for all, tests the model, and only then changes settings: the same steps as "hermes-ls setup". */
 async function chooseProvider(context: vscode.ExtensionContext): Promise<void> {
   const picked = await show.pick(choices, { title: "Who serves the model?" });
   if (!picked) {
     return;
   }
-  if (picked.id === "custom" && !(await askAddress())) {
-    return;
-  }
-  if (picked.id !== "custom") {
+  if (picked.id === "embedded") {
     await set("model.base_url", undefined);
+    return set("model.provider", picked.id);
   }
-  await set("model.provider", picked.id);
-  if (picked.id !== "embedded" && !(await askModel(picked.model))) {
-    return;
-  }
+  const address = picked.id === "custom" ? await askAddress() : "";
   const provider = providers.find((p) => p.id === picked.id);
-  if (provider) {
-    await askKey(context, provider);
-  }
-}
-
-async function askAddress(): Promise<boolean> {
-  const address = await show.ask({
-    title: "Address of the endpoint",
-    placeHolder: "https://example.org/v1",
-    ignoreFocusOut: true,
-    validateInput: (text) => (/^https?:\/\/[^/\s]+/.test(text) ? undefined : "An address such as https://example.org/v1"),
-  });
-  if (address !== undefined) {
-    await set("model.base_url", address);
-  }
-  return address !== undefined;
-}
-
-async function askModel(usual?: string): Promise<boolean> {
-  const value = usual ?? vscode.workspace.getConfiguration("hermes").get<string>("model.default");
-  const model = await show.ask({ title: "Which model?", prompt: "Its id at the provider.", value, ignoreFocusOut: true });
-  if (model) {
-    await set("model.default", model);
-  }
-  return model !== undefined;
-}
-
-async function askKey(context: vscode.ExtensionContext, given?: (typeof providers)[number]): Promise<void> {
-  const items = providers.map((p) => ({ label: p.name, p }));
-  const provider = given ?? (await show.pick(items, { title: "Key for which provider?" }))?.p;
-  if (!provider) {
+  const key = address !== undefined && provider ? await askKey(provider, "Leave it empty to use the key that is there.") : "";
+  if (address === undefined || key === undefined) {
     return;
   }
-  const key = await show.ask({
-    title: `Key for ${provider.name}`,
-    prompt: "Kept in the secret storage. Empty: forget the one that is there.",
-    password: true,
-    ignoreFocusOut: true,
-  });
-  if (key !== undefined) {
-    await keepKey(context, provider, key.trim());
-    void show.inform(key.trim() ? `The key for ${provider.name} is kept.` : `The key for ${provider.name} is forgotten.`);
+  const at: Candidate = { provider: picked.id, address, key: provider && key !== "" ? { variable: provider.variable, value: key } : undefined };
+  const model = await chooseModel(context, at, picked.model);
+  if (!model) {
+    return;
   }
+  const failed = await testModel(context, at, model);
+  if (failed) {
+    void show.fail(`${failed} Nothing was changed.`);
+    return;
+  }
+  if (provider && key !== "") {
+    await keepKey(context, provider, key);
+  }
+  await set("model.base_url", address || undefined);
+  await set("model.default", model);
+  await set("model.provider", picked.id);
+  void show.inform(`It works. New sessions use ${picked.id}/${model}.`);
+}
+
+function askAddress(): Promise<string | undefined> {
+  return Promise.resolve(
+    show.ask({
+      title: "Address of the endpoint",
+      placeHolder: "https://example.org/v1",
+      ignoreFocusOut: true,
+      validateInput: (text) => (/^https?:\/\/[^/\s]+/.test(text) ? undefined : "An address such as https://example.org/v1"),
+    }),
+  );
+}
+
+/** Lists the models and asks for one. If the address has no list, it asks for an id. */
+async function chooseModel(context: vscode.ExtensionContext, at: Candidate, usual?: string): Promise<string | undefined> {
+  const listed = await listModels(context, at);
+  if (listed.error && !listed.unlisted) {
+    void show.fail(`${listed.error} Nothing was changed.`);
+    return undefined;
+  }
+  const title = "Which model?";
+  if (listed.ids.length === 0) {
+    const prompt = "This address has no list of models. Enter the id of one.";
+    return (await show.ask({ title, prompt, value: usual, ignoreFocusOut: true }))?.trim();
+  }
+  const first = listed.ids.filter((id) => id === usual);
+  const ids = [...first, ...listed.ids.filter((id) => id !== usual)];
+  const items = ids.map((id) => ({ label: id, description: id === usual ? "recommended" : undefined }));
+  return (await show.pick(items, { title, ignoreFocusOut: true }))?.label;
+}
+
+/** Asks for a key, which is not shown. */
+async function askKey(provider: Provider, empty: string): Promise<string | undefined> {
+  const prompt = `The editor keeps it in its secret storage. ${empty}`;
+  return (await show.ask({ title: `Key for ${provider.name}`, prompt, password: true, ignoreFocusOut: true }))?.trim();
+}
+
+/** Asks for a key, tests it, and keeps it. */
+async function changeKey(context: vscode.ExtensionContext): Promise<void> {
+  const items = providers.map((p) => ({ label: p.name, p }));
+  const provider = (await show.pick(items, { title: "Key for which provider?" }))?.p;
+  const key = provider && (await askKey(provider, "Leave it empty to forget the key that is there."));
+  if (!provider || key === undefined) {
+    return;
+  }
+  if (key !== "") {
+    const failed = await keyFails(context, provider, key);
+    const keepAnyway = "Keep Key Anyway";
+    if (failed && (await show.warn(failed, keepAnyway)) !== keepAnyway) {
+      return;
+    }
+  }
+  await keepKey(context, provider, key);
+  void show.inform(key !== "" ? `The key for ${provider.name} is kept.` : `The key for ${provider.name} is forgotten.`);
+}
+
+/** Asks the provider for its models with a key. It returns why that failed, or undefined. */
+async function keyFails(context: vscode.ExtensionContext, provider: Provider, value: string): Promise<string | undefined> {
+  const address = vscode.workspace.getConfiguration("hermes").get<string>("model.base_url", "");
+  const at = { provider: provider.id, address: provider.id === "custom" ? address : "", key: { variable: provider.variable, value } };
+  if (provider.id === "custom" && address === "") {
+    return undefined; // there is no address to ask yet
+  }
+  const listed = await listModels(context, at);
+  return listed.unlisted ? undefined : listed.error;
 }
 
 async function set(key: string, value: unknown): Promise<void> {
