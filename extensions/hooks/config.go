@@ -136,7 +136,7 @@ func Bring(s *extension.Session, o Options, plugin string, section map[string]an
 			h.words[0] = filepath.Join(o.Dir, h.words[0])
 		}
 	}
-	return &Brought{instance{Options: o, session: s, hooks: all}}
+	return &Brought{instance: instance{Options: o, session: s, hooks: all}}
 }
 
 const (

@@ -57,10 +57,14 @@ type instance struct {
 	Options
 	session *extension.Session
 	hooks   []Hook
+	spare   proc.Spare // for the next hook outside of the sandbox
 }
 
-// Close does nothing: a hook ends with the event that started it.
-func (*instance) Close(context.Context) error { return nil }
+// Close ends what waits for the next hook. A hook ends with the event that started it.
+func (x *instance) Close(context.Context) error {
+	x.spare.Close()
+	return nil
+}
 
 // Attach reports hooks that cannot start. Invalid ones are problems of the configuration.
 func (x *instance) Attach([]any) (start func()) {
@@ -154,7 +158,8 @@ func (x *instance) start(ctx context.Context, h Hook, input []byte) (code int, s
 			return 0, nil, nil, fmt.Errorf("it cannot be bound by the sandbox: %w", err)
 		}
 	} else {
-		c.Trusted = true
+		c.Trusted, c.Spare = true, &x.spare
+		defer x.spare.Fill()
 	}
 	exit, err := proc.Run(ctx, c)
 	if ctx.Err() != nil {
@@ -367,6 +372,7 @@ func (h Hook) Test(ctx context.Context, o Options, folder string, input json.Raw
 	ctx, stop := context.WithTimeoutCause(ctx, h.Timeout, fmt.Errorf("no answer within %v", h.Timeout))
 	defer stop()
 	x := &instance{Options: o, session: &extension.Session{Cwd: folder, Folders: func() []string { return []string{folder} }}}
+	defer x.spare.Close()
 	code, stdout, stderr, err := x.start(ctx, h, input)
 	if err != nil {
 		return Failed, err.Error()

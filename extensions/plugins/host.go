@@ -166,7 +166,7 @@ func (r *runner) start(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := proc.Cmd{Args: args, Dir: p.Dir, Env: program.Environ(env, r.roots), Together: true}
+	cmd := proc.Cmd{Args: args, Dir: p.Dir, Env: program.Environ(env, r.roots)}
 	if err := r.bind(ctx, &cmd); err != nil {
 		return nil, err
 	}
@@ -203,6 +203,7 @@ func (r *runner) bind(ctx context.Context, c *proc.Cmd) error {
 	if r.box == nil {
 		r.box = boxOf(r.Home, r.listed.Plugin, r.roots)
 	}
+	c.Together = true // programs of one plugin share its sandbox
 	if err := r.box.Confine(ctx, c, data); err != nil {
 		return fmt.Errorf("it cannot be bound by the sandbox: %w", err)
 	}

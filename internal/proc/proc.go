@@ -59,6 +59,8 @@ type Cmd struct {
 	// Holders keeps namespaces and mounts between commands that are together; nil: they are
 	// made for this one alone. See [Cmd.Held].
 	Holders *Holders
+	// Spare has a supervisor that waits for a child; nil: the child gets a new one.
+	Spare *Spare
 	// Left is a file that a held child has open as descriptor [LeftFD], for its last output.
 	Left *os.File
 	// Grace is how long a child has between SIGTERM and SIGKILL when ctx ends.

@@ -124,6 +124,12 @@ func (p *Process) launch(ctx context.Context, c Cmd, encoded []byte) (err error)
 }
 
 func (p *Process) launchOnce(ctx context.Context, c Cmd, encoded []byte) (err error) {
+	if c.Spare != nil {
+		if pipes, owner := c.Spare.take(c); pipes != nil {
+			p.owner = owner
+			return p.begin(ctx, c, pipes, encoded)
+		}
+	}
 	pipes, err := newPipes(c)
 	if err != nil {
 		return fmt.Errorf("making pipes for %s: %w", c.Args[0], err)
