@@ -16,6 +16,7 @@ before(async () => {
   editor = await open({
     dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX, extensions: path.join(dir, "extensions"),
     files: { "pricing.py": "def price(amount):\n    return amount * 2\n\n\nprint(price(3))\n", "docs/a note.md": "Two words.\n", "broken.json": '{"a": 1,}\n' },
+    settings: { "editor.wordWrap": "on" },
   });
   await editor.status.waitFor();
   await editor.openFile("pricing.py");
@@ -135,6 +136,29 @@ step("a pasted picture goes with the message", async () => {
   await box().press("Enter");
   await answered("Seen.");
   assert.equal(await lastUser().locator("img").count(), 1);
+});
+
+step("a call that reads a picture shows it, small and large", async () => {
+  fs.writeFileSync(editor.file("red.png"), Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==", "base64"));
+  await box().fill(`Read it\n${script([{ call: { name: "read_file", args: { path: "red.png" } } }], [{ text: "It is red." }])}`);
+  await box().press("Enter");
+  await answered("It is red.");
+  const row = editor.chat.locator(".entry.call").last();
+  const picture = row.getByRole("button", { name: "Picture 1" });
+  await picture.click();
+  await row.locator(".picture.large img").waitFor();
+  await editor.shot("picture-of-a-call");
+  await picture.click();
+  await row.locator(".picture.large").waitFor({ state: "detached" });
+});
+
+step("code wraps as in the editor", async () => {
+  const long = Array.from({ length: 60 }, (_, i) => `word${i}`).join(" ");
+  await box().fill(`Code\n${script([{ text: "```\n" + long + "\n```\nLong." }])}`);
+  await box().press("Enter");
+  await answered("Long.");
+  const code = editor.chat.locator("article.answer").last().locator("pre").last();
+  assert.ok(await code.evaluate((pre) => pre.scrollWidth <= pre.clientWidth));
 });
 
 step("another session is empty, and the one before comes back whole", async () => {
