@@ -163,7 +163,7 @@ func (t *turn) renew() error {
 	t.head = t.Head()
 	t.historyMu.Lock()
 	defer t.historyMu.Unlock()
-	t.history.gauge.reground(t.head.System, t.head.Tools)
+	t.history.gauge.setPrefix(t.head.System, t.head.Tools)
 	t.history.floor = t.history.gauge.used()
 	return nil
 }
@@ -218,7 +218,7 @@ func (t *turn) notesModel() Sized {
 func (t *turn) notesOf(ctx context.Context, from model.Model, messages []model.Message, text string) (*model.Reply, error) {
 	messages = slices.Clip(messages)
 	if n := len(messages); n > 0 && messages[n-1].Role != model.Assistant {
-		messages = append(messages, silence(nil).Message)
+		messages = append(messages, emptyMessage(nil).Message)
 	}
 	request := &model.Request{
 		Model: t.head.Model, System: t.head.System, Tools: t.head.Tools, Effort: t.effort, SessionID: t.id, Turn: t.prompt.ID,
@@ -289,7 +289,7 @@ func (h *history) compact(m *store.Message) {
 	h.messages, h.origins = nil, nil // running requests still use the old slices
 	h.put(m.Message, origin{})
 	if len(messages) > 0 && messages[0].Role == model.User {
-		h.put(silence(nil).Message, origin{})
+		h.put(emptyMessage(nil).Message, origin{})
 	}
 	h.messages, h.origins = append(h.messages, messages...), append(h.origins, origins...)
 	size := 0

@@ -56,7 +56,7 @@ func (h *history) digest(from int, facts digestFacts, set *tools.Set, at tools.F
 		}
 	}
 	for i := range h.messages {
-		if !h.origins[i].spoken {
+		if !h.origins[i].isPrompt {
 			continue
 		}
 		if last != "" {

@@ -86,7 +86,7 @@ func breakTurns(path string, errno syscall.Errno) error {
 		disk.Break(errno, false, after)
 		told := &recorder{}
 		_, failure := s.Turn(ctx, agent.Input{Text: fmt.Sprint("turn ", after)}, told)
-		if failed := disk.Mend(); failed > 0 && failure != nil {
+		if failed := disk.Repair(); failed > 0 && failure != nil {
 			failures++
 			if text := failure.Error(); !strings.Contains(text, path) || !strings.Contains(text, "the disk") {
 				return fmt.Errorf("the error says too little: %w", failure)

@@ -58,8 +58,8 @@ func (g *gauge) ground(system string, offered []model.Tool) {
 	g.bytes += g.base
 }
 
-// reground replaces the counts of the system prompt and the tools.
-func (g *gauge) reground(system string, offered []model.Tool) {
+// setPrefix replaces the counts of the system prompt and the tools.
+func (g *gauge) setPrefix(system string, offered []model.Tool) {
 	messages := g.bytes - g.base
 	g.base, g.bytes = 0, 0
 	g.ground(system, offered)

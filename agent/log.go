@@ -43,9 +43,9 @@ type history struct {
 
 // origin says which stored message a message in memory is.
 type origin struct {
-	seq    int64 // 0: it replaces messages that were compacted
-	spoken bool  // the user has sent it
-	id     string
+	seq      int64 // 0: it replaces messages that were compacted
+	isPrompt bool  // a message of the user
+	id       string
 }
 
 func (h *history) add(m *store.Message) {
@@ -131,9 +131,9 @@ func (s *Session) remember(m *store.Message) {
 	s.history.add(m)
 }
 
-// mendAfterCrash adds results for calls that a killed server left open. If another process
+// repairAfterCrash adds results for calls that a killed server left open. If another process
 // has claimed the session, it does nothing.
-func (s *Session) mendAfterCrash(ctx context.Context) error {
+func (s *Session) repairAfterCrash(ctx context.Context) error {
 	if len(s.history.open) == 0 {
 		return nil
 	}
@@ -174,7 +174,7 @@ func (s *Session) appendPrompt(ctx context.Context, m *store.Message) error {
 		return err
 	}
 	if last := s.Last(); last.Role == model.User || last.Role == model.ToolRole {
-		if err := s.append(ctx, silence(nil)); err != nil {
+		if err := s.append(ctx, emptyMessage(nil)); err != nil {
 			return err
 		}
 	}
@@ -182,8 +182,8 @@ func (s *Session) appendPrompt(ctx context.Context, m *store.Message) error {
 	return s.append(ctx, m)
 }
 
-// silence returns an assistant message without text. No request contains it.
-func silence(usage *model.Usage, reasoning ...model.Part) *store.Message {
+// emptyMessage returns an assistant message without text. No request contains it.
+func emptyMessage(usage *model.Usage, reasoning ...model.Part) *store.Message {
 	return &store.Message{
 		Message: model.Message{Role: model.Assistant, Parts: reasoning},
 		Usage:   usage,

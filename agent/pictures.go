@@ -79,7 +79,7 @@ func (t *turn) describe(ctx context.Context, i int) []model.Description {
 // promptBefore returns the user's text of the prompt that message i belongs to, without what was added to it.
 func (h *history) promptBefore(i int) string {
 	for ; i >= 0; i-- {
-		if !h.origins[i].spoken {
+		if !h.origins[i].isPrompt {
 			continue
 		}
 		text := h.messages[i].Text()

@@ -148,7 +148,7 @@ func Load(ctx context.Context, c Config) (*Session, error) {
 	if err := s.loadTail(ctx, s.head.Totals); err != nil {
 		return nil, fmt.Errorf("loading a session: %w", err)
 	}
-	if err := s.mendAfterCrash(ctx); err != nil {
+	if err := s.repairAfterCrash(ctx); err != nil {
 		return nil, fmt.Errorf("loading a session: %w", err)
 	}
 	return s, nil

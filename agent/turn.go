@@ -308,7 +308,7 @@ func (t *turn) savePartial(id string, reply *model.Reply) error {
 	case strings.TrimSpace(text) != "":
 		m = &store.Message{Message: model.ResponseMessage(reasoning, text)}
 	case reasoning != "":
-		m = silence(nil, model.ReasoningPart(reasoning))
+		m = emptyMessage(nil, model.ReasoningPart(reasoning))
 	default:
 		return nil
 	}

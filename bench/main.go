@@ -70,7 +70,7 @@ func run(bin, only string) error {
 	}{
 		{"start", coldStart}, {"memory", memory}, {"turn", turnOverhead}, {"calls", callOverhead},
 		{"shell", shellOverhead}, {"hooks", hookOverhead}, {"deltas", deltas}, {"apis", apis}, {"cancel", cancel}, {"end", endOfInput},
-		{"script-calls", scripts((*scriptLab).calls)}, {"script-start", scripts((*scriptLab).start)}, {"script-output", scripts((*scriptLab).flood)},
+		{"script-calls", scripts((*scriptLab).calls)}, {"script-start", scripts((*scriptLab).start)}, {"script-output", scripts((*scriptLab).memoryDuringOutput)},
 		{"search", search}, {"growth", growth}, {"children", children}, {"checkpoints", checkpoints}, {"sessions", sessions},
 	}
 	table := tabwriter.NewWriter(os.Stdout, 2, 0, 2, ' ', 0)

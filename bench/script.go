@@ -267,8 +267,8 @@ func (s *scriptLab) start() ([]row, error) {
 	}, nil
 }
 
-// flood measures the server's memory during 5 GB of output.
-func (s *scriptLab) flood() ([]row, error) {
+// memoryDuringOutput measures the server's memory during 5 GB of output.
+func (s *scriptLab) memoryDuringOutput() ([]row, error) {
 	runtime.GC()
 	before, err := pss(os.Getpid())
 	if err != nil {

@@ -38,8 +38,8 @@ type Plan struct {
 	// Prompt writes the system prompt. It gets the fields OS, Date, Shell, Tools and Sections, and
 	// sets the others. It is called again at each compaction.
 	Prompt func(prompt.Config) string
-	// Life ends with the session. Extensions that are asked for notices get it.
-	Life context.Context //nolint:containedctx // notices are asked for in many turns
+	// Lifetime ends with the session. Extensions that are asked for notices get it.
+	Lifetime context.Context //nolint:containedctx // notices are asked for in many turns
 }
 
 // Open opens the session of a plan.
@@ -51,7 +51,7 @@ func Open(ctx context.Context, p Plan) (*agent.Session, error) {
 	}
 	c.Rewritten = p.Extensions.Rewritten
 	c.Tools = set
-	c.Notices = func() []string { return p.Extensions.Notices(p.Life, extension.WithRequest) }
+	c.Notices = func() []string { return p.Extensions.Notices(p.Lifetime, extension.WithRequest) }
 	if p.Kind != extension.Subagent {
 		p.addEvents(&c)
 	}

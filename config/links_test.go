@@ -65,7 +65,7 @@ func TestLinkedConfiguration(t *testing.T) {
 // only a problem.
 func TestHostileConfiguration(t *testing.T) {
 	t.Parallel()
-	for _, thing := range hostile.Things(t) {
+	for _, thing := range hostile.Obstacles(t) {
 		t.Run(thing.Name, func(t *testing.T) {
 			t.Parallel()
 			home, folder := t.TempDir(), t.TempDir()

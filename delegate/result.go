@@ -28,20 +28,20 @@ const (
 
 // outcome is the result of a child for the parent's model.
 type outcome struct {
-	Index    int             `json:"task_index"`
-	Status   string          `json:"status"`
-	Summary  string          `json:"summary"`
-	Output   json.RawMessage `json:"output,omitempty"`        // fits the task's schema
-	Misfit   string          `json:"output_errors,omitempty"` // the reason why the summary does not fit
-	Calls    int             `json:"api_calls"`
-	Duration float64         `json:"duration_seconds"`
-	Model    string          `json:"model"`
-	Exit     string          `json:"exit_reason"`
-	Tokens   tokens          `json:"tokens"`
-	Trace    []traced        `json:"tool_trace"`
-	Session  string          `json:"session_id"`
-	Changes  *worktree.Merge `json:"changes,omitempty"` // of a worktree
-	Error    string          `json:"error,omitempty"`
+	Index        int             `json:"task_index"`
+	Status       string          `json:"status"`
+	Summary      string          `json:"summary"`
+	Output       json.RawMessage `json:"output,omitempty"`        // fits the task's schema
+	OutputErrors string          `json:"output_errors,omitempty"` // the reason why the summary does not fit
+	Calls        int             `json:"api_calls"`
+	Duration     float64         `json:"duration_seconds"`
+	Model        string          `json:"model"`
+	Exit         string          `json:"exit_reason"`
+	Tokens       tokens          `json:"tokens"`
+	Trace        []traced        `json:"tool_trace"`
+	Session      string          `json:"session_id"`
+	Changes      *worktree.Merge `json:"changes,omitempty"` // of a worktree
+	Error        string          `json:"error,omitempty"`
 
 	reported bool // the summary is the subagent's own report
 }
@@ -121,7 +121,7 @@ func (r *record) outcome() *outcome {
 		o.Trace = []traced{}
 	}
 	if r.misfit != nil {
-		o.Misfit = r.misfit.Error()
+		o.OutputErrors = r.misfit.Error()
 	}
 	return o
 }

@@ -76,7 +76,7 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 	}
 	own := w.childEnv(env, t)
 	plan := builder.Plan{
-		Kind: extension.Subagent, Stored: t.message != "", Extensions: w.extended, Life: context.WithoutCancel(ctx),
+		Kind: extension.Subagent, Stored: t.message != "", Extensions: w.extended, Lifetime: context.WithoutCancel(ctx),
 		Agent: agent.Config{
 			Head: store.Session{ID: t.ID}, Model: m, Store: l.Store, Env: own, Files: w.files, Plan: w.plan,
 			MaxIterations: t.Iterations, Window: m.Window, Log: l.Log,

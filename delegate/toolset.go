@@ -31,7 +31,7 @@ func (x *Children) toolsFor(env *tools.Env, t *Task) (*tools.Set, error) {
 	deeper := x.Depth+t.below+1 < limits.Depth
 	left := 0
 	set = set.Where(func(tool tools.Tool) bool {
-		ok := lends(x.Extensions(), tool, deeper) && (tool.Deferred || env.Dispatch.Offers(tool.Name))
+		ok := mayHave(x.Extensions(), tool, deeper) && (tool.Deferred || env.Dispatch.Offers(tool.Name))
 		if ok {
 			left++
 		}
@@ -43,8 +43,8 @@ func (x *Children) toolsFor(env *tools.Env, t *Task) (*tools.Set, error) {
 	return set, nil
 }
 
-// lends reports whether a subagent may have a tool of a session with these extensions.
-func lends(extended *extension.Set, t tools.Tool, deeper bool) bool {
+// mayHave reports whether a subagent may have a tool of a session with these extensions.
+func mayHave(extended *extension.Set, t tools.Tool, deeper bool) bool {
 	if t.Toolset == Toolset {
 		return deeper
 	}

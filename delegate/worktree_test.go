@@ -349,7 +349,7 @@ func TestWorktreeNeedsARepository(t *testing.T) {
 // rejected instead.
 func TestWorktreeWithoutWaiting(t *testing.T) {
 	t.Parallel()
-	for _, thing := range hostile.Things(t) {
+	for _, thing := range hostile.Obstacles(t) {
 		if thing.Name != "named pipe" && thing.Name != "link to /dev/zero" {
 			continue
 		}

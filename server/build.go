@@ -27,7 +27,7 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 		head.Model = x.settings.modelName()
 	}
 	a, err := builder.Open(ctx, builder.Plan{
-		Kind: extension.Main, Stored: !draft, Extensions: x.extensions, Life: x.queue.ctx,
+		Kind: extension.Main, Stored: !draft, Extensions: x.extensions, Lifetime: x.queue.ctx,
 		Agent: agent.Config{
 			Head: head, Model: x.settings.model, Env: env, Files: at.files(), Plan: x.record.plan, Store: x.svc.theStore(conf.Store.Synchronous),
 			MaxIterations: conf.Agent.MaxIterations, CompactAt: cmp.Or(conf.Compaction.At, -1), Log: x.svc.Log,

@@ -45,7 +45,7 @@ type Feature struct {
 	// reported as a problem of the configuration; the result applies all the same. If it is nil,
 	// the extension gets its own section.
 	Section  func(c *config.Loaded) (any, error)
-	Ahead    func()                       // prepares things that sessions share, before a prompt needs them; may be nil
+	Preload  func()                       // prepares things that sessions share, before a prompt needs them; may be nil
 	Shutdown func() error                 // is called when the service is closed; may be nil
 	Deleted  func(sessionID string) error // is called when a session is deleted; may be nil
 }

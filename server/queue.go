@@ -18,10 +18,10 @@ type queue struct {
 	end  context.CancelCauseFunc
 	idle func() // is called when a turn has left the queue
 
-	mu     sync.Mutex
-	turns  []*Turn
-	woken  bool // the host was told that notices wait
-	closed bool
+	mu       sync.Mutex
+	turns    []*Turn
+	notified bool // the host was told that notices wait
+	closed   bool
 }
 
 func newQueue(ctx context.Context, id string, idle func()) *queue {
@@ -238,10 +238,10 @@ func (q *queue) running() bool {
 func (q *queue) wake() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.turns) > 0 || q.woken || q.closed {
+	if len(q.turns) > 0 || q.notified || q.closed {
 		return false
 	}
-	q.woken = true
+	q.notified = true
 	return true
 }
 
@@ -249,7 +249,7 @@ func (q *queue) wake() bool {
 func (q *queue) prompted() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.woken = false
+	q.notified = false
 }
 
 // state describes the turns, for [Service.Inspect].

@@ -168,13 +168,13 @@ func (s *Service) openAhead(conf *config.Loaded, cwd string) {
 	st := s.theStore(conf.Store.Synchronous)
 	s.ahead.Do(func() {
 		s.background(func() {
-			if _, _, err := st.List(s.ctx, store.Filter{Cwd: cwd, Talks: true, Limit: 1}); err != nil {
+			if _, _, err := st.List(s.ctx, store.Filter{Cwd: cwd, NoSubagents: true, Limit: 1}); err != nil {
 				s.Log.Debug("the store could not be opened ahead", "error", err)
 			}
 			if s.ctx.Err() == nil {
 				for _, f := range s.features {
-					if f.Ahead != nil {
-						f.Ahead()
+					if f.Preload != nil {
+						f.Preload()
 					}
 				}
 			}

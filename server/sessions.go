@@ -221,7 +221,7 @@ func (s *Service) Search(ctx context.Context, cwd, query string, limit int) ([]s
 	if err != nil {
 		return nil, err
 	}
-	q := store.Query{Text: query, Cwd: cwd, Talks: true, Limit: min(limit, 200)}
+	q := store.Query{Text: query, Cwd: cwd, NoSubagents: true, Limit: min(limit, 200)}
 	hits, err := s.theStore(s.synchronous()).Search(ctx, q)
 	if errors.Is(err, store.ErrEmptyQuery) {
 		return nil, badInput("query", "%q has no word to look for", query)

@@ -64,7 +64,7 @@ type inline struct {
 	tries     int   // ends of a form that were not the end of a call
 	last      byte  // the last byte of text before held
 	around    around
-	said      bool // the response has text
+	hasText   bool // the response has text
 	thinking  bool
 	skipSpace bool // after a thought
 
@@ -203,7 +203,7 @@ func (f *inline) scanFence() bool {
 	case run < 3:
 	case f.around.fenced():
 		f.around.closeFence(fence, f.held[run])
-	case run == 3 && fence[0] == '`' && len(f.offered) > 0 && !f.said:
+	case run == 3 && fence[0] == '`' && len(f.offered) > 0 && !f.hasText:
 		line, _, whole := bytes.Cut(f.held, []byte("\n"))
 		if line = bytes.TrimSpace(line); whole && string(line) == jsonBlock.open {
 			f.enter(&jsonBlock)
@@ -402,7 +402,7 @@ func (f *inline) text(n int) {
 // passed records text that was passed on.
 func (f *inline) passed(text string) {
 	f.last = text[len(text)-1]
-	f.said = f.said || strings.TrimSpace(text) != ""
+	f.hasText = f.hasText || strings.TrimSpace(text) != ""
 	f.around.add(text)
 }
 

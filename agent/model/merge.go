@@ -133,7 +133,7 @@ func (r *Reply) Add(d Delta) error {
 	}
 	if d.Finish != "" {
 		r.Finish, r.Answered, r.Refusal = d.Finish, d.Answered, d.Refusal
-		r.settle()
+		r.finalize()
 	}
 	if len(r.Calls) > MaxCalls {
 		return endless("more than %d tool calls came; none of them was run", MaxCalls)
@@ -226,8 +226,8 @@ func (p *pieces) addName(name string) {
 	}
 }
 
-// settle gives every call its final arguments and an id of its own.
-func (r *Reply) settle() {
+// finalize gives every call its final arguments and an id of its own.
+func (r *Reply) finalize() {
 	used := make(map[string]bool, len(r.Calls))
 	for i, p := range r.pieces {
 		c := &r.Calls[i]

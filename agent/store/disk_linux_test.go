@@ -70,7 +70,7 @@ func breakDisk(kind string) error {
 		disk.Break(errno, reads, after%calls)
 		m := &store.Message{ID: store.NewID(), Message: model.ResponseMessage("", prose(after%7*10_000))}
 		err := s.Append(ctx, x.ID, m)
-		if failed := disk.Mend(); failed > 0 && err != nil {
+		if failed := disk.Repair(); failed > 0 && err != nil {
 			failures++
 			if err := isSentence(err, kind, path); err != nil {
 				return err

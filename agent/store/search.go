@@ -57,12 +57,12 @@ type Query struct {
 	// Text has words, each of which may be a prefix. "Several words" in quotes must be adjacent.
 	// A message, or a session's title and notes, must contain all words. If none does, those
 	// with the best matches are returned.
-	Text    string
-	Cwd     string // only sessions of this folder; empty: all
-	Session string // only this session; empty: all
-	Without string // exclude this session; empty: none
-	Talks   bool   // exclude sessions with an Origin, such as those of subagents
-	Limit   int    // maximum number of hits; 0: 20
+	Text        string
+	Cwd         string // only sessions of this folder; empty: all
+	Session     string // only this session; empty: all
+	Without     string // exclude this session; empty: none
+	NoSubagents bool   // exclude sessions with an Origin, such as those of subagents
+	Limit       int    // maximum number of hits; 0: 20
 }
 
 // Hit is a message that matches, or a session whose title or notes match. For a session, the
@@ -141,7 +141,7 @@ func (q Query) where() (string, []any) {
 			clause, args = clause+" AND "+c.test, append(args, c.value)
 		}
 	}
-	if q.Talks {
+	if q.NoSubagents {
 		clause += " AND s.origin = ''"
 	}
 	return clause, args

@@ -189,11 +189,11 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 
 // Filter selects the sessions of [Store.List].
 type Filter struct {
-	Cwd    string // only sessions of this folder; empty: all
-	Parent string // only sessions with this Parent; empty: all
-	Talks  bool   // exclude sessions with an Origin, such as those of subagents
-	Cursor string // the end of the previous page; empty: start with the newest
-	Limit  int    // maximum number; 0: 100
+	Cwd         string // only sessions of this folder; empty: all
+	Parent      string // only sessions with this Parent; empty: all
+	NoSubagents bool   // exclude sessions with an Origin, such as those of subagents
+	Cursor      string // the end of the previous page; empty: start with the newest
+	Limit       int    // maximum number; 0: 100
 }
 
 // List returns a page of sessions, newest UpdatedAt first, and the cursor of the next page.
@@ -236,7 +236,7 @@ func (f Filter) query() (string, []any, error) {
 	if f.Parent != "" {
 		where, args = append(where, "parent = ? AND parent != ''"), append(args, f.Parent) // the same condition as the index has
 	}
-	if f.Talks {
+	if f.NoSubagents {
 		where = append(where, "origin = ''")
 	}
 	if f.Cursor != "" {

@@ -235,7 +235,7 @@ func (s *Store) Import(ctx context.Context, r io.Reader, renew bool) (done []Imp
 		if err := checkIDs(head); err != nil {
 			return done, fmt.Errorf("importing session %q: %w", was, err)
 		}
-		if err := s.bringIn(ctx, db, head, log); err != nil {
+		if err := s.insertImported(ctx, db, head, log); err != nil {
 			return done, s.explain("importing session "+was, err)
 		}
 		done = append(done, Imported{ID: head.ID, Was: was, Messages: len(log)})
@@ -259,8 +259,8 @@ func checkIDs(x Session) error {
 // waits for long.
 const importSlice = 500
 
-// bringIn adds a session with its log. The session is not visible until it is complete.
-func (s *Store) bringIn(ctx context.Context, db *database, head Session, messages []*Message) (err error) {
+// insertImported adds a session with its log. The session is not visible until it is complete.
+func (s *Store) insertImported(ctx context.Context, db *database, head Session, messages []*Message) (err error) {
 	log := NewID()
 	if len(messages) > importSlice {
 		release, err := s.Claim(log) // a sweep skips claimed logs

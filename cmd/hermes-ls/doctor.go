@@ -127,7 +127,7 @@ func storeFinding(ctx context.Context, home string) finding {
 	if _, err := os.Stat(st.Path()); err != nil {
 		return finding{"ok", "sessions", "none yet"}
 	}
-	page, _, err := st.List(ctx, store.Filter{Talks: true, Limit: 1})
+	page, _, err := st.List(ctx, store.Filter{NoSubagents: true, Limit: 1})
 	switch {
 	case err != nil:
 		return finding{"fail", "sessions", err.Error()}

@@ -115,7 +115,7 @@ func sessionsList() *cobra.Command {
 		Example: "  hermes-ls sessions list\n" +
 			"  hermes-ls sessions list --cwd . --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.Talks = !subagents
+			f.NoSubagents = !subagents
 			if err := absolute(&f.Cwd); err != nil {
 				return err
 			}

@@ -41,7 +41,7 @@ func Clarify(who tools.Clarifier, limit time.Duration) tools.Tool {
 			return nil
 		},
 	}, func(ctx context.Context, env *tools.Env, c tools.Call, in clarifyIn) (tools.Result, error) {
-		q, err := inquiry(env, c, in)
+		q, err := requestOf(env, c, in)
 		if err != nil {
 			return tools.Fail("clarify: %v", err), nil
 		}
@@ -62,7 +62,7 @@ func Clarify(who tools.Clarifier, limit time.Duration) tools.Tool {
 	})
 }
 
-func inquiry(env *tools.Env, c tools.Call, in clarifyIn) (tools.ClarifyRequest, error) {
+func requestOf(env *tools.Env, c tools.Call, in clarifyIn) (tools.ClarifyRequest, error) {
 	q := tools.ClarifyRequest{SessionID: env.SessionID, CallID: c.ID, Question: strings.TrimSpace(tools.StripControl(in.Question)), FreeText: true}
 	switch n := len([]rune(q.Question)); {
 	case n == 0:

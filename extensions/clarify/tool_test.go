@@ -97,7 +97,7 @@ func TestInquiry(t *testing.T) {
 		{clarifyIn{Question: "?", Choices: []string{"x"}, AllowFreetext: &no}, tools.ClarifyRequest{Question: "?", Choices: []string{"x"}}},
 		{clarifyIn{Question: "?", AllowFreetext: &no}, tools.ClarifyRequest{Question: "?", FreeText: true}}, // else there were no answer at all
 	} {
-		got, err := inquiry(&tools.Env{}, tools.Call{}, tc.in)
+		got, err := requestOf(&tools.Env{}, tools.Call{}, tc.in)
 		if err != nil || !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%+v: got %+v, %v", tc.in, got, err)
 		}

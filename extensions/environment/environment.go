@@ -186,7 +186,7 @@ func (x *instance) Environment(ctx context.Context) string {
 	}
 	x.known, x.lost, x.unsaved = now, false, true
 	if first {
-		return now.whole(mostFirst)
+		return now.text(mostFirst)
 	}
 	return now.since(before, mostLater)
 }

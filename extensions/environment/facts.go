@@ -169,8 +169,8 @@ func commitsText(g gitread.State) string {
 	return joined(list, most[factCommits])
 }
 
-// whole returns all facts, in at most limit tokens. The tree gets the room that is left.
-func (f facts) whole(limit int) string {
+// text returns all facts, in at most limit tokens. The tree gets the room that is left.
+func (f facts) text(limit int) string {
 	var lines []string
 	for _, name := range order {
 		if value := f[name]; value != "" {

@@ -16,8 +16,8 @@ const Toolset = "file"
 // New returns the extension. The editor reports on edits of its own files; it may be nil.
 func New(editor file.Diagnoser) extension.Extension { return feature{editor} }
 
-// Ahead has the tools describe their inputs, which they keep.
-func Ahead() { _ = file.Tools(file.Config{}) }
+// Preload makes the input schemas of the tools, which stay in memory.
+func Preload() { _ = file.Tools(file.Config{}) }
 
 type feature struct{ editor file.Diagnoser }
 

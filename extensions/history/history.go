@@ -52,7 +52,7 @@ func (x instance) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool,
 		}
 		return []tools.Tool{search}, nil
 	}
-	page, _, err := st.List(ctx, store.Filter{Cwd: cwd, Talks: true, Limit: 2})
+	page, _, err := st.List(ctx, store.Filter{Cwd: cwd, NoSubagents: true, Limit: 2})
 	others := slices.DeleteFunc(page, func(s store.Session) bool { return s.ID == x.session.ID })
 	if err != nil || len(others) == 0 {
 		return nil, nil // the prompt reports an unreadable store
@@ -71,7 +71,7 @@ type storedSessions struct {
 }
 
 func (p storedSessions) SearchMessages(ctx context.Context, query, sessionID string, limit int, everywhere bool) ([]Hit, error) {
-	q := store.Query{Text: query, Session: sessionID, Talks: true, Limit: limit}
+	q := store.Query{Text: query, Session: sessionID, NoSubagents: true, Limit: limit}
 	if sessionID == "" {
 		q.Without = p.own
 	}

@@ -41,7 +41,7 @@ type learnings struct{ store *Store }
 func (learnings) Name() string { return "learnings" }
 
 func (e learnings) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	return &instance{store: e.store, session: s, told: map[string]bool{}, sessions: map[string]*recent{}}, nil
+	return &instance{store: e.store, session: s, reported: map[string]bool{}, sessions: map[string]*recent{}}, nil
 }
 
 type instance struct {
@@ -49,7 +49,7 @@ type instance struct {
 	session *extension.Session
 
 	mu       sync.Mutex
-	told     map[string]bool    // fingerprints that the model was told of
+	reported map[string]bool    // fingerprints that the model was told of
 	sessions map[string]*recent // of the session and its subagents
 }
 
@@ -116,7 +116,7 @@ func (x *instance) called(ctx context.Context, c extension.ToolCall, r tools.Res
 	if text == "" {
 		return r, nil
 	}
-	x.refuted(ctx, s, a, settings)
+	x.lowerConfidence(ctx, s, a, settings)
 	f := &failed{attempt: a, error: x.kept(text), print: fingerprint(a.program, text), left: window + 1}
 	f.learning = x.known(ctx, f.print, settings)
 	s.failed = append(s.failed, f)
@@ -175,8 +175,8 @@ func (x *instance) worked(ctx context.Context, s *recent, a attempt, c Settings)
 	}
 }
 
-// refuted lowers the confidence of a learning whose call has failed.
-func (x *instance) refuted(ctx context.Context, s *recent, a attempt, c Settings) {
+// lowerConfidence lowers the confidence of a learning whose call has failed.
+func (x *instance) lowerConfidence(ctx context.Context, s *recent, a attempt, c Settings) {
 	s.failed = slices.DeleteFunc(s.failed, func(f *failed) bool {
 		if f.learning == nil || f.program != a.program || !follows(a, *f.learning) {
 			return false
@@ -204,7 +204,7 @@ func follows(a attempt, l Learning) bool {
 
 // known returns a learning that may be told now, and remembers that it is.
 func (x *instance) known(ctx context.Context, print string, c Settings) *Learning {
-	if x.told[print] {
+	if x.reported[print] {
 		return nil
 	}
 	l, here, others, found, err := x.store.find(ctx, print, x.session.Cwd, c.HalfLife)
@@ -212,14 +212,14 @@ func (x *instance) known(ctx context.Context, print string, c Settings) *Learnin
 	if !found || l.Confidence < confidenceShown || !here && others < 2 {
 		return nil
 	}
-	x.told[print] = true
+	x.reported[print] = true
 	return &l
 }
 
 // note reports a failure of the store once. The call is not affected.
 func (x *instance) note(err error) {
-	if err != nil && !x.told[""] {
-		x.told[""] = true
+	if err != nil && !x.reported[""] {
+		x.reported[""] = true
 		x.session.Notify(fmt.Sprintf("Learnings are not available: %v", err))
 	}
 }
@@ -260,5 +260,5 @@ func begin(text string, limit int) string {
 func (x *instance) Rewritten() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	clear(x.told)
+	clear(x.reported)
 }

@@ -300,7 +300,7 @@ func FuzzFailure(f *testing.F) {
 }
 
 func BenchmarkCall(b *testing.B) {
-	x := &instance{store: NewStore(b.TempDir()), session: &extension.Session{Cwd: "/p", Config: extension.Decode(Section().Defaults), Redact: func(s string) string { return s }}, told: map[string]bool{}, sessions: map[string]*recent{}}
+	x := &instance{store: NewStore(b.TempDir()), session: &extension.Session{Cwd: "/p", Config: extension.Decode(Section().Defaults), Redact: func(s string) string { return s }}, reported: map[string]bool{}, sessions: map[string]*recent{}}
 	args := json.RawMessage(`{"command":"go test ./..."}`)
 	for name, result := range map[string]string{"successful": `{"output":"ok","exit_code":0}`, "failed": `{"output":"flag provided but not defined: -x","exit_code":2}`} {
 		b.Run(name, func(b *testing.B) {

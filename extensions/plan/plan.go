@@ -25,8 +25,8 @@ type Options struct {
 // New returns the extension.
 func New(o Options) extension.Extension { return feature{o} }
 
-// Ahead has the tool describe its input, which it keeps.
-func Ahead() { _ = (&instance{}).tool() }
+// Preload makes the input schema of the tool, which stays in memory.
+func Preload() { _ = (&instance{}).tool() }
 
 type feature struct{ Options }
 

@@ -36,8 +36,8 @@ type Options struct {
 // New returns the extension.
 func New(o Options) extension.Extension { return feature{o} }
 
-// Ahead has the tools describe their inputs, which they keep.
-func Ahead() { _ = shell.Tools(shell.Config{}) }
+// Preload makes the input schemas of the tools, which stay in memory.
+func Preload() { _ = shell.Tools(shell.Config{}) }
 
 type feature struct{ Options }
 

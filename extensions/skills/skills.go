@@ -50,8 +50,8 @@ type Config struct {
 // Extension returns the extension.
 func Extension(o Options) extension.Extension { return skills{o} }
 
-// Ahead has the tools describe their inputs, which they keep.
-func Ahead() {
+// Preload makes the input schemas of the tools, which stay in memory.
+func Preload() {
 	x := &Instance{}
 	_, _ = x.viewTool(), x.manageTool()
 }

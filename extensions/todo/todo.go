@@ -14,8 +14,8 @@ const Toolset = "todo"
 // New returns the extension.
 func New() extension.Extension { return todo{} }
 
-// Ahead has the tool describe its input, which it keeps.
-func Ahead() { _ = Tool(nil) }
+// Preload makes the input schema of the tool, which stays in memory.
+func Preload() { _ = Tool(nil) }
 
 type todo struct{}
 

@@ -64,7 +64,7 @@ type Instance struct {
 	set     *tools.Set      // of the session; nil: its tools were not listed yet
 	stored  bool            // the tools of the set are those of a stored session
 	known   map[string]int  // versions of the late tools, by extension
-	told    map[uint32]bool // hashes of the names that the model was told
+	listed  map[uint32]bool // hashes of the names that the model was told
 	saved   bool            // told is stored with the session
 	loaded  bool            // told was read from the session
 	index   *index          // of the deferred tools; nil: they have changed since the last search
@@ -199,10 +199,10 @@ func (x *Instance) Begun(env *tools.Env) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.set, x.known, x.index, x.waiting = env.Dispatch.Set, map[string]int{}, nil, nil
-	x.told, x.saved, x.loaded = map[uint32]bool{}, false, !x.stored
+	x.listed, x.saved, x.loaded = map[uint32]bool{}, false, !x.stored
 	for _, t := range x.set.List() {
 		if t.Group != nil {
-			x.told[hashOf(t.Name)] = true
+			x.listed[hashOf(t.Name)] = true
 		}
 	}
 	x.set.Missing = x.missing
@@ -249,17 +249,17 @@ func (x *Instance) Notices(ctx context.Context, _ extension.When) []string {
 		var told []uint32
 		_, _ = x.session.State.Load(ctx, toldKey, &told) // if it cannot be read, the model gets the names again
 		for _, hash := range told {
-			x.told[hash] = true
+			x.listed[hash] = true
 		}
 	}
 	x.update()
-	fresh := slices.DeleteFunc(x.waiting, func(name string) bool { return x.told[hashOf(name)] })
+	fresh := slices.DeleteFunc(x.waiting, func(name string) bool { return x.listed[hashOf(name)] })
 	x.waiting = nil
 	for _, name := range fresh {
-		x.told[hashOf(name)] = true
+		x.listed[hashOf(name)] = true
 	}
 	if len(fresh) > 0 || !x.saved {
-		told := slices.Sorted(maps.Keys(x.told))
+		told := slices.Sorted(maps.Keys(x.listed))
 		x.saved = x.session.State.Save(ctx, toldKey, told[:min(len(told), mostTold)]) == nil
 	}
 	if len(fresh) == 0 {

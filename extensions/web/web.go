@@ -19,8 +19,8 @@ const Toolset = "web"
 // configuration section is a [web.Config].
 func New(version string) extension.Extension { return feature{version} }
 
-// Ahead has the tools describe their inputs, which they keep.
-func Ahead() { _ = web.Tools(web.Config{}) }
+// Preload makes the input schemas of the tools, which stay in memory.
+func Preload() { _ = web.Tools(web.Config{}) }
 
 type feature struct{ version string }
 

@@ -167,7 +167,8 @@ func (c Change) encode() Change {
 	return c
 }
 
-func (c *Change) disarm() {
+// decode restores the names of a change that was encoded.
+func (c *Change) decode() {
 	for _, name := range c.names() {
 		if coded, ok := strings.CutPrefix(*name, "\x00"); ok {
 			if plain, err := hex.DecodeString(coded); err == nil {

@@ -81,7 +81,7 @@ func TestWhatGitHas(t *testing.T) {
 			t.Fatal(err)
 		}
 		var names []string
-		for _, path := range b.store.homeless(tree, plenty) {
+		for _, path := range b.store.unsavedPaths(tree, plenty) {
 			names = append(names, b.Files.Name(path))
 		}
 		slices.Sort(names)
@@ -99,7 +99,7 @@ func TestWhatGitHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(b.store.homeless(tree, plenty)); n != 7 {
+	if n := len(b.store.unsavedPaths(tree, plenty)); n != 7 {
 		t.Errorf("%d files are to be read where the index cannot be", n)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // A repository that has another kind of file in place of an object blocks nothing.
 func TestHostileObjects(t *testing.T) {
 	t.Parallel()
-	for _, thing := range hostile.Things(t) {
+	for _, thing := range hostile.Obstacles(t) {
 		for _, place := range []string{"info/alternates", "pack/pack-1.idx", "pack/pack-1.pack", "LOOSE", "other/info/alternates"} {
 			t.Run(thing.Name+" "+place, func(t *testing.T) {
 				t.Parallel()
@@ -114,7 +114,7 @@ func TestRestoreWhileSwapped(t *testing.T) {
 // replaces them and does not wait for them.
 func TestRestoreOverPipe(t *testing.T) {
 	t.Parallel()
-	for _, thing := range hostile.Things(t) {
+	for _, thing := range hostile.Obstacles(t) {
 		if thing.Name != "named pipe" && thing.Name != "socket" {
 			continue
 		}

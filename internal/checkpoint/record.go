@@ -150,7 +150,7 @@ func (s *Store) read(session, id string) (*record, error) {
 		if json.Unmarshal(lines.Bytes(), &c) != nil || c.Path == "" {
 			continue
 		}
-		c.disarm()
+		c.decode()
 		known, _ := r.change(c.Path)
 		*known = c
 	}

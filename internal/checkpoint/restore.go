@@ -446,7 +446,7 @@ func (k *Keeper) recoverOne(r *record) error {
 	for _, c := range r.changes {
 		c.Unsure = c.Unsure || c.Begun
 	}
-	k.settleBegun(r)
+	k.completeWrites(r)
 	if base, err := k.store.load(r.Base); r.Base != "" && err == nil {
 		limits := k.Limits()
 		next, err := k.store.scan(k.ctx, k.Confine, k.Files, base, limits)

@@ -38,9 +38,9 @@ type scanner struct {
 	reposMu sync.RWMutex
 	repos   []*gitIndex
 
-	treeMu sync.Mutex
-	tree   *tree
-	doubt  []string // paths of entries whose content in git may differ
+	treeMu     sync.Mutex
+	tree       *tree
+	unverified []string // paths of entries whose content in git may differ
 }
 
 // scan scans all folders and returns their tree. It does not read contents. For unchanged files,
@@ -70,7 +70,7 @@ func (s *Store) scan(ctx context.Context, confine Confiner, files *workspace.Wor
 	if err != nil {
 		return nil, fmt.Errorf("looking at the workspace: %w", err)
 	}
-	if err := x.settleDoubt(ctx); err != nil {
+	if err := x.verifyObjects(ctx); err != nil {
 		return nil, err
 	}
 	return x.tree, nil
@@ -148,7 +148,7 @@ func (x *scanner) entry(f workspace.Entry) entry {
 			e.git, e.repo = id, x.repo(r.repo)
 			if r.convert {
 				x.treeMu.Lock()
-				x.doubt = append(x.doubt, f.Path)
+				x.unverified = append(x.unverified, f.Path)
 				x.treeMu.Unlock()
 			}
 			break
@@ -180,11 +180,11 @@ func (x *scanner) repo(r repo) uint16 {
 	return uint16(i + 1)
 }
 
-// settleDoubt asks git for the sizes of objects that git may have converted. If the size differs
+// verifyObjects asks git for the sizes of objects that git may have converted. If the size differs
 // from that of the file, or git does not return one, the entry does not use the object.
-func (x *scanner) settleDoubt(ctx context.Context) error {
+func (x *scanner) verifyObjects(ctx context.Context) error {
 	byRepo := map[uint16][]string{}
-	for _, path := range x.doubt {
+	for _, path := range x.unverified {
 		e := x.tree.entries[path]
 		byRepo[e.repo] = append(byRepo[e.repo], path)
 	}
@@ -212,7 +212,7 @@ func (x *scanner) settleDoubt(ctx context.Context) error {
 // limits. An entry that is not saved has the reason in lost. It returns false if there was no
 // content to read.
 func (s *Store) saveBlobs(ctx context.Context, files *workspace.Workspace, t *tree, limits Limits) (changed bool) {
-	paths := s.homeless(t, limits)
+	paths := s.unsavedPaths(t, limits)
 	if len(paths) == 0 {
 		return false
 	}
@@ -240,9 +240,9 @@ func (s *Store) saveBlobs(ctx context.Context, files *workspace.Workspace, t *tr
 	return true
 }
 
-// homeless returns the paths whose content must be read, the smallest files first. It marks
+// unsavedPaths returns the paths whose content must be read, the smallest files first. It marks
 // files that exceed the limits as lost.
-func (s *Store) homeless(t *tree, limits Limits) (paths []string) {
+func (s *Store) unsavedPaths(t *tree, limits Limits) (paths []string) {
 	room := limits.Total / 2
 	for path, e := range t.entries {
 		switch {

@@ -337,7 +337,7 @@ func (p *snapshot) finish() {
 		return // the record stays unfinished; the next process completes it
 	}
 	defer done()
-	p.k.settleBegun(p.record)
+	p.k.completeWrites(p.record)
 	p.record.tidy()
 	base := p.record.Base
 	p.record.Base, p.record.Owner = "", ""
@@ -356,9 +356,9 @@ func (p *snapshot) finish() {
 	}
 }
 
-// settleBegun reads the current state of changes whose result is not known. The journal does not
+// completeWrites reads the current state of changes whose result is not known. The journal does not
 // report a batch that was reverted, or a write of a process that was killed.
-func (k *Keeper) settleBegun(r *record) {
+func (k *Keeper) completeWrites(r *record) {
 	for _, c := range r.changes {
 		if !c.Begun {
 			continue
@@ -428,7 +428,7 @@ func (p *snapshot) compare(base, next *tree, limits Limits, busy bool) {
 	for _, path := range paths {
 		c.path(path)
 	}
-	p.settleLate(base, next)
+	p.addLatePaths(base, next)
 }
 
 // alsoNoted adds the paths that tools have changed, because a command may have reverted them.
@@ -452,9 +452,9 @@ func (k *Keeper) running() (all spans) {
 	return all
 }
 
-// settleLate corrects the Before of changes that tools recorded after a command had run: the
+// addLatePaths corrects the Before of changes that tools recorded after a command had run: the
 // initial tree has the state before the command. Its caller holds mu.
-func (p *snapshot) settleLate(base, next *tree) {
+func (p *snapshot) addLatePaths(base, next *tree) {
 	for _, c := range p.record.changes {
 		if !c.late || c.Before.Editor {
 			continue

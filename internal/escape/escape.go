@@ -33,8 +33,8 @@ func Line(s string) string {
 		}
 		// In a word that mixes Latin with letters of a script that looks like it, those are
 		// written by number.
-		mixed := strings.ContainsFunc(part, func(r rune) bool { return r < utf8.RuneSelf }) && strings.ContainsFunc(part, alike)
-		return numbered(part, func(r, _ rune) bool { return mixed && alike(r) || hidden(r) })
+		mixed := strings.ContainsFunc(part, func(r rune) bool { return r < utf8.RuneSelf }) && strings.ContainsFunc(part, looksLatin)
+		return numbered(part, func(r, _ rune) bool { return mixed && looksLatin(r) || hidden(r) })
 	})
 }
 
@@ -66,8 +66,8 @@ func numbered(s string, choose func(r, last rune) bool) string {
 	return b.String()
 }
 
-// Disguise returns why a source hides a part from the reader. If it does not, it returns "".
-func Disguise(src string) string {
+// HiddenPart returns why a source hides a part from the reader. If it does not, it returns "".
+func HiddenPart(src string) string {
 	switch {
 	case strings.ContainsFunc(src, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7F }):
 		return "contains control characters"
@@ -79,7 +79,8 @@ func Disguise(src string) string {
 	return ""
 }
 
-func alike(r rune) bool {
+// looksLatin reports whether a letter is of a script whose letters look like Latin ones.
+func looksLatin(r rune) bool {
 	return r >= utf8.RuneSelf && unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu)
 }
 

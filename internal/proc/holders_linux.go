@@ -298,7 +298,7 @@ func (o *holder) run(plan *confine.Plan, shown string) {
 	if o.failed != nil {
 		return
 	}
-	o.hear()
+	o.receive()
 	o.end()
 	o.process.Wait() //nolint:errcheck // a holder that was killed has taken all with it
 	o.mu.Lock()
@@ -346,14 +346,14 @@ func (o *holder) start(plan *confine.Plan, shown string) (err error) {
 
 // hold starts a holder.
 func (p *Process) hold(ctx context.Context, stdin *os.File, encoded []byte) error {
-	pipes := &pipes{theirs: []*os.File{stdin}}
+	pipes := &pipes{childEnds: []*os.File{stdin}}
 	err := errors.Join(pipes.addNull(os.O_WRONLY), pipes.addNull(os.O_WRONLY), pipes.addControl())
 	if err == nil {
-		err = p.supervise(pipes.theirs)
+		err = p.supervise(pipes.childEnds)
 	}
-	pipes.closeTheirs()
+	pipes.closeChildEnds()
 	if err != nil {
-		pipes.closeOurs()
+		pipes.closeParentEnds()
 		return fmt.Errorf("starting the holder of a sandbox: %w", err)
 	}
 	return p.begin(ctx, Cmd{Args: []string{"the holder of a sandbox"}}, pipes, encoded)
@@ -367,8 +367,8 @@ func (o *holder) end() {
 	o.cancel()
 }
 
-// hear takes the holder's messages until it ends.
-func (o *holder) hear() {
+// receive takes the holder's messages until it ends.
+func (o *holder) receive() {
 	raw, err := o.socket.SyscallConn()
 	if err != nil {
 		return

@@ -136,13 +136,13 @@ func (p *Process) launchOnce(ctx context.Context, c Cmd, encoded []byte) (err er
 	}
 	p.group = newGroup(c.Limits)
 	if c.Held() {
-		p.owner, err = c.Holders.take(ctx, c, pipes.theirs, p.group)
-	} else if err = p.supervise(pipes.theirs); err != nil {
+		p.owner, err = c.Holders.take(ctx, c, pipes.childEnds, p.group)
+	} else if err = p.supervise(pipes.childEnds); err != nil {
 		err = fmt.Errorf("its supervisor: %w", err)
 	}
-	pipes.closeTheirs()
+	pipes.closeChildEnds()
 	if err != nil {
-		pipes.closeOurs()
+		pipes.closeParentEnds()
 		p.group.remove()
 		return fmt.Errorf("starting %s: %w", c.Args[0], err)
 	}
@@ -174,7 +174,7 @@ func (p *Process) begin(ctx context.Context, c Cmd, pipes *pipes, encoded []byte
 	}
 	rest.stop()
 	if err != nil {
-		pipes.closeOurs()
+		pipes.closeParentEnds()
 		if errors.Is(err, errStale) {
 			p.owner.outdated()
 		}
@@ -516,7 +516,7 @@ func (p *Process) closeControl() {
 
 // pipes are the ends of everything between the server, the supervisor and the child.
 type pipes struct {
-	theirs          []*os.File // the child's 0, 1, 2; the supervisor's 3, 4
+	childEnds       []*os.File // the child's 0, 1, 2; the supervisor's 3, 4
 	control, status *os.File
 	stdin           *os.File
 	outputs         []*os.File
@@ -527,8 +527,8 @@ func newPipes(c Cmd) (p *pipes, err error) {
 	p = &pipes{}
 	defer func() {
 		if err != nil {
-			p.closeTheirs()
-			p.closeOurs()
+			p.closeChildEnds()
+			p.closeParentEnds()
 		}
 	}()
 	if err := p.addStdio(c); err != nil {
@@ -542,12 +542,12 @@ func (p *pipes) addControl() error {
 	if err != nil {
 		return err
 	}
-	p.theirs, p.control = append(p.theirs, r), w
+	p.childEnds, p.control = append(p.childEnds, r), w
 	r, w, err = os.Pipe()
 	if err != nil {
 		return err
 	}
-	p.theirs, p.status = append(p.theirs, w), r
+	p.childEnds, p.status = append(p.childEnds, w), r
 	return nil
 }
 
@@ -562,7 +562,7 @@ func (p *pipes) addStdio(c Cmd) error {
 		return err
 	}
 	if c.Stderr != nil && same(c.Stdout, c.Stderr) {
-		p.theirs = append(p.theirs, p.theirs[1])
+		p.childEnds = append(p.childEnds, p.childEnds[1])
 		return nil
 	}
 	return p.addOutput(c.Stderr)
@@ -576,7 +576,7 @@ func (p *pipes) addStdin(from io.Reader) error {
 	if err != nil {
 		return err
 	}
-	p.theirs, p.stdin = append(p.theirs, r), w
+	p.childEnds, p.stdin = append(p.childEnds, r), w
 	return nil
 }
 
@@ -588,7 +588,7 @@ func (p *pipes) addOutput(to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	p.theirs = append(p.theirs, w)
+	p.childEnds = append(p.childEnds, w)
 	p.outputs = append(p.outputs, r)
 	p.writers = append(p.writers, to)
 	return nil
@@ -599,17 +599,17 @@ func (p *pipes) addNull(flag int) error {
 	if err != nil {
 		return err
 	}
-	p.theirs = append(p.theirs, f)
+	p.childEnds = append(p.childEnds, f)
 	return nil
 }
 
-func (p *pipes) closeTheirs() {
-	for _, f := range p.theirs {
+func (p *pipes) closeChildEnds() {
+	for _, f := range p.childEnds {
 		f.Close() //nolint:errcheck // one may stand twice in the list
 	}
 }
 
-func (p *pipes) closeOurs() {
+func (p *pipes) closeParentEnds() {
 	for _, f := range append([]*os.File{p.control, p.status, p.stdin}, p.outputs...) {
 		if f != nil {
 			f.Close() //nolint:errcheck // nothing was written

@@ -19,7 +19,7 @@ func (p *pipes) addPTY(size *WindowSize, from io.Reader, to io.Writer) error {
 		return fmt.Errorf("opening a pseudo-terminal: %w", err)
 	}
 	defer ours.Close() //nolint:errcheck // copies of it stay
-	p.theirs = append(p.theirs, theirs, theirs, theirs)
+	p.childEnds = append(p.childEnds, theirs, theirs, theirs)
 	if err := pty.Setsize(theirs, &pty.Winsize{Rows: size.Rows, Cols: size.Cols}); err != nil {
 		return fmt.Errorf("sizing a pseudo-terminal: %w", err)
 	}

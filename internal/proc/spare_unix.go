@@ -87,10 +87,10 @@ func newSpare() (*pipes, owner) {
 		return nil, nil
 	}
 	var process *os.Process
-	process, err = startSupervisor(p.theirs, nil)
-	p.closeTheirs()
+	process, err = startSupervisor(p.childEnds, nil)
+	p.closeChildEnds()
 	if err != nil {
-		p.closeOurs()
+		p.closeParentEnds()
 		return nil, nil
 	}
 	return p, supervised{process}
@@ -98,7 +98,7 @@ func newSpare() (*pipes, owner) {
 
 // release ends a waiting supervisor: the end of its control pipe ends it.
 func release(p *pipes, o owner) {
-	p.closeOurs()
+	p.closeParentEnds()
 	_ = o.wait(true) // how it ended does not matter
 }
 

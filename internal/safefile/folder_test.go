@@ -252,7 +252,7 @@ func TestFolderOrdinary(t *testing.T) {
 func TestFolderHostile(t *testing.T) {
 	t.Parallel()
 	b := newFolder(t)
-	for i, thing := range hostile.Things(t) {
+	for i, thing := range hostile.Obstacles(t) {
 		name := fmt.Sprint("thing", i)
 		thing.Put(t, filepath.Join(b.dir, name))
 		if text, err := b.Read(name, 1<<20); err == nil {

@@ -52,7 +52,7 @@ func readers(dir, name string, limit int64) []func() ([]byte, error) {
 // Each thing in the place of a file is an error, at once and without memory.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	for _, thing := range hostile.Things(t) {
+	for _, thing := range hostile.Obstacles(t) {
 		t.Run(thing.Name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -119,7 +119,7 @@ func TestOpenRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	sub.Close()
-	for _, thing := range hostile.Things(t) {
+	for _, thing := range hostile.Obstacles(t) {
 		if strings.HasPrefix(thing.Name, "folder") {
 			continue
 		}

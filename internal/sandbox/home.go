@@ -268,7 +268,7 @@ func (s *search) tools(environ []string) {
 	}
 	for _, root := range s.roots {
 		s.environment(root)
-		if dir := gitguard.Around(root); dir != "" {
+		if dir := gitguard.Enclosing(root); dir != "" {
 			s.add(filepath.Dir(dir)) // the repository that the root is a folder of
 		}
 	}

@@ -41,7 +41,7 @@ func readHTML(s Source) (Page, error) {
 		if title := article.Title(); title != "" {
 			page.Title = title
 		}
-		if worthwhile(article.Node, doc) {
+		if isMainPart(article.Node, doc) {
 			content = article.Node
 		}
 	}
@@ -83,9 +83,9 @@ func titleOf(doc *html.Node) string {
 	return ""
 }
 
-// worthwhile reports whether an article is the main part of the page. On an index or a
+// isMainPart reports whether an article is the main part of the page. On an index or a
 // reference page, the part that looks most like an article is a small piece.
-func worthwhile(article, doc *html.Node) bool {
+func isMainPart(article, doc *html.Node) bool {
 	n := letters(article)
 	return n >= shortArticle && n*shareOfPage >= letters(doc)
 }

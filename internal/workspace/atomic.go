@@ -139,7 +139,7 @@ func (s *scope) stillThere(p place, dir *os.Root, base string, old fs.FileInfo) 
 	switch {
 	case err != nil && !gone:
 		return err
-	case old == nil && gone, old != nil && !gone && unmoved(now, old):
+	case old == nil && gone, old != nil && !gone && sameStat(now, old):
 		return nil
 	}
 	return s.staleError(p.abs(), "on disk")

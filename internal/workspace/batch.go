@@ -327,7 +327,7 @@ func (b *batch) putAside(f *batchFile) error {
 	if err != nil && (f.doc == nil || !missing(err)) {
 		return err
 	}
-	if f.disk.exists() && (err != nil || !unmoved(now, f.disk.info)) {
+	if f.disk.exists() && (err != nil || !sameStat(now, f.disk.info)) {
 		return b.w.staleError(f.place.abs(), "on disk")
 	}
 	old := fileImage(f.disk.text, f.disk.info)

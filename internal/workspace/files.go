@@ -97,7 +97,7 @@ func (w *Workspace) Rename(ctx context.Context, from, to string) error {
 			return err
 		}
 		return w.atLink(to, func(q place) error {
-			if err := w.vacant(ctx, to, q); err != nil {
+			if err := w.checkAbsent(ctx, to, q); err != nil {
 				return err
 			}
 			old, err := lookOnDisk(p)
@@ -158,8 +158,8 @@ func (w *Workspace) movable(ctx context.Context, p place) (*Document, error) {
 	return nil, nil
 }
 
-// vacant checks that nothing is at q, on the disk or in the editor.
-func (v *view) vacant(ctx context.Context, path string, q place) error {
+// checkAbsent checks that nothing is at q, on the disk or in the editor.
+func (v *view) checkAbsent(ctx context.Context, path string, q place) error {
 	_, err := q.folder.root.Lstat(q.rel)
 	_, open, docErr := v.document(ctx, q)
 	switch {

@@ -11,7 +11,7 @@ import (
 // nothing waits to find that out.
 func TestBelowNoFolder(t *testing.T) {
 	t.Parallel()
-	for _, thing := range hostile.Things(t) {
+	for _, thing := range hostile.Obstacles(t) {
 		t.Run(thing.Name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

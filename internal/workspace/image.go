@@ -105,7 +105,7 @@ func (v *view) look(ctx context.Context, p place) (Image, error) {
 		return NoImage, err
 	}
 	defer held.close()
-	return lookPastPipe(held)
+	return readUnlessPipe(held)
 }
 
 // LookOnDisk is [Workspace.Look], but never at the editor.
@@ -120,9 +120,8 @@ func (d *disk) LookOnDisk(ctx context.Context, path string) (now Image, err erro
 	return now, nil
 }
 
-// lookPastPipe is [lookOnDisk], but takes a pipe or a socket for nothing, since it holds
-// nothing.
-func lookPastPipe(p place) (Image, error) {
+// readUnlessPipe is [lookOnDisk] without pipes and sockets: for these it returns NoImage.
+func readUnlessPipe(p place) (Image, error) {
 	if isPipe(p) {
 		return NoImage, nil
 	}
@@ -196,7 +195,7 @@ func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func
 	now := NoImage
 	if !gone {
 		defer held.close()
-		if now, err = lookPastPipe(held); err != nil {
+		if now, err = readUnlessPipe(held); err != nil {
 			return nil, err
 		}
 	}

@@ -27,20 +27,20 @@ func (t *priorityGate) add(counter *int, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	*counter += n
-	if t.changed != nil && !t.shut() {
+	if t.changed != nil && !t.closed() {
 		close(t.changed)
 		t.changed = nil
 	}
 }
 
-// shut reports whether scans wait. Its caller holds mu.
-func (t *priorityGate) shut() bool { return t.searches > 0 && t.boosts == 0 }
+// closed reports whether scans wait. Its caller holds mu.
+func (t *priorityGate) closed() bool { return t.searches > 0 && t.boosts == 0 }
 
 // wait returns a channel that is closed when the gate opens. If it is open, it returns nil.
 func (t *priorityGate) wait() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.shut() {
+	if !t.closed() {
 		return nil
 	}
 	if t.changed == nil {

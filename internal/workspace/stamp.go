@@ -24,11 +24,11 @@ func (s stamp) same(t stamp) bool {
 	if s.sum != nil || t.sum != nil {
 		return bytes.Equal(s.sum, t.sum)
 	}
-	return unmoved(s.info, t.info)
+	return sameStat(s.info, t.info)
 }
 
-// unmoved reports whether two looks at a path saw the same file, unchanged.
-func unmoved(a, b fs.FileInfo) bool {
+// sameStat reports whether two stat results are of the same file with equal size and time.
+func sameStat(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 

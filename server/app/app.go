@@ -67,14 +67,14 @@ func Features(s *server.Service) []server.Feature {
 			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table, Toolset: checkpoints.Toolset, Needs: server.NeedsLocalFiles,
 			Shutdown: kept.Close, Deleted: kept.Forget,
 		},
-		{Extension: todo.New(), Toolset: todo.Toolset, Ahead: todo.Ahead},
-		{Core: func(c *server.Core) extension.Extension { return files.New(c.Diagnoser) }, Toolset: files.Toolset, Needs: server.NeedsFiles, Ahead: files.Ahead},
-		{Core: commands, Section: commandLimits, Toolset: shell.Toolset, Ahead: shell.Ahead},
-		{Core: func(*server.Core) extension.Extension { return web.New(s.Version) }, Settings: web.Section(), Section: webSearch, Toolset: web.Toolset, Ahead: web.Ahead},
-		{Core: surroundings},
-		{Core: referenced},
+		{Extension: todo.New(), Toolset: todo.Toolset, Preload: todo.Preload},
+		{Core: func(c *server.Core) extension.Extension { return files.New(c.Diagnoser) }, Toolset: files.Toolset, Needs: server.NeedsFiles, Preload: files.Preload},
+		{Core: commands, Section: commandLimits, Toolset: shell.Toolset, Preload: shell.Preload},
+		{Core: func(*server.Core) extension.Extension { return web.New(s.Version) }, Settings: web.Section(), Section: webSearch, Toolset: web.Toolset, Preload: web.Preload},
+		{Core: environmentExtension},
+		{Core: fileReferences},
 		{Extension: clarify.New(), Toolset: clarify.Toolset, Section: questions},
-		{Core: plans, Ahead: plan.Ahead},
+		{Core: plans, Preload: plan.Preload},
 		{Extension: history.New(s.Store), Toolset: history.Toolset},
 		{Core: programs(s, pythons), Settings: codeexec.Section(), Section: scripts, Toolset: codeexec.Toolset, Needs: server.NeedsLocalProgram},
 		{Core: subagents(s), Settings: delegate.Section(), Section: subagentLimits, Commands: delegate.Table, Toolset: delegate.Toolset},
@@ -86,7 +86,7 @@ func Features(s *server.Service) []server.Feature {
 		{Extension: memory.New(s.Home), Settings: memory.Section(), Commands: memory.Table, Toolset: memory.Toolset},
 		{Core: trusted, Section: trustStore, Commands: foldertrust.Table},
 		{Extension: markdown.Extension(), Settings: markdown.Section(), Section: commandFiles},
-		{Core: skilled(s), Settings: skills.Section(), Section: skillLimits(&known), Commands: skills.Table, Toolset: skills.Toolset, Ahead: skills.Ahead},
+		{Core: skillsExtension(s), Settings: skills.Section(), Section: skillLimits(&known), Commands: skills.Table, Toolset: skills.Toolset, Preload: skills.Preload},
 	}
 	known.Toolsets = server.Toolsets(list)
 	return list
@@ -187,13 +187,13 @@ func Secrets(c *config.Loaded) map[string]string {
 	return all
 }
 
-func surroundings(c *server.Core) extension.Extension {
+func environmentExtension(c *server.Core) extension.Extension {
 	return environment.New(environment.Options{Confine: func(ctx context.Context, p *proc.Cmd, reads ...string) error {
 		return c.Sandbox.ConfineOwn(ctx, p, sandbox.Own{Reads: reads})
 	}})
 }
 
-func referenced(c *server.Core) extension.Extension {
+func fileReferences(c *server.Core) extension.Extension {
 	return references.New(references.Options{
 		Confine: func(ctx context.Context, p *proc.Cmd, reads ...string) error {
 			return c.Sandbox.ConfineOwn(ctx, p, sandbox.Own{Reads: reads})

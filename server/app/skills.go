@@ -20,8 +20,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// skilled gives a session its skills.
-func skilled(s *server.Service) func(*server.Core) extension.Extension {
+// skillsExtension gives a session its skills.
+func skillsExtension(s *server.Service) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
 		return skills.Extension(skills.Options{
 			Home: s.Home,

@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
-// life is where the connection stands between initialize and exit.
-type life struct{ at atomic.Int32 }
+// lifecycle is the state of the connection between initialize and exit.
+type lifecycle struct{ at atomic.Int32 }
 
 const (
 	fresh int32 = iota // initialize has not come
@@ -23,7 +23,7 @@ const (
 	down // after shutdown
 )
 
-func (l *life) state() int32 { return l.at.Load() }
+func (l *lifecycle) state() int32 { return l.at.Load() }
 
 // initialize answers at once; nothing is opened yet. Only parameters that are no object
 // are an error: see [editor.ReadInitialize].

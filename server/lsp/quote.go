@@ -146,5 +146,5 @@ func (q quotation) markdown() string {
 		fence += "`"
 	}
 	ext := strings.TrimPrefix(filepath.Ext(strings.SplitN(q.uri, "#", 2)[0]), ".")
-	return "About `" + q.place + "`:\n\n" + fence + ext + "\n" + strings.TrimRight(chat.Defuse(q.text), "\n") + "\n" + fence
+	return "About `" + q.place + "`:\n\n" + fence + ext + "\n" + strings.TrimRight(chat.EscapeHeadings(q.text), "\n") + "\n" + fence
 }

@@ -121,7 +121,7 @@ type server struct {
 	ctx   context.Context // the connection's life
 	leave context.CancelCauseFunc
 
-	life     life
+	life     lifecycle
 	requests requests
 	queue    queue
 	work     work

@@ -44,7 +44,7 @@ var readByItself = map[string][]string{
 // A workspace that has something else in the place of each file that is read: the
 // session opens, each turn ends, commands, scripts and searches run, and the server ends.
 func TestHostilePlaces(t *testing.T) {
-	for _, thing := range hostile.Things(t) {
+	for _, thing := range hostile.Obstacles(t) {
 		for group, places := range readByItself {
 			t.Run(thing.Name+", "+group, func(t *testing.T) {
 				t.Parallel()

@@ -135,10 +135,10 @@ func (e *ambiguous) Error() string { return e.text }
 
 // step is one way to recognise an old text.
 type step struct {
-	how   string
-	find  finder
-	fold  fold
-	apart bool // the file may indent it in another way
+	how       string
+	find      finder
+	fold      fold
+	anyIndent bool // the file may indent it in another way
 }
 
 // finder looks for the old text of an edit. It returns its places and the edit as it
@@ -176,13 +176,13 @@ var steps = []step{
 	{how: "although white space at the ends of lines differs", find: folded(fold{ends: true}), fold: fold{ends: true}},
 	{how: "without the empty lines around old_string", find: trimmed(fold{ends: true}), fold: fold{ends: true}},
 	{how: "although white space differs", find: folded(fold{ends: true, blanks: true}), fold: fold{ends: true, blanks: true}},
-	{how: "although the indentation differs; new_string was indented to fit", find: byLine(fold{ends: true, blanks: true}), apart: true},
+	{how: "although the indentation differs; new_string was indented to fit", find: byLine(fold{ends: true, blanks: true}), anyIndent: true},
 	{how: `after undoing escapes such as \" in both strings`, find: unescaped(unescapeQuotes)},
 	{how: `after undoing escapes such as \n in both strings`, find: unescaped(unescapeAll)},
 	{how: "although look-alike characters (quotes, dashes, spaces) differ", find: folded(looksLong), fold: looksLong},
 	{how: "although look-alike characters (quotes, dashes, spaces) differ", find: folded(looksShort), fold: looksShort},
-	{how: "although look-alike characters and the indentation differ; new_string was indented to fit", find: byLine(looksLong), apart: true},
-	{how: "by its first and last line; lines between differ from old_string, and those were left as they are", find: byAnchors, apart: true},
+	{how: "although look-alike characters and the indentation differ; new_string was indented to fit", find: byLine(looksLong), anyIndent: true},
+	{how: "by its first and last line; lines between differ from old_string, and those were left as they are", find: byAnchors, anyIndent: true},
 }
 
 // fuzzyBytes is the longest text in which anything but the exact one is looked for.
@@ -210,8 +210,8 @@ func find(ctx context.Context, text string, e replacement) (hits, error) {
 		if !e.all && len(spans) > 1 {
 			return hits{}, severalPlaces(text, spans, step.how)
 		}
-		found := hits{replacement: as, spans: apartFromEachOther(spans), how: step.how, fold: step.fold, text: text, end: lineEndsOf(text)}
-		if step.apart {
+		found := hits{replacement: as, spans: withoutOverlaps(spans), how: step.how, fold: step.fold, text: text, end: lineEndsOf(text)}
+		if step.anyIndent {
 			found.reindent = newReindent(as, s.text)
 		}
 		return found, nil
@@ -243,8 +243,8 @@ func endsLine(text string, at int) bool {
 	return rest == "" || rest[0] == '\n' || at > 0 && text[at-1] == '\n'
 }
 
-// apartFromEachOther leaves out places that overlap the one before.
-func apartFromEachOther(spans []span) []span {
+// withoutOverlaps removes spans that overlap the one before.
+func withoutOverlaps(spans []span) []span {
 	last := -1
 	return slices.DeleteFunc(spans, func(s span) bool {
 		if s.start < last {
@@ -258,7 +258,7 @@ func apartFromEachOther(spans []span) []span {
 // severalPlaces says how many places match, and where the first are. Places that
 // overlap count once, as replace_all takes them, if there are others.
 func severalPlaces(text string, places []span, how string) error {
-	if apart := apartFromEachOther(slices.Clone(places)); len(apart) > 1 {
+	if apart := withoutOverlaps(slices.Clone(places)); len(apart) > 1 {
 		places = apart
 	}
 	var lines []string

@@ -129,7 +129,7 @@ func (n *indenter) indent(line string) (string, bool) {
 	nearest, found := "", false
 	for _, known := range n.known() {
 		if (strings.HasPrefix(theirs, known) || strings.HasPrefix(known, theirs)) && !n.torn[known] &&
-			(!found || apartBy(theirs, known) < apartBy(theirs, nearest)) {
+			(!found || lengthDifference(theirs, known) < lengthDifference(theirs, nearest)) {
 			nearest, found = known, true
 		}
 	}
@@ -149,7 +149,7 @@ func (n *indenter) indent(line string) (string, bool) {
 	return ours + line[len(theirs):], true
 }
 
-func apartBy(a, b string) int { return max(len(a)-len(b), len(b)-len(a)) }
+func lengthDifference(a, b string) int { return max(len(a)-len(b), len(b)-len(a)) }
 
 // spelled writes so much indentation of the edit as the file does, beside another
 // indentation of the file. Spaces stay as many as they are where the file has spaces.

@@ -129,7 +129,7 @@ func byAnchors(ctx context.Context, s *textSearch, e replacement) ([]span, repla
 		if ids[i] != b.wanted[0] || ids[i+len(old)-1] != b.wanted[len(old)-1] {
 			continue
 		}
-		alike, err := b.alike(ctx, s, ids[i:i+len(old)])
+		alike, err := b.similar(ctx, s, ids[i:i+len(old)])
 		if err != nil {
 			return nil, e, err
 		}
@@ -162,8 +162,8 @@ func newBlock(e replacement, old []string) *block {
 	return b
 }
 
-// alike tells whether the lines between the ends are enough like those of the block.
-func (b *block) alike(ctx context.Context, s *textSearch, have []int32) (bool, error) {
+// similar tells whether the lines between the ends are enough like those of the block.
+func (b *block) similar(ctx context.Context, s *textSearch, have []int32) (bool, error) {
 	between := len(have) - 2
 	missing := 0.0
 	for i := 1; i <= between; i++ {

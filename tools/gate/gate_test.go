@@ -25,7 +25,7 @@ func TestDenyHoldsThroughSpellings(t *testing.T) {
 	t.Parallel()
 	run := func(rule string, spellings, others []string) {
 		for i, src := range append(spellings, others...) {
-			p := toolstest.PersonSaying(tools.DecisionDeny)
+			p := toolstest.UserAnswering(tools.DecisionDeny)
 			g := New(Config{Mode: "off", Asker: p, Deny: []string{rule}})
 			if err := check(t.Context(), g, src); (err != nil) != (i < len(spellings)) {
 				t.Errorf("%s: %q: %v", rule, src, err)
@@ -123,7 +123,7 @@ func TestGateAnswers(t *testing.T) {
 		}},
 		"nobody there": {cfg: Config{Asker: nil}, steps: [][2]string{{"rm -rf a", "no user is present to approve it"}}, asked: -1},
 	} {
-		p := toolstest.PersonSaying(c.answers...)
+		p := toolstest.UserAnswering(c.answers...)
 		if c.asked >= 0 {
 			c.cfg.Asker = p
 		}
@@ -142,7 +142,7 @@ func TestGateAnswers(t *testing.T) {
 
 func TestGateQuestion(t *testing.T) {
 	t.Parallel()
-	p := toolstest.PersonSaying(tools.DecisionOnce)
+	p := toolstest.UserAnswering(tools.DecisionOnce)
 	want(t, "", check(t.Context(), New(Config{Asker: p}), "git push -f\nrm -rf 'a\u202eb'"), "")
 	q := p.Asked[0]
 	if q.SessionID != "s" || q.Call.ID != "1" || q.Kind != tools.KindExecute {
@@ -162,14 +162,14 @@ func TestGateQuestion(t *testing.T) {
 func TestGateTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := New(Config{Asker: toolstest.PersonSaying(), Timeout: 2 * time.Minute})
+		g := New(Config{Asker: toolstest.UserAnswering(), Timeout: 2 * time.Minute})
 		start := time.Now()
 		want(t, "", check(t.Context(), g, "rm -rf a"), "the user did not answer within 2m0s")
 		if waited := time.Since(start); waited != 2*time.Minute {
 			t.Errorf("waited %v", waited)
 		}
 		start = time.Now()
-		want(t, "", check(t.Context(), New(Config{Asker: toolstest.PersonSaying()}), "rm -rf a"), "the user did not answer within 5m0s")
+		want(t, "", check(t.Context(), New(Config{Asker: toolstest.UserAnswering()}), "rm -rf a"), "the user did not answer within 5m0s")
 		if waited := time.Since(start); waited != 5*time.Minute {
 			t.Errorf("waited %v by default", waited)
 		}
@@ -179,7 +179,7 @@ func TestGateTimeout(t *testing.T) {
 func TestGateCancelled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := toolstest.PersonSaying()
+		p := toolstest.UserAnswering()
 		g := New(Config{Asker: p})
 		ctx, cancel := context.WithCancel(t.Context())
 		errs := make(chan error, 2)
@@ -202,7 +202,7 @@ func TestGateCancelled(t *testing.T) {
 func TestGateOneAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := toolstest.PersonSaying()
+		p := toolstest.UserAnswering()
 		g := New(Config{Asker: p})
 		errs := make(chan error, 30)
 		for range 10 {
@@ -235,7 +235,7 @@ func TestGateOneAtATime(t *testing.T) {
 func TestGateAlways(t *testing.T) {
 	t.Parallel()
 	var saved []string
-	p := toolstest.PersonSaying(tools.DecisionAlways, tools.DecisionAlways)
+	p := toolstest.UserAnswering(tools.DecisionAlways, tools.DecisionAlways)
 	var full error
 	g := New(Config{Asker: p, Always: func(key string) error {
 		saved = append(saved, key)
@@ -264,7 +264,7 @@ func TestGateAlways(t *testing.T) {
 
 func TestGateError(t *testing.T) {
 	t.Parallel()
-	p := toolstest.PersonSaying()
+	p := toolstest.UserAnswering()
 	g := New(Config{Asker: p})
 	p.Err = errors.New("the client is gone")
 	want(t, "", check(t.Context(), g, "rm -rf a"), "asking failed (the client is gone)")
@@ -286,7 +286,7 @@ func TestGateMode(t *testing.T) {
 
 func TestGateWrite(t *testing.T) {
 	t.Parallel()
-	p := toolstest.PersonSaying(tools.DecisionSession)
+	p := toolstest.UserAnswering(tools.DecisionSession)
 	g := New(Config{Mode: "off", Asker: p, Deny: []string{"write */secret/*"}})
 	for path, text := range map[string]string{"/ws/a": "", "/ws/AGENTS.md": "", "/ws/secret/a": "approvals.deny", "/ws/.git/hooks/x": "git hooks"} {
 		v := policy.Write(path, []string{"/ws"}, "/h")

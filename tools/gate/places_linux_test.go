@@ -15,7 +15,7 @@ import (
 // A question that could not show all settings is not asked.
 func TestTooManySettingsAreDenied(t *testing.T) {
 	t.Parallel()
-	who := toolstest.PersonSaying(tools.DecisionOnce, tools.DecisionOnce)
+	who := toolstest.UserAnswering(tools.DecisionOnce, tools.DecisionOnce)
 	env := &tools.Env{Gate: New(Config{Mode: "ask", Timeout: time.Second, Asker: who})}
 	for _, what := range []string{"the git setting alias.x = !sh, which runs a program", "AGENTS.md, which agents or tools obey"} {
 		var changes []sandbox.Change

@@ -63,7 +63,7 @@ func (j *analyzer) source(src string, st *state, outer *call) {
 	c := outer
 	if c == nil {
 		c = &call{st: st}
-		if why := escape.Disguise(src); why != "" && unfit(src) == "" {
+		if why := escape.HiddenPart(src); why != "" && unfit(src) == "" {
 			j.note(Asks, why, escape.Line(j.src))
 		}
 	}

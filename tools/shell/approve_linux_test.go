@@ -138,7 +138,7 @@ func TestTemporaryScriptIsBound(t *testing.T) {
 		if !result.IsError || !strings.Contains(string(result.JSON), "was changed while") {
 			t.Errorf("%s: %s %+v", command, result.JSON, out)
 		}
-		env.Gate = gate.New(gate.Config{Mode: "ask", Timeout: time.Second, Asker: toolstest.PersonSaying(tools.DecisionOnce)})
+		env.Gate = gate.New(gate.Config{Mode: "ask", Timeout: time.Second, Asker: toolstest.UserAnswering(tools.DecisionOnce)})
 		if out, result := runTerminal(t.Context(), t, env, commandOf(t, "rm -rf y; "+command)); out.Output != "swapped\n" {
 			t.Errorf("%s, unchanged: %s", command, result.JSON)
 		}
@@ -220,9 +220,9 @@ func TestApprovalOpensOnlyWhatTheLineWrites(t *testing.T) {
 				env.Gate.(*gate.Gate).SetMode(tt.mode)
 			}
 			if tt.file == "" && tt.first == "" { // one yes, to the command
-				user := toolstest.PersonSaying(tools.DecisionOnce, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny)
+				user := toolstest.UserAnswering(tools.DecisionOnce, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny)
 				if tt.mode == "off" {
-					user = toolstest.PersonSaying(tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny)
+					user = toolstest.UserAnswering(tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny)
 				}
 				env.Gate = gate.New(gate.Config{Mode: cmp.Or(tt.mode, "ask"), Timeout: time.Second, Asker: user})
 			}

@@ -23,7 +23,7 @@ import (
 func newSandboxed(t *testing.T, answers ...tools.Decision) (*callEnv, string, *toolstest.Person) {
 	t.Helper()
 	env, dir := newTerminal(t)
-	who := toolstest.PersonSaying(answers...)
+	who := toolstest.UserAnswering(answers...)
 	env.Gate = gate.New(gate.Config{Mode: "ask", Timeout: time.Second, Asker: who})
 	env.HermesHome = t.TempDir()
 	env.Sandbox = sandbox.New(sandbox.Config{

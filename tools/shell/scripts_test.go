@@ -213,7 +213,7 @@ func TestRememberedApprovalsCoverTheContent(t *testing.T) {
 			for file, text := range map[string]string{"x.sh": "true\n", "x.py": "import new\n", "p": "#!/bin/sh\n", "with.sh": ". ./x.sh\n", "x.mk": "all:\n\t@true\n"} {
 				putText(t, filepath.Join(dir, file), text)
 			}
-			user := toolstest.PersonSaying(tools.DecisionAlways, tools.DecisionSession, tools.DecisionAlways, tools.DecisionDeny)
+			user := toolstest.UserAnswering(tools.DecisionAlways, tools.DecisionSession, tools.DecisionAlways, tools.DecisionDeny)
 			env.Gate = gate.New(gate.Config{Asker: user})
 			run := func(want int, when string) {
 				t.Helper()

@@ -174,7 +174,7 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 		}
 		defer dump.remove()
 		child.Args = s.args(c.Text, dump.path)
-		dump.lend(&child)
+		dump.passTo(&child)
 	} else {
 		child.Args = s.unstoredArgs(c.Text)
 	}
@@ -359,8 +359,8 @@ func newDump(held bool) (d dump, err error) {
 	return d, nil
 }
 
-// lend gives the file to a command.
-func (d dump) lend(c *proc.Cmd) {
+// passTo gives the file to a command.
+func (d dump) passTo(c *proc.Cmd) {
 	if d.lent {
 		c.Left = d.file
 	} else {

@@ -16,7 +16,7 @@ type Person struct {
 	Most    int32
 }
 
-func PersonSaying(d ...tools.Decision) *Person {
+func UserAnswering(d ...tools.Decision) *Person {
 	p := &Person{Answers: make(chan tools.Decision, 100)}
 	for _, x := range d {
 		p.Answers <- x

@@ -62,18 +62,18 @@ type Model struct {
 	network   []*http.Transport
 
 	mu    sync.Mutex
-	turns map[string]fallen // by session
+	turns map[string]fallback // by session
 }
 
-// fallen is the endpoint that answers for the rest of a turn.
-type fallen struct {
+// fallback is the endpoint that answers for the rest of a turn.
+type fallback struct {
 	turn string
 	to   *endpoint
 }
 
 // New returns a Model. It opens no connection before the first request.
 func New(c Config) *Model {
-	m := &Model{stall: cmp.Or(max(c.Stall, 0), 90*time.Second), keys: c.Keys, rejected: c.Rejections, log: c.Log, turns: map[string]fallen{}}
+	m := &Model{stall: cmp.Or(max(c.Stall, 0), 90*time.Second), keys: c.Keys, rejected: c.Rejections, log: c.Log, turns: map[string]fallback{}}
 	if m.keys == nil {
 		m.keys = new(Keys)
 	}
@@ -125,13 +125,13 @@ func (m *Model) Window() int {
 		return defaultWindow
 	}
 	e := m.endpoints[0]
-	return cmp.Or(e.Window, e.told().window, e.Known.Window, defaultWindow)
+	return cmp.Or(e.Window, e.metadata().window, e.Known.Window, defaultWindow)
 }
 
 // Stream sends req to the first endpoint that answers. See [model.Model].
 func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		defer m.inquire(ctx, req)()
+		defer m.fetchMetadata(ctx, req)()
 		s := &stream{model: m, req: req, yield: yield}
 		if err := s.run(ctx); err != nil && !s.broken {
 			yield(model.Delta{}, err)
@@ -274,7 +274,7 @@ func (m *Model) answered(req *model.Request, e *endpoint) {
 	if len(m.endpoints) == 0 || e == m.endpoints[0] {
 		delete(m.turns, req.SessionID)
 	} else {
-		m.turns[req.SessionID] = fallen{req.Turn, e}
+		m.turns[req.SessionID] = fallback{req.Turn, e}
 	}
 }
 

@@ -32,11 +32,11 @@ const (
 	largeRequest    = 32 << 10               // bytes; smaller requests do not need the window
 )
 
-// inquire requests the metadata of the first endpoint's model while a large request runs.
+// fetchMetadata requests the metadata of the first endpoint's model while a large request runs.
 // If the request is small, or the metadata is known, it does nothing. The returned
 // function waits for the metadata, for at most metadataGrace.
-func (m *Model) inquire(ctx context.Context, req *model.Request) (done func()) {
-	if len(m.endpoints) == 0 || m.endpoints[0].Window > 0 || m.endpoints[0].wasAsked() || size(req) < largeRequest {
+func (m *Model) fetchMetadata(ctx context.Context, req *model.Request) (done func()) {
+	if len(m.endpoints) == 0 || m.endpoints[0].Window > 0 || m.endpoints[0].hasMetadata() || size(req) < largeRequest {
 		return func() {}
 	}
 	asking, cancel := context.WithCancel(ctx)
@@ -66,8 +66,8 @@ func size(req *model.Request) int {
 	return n
 }
 
-// told returns the metadata of the endpoint's model. If it is not known, it returns zero.
-func (e *endpoint) told() metadata {
+// metadata returns the metadata of the endpoint's model. If it is not known, it returns zero.
+func (e *endpoint) metadata() metadata {
 	e.learned.Lock()
 	defer e.learned.Unlock()
 	if m := e.learned.models[e.Model]; m != nil {
@@ -76,7 +76,7 @@ func (e *endpoint) told() metadata {
 	return metadata{}
 }
 
-func (e *endpoint) wasAsked() bool {
+func (e *endpoint) hasMetadata() bool {
 	e.learned.Lock()
 	defer e.learned.Unlock()
 	return e.learned.models[e.Model] != nil
@@ -85,7 +85,7 @@ func (e *endpoint) wasAsked() bool {
 // ask requests the metadata of the endpoint's model and stores it. If the endpoint has no
 // metadata, it is not asked again. If the request timed out or was canceled, it is.
 func (e *endpoint) ask(ctx context.Context) {
-	if e.Provider == "openai" || e.API.Name() == api.Responses || e.wasAsked() {
+	if e.Provider == "openai" || e.API.Name() == api.Responses || e.hasMetadata() {
 		return // their lists have only ids
 	}
 	chat := e.API.Name() == api.Chat

@@ -24,7 +24,7 @@ const defaultWindow = 128000
 // cost returns the cost of a request if the response does not have it: by the configured
 // price, else the endpoint's list, else the table. If no price is known, it returns 0.
 func (e *endpoint) cost(u *model.Usage) float64 {
-	p := e.told().price
+	p := e.metadata().price
 	if e.Price != nil {
 		p = *e.Price
 	}

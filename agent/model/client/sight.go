@@ -33,7 +33,7 @@ func (m *Model) sight(ctx context.Context, e *endpoint) sight {
 		return sightFrom(e.Images)
 	}
 	e.ask(ctx)
-	if told := e.told().sees; told != 0 {
+	if told := e.metadata().sees; told != 0 {
 		return told
 	}
 	if m.rejects(ctx, e) {

@@ -24,15 +24,15 @@ type Disk struct {
 }
 
 // Break lets the given number of writes, or reads, succeed. Later ones fail with errno until
-// [Disk.Mend]. A write to a full disk writes half of its data first.
+// [Disk.Repair]. A write to a full disk writes half of its data first.
 func (d *Disk) Break(errno syscall.Errno, reads bool, after int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.errno, d.reads, d.after, d.failed, d.calls = errno, reads, after, 0, 0
 }
 
-// Mend ends the failures and returns how many calls have failed.
-func (d *Disk) Mend() (failed int) {
+// Repair ends the failures and returns how many calls have failed.
+func (d *Disk) Repair() (failed int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	failed = d.failed

@@ -53,7 +53,7 @@ const holdGrace = 300 * time.Millisecond
 func (s supervisor) hold(what spec.Spec) {
 	n := &namespace{workers: map[int]string{}, mounts: make(chan func()), inherited: whatChildrenInherit()}
 	n.some = sync.NewCond(&n.mu)
-	standFirm()
+	ignoreSignals()
 	ready := make(chan struct{})
 	go func() { // the one thread that keeps the capabilities that mount
 		runtime.LockOSThread()
@@ -101,10 +101,10 @@ const (
 	signal34 = unix.Signal(34)
 )
 
-// standFirm has signals do nothing to us. The Go runtime would die of many that it catches.
+// ignoreSignals ignores all signals. The Go runtime exits at many that it catches.
 // The default action is not enough, although the kernel spares the first process of a
-// namespace: a signal that one thread blocks, such as during a fork, ends us through another.
-func standFirm() {
+// namespace: a signal that one thread blocks, such as during a fork, ends the process through another.
+func ignoreSignals() {
 	signal.Reset()
 	for s := unix.SIGHUP; s <= unix.SIGSYS; s++ {
 		switch s {
@@ -166,12 +166,12 @@ func (n *namespace) serve() {
 // inherit, start starts none, and the server makes another holder.
 func (n *namespace) start(m spec.Message) {
 	if !n.inherited.unchanged() {
-		n.say(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], "a command has changed the limits of its holder"}})
+		n.send(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], "a command has changed the limits of its holder"}})
 		return
 	}
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		n.say(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], err.Error()}})
+		n.send(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], err.Error()}})
 		return
 	}
 	defer unix.Close(null) //nolint:errcheck // the worker's
@@ -188,19 +188,19 @@ func (n *namespace) start(m spec.Message) {
 	}
 	n.mu.Unlock()
 	if err != nil {
-		n.say(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], "starting a worker: " + err.Error()}})
+		n.send(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], "starting a worker: " + err.Error()}})
 		return
 	}
-	err = n.say(spec.Message{Kind: spec.StartWorker, Fields: m.Fields, Files: []int{pidfd}})
+	err = n.send(spec.Message{Kind: spec.StartWorker, Fields: m.Fields, Files: []int{pidfd}})
 	unix.Close(pidfd) //nolint:errcheck // the server's
 	if err != nil {   // too many descriptors are on their way between processes of this user
 		unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // it may have ended
-		n.say(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], err.Error()}})
+		n.send(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], err.Error()}})
 	}
 }
 
-// say answers the server. A server that has ended shows on the control pipe.
-func (n *namespace) say(m spec.Message) error { return spec.Send(n.socket, m) }
+// send answers the server. A server that has ended shows on the control pipe.
+func (n *namespace) send(m spec.Message) error { return spec.Send(n.socket, m) }
 
 // reap collects ended processes, and kills those that a worker has left.
 func (n *namespace) reap() {
@@ -221,7 +221,7 @@ func (n *namespace) reap() {
 		n.mu.Unlock()
 		if ours {
 			n.endOrphans()
-			n.say(spec.Message{Kind: spec.WorkerGone, Fields: []string{id}})
+			n.send(spec.Message{Kind: spec.WorkerGone, Fields: []string{id}})
 		}
 	}
 }
@@ -284,7 +284,7 @@ func (n *namespace) protect(m spec.Message) {
 	case !changed:
 		text = spec.UnchangedText
 	}
-	n.say(spec.Message{Kind: spec.Protected, Fields: []string{m.Fields[0], text}})
+	n.send(spec.Message{Kind: spec.Protected, Fields: []string{m.Fields[0], text}})
 }
 
 // Numbers of the descriptors in a command's message.
@@ -340,7 +340,7 @@ func work(how string) {
 func (w *standby) command(m spec.Message) (again bool) {
 	status := pipe(m.Files[statusFile])
 	defer unix.Close(int(status)) //nolint:errcheck // nothing is buffered
-	s := supervisor{tell: teller(status)}
+	s := supervisor{tell: reporter(status)}
 	stdio := m
 	stdio.Files = append(append([]int{}, m.Files[:controlFile]...), m.Files[furtherFile:]...)
 	c, err := w.start(s, pipe(m.Files[controlFile]), stdio)

@@ -104,10 +104,10 @@ func (k *keeper) renew() (wait time.Duration) {
 	k.protect(slices.Clone(readOnly), slices.Clone(pinned)) //nolint:errcheck // looked at below
 	wait = untilTold
 	for _, path := range readOnly {
-		wait = sooner(wait, waitFor(readOnlyAt(path)))
+		wait = shorter(wait, waitFor(readOnlyAt(path)))
 	}
 	for _, path := range pinned {
-		wait = sooner(wait, waitFor(pinnedAt(path)))
+		wait = shorter(wait, waitFor(pinnedAt(path)))
 	}
 	return wait
 }
@@ -122,8 +122,8 @@ func waitFor(p protection) time.Duration {
 	return untilTold
 }
 
-// sooner is the shorter of two waits, of which one may have no end.
-func sooner(a, b time.Duration) time.Duration {
+// shorter returns the shorter of two waits, of which one may have no end.
+func shorter(a, b time.Duration) time.Duration {
 	if a < 0 || b >= 0 && b < a {
 		return b
 	}

@@ -207,7 +207,7 @@ func nsInit(how string) {
 	supervisor{
 		control: os.NewFile(3, "control"),
 		attr:    attr,
-		tell:    teller(os.NewFile(4, "status")),
+		tell:    reporter(os.NewFile(4, "status")),
 		within:  true,
 		forked: func(chan<- time.Duration) {
 			signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)

@@ -46,7 +46,7 @@ func supervise() {
 	supervisor{
 		control: os.NewFile(3, "control"),
 		attr:    childAttr(),
-		tell:    teller(os.NewFile(4, "status")),
+		tell:    reporter(os.NewFile(4, "status")),
 		// After the fork: a child inherits which signals are ignored. The end comes over
 		// the control pipe.
 		forked: func(chan<- time.Duration) {
@@ -57,8 +57,8 @@ func supervise() {
 	syscall.Exit(0) // not os.Exit, with which the race detector waits for a second
 }
 
-// teller writes messages as lines.
-func teller(status io.Writer) func(kind string, about ...any) {
+// reporter returns a function that writes messages as lines.
+func reporter(status io.Writer) func(kind string, about ...any) {
 	return func(kind string, about ...any) {
 		fmt.Fprintln(status, append([]any{kind}, about...)...)
 	}

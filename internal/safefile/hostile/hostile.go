@@ -1,4 +1,4 @@
-// Package hostile puts things in the place of files, for tests of whatever reads them.
+// Package hostile replaces files by obstacles, for tests of code that reads files.
 package hostile
 
 import (
@@ -8,35 +8,35 @@ import (
 	"testing"
 )
 
-// A Thing is something that may be where a file is expected.
-type Thing struct {
+// An Obstacle is an entry of a directory that is not a readable file, such as a pipe.
+type Obstacle struct {
 	Name string
-	// Put creates the thing at path, and the directories above it. It removes an earlier
-	// one.
+	// Put creates the obstacle at path, with the directories above it. It replaces an
+	// earlier entry.
 	Put func(t testing.TB, path string)
 }
 
-// Things are all that this system can make. Reading one of them as a file waits forever,
-// takes all memory, or fails.
-func Things(t testing.TB) []Thing {
+// Obstacles returns all obstacles that this system can have. Code that reads one as a file
+// waits forever, uses all memory, or fails.
+func Obstacles(t testing.TB) []Obstacle {
 	t.Helper()
-	things := []Thing{
-		{"folder", func(t testing.TB, path string) { must(t, os.MkdirAll(vacate(t, path), 0o700)) }},
+	all := []Obstacle{
+		{"folder", func(t testing.TB, path string) { must(t, os.MkdirAll(makeRoom(t, path), 0o700)) }},
 		{"sparse file of 10 GB", func(t testing.TB, path string) {
-			f, err := os.Create(vacate(t, path))
+			f, err := os.Create(makeRoom(t, path))
 			must(t, err)
 			must(t, f.Truncate(10<<30))
 			must(t, f.Close())
 		}},
 	}
 	if runtime.GOOS == "windows" {
-		return things[:1] // a file of 10 GB would take them, and links need a privilege
+		return all[:1] // a file of 10 GB would take them, and links need a privilege
 	}
-	return append(things, unixThings()...)
+	return append(all, unixObstacles()...)
 }
 
-// vacate makes room at path.
-func vacate(t testing.TB, path string) string {
+// makeRoom removes the entry at path and creates the directories above it. It returns path.
+func makeRoom(t testing.TB, path string) string {
 	must(t, os.RemoveAll(path))
 	must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	return path

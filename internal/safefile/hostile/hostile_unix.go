@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-func unixThings() []Thing {
-	return []Thing{
-		{"named pipe", func(t testing.TB, path string) { must(t, syscall.Mkfifo(vacate(t, path), 0o600)) }},
+func unixObstacles() []Obstacle {
+	return []Obstacle{
+		{"named pipe", func(t testing.TB, path string) { must(t, syscall.Mkfifo(makeRoom(t, path), 0o600)) }},
 		{"socket", putSocket},
 		{"link to /dev/zero", link("/dev/zero")},
 		{"link to itself", func(t testing.TB, path string) { link(filepath.Base(path))(t, path) }},
@@ -25,7 +25,7 @@ func unixThings() []Thing {
 }
 
 func link(target string) func(t testing.TB, path string) {
-	return func(t testing.TB, path string) { must(t, os.Symlink(target, vacate(t, path))) }
+	return func(t testing.TB, path string) { must(t, os.Symlink(target, makeRoom(t, path))) }
 }
 
 // putSocket makes a socket elsewhere first, as the path of one must be short.
@@ -37,5 +37,5 @@ func putSocket(t testing.TB, path string) {
 	must(t, err)
 	l.SetUnlinkOnClose(false)
 	must(t, l.Close())
-	must(t, os.Rename(filepath.Join(short, "s"), vacate(t, path)))
+	must(t, os.Rename(filepath.Join(short, "s"), makeRoom(t, path)))
 }

@@ -1,3 +1,3 @@
 package hostile
 
-func unixThings() []Thing { return nil }
+func unixObstacles() []Obstacle { return nil }

@@ -66,18 +66,18 @@ func (g *Guard) readSettings(paths []string) {
 	for i, path := range stale {
 		k := read[i]
 		k.info = infos[path]
-		if !settled(k.info) {
-			k.info = unsettled{k.info}
+		if !stampIsFinal(k.info) {
+			k.info = changeable{k.info}
 		}
 		g.configs[path] = k
 	}
 }
 
-// unsettled is the information of a file that may change again without a new stamp. It equals
+// changeable is the information of a file that may change again without a new stamp. It equals
 // no other.
-type unsettled struct{ fs.FileInfo }
+type changeable struct{ fs.FileInfo }
 
-func (unsettled) Size() int64 { return -1 }
+func (changeable) Size() int64 { return -1 }
 
 // listing has git list the settings of files, each after a mark with its number that no
 // setting's name can be.

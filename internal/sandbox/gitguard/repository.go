@@ -241,7 +241,7 @@ func (f *found) isUnfinished(dir string) bool {
 func find(paths, roots, writable []string) (f found) {
 	f.roots, f.known, f.writable = roots, map[string]bool{}, writable
 	for _, root := range roots {
-		f.add(Around(root), "")
+		f.add(Enclosing(root), "")
 	}
 	for _, path := range paths {
 		e, ok := entryAt(path, roots)
@@ -347,9 +347,9 @@ func (f *found) within(root *os.Root, dir string) {
 	}
 }
 
-// Around is the repository that a root is a folder of; empty: none, or the root's
-// own.
-func Around(root string) string {
+// Enclosing returns the repository that has root as a subdirectory. If there is none, or root
+// is a repository itself, it returns "".
+func Enclosing(root string) string {
 	if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
 		return ""
 	}
@@ -380,7 +380,7 @@ func complete(dir string) bool {
 // name any folder: see [gitrepo.At].
 func Outside(roots []string) (dirs []string) {
 	for _, root := range roots {
-		if dir := Around(root); dir != "" {
+		if dir := Enclosing(root); dir != "" {
 			dirs = append(dirs, dir)
 		}
 		r, err := gitrepo.At(root)

@@ -116,7 +116,7 @@ func (g *Guard) lookAt(brief bool) *Scene {
 	}
 	for _, link := range s.found.linked {
 		real, _, _ := fspath.Follow(link)
-		s.away(link, real)
+		s.addOutside(link, real)
 	}
 	var configs []string
 	for _, r := range s.found.repos {
@@ -148,7 +148,7 @@ func (s *Scene) entry(e entry) {
 		s.add(item{kind: pointerItem, path: e.path, value: e.text})
 	}
 	if e.at != "" && !fspath.UnderAny(e.at, s.found.writable) {
-		s.away(e.path, e.at)
+		s.addOutside(e.path, e.at)
 	}
 }
 
@@ -156,7 +156,7 @@ func (s *Scene) entry(e entry) {
 // holds such places, and commands can write some of them: their own /tmp and caches.
 const leadsAway = "\x00leads to "
 
-func (s *Scene) away(path, to string) {
+func (s *Scene) addOutside(path, to string) {
 	s.add(item{kind: pointerItem, path: path, value: leadsAway + to})
 }
 
@@ -169,7 +169,7 @@ func (s *Scene) leaves(path string) bool {
 	}
 	for _, link := range slices.Backward(links) {
 		if fspath.UnderAny(link, s.found.writable) {
-			s.away(link, real)
+			s.addOutside(link, real)
 			break
 		}
 	}
@@ -275,7 +275,7 @@ func (s *Scene) config(g *Guard, path string) {
 		s.add(item{kind: settingItem, path: path, value: "\x00" + otherName})
 	}
 	for _, one := range all {
-		if !one.runs() && !s.leadsOut(one, filepath.Dir(path)) {
+		if !one.runs() && !s.leavesWorkspace(one, filepath.Dir(path)) {
 			continue
 		}
 		i := item{kind: settingItem, path: path, name: one.name, value: one.value}
@@ -337,7 +337,7 @@ func quotes(r rune) bool    { return r == '\'' || r == '"' }
 // working folder of the repository in dir.
 func (s *Scene) programs(g *Guard, value, dir string) {
 	words := append(strings.FieldsFunc(value, separates), strings.FieldsFunc(value, quotes)...)
-	for _, top := range s.tops(dir) {
+	for _, top := range s.workTrees(dir) {
 		for _, word := range words[:min(len(words), mostWords)] {
 			if real, _, ok := fspath.Follow(word); !ok || !filepath.IsAbs(word) || real == "/" {
 				word = top + "/" + word
@@ -359,8 +359,8 @@ func (s *Scene) programs(g *Guard, value, dir string) {
 	}
 }
 
-// tops lists the working folders of the repository in dir. If dir is empty, it lists all.
-func (s *Scene) tops(dir string) (tops []string) {
+// workTrees lists the working folders of the repository in dir. If dir is empty, it lists all.
+func (s *Scene) workTrees(dir string) (tops []string) {
 	for _, e := range s.found.entries {
 		shared, _, _ := fspath.Follow(e.dir)
 		if dir == "" || shared == dir || fspath.Under(shared, filepath.Join(dir, "worktrees")) || fspath.Under(shared, filepath.Join(dir, "modules")) {
@@ -370,9 +370,9 @@ func (s *Scene) tops(dir string) (tops []string) {
 	return tops
 }
 
-// leadsOut reports whether a setting has git write the files of a repository to a folder
+// leavesWorkspace reports whether a setting has git write the files of a repository to a folder
 // outside of the workspace.
-func (s *Scene) leadsOut(one setting, dir string) bool {
+func (s *Scene) leavesWorkspace(one setting, dir string) bool {
 	if !strings.EqualFold(one.name, "core.worktree") {
 		return false
 	}
@@ -395,7 +395,7 @@ func (s *Scene) hooksAt(g *Guard, value, dir string) {
 		s.hooks(g, value)
 		return
 	}
-	for _, top := range s.tops(dir) {
+	for _, top := range s.workTrees(dir) {
 		s.hooks(g, top+"/"+value)
 	}
 }
@@ -562,7 +562,7 @@ func (g *Guard) markFile(root *os.Root, dir, name string, info fs.FileInfo) stri
 	if info.Mode().IsRegular() && hasOtherName(info) {
 		text += " " + otherName
 	}
-	if settled(info) {
+	if stampIsFinal(info) {
 		g.mu.Lock()
 		g.marks[key] = marked{info, text}
 		g.mu.Unlock()
@@ -626,5 +626,7 @@ func (m marked) same(info fs.FileInfo) bool {
 // changed within it may change again without a new stamp.
 const clockStep = 50 * time.Millisecond
 
-// settled reports whether a further change would give the file another stamp.
-func settled(info fs.FileInfo) bool { return time.Since(time.Unix(0, changeTime(info))) > clockStep }
+// stampIsFinal reports whether a further change would give the file another stamp.
+func stampIsFinal(info fs.FileInfo) bool {
+	return time.Since(time.Unix(0, changeTime(info))) > clockStep
+}

@@ -222,7 +222,7 @@ func (g *Guard) compare(s *Scene, o Opening) (all []Change) {
 			continue
 		}
 		kind, path, name := parts(key)
-		if o.covers(g.cfg.Roots(), kind, path, name, value, before) || kind == pointerItem && !spoiled(value) {
+		if o.covers(g.cfg.Roots(), kind, path, name, value, before) || kind == pointerItem && !unreadable(value) {
 			g.review.approved[key] = value
 			continue
 		}
@@ -254,8 +254,8 @@ func parts(key string) (kind, path, name string) {
 	return kind, path, name
 }
 
-// spoiled reports whether the value of an item says that it could not be read.
-func spoiled(value string) bool { return strings.HasPrefix(value, "\x00") }
+// unreadable reports whether the value of an item says that it could not be read.
+func unreadable(value string) bool { return strings.HasPrefix(value, "\x00") }
 
 // covers reports whether a command with this opening may have made a change.
 func (o Opening) covers(roots []string, kind, path, name, value, before string) bool {
@@ -274,7 +274,7 @@ func (o Opening) covers(roots []string, kind, path, name, value, before string) 
 		inRoot := slices.Contains(fspath.Existing(roots), filepath.Dir(path))
 		return o.opens(path) || o.Git && !inRoot && kind == placeItem && !slices.Contains(inRepository, filepath.Base(path))
 	case todoItem: // a rebase that goes on has fewer
-		return !spoiled(value) && isTail(value, before) || o.Git
+		return !unreadable(value) && isTail(value, before) || o.Git
 	case orderItem:
 		return o.Git || o.opens(path) || slices.Contains(o.Writes, path)
 	}

@@ -368,7 +368,7 @@ func (h *history) Event(e agent.Event) {
 	switch e := e.(type) {
 	case agent.UserMessage:
 		h.flush()
-		fmt.Fprintf(&h.text, "\n%s\n\n%s\n", HeadingYou, Defuse(strings.TrimSpace(e.Text)))
+		fmt.Fprintf(&h.text, "\n%s\n\n%s\n", HeadingYou, EscapeHeadings(strings.TrimSpace(e.Text)))
 	case agent.Text:
 		h.head()
 		h.composer.text(e.Text)

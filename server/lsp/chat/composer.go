@@ -62,7 +62,7 @@ func (c *composer) piece(s string, whole bool) {
 		return
 	}
 	s, c.held = c.held, ""
-	c.emit(Defuse(s))
+	c.emit(EscapeHeadings(s))
 	c.mid = !whole
 }
 
@@ -104,7 +104,7 @@ func leadingLines(s string) int { return len(s) - len(strings.TrimLeft(s, "\n"))
 func (c *composer) release() {
 	s := c.held
 	c.held, c.mid = "", false
-	c.emit(Defuse(s))
+	c.emit(EscapeHeadings(s))
 }
 
 func (c *composer) separate(lines int) {

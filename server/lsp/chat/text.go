@@ -90,7 +90,7 @@ func (c *Text) find() bool {
 		return false
 	}
 	c.at += i + len(c.pending)
-	c.land()
+	c.finishPending()
 	return true
 }
 
@@ -108,7 +108,7 @@ func (c *Text) follow(ch change) {
 	c.text = after
 	if c.ours(before, after) {
 		c.at = len(after) - (len(before) - c.at)
-		c.land()
+		c.finishPending()
 		return
 	}
 	ch = ch.trim(before)
@@ -156,7 +156,8 @@ func (ch change) trim(before []byte) change {
 
 func blank(text []byte) bool { return len(bytes.Trim(text, " \t")) == 0 }
 
-func (c *Text) land() {
+// finishPending notes that the pending insertion has arrived as a change.
+func (c *Text) finishPending() {
 	c.pending, c.overdue = "", false
 	if c.landed != nil {
 		close(c.landed)
@@ -231,7 +232,7 @@ func (c *Text) begin(shown string) (head, tail string) {
 		return gap(c.text) + headingHermes + "\n\n", tail
 	}
 	start, draft, ok := lastPrompt(c.text)
-	exchange := Defuse(strings.TrimSpace(shown)) + "\n\n" + headingHermes + "\n\n"
+	exchange := EscapeHeadings(strings.TrimSpace(shown)) + "\n\n" + headingHermes + "\n\n"
 	switch {
 	case !ok:
 		return gap(c.text) + HeadingYou + "\n\n" + exchange, tail
@@ -320,9 +321,9 @@ func unfinished(prompt string) bool {
 	return false
 }
 
-// Defuse escapes the lines of text that look like a heading of the chat, and those that
+// EscapeHeadings escapes the lines of text that look like a heading of the chat, and those that
 // open too many nested blocks.
-func Defuse(text string) string {
+func EscapeHeadings(text string) string {
 	var b strings.Builder
 	var nesting transcript.Nesting
 	for line := range strings.Lines(text) {

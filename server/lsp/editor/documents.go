@@ -64,7 +64,7 @@ func newDocuments(e *Editor) *Documents {
 func (d *Documents) DidOpen(p *lsp.DidOpenTextDocumentParams) error {
 	u, doc := p.TextDocument.URI, &p.TextDocument
 	text := strings.Clone(doc.Text) // the decoded text keeps the whole message in memory
-	if d.e.Client.Overtakes {
+	if d.e.Client.ReordersChanges {
 		d.inOrder.opened(u, doc.Version)
 	}
 	if !u.IsFile() {
@@ -102,7 +102,7 @@ func (d *Documents) Spelling(params []byte) {
 // DidChange applies changes of a document.
 func (d *Documents) DidChange(p *lsp.DidChangeTextDocumentParams) error {
 	r := revision{p.TextDocument.URI, p.TextDocument.Version, changesOf(p.ContentChanges)}
-	if d.e.Client.Overtakes {
+	if d.e.Client.ReordersChanges {
 		return d.inOrder.take(r)
 	}
 	return d.change(r)

@@ -130,14 +130,14 @@ func IsEmptyList(value json.RawMessage) bool {
 
 // Client has the name and the capabilities of the editor, from initialize.
 type Client struct {
-	Name          string
-	ApplyEdit     bool
-	Progress      bool
-	ShowDocument  bool
-	Overtakes     bool // changes of a document may come in another order than they were made
-	Configuration bool
-	Literals      bool            // code actions, not only commands
-	ACP           json.RawMessage // its part of the Agent Client Protocol; nil: it has no plugin
+	Name            string
+	ApplyEdit       bool
+	Progress        bool
+	ShowDocument    bool
+	ReordersChanges bool // changes of a document may come in another order than they were made
+	Configuration   bool
+	Literals        bool            // code actions, not only commands
+	ACP             json.RawMessage // its part of the Agent Client Protocol; nil: it has no plugin
 }
 
 func clientOf(p Params) Client {
@@ -151,7 +151,7 @@ func clientOf(p Params) Client {
 		Literals:      len(can.TextDocument.CodeAction.LiteralSupport.Kind.ValueSet) > 0,
 	}
 	if c.Name == "helix" { // it does show documents, but says so only from 2026 on
-		c.ShowDocument, c.Overtakes = true, true
+		c.ShowDocument, c.ReordersChanges = true, true
 	}
 	if acp := can.Experimental.ACP; IsObject(acp) || IsEmptyList(acp) {
 		c.ACP = can.Experimental.ACP
