@@ -35,6 +35,8 @@ NAMES = {
     "agent:start": "pre_llm_call",
     "agent:end": "transform_llm_output",
 }
+EVENTS = {"pre_tool_call", "transform_tool_result", "post_tool_call", "pre_llm_call", "transform_llm_output", "pre_compress",
+          "on_session_start", "on_session_end", "subagent_start", "subagent_stop"}
 
 
 def send(message):
@@ -152,23 +154,29 @@ class Context:
             offer["toolset"] = toolset
         self.offers = [o for o in self.offers if o["name"] != name] + [offer]
 
-    def register_hook(self, event, fn):
-        self.hooks.setdefault(NAMES.get(event, event), []).append(fn)
+    def register_hook(self, hook_name, callback):
+        event = NAMES.get(hook_name, hook_name)
+        if event not in EVENTS:
+            notify("log", message="the event %s does not occur in hermes-ls" % hook_name)
+            return
+        self.hooks.setdefault(event, []).append(callback)
 
     def register_command(self, name, handler, description="", args_hint="", **_):
         name = name.lstrip("/")
         self.commands[name] = handler
         self.command_offers.append({"name": name, "description": description, "hint": args_hint or ""})
 
-    def register_system_prompt_section(self, id, text, **_):
-        self.sections.append({"id": id, "text": text() if callable(text) else text})
+    def register_system_prompt_section(self, id, content, **_):
+        if callable(content):
+            content = content({}) if inspect.signature(content).parameters else content()
+        self.sections.append({"id": id, "text": str(content or "")})
 
     def register_skill(self, name, path, description="", **_):
         path = os.path.relpath(os.path.join(root, str(path)), root)
         self.skills.append({"name": name, "path": path})
 
-    def dispatch_tool(self, name, args=None, **_):
-        result = ask("tool", name=name, arguments=args or {})
+    def dispatch_tool(self, tool_name, args=None, **_):
+        result = ask("tool", name=tool_name, arguments=args or {})
         return json.dumps(result, ensure_ascii=False)
 
     def has_capability(self, name):
@@ -191,25 +199,33 @@ class Context:
         if name.startswith("register_"):
             raise AttributeError("hermes-ls has no ctx.%s; it has register_tool, register_hook, register_command, "
                                  "register_system_prompt_section and register_skill" % name)
-        raise AttributeError(name)
+        raise AttributeError("hermes-ls has no ctx.%s" % name)
 
 
 def hook_values(event, payload):
     """Returns the arguments of a hook as Hermes Agent names them."""
     extra = payload.get("extra") or {}
     values = dict(extra)
-    values.update(session_id=payload.get("session_id", ""), cwd=payload.get("cwd", ""), task_id="", turn_id="",
+    session = payload.get("session_id", "")
+    values.update(session_id=session, cwd=payload.get("cwd", ""), task_id=session, turn_id="", api_request_id="", model="",
                   platform="editor", telemetry_schema_version="hermes.observer.v1")
     if payload.get("tool_name"):
         values.update(tool_name=payload["tool_name"], args=payload.get("tool_input") or {},
-                      tool_call_id=extra.get("tool_call_id", ""))
+                      tool_call_id=extra.get("tool_call_id", ""), middleware_trace=[])
     if "tool_response" in payload:
         response = payload["tool_response"]
         values["result"] = json.dumps(response, ensure_ascii=False)
         failed = isinstance(response, dict) and "error" in response
-        values.update(status="error" if failed else "ok", error_message=response.get("error", "") if failed else "")
+        values.update(status="error" if failed else "ok", error_type="tool_error" if failed else None,
+                      error_message=response.get("error", "") if failed else None, duration_ms=0)
     if "prompt" in payload:
-        values.update(user_message=payload["prompt"], conversation_history=[], is_first_turn=False, model="")
+        values.update(user_message=payload["prompt"], conversation_history=[], is_first_turn=False, sender_id="")
+    if event == "on_session_end":
+        values.update(completed=True, interrupted=False, reason="session_end")
+    if event in ("subagent_start", "subagent_stop"):
+        values.update(parent_turn_id="", parent_subagent_id=None, child_session_id=session, child_subagent_id=session,
+                      child_role=None, child_goal=extra.get("goal", ""), child_status=extra.get("status", ""),
+                      child_summary=extra.get("summary", ""), duration_ms=0)
     if "response_text" in extra:
         values.update(assistant_response=extra["response_text"], response_text=extra["response_text"],
                       final_response=extra["response_text"])
@@ -221,11 +237,7 @@ def as_hook_result(event, value):
         return {}
     if isinstance(value, str):
         if event == "transform_tool_result":
-            try:
-                value = json.loads(value)
-            except ValueError:
-                pass
-            return {"result": value}
+            return {"result": as_result(value)}
         if event == "transform_llm_output":
             return {"text": value}
         if event == "post_tool_call":

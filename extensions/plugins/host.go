@@ -213,7 +213,9 @@ func (r *runner) bind(ctx context.Context, c *proc.Cmd) error {
 // environ returns the environment: the harmless variables, those that the user has granted, and
 // PLUGIN_ROOT and PLUGIN_DATA.
 func (r *runner) environ(data string) []string {
-	return append(r.Environ(r.roots), variables(r.listed.Plugin, data, r.getenv, []string{"PYTHONPYCACHEPREFIX=" + filepath.Join(data, "pycache")})...)
+	// Plugins of Hermes Agent keep their files below HERMES_HOME.
+	more := []string{"PYTHONPYCACHEPREFIX=" + filepath.Join(data, "pycache"), "HERMES_HOME=" + data}
+	return append(r.Environ(r.roots), variables(r.listed.Plugin, data, r.getenv, more)...)
 }
 
 func variable(env []string, name string) (value string) {

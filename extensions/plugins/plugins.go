@@ -94,9 +94,11 @@ type instance struct {
 
 // Close ends the processes that no other session uses.
 func (x *instance) Close(context.Context) error {
+	var ending sync.WaitGroup
 	for _, p := range x.plugins {
-		x.host.release(p.runner)
+		ending.Go(func() { x.host.release(p.runner) })
 	}
+	ending.Wait()
 	return nil
 }
 

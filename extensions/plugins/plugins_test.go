@@ -494,6 +494,12 @@ func TestContext(t *testing.T) {
 		"ctx.register_hook('transform_llm_output', lambda response_text, **kw: response_text.upper())",
 		"ctx.register_command('shout', lambda raw: raw.upper(), description='d')",
 		"ctx.register_system_prompt_section('s', 'x' * 9000)",
+		"ctx.register_system_prompt_section(id='t', content=lambda info: 'y' * 10, position='after_memory', max_chars=20)",
+		"ctx.register_hook(hook_name='transform_tool_result', callback=lambda tool_name, result, duration_ms, **kw: result + '\\n\\nmore' if tool_name == 'read_file' else None)",
+		"def ended(session_id, completed, interrupted, model, platform, **kw):\n    open(os.environ['HERMES_HOME'] + '/ended', 'w').write(platform)\nctx.register_hook('on_session_end', ended)",
+		"def stopped(parent_session_id, child_role, child_summary, child_status, duration_ms, **kw):\n    open(os.environ['HERMES_HOME'] + '/stopped', 'w').write(child_summary)\nctx.register_hook('subagent_stop', stopped)",
+		"ctx.register_hook('post_api_request', ended)",
+		tool("called", `return {'content': json.loads(ctx.dispatch_tool(tool_name='read_file', args={}))}`),
 	}, "\n")))
 	b.settings.Entries["p"] = map[string]any{"settings": map[string]any{"deep": map[string]any{"x": 7}}}
 	b.enable("p")
@@ -503,6 +509,18 @@ func TestContext(t *testing.T) {
 	s.wants("unknown", `{}`, "hermes-ls has no ctx.register_platform; it has register_tool")
 	s.wants("later", `{}`, `"async": true`)
 	s.wants("read_file", `{"x":"y"}`, `\"x\":\"changed\"`)
+	s.wants("read_file", `{}`, `"note": "more"`)
+	s.wants("called", `{}`, "unsaved text of")
+	s.set.Events().SubagentStop(t.Context(), extension.SubagentEvent{SessionID: "c", ParentID: "s", Summary: "all is done"})
+	s.set.Events().SessionEnd(t.Context(), extension.SessionEvent{SessionID: "s"})
+	for name, want := range map[string]string{"ended": "editor", "stopped": "all is done"} {
+		if data, err := os.ReadFile(filepath.Join(plugins.Data(b.home, "p"), name)); string(data) != want {
+			t.Errorf("%s: %q %v\n%s", name, data, err, b.log("p"))
+		}
+	}
+	if !strings.Contains(b.log("p"), "the event post_api_request does not occur") {
+		t.Error("an unknown event is not in the log")
+	}
 	if _, ok := s.tools.Get("left_out"); ok {
 		t.Error("a tool whose check_fn fails is offered")
 	}
