@@ -17,6 +17,7 @@ type field struct {
 	harmless bool    // a repository may set it
 	plain    bool    // a repository may set it to a plain name only
 	provider bool    // the name of a provider, see [Loaded.checkProvider]
+	loose    bool    // a text can also be true or false, and a list one text
 	secret   string  // yes: the text is a secret; names: those whose names say so
 	keys     []field // of a section, in the order of the struct
 }
@@ -36,6 +37,7 @@ func newField(f reflect.StructField) field {
 	out := fieldOf(f.Tag.Get("json"), f.Tag.Get("doc"), f.Type)
 	out.guard, out.safe = f.Tag.Get("guard"), f.Tag.Get("safe")
 	out.secret, out.provider = f.Tag.Get("secret"), f.Tag.Get("provider") != ""
+	out.loose = f.Tag.Get("loose") != ""
 	out.harmless, out.plain = f.Tag.Get("repo") != "", f.Tag.Get("repo") == "name"
 	if values, ok := f.Tag.Lookup("enum"); ok {
 		out.enum = strings.Split(values, ",")

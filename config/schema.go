@@ -146,6 +146,13 @@ func fieldSchema(f field, value any) *jsonschema.Schema {
 	if f.sections() {
 		s.AdditionalProperties = sectionSchema(f.elem(), nil)
 	}
+	if f.loose {
+		other := &jsonschema.Schema{Type: "string"}
+		if s.Type == "string" {
+			other.Type = "boolean"
+		}
+		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s, other}}
+	}
 	s.Description = f.doc
 	for _, value := range f.enum {
 		s.Enum = append(s.Enum, value)

@@ -283,7 +283,7 @@ func boolOf(value any) (b, ok bool) {
 
 func convertString(f field, value any) (any, string) {
 	text, ok := value.(string)
-	if b, isBool := value.(bool); isBool && slices.Contains(f.enum, strconv.FormatBool(b)) {
+	if b, isBool := value.(bool); isBool && (f.loose || slices.Contains(f.enum, strconv.FormatBool(b))) {
 		text, ok = strconv.FormatBool(b), true
 	} else if isBool && f.enum != nil && !b {
 		text, ok = "off", true // YAML 1.1 habits: `mode: off`
@@ -303,6 +303,8 @@ func convertString(f field, value any) (any, string) {
 func convertList(f field, value any) (any, string) {
 	if text, ok := value.(string); ok && f.typ == typeOfKeys {
 		return text, ""
+	} else if ok && f.loose {
+		value = []any{text}
 	}
 	list, ok := value.([]any)
 	if f.typ == typeOfModels {

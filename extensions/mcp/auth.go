@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/secure"
 )
 
 // Values of Server.Auth. If it is empty, a login is needed if the server answers 401.
@@ -44,9 +45,13 @@ func (s Server) LogsIn() bool {
 	return true
 }
 
-// LoginTarget returns the target of a login at a server.
+// LoginTarget returns the target of a login at a server. The TLS settings of the server apply to it.
 func (s Server) LoginTarget() login.Target {
-	return login.Target{Name: s.Name, URL: s.URL, Settings: s.OAuth}
+	t := login.Target{Name: s.Name, URL: s.URL, Settings: s.OAuth}
+	if checks, err := secure.Config(s.Verify, s.Certificate); err == nil && checks != nil { // connecting reports the error
+		t.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: checks, ForceAttemptHTTP2: true, DisableKeepAlives: true}
+	}
+	return t
 }
 
 // mostRequests is how often a session asks the user to log in with more rights.

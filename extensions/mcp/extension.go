@@ -290,6 +290,9 @@ func SecretsOf(list []Server) map[string]string {
 				add(s.Name+" "+name, value)
 			}
 		}
+		if len(s.Certificate) > 2 {
+			add(s.Name+" client_cert password", s.Certificate[2])
+		}
 		if u, err := url.Parse(s.URL); err == nil {
 			for name, values := range u.Query() {
 				if proc.Secret(name) {

@@ -98,7 +98,18 @@ func overHTTP(t *testing.T, s *sdk.Server, transport string, look func(*http.Req
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(web.Close)
+	endSessions(t, s)
 	return web.URL
+}
+
+// endSessions closes the sessions of a server at the end of the test. A client that ends does not wait
+// long for a server.
+func endSessions(t *testing.T, s *sdk.Server) {
+	t.Cleanup(func() {
+		for one := range s.Sessions() {
+			_ = one.Close()
+		}
+	})
 }
 
 // bed is the environment of a session.

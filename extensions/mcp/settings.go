@@ -32,8 +32,8 @@ type ServerSettings struct {
 	Defer          string              `json:"defer" enum:",auto,always,never" doc:"Whether requests leave out the tools, so that the model finds them with tool_search. Empty or auto: if all tools are too large."`
 	Trust          string              `json:"trust" enum:",untrusted,full" guard:"all its tools ask" safe:"untrusted" doc:"Empty: tools marked read-only run, others ask. untrusted: all ask. full: all run except those marked destructive."`
 	Protocol       string              `json:"protocol" enum:",auto,stateless,legacy" doc:"Version of the protocol. Empty or auto: the one that works."`
-	SSLVerify      string              `json:"ssl_verify" doc:"Check of the certificate of url: true, false, or a file with authorities. Empty: true."`
-	ClientCert     []string            `json:"client_cert" doc:"Client certificate for url: a PEM file, or certificate, key and password."`
+	SSLVerify      string              `json:"ssl_verify" loose:"yes" doc:"Check of the certificate of url: true, false, or a file with authorities. Empty: true."`
+	ClientCert     []string            `json:"client_cert" loose:"yes" doc:"Client certificate for url: a PEM file, or certificate, key and password."`
 	ClientKey      string              `json:"client_key" doc:"File with the key of client_cert."`
 	Idle           int                 `json:"idle_timeout_seconds" doc:"The program is stopped after this time without a call. The next call starts it again. 0: never."`
 	Lifetime       int                 `json:"max_lifetime_seconds" doc:"The program is stopped after this time. The next call starts it again. 0: never."`
@@ -158,7 +158,11 @@ func (s *ServerSettings) expand(c *config.Loaded) error {
 	for i := range s.Args {
 		s.Args[i] = expand(s.Args[i])
 	}
-	for _, text := range []*string{&s.OAuth.ClientID, &s.OAuth.ClientSecret, &s.OAuth.Issuer, &s.OAuth.ClientMetadataURL, &s.OAuth.RedirectURI} {
+	s.ClientCert = slices.Clone(s.ClientCert)
+	for i := range s.ClientCert {
+		s.ClientCert[i] = expand(s.ClientCert[i])
+	}
+	for _, text := range []*string{&s.SSLVerify, &s.ClientKey, &s.OAuth.ClientID, &s.OAuth.ClientSecret, &s.OAuth.Issuer, &s.OAuth.ClientMetadataURL, &s.OAuth.RedirectURI} {
 		*text = expand(*text)
 	}
 	s.Env, s.Headers = expandAll(s.Env, expand), expandAll(s.Headers, expand)
