@@ -3,11 +3,15 @@ package mcp
 import (
 	"compress/gzip"
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -46,7 +50,9 @@ func TestEndlessMessages(t *testing.T) {
 		w.Header().Set("Content-Type", name)
 		_, _ = io.WriteString(w, begin)
 	}
-	letters := []byte(strings.Repeat("a", 1<<16))
+	letters, noise := []byte(strings.Repeat("a", 1<<16)), make([]byte, 1<<14)
+	_, _ = rand.Read(noise) // never fails
+	noise = []byte(base64.StdEncoding.EncodeToString(noise))
 	for name, write := range map[string]func(http.ResponseWriter) ([]byte, io.Writer){
 		"body": func(w http.ResponseWriter) ([]byte, io.Writer) {
 			kind(w, "application/json", `{"jsonrpc":"2.0","id":1,"x":"`)
@@ -63,13 +69,19 @@ func TestEndlessMessages(t *testing.T) {
 		"zipped": func(w http.ResponseWriter) ([]byte, io.Writer) {
 			w.Header().Set("Content-Encoding", "gzip")
 			kind(w, "application/json", "")
-			return letters, gzip.NewWriter(w)
+			// A fifth of the size is left: what is on its way in sockets stays below the limit.
+			return slices.Concat(noise[:1<<14], letters[1<<14:]), gzip.NewWriter(w)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			handler, sent := endless(write)
-			web := httptest.NewServer(handler)
+			web := httptest.NewUnstartedServer(handler)
+			web.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+				_ = c.(*net.TCPConn).SetWriteBuffer(1 << 16)
+				return ctx
+			}
+			web.Start()
 			t.Cleanup(web.Close)
 			b := newBed(t, Server{Name: "e", URL: web.URL, Transport: TransportHTTP})
 			b.noticed("is not connected")
