@@ -3,13 +3,17 @@
 package e2e
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // extensionBed is a bed with plugins and hooks, and a session in it.
@@ -18,6 +22,15 @@ type extensionBed struct {
 	t       *testing.T
 	line    *line
 	session string
+	path    string // is searched for programs first; empty: nothing is
+}
+
+// environ is that of the bed.
+func (b *extensionBed) environ() []string {
+	if b.path == "" {
+		return b.bed.environ()
+	}
+	return append(b.bed.environ(), "PATH="+b.path+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 
 // newExtensionBed writes files below the home. Those that begin with #! can be run.
@@ -63,7 +76,7 @@ func (b *extensionBed) must(args ...string) string {
 // open opens a session.
 func (b *extensionBed) open() {
 	b.t.Helper()
-	b.line = b.bed.line(b.t)
+	b.line = b.bed.lineIn(b.t, exec.Command("env", "PATH="+b.path+string(filepath.ListSeparator)+os.Getenv("PATH"), b.binary, "acp"))
 	b.session = b.line.newSession(b.workspace)
 }
 
@@ -145,7 +158,7 @@ for line in sys.stdin:
     elif m.get("method") == "tools/call":
         open(os.environ["PLUGIN_DATA"] + "/seen", "w").write("x")
         r = {"content": [{"type": "text", "text": "args=%s given=%s root=%s cwd=%s key=%s workspace=%s" % (
-            sys.argv[1:], os.environ["GIVEN"], os.environ["PLUGIN_ROOT"], os.getcwd(), os.environ.get("PRIVATE_MARK"), tried(WORKSPACE))}]}
+            sys.argv[1:], os.environ["GIVEN"], os.environ["PLUGIN_ROOT"], os.getcwd(), os.environ.get("HERMES_REPORT"), tried(WORKSPACE))}]}
     else:
         continue
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
@@ -189,5 +202,111 @@ func TestAgentPlugin(t *testing.T) {
 	contains(t, "a changed plugin", b.must("plugin", "list"), "changed")
 	if out := b.must("mcp", "list"); strings.Contains(out, "kit-yarn") {
 		t.Errorf("a server of a changed plugin is there: %s", out)
+	}
+}
+
+// TestPluginTemplates makes a plugin in each language, runs its own test, enables it and calls its tool.
+func TestPluginTemplates(t *testing.T) {
+	t.Parallel()
+	node := newNode(t)
+	for language, c := range map[string]struct{ build, test []string }{
+		"python":     {nil, []string{"python3", "-m", "unittest"}},
+		"command":    {nil, []string{"./test.sh"}},
+		"go":         {[]string{"go", "build", "-o", "made-go"}, []string{"go", "test", "./..."}},
+		"typescript": {nil, []string{node, "--test"}},
+	} {
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			b := newExtensionBed(t, nil)
+			// The program node of plugin.yaml is found in PATH.
+			b.path = filepath.Dir(node)
+			name := "made-" + language
+			contains(t, "create", b.must("plugin", "create", name, "--"+language), "Next: hermes-ls plugin dev "+name)
+			dir := filepath.Join(b.home, "plugins", name)
+			for _, args := range [][]string{c.build, c.test} {
+				if args == nil {
+					continue
+				}
+				cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+				cmd.Dir = dir
+				cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "GOFLAGS=")
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%q: %v\n%s", args, err, out)
+				}
+			}
+			contains(t, "validate", b.must("plugin", "validate", dir), "is valid")
+			b.must("plugin", "enable", name, "--yes")
+			b.open()
+			h := b.prompt(false, call(strings.ReplaceAll(name, "-", "_")+"_words", map[string]any{"path": "a.txt"}))
+			contains(t, "the tool", h.text, `"words":2`)
+			if len(h.asked) > 0 {
+				t.Errorf("asked %q", h.asked)
+			}
+			b.line.end()
+		})
+	}
+}
+
+// TestPluginDev writes a plugin while hermes-ls plugin dev runs it.
+func TestPluginDev(t *testing.T) {
+	t.Parallel()
+	b := newExtensionBed(t, nil)
+	b.must("plugin", "create", "mine")
+	file := filepath.Join(b.home, "plugins", "mine", "__init__.py")
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	cmd := exec.CommandContext(ctx, b.binary, "plugin", "dev", "mine")
+	cmd.Dir, cmd.Env = b.workspace, b.environ()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	wait := func(parts ...string) {
+		t.Helper()
+		var seen []string
+		for lines.Scan() {
+			seen = append(seen, lines.Text())
+			if all := slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(lines.Text(), p) }); !all {
+				return
+			}
+		}
+		t.Fatalf("no line has %q:\n%s", parts, strings.Join(seen, "\n"))
+	}
+	change := func(from, to string) {
+		t.Helper()
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(text), from) {
+			t.Fatalf("%q is not in the plugin: %v", from, err)
+		}
+		write(t, file, strings.Replace(string(text), from, to, 1))
+	}
+	wait("started: tool mine_words")
+	fmt.Fprintln(in, `mine_words {"path": "a.txt"}`)
+	wait("-> ", `"method":"tool"`, `"path":"a.txt"`)
+	wait("<- ", `"words": 2`)
+	change(`return {"words"`, `return {"counted"`)
+	wait("started: tool mine_words")
+	fmt.Fprintln(in, `mine_words {"path": "a.txt"}`)
+	wait("<- ", `"counted": 2`)
+	change(`return {"counted"`, `return {"counted" 7`)
+	wait("cannot start: __init__.py:9: SyntaxError")
+	change(`{"counted" 7`, `{"counted"`)
+	wait("started: ")
+	fmt.Fprintln(in, `mine_words {"path": "none.txt"}`)
+	wait("error: __init__.py:9: FileNotFoundError")
+	fmt.Fprintln(in, `mine_words not json`)
+	wait("the arguments are not JSON")
+	_ = in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }
