@@ -106,8 +106,13 @@ func (s *setup) rows(ctx context.Context) ([]row, error) {
 		}
 		rows = append(rows, r)
 	}
+	problems := s.problemsOfApproved()
 	for _, o := range s.offered() {
-		if !known[o.Name] {
+		switch problem, approved := problems[o.Name]; {
+		case known[o.Name]:
+		case approved:
+			rows = append(rows, row{Name: o.Name, State: mcp.Failed, From: o.Line() + " (from " + o.From + ")", Error: problem})
+		default:
 			rows = append(rows, row{Name: o.Name, State: notApproved, From: o.Line() + " (from " + o.From + ")", Error: o.Problem, next: "hermes-ls mcp approve " + o.Name})
 		}
 	}

@@ -68,6 +68,18 @@ func (s *setup) offered() []trust.Server {
 	return slices.DeleteFunc(trust.Servers(s.folder), func(o trust.Server) bool { return o.Name == "" })
 }
 
+// problemsOfApproved returns why approved servers of the folder cannot be connected, by name.
+func (s *setup) problemsOfApproved() map[string]string {
+	found := map[string]string{}
+	_, offered, _ := mcp.OfWorkspace(s.loaded, trust.Open(s.home), []string{s.folder})
+	for _, o := range offered {
+		if o.Approved {
+			found[o.Name] = o.Problem
+		}
+	}
+	return found
+}
+
 // usable returns the configured servers, and the approved ones of the folder.
 func (s *setup) usable() ([]mcp.Server, []error) {
 	list, problems := mcp.Configured(s.loaded)
@@ -109,6 +121,9 @@ func (s *setup) find(nameOrURL string) (mcp.Server, error) {
 	}
 	for _, o := range s.offered() {
 		if o.Name == nameOrURL {
+			if problem, approved := s.problemsOfApproved()[o.Name]; approved {
+				return mcp.Server{}, fmt.Errorf("the MCP server %s of %s: %s", o.Name, o.From, problem)
+			}
 			return mcp.Server{}, fmt.Errorf("the MCP server %s of %s is not approved: hermes-ls mcp approve %[1]s", o.Name, o.From)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/results"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/wire"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
@@ -82,7 +83,8 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 	if ended(err) {
 		one.dropped(ctx, l)
 	}
-	if errors.Is(err, sdk.ErrSessionMissing) || ended(err) && ctx.Err() == nil && (now.readOnly || now.idempotent) {
+	tooLong := err != nil && l.carrier.Cut()
+	if errors.Is(err, sdk.ErrSessionMissing) || ended(err) && !tooLong && ctx.Err() == nil && (now.readOnly || now.idempotent) {
 		if again, linkErr := one.linked(ctx); linkErr == nil {
 			if result, err = one.call(ctx, env, c, again, now); ended(err) {
 				one.dropped(ctx, again)
@@ -94,6 +96,8 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 		return tools.Result{}, ctx.Err()
 	case isLogin(err):
 		return tools.Fail("%s", one.needsLogin()), nil
+	case tooLong:
+		return tools.Fail("%s: the server sent more than %d MB, which is left out. What the call had begun may be done or not", offered.full, wire.LongestMessage>>20), nil
 	case err != nil:
 		return tools.Fail("%s: %s", offered.full, one.worded(err)), nil
 	}

@@ -180,7 +180,13 @@ func (x *Instance) server(name string) (*server, error) {
 	if at >= 0 {
 		return all[at], nil
 	}
-	if slices.ContainsFunc(x.offered(), func(o Offered) bool { return o.Name == name }) {
+	for _, o := range x.offered() {
+		if o.Name != name {
+			continue
+		}
+		if o.Approved {
+			return nil, &extension.InputError{Param: "server", Text: fmt.Sprintf("The MCP server %s is not connected: %s", name, o.Problem)}
+		}
 		return nil, &extension.InputError{Param: "server", Text: fmt.Sprintf("The MCP server %s is not approved; /mcp approve %[1]s approves it", name)}
 	}
 	return nil, &extension.InputError{Param: "server", Text: fmt.Sprintf("There is no MCP server %q in this session; /mcp lists them", name)}

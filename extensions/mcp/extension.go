@@ -185,7 +185,11 @@ func (x *Instance) All() []Status {
 		}
 	}
 	for _, o := range x.offered() {
-		all = append(all, Status{Name: o.Name, State: NotApproved, From: "the workspace", Error: o.Problem})
+		st := Status{Name: o.Name, State: NotApproved, From: "the workspace", Error: o.Problem}
+		if o.Approved {
+			st.State = Failed
+		}
+		all = append(all, st)
 	}
 	slices.SortFunc(all, func(a, b Status) int { return strings.Compare(a.Name, b.Name) })
 	return all
@@ -342,6 +346,9 @@ func (x *Instance) list(ctx context.Context) (string, error) {
 	for _, o := range offered {
 		next := fmt.Sprintf("`/mcp approve %s` approves it", o.Name)
 		switch {
+		case o.Approved:
+			fmt.Fprintf(&b, "- **%s** (of the workspace): failed: %s\n", o.Name, o.Problem)
+			continue
 		case o.Problem != "":
 			next = "It cannot be used: " + o.Problem
 		case !o.Trusted:

@@ -85,6 +85,7 @@ type carrier interface {
 	close()      // ends it and releases everything
 	why() string // why it has ended; empty: not known
 	NeedsTask(tool string) bool
+	Cut() bool // a message of it was too long
 }
 
 // start starts to connect a server.

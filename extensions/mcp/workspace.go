@@ -11,15 +11,16 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 )
 
-// Offered is a server of the workspace that the user has not approved.
+// Offered is a server of the workspace that is not connected: the user has not approved it, or its values cannot be expanded.
 type Offered struct {
-	Name    string
-	Trusted bool   // the user trusts its folder
-	Problem string // why it cannot be approved; empty: it can
+	Name     string
+	Trusted  bool   // the user trusts its folder
+	Approved bool   // it is approved, and has a problem
+	Problem  string // why it cannot be approved or connected; empty: it can
 }
 
 // OfWorkspace returns the servers of workspace folders that the user has approved, with expanded values. They run in the
-// sandbox. offered are those that are not approved; nothing of them is expanded.
+// sandbox. offered are the others; before the approval, nothing of them is expanded.
 func OfWorkspace(c *config.Loaded, store trust.Store, folders []string) (approved []Server, offered []Offered, problems []error) {
 	for _, folder := range folders {
 		trusted := store.Trusted(folder)
@@ -28,11 +29,12 @@ func OfWorkspace(c *config.Loaded, store trust.Store, folders []string) (approve
 				continue
 			}
 			if !trusted || !store.Approved(w) {
-				offered = append(offered, Offered{w.Name, trusted, w.Problem})
+				offered = append(offered, Offered{Name: w.Name, Trusted: trusted, Problem: w.Problem})
 				continue
 			}
 			s := settingsOf(w)
 			if err := s.expand(c); err != nil {
+				offered = append(offered, Offered{Name: w.Name, Trusted: true, Approved: true, Problem: err.Error()})
 				problems = append(problems, fmt.Errorf("the MCP server %s of %s: %w; it is not connected", w.Name, w.From, err))
 				continue
 			}

@@ -18,6 +18,26 @@ import (
 type Tasks struct {
 	mu       sync.Mutex
 	required map[string]bool
+	cut      bool // since the last call of Cut, a message was too long
+}
+
+// Cut reports whether a message was too long since the last call of it.
+func (t *Tasks) Cut() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was := t.cut
+	t.cut = false
+	return was
+}
+
+// tooLong returns the error of a message that is too long.
+func (t *Tasks) tooLong() error {
+	if t != nil {
+		t.mu.Lock()
+		t.cut = true
+		t.mu.Unlock()
+	}
+	return fmt.Errorf("a message of more than %d bytes", LongestMessage)
 }
 
 // read records the tools in a message.
@@ -74,7 +94,7 @@ func (r *readMessages) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	r.add(p[:n])
 	if r.size > LongestMessage {
-		return 0, fmt.Errorf("a message of more than %d bytes", LongestMessage)
+		return 0, r.tasks.tooLong()
 	}
 	if err != nil {
 		r.flush()
@@ -128,7 +148,7 @@ func (m *Messages) Write(p []byte) (int, error) {
 		piece, rest, whole := bytes.Cut(p, []byte{'\n'})
 		m.line = append(m.line, piece...)
 		if len(m.line) > LongestMessage {
-			return 0, fmt.Errorf("a message of more than %d bytes", LongestMessage)
+			return 0, m.Tasks.tooLong()
 		}
 		if whole {
 			if err := m.pass(); err != nil {
