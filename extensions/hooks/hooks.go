@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/extension"
@@ -153,6 +154,9 @@ func (x *instance) start(ctx context.Context, h Hook, input []byte) (code int, s
 		confine := x.Confine
 		if confine == nil {
 			confine = x.session.Confine
+		}
+		if h.label == "" {
+			c.Dir = string(filepath.Separator) // the sandbox hides the directory of hermes-ls
 		}
 		if err := confine(ctx, &c); err != nil {
 			return 0, nil, nil, fmt.Errorf("it cannot be bound by the sandbox: %w", err)
