@@ -402,7 +402,11 @@ func create() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s\nNext: hermes-ls plugin dev %[2]s, then hermes-ls plugin enable %[2]s. See docs/plugins.md.\n", escape.Line(dir), args[0])
+			build := ""
+			if language == "go" {
+				build = "go build -o " + args[0] + " in it, then "
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s\nNext: %[3]shermes-ls plugin dev %[2]s, then hermes-ls plugin enable %[2]s. See docs/plugins.md.\n", escape.Line(dir), args[0], build)
 			return nil
 		},
 	}

@@ -140,8 +140,8 @@ func (p *Plugin) flat(event string, list any) any {
 	return all
 }
 
-// agentWarnings returns what of an Agent Plugin is not used or not as the format says, though the
-// plugin can be used.
+// agentWarnings returns the parts of an Agent Plugin that are not used or not as the format says,
+// though the plugin can be used.
 func (p Plugin) agentWarnings() (warnings []string) {
 	var fields map[string]json.RawMessage
 	data, err := safefile.Read(filepath.Join(p.Dir, "plugin.json"), largestManifest)
@@ -301,7 +301,7 @@ func Servers(home string, s Settings, folders []string, getenv func(string) stri
 	if len(s.Enabled) == 0 {
 		return nil, nil
 	}
-	all, _ := List(home, s) // the session reports what cannot be read
+	all, _ := List(home, s) // the session reports problems
 	for _, l := range all {
 		if l.State != Enabled {
 			continue
@@ -442,7 +442,7 @@ func Markdown(home string, s Settings, kind string) map[string]string {
 	if len(s.Enabled) == 0 {
 		return nil
 	}
-	all, _ := List(home, s) // the session reports what cannot be read
+	all, _ := List(home, s) // the session reports problems
 	dirs := map[string]string{}
 	for _, l := range all {
 		if l.State == Enabled && l.Kind == Agent {

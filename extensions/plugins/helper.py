@@ -339,7 +339,8 @@ def answer(message):
         result = METHODS[message["method"]](message.get("params") or {})
         send({"id": message["id"], "result": result})
     except BaseException as error:  # the plugin's code may raise anything
-        traceback.print_exc()
+        if place(error):
+            traceback.print_exc()
         send({"id": message["id"], "error": {"code": -32000, "message": described(error)}})
 
 

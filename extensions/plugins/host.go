@@ -136,7 +136,7 @@ func (r *runner) running(ctx context.Context) (*process, error) {
 		if !r.process.ended() {
 			return r.process, nil
 		}
-		r.log.Write("it has ended: " + r.process.why())
+		r.log.Write("it has ended: " + r.process.why(""))
 		r.process.close()
 		r.process = nil
 		r.exits = append(r.exits, time.Now())

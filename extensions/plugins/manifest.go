@@ -63,7 +63,7 @@ type Plugin struct {
 	command []string       // of kind Command
 	entry   string         // the Python file of kinds Python and Observer
 	hooks   map[string]any // of kind Agent: the section of its hooks
-	ignored []string       // of kind Agent: what of its hooks does not run
+	ignored []string       // of kind Agent: texts about hooks that do not run
 }
 
 // ValidName reports whether a plugin can have a name.
@@ -148,7 +148,7 @@ func Load(dir string) (Plugin, error) {
 			p.Kind = Observer
 		}
 		if err := one.read(&p, data); err != nil {
-			return p, fmt.Errorf("%s: %w", one.file, err)
+			return p, inFile(one.file, err)
 		}
 		if p.Kind == Agent {
 			if err := p.readHooks(); err != nil {
@@ -158,6 +158,16 @@ func Load(dir string) (Plugin, error) {
 		return p, p.check()
 	}
 	return p, errors.New("there is no plugin.yaml, plugin.json or HOOK.yaml")
+}
+
+var yamlPlace = lazyregexp.New(`(?s)^\[(\d+):\d+\] ([^\n]*).*`)
+
+// inFile returns an error of a file, with the line that an error of YAML has.
+func inFile(file string, err error) error {
+	if m := yamlPlace.FindStringSubmatch(err.Error()); m != nil {
+		return fmt.Errorf("%s:%s: %s", file, m[1], m[2])
+	}
+	return fmt.Errorf("%s: %w", file, err)
 }
 
 func (p *Plugin) readYAML(data []byte) error {

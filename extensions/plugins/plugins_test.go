@@ -802,3 +802,28 @@ func TestWiden(t *testing.T) {
 		t.Errorf("%s %+v", l.State, l.Permissions)
 	}
 }
+
+// TestCause checks which parts of a program's last output an error has.
+func TestCause(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	for body, want := range map[string]string{
+		`echo "file://$PWD/plugin.ts:5" >&2; echo "  x y" >&2; echo "SyntaxError: Unexpected identifier" >&2; echo "Node.js v24" >&2`: "exit code 3 during the call: plugin.ts:5: SyntaxError: Unexpected identifier",
+		`echo "panic: no value" >&2; echo "goroutine 1 [running]:" >&2; echo "	$PWD/main.go:12 +0x1d" >&2`:                            "exit code 3 during the call: main.go:12: panic: no value",
+		`echo "$PWD/run: line 7: nope: command not found" >&2`:                                                                        "exit code 3 during the call: run: line 7: nope: command not found",
+		`true`: "exit code 3 during the call",
+	} {
+		b.add("p", map[string]string{"plugin.yaml": "name: p\ncommand: [./run]\n", "run": "#!/bin/sh\n" + body + "\nexit 3\n"})
+		p, err := plugins.Load(filepath.Join(plugins.Dir(b.home), "p"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := plugins.Initialize(t.Context(), b.options, p, nil, getenv); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+	b.add("p", map[string]string{"plugin.yaml": "name: p\npermissions: 7\n"})
+	if _, err := plugins.Load(filepath.Join(plugins.Dir(b.home), "p")); err == nil || !strings.HasPrefix(err.Error(), "plugin.yaml:2: ") || strings.Contains(err.Error(), "\n") {
+		t.Error(err)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
@@ -51,7 +53,8 @@ type process struct {
 
 	mu    sync.Mutex
 	calls map[jsonrpc2.ID]*call
-	last  *call // that began last and runs
+	last  *call    // that began last and runs
+	said  []string // the last lines of stderr
 }
 
 // call is a request to the plugin that runs. What the plugin asks for meanwhile belongs to it.
@@ -71,7 +74,7 @@ func start(ctx context.Context, p Plugin, cmd proc.Cmd, init initializing, log, 
 	toChild, in := io.Pipe()
 	out, fromChild := io.Pipe()
 	x.in = in
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Grace = toChild, fromChild, &lines{write: log}, grace
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Grace = toChild, fromChild, &lines{write: x.stderr}, grace
 	command, err := proc.Start(context.WithoutCancel(ctx), cmd)
 	if err != nil {
 		return nil, err
@@ -110,13 +113,53 @@ func (x *process) ended() bool {
 	}
 }
 
-// why describes how the process ended.
-func (x *process) why() string {
+// why describes how the process ended, with the place and the error that its last output names.
+func (x *process) why(when string) string {
 	exit, _ := x.command.Wait() // exit describes the end in any case
+	text := fmt.Sprintf("it ended with exit code %d", exit.Code)
 	if exit.Signal != "" {
-		return "it was ended by " + exit.Signal
+		text = "it was ended by " + exit.Signal
 	}
-	return fmt.Sprintf("it ended with exit code %d", exit.Code)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if found := cause(x.said, x.plugin.Dir); found != "" {
+		return text + when + ": " + found
+	}
+	return text + when
+}
+
+// mostSaid is how many lines of stderr are searched for the cause of an end.
+const mostSaid = 40
+
+// stderr takes a line of stderr.
+func (x *process) stderr(line string) {
+	x.mu.Lock()
+	if x.said = append(x.said, line); len(x.said) > mostSaid {
+		x.said = x.said[1:]
+	}
+	x.mu.Unlock()
+	x.log(line)
+}
+
+var errorLine = lazyregexp.New(`^\s*(?:Uncaught )?(?:\w*(?:Error|Exception)(?: \[\w+\])?:|panic:|fatal error:)`)
+
+// cause returns the first file of the plugin with a line number, and the error, that the output of
+// a program names. If it names neither, it returns the last line.
+func cause(said []string, dir string) (text string) {
+	file := regexp.MustCompile(regexp.QuoteMeta(filepath.ToSlash(dir)) + `/([^\s:()]+:\d+)`)
+	var place, wrong string
+	for _, line := range said {
+		if m := file.FindStringSubmatch(line); m != nil && place == "" {
+			place = m[1] + ": "
+		}
+		if wrong == "" && errorLine.MatchString(line) {
+			wrong = line
+		}
+	}
+	if wrong == "" && len(said) > 0 {
+		wrong = said[len(said)-1]
+	}
+	return oneLine(strings.ReplaceAll(place+strings.TrimSpace(wrong), dir+"/", ""), 300)
 }
 
 // call sends a request and waits for its result. If ctx ends first, it sends cancel.
@@ -140,7 +183,7 @@ func (x *process) call(ctx context.Context, method string, params, result any, c
 	}
 	select { // the connection ends shortly before the process does
 	case <-x.command.Done():
-		return fmt.Errorf("%s during the call", x.why())
+		return errors.New(x.why(" during the call"))
 	case <-time.After(grace):
 		return fmt.Errorf("its connection failed: %w", err)
 	}
@@ -322,7 +365,7 @@ func (l *lines) Write(p []byte) (int, error) {
 			l.line = append(l.line, piece[:min(len(piece), room)]...)
 		}
 		if whole {
-			l.write(oneLine(string(l.line), longestLog))
+			l.write(strings.TrimRight(plain(string(l.line), longestLog), " \t"))
 			l.line = l.line[:0]
 		}
 		p = rest
