@@ -92,6 +92,7 @@ type Core struct {
 	Sandbox   *sandbox.Box
 	Remote    bool                // commands run on another machine
 	Editor    string              // the host's name, for the model
+	Offers    bool                // the host shows offers below an answer
 	Facts     func() prompt.Facts // for the model
 	Sink      agent.Sink
 	Show      func(text string) // shows a text to the user at once
@@ -124,22 +125,22 @@ type Core struct {
 
 func (x *Session) core() *Core {
 	n, at := x.notifier, x.location
+	_, offers := x.host.(interface{ ShowsOffers() })
 	return &Core{
 		Workspace: at.ws, Sandbox: at.box, Remote: at.remote.otherFiles() || at.remote.broken != nil, Editor: x.place.Editor, Facts: func() prompt.Facts { return at.facts(x.settings) },
 		Sink:        x.svc.Instruments.sink(x.id, n.sink(nil)),
 		Show:        n.show,
 		OpenAddress: openAddress(x),
-		Ask:         x.ask,
-		Mode:        x.settings.mode,
-		SetMode:     x.SetMode,
-		Terminals:   x.host.Terminals(x.id),
-		Diagnoser:   at.diagnoser(x.host),
-		Backend:     at.remote.backend,
-		NoBackend:   at.remote.broken,
-		Extensions:  func() *extension.Set { return x.extensions },
-		Model:       x.settings.childModel,
-		Spend:       x.record.spend,
-		Exclusive:   x.queue.runExclusive,
+		Ask:         x.ask, Offers: offers,
+		Mode: x.settings.mode, SetMode: x.SetMode,
+		Terminals:  x.host.Terminals(x.id),
+		Diagnoser:  at.diagnoser(x.host),
+		Backend:    at.remote.backend,
+		NoBackend:  at.remote.broken,
+		Extensions: func() *extension.Set { return x.extensions },
+		Model:      x.settings.childModel,
+		Spend:      x.record.spend,
+		Exclusive:  x.queue.runExclusive,
 	}
 }
 

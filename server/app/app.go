@@ -16,6 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/checkpoints"
 	"github.com/hermes-ls/hermes-ls/extensions/clarify"
 	"github.com/hermes-ls/hermes-ls/extensions/environment"
+	"github.com/hermes-ls/hermes-ls/extensions/feedback"
 	"github.com/hermes-ls/hermes-ls/extensions/files"
 	"github.com/hermes-ls/hermes-ls/extensions/foldertrust"
 	"github.com/hermes-ls/hermes-ls/extensions/goal"
@@ -82,6 +83,7 @@ func Features(s *server.Service) []server.Feature {
 		{Extension: hooks.New(hookOptions(s)), Settings: hooks.Section(), Section: configuredHooks, Commands: hooks.Table},
 		{Extension: plugins.New(pluginOptions(s)), Settings: plugins.Section(), Section: enabledPlugins, Commands: plugins.Table},
 		{Extension: learnings.New(learned), Settings: learnings.Section(), Commands: learnings.Table, Shutdown: learned.Close},
+		{Core: func(c *server.Core) extension.Extension { return feedback.New(s.Home, c.Offers) }, Settings: feedback.Section(), Commands: feedback.Table},
 		{Core: found, Settings: toolsearch.Section(), Section: toolsearch.Of},
 		{Extension: memory.New(s.Home), Settings: memory.Section(), Commands: memory.Table, Toolset: memory.Toolset},
 		{Core: trusted, Section: trustStore, Commands: foldertrust.Table},

@@ -46,6 +46,9 @@ func (h host) OpenAddress(ctx context.Context, _, _, address string) bool {
 	return h.s.editor.OpenAddress(ctx, address)
 }
 
+// ShowsOffers says that a chat shows offers below an answer.
+func (host) ShowsOffers() {}
+
 // CommandsChanged sends the slash commands to an editor that gets updates.
 func (h host) CommandsChanged(x *service.Session) {
 	if h.s.sessions.updates(x.ID()) {
