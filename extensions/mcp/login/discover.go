@@ -107,7 +107,7 @@ func (t Target) protected(ctx context.Context, c *http.Client, named string) (*o
 	const known = "/.well-known/oauth-protected-resource"
 	places := []string{root.JoinPath(known, u.Path).String(), root.JoinPath(known).String()}
 	if named != "" {
-		places = []string{named}
+		places = append([]string{named}, places...)
 	}
 	for _, place := range slices.Compact(places) {
 		m, err := getResource(ctx, c, place)

@@ -95,7 +95,11 @@ func newAuthority(t *testing.T) *authority {
 		}
 		a.serial++
 		a.access, a.refresh = fmt.Sprintf("access-%d", a.serial), fmt.Sprintf("refresh-%d", a.serial)
-		reply(w, 200, map[string]any{"access_token": a.access, "refresh_token": a.refresh, "token_type": "Bearer", "expires_in": a.life})
+		got := map[string]any{"access_token": a.access, "refresh_token": a.refresh, "token_type": "Bearer", "expires_in": a.life}
+		if a.life == 0 {
+			delete(got, "expires_in")
+		}
+		reply(w, 200, got)
 	})
 	a.Server = httptest.NewServer(mux)
 	t.Cleanup(a.Close)
@@ -214,6 +218,48 @@ func TestOneRefresh(t *testing.T) {
 	all.Wait()
 	if a.refreshes != 1 || a.forms[len(a.forms)-1].Get("resource") != a.URL+"/mcp" {
 		t.Errorf("%d refreshes, the last one with %v", a.refreshes, a.forms[len(a.forms)-1])
+	}
+}
+
+// A token is used until shortly before its end, or without expires_in until the server rejects it. Then it is
+// refreshed.
+func TestLifeOfTokens(t *testing.T) {
+	t.Parallel()
+	for _, life := range []int{3600, 0, -1} { // 0: no expires_in
+		a, s := newAuthority(t), Open(t.TempDir(), File)
+		a.life = life
+		a.login(t, s)
+		if token, err := s.Token(t.Context(), a.target(), ""); err != nil || token != "access-1" {
+			t.Errorf("expires_in %d: token %q, %v", life, token, err)
+		}
+		if token, err := s.Token(t.Context(), a.target(), "access-1"); err != nil || token != "access-2" {
+			t.Errorf("expires_in %d, rejected: token %q, %v", life, token, err)
+		}
+	}
+	now := time.Now()
+	for _, c := range []struct {
+		life, age time.Duration
+		fresh     bool
+	}{
+		{time.Hour, 59 * time.Minute, true},
+		{time.Hour, 59*time.Minute + 31*time.Second, false},
+		{8 * time.Second, 5 * time.Second, true}, // of a short life, the last quarter
+		{8 * time.Second, 7 * time.Second, false},
+		{8 * time.Second, 9 * time.Second, false},
+	} {
+		if got := (Tokens{Access: "a", Since: now.Add(-c.age), Expires: now.Add(c.life - c.age)}).fresh(now); got != c.fresh {
+			t.Errorf("a token of %v after %v: fresh %v", c.life, c.age, got)
+		}
+	}
+}
+
+// If the address of the challenge has no metadata, those of the well-known addresses are used.
+func TestMetadataElsewhere(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	m, err := a.target().protected(t.Context(), http.DefaultClient, a.URL+"/nowhere")
+	if err != nil || m.Resource != a.URL+"/mcp" {
+		t.Errorf("%+v, %v", m, err)
 	}
 }
 
