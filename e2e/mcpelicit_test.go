@@ -22,9 +22,10 @@ const orderForm = `{"type":"object","required":["count","color"],"properties":{
 	"count":{"type":"integer","minimum":1,"title":"Count"},"color":{"type":"string","enum":["red","blue"]},"note":{"type":"string"}}}`
 
 // newShop is an MCP server whose tools ask for values (order), a password (login) and an address
-// (pay).
-func newShop(t *testing.T, b bed) {
+// (pay). It returns the answers.
+func newShop(t *testing.T, b bed) *lockedBuffer {
 	t.Helper()
+	answers := &lockedBuffer{}
 	s := sdk.NewServer(&sdk.Implementation{Name: "shop", Version: "1"}, nil)
 	add := func(name string, p *sdk.ElicitParams) {
 		sdk.AddTool(s, &sdk.Tool{Name: name, Description: name, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
@@ -37,6 +38,7 @@ func newShop(t *testing.T, b bed) {
 					_ = r.Session.NotifyElicitationComplete(ctx, &sdk.ElicitationCompleteParams{ElicitationID: p.ElicitationID})
 				}
 				text, err := json.Marshal(got)
+				_, _ = answers.Write(text) // never fails
 				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "got " + string(text)}}}, nil, err
 			})
 	}
@@ -46,6 +48,7 @@ func newShop(t *testing.T, b bed) {
 	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 	t.Cleanup(web.Close)
 	write(t, filepath.Join(b.home, "config.yaml"), fmt.Sprintf("model: {provider: embedded}\nmcp_servers: {shop: {url: %q, protocol: legacy}}\n", web.URL))
+	return answers
 }
 
 type elicitFrame struct {
@@ -140,6 +143,33 @@ func TestElicitationACP(t *testing.T) {
 				t.Errorf("not asked for: %q", c.answers)
 			}
 			l.end()
+		})
+	}
+}
+
+// TestElicitationLSP checks that a language client without a plugin is asked about an address by a message request. It
+// opens the address only if the user agrees.
+func TestElicitationLSP(t *testing.T) {
+	t.Parallel()
+	for label, want := range map[string]string{"Open": `"action":"accept"`, "Do not open": `"action":"decline"`} {
+		t.Run(label, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, map[string]string{"pricing.py": "a = 1\n"})
+			answers := newShop(t, b)
+			w := newWireWith(t, b, "serve", map[string]any{"showDocument": map[string]any{"support": true}})
+			w.send("Go.\n```hermes-script\n" + `[{"call":{"name":"mcp__shop__pay","args":{}}}]` + "\n" + `[{"text":"Paid."}]` + "\n```")
+			w.choose(label)
+			w.wait("Paid.")
+			w.mu.Lock()
+			got := w.frames.String()
+			w.mu.Unlock()
+			if !strings.Contains(got, "Host: xn--e1awd7f.example (punycode") || !strings.Contains(answers.String(), want) {
+				t.Errorf("the server got %s, not %s:\n%s", answers, want, got)
+			}
+			shown := strings.Contains(got, `"method":"window/showDocument"`) && strings.Contains(got, `"external":true`)
+			if shown != (label == "Open") {
+				t.Errorf("the address is opened: %v\n%s", shown, got)
+			}
 		})
 	}
 }

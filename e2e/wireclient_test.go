@@ -41,6 +41,12 @@ type wireClient struct {
 
 func newWire(t *testing.T, b bed, mode string) *wireClient {
 	t.Helper()
+	return newWireWith(t, b, mode, map[string]any{"workDoneProgress": true})
+}
+
+// newWireWith starts a server for a language client with these capabilities of its window.
+func newWireWith(t *testing.T, b bed, mode string, window map[string]any) *wireClient {
+	t.Helper()
 	cmd := exec.Command(b.binary, mode)
 	cmd.Dir, cmd.Env, cmd.Stderr = b.workspace, b.environ(), os.Stderr
 	in, out := startPiped(t, cmd)
@@ -55,7 +61,7 @@ func newWire(t *testing.T, b bed, mode string) *wireClient {
 		return w
 	}
 	w.call("initialize", map[string]any{"processId": nil, "rootUri": folder, "workspaceFolders": []any{map[string]any{"uri": folder, "name": "ws"}},
-		"capabilities": map[string]any{"window": map[string]any{"workDoneProgress": true}}})
+		"capabilities": map[string]any{"window": window}})
 	w.sendFrame(map[string]any{"method": "initialized", "params": map[string]any{}})
 	text, err := os.ReadFile(filepath.Join(b.workspace, "pricing.py"))
 	if err != nil {
