@@ -44,8 +44,9 @@ cross:
 	GOOS=windows GOARCH=amd64 $(GO) build -trimpath -o /dev/null ./cmd/hermes-ls
 	GOOS=windows GOARCH=amd64 go vet ./...
 
+# By default, each test program sleeps a second under the race detector before it ends.
 race: hosts
-	CGO_ENABLED=1 go test -race -timeout 20m ./...
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=100 go test -race -timeout 20m ./...
 	go test -run TestMemoryLimits ./internal/proc
 
 # Root may do what users may not. So if root runs the tests, the tests of processes and

@@ -9,6 +9,7 @@ import (
 
 func TestMain(m *testing.M) {
 	modes.Enter()
-	os.Unsetenv("OLDPWD") // editors start a server without it
+	os.Unsetenv("OLDPWD")                 // editors start a server without it
+	os.Setenv("APPTAINER_USERNS", "true") // as without root; root may lack a capability that apptainer needs
 	os.Exit(m.Run())
 }
