@@ -100,16 +100,11 @@ func builtin(j *analyzer, c *call) {
 				c.st.set(name, field{text: val})
 			}
 		}
-	case "set":
-		for i, a := range c.args {
-			if a.text == "--" {
-				c.st.args, c.st.argsKnown = c.args[i+1:], !unseen(c.args[i+1:])
-				return
-			}
-			c.st.argsKnown = c.st.argsKnown && !a.open() && (a.option() || strings.HasPrefix(a.text, "+"))
-		}
-	case "shift":
+	case "set", "shift":
 		c.st.argsKnown = false
+		if i := slices.IndexFunc(c.args, func(a field) bool { return a.text == "--" }); i >= 0 {
+			c.st.args, c.st.argsKnown = c.args[i+1:], !unseen(c.args[i+1:])
+		}
 	}
 }
 

@@ -331,22 +331,15 @@ func (t *terms) commandOf(what []string) []field {
 
 // operands returns the operands of an action.
 func (t *terms) operands(what []string) (list []field) {
-	rest := t.o.rest
-	n := len(rest)
+	rest, n := t.o.rest, len(t.o.rest)
+	parts := map[string][2]int{"all": {0, n}, "+": {0, n}, "first": {0, 1}, "second": {1, 2}, "others": {1, n}}
 	for _, w := range what {
+		part, ofRest := parts[w]
 		switch {
+		case ofRest:
+			list = append(list, rest[min(part[0], n):min(part[1], n)]...)
 		case w == "~":
 			list = append(list, t.c.args...)
-		case w == "all", w == "+":
-			list = append(list, rest...)
-		case w == "first" && n > 0:
-			list = append(list, rest[0])
-		case w == "second" && n > 1:
-			list = append(list, rest[1])
-		case w == "last" && n > 1:
-			list = append(list, rest[n-1])
-		case w == "others" && n > 1:
-			list = append(list, rest[1:]...)
 		case w == "command" && len(t.command()) > 0:
 			list = append(list, joined(t.command()))
 		case w == "input" && t.j.stdin.known:

@@ -33,9 +33,7 @@ func handlers() map[string]func(*analyzer, *call) {
 func xargs(j *analyzer, c *call) {
 	o := parse(rules.Of(c.name), c.args)
 	placeholder := map[string]string{"parallel": "{}"}[c.name]
-	if v, ok := o.get("I"); ok {
-		placeholder = v.value.text
-	} else if v, ok := o.get("replace"); ok {
+	if v, ok := o.get("I", "replace"); ok {
 		placeholder = cmp.Or(v.value.text, "{}")
 	}
 	for _, a := range c.args[:len(c.args)-len(o.rest)] {
@@ -149,8 +147,11 @@ func copyFiles(j *analyzer, c *call) {
 		j.writes(c, to)
 	}
 	for _, s := range sources {
-		if contains("ln link", c.name) {
-			links(j, c, s)
+		if a := j.scope.places().Write(absolute(c.st, s.text)); contains("ln link", c.name) && s.text != "" && a.Reason != "" {
+			if !a.Blocked { // a write through the link must not avoid the checks of paths
+				a.Reason = "links to a place that is protected or outside the workspace"
+			}
+			j.note(levelOf(a), a.Reason, j.key(c))
 		}
 		if to.text == "" {
 			continue
@@ -178,18 +179,6 @@ func copyFiles(j *analyzer, c *call) {
 	}
 	if away && o.has("delete") {
 		j.destroys(c, true, to)
-	}
-}
-
-// links judges the target of a link: a write through it must not avoid the checks of paths.
-func links(j *analyzer, c *call, target field) {
-	for _, name := range named(c, []field{target}) {
-		switch a := j.scope.places().Write(name); levelOf(a) {
-		case Blocked:
-			j.block(c, a.Reason)
-		case Asks:
-			j.ask(c, "links to a place that is protected or outside the workspace")
-		}
 	}
 }
 

@@ -60,8 +60,8 @@ func (s *state) equal(t *state) bool {
 	return s.cwd == t.cwd && s.argsKnown == t.argsKnown && slices.Equal(s.args, t.args) && maps.Equal(s.vars, t.vars)
 }
 
-// maxStates is how many states are followed. If there are more, they become one, and their
-// differences are unknown.
+// maxStates is how many states are followed. If there are more, they become one of
+// which nothing is known.
 const maxStates = 32
 
 // merge returns the different states of a list.
@@ -74,21 +74,8 @@ func merge(list []*state) (out []*state) {
 	if len(out) <= maxStates {
 		return out
 	}
-	one := out[0].clone()
-	for _, s := range out[1:] {
-		if s.cwd != one.cwd {
-			one.cwd = unknown
-		}
-		one.argsKnown = one.argsKnown && s.argsKnown && slices.Equal(one.args, s.args)
-		for _, vars := range []map[string]field{s.vars, one.vars} {
-			for name := range vars {
-				a, set := one.get(name)
-				if b, also := s.get(name); a != b || set != also {
-					one.set(name, anything)
-				}
-			}
-		}
-	}
+	one := &state{cwd: unknown}
+	one.forget()
 	return []*state{one}
 }
 

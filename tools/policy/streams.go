@@ -59,9 +59,6 @@ func (s shell) printed(args []*syntax.Word) input {
 		words = append(words, a.text)
 	}
 	if f[0].text == "printf" {
-		if len(words) > 0 && words[0] == "--" {
-			words = words[1:]
-		}
 		if len(words) == 0 || strings.HasPrefix(words[0], "-") {
 			return input{some: true}
 		}

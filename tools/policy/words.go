@@ -127,9 +127,6 @@ func (e *expander) part(p syntax.WordPart, first bool) {
 		e.literal(clean(text))
 	case *syntax.DblQuoted:
 		e.quoted(p)
-	case *syntax.ExtGlob:
-		e.glob = true
-		e.literal(clean(p.Op.String() + p.Pattern.Value + ")"))
 	case *syntax.ProcSubst:
 		e.literal("/dev/fd/" + number)
 	case *syntax.ParamExp:
@@ -171,19 +168,12 @@ func (e *expander) tilde(s string) string {
 		rest = "/" + rest
 	}
 	e.has = true
-	switch user {
-	case "~":
+	switch {
+	case user == "~":
 		user = e.s.home()
-	case "~+":
-		user = e.s.pwd()
-	case "~-":
-		user = unknown
-	case "~root":
-		user = "/root"
+	case strings.Contains(user, `\`):
+		return s
 	default:
-		if strings.Contains(user, `\`) {
-			return s
-		}
 		user = "/home/" + user[1:]
 	}
 	e.cur = append(e.cur, user...) // marks stay marks

@@ -49,10 +49,7 @@ func statement(words []string) string {
 		begins := func(any ...string) bool {
 			return slices.ContainsFunc(any, func(s string) bool { return strings.HasPrefix(near, s+" ") })
 		}
-		before := ""
-		if i > 0 {
-			before = words[i-1]
-		}
+		before := append([]string{""}, words...)[i]
 		switch word {
 		case "DROP":
 			if !begins("NOT") && !(before == "''" && begins("''")) {

@@ -42,8 +42,6 @@ func Awk(src string) []Effect {
 			i++
 		case t.text == "|" && r.tok(i+1).text == "getline":
 			shell(i - 1)
-		case t.text == "|" && r.sign(i+1) == "&":
-			shell(i + 2)
 		case t.text == "|":
 			shell(i + 1)
 		case t.text == ">" && printing && depth <= 0:

@@ -132,15 +132,13 @@ func (r *reader) receiver(end int) []token {
 	end -= 2
 	depth, i := 0, end-1
 	for ; i >= 0 && !r.spent(1); i-- {
-		switch t := r.toks[i]; {
+		switch {
 		case r.sign(i) == ")" || r.sign(i) == "]":
 			depth++
 		case r.sign(i) == "(" || r.sign(i) == "[":
 			depth--
-		case t.kind == lineToken && depth == 0:
-			return r.toks[i+1 : max(end, i+1)]
 		}
-		if depth < 0 {
+		if depth < 0 || depth == 0 && r.toks[i].kind == lineToken {
 			return r.toks[i+1 : max(end, i+1)]
 		}
 		if depth == 0 && r.sign(i-1) != "." && r.sign(i) != "." && !(r.sign(i) == "(" && r.tok(i-1).kind == nameToken) {
