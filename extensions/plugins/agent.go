@@ -358,7 +358,9 @@ func variables(p Plugin, data string, getenv func(string) string, more []string)
 			env = append(env, name+"="+value)
 		}
 	}
-	return slices.Concat(env, more, []string{"PLUGIN_ROOT=" + p.Dir, "PLUGIN_DATA=" + data})
+	// npx and uvx keep packages in caches, and those of the user cannot be written.
+	caches := []string{"npm_config_cache=" + filepath.Join(data, "npm"), "XDG_CACHE_HOME=" + filepath.Join(data, "cache")}
+	return slices.Concat(env, caches, more, []string{"PLUGIN_ROOT=" + p.Dir, "PLUGIN_DATA=" + data})
 }
 
 // bound limits the programs of a plugin by its permissions. It has only data, so that two of the
