@@ -380,7 +380,7 @@ type editorTerminals struct {
 func (e editorTerminals) Run(ctx context.Context, args []string, dir string, env []string, limit int, shown func(string)) (string, bool, int, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env = dir, append([]string{"EDITORS_KEY=hush", "PATH=/nowhere"}, env...)
-	cmd.WaitDelay = 10 * time.Second
+	cmd.WaitDelay = 3 * time.Second // the killed shell's child holds the output open
 	shown("term-1")
 	out, err := cmd.CombinedOutput()
 	if e.limit > 0 && len(out) > e.limit {
@@ -413,9 +413,17 @@ func TestTerminalOfTheEditor(t *testing.T) {
 	if out, _ := runTerminal(t.Context(), t, env, fmt.Sprintf(`{"command":"echo early; sleep 1000","timeout":%v}`, busy.Seconds())); !out.TimedOut || out.Output != "early\n" || out.ExitCode != 143 {
 		t.Errorf("at its limit: %+v", out)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), busy)
-	defer cancel()
-	if out, _ := runTerminal(ctx, t, env, `{"command":"echo early; sleep 1000"}`); !out.Interrupted || out.Output != "early\n" {
+	ctx, cancel := context.WithCancel(t.Context())
+	begun := filepath.Join(dir, "begun")
+	go func() {
+		defer cancel()
+		for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+			if _, err := os.Stat(begun); err == nil {
+				return
+			}
+		}
+	}()
+	if out, _ := runTerminal(ctx, t, env, fmt.Sprintf(`{"command":"echo early; touch '%s'; sleep 1000"}`, begun)); !out.Interrupted || out.Output != "early\n" {
 		t.Errorf("interrupted: %+v", out)
 	}
 	env.Terminals = editorTerminals{t: t, limit: 4}
