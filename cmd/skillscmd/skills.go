@@ -23,7 +23,7 @@ func Skills(o Options) *cobra.Command {
 		Example: "  hermes-ls skills list\n  hermes-ls skills install anthropics/skills/skills/pdf",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(o.list(), o.search(), o.view(), o.create(), o.validate(), o.install(), o.update(), o.audit(), o.uninstall())
+	cmd.AddCommand(o.list(), o.search(), o.view(), o.create(), o.validate(), o.install(), o.update(), o.audit(), o.uninstall(), o.publish(), o.snapshot(), o.tap())
 	return cmd
 }
 
@@ -67,11 +67,12 @@ func (o Options) list() *cobra.Command {
 
 func (o Options) search() *cobra.Command {
 	return &cobra.Command{
-		Use: "search WORDS", Short: "Search the skills that are here", Args: cobra.MinimumNArgs(1), Example: "  hermes-ls skills search unit tests",
+		Use: "search WORDS", Short: "Search the skills that are here and those of taps", Args: cobra.MinimumNArgs(1), Example: "  hermes-ls skills search unit tests",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, f := o.find(cmd)
-			o.print(cmd, skills.Search(f.Skills, strings.Join(args, " ")))
-			return nil
+			home, f := o.find(cmd)
+			query := strings.Join(args, " ")
+			o.print(cmd, skills.Search(f.Skills, query))
+			return o.searchTaps(cmd, home, query)
 		},
 	}
 }
@@ -172,42 +173,47 @@ func (o Options) install() *cobra.Command {
 	var name, ref string
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "install SOURCE", Short: "Install a skill from git or a directory", Args: cobra.ExactArgs(1),
-		Long: "SOURCE is owner/repo[/path][@ref] of GitHub, a git URL, or a directory. Its files, commit, variables and findings are\n" +
-			"shown before you confirm. Without a terminal it needs --yes, which installs only if there are no findings.",
+		Use: "install SOURCE", Short: "Install a skill from git, an https address or a directory", Args: cobra.ExactArgs(1),
+		Long: "SOURCE is owner/repo[/path][@ref] of GitHub, a git URL[#path], the https address of a SKILL.md, well-known:ADDRESS[#NAME],\n" +
+			"or a directory. Its files, commit, variables and findings are shown before you confirm. Without a terminal it needs --yes, which installs only if there are no findings.",
 		Example: "  hermes-ls skills install anthropics/skills/skills/pdf",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			home := o.Load().Home
-			c, err := skills.Fetch(cmd.Context(), home, args[0], ref)
-			if err != nil {
-				return err
-			}
-			defer c.Discard()
-			if name == "" {
-				name = c.Name
-			}
-			o.show(cmd, c)
-			switch {
-			case cli.Interactive(cmd) && !yes:
-				if !cli.Agrees(cmd, fmt.Sprintf("Install it as %s?", name)) {
-					return errors.New("nothing was installed")
-				}
-			case !yes:
-				return errors.New("nothing was installed: without a terminal, --yes is needed")
-			case len(c.Findings) > 0:
-				return errors.New("nothing was installed: --yes installs only without findings. Install it on a terminal")
-			}
-			dir, err := skills.Install(cmd.Context(), home, name, c)
-			if err == nil {
-				fmt.Fprintf(cmd.OutOrStdout(), "Installed: %s\n", dir)
-			}
-			return err
+			return o.installOne(cmd, args[0], ref, name, yes)
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "another name")
 	cmd.Flags().StringVar(&ref, "ref", "", "a commit, tag or branch")
 	cmd.Flags().BoolVar(&yes, "yes", false, "install without asking, if there are no findings")
 	return cmd
+}
+
+// installOne fetches a skill, shows it and installs it if the user agrees.
+func (o Options) installOne(cmd *cobra.Command, source, ref, name string, yes bool) error {
+	home := o.Load().Home
+	c, err := skills.Fetch(cmd.Context(), home, source, ref)
+	if err != nil {
+		return err
+	}
+	defer c.Discard()
+	if name == "" {
+		name = c.Name
+	}
+	o.show(cmd, c)
+	switch {
+	case cli.Interactive(cmd) && !yes:
+		if !cli.Agrees(cmd, fmt.Sprintf("Install it as %s?", name)) {
+			return errors.New("nothing was installed")
+		}
+	case !yes:
+		return errors.New("nothing was installed: without a terminal, --yes is needed")
+	case len(c.Findings) > 0:
+		return errors.New("nothing was installed: --yes installs only without findings. Install it on a terminal")
+	}
+	dir, err := skills.Install(cmd.Context(), home, name, c)
+	if err == nil {
+		fmt.Fprintf(cmd.OutOrStdout(), "Installed: %s\n", dir)
+	}
+	return err
 }
 
 func (o Options) show(cmd *cobra.Command, c skills.Candidate) {

@@ -31,8 +31,7 @@ type Candidate struct {
 
 var ofGitHub = lazyregexp.New(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+(/[^@]*)?(@[A-Za-z0-9_./-]+)?$`)
 
-// Fetch copies a skill into quarantine: from a directory, a git URL, or owner/repo[/path][@ref] of GitHub. Nothing of it
-// runs. Discard removes it.
+// Fetch copies a skill into quarantine: from a source of [Download]. Nothing of it runs. Discard removes it.
 func Fetch(ctx context.Context, home, from, ref string) (c Candidate, err error) {
 	quarantine := filepath.Join(home, "skills", ".hub", "quarantine")
 	if err := os.MkdirAll(quarantine, 0o700); err != nil {
@@ -53,7 +52,7 @@ func Fetch(ctx context.Context, home, from, ref string) (c Candidate, err error)
 		return c, err
 	}
 	if c.Commit = commit; dir != from {
-		c.Source = "git"
+		c.Source = sourceOf(from)
 	}
 	if dir, err = skillDir(dir, sub); err != nil {
 		return c, err
@@ -81,13 +80,23 @@ func Fetch(ctx context.Context, home, from, ref string) (c Candidate, err error)
 	return c, nil
 }
 
-// Download finds a directory, or clones a git URL or owner/repo[/path][@ref] of GitHub into the directory clone of work.
-// It returns the directory, the path of GitHub's form below it, and the commit. Nothing of it runs.
+// Download finds a directory, or fetches a source into work: the https address of a SKILL.md, well-known:ADDRESS[#NAME], a git
+// URL[#path], or owner/repo[/path][@ref] of GitHub. It returns the directory, the path below it, and the commit of git. Nothing
+// of it runs.
 func Download(ctx context.Context, work, from, ref string) (dir, sub, commit string, err error) {
 	if info, err := os.Stat(from); err == nil && info.IsDir() {
 		return from, "", "", nil
 	}
-	url := from
+	switch sourceOf(from) {
+	case "url":
+		dir, err = fetchFile(ctx, work, from)
+		return dir, "", "", err
+	case "well-known":
+		dir, err = fetchPublished(ctx, work, from)
+		return dir, "", "", err
+	}
+	var url string
+	url, sub, _ = strings.Cut(from, "#")
 	if ofGitHub.MatchString(from) {
 		if at := strings.LastIndexByte(from, '@'); at > 0 && ref == "" {
 			from, ref = from[:at], from[at+1:]
@@ -140,15 +149,23 @@ func clone(ctx context.Context, url, ref, dir string) (commit string, err error)
 	return git(ctx, dir, "rev-parse", "HEAD")
 }
 
+// git runs git without the user's settings.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
+	env = append(env, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_LFS_SKIP_SMUDGE=1", "GIT_ALLOW_PROTOCOL=https:ssh:git:file")
+	return runGit(ctx, dir, env, []string{"git", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.symlinks=true"}, args)
+}
+
+// userGit runs git with the user's settings, such as names and credentials. It asks nothing.
+func userGit(ctx context.Context, dir string, args ...string) (string, error) {
+	return runGit(ctx, dir, append(os.Environ(), "GIT_TERMINAL_PROMPT=0"), []string{"git"}, args)
+}
+
+func runGit(ctx context.Context, dir string, env, program, args []string) (string, error) {
 	var out, errs bytes.Buffer
 	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
 	defer stop()
-	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
-	env = append(env, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_LFS_SKIP_SMUDGE=1", "GIT_ALLOW_PROTOCOL=https:ssh:git:file")
-	exit, err := proc.Run(ctx, proc.Cmd{
-		Args: append([]string{"git", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.symlinks=true"}, args...), Dir: dir, Env: env, Stdout: &out, Stderr: &errs,
-	})
+	exit, err := proc.Run(ctx, proc.Cmd{Args: slices.Concat(program, args), Dir: dir, Env: env, Stdout: &out, Stderr: &errs})
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,225 @@
+package skillscmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/extensions/skills"
+)
+
+// searchTaps prints the skills of the user's taps that fit a query.
+func (o Options) searchTaps(cmd *cobra.Command, home, query string) error {
+	taps, err := skills.Taps(home)
+	if err != nil {
+		return err
+	}
+	for _, t := range taps {
+		found, err := t.Search(cmd.Context(), home, query)
+		if err != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", o.Plain(t.Repo), o.Plain(err.Error()))
+			continue
+		}
+		for _, r := range found {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o.Plain(r.Source), o.Plain(r.Description))
+		}
+	}
+	return nil
+}
+
+func (o Options) publish() *cobra.Command {
+	var to string
+	cmd := &cobra.Command{
+		Use: "publish PATH --to GIT", Short: "Add a skill to a branch of a repository and push it", Args: cobra.ExactArgs(1),
+		Long:    "The skill is committed to the branch add-skill-NAME and pushed with your git. It asks on a terminal, and does nothing without one.",
+		Example: "  hermes-ls skills publish ~/.hermes/skills/release --to git@github.com:me/skills.git",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if to == "" {
+				return cli.Usage(errors.New("--to is required"))
+			}
+			dir, err := filepath.Abs(args[0])
+			if err != nil {
+				return err
+			}
+			name := filepath.Base(dir)
+			for _, p := range skills.Check(dir, true) {
+				return fmt.Errorf("%s: %s. Nothing was published", name, p)
+			}
+			found, err := skills.Scan(dir)
+			if err != nil {
+				return err
+			}
+			for _, f := range found {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", f.Level, o.Plain(f.String()))
+			}
+			if bad, blocked := skills.Blocked(found); blocked {
+				return fmt.Errorf("%s. Nothing was published", bad)
+			}
+			if !cli.Interactive(cmd) || !cli.Agrees(cmd, fmt.Sprintf("Push %s to %s?", name, o.Plain(to))) {
+				return errors.New("nothing was published: only a user on a terminal can publish")
+			}
+			branch, err := skills.Publish(cmd.Context(), o.Load().Home, dir, name, to)
+			if err == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "Pushed the branch %s.\n", branch)
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "the repository: owner/repo of GitHub, or a git URL")
+	return cmd
+}
+
+// snapshotFile is the list of installed skills, in Hermes' form. Version and Commit are ours.
+type snapshotFile struct {
+	Version    string         `json:"hermes_version"`
+	ExportedAt string         `json:"exported_at"`
+	Skills     []snapshotItem `json:"skills"`
+	Taps       []skills.Tap   `json:"taps"`
+}
+
+type snapshotItem struct {
+	Name       string `json:"name"`
+	Source     string `json:"source"`
+	Identifier string `json:"identifier"`
+	Category   string `json:"category"`
+	Commit     string `json:"commit,omitempty"`
+}
+
+func (o Options) snapshot() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "snapshot", Short: "Write the list of installed skills, or install those of a list", Args: cobra.NoArgs,
+		Example: "  hermes-ls skills snapshot export skills.json",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	export := &cobra.Command{
+		Use: "export FILE", Short: "Write sources and commits of the installed skills to a file", Args: cobra.ExactArgs(1), Example: "  hermes-ls skills snapshot export skills.json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			home := o.Load().Home
+			installed, err := skills.Installed(home)
+			if err != nil {
+				return err
+			}
+			file := snapshotFile{Version: "0.19.0", ExportedAt: time.Now().UTC().Format(time.RFC3339), Skills: []snapshotItem{}}
+			for _, name := range slices.Sorted(maps.Keys(installed)) {
+				e := installed[name]
+				commit, _ := e.Metadata["commit"].(string)
+				category := filepath.ToSlash(filepath.Dir(filepath.FromSlash(e.InstallPath)))
+				if category == "." {
+					category = ""
+				}
+				file.Skills = append(file.Skills, snapshotItem{Name: name, Source: e.Source, Identifier: e.Identifier, Category: category, Commit: commit})
+			}
+			if file.Taps, err = skills.Taps(home); err != nil {
+				return err
+			}
+			file.Taps = append([]skills.Tap{}, file.Taps...)
+			data, err := json.MarshalIndent(file, "", "  ")
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(args[0], append(data, '\n'), 0o600)
+		},
+	}
+	var yes bool
+	load := &cobra.Command{
+		Use: "import FILE", Short: "Install the skills of a file that are not installed", Args: cobra.ExactArgs(1), Example: "  hermes-ls skills snapshot import skills.json",
+		RunE: func(cmd *cobra.Command, args []string) error { return o.importSnapshot(cmd, args[0], yes) },
+	}
+	load.Flags().BoolVar(&yes, "yes", false, "install without asking, if there are no findings")
+	cmd.AddCommand(export, load)
+	return cmd
+}
+
+func (o Options) importSnapshot(cmd *cobra.Command, path string, yes bool) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var file snapshotFile
+	if err := json.Unmarshal(data, &file); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	home := o.Load().Home
+	installed, err := skills.Installed(home)
+	if err != nil {
+		return err
+	}
+	failed := false
+	for _, s := range file.Skills {
+		if _, has := installed[s.Name]; has {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: exists\n", o.Plain(s.Name))
+			continue
+		}
+		if err := o.installOne(cmd, s.Identifier, s.Commit, s.Name, yes); err != nil {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o.Plain(s.Name), o.Plain(err.Error()))
+			failed = true
+		}
+	}
+	err = skills.ChangeTaps(cmd.Context(), home, func(all []skills.Tap) ([]skills.Tap, error) {
+		for _, t := range file.Taps {
+			if !slices.Contains(all, t) {
+				all = append(all, t)
+			}
+		}
+		return all, nil
+	})
+	if err == nil && failed {
+		err = errors.New("not all skills were installed")
+	}
+	return err
+}
+
+func (o Options) tap() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "tap", Short: "Add, list and remove repositories in which skills are searched", Args: cobra.NoArgs, Example: "  hermes-ls skills tap add anthropics/skills",
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	change := func(cmd *cobra.Command, edit func([]skills.Tap) ([]skills.Tap, error)) error {
+		return skills.ChangeTaps(cmd.Context(), o.Load().Home, edit)
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use: "add REPO [PATH]", Short: "Add a repository", Args: cobra.RangeArgs(1, 2), Example: "  hermes-ls skills tap add anthropics/skills skills",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t := skills.Tap{Repo: args[0]}
+			if len(args) == 2 {
+				t.Path = args[1]
+			}
+			return change(cmd, func(all []skills.Tap) ([]skills.Tap, error) {
+				if slices.Contains(all, t) {
+					return nil, fmt.Errorf("%s is a tap already", t.Repo)
+				}
+				return append(all, t), nil
+			})
+		},
+	}, &cobra.Command{
+		Use: "list", Short: "List the repositories", Args: cobra.NoArgs, Example: "  hermes-ls skills tap list",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all, err := skills.Taps(o.Load().Home)
+			for _, t := range all {
+				fmt.Fprintln(cmd.OutOrStdout(), o.Plain(t.Repo), o.Plain(t.Path))
+			}
+			return err
+		},
+	}, &cobra.Command{
+		Use: "remove REPO", Short: "Remove a repository", Args: cobra.ExactArgs(1), Example: "  hermes-ls skills tap remove anthropics/skills",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return change(cmd, func(all []skills.Tap) ([]skills.Tap, error) {
+				before := len(all)
+				all = slices.DeleteFunc(all, func(t skills.Tap) bool { return t.Repo == args[0] })
+				if len(all) == before {
+					return nil, fmt.Errorf("%s is no tap", args[0])
+				}
+				return all, nil
+			})
+		},
+	})
+	return cmd
+}

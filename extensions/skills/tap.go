@@ -1,0 +1,188 @@
+package skills
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+// Tap is a repository in which skills are searched, in .hub/taps.json. The file is shared with Hermes Agent.
+type Tap struct {
+	Repo string `json:"repo"` // owner/repo of GitHub, or a git URL
+	Path string `json:"path"` // of the directory with skills; may be empty
+}
+
+func tapsPath(home string) string { return filepath.Join(home, "skills", ".hub", "taps.json") }
+
+// Taps returns the repositories in which skills are searched.
+func Taps(home string) ([]Tap, error) {
+	data, err := safefile.Read(tapsPath(home), 1<<20)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var file struct{ Taps []Tap }
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("%s: %w", tapsPath(home), err)
+	}
+	return file.Taps, nil
+}
+
+// ChangeTaps edits the list of repositories.
+func ChangeTaps(ctx context.Context, home string, edit func([]Tap) ([]Tap, error)) error {
+	hub := filepath.Dir(tapsPath(home))
+	if err := os.MkdirAll(hub, 0o700); err != nil {
+		return err
+	}
+	unlock, err := filelock.Lock(ctx, tapsPath(home)+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	all, err := Taps(home)
+	if err != nil {
+		return err
+	}
+	if all, err = edit(all); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(map[string]any{"taps": append([]Tap{}, all...)}, "", "  ")
+	if err != nil {
+		return err
+	}
+	dir, err := safefile.OpenFolder(hub)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Write("taps.json", data, 0o600), dir.Close())
+}
+
+// Remote is a skill that can be installed.
+type Remote struct {
+	Source      string // for install
+	Description string
+}
+
+// Search returns the skills of the repository, and those that its marketplace file names elsewhere.
+func (t Tap) Search(ctx context.Context, home, query string) (found []Remote, err error) {
+	quarantine := filepath.Join(home, "skills", ".hub", "quarantine")
+	if err := os.MkdirAll(quarantine, 0o700); err != nil {
+		return nil, err
+	}
+	work, err := os.MkdirTemp(quarantine, "")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // the next search uses another one
+	root, _, _, err := Download(ctx, work, t.Repo, "")
+	if err != nil {
+		return nil, err
+	}
+	dir := root
+	if t.Path != "" {
+		if !filepath.IsLocal(filepath.FromSlash(t.Path)) {
+			return nil, fmt.Errorf("%q leaves the repository", t.Path)
+		}
+		dir = filepath.Join(root, filepath.FromSlash(t.Path))
+	}
+	w := walker{cache: &cache{entries: map[string]cached{}, used: map[string]cached{}}, names: map[string]string{}}
+	w.search(dir, Workspace, "")
+	all := w.found.Skills
+	if query != "" {
+		all = Search(all, query)
+	}
+	for _, s := range all {
+		rel, err := filepath.Rel(root, s.Dir)
+		if err != nil {
+			continue
+		}
+		source := t.Repo + "/" + filepath.ToSlash(rel)
+		if !ofGitHub.MatchString(t.Repo) {
+			source = t.Repo + "#" + filepath.ToSlash(rel)
+		}
+		found = append(found, Remote{Source: source, Description: s.Description})
+	}
+	return append(found, marketplace(root, query)...), nil
+}
+
+// marketplace returns the plugins of other repositories that .claude-plugin/marketplace.json names.
+func marketplace(root, query string) (found []Remote) {
+	data, err := safefile.Read(filepath.Join(root, ".claude-plugin", "marketplace.json"), 1<<20)
+	if err != nil {
+		return nil
+	}
+	var file struct {
+		Plugins []struct {
+			Name, Description string
+			Source            json.RawMessage
+		}
+	}
+	if json.Unmarshal(data, &file) != nil {
+		return nil
+	}
+	for _, p := range file.Plugins {
+		var at struct{ Repo, URL string }
+		if json.Unmarshal(p.Source, &at) != nil || at.Repo == "" && at.URL == "" {
+			continue // a path: its skills were found
+		}
+		source := at.Repo
+		if source == "" {
+			source = at.URL
+		}
+		text := strings.ToLower(p.Name + " " + p.Description)
+		if !slices.ContainsFunc(strings.Fields(strings.ToLower(query)), func(word string) bool { return !strings.Contains(text, word) }) {
+			found = append(found, Remote{Source: source, Description: p.Description})
+		}
+	}
+	return found
+}
+
+// Publish adds a skill to a branch of a repository and pushes the branch with the user's git. It returns the branch.
+func Publish(ctx context.Context, home, dir, name, to string) (branch string, err error) {
+	if strings.HasPrefix(to, "-") || strings.Contains(to, "::") {
+		return "", fmt.Errorf("%q is no address of a repository", to)
+	}
+	if ofGitHub.MatchString(to) {
+		to = "https://github.com/" + to + ".git"
+	}
+	quarantine := filepath.Join(home, "skills", ".hub", "quarantine")
+	if err := os.MkdirAll(quarantine, 0o700); err != nil {
+		return "", err
+	}
+	work, err := os.MkdirTemp(quarantine, "")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // the next one uses another directory
+	clone := filepath.Join(work, "clone")
+	if _, err := userGit(ctx, work, "clone", "-q", "--depth=1", "--no-recurse-submodules", "--end-of-options", to, clone); err != nil {
+		return "", err
+	}
+	target := filepath.Join(clone, "skills", name)
+	if err := os.RemoveAll(target); err != nil {
+		return "", err
+	}
+	if _, err := copySkill(dir, target); err != nil {
+		return "", err
+	}
+	branch = "add-skill-" + name
+	for _, args := range [][]string{
+		{"checkout", "-q", "-B", branch}, {"add", "--", "skills/" + name}, {"commit", "-q", "-m", "Add skill " + name}, {"push", "-q", "origin", branch},
+	} {
+		if _, err := userGit(ctx, clone, args...); err != nil {
+			return "", err
+		}
+	}
+	return branch, nil
+}
