@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"mvdan.cc/sh/v3/syntax"
@@ -53,7 +54,8 @@ const (
 
 func newAnalyzer(src string, p Scope) *analyzer {
 	j := &analyzer{funcs: map[string][]*syntax.Stmt{}, used: map[*syntax.Stmt]bool{}, aliases: map[string]bool{}}
-	j.scope, j.src = p, src
+	j.scope, j.src, j.written, j.keyFiles = p, src, map[string]input{}, map[string][]string{}
+	j.recipes = recipes{files: map[string]*code.Recipes{}, judged: map[string]bool{}}
 	return j
 }
 

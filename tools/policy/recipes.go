@@ -107,9 +107,6 @@ func (j *analyzer) recipeFile(name string, read func(text string) *code.Recipes)
 		if text, ok := j.scope.Read(name); ok && len(text) <= 1<<20 {
 			f = read(text)
 		}
-		if j.recipes.files == nil {
-			j.recipes.files, j.recipes.judged = map[string]*code.Recipes{}, map[string]bool{}
-		}
 		j.recipes.files[name] = f
 	}
 	return f

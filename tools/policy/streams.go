@@ -48,9 +48,6 @@ func (s shell) stdout(stmt *syntax.Stmt) input {
 // printed returns the text that echo or printf writes, if it is known.
 func (s shell) printed(args []*syntax.Word) input {
 	f := s.expand(args)
-	if len(f) == 0 {
-		return input{some: true}
-	}
 	var words []string
 	for _, a := range f[1:] {
 		if paths.Marked(a.text) {

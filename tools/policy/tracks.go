@@ -108,9 +108,6 @@ func (t *tracks) put(st *state, target field, in input, more bool) {
 		in = input{old.some, old.known, old.text, old.how, old.below, in.files}
 	}
 	in.files = slices.DeleteFunc(union(old.files, in.files), paths.Marked)
-	if t.written == nil {
-		t.written = map[string]input{}
-	}
 	if len(t.written) < maxFiles {
 		t.written[name] = in
 	}
@@ -118,9 +115,6 @@ func (t *tracks) put(st *state, target field, in input, more bool) {
 
 // bound notes that an approval of a command covers the content of a file.
 func (t *tracks) bound(c *call, file string) {
-	if t.keyFiles == nil {
-		t.keyFiles = map[string][]string{}
-	}
 	key := cmp.Or(t.rememberAs, t.key(c))
 	if list := t.keyFiles[key]; len(list) < maxFiles {
 		t.keyFiles[key] = union(list, []string{file})

@@ -29,9 +29,6 @@ func Typed(command, text string, p Scope) Verdict {
 // readers returns the names of all programs in a command, and "" if one is not known.
 func readers(command string, p Scope) (names []string) {
 	v := Command(command, p)
-	if v.Syntax != "" {
-		return []string{""}
-	}
 	for _, c := range v.Commands {
 		word, _, _ := strings.Cut(c, " ")
 		if word == "write" {
@@ -45,7 +42,7 @@ func readers(command string, p Scope) (names []string) {
 			names = append(names, name)
 		}
 	}
-	if len(names) == 0 {
+	if len(names) == 0 || v.Syntax != "" {
 		return []string{""}
 	}
 	return names

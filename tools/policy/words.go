@@ -53,10 +53,8 @@ func (s shell) text(w *syntax.Word) field {
 		return field{}
 	}
 	e := expander{s: s, whole: true}
-	if e.word(w); len(e.out) == 0 {
-		return field{}
-	}
-	return e.out[0]
+	e.word(w)
+	return append(e.out, field{})[0]
 }
 
 // expander builds fields from the parts of words.
@@ -212,22 +210,14 @@ func (e *expander) split(v field) {
 		e.dynamic(unknown)
 		return
 	}
-	rest := v.text
-	for rest != "" {
-		i := strings.IndexAny(rest, " \t\n")
-		if i != 0 {
-			part := rest
-			if i > 0 {
-				part = rest[:i]
-			}
+	for i, part := range strings.Split(strings.NewReplacer("\t", " ", "\n", " ").Replace(v.text), " ") {
+		if i > 0 {
+			e.end()
+		}
+		if part != "" {
 			e.dynamic(part)
 			e.glob = e.glob || v.glob || strings.ContainsAny(part, "*?[")
 		}
-		if i < 0 {
-			return
-		}
-		e.end()
-		rest = strings.TrimLeft(rest[i:], " \t\n")
 	}
 }
 

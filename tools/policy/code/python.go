@@ -36,12 +36,21 @@ func (r *reader) imports() {
 	}
 }
 
+// dotted reads the name at token i with its members, and returns the index after it.
 func (r *reader) dotted(i int) (string, int) {
 	full := r.toks[i].text
-	for i++; r.sign(i) == "." && r.tok(i+1).kind == nameToken; i += 2 {
+	for i++; ; {
+		size := 2
+		switch {
+		case r.sign(i) == "." && r.tok(i+1).kind == nameToken:
+		case !r.python && r.sign(i) == "[" && r.tok(i+1).kind == textToken && r.sign(i+2) == "]":
+			size = 3
+		default:
+			return full, i
+		}
 		full = dot(full, r.toks[i+1].text)
+		i += size
 	}
-	return full, i
 }
 
 // importList notes "a as b, c" of a module.

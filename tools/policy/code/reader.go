@@ -92,22 +92,10 @@ func (r *reader) inner(t token) {
 
 // chain reads the dotted name at token i and returns its meaning, and the index after it.
 func (r *reader) chain(i int) (full string, end int) {
-	attribute := r.sign(i-1) == "."
-	full = r.toks[i].text
-	for i++; ; {
-		switch {
-		case r.sign(i) == "." && r.tok(i+1).kind == nameToken:
-			full = dot(full, r.toks[i+1].text)
-			i += 2
-		case !r.python && r.sign(i) == "[" && r.tok(i+1).kind == textToken && r.sign(i+2) == "]":
-			full = dot(full, r.toks[i+1].text)
-			i += 3
-		case attribute:
-			return full, i
-		default:
-			return r.resolve(full), i
-		}
+	if full, end = r.dotted(i); r.sign(i-1) == "." {
+		return full, end
 	}
+	return r.resolve(full), end
 }
 
 // dot adds a member to a name, unless that is too long for any rule.

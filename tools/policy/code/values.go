@@ -10,9 +10,6 @@ import (
 // Without a bracket the arguments are those up to the end of the statement, except in Python.
 func (r *reader) args(i int) (list [][]token, end int) {
 	bare := r.sign(i) != "(" && r.sign(i) != "["
-	if bare && r.python {
-		return nil, i
-	}
 	if !bare {
 		i++
 	}

@@ -105,7 +105,7 @@ func (p Places) isOwnState(folded string) bool {
 	for _, home := range []string{p.HermesHome, path.Join(Slashes(p.Home), ".hermes")} {
 		rest, ok := strings.CutPrefix(folded+"/", Fold(Clean(home))+"/")
 		first, _, _ := strings.Cut(rest, "/")
-		if ok && path.IsAbs(Slashes(home)) && (first == "" || strings.HasPrefix(first, "hermes-ls.db") || isOwnFile(rest)) {
+		if ok && path.IsAbs(Slashes(home)) && (first == "" || strings.HasPrefix(first, "hermes-ls.db") || slices.ContainsFunc(ownFiles, func(name string) bool { return strings.HasPrefix(rest, name) })) {
 			return true
 		}
 	}
@@ -115,10 +115,6 @@ func (p Places) isOwnState(folded string) bool {
 // ownFiles are the beginnings of paths below $HERMES_HOME, with a slash at the end, that hold settings, keys, or what the
 // user has approved. They need not exist.
 var ownFiles = []string{"config.yaml/", ".env/", "trust.json", "mcp-auth/", "plugins/.grants.json"}
-
-func isOwnFile(rest string) bool {
-	return slices.ContainsFunc(ownFiles, func(name string) bool { return strings.HasPrefix(rest, name) })
-}
 
 // special judges paths that configure or run something wherever they lie.
 func special(folded string) Access {
