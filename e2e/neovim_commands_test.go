@@ -43,6 +43,12 @@ func TestNeovimCommands(t *testing.T) {
 				{"delegate", (*plugin).delegate},
 				{"transcript", (*plugin).transcript},
 				{"mcp", (*plugin).mcpServers},
+				{"skills", shows("skills", "**debug** (bundled)", "skills open debug", "name: debug")},
+				{"memory", shows("memory", "USER.md", "memory open user", "memories/USER.md")},
+				{"learnings", shows("learnings", "There are no learnings", "learnings open", "# Learnings")},
+				{"plugins", shows("plugins", "No plugin is enabled")},
+				{"hooks", shows("hooks", "There are no hooks")},
+				{"trust", shows("trust", "is not trusted")},
 				{"new", (*plugin).begin},
 				{"delete", (*plugin).remove},
 				{"sessions", (*plugin).sessions},
@@ -101,6 +107,21 @@ func (p *plugin) mcpServers() {
 	}
 }
 
+// shows returns a step: a subcommand shows a text in the chat, and a second one, if there is one, opens a file with a text.
+func shows(command, text string, more ...string) func(*plugin) {
+	return func(p *plugin) {
+		p.t.Helper()
+		p.line(":Hermes " + command)
+		p.wait(text)
+		if len(more) > 0 {
+			p.line(":Hermes " + more[0])
+			p.wait(more[1])
+			p.line(":buffer shop.py")
+			p.wait("def total")
+		}
+	}
+}
+
 func (p *plugin) thinking() {
 	p.t.Helper()
 	p.line(":Hermes thinking")
@@ -144,6 +165,7 @@ func (p *plugin) ask() {
 
 func (p *plugin) cancelIt() {
 	p.t.Helper()
+	p.wait("● idle")
 	p.line(":Hermes cancel")
 	p.wait("Hermes: nothing runs")
 	p.send("Never end", `[{"text":"It goes on"},{"sleep_ms":600000}]`)

@@ -46,6 +46,9 @@ const (
 	CommandMCPLogout       = "hermes.mcp.logout"         // MCPArgs → MCPResult
 	CommandMCPRestart      = "hermes.mcp.restart"        // MCPArgs → MCPResult
 	CommandMCPApprove      = "hermes.mcp.approve"        // MCPArgs → MCPResult
+	CommandSkillOpen       = "hermes.skill.open"         // OpenArgs → OpenResult
+	CommandMemoryOpen      = "hermes.memory.open"        // OpenArgs → OpenResult
+	CommandLearningsOpen   = "hermes.learnings.open"     // OpenArgs → OpenResult
 )
 
 // The titles of code actions and of the code lens.
@@ -139,9 +142,104 @@ type MCPResult struct {
 	Text string `json:"text"`
 }
 
-// ExtensionsResult has the MCP servers of a session, by name, those that are not approved included.
+// OpenArgs names a skill (name) or a file of the memory (target: memory, user or project). The learnings need neither.
+type OpenArgs struct {
+	Name      string `json:"name,omitempty"`
+	Target    string `json:"target,omitempty"`
+	SessionID string `json:"sessionId,omitempty"`
+}
+
+// OpenResult names the document that the user was shown.
+type OpenResult struct {
+	URI string `json:"uri"`
+}
+
+// ExtensionsResult has the extensions of a session. MCP servers that are not approved are included. Offered has the
+// contents of the workspace folders. Trusted reports whether the user trusts all folders.
 type ExtensionsResult struct {
-	MCP []MCPServerState `json:"mcp"`
+	MCP       []MCPServerState `json:"mcp"`
+	Skills    []SkillState     `json:"skills"`
+	Plugins   []PluginState    `json:"plugins"`
+	Hooks     []HookState      `json:"hooks"`
+	Commands  []NamedFile      `json:"commands"`
+	Agents    []NamedFile      `json:"agents"`
+	Memory    []MemoryState    `json:"memory"`
+	Learnings []LearningState  `json:"learnings"`
+	Offered   []Offer          `json:"offered"`
+	Trusted   bool             `json:"trusted"`
+}
+
+// SkillState is a skill. Place is workspace, user, external, plugin or bundled. A skill with an error is left out.
+type SkillState struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Place       string `json:"place"`
+	Path        string `json:"path"`
+	Error       string `json:"error,omitempty"`
+}
+
+// PluginState is a plugin. States are those of `hermes-ls plugin list`.
+type PluginState struct {
+	Name        string   `json:"name"`
+	Version     string   `json:"version"`
+	State       string   `json:"state"`
+	Description string   `json:"description"`
+	Tools       []string `json:"tools"`
+	Hooks       []string `json:"hooks"`
+	Error       string   `json:"error,omitempty"`
+}
+
+// HookState is a hook of config.yaml. If Matcher is empty, the hook is for all tools.
+type HookState struct {
+	Event   string `json:"event"`
+	Matcher string `json:"matcher"`
+	Command string `json:"command"`
+	Error   string `json:"error,omitempty"`
+}
+
+// NamedFile is a command or an agent that is a Markdown file.
+type NamedFile struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Path        string `json:"path"`
+}
+
+// MemoryState is a file of the memory: memory, user or project.
+type MemoryState struct {
+	Target  string   `json:"target"`
+	Heading string   `json:"heading"`
+	Usage   string   `json:"usage"` // such as "67 %, 1474/2200"
+	Path    string   `json:"path"`
+	Entries []string `json:"entries"`
+}
+
+// LearningState is an error with the call that worked after it.
+type LearningState struct {
+	ID         int64   `json:"id"`
+	Program    string  `json:"program"`
+	Error      string  `json:"error"`
+	Failed     string  `json:"failed"`
+	Worked     string  `json:"worked"`
+	Seen       int     `json:"seen"`
+	Confidence float64 `json:"confidence"`
+}
+
+// Offer has the skills, commands, agents and MCP servers of a workspace folder.
+type Offer struct {
+	Folder   string         `json:"folder"`
+	Trusted  bool           `json:"trusted"`
+	Skills   []OfferedEntry `json:"skills"`
+	Commands []OfferedEntry `json:"commands"`
+	Agents   []OfferedEntry `json:"agents"`
+	Servers  []OfferedEntry `json:"servers"`
+}
+
+// OfferedEntry is a skill, a command, an agent or an MCP server of a folder.
+type OfferedEntry struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Approved    bool   `json:"approved,omitempty"` // of a server
+	Error       string `json:"error,omitempty"`
 }
 
 // MCPServerState is an MCP server. States are those of `hermes-ls mcp list`.

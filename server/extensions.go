@@ -108,8 +108,7 @@ type Core struct {
 	Terminals shell.Terminals
 	// Diagnoser reports the editor's diagnostics after edits; nil: it has none.
 	Diagnoser file.Diagnoser
-	// Backend runs commands; nil: this machine does. NoBackend is the reason why the
-	// configured one is missing.
+	// Backend runs commands; nil: this machine does. NoBackend is the reason why the configured one is missing.
 	Backend   backend.Backend
 	NoBackend error
 	// Extensions returns the session's extensions, when all are open.
@@ -157,8 +156,7 @@ func openAddress(x *Session) func(ctx context.Context, server, address string) b
 // Store returns the store of sessions, which is opened by its first use.
 func (s *Service) Store() *store.Store { return s.theStore(s.synchronous()) }
 
-// Find returns the extension of a session that is a T. If there is none, it returns an
-// error.
+// Find returns the extension of a session that is a T. If there is none, it returns an error.
 func Find[T any](x *Session) (T, error) {
 	found, ok := extension.Find[T](x.extensions)
 	if !ok {
@@ -166,6 +164,9 @@ func Find[T any](x *Session) (T, error) {
 	}
 	return found, nil
 }
+
+// All returns the extensions of a session that are a T.
+func All[T any](x *Session) []T { return extension.All[T](x.extensions) }
 
 // attach tells the extensions that a host has opened the session.
 func (x *Session) attach(given []any) {

@@ -41,7 +41,7 @@ func (*Instance) Close(context.Context) error { return nil }
 
 // Command is the row of the command table.
 var command = extension.Command{
-	Name: "trust", Execute: "hermes.trust",
+	Name: "trust", Execute: "hermes.trust", VSCode: "hermes.trust", Neovim: "trust", Title: "Trust This Folder's Extensions…",
 	Description: "Show what the folder brings; trust it, or approve an MCP server", Hint: "yes, no, or an MCP server", Order: 152,
 }
 

@@ -11,11 +11,11 @@ import (
 )
 
 var command = extension.Command{
-	Name: "learnings", Description: "Show what worked after errors, or forget it", Hint: "text, or forget and a number or all", Order: 67,
+	Name: "learnings", Neovim: "learnings", Description: "Show what worked after errors, or forget it", Hint: "text, or forget and a number or all", Order: 67,
 }
 
 // Table has the rows of the command table.
-var Table = []extension.Command{command}
+var Table = []extension.Command{command, {Execute: "hermes.learnings.open", VSCode: "hermes.learnings.open", Title: "Open Learnings", Description: "Open the learnings in the editor", Order: 155}}
 
 // Commands returns /learnings.
 func (x *instance) Commands() []extension.Command { return []extension.Command{command.With(x.run)} }

@@ -16,15 +16,15 @@ var Table = []extension.Command{{
 }, {
 	Name: "answer", Description: "Answer the question of an MCP server", Hint: "text", Order: 161, Hidden: true,
 }, {
-	Execute: "hermes.extensions", Description: "List the MCP servers of a session", Order: 162,
+	Execute: "hermes.extensions", Description: "List the extensions of a session: MCP servers, skills, plugins, memory and others", Order: 162,
 }, {
-	Execute: "hermes.mcp.login", Description: "Log in at an MCP server", Order: 163,
+	Execute: "hermes.mcp.login", VSCode: "hermes.mcp.login", Title: "Log in at MCP Server…", Description: "Log in at an MCP server", Order: 163,
 }, {
-	Execute: "hermes.mcp.logout", Description: "Delete the login at an MCP server", Order: 164,
+	Execute: "hermes.mcp.logout", VSCode: "hermes.mcp.logout", Title: "Log out at MCP Server…", Description: "Delete the login at an MCP server", Order: 164,
 }, {
-	Execute: "hermes.mcp.restart", Description: "Restart an MCP server", Order: 165,
+	Execute: "hermes.mcp.restart", VSCode: "hermes.mcp.restart", Title: "Restart MCP Server…", Description: "Restart an MCP server", Order: 165,
 }, {
-	Execute: "hermes.mcp.approve", Description: "Approve an MCP server of the workspace", Order: 166,
+	Execute: "hermes.mcp.approve", VSCode: "hermes.mcp.approve", Title: "Approve MCP Server…", Description: "Approve an MCP server of the workspace", Order: 166,
 }}
 
 // Commands returns /mcp and the prompts of the servers.

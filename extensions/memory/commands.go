@@ -11,11 +11,11 @@ import (
 )
 
 var command = extension.Command{
-	Name: "memory", Description: "Show what is remembered, or undo the last write", Hint: "undo", Order: 66,
+	Name: "memory", Neovim: "memory", Description: "Show what is remembered, or undo the last write", Hint: "undo", Order: 66,
 }
 
 // Table has the rows of the command table.
-var Table = []extension.Command{command}
+var Table = []extension.Command{command, {Execute: "hermes.memory.open", VSCode: "hermes.memory.open", Title: "Open Memory…", Description: "Open a file of the memory in the editor", Order: 154}}
 
 // Commands returns /memory.
 func (x *instance) Commands() []extension.Command { return []extension.Command{command.With(x.run)} }

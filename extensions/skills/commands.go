@@ -12,10 +12,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-var listCommand = extension.Command{Name: "skills", Description: "List the skills, and those that are left out", Order: 151}
+var listCommand = extension.Command{Name: "skills", Neovim: "skills", Description: "List the skills, and those that are left out", Order: 151}
 
 // Table has the rows of the command table.
-var Table = []extension.Command{listCommand}
+var Table = []extension.Command{listCommand, {Execute: "hermes.skill.open", VSCode: "hermes.skill.open", Title: "Open Skill…", Description: "Open a skill in the editor", Order: 153}}
 
 // SkillOrder is the order of the slash commands of skills. Built-in commands stand before them.
 const SkillOrder = 600

@@ -19,6 +19,9 @@ const (
 	MethodMCPLogout         = "_hermes/mcp/logout"         // protocol.MCPArgs → protocol.MCPResult
 	MethodMCPRestart        = "_hermes/mcp/restart"        // protocol.MCPArgs → protocol.MCPResult
 	MethodMCPApprove        = "_hermes/mcp/approve"        // protocol.MCPArgs → protocol.MCPResult
+	MethodSkillOpen         = "_hermes/skill/open"         // protocol.OpenArgs → protocol.OpenResult
+	MethodMemoryOpen        = "_hermes/memory/open"        // protocol.OpenArgs → protocol.OpenResult
+	MethodLearningsOpen     = "_hermes/learnings/open"     // protocol.OpenArgs → protocol.OpenResult
 	MethodCheckpointFile    = "_hermes/checkpoint/file"    // CheckpointFileRequest → CheckpointFileResponse
 )
 

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 	"github.com/hermes-ls/hermes-ls/server"
@@ -99,6 +100,9 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 		acp.MethodSubagentStop:      short(a.stopSubagent),
 		acp.MethodTrust:             long(a.trust),
 		acp.MethodExtensions:        long(extensions(a)),
+		acp.MethodSkillOpen:         long(open(a, protocol.CommandSkillOpen)),
+		acp.MethodMemoryOpen:        long(open(a, protocol.CommandMemoryOpen)),
+		acp.MethodLearningsOpen:     long(open(a, protocol.CommandLearningsOpen)),
 		acp.MethodMCPLogin:          long(mcpMethod(a, mcpservers.Login)),
 		acp.MethodMCPLogout:         long(mcpMethod(a, mcpservers.Logout)),
 		acp.MethodMCPRestart:        long(mcpMethod(a, mcpservers.Restart)),

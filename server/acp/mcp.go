@@ -1,20 +1,39 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 
+	"go.lsp.dev/uri"
+
 	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/server/listing"
 	"github.com/hermes-ls/hermes-ls/server/mcpservers"
 )
 
-// extensions lists the MCP servers of a session.
+// extensions lists the extensions of a session.
 func extensions(a *Agent) func(context.Context, *protocol.SessionArgs, func()) (*protocol.ExtensionsResult, error) {
-	return func(_ context.Context, p *protocol.SessionArgs, _ func()) (*protocol.ExtensionsResult, error) {
+	return func(ctx context.Context, p *protocol.SessionArgs, _ func()) (*protocol.ExtensionsResult, error) {
 		x, err := a.session(p.SessionID)
 		if err != nil {
 			return nil, err
 		}
-		return mcpservers.List(x)
+		return listing.List(ctx, x)
+	}
+}
+
+// open returns the address of the file that a command opens. The client shows it.
+func open(a *Agent, command string) func(context.Context, *protocol.OpenArgs, func()) (*protocol.OpenResult, error) {
+	return func(ctx context.Context, p *protocol.OpenArgs, _ func()) (*protocol.OpenResult, error) {
+		x, err := a.session(p.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		path, err := listing.Document(ctx, x, command, cmp.Or(p.Name, p.Target))
+		if err != nil {
+			return nil, err
+		}
+		return &protocol.OpenResult{URI: string(uri.File(path))}, nil
 	}
 }
 

@@ -82,6 +82,9 @@ func handlers(s *server) map[string]handler {
 		protocol.CommandMCPLogout:       released(sessions.mcp(mcpservers.Logout)),
 		protocol.CommandMCPRestart:      released(sessions.mcp(mcpservers.Restart)),
 		protocol.CommandMCPApprove:      released(sessions.mcp(mcpservers.Approve)),
+		protocol.CommandSkillOpen:       released(sessions.open(protocol.CommandSkillOpen)),
+		protocol.CommandMemoryOpen:      released(sessions.open(protocol.CommandMemoryOpen)),
+		protocol.CommandLearningsOpen:   released(sessions.open(protocol.CommandLearningsOpen)),
 		protocol.CommandTranscript:      prepared(sessions.transcript),
 	}
 }

@@ -1,5 +1,4 @@
-// Package mcpservers is the part of both protocols that shows the MCP servers of a session and logs
-// in at them.
+// Package mcpservers is the part of both protocols that logs in at MCP servers of a session, restarts and approves them.
 package mcpservers
 
 import (
@@ -45,17 +44,4 @@ func with(s *server.Session, act func(*mcp.Instance) (string, error)) (*protocol
 		return nil, err
 	}
 	return &protocol.MCPResult{Text: text}, nil
-}
-
-// List returns the servers of a session.
-func List(s *server.Session) (*protocol.ExtensionsResult, error) {
-	x, err := server.Find[*mcp.Instance](s)
-	if err != nil {
-		return nil, err
-	}
-	r := &protocol.ExtensionsResult{MCP: []protocol.MCPServerState{}}
-	for _, one := range x.All() {
-		r.MCP = append(r.MCP, protocol.MCPServerState{Name: one.Name, State: one.State, Tools: len(one.Tools), From: one.From, Error: one.Error, Log: one.Log})
-	}
-	return r, nil
 }

@@ -7,6 +7,7 @@ import { registerSessions } from "./commands/sessions";
 import { registerSetup } from "./commands/setup";
 import { setContexts } from "./context";
 import { answerDiagnostics } from "./diagnostics";
+import { ExtensionTree } from "./extensiontree";
 import { Hermes } from "./hermes";
 import { registerReview } from "./review/register";
 import { isKey } from "./secrets";
@@ -26,6 +27,7 @@ export function activate(context: vscode.ExtensionContext): void {
     hermes,
     new Status(hermes),
     new SessionTree(hermes),
+    new ExtensionTree(hermes, (text) => chat.ask(text)),
     setContexts(hermes),
     answerDiagnostics(hermes),
     vscode.window.registerWebviewViewProvider(ChatView.viewType, chat, { webviewOptions: { retainContextWhenHidden: true } }),

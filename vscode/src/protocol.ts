@@ -44,6 +44,9 @@ export const Method = {
   MCPLogout: "_hermes/mcp/logout",
   MCPRestart: "_hermes/mcp/restart",
   MCPApprove: "_hermes/mcp/approve",
+  SkillOpen: "_hermes/skill/open",
+  MemoryOpen: "_hermes/memory/open",
+  LearningsOpen: "_hermes/learnings/open",
   CheckpointFile: "_hermes/checkpoint/file",
   Diagnostics: "_hermes/diagnostics",
   Editor: "_hermes/editor",
@@ -156,6 +159,9 @@ export const Command = {
   MCPLogout: "hermes.mcp.logout",
   MCPRestart: "hermes.mcp.restart",
   MCPApprove: "hermes.mcp.approve",
+  SkillOpen: "hermes.skill.open",
+  MemoryOpen: "hermes.memory.open",
+  LearningsOpen: "hermes.learnings.open",
 } as const;
 
 export const Title = {
@@ -1036,9 +1042,108 @@ export interface MCPResult {
   text: string;
 }
 
-/** ExtensionsResult has the MCP servers of a session, by name, those that are not approved included. */
+/** OpenArgs names a skill (name) or a file of the memory (target: memory, user or project). The learnings need neither. */
+export interface OpenArgs {
+  name?: string;
+  target?: string;
+  sessionId?: string;
+}
+
+/** OpenResult names the document that the user was shown. */
+export interface OpenResult {
+  uri: string;
+}
+
+/**
+ * ExtensionsResult has the extensions of a session. MCP servers that are not approved are included. Offered has the
+ * contents of the workspace folders. Trusted reports whether the user trusts all folders.
+ */
 export interface ExtensionsResult {
   mcp: MCPServerState[];
+  skills: SkillState[];
+  plugins: PluginState[];
+  hooks: HookState[];
+  commands: NamedFile[];
+  agents: NamedFile[];
+  memory: MemoryState[];
+  learnings: LearningState[];
+  offered: Offer[];
+  trusted: boolean;
+}
+
+/** SkillState is a skill. Place is workspace, user, external, plugin or bundled. A skill with an error is left out. */
+export interface SkillState {
+  name: string;
+  description: string;
+  place: string;
+  path: string;
+  error?: string;
+}
+
+/** PluginState is a plugin. States are those of `hermes-ls plugin list`. */
+export interface PluginState {
+  name: string;
+  version: string;
+  state: string;
+  description: string;
+  tools: string[];
+  hooks: string[];
+  error?: string;
+}
+
+/** HookState is a hook of config.yaml. If Matcher is empty, the hook is for all tools. */
+export interface HookState {
+  event: string;
+  matcher: string;
+  command: string;
+  error?: string;
+}
+
+/** NamedFile is a command or an agent that is a Markdown file. */
+export interface NamedFile {
+  name: string;
+  description: string;
+  path: string;
+}
+
+/** MemoryState is a file of the memory: memory, user or project. */
+export interface MemoryState {
+  target: string;
+  heading: string;
+  /** such as "67 %, 1474/2200" */
+  usage: string;
+  path: string;
+  entries: string[];
+}
+
+/** LearningState is an error with the call that worked after it. */
+export interface LearningState {
+  id: number;
+  program: string;
+  error: string;
+  failed: string;
+  worked: string;
+  seen: number;
+  confidence: number;
+}
+
+/** Offer has the skills, commands, agents and MCP servers of a workspace folder. */
+export interface Offer {
+  folder: string;
+  trusted: boolean;
+  skills: OfferedEntry[];
+  commands: OfferedEntry[];
+  agents: OfferedEntry[];
+  servers: OfferedEntry[];
+}
+
+/** OfferedEntry is a skill, a command, an agent or an MCP server of a folder. */
+export interface OfferedEntry {
+  name: string;
+  description?: string;
+  /** of a server */
+  approved?: boolean;
+  error?: string;
 }
 
 /** MCPServerState is an MCP server. States are those of `hermes-ls mcp list`. */
@@ -1267,6 +1372,9 @@ export interface CommandTypes {
   "hermes.mcp.logout": { takes: MCPArgs; gives: MCPResult };
   "hermes.mcp.restart": { takes: MCPArgs; gives: MCPResult };
   "hermes.mcp.approve": { takes: MCPArgs; gives: MCPResult };
+  "hermes.skill.open": { takes: OpenArgs; gives: OpenResult };
+  "hermes.memory.open": { takes: OpenArgs; gives: OpenResult };
+  "hermes.learnings.open": { takes: OpenArgs; gives: OpenResult };
 }
 
 /** What each of Method takes and gives. A notification gives nothing. */
@@ -1306,6 +1414,9 @@ export interface MethodTypes {
   "_hermes/mcp/logout": { takes: MCPArgs; gives: MCPResult };
   "_hermes/mcp/restart": { takes: MCPArgs; gives: MCPResult };
   "_hermes/mcp/approve": { takes: MCPArgs; gives: MCPResult };
+  "_hermes/skill/open": { takes: OpenArgs; gives: OpenResult };
+  "_hermes/memory/open": { takes: OpenArgs; gives: OpenResult };
+  "_hermes/learnings/open": { takes: OpenArgs; gives: OpenResult };
   "_hermes/checkpoint/file": { takes: CheckpointFileRequest; gives: CheckpointFileResponse };
   "_hermes/diagnostics": { takes: DiagnosticsRequest; gives: DiagnosticsResponse };
   "_hermes/editor": { takes: EditorState; gives: void };

@@ -46,6 +46,9 @@ M.method = {
   mcplogout = "_hermes/mcp/logout", -- MCPArgs → MCPResult
   mcprestart = "_hermes/mcp/restart", -- MCPArgs → MCPResult
   mcpapprove = "_hermes/mcp/approve", -- MCPArgs → MCPResult
+  skill_open = "_hermes/skill/open", -- OpenArgs → OpenResult
+  memory_open = "_hermes/memory/open", -- OpenArgs → OpenResult
+  learnings_open = "_hermes/learnings/open", -- OpenArgs → OpenResult
   checkpoint_file = "_hermes/checkpoint/file", -- CheckpointFileRequest → CheckpointFileResponse
   diagnostics = "_hermes/diagnostics", -- DiagnosticsRequest → DiagnosticsResponse
   editor = "_hermes/editor", -- EditorState
@@ -158,6 +161,9 @@ M.command = {
   mcplogout = "hermes.mcp.logout", -- MCPArgs → MCPResult
   mcprestart = "hermes.mcp.restart", -- MCPArgs → MCPResult
   mcpapprove = "hermes.mcp.approve", -- MCPArgs → MCPResult
+  skill_open = "hermes.skill.open", -- OpenArgs → OpenResult
+  memory_open = "hermes.memory.open", -- OpenArgs → OpenResult
+  learnings_open = "hermes.learnings.open", -- OpenArgs → OpenResult
 }
 
 M.title = {
@@ -885,9 +891,94 @@ M.title = {
 ---@class hermes.MCPResult
 ---@field text string
 
---- ExtensionsResult has the MCP servers of a session, by name, those that are not approved included.
+--- OpenArgs names a skill (name) or a file of the memory (target: memory, user or project). The learnings need neither.
+---@class hermes.OpenArgs
+---@field name? string
+---@field target? string
+---@field sessionId? string
+
+--- OpenResult names the document that the user was shown.
+---@class hermes.OpenResult
+---@field uri string
+
+--- ExtensionsResult has the extensions of a session. MCP servers that are not approved are included. Offered has the
+--- contents of the workspace folders. Trusted reports whether the user trusts all folders.
 ---@class hermes.ExtensionsResult
 ---@field mcp hermes.MCPServerState[]
+---@field skills hermes.SkillState[]
+---@field plugins hermes.PluginState[]
+---@field hooks hermes.HookState[]
+---@field commands hermes.NamedFile[]
+---@field agents hermes.NamedFile[]
+---@field memory hermes.MemoryState[]
+---@field learnings hermes.LearningState[]
+---@field offered hermes.Offer[]
+---@field trusted boolean
+
+--- SkillState is a skill. Place is workspace, user, external, plugin or bundled. A skill with an error is left out.
+---@class hermes.SkillState
+---@field name string
+---@field description string
+---@field place string
+---@field path string
+---@field error? string
+
+--- PluginState is a plugin. States are those of `hermes-ls plugin list`.
+---@class hermes.PluginState
+---@field name string
+---@field version string
+---@field state string
+---@field description string
+---@field tools string[]
+---@field hooks string[]
+---@field error? string
+
+--- HookState is a hook of config.yaml. If Matcher is empty, the hook is for all tools.
+---@class hermes.HookState
+---@field event string
+---@field matcher string
+---@field command string
+---@field error? string
+
+--- NamedFile is a command or an agent that is a Markdown file.
+---@class hermes.NamedFile
+---@field name string
+---@field description string
+---@field path string
+
+--- MemoryState is a file of the memory: memory, user or project.
+---@class hermes.MemoryState
+---@field target string
+---@field heading string
+---@field usage string such as "67 %, 1474/2200"
+---@field path string
+---@field entries string[]
+
+--- LearningState is an error with the call that worked after it.
+---@class hermes.LearningState
+---@field id number
+---@field program string
+---@field error string
+---@field failed string
+---@field worked string
+---@field seen number
+---@field confidence number
+
+--- Offer has the skills, commands, agents and MCP servers of a workspace folder.
+---@class hermes.Offer
+---@field folder string
+---@field trusted boolean
+---@field skills hermes.OfferedEntry[]
+---@field commands hermes.OfferedEntry[]
+---@field agents hermes.OfferedEntry[]
+---@field servers hermes.OfferedEntry[]
+
+--- OfferedEntry is a skill, a command, an agent or an MCP server of a folder.
+---@class hermes.OfferedEntry
+---@field name string
+---@field description? string
+---@field approved? boolean of a server
+---@field error? string
 
 --- MCPServerState is an MCP server. States are those of `hermes-ls mcp list`.
 ---@class hermes.MCPServerState

@@ -1,0 +1,101 @@
+// The view of extensions in a real VS Code: MCP servers, skills, memory and learnings are listed, opened, approved.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { after, before } from "node:test";
+
+import { open } from "./host.mjs";
+import { script, stepsOf } from "./steps.mjs";
+
+const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-extensions-"));
+// A server with one tool, in the protocol's own lines.
+const clock = `import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" in m:
+        result = {
+            "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "clock", "version": "1"}},
+            "tools/list": {"tools": [{"name": "now", "description": "The time", "inputSchema": {"type": "object"}}]},
+        }.get(m["method"], {})
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
+`;
+let editor;
+
+before(async () => {
+  editor = await open({
+    dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX, extensions: path.join(dir, "extensions"),
+    files: {
+      "pricing.py": "def price(amount):\n    return amount * 2\n",
+      "clock.py": clock,
+      ".mcp.json": JSON.stringify({ mcpServers: { clock: { command: "python3", args: ["clock.py"] } } }),
+      "../hermes/skills/deploy/SKILL.md": "---\nname: deploy\ndescription: Deploys the shop.\n---\nRun make deploy.\n",
+      "../hermes/memories/USER.md": "Prefers tabs.\n",
+    },
+    hermes: "model: {provider: embedded}\nmcp_servers: {gone: {command: hermes-no-such-program}}\n",
+  });
+  editor.page.setDefaultTimeout(25_000);
+  await editor.status.waitFor();
+  await editor.openFile("pricing.py");
+  await editor.run("Hermes: Open Chat");
+  const box = editor.chat.getByLabel("Message to Hermes");
+  await box.fill(`Hello\n${script([{ text: "Here I am." }])}`);
+  await box.press("Enter");
+  await editor.chat.locator("article.answer").filter({ hasText: "Here I am." }).waitFor();
+});
+
+after(async () => {
+  await editor?.close();
+  fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+});
+
+const step = stepsOf("extensions", () => editor);
+const row = (text) => editor.page.locator(".pane-body .monaco-list-row").filter({ hasText: text }).first();
+const tab = (text) => editor.page.locator(".tab.active").filter({ hasText: text }).waitFor();
+const text = (words) => editor.page.locator(".editor-instance .view-line").filter({ hasText: words }).first().waitFor();
+
+/** Opens a group of the view. */
+async function unfold(name) {
+  await row(name).waitFor();
+  if ((await row(name).getAttribute("aria-expanded")) !== "true") await row(name).click();
+}
+
+step("a server that failed is named in the status bar and in the view", async () => {
+  await editor.page.locator('[id="hermes-ls.hermes-ls.hermes.servers"]').filter({ hasText: "gone failed" }).click();
+  await unfold("MCP servers");
+  await row("gone").filter({ hasText: "failed" }).waitFor();
+});
+
+/** Clicks the action of a row that shows when the pointer is on it. */
+const act = (text, name) =>
+  editor.again(async () => {
+    await row(text).hover({ timeout: 5_000 });
+    await row(text).getByRole("button", { name }).click({ timeout: 5_000 });
+  });
+
+step("the folder is trusted and its server approved in the view", async () => {
+  await act("Not used until you trust the folder", "Trust This Folder's Extensions…");
+  await editor.page.getByRole("dialog").getByRole("button", { name: "Trust", exact: true }).click();
+  await row("Not used until you trust the folder").waitFor({ state: "detached" });
+  await act("clock", "Approve MCP Server…");
+  await editor.notification("The MCP server clock").filter({ hasText: "is approved" }).waitFor();
+  await row("clock").filter({ hasText: "1 tool" }).waitFor();
+  await editor.shot("extensions");
+});
+
+step("a skill, the memory and the learnings are opened", async () => {
+  await editor.run("Hermes: Open Skill…");
+  await editor.page.locator(".quick-input-title").filter({ hasText: "Open skill" }).waitFor();
+  await editor.answer("deploy");
+  await tab("SKILL.md");
+  await text("Run make deploy.");
+  await editor.run("Hermes: Open Memory…");
+  await editor.page.locator(".quick-input-title").filter({ hasText: "Open memory" }).waitFor();
+  await editor.answer("USER.md");
+  await tab("USER.md");
+  await text("Prefers tabs.");
+  assert.equal(editor.read("../hermes/memories/USER.md"), "Prefers tabs.\n");
+  await editor.run("Hermes: Open Learnings");
+  await tab("learnings.md");
+  await text("There are no learnings.");
+});

@@ -1,0 +1,18 @@
+package foldertrust
+
+import "context"
+
+// Listing lists the contents that the workspace folders offer, and reports whether the user trusts all of them.
+func (x *Instance) Listing(ctx context.Context) (map[string]any, error) {
+	offers, trusted := []Offer{}, true
+	for _, folder := range x.local() {
+		o, err := Look(ctx, x.store(), folder)
+		if err != nil {
+			return nil, err
+		}
+		if trusted = trusted && o.Trusted; !o.Empty() {
+			offers = append(offers, o)
+		}
+	}
+	return map[string]any{"offered": offers, "trusted": trusted && len(x.local()) > 0}, nil
+}

@@ -1,0 +1,24 @@
+package hooks
+
+import "context"
+
+// listed is a hook in the result of hermes.extensions.
+type listed struct {
+	Event   string `json:"event"`
+	Matcher string `json:"matcher"`
+	Command string `json:"command"`
+	Error   string `json:"error,omitempty"`
+}
+
+// Listing lists the hooks. A hook that cannot start has an error.
+func (x *instance) Listing(context.Context) (map[string]any, error) {
+	all := []listed{}
+	for _, h := range x.hooks {
+		l := listed{Event: h.Event, Matcher: h.Matcher, Command: h.Command}
+		if err := h.Check(x.session.Folders()); err != nil {
+			l.Error = err.Error()
+		}
+		all = append(all, l)
+	}
+	return map[string]any{"hooks": all}, nil
+}

@@ -1,0 +1,22 @@
+package mcp
+
+import "context"
+
+// listed is a server in the result of hermes.extensions.
+type listed struct {
+	Name  string `json:"name"`
+	State string `json:"state"`
+	Tools int    `json:"tools"`
+	From  string `json:"from"`
+	Error string `json:"error,omitempty"`
+	Log   string `json:"log,omitempty"`
+}
+
+// Listing lists the servers, those that are not approved included.
+func (x *Instance) Listing(context.Context) (map[string]any, error) {
+	all := []listed{}
+	for _, s := range x.All() {
+		all = append(all, listed{s.Name, s.State, len(s.Tools), s.From, s.Error, s.Log})
+	}
+	return map[string]any{"mcp": all}, nil
+}
