@@ -67,8 +67,7 @@ func (x *Session) Rewind(ctx context.Context, messageID string) (branchID string
 	return branchID, err
 }
 
-// Undo moves the session back to before the last prompt, and returns that prompt. Else it is
-// as [Session.Rewind].
+// Undo moves the session back to before the last prompt, and returns that prompt. Else it is as [Session.Rewind].
 func (x *Session) Undo(ctx context.Context) (prompt, branchID string, err error) {
 	err = x.exclusively(ctx, func(ctx context.Context, a *agent.Session) error {
 		m, branch, err := a.Undo(ctx)
@@ -159,8 +158,7 @@ func visible(r rune) rune {
 	return r
 }
 
-// Tree returns the sessions that were forked or rewound from the same session as this one,
-// both included, oldest first.
+// Tree returns the sessions that were forked or rewound from the same session as this one, both included, oldest first.
 func (s *Service) Tree(ctx context.Context, id string) ([]store.Session, error) {
 	head, draft, err := s.head(ctx, id)
 	if err != nil {

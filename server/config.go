@@ -15,8 +15,7 @@ func (s *Service) SetInit(options json.RawMessage) {
 	s.init = options
 }
 
-// SetEditor sets the section hermes of workspace/configuration. Only its harmless keys apply,
-// also to open sessions.
+// SetEditor sets the section hermes of workspace/configuration. Only its harmless keys apply, also to open sessions.
 func (s *Service) SetEditor(settings json.RawMessage) {
 	s.mu.Lock()
 	s.editor = settings

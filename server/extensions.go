@@ -36,8 +36,7 @@ type Feature struct {
 	// Toolset is the toolset of the extension's tools. Configuration may name it even if no
 	// tool is there; empty: it has none of a fixed name.
 	Toolset string
-	// Needs says where the tools work. If the session's commands run elsewhere, the tools are
-	// left out.
+	// Needs says where the tools work. If the session's commands run elsewhere, the tools are left out.
 	Needs Needs
 	// Settings is the extension's own section of config.yaml; nil: it has none.
 	Settings *config.Section
@@ -96,8 +95,7 @@ type Core struct {
 	Facts     func() prompt.Facts // for the model
 	Sink      agent.Sink
 	Show      func(text string) // shows a text to the user at once
-	// OpenAddress opens the page at which the user logs in at a server. If the host cannot, it
-	// returns false.
+	// OpenAddress opens the page at which the user logs in at a server. If the host cannot, it returns false.
 	OpenAddress func(ctx context.Context, server, address string) bool
 	// Ask asks the user a question that the gate has no rule for, within its time limit.
 	Ask func(ctx context.Context, q tools.Question) (tools.Decision, error)
@@ -117,8 +115,7 @@ type Core struct {
 	Model func(ctx context.Context, section, route string) (m model.Model, name string, window int, err error)
 	// Spend adds the usage of a request to that of the session.
 	Spend func(model.Usage)
-	// Exclusive runs work while no turn runs; prompts that come meanwhile wait. If a turn
-	// runs, it returns [ErrRunning].
+	// Exclusive runs work while no turn runs; prompts that come meanwhile wait. If a turn runs, it returns [ErrRunning].
 	Exclusive func(ctx context.Context, work func(context.Context) error) error
 }
 
