@@ -88,6 +88,9 @@ func TrustedDirs(store trust.Store, folders, names []string) (dirs []string) {
 
 // OfferedDirs returns the directories below a folder and its git root that exist, without links that leave them.
 func OfferedDirs(folder string, names []string) (dirs []string) {
+	if abs, err := filepath.Abs(folder); err == nil {
+		folder = abs
+	}
 	bases := []string{folder}
 	if root, err := trust.Root(folder); err == nil && root != folder {
 		bases = append(bases, root)

@@ -117,3 +117,16 @@ func TestTap(t *testing.T) {
 		t.Errorf("the quarantine has %v", left)
 	}
 }
+
+// A relative folder that is its own git root has each directory once.
+func TestOfferedDirsOfRelativeFolder(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, ".claude/commands/c.md", "x")
+	if out, err := exec.Command("git", "-C", dir, "init", "-q").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Chdir(dir)
+	if got := OfferedDirs(".", []string{".claude/commands"}); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}
