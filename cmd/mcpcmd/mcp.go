@@ -142,14 +142,18 @@ func Connect(ctx context.Context, loaded *config.Loaded, version string, list []
 	}
 	box := app.Box(loaded, dir)
 	all = mcp.New(ctx, mcp.Config{
-		Version: version, Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
+		Version: version, Home: loaded.Home, Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
 		Logins: app.Logins(loaded), Elicit: answer,
 		Confine: func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error {
 			return box.With(sandbox.Opening{Frozen: files}).Confine(ctx, c)
 		},
 	})
 	all.Connect(list)
-	all.Wait(ctx)
+	most := 10 * time.Second
+	for _, one := range list {
+		most = max(most, one.ConnectTimeout)
+	}
+	all.Wait(ctx, most)
 	return all, func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()

@@ -94,7 +94,7 @@ func TestElicitationDuringACall(t *testing.T) {
 	b := newBed(t)
 	b.cfg.Ask = &answering{list: []string{"3", "Send"}}
 	b.Connect([]Server{{Name: "shop", URL: web.URL, Protocol: "legacy"}})
-	b.Wait(t.Context())
+	b.Wait(t.Context(), patience)
 	b.set, _ = tools.NewSet(b.Tools()...)
 	if got := b.call("mcp__shop__order", `{}`); !strings.Contains(got, `accept`) || !strings.Contains(got, `3`) {
 		t.Errorf("the call gave %s", got)

@@ -204,7 +204,7 @@ func (x *Instance) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool
 	if stored == nil {
 		x.Approve(ctx)
 		late := time.AfterFunc(firstWait, func() { x.show(x.awaited()) })
-		x.Wait(ctx)
+		x.Wait(ctx, mostWait)
 		late.Stop()
 		return x.Servers.Tools(), ctx.Err()
 	}
@@ -222,6 +222,9 @@ func (x *Instance) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool
 
 // firstWait is how long the first prompt waits for servers before the user gets a notice.
 const firstWait = time.Second
+
+// mostWait is how long the first prompt waits for servers. The tools of slower servers come later.
+const mostWait = 3 * time.Second
 
 func (x *Instance) awaited() string {
 	var names []string
@@ -322,7 +325,7 @@ func (x *Instance) StatusLine(context.Context) (name, text string) {
 func (x *Instance) list(ctx context.Context) (string, error) {
 	starting, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	x.Wait(starting)
+	x.Wait(starting, mostWait)
 	x.recheck(starting)
 	servers := x.Status()
 	offered := x.offered()

@@ -240,7 +240,7 @@ func (s *server) ask(ctx context.Context) error {
 // the workspace. It connects the approved servers and waits for them.
 func (s *Servers) Approve(ctx context.Context) {
 	for _, one := range s.all() {
-		if !ready(ctx, one) {
+		if !ready(ctx, one, mostWait) {
 			continue // a call asks
 		}
 		if err := one.ask(ctx); err != nil {
@@ -253,16 +253,12 @@ func (s *Servers) Approve(ctx context.Context) {
 	}
 }
 
-// await returns when an approved server is connected or has failed, or at its timeout.
+// await returns when an approved server is connected or has failed, or after mostWait.
 func (s *server) await(ctx context.Context) {
 	s.mu.Lock()
 	attempt := s.attempt
 	s.mu.Unlock()
-	limit := s.ConnectTimeout
-	if limit <= 0 {
-		limit = waitLimit
-	}
-	timer := time.NewTimer(limit)
+	timer := time.NewTimer(mostWait)
 	defer timer.Stop()
 	select {
 	case <-attempt:

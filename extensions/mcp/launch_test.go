@@ -80,7 +80,7 @@ func (r *repository) servers(answer tools.Decision, list ...Server) *bed {
 	b.SetRoots([]string{r.dir})
 	b.Connect(list)
 	b.Approve(r.t.Context())
-	b.Wait(r.t.Context())
+	b.Wait(r.t.Context(), patience)
 	b.offer()
 	return b
 }

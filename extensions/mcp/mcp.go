@@ -187,27 +187,19 @@ func (s *Servers) Connect(list []Server) {
 	}
 }
 
-// waitLimit is how long a new session waits for servers without a timeout for connecting. The
-// tools of slower servers come later.
-const waitLimit = 3 * time.Second
-
-// Wait returns when every server is connected, has failed, or has reached its timeout.
-func (s *Servers) Wait(ctx context.Context) {
+// Wait returns when every server is connected or has failed, or when most has passed since it began.
+func (s *Servers) Wait(ctx context.Context, most time.Duration) {
 	for _, one := range s.all() {
-		if !ready(ctx, one) && ctx.Err() == nil {
+		if !ready(ctx, one, most) && ctx.Err() == nil {
 			one.notice("was not ready in time. Its tools can be used when it is")
 		}
 	}
 }
 
-// ready waits until the first attempt to connect a server has ended, or until its timeout. It
+// ready waits until the first attempt to connect a server has ended, at most until most after it began. It
 // reports whether the attempt has ended.
-func ready(ctx context.Context, one *server) bool {
-	limit := waitLimit
-	if one.ConnectTimeout > 0 {
-		limit = one.ConnectTimeout
-	}
-	timer := time.NewTimer(time.Until(one.began.Add(limit)))
+func ready(ctx context.Context, one *server, most time.Duration) bool {
+	timer := time.NewTimer(time.Until(one.began.Add(most)))
 	defer timer.Stop()
 	select {
 	case <-one.first:

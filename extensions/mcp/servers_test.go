@@ -157,7 +157,7 @@ func newBed(t *testing.T, list ...Server) *bed {
 		}
 	})
 	b.Connect(list)
-	b.Wait(t.Context())
+	b.Wait(t.Context(), patience)
 	b.offer()
 	return b
 }
@@ -338,6 +338,23 @@ func TestServerCannotBeHad(t *testing.T) {
 	}
 }
 
+// The first prompt does not wait for a silent server until its timeout for connecting.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	t.Cleanup(func() { close(hang); web.Close() })
+	s := New(t.Context(), Config{})
+	s.Connect([]Server{{Name: "silent", URL: web.URL, Transport: TransportHTTP, ConnectTimeout: time.Hour}})
+	s.Wait(t.Context(), time.Millisecond)
+	if st := s.Status()[0]; st.State != Connecting {
+		t.Errorf("%+v", st)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestHeadersStayWithTheHost(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -494,7 +511,7 @@ func TestReplaced(t *testing.T) {
 	b := newBed(t, testProgram("a"), testProgram("b"))
 	kept := b.all()[0]
 	b.Connect([]Server{testProgram("a"), {Name: "c", Command: os.Args[0], Env: []string{serverWord + "=yes"}}, testProgram("a")})
-	b.Wait(t.Context())
+	b.Wait(t.Context(), patience)
 	b.offer()
 	if b.all()[0] != kept {
 		t.Error("the server that stayed was connected again")
@@ -526,7 +543,7 @@ func TestSandbox(t *testing.T) {
 			b := newBed(t)
 			b.cfg.Confine = tc.confine
 			b.Connect([]Server{asks})
-			b.Wait(t.Context())
+			b.Wait(t.Context(), patience)
 			b.offer()
 			if tc.notice != "" {
 				b.noticed(tc.notice)

@@ -28,7 +28,7 @@ type ServerSettings struct {
 	Auth           string              `json:"auth" enum:",oauth,none" doc:"oauth: log in. none: never. Empty: log in if the server requires it."`
 	OAuth          login.Settings      `json:"oauth" doc:"How you log in at url."`
 	Timeout        int                 `json:"timeout" doc:"Seconds that a call can take without an answer or progress. 0: 120."`
-	ConnectTimeout int                 `json:"connect_timeout" doc:"Seconds for which the first prompt waits for the server. 0: 3."`
+	ConnectTimeout int                 `json:"connect_timeout" doc:"Seconds for which the server may take to connect. 0: 30. The first prompt waits for it at most 3 seconds."`
 	Defer          string              `json:"defer" enum:",auto,always,never" doc:"Whether requests leave out the tools, so that the model finds them with tool_search. Empty or auto: if all tools are too large."`
 	Trust          string              `json:"trust" enum:",untrusted,full" guard:"all its tools ask" safe:"untrusted" doc:"Empty: tools marked read-only run, others ask. untrusted: all ask. full: all run except those marked destructive."`
 	Protocol       string              `json:"protocol" enum:",auto,stateless,legacy" doc:"Version of the protocol. Empty or auto: the one that works."`
