@@ -138,6 +138,7 @@ func TestHostileServer(t *testing.T) {
 	addTool(s, "flood", "Floods.", func(r *sdk.CallToolRequest) string {
 		for i := range 5000 {
 			_ = r.Session.NotifyProgress(context.Background(), &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i), Message: strings.Repeat("p", 500)})
+			//lint:ignore SA1019 the servers of today send them
 			_ = r.Session.Log(context.Background(), &sdk.LoggingMessageParams{Level: "error", Data: strings.Repeat("l", 500)})
 		}
 		return "flooded"
@@ -164,6 +165,8 @@ func TestHostileServer(t *testing.T) {
 	}
 	if mb := peak(t, u.cmd.Process.Pid); mb > mostMemory {
 		t.Errorf("the session took %d MB", mb)
+	} else {
+		t.Logf("the session took %d MB", mb)
 	}
 	first := requests[0]
 	if said, _ = u.say("Turn.", sayCalls("tool_calls", "mcp__evil__turn", `{}`), sayText("Turned.")); !strings.Contains(said, "turned") {

@@ -86,9 +86,15 @@ type readMessages struct {
 	io.ReadCloser
 	tasks  *Tasks
 	events bool
-	text   []byte // of the message so far
 	size   int    // of the event or the body so far
+	line   int    // of the line or the body so far
+	text   []byte // of the line or the body so far; its beginning if it has no list of tools
+	begun  bool   // the beginning was searched for a list of tools
+	short  bool   // and there is none
 }
+
+// beginning is the part of a message in which a list of tools is searched. Other messages are not kept: a result can be large.
+const beginning = 64 << 10
 
 func (r *readMessages) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
@@ -111,13 +117,14 @@ func (r *readMessages) add(p []byte) {
 		if r.size += len(piece); r.size > LongestMessage {
 			return
 		}
-		r.text = append(r.text, piece...)
+		r.line += len(piece)
+		r.keep(piece)
 		if whole {
 			switch line := bytes.TrimRight(r.text, "\r"); {
 			case len(line) == 0:
 				r.size = 0 // the end of an event
 			case line[0] == ':':
-				r.size -= len(r.text) // a comment
+				r.size -= r.line // a comment
 			}
 			r.flush()
 		}
@@ -125,9 +132,20 @@ func (r *readMessages) add(p []byte) {
 	}
 }
 
+func (r *readMessages) keep(piece []byte) {
+	if r.short {
+		return
+	}
+	if r.text = append(r.text, piece...); !r.begun && len(r.text) > beginning {
+		r.begun, r.short = true, !bytes.Contains(r.text, []byte(`"tools"`))
+	}
+}
+
 func (r *readMessages) flush() {
-	r.tasks.read(bytes.TrimPrefix(r.text, []byte("data:")))
-	r.text = r.text[:0]
+	if !r.short {
+		r.tasks.read(bytes.TrimPrefix(r.text, []byte("data:")))
+	}
+	r.text, r.line, r.begun, r.short = r.text[:0], 0, false, false
 }
 
 // LongestMessage limits a message. The SDK accepts no longer ones.
