@@ -44,6 +44,8 @@ var table = []extension.Command{
 	{VSCode: "hermes.sessions.search", Neovim: "sessions", Title: "Search Sessions…", Description: "List the sessions of the workspace, or search their text", Order: 175},
 	{VSCode: "hermes.sessions.clear", Title: "Show All Sessions", Description: "End the search in the list of sessions", Order: 176},
 	{VSCode: "hermes.sessions.refresh", Title: "Refresh Sessions", Description: "Read the list of sessions again", Order: 177},
+	{VSCode: "hermes.extensions.refresh", Title: "Refresh Extensions", Description: "Read the list of extensions again", Order: 178},
+	{VSCode: "hermes.extensions.openFile", Title: "Open File", Description: "Open the file of a command or an agent", Order: 179},
 
 	{VSCode: "hermes.askSelection", Title: "Ask About Selection…", Description: "Send a prompt with the selection", Order: 200},
 	{VSCode: "hermes.reviewChanges", Title: "Review Changes", Description: "Review the uncommitted changes", Order: 201},

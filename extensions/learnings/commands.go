@@ -15,7 +15,7 @@ var command = extension.Command{
 }
 
 // Table has the rows of the command table.
-var Table = []extension.Command{command, {Execute: "hermes.learnings.open", VSCode: "hermes.learnings.open", Title: "Open Learnings", Description: "Open the learnings in the editor", Order: 155}}
+var Table = []extension.Command{command, {Execute: "hermes.learnings.open", VSCode: "hermes.learnings.open", Title: "Open Learnings", Description: "Open the learnings in the editor", Order: 155}, {VSCode: "hermes.learnings.forget", Title: "Forget Learning…", Description: "Forget a learning", Order: 157}}
 
 // Commands returns /learnings.
 func (x *instance) Commands() []extension.Command { return []extension.Command{command.With(x.run)} }

@@ -25,6 +25,8 @@ var Table = []extension.Command{{
 	Execute: "hermes.mcp.restart", VSCode: "hermes.mcp.restart", Title: "Restart MCP Server…", Description: "Restart an MCP server", Order: 165,
 }, {
 	Execute: "hermes.mcp.approve", VSCode: "hermes.mcp.approve", Title: "Approve MCP Server…", Description: "Approve an MCP server of the workspace", Order: 166,
+}, {
+	VSCode: "hermes.mcp.log", Title: "Show Log of MCP Server…", Description: "Show the log of an MCP server", Order: 167,
 }}
 
 // Commands returns /mcp and the prompts of the servers.

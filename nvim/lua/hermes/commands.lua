@@ -222,32 +222,32 @@ local function values(category)
   end
 end
 
---- A subcommand that sends the slash command of its name. The chat shows the answer. With open, "open {name}" runs the
---- command that open returns: the server then shows a file.
+--- Sends the slash command of a subcommand's name. The chat shows the answer. With open, "open {name}" runs the command
+--- that open returns: the server then shows a file.
 ---@param name string
----@param description string
----@param words? string[] to complete
 ---@param open? fun(name: string): string, table
-local function slash(name, description, words, open)
-  return {
-    description = description,
-    run = function(call)
-      local session = current(call)
-      local first, rest = call.words:match("^(%S*)%s*(.-)%s*$")
-      if open and first == "open" then
-        return session:wait(function()
-          view.leave()
-          session:execute(open(rest))
-        end)
-      end
-      view.show(session, { focus = false })
-      local text = vim.trim("/" .. name .. " " .. call.words)
-      session:send({ { type = "text", text = text } }, text)
-    end,
-    complete = function()
-      return words or {}
-    end,
-  }
+local function slash(name, open)
+  return function(call)
+    local session = current(call)
+    local first, rest = call.words:match("^(%S*)%s*(.-)%s*$")
+    if open and first == "open" then
+      return session:wait(function()
+        view.leave()
+        session:execute(open(rest))
+      end)
+    end
+    view.show(session, { focus = false })
+    local text = vim.trim("/" .. name .. " " .. call.words)
+    session:send({ { type = "text", text = text } }, text)
+  end
+end
+
+--- Completes one of these words.
+---@param words string[]
+local function fixed(words)
+  return function()
+    return words
+  end
 end
 
 --- Lets the user pick a session of the workspace.
@@ -479,20 +479,50 @@ M.sub = {
     run = choose(protocol.category.mode),
     complete = values(protocol.category.mode),
   },
-  goal = slash("goal", "Show or set a goal; turns continue until it is reached", { "clear" }),
-  mcp = slash("mcp", "Show the MCP servers; log in at one, approve or restart it", { "approve", "login", "logout", "logs", "restart" }),
-  skills = slash("skills", "List the skills, or open one", { "open" }, function(name)
-    return protocol.command.skill_open, { name = name }
-  end),
-  memory = slash("memory", "Show the memory, open one of its files, or undo the last write", { "open", "undo" }, function(name)
-    return protocol.command.memory_open, { target = name }
-  end),
-  learnings = slash("learnings", "Show, open or forget what worked after errors", { "forget", "open" }, function()
-    return protocol.command.learnings_open, {}
-  end),
-  plugins = slash("plugins", "Show the plugins of this session"),
-  hooks = slash("hooks", "Show the hooks of this session"),
-  trust = slash("trust", "Show what the folder brings; trust it, or approve an MCP server", { "no", "yes" }),
+  goal = {
+    description = "Show or set a goal; turns continue until it is reached",
+    run = slash("goal"),
+    complete = fixed({ "clear" }),
+  },
+  mcp = {
+    description = "Show the MCP servers; log in at one, approve or restart it",
+    run = slash("mcp"),
+    complete = fixed({ "approve", "login", "logout", "logs", "restart" }),
+  },
+  skills = {
+    description = "List the skills, and those that are left out",
+    run = slash("skills", function(name)
+      return protocol.command.skill_open, { name = name }
+    end),
+    complete = fixed({ "open" }),
+  },
+  memory = {
+    description = "Show what is remembered, or undo the last write",
+    run = slash("memory", function(name)
+      return protocol.command.memory_open, { target = name }
+    end),
+    complete = fixed({ "open", "undo" }),
+  },
+  learnings = {
+    description = "Show what worked after errors, or forget it",
+    run = slash("learnings", function()
+      return protocol.command.learnings_open, {}
+    end),
+    complete = fixed({ "forget", "open" }),
+  },
+  plugins = {
+    description = "Show the plugins of this session",
+    run = slash("plugins"),
+  },
+  hooks = {
+    description = "Show the hooks of this session",
+    run = slash("hooks"),
+  },
+  trust = {
+    description = "Show what the folder brings; trust it, or approve an MCP server",
+    run = slash("trust"),
+    complete = fixed({ "no", "yes" }),
+  },
   thinking = {
     description = "Show or choose how long the model thinks",
     run = choose(protocol.category.thought_level),
