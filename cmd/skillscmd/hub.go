@@ -165,7 +165,7 @@ func (o Options) importSnapshot(cmd *cobra.Command, path string, yes bool) error
 	}
 	err = skills.ChangeTaps(cmd.Context(), home, func(all []skills.Tap) ([]skills.Tap, error) {
 		for _, t := range file.Taps {
-			if !slices.Contains(all, t) {
+			if !slices.ContainsFunc(all, t.Same) {
 				all = append(all, t)
 			}
 		}
@@ -193,7 +193,7 @@ func (o Options) tap() *cobra.Command {
 				t.Path = args[1]
 			}
 			return change(cmd, func(all []skills.Tap) ([]skills.Tap, error) {
-				if slices.Contains(all, t) {
+				if slices.ContainsFunc(all, t.Same) {
 					return nil, fmt.Errorf("%s is a tap already", t.Repo)
 				}
 				return append(all, t), nil

@@ -263,7 +263,7 @@ func (o Options) updateOne(cmd *cobra.Command, home, name string, e skills.Entry
 	if err := skills.Unedited(home, e); err != nil {
 		return err.Error()
 	}
-	c, err := skills.Fetch(cmd.Context(), home, e.Identifier, "")
+	c, err := skills.Fetch(cmd.Context(), home, e.Identifier, e.Ref())
 	if err != nil {
 		return err.Error()
 	}

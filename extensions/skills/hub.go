@@ -24,6 +24,7 @@ type Candidate struct {
 	Source   string // git or directory
 	From     string // as the user named it
 	Commit   string // of git
+	Ref      string // of git, as the user named it; update fetches it again
 	Files    []string
 	Findings []Finding
 	dir      string // in quarantine
@@ -41,7 +42,7 @@ func Fetch(ctx context.Context, home, from, ref string) (c Candidate, err error)
 	if err != nil {
 		return c, err
 	}
-	c = Candidate{Source: "directory", From: from, dir: work}
+	c = Candidate{Source: "directory", From: from, Ref: ref, dir: work}
 	defer func() {
 		if err != nil {
 			c.Discard()
@@ -285,8 +286,11 @@ func Install(ctx context.Context, home, name string, c Candidate) (dir string, e
 	if err := os.Rename(c.Dir, dir); err != nil {
 		return "", err
 	}
-	now := time.Now().UTC().Format(time.RFC3339)
-	return dir, changeLock(ctx, home, func(all map[string]Entry) {
+	now, action := time.Now().UTC().Format(time.RFC3339), "INSTALL"
+	if had {
+		action = "UPDATE"
+	}
+	return dir, changeLock(ctx, home, func(all map[string]Entry) error {
 		e := all[name]
 		if e.InstalledAt == "" {
 			e.InstalledAt = now
@@ -297,7 +301,11 @@ func Install(ctx context.Context, home, name string, c Candidate) (dir string, e
 			e.Metadata = map[string]any{}
 		}
 		e.Metadata["commit"], e.Metadata["sha256"] = c.Commit, sum
+		if e.Metadata["ref"] = c.Ref; c.Ref == "" {
+			delete(e.Metadata, "ref")
+		}
 		all[name] = e
+		return audit(home, action, name, e)
 	})
 }
 
@@ -345,7 +353,10 @@ func Uninstall(ctx context.Context, home, name string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return changeLock(ctx, home, func(all map[string]Entry) { delete(all, name) })
+	return changeLock(ctx, home, func(all map[string]Entry) error {
+		delete(all, name)
+		return audit(home, "UNINSTALL", name, e)
+	})
 }
 
 // Search returns the skills that fit a query, the best first.

@@ -57,7 +57,8 @@ func TestInstall(t *testing.T) {
 	bad.Discard()
 	git("rm", "-rq", "skills/bad")
 	git("commit", "-qm", "y")
-	c, err = Fetch(t.Context(), home, "file://"+repo, "")
+	git("branch", "stable")
+	c, err = Fetch(t.Context(), home, "file://"+repo, "stable")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,13 +91,43 @@ func TestInstall(t *testing.T) {
 	if lock.Version != 1 || lock.Other["a"] != 1 || lock.Installed["theirs"]["odd"] != true || len(pdf["content_hash"].(string)) != len("sha256:")+16 || pdf["metadata"].(map[string]any)["commit"] != git("rev-parse", "HEAD") {
 		t.Errorf("the lock file has %s", data)
 	}
+	installed, err := Installed(home)
+	if err != nil || installed["pdf"].Ref() != "stable" || installed["theirs"].Ref() != "" {
+		t.Errorf("refs: %+v, %v", installed, err)
+	}
 	if err := Uninstall(t.Context(), home, "pdf"); err != nil {
 		t.Error(err)
+	}
+	hash := installed["pdf"].ContentHash
+	log, err := os.ReadFile(filepath.Join(home, "skills/.hub/audit.log"))
+	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+	if err != nil || len(lines) != 3 || !strings.HasSuffix(lines[0], " INSTALL pdf directory:community safe "+hash) ||
+		!strings.HasSuffix(lines[1], " UPDATE pdf git:community safe "+hash) || !strings.HasSuffix(lines[2], " UNINSTALL pdf git:community safe "+hash) {
+		t.Errorf("audit.log has %q, %v", log, err)
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("still there")
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("a filter ran")
+	}
+}
+
+// Unknown fields of taps.json stay.
+func TestTapsOfHermes(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, home, "skills/.hub/taps.json", `{"version": 2, "taps": [{"repo": "a/b", "path": "skills/", "trust": "high"}]}`)
+	if err := ChangeTaps(t.Context(), home, func(all []Tap) ([]Tap, error) { return append(all, Tap{Repo: "c/d"}), nil }); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(home, "skills/.hub/taps.json"))
+	var got any
+	if err != nil || json.Unmarshal(data, &got) != nil {
+		t.Fatal(string(data), err)
+	}
+	text, _ := json.Marshal(got)
+	if want := `{"taps":[{"path":"skills/","repo":"a/b","trust":"high"},{"path":"","repo":"c/d"}],"version":2}`; string(text) != want {
+		t.Errorf("taps.json has %s, want %s", text, want)
 	}
 }

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/filelock"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
@@ -44,20 +46,18 @@ func (e *Entry) UnmarshalJSON(data []byte) error {
 // MarshalJSON writes the unknown fields, too.
 func (e Entry) MarshalJSON() ([]byte, error) {
 	type plain Entry
-	data, err := json.Marshal(plain(e))
-	if err != nil || len(e.rest) == 0 {
+	return withRest(plain(e), e.rest)
+}
+
+// withRest encodes an object with the fields of rest that it does not have.
+func withRest(known any, rest map[string]json.RawMessage) ([]byte, error) {
+	data, err := json.Marshal(known)
+	if err != nil || len(rest) == 0 {
 		return data, err
 	}
-	all := map[string]json.RawMessage{}
-	for name, value := range e.rest {
-		all[name] = value
-	}
-	var known map[string]json.RawMessage
-	if err := json.Unmarshal(data, &known); err != nil {
+	all := maps.Clone(rest)
+	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, err
-	}
-	for name, value := range known {
-		all[name] = value
 	}
 	return json.Marshal(all)
 }
@@ -90,8 +90,25 @@ func readLock(home string) (file map[string]json.RawMessage, entries map[string]
 	return file, entries, nil
 }
 
-// changeLock edits the lock file under a lock.
-func changeLock(ctx context.Context, home string, edit func(map[string]Entry)) error {
+// Ref returns the git ref that the user named at the installation, or "".
+func (e Entry) Ref() string {
+	ref, _ := e.Metadata["ref"].(string)
+	return ref
+}
+
+// audit appends a line to .hub/audit.log, in Hermes' form: time, action, name, source and trust, verdict, hash.
+func audit(home, action, name string, e Entry) error {
+	path := filepath.Join(filepath.Dir(lockPath(home)), "audit.log")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(file, "%s %s %s %s:%s %s %s\n", time.Now().UTC().Format(time.RFC3339), action, name, e.Source, e.TrustLevel, e.ScanVerdict, e.ContentHash)
+	return errors.Join(err, file.Close())
+}
+
+// changeLock edits the lock file under a lock. If edit returns an error, the file does not change.
+func changeLock(ctx context.Context, home string, edit func(map[string]Entry) error) error {
 	hub := filepath.Dir(lockPath(home))
 	unlock, err := filelock.Lock(ctx, filepath.Join(hub, "lock.json.lock"))
 	if err != nil {
@@ -102,7 +119,9 @@ func changeLock(ctx context.Context, home string, edit func(map[string]Entry)) e
 	if err != nil {
 		return err
 	}
-	edit(entries)
+	if err := edit(entries); err != nil {
+		return err
+	}
 	if file["version"] == nil {
 		file["version"] = json.RawMessage("1")
 	}

@@ -15,28 +15,56 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// Tap is a repository in which skills are searched, in .hub/taps.json. The file is shared with Hermes Agent.
+// Tap is a repository in which skills are searched, in .hub/taps.json. The file is shared with Hermes Agent: unknown fields stay.
 type Tap struct {
 	Repo string `json:"repo"` // owner/repo of GitHub, or a git URL
 	Path string `json:"path"` // of the directory with skills; may be empty
+
+	rest map[string]json.RawMessage
+}
+
+// Same reports whether another tap is of the same repository and path.
+func (t Tap) Same(other Tap) bool { return t.Repo == other.Repo && t.Path == other.Path }
+
+// UnmarshalJSON keeps unknown fields.
+func (t *Tap) UnmarshalJSON(data []byte) error {
+	type plain Tap
+	if err := json.Unmarshal(data, (*plain)(t)); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, &t.rest)
+}
+
+// MarshalJSON writes the unknown fields, too.
+func (t Tap) MarshalJSON() ([]byte, error) {
+	type plain Tap
+	return withRest(plain(t), t.rest)
 }
 
 func tapsPath(home string) string { return filepath.Join(home, "skills", ".hub", "taps.json") }
 
 // Taps returns the repositories in which skills are searched.
 func Taps(home string) ([]Tap, error) {
+	_, all, err := readTaps(home)
+	return all, err
+}
+
+func readTaps(home string) (file map[string]json.RawMessage, all []Tap, err error) {
+	file = map[string]json.RawMessage{}
 	data, err := safefile.Read(tapsPath(home), 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return file, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return file, nil, err
 	}
-	var file struct{ Taps []Tap }
-	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, fmt.Errorf("%s: %w", tapsPath(home), err)
+	if err = json.Unmarshal(data, &file); err == nil && file["taps"] != nil {
+		err = json.Unmarshal(file["taps"], &all)
 	}
-	return file.Taps, nil
+	if err != nil {
+		return file, nil, fmt.Errorf("%s: %w", tapsPath(home), err)
+	}
+	return file, all, nil
 }
 
 // ChangeTaps edits the list of repositories.
@@ -50,14 +78,17 @@ func ChangeTaps(ctx context.Context, home string, edit func([]Tap) ([]Tap, error
 		return err
 	}
 	defer unlock()
-	all, err := Taps(home)
+	file, all, err := readTaps(home)
 	if err != nil {
 		return err
 	}
 	if all, err = edit(all); err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(map[string]any{"taps": append([]Tap{}, all...)}, "", "  ")
+	if file["taps"], err = json.Marshal(append([]Tap{}, all...)); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(file, "", "  ")
 	if err != nil {
 		return err
 	}
