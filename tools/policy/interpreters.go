@@ -2,19 +2,12 @@ package policy
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
-
-// lazily compiles a pattern when it is first needed: every process of ours would pay for it.
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
 
 // effects notes the effects of code.
 func effects(j *analyzer, c *call, list []code.Effect) {
@@ -37,6 +30,8 @@ func effects(j *analyzer, c *call, list []code.Effect) {
 			j.writes(c, fields...)
 		case code.WriteAny:
 			writesAny(j, c, e.Texts)
+		case code.SQL:
+			sqlStatements(j, c, e.Texts[0])
 		case code.Shell:
 			j.code(c, fields[0])
 		case code.Start:
@@ -101,8 +96,14 @@ func (t *terms) module(name string) {
 	t.input("reads")
 }
 
+// sql judges commands for a database client: the whole text, and each statement.
 func sql(j *analyzer, c *call, text string) {
-	for _, reason := range code.Database(text) {
-		j.ask(c, reason)
+	j.apply(c.with([]field{{text: text}}), rules.Of("DATABASE"))
+	sqlStatements(j, c, text)
+}
+
+func sqlStatements(j *analyzer, c *call, text string) {
+	for _, statement := range code.Statements(text) {
+		j.apply(c.with([]field{{text: statement}}), rules.Of("SQL"))
 	}
 }

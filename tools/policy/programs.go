@@ -267,7 +267,7 @@ func handsOn(j *analyzer, c *call) {
 		switch {
 		case judged == 4:
 			return
-		case i+1 < len(c.args) && mayBeRun(programName(a.text), c.args[i+1:]):
+		case i+1 < len(c.args) && isDangerous(programName(a.text)):
 			j.call(c.with(c.args[i:]))
 			judged++
 		case strings.HasPrefix(a.text, "--") && has && rules.In("destructive", val):
@@ -281,26 +281,6 @@ func handsOn(j *analyzer, c *call) {
 
 func isDangerous(name string) bool {
 	return rules.In("destructive", name) || contains("sh bash zsh dash ksh fish git python perl ruby node", name) || strings.HasPrefix(name, "mkfs")
-}
-
-// mayBeRun tells whether a word names a program that destroys, or one that is given code.
-func mayBeRun(name string, rest []field) bool {
-	switch {
-	case rules.In("destructive", name), strings.HasPrefix(name, "mkfs"):
-		return true
-	case name == "git":
-		return contains("push reset clean checkout restore branch tag stash rm reflog gc update-ref filter-branch", rest[0].text)
-	case contains("sh bash zsh dash ksh fish python perl ruby node php lua", name):
-		for _, a := range rest {
-			if !a.option() {
-				return false
-			}
-			if !strings.HasPrefix(a.text, "--") && strings.ContainsAny(a.text, "ce") {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func unseen(args []field) bool {

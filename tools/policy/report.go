@@ -121,20 +121,8 @@ func (r *report) record(c *call) {
 		add(append(name[:1:1], args...))
 	}
 	option := func(f field) bool { return f.option() || strings.HasPrefix(f.text, "+") }
-	if len(args) < 2 || !option(args[0]) {
-		return
-	}
-	for _, values := range []bool{false, true} {
-		rest := args
-		for len(rest) > 0 && option(rest[0]) {
-			valued := values && rest[0].option() && !strings.Contains(rest[0].text, "=")
-			if rest = rest[1:]; valued && len(rest) > 1 && !rest[0].option() {
-				rest = rest[1:]
-			}
-		}
-		if len(rest) > 0 {
-			add(append(name[:1:1], rest...))
-		}
+	for i := 1; i < len(args) && (option(args[i-1]) || i > 1 && option(args[i-2])); i++ {
+		add(append(name[:1:1], args[i:]...))
 	}
 }
 

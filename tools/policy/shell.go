@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
+	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -397,7 +399,7 @@ func (s shell) keep(assigns []*syntax.Assign) {
 			}
 		}
 		s.variableSet(&call{st: s.state, words: []field{{text: name + "=" + val.text}}}, name, val.text)
-		if subscript().MatchString(val.text) {
+		if subscript.MatchString(val.text) {
 			s.note(Asks, inSubscript, s.whole())
 		}
 		s.set(name, val)
@@ -444,7 +446,7 @@ func (s shell) declare(c *syntax.DeclClause) {
 
 // subscript is a text that the shell takes for an element of an array: if it calculates with
 // it, it runs the substitution, as in a[$(…)].
-var subscript = lazily("^[\\w\\s=+*/%(<>&|!?:,-]*\\w\\[[^\\]]*(\\$\\(|`)")
+var subscript = lazyregexp.New("^[\\w\\s=+*/%(<>&|!?:,-]*\\w\\[[^\\]]*(\\$\\(|`)")
 
 const inSubscript = "hides a command in the subscript of an array"
 
@@ -455,7 +457,7 @@ func (r *report) subscripts(file *syntax.File) {
 		switch n := n.(type) {
 		case *syntax.SglQuoted:
 			if text = n.Value; n.Dollar {
-				text = ansiC(text)
+				text = code.Unescape(text)
 			}
 		case *syntax.DblQuoted:
 			if len(n.Parts) == 1 {
@@ -464,7 +466,7 @@ func (r *report) subscripts(file *syntax.File) {
 				}
 			}
 		}
-		if subscript().MatchString(text) {
+		if subscript.MatchString(text) {
 			r.note(Asks, inSubscript, r.whole())
 		}
 		return true

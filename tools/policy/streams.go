@@ -3,6 +3,7 @@ package policy
 import (
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"mvdan.cc/sh/v3/expand"
@@ -69,7 +70,7 @@ func (s shell) printed(args []*syntax.Word) input {
 	}
 	text := strings.Join(words, " ")
 	if escapes {
-		text = ansiC(text)
+		text = code.Unescape(text)
 	}
 	return input{some: true, known: true, text: clean(text) + "\n"}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
@@ -38,9 +39,7 @@ func readers(command string, p Scope) (names []string) {
 		if strings.Contains(word, "$…") {
 			name = ""
 		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		names = union(names, []string{name})
 	}
 	if len(names) == 0 || v.Syntax != "" {
 		return []string{""}
@@ -68,7 +67,7 @@ func typedInto(name, text, key string, p Scope) Verdict {
 		return asks("types a part of a command")
 	case v.Syntax != "":
 		return Verdict{}
-	case v.Level == Runs && shell && recalls().MatchString(text):
+	case v.Level == Runs && shell && recalls.MatchString(text):
 		return asks("runs an earlier command again")
 	}
 	return v
@@ -119,4 +118,4 @@ func startsDangerous(text string) bool {
 }
 
 // recalls finds text for which an interactive shell fills in an earlier command.
-var recalls = lazily(`^\^|(^|[ \t\n;&|(])![^ \t\n=("\[]`)
+var recalls = lazyregexp.New(`^\^|(^|[ \t\n;&|(])![^ \t\n=("\[]`)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
+	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"mvdan.cc/sh/v3/expand"
@@ -120,7 +122,7 @@ func (e *expander) part(p syntax.WordPart, first bool) {
 	case *syntax.SglQuoted:
 		text := p.Value
 		if p.Dollar {
-			text = ansiC(text)
+			text = code.Unescape(text)
 		}
 		e.literal(clean(text))
 	case *syntax.DblQuoted:
@@ -338,7 +340,7 @@ func (s shell) substituted(p syntax.WordPart) field {
 }
 
 // printsName finds commands that print a number, or the name of a branch or a commit.
-var printsName = lazily(`^(git (branch --show-current|(rev-parse|symbolic-ref) (--(abbrev-ref|short|verify) )?HEAD|merge-base [^- ]\S* \S+)|cat \S+\.pid)$`)
+var printsName = lazyregexp.New(`^(git (branch --show-current|(rev-parse|symbolic-ref) (--(abbrev-ref|short|verify) )?HEAD|merge-base [^- ]\S* \S+)|cat \S+\.pid)$`)
 
 // output returns the output of a substituted command, if it is known.
 func (s shell) output(stmt *syntax.Stmt) field {
@@ -357,7 +359,7 @@ func (s shell) output(stmt *syntax.Stmt) field {
 	for _, w := range c.Args {
 		words = append(words, cmp.Or(w.Lit(), " "))
 	}
-	if printsName().MatchString(strings.Join(words, " ")) {
+	if printsName.MatchString(strings.Join(words, " ")) {
 		return field{text: number}
 	}
 	switch words[0] {
@@ -381,16 +383,6 @@ func (s shell) output(stmt *syntax.Stmt) field {
 		}
 	}
 	return anything
-}
-
-// ansiC undoes the escapes of $'…'. Text after a NUL is lost, as in bash.
-func ansiC(s string) string {
-	text, _, err := expand.Format(&expand.Config{}, s, nil)
-	if err != nil || strings.Contains(text, `\c`) {
-		return unknown
-	}
-	text, _, _ = strings.Cut(text, "\x00")
-	return text
 }
 
 // quotedEscapes are the characters before which a backslash counts within double quotes.

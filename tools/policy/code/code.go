@@ -7,10 +7,9 @@
 package code
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -40,6 +39,7 @@ const (
 	WriteAny             // writes a file that is not known; the texts are all parts of paths in the code
 	Start                // starts a program with arguments
 	Shell                // runs shell code
+	SQL                  // runs SQL
 	Foreign              // may run code that is not shown
 )
 
@@ -59,14 +59,10 @@ const (
 )
 
 // odd finds ways to reach a function without its name.
-var odd = map[string]func() *regexp.Regexp{
-	"perl": lazily(`&\s*(\$\w+\s*\(|\$\{|\{\s*["'$])`),
-	"javascript": lazily("[\\w.]\\\\u(\\{|[0-9a-fA-F]{4})|\\bprocess\\s*\\.\\s*(binding|dlopen|_linkedBinding)\\b|\\.constructor\\s*(\\.\\s*constructor\\s*)?\\(|\\b(setTimeout|setInterval|setImmediate)\\s*\\(\\s*['\"`]|" +
+var odd = map[string]*lazyregexp.Regexp{
+	"perl": lazyregexp.New(`&\s*(\$\w+\s*\(|\$\{|\{\s*["'$])`),
+	"javascript": lazyregexp.New("[\\w.]\\\\u(\\{|[0-9a-fA-F]{4})|\\bprocess\\s*\\.\\s*(binding|dlopen|_linkedBinding)\\b|\\.constructor\\s*(\\.\\s*constructor\\s*)?\\(|\\b(setTimeout|setInterval|setImmediate)\\s*\\(\\s*['\"`]|" +
 		"\\bimport\\s*\\(\\s*['\"`](data|https?):|\\beval\\s*:\\s*true|\\._load\\b|\\bglobalThis\\s*\\["),
-}
-
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 // Read lists the effects of code for an interpreter.
@@ -89,7 +85,7 @@ func read(program, src string, rules Rules) (effects []Effect, steps int) {
 	default:
 		r.lists = []string{program, "other", "script"}
 	}
-	if find := odd[program]; find != nil && find().MatchString(src) {
+	if find := odd[program]; find != nil && find.MatchString(src) {
 		r.ask(madeUp)
 	}
 	r.whole, r.src, r.toks = src, src, r.tokens(src)
@@ -127,19 +123,19 @@ func (r *reader) spent(n int) bool {
 }
 
 var (
-	glued    = lazily(`['"]\s*(\+|\.\.?)\s*['"]`)
-	listed   = lazily(`['"]\s*[,/]\s*['"]`)
-	pathText = lazily("['\"`}>/]~?[\\w./-]+")
+	glued    = lazyregexp.New(`['"]\s*(\+|\.\.?)\s*['"]`)
+	listed   = lazyregexp.New(`['"]\s*[,/]\s*['"]`)
+	pathText = lazyregexp.New("['\"`}>/]~?[\\w./-]+")
 )
 
 // writesAny notes that a file is written whose path is made up when the code runs.
 func (r *reader) writesAny() {
 	if r.paths == nil {
-		src := glued().ReplaceAllString(r.whole, "")
-		joined := listed().ReplaceAllString(src, "/") // the parts of a path may be given one by one
+		src := glued.ReplaceAllString(r.whole, "")
+		joined := listed.ReplaceAllString(src, "/") // the parts of a path may be given one by one
 		r.paths = []string{}
-		for _, text := range append(pathText().FindAllString(joined, -1), pathText().FindAllString(src, -1)...) {
-			r.paths = append(r.paths, strings.TrimLeft(strings.TrimPrefix(strings.TrimLeft(text, "'\"`}>"), "~"), "/"))
+		for _, match := range pathText.FindAllStringSubmatch(joined+"\n"+src, -1) {
+			r.paths = append(r.paths, strings.TrimLeft(strings.TrimPrefix(strings.TrimLeft(match[0], "'\"`}>"), "~"), "/"))
 		}
 		r.add(WriteAny, "", r.paths...)
 	}

@@ -247,9 +247,7 @@ func (r *reader) apply(effect, reason, full string, end int) {
 	case "sql":
 		for _, arg := range args[:min(1, len(args))] {
 			if text, ok := r.text(arg); ok {
-				for _, reason := range SQL(text) {
-					r.add(Ask, reason)
-				}
+				r.add(SQL, "", text)
 			}
 		}
 	case "code":

@@ -3,6 +3,8 @@ package code
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
 // Recipes holds the parts of a Makefile or a package.json that can be read: shell code by target.
@@ -31,10 +33,10 @@ func (f *Recipes) For(target string) []Recipe {
 }
 
 var (
-	makeSets    = lazily(`^(?:(?:export|override)\s+)*([^\s:=#]+?)\s*(?:[:?+]*|!)=\s*(.*)$`)
-	makeShell   = lazily(`!=\s*(.+)|\$[({]shell ([^()]*(?:\([^()]*\)[^()]*)*)`)
-	makeRule    = lazily(`^([^:]+)::?(.*)$`)
-	makeUse     = lazily(`\$(\([^()]*\)|\{[^{}]*\}|.)`)
+	makeSets    = lazyregexp.New(`^(?:(?:export|override)\s+)*([^\s:=#]+?)\s*(?:[:?+]*|!)=\s*(.*)$`)
+	makeShell   = lazyregexp.New(`!=\s*(.+)|\$[({]shell ([^()]*(?:\([^()]*\)[^()]*)*)`)
+	makeRule    = lazyregexp.New(`^([^:]+)::?(.*)$`)
+	makeUse     = lazyregexp.New(`\$(\([^()]*\)|\{[^{}]*\}|.)`)
 	recipeStart = "\t @-+"
 )
 
@@ -50,12 +52,12 @@ func Makefile(text string) *Recipes {
 			continue
 		}
 		line, _, _ = strings.Cut(line, "#")
-		for _, m := range makeShell().FindAllStringSubmatch(line, -1) {
+		for _, m := range makeShell.FindAllStringSubmatch(line, -1) {
 			f.Always = append(f.Always, m[1]+m[2])
 		}
-		if m := makeSets().FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+		if m := makeSets.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 			f.vars[m[1]] = m[2]
-		} else if m := makeRule().FindStringSubmatch(line); m != nil && len(f.rules) < maxRules {
+		} else if m := makeRule.FindStringSubmatch(line); m != nil && len(f.rules) < maxRules {
 			needs, code, _ := strings.Cut(m[2], ";")
 			last = strings.Fields(f.Expand(m[1], nil))
 			f.add(last, Recipe{strings.Fields(f.Expand(strings.ReplaceAll(needs, "|", " "), nil)), []string{strings.TrimLeft(code, recipeStart)}})
@@ -101,7 +103,7 @@ func (f *Recipes) Expand(text string, vars map[string]string) string {
 	}
 	for range 8 {
 		size, more := len(text), false
-		text = makeUse().ReplaceAllStringFunc(text, func(use string) string {
+		text = makeUse.ReplaceAllStringFunc(text, func(use string) string {
 			name := strings.Trim(use[1:], "(){}")
 			val, known := vars[name]
 			if !known {

@@ -14,7 +14,7 @@ func Awk(src string) []Effect {
 	r.toks = r.tokens(src)
 	shell := func(i int) {
 		next := r.tok(i + 1)
-		if t := r.tok(i); t.kind == textToken && (next.kind == lineToken || next.kind == signToken && next.text != "$") {
+		if t := r.tok(i); t.kind == textToken && (next.kind == lineToken || next.kind == signToken && strings.Contains(")};|&", next.text)) {
 			r.add(Shell, "", t.text)
 		} else {
 			r.ask(startsOther)
@@ -25,10 +25,8 @@ func Awk(src string) []Effect {
 		switch t := r.toks[i]; {
 		case t.kind == nameToken && (t.text == "print" || t.text == "printf"):
 			printing, depth = true, 0
-		case t.kind == nameToken && t.text == "system" && r.sign(i+3) == ")":
-			shell(i + 2)
 		case t.kind == nameToken && t.text == "system":
-			r.ask(startsOther)
+			shell(i + 2)
 		case t.kind == lineToken:
 			printing = false
 		case t.kind != signToken:

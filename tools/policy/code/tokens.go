@@ -3,6 +3,7 @@ package code
 import (
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"mvdan.cc/sh/v3/expand"
 )
 
@@ -50,7 +51,7 @@ func (x syntax) tokens(src string) (list []token) {
 		case b == '\\' && strings.HasPrefix(rest, "\\\n"):
 			i += 2
 		case x.awk && b == '/' && patternAllowed(list):
-			i += len(awkPattern().FindString(rest))
+			i += len(awkPattern.FindStringSubmatch(rest)[0])
 		case b == '"' || (b == '\'' || b == '`') && !x.awk:
 			t, ok := x.quoted(src, i, "")
 			if !ok {
@@ -85,7 +86,7 @@ func (x syntax) tokens(src string) (list []token) {
 	return list
 }
 
-var awkPattern = lazily(`^/(\\.|[^/\\\n])*/?`)
+var awkPattern = lazyregexp.New(`^/(\\.|[^/\\\n])*/?`)
 
 // patternAllowed reports whether a slash begins a pattern of awk and is no division.
 func patternAllowed(before []token) bool {
@@ -118,7 +119,7 @@ func (x syntax) quoted(src string, i int, prefix string) (t token, ok bool) {
 	raw := src[i+len(quote) : min(k, len(src))]
 	t = token{kind: textToken, text: raw, end: min(k+len(quote), len(src))}
 	if !strings.Contains(prefix, "r") && !x.sql {
-		t.text = unescaped(raw)
+		t.text = Unescape(strings.ReplaceAll(raw, "\\\n", ""))
 	}
 	switch {
 	case x.sql:
@@ -151,11 +152,12 @@ func (t *token) fill(mark string) {
 	}
 }
 
-func unescaped(s string) string {
+// Unescape undoes escapes like those of C. Text after a NUL is lost, as in bash.
+func Unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
 	}
-	s, _, err := expand.Format(&expand.Config{}, strings.ReplaceAll(s, "\\\n", ""), nil)
+	s, _, err := expand.Format(&expand.Config{}, s, nil)
 	if err != nil || strings.Contains(s, `\c`) {
 		return Unknown
 	}
