@@ -1,7 +1,7 @@
 // Package frontmatter reads Markdown files that begin with YAML between two lines "---". Skills, commands and agents are
 // such files.
 //
-// [Parse] accepts a byte order mark and values with an unquoted colon, which many files have.
+// [Parse] accepts a byte order mark and texts that YAML does not read without quotes, which many files have.
 package frontmatter
 
 import (
@@ -24,29 +24,56 @@ var ErrTooLarge = errors.New("the frontmatter has more than 16 KB")
 
 // Parse returns the frontmatter and the text after it. If there is no frontmatter, fields are empty.
 func Parse(data []byte) (fields Fields, body string, err error) {
-	text := strings.ReplaceAll(string(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))), "\r\n", "\n")
-	rest, ok := strings.CutPrefix(text, "---\n")
-	if !ok {
-		return Fields{}, text, nil
-	}
-	head, body, ok := cutLine(rest)
-	if !ok {
-		return Fields{}, text, errors.New(`the frontmatter has no second line "---"`)
-	}
-	if len(head) > Limit {
-		return Fields{}, body, ErrTooLarge
+	head, body, err := cut(data)
+	if err != nil {
+		return Fields{}, body, err
 	}
 	if fields, ok := simple(head); ok {
 		return fields, body, nil
 	}
 	fields = Fields{}
-	if err = decode(head, &fields); err != nil {
-		if again := decode(quoted(head), &fields); again != nil {
-			line, _, _ := strings.Cut(err.Error(), "\n")
-			return Fields{}, body, fmt.Errorf("the frontmatter is no YAML: %s", line)
-		}
+	if err = decode(head, &fields); err == nil {
+		return fields, body, nil
+	}
+	fields = Fields{} // decode may have set some
+	if decode(quoted(head), &fields) != nil {
+		return Fields{}, body, broken(err)
 	}
 	return fields, body, nil
+}
+
+// Check returns an error if the frontmatter is no YAML, also if Parse reads it.
+func Check(data []byte) error {
+	head, _, err := cut(data)
+	if err != nil {
+		return err
+	}
+	if err = decode(head, &Fields{}); err != nil {
+		return broken(err)
+	}
+	return nil
+}
+
+func broken(err error) error {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return fmt.Errorf("the frontmatter is no YAML: %s", line)
+}
+
+// cut returns the YAML of the frontmatter and the text after it. If there is no frontmatter, head is empty.
+func cut(data []byte) (head, body string, err error) {
+	text := strings.ReplaceAll(string(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))), "\r\n", "\n")
+	rest, ok := strings.CutPrefix(text, "---\n")
+	if !ok {
+		return "", text, nil
+	}
+	head, body, ok = cutLine(rest)
+	switch {
+	case !ok:
+		return "", text, errors.New(`the frontmatter has no second line "---"`)
+	case len(head) > Limit:
+		return "", body, ErrTooLarge
+	}
+	return head, body, nil
 }
 
 func decode(head string, into *Fields) (err error) {
@@ -130,14 +157,15 @@ func plainValue(value string) bool {
 	return true
 }
 
-// quoted quotes values that have an unquoted colon.
+// quoted quotes values that YAML does not read: with a colon, such as "a: b", or like "[a] [b]" and "@a".
 func quoted(head string) string {
 	var out []string
 	for line := range strings.Lines(head) {
 		line = strings.TrimRight(line, "\n")
 		name, value, ok := strings.Cut(line, ": ")
 		value = strings.TrimSpace(value)
-		if ok && strings.Contains(value, ":") && !strings.ContainsAny(value[:1], `"'[{|>&*!`) {
+		open := value == "" || strings.ContainsAny(value[:1], `"'{|>&*!`) || value[0] == '[' && !strings.HasSuffix(value, "]")
+		if ok && !open && decode(line, &Fields{}) != nil {
 			line = name + `: "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 		}
 		out = append(out, line)

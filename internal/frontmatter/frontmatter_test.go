@@ -2,6 +2,7 @@ package frontmatter_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,10 @@ func TestParse(t *testing.T) {
 		{"simple", "---\nname: a\ndescription: Does it.\n---\nbody\n", frontmatter.Fields{"name": "a", "description": "Does it."}, "body\n"},
 		{"a byte order mark and CRLF", "\xef\xbb\xbf---\r\nname: a\r\n---\r\nbody", frontmatter.Fields{"name": "a"}, "body"},
 		{"an unquoted colon", "---\nname: a\ndescription: Use when: always \"now\"\n---\n", frontmatter.Fields{"name": "a", "description": `Use when: always "now"`}, ""},
+		{"two brackets", "---\nname: a\nargument-hint: [action: list|add] [type]\ntags: [x, y]\n---\n",
+			frontmatter.Fields{"name": "a", "argument-hint": "[action: list|add] [type]", "tags": []any{"x", "y"}}, ""},
+		{"an at sign", "---\ndescription: @Observable\nmetadata:\n  hermes: {tags: [a]}\n  deps: [@a/b>=1, c]\n---\n", frontmatter.Fields{"description": "@Observable",
+			"metadata": map[string]any{"hermes": map[string]any{"tags": []any{"a"}}, "deps": "[@a/b>=1, c]"}}, ""},
 		{"lists", "---\nname: 'a'\ntags: [x, y]\n---\n", frontmatter.Fields{"name": "a", "tags": []any{"x", "y"}}, ""},
 		{"a bool", "---\nuser-invocable: false\n---\n", frontmatter.Fields{"user-invocable": false}, ""},
 		{"empty", "---\n---\nx", frontmatter.Fields{}, "x"},
@@ -27,6 +32,9 @@ func TestParse(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(fields, c.want) || body != c.body {
 			t.Errorf("%s: %#v %q %v", c.name, fields, body, err)
 		}
+		if broken := frontmatter.Check([]byte(c.text)) != nil; broken != slices.Contains([]string{"an unquoted colon", "two brackets", "an at sign"}, c.name) {
+			t.Errorf("%s: broken is %v", c.name, broken)
+		}
 	}
 	for name, text := range map[string]string{
 		"no end":    "---\nname: a\n",
@@ -34,7 +42,7 @@ func TestParse(t *testing.T) {
 		"too large": "---\nname: " + strings.Repeat("x", frontmatter.Limit) + "\n---\n",
 		"a bomb":    "---\na: &a [x]\nb: *a\n---\n",
 	} {
-		if _, _, err := frontmatter.Parse([]byte(text)); err == nil {
+		if _, _, err := frontmatter.Parse([]byte(text)); err == nil || frontmatter.Check([]byte(text)) == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
