@@ -69,7 +69,7 @@ func run(bin, only string) error {
 		measure func(*lab) ([]row, error)
 	}{
 		{"start", coldStart}, {"memory", memory}, {"turn", turnOverhead}, {"calls", callOverhead},
-		{"shell", shellOverhead}, {"hooks", hookOverhead}, {"servers", servers}, {"deltas", deltas}, {"apis", apis}, {"cancel", cancel}, {"end", endOfInput},
+		{"shell", shellOverhead}, {"hooks", hookOverhead}, {"servers", servers}, {"lsp", languageServer}, {"pictures", pictures}, {"skills", skillRows}, {"deltas", deltas}, {"apis", apis}, {"cancel", cancel}, {"end", endOfInput},
 		{"script-calls", scripts((*scriptLab).calls)}, {"script-start", scripts((*scriptLab).start)}, {"script-output", scripts((*scriptLab).memoryDuringOutput)},
 		{"search", search}, {"growth", growth}, {"children", children}, {"checkpoints", checkpoints}, {"sessions", sessions},
 	}

@@ -96,6 +96,9 @@ func (m *scriptedModel) next(r request, body []byte) (reply, int) {
 func (m *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
 	body, _ := io.ReadAll(r.Body)
+	if len(body) == 0 { // it only opens the connection
+		return
+	}
 	answer, index := m.next(request{arrived: arrived, bytes: len(body)}, body)
 	time.Sleep(answer.think)
 	w.Header().Set("Content-Type", "text/event-stream")

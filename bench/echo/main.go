@@ -1,6 +1,7 @@
 // Command echo is the floor that cold start is measured against: a bare stdio
 // server that answers each frame with an empty result and does nothing else. With the argument
-// plugin, it is a plugin of that kind, with a hook; with hook, it is a hook without an opinion.
+// plugin, it is a plugin of that kind, with a hook; with hook, it is a hook without an opinion. With
+// server and files, it is a language server whose every answer is a location in each of the files.
 package main
 
 import (
@@ -15,30 +16,71 @@ import (
 
 func main() {
 	in := bufio.NewReader(os.Stdin)
-	if len(os.Args) > 1 {
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == "server":
+		server(in, os.Args[2:])
+		return
+	case len(os.Args) > 1:
 		lines(in, os.Args[1] == "plugin")
 		return
 	}
 	for {
-		length := 0
-		for {
-			line, err := in.ReadString('\n')
-			if err != nil {
-				return
-			}
-			line = strings.TrimSpace(line)
-			if line == "" {
-				break
-			}
-			if value, ok := strings.CutPrefix(line, "Content-Length:"); ok {
-				length, _ = strconv.Atoi(strings.TrimSpace(value))
-			}
-		}
-		if _, err := io.CopyN(io.Discard, in, int64(length)); err != nil {
+		body := frame(in)
+		if body == nil {
 			return
 		}
-		const answer = `{"jsonrpc":"2.0","id":1,"result":{"capabilities":{}}}`
-		fmt.Printf("Content-Length: %d\r\n\r\n%s", len(answer), answer)
+		answer(`{"jsonrpc":"2.0","id":1,"result":{"capabilities":{}}}`)
+	}
+}
+
+func answer(text string) { fmt.Printf("Content-Length: %d\r\n\r\n%s", len(text), text) }
+
+// frame reads a message; nil: there are no more.
+func frame(in *bufio.Reader) []byte {
+	length := 0
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return nil
+		}
+		line = strings.TrimSpace(line)
+		if line == "" {
+			break
+		}
+		if value, ok := strings.CutPrefix(line, "Content-Length:"); ok {
+			length, _ = strconv.Atoi(strings.TrimSpace(value))
+		}
+	}
+	body := make([]byte, length)
+	if _, err := io.ReadFull(in, body); err != nil {
+		return nil
+	}
+	return body
+}
+
+// server answers requests with a location in each of the files.
+func server(in *bufio.Reader, files []string) {
+	var places []string
+	for _, file := range files {
+		places = append(places, `{"uri":"file://`+file+`","range":{"start":{"line":0,"character":0},"end":{"line":0,"character":1}}}`)
+	}
+	result := "[" + strings.Join(places, ",") + "]"
+	for {
+		body := frame(in)
+		if body == nil {
+			return
+		}
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		switch {
+		case json.Unmarshal(body, &m) != nil || m.ID == nil:
+		case m.Method == "initialize":
+			answer(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"capabilities":{}}}`)
+		default:
+			answer(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + result + `}`)
+		}
 	}
 }
 
