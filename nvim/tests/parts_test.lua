@@ -50,6 +50,12 @@ T["a call is a row with its state, its diff and its text"] = function()
   )
 end
 
+T["a command that has failed says its exit code"] = function()
+  for code, want in pairs({ [0] = "✓ $ make", [2] = "✗ $ make  exit code 2" }) do
+    same(render({ kind = "call", call = { title = "$ make", status = "completed", rawOutput = { exit_code = code } } }), { want })
+  end
+end
+
 T["a call that asks says so"] = function()
   same(render({ kind = "call", asking = true, call = { title = "Run", status = "pending" } }), { "? Run  waits for you" })
 end

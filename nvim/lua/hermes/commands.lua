@@ -15,7 +15,7 @@ local M = {}
 ---@class hermes.SubCommand
 ---@field description string the table of the server's commands has the same
 ---@field run fun(call: hermes.Call)
----@field complete? fun(): string[] lists its arguments
+---@field complete? fun(lead: string): string[] lists its arguments
 
 --- Returns the session of the chat, else the newest one. If there is none, it returns nil.
 ---@param buf integer
@@ -223,13 +223,20 @@ local function values(category)
 end
 
 --- Sends the slash command of a subcommand's name. The chat shows the answer. With open, "open {name}" runs the command
---- that open returns: the server then shows a file.
+--- that open returns: the server then shows a file. If an action has no argument, the user chooses it.
 ---@param name string
 ---@param open? fun(name: string): string, table
+---@return fun(call: hermes.Call)
 local function slash(name, open)
-  return function(call)
+  local function run(call)
     local session = current(call)
     local first, rest = call.words:match("^(%S*)%s*(.-)%s*$")
+    local function again(argument)
+      run(vim.tbl_extend("force", call, { words = first .. " " .. argument }))
+    end
+    if rest == "" and require("hermes.extensions").pick(session, name .. " " .. first, again) then
+      return
+    end
     if open and first == "open" then
       return session:wait(function()
         view.leave()
@@ -240,6 +247,7 @@ local function slash(name, open)
     local text = vim.trim("/" .. name .. " " .. call.words)
     session:send({ { type = "text", text = text } }, text)
   end
+  return run
 end
 
 --- Completes one of these words.
@@ -334,6 +342,23 @@ local review_changes = table.concat({
 ---@type table<string, hermes.SubCommand>
 M.sub = {
   ask = { description = "Send a prompt, with the selected lines", run = ask },
+  image = {
+    description = "Attach a picture to the next prompt: a path, or clipboard",
+    complete = function(lead)
+      return vim.list_extend({ "clipboard" }, vim.fn.getcompletion(lead, "file"))
+    end,
+    run = function(call)
+      if call.words == "" then
+        return connection.say("name a picture: :Hermes image PATH, or :Hermes image clipboard", vim.log.levels.WARN)
+      end
+      local block, name = require("hermes.image").read(call.words)
+      if not block then
+        return connection.say(name, vim.log.levels.WARN)
+      end
+      table.insert(current(call).pictures, { block = block, name = name })
+      connection.say(("%s goes with your next prompt"):format(name))
+    end,
+  },
   chat = {
     description = "Open the chat and quote the selected lines",
     run = function(call)
@@ -487,7 +512,7 @@ M.sub = {
   mcp = {
     description = "Show the MCP servers; log in at one, approve or restart it",
     run = slash("mcp"),
-    complete = fixed({ "approve", "login", "logout", "logs", "restart" }),
+    complete = fixed({ "approve", "login", "logout", "logs", "restart", "revoke" }),
   },
   skills = {
     description = "List the skills, and those that are left out",
@@ -634,7 +659,7 @@ function M.complete(lead, line)
   local sub = M.sub[name]
   local words = vim.tbl_keys(M.sub)
   if name then
-    words = sub and sub.complete and not rest:find("%s") and sub.complete() or {}
+    words = sub and sub.complete and not rest:find("%s") and sub.complete(lead) or {}
   end
   table.sort(words)
   return vim.tbl_filter(function(word)

@@ -81,6 +81,25 @@ function M.character(line, column, encoding)
   return encoding == "utf-16" and utf16 or utf32
 end
 
+--- Returns the byte column of a position. It is the inverse of character.
+---@param line string
+---@param character integer from 0
+---@param encoding string
+---@return integer
+function M.byte(line, character, encoding)
+  if encoding == "utf-8" then
+    return math.min(character, #line)
+  end
+  if methods then
+    return vim.str_byteindex(line, encoding, character, false)
+  end
+  local ok, column = pcall(vim.str_byteindex, line, character, encoding == "utf-16")
+  return ok and column or #line
+end
+
+--- Whether all clients know a document by the same versions. Before 0.11, each begins at 0.
+M.same_versions = methods
+
 --- A unified diff.
 ---@param old string
 ---@param new string

@@ -60,6 +60,7 @@ local function wanted(buf)
     and vim.bo[buf].buftype == ""
     and vim.api.nvim_buf_get_name(buf) ~= ""
     and not vim.api.nvim_buf_get_name(buf):find("^%a[%w+.-]+://")
+    and not vim.b[buf].hermes_hidden -- it is open only for the language servers
     and (not types or vim.tbl_contains(types, vim.bo[buf].filetype))
 end
 
@@ -73,7 +74,7 @@ function Connection:settings()
       clientCapabilities = {
         elicitation = { form = vim.empty_dict() },
         session = { notices = vim.empty_dict() },
-        _meta = { hermes = { diagnostics = true } },
+        _meta = { hermes = { diagnostics = true, lsp = true } },
       },
     },
   }

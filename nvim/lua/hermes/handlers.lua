@@ -5,18 +5,19 @@ local M = {}
 
 --- Answers a request when start's callback is called: Neovim runs handlers of requests
 --- in a coroutine of their own.
----@param start fun(answer: fun(result: table))
----@return table
+---@param start fun(answer: fun(result: table?, err: lsp.ResponseError?))
+---@return table? result
+---@return lsp.ResponseError? err
 local function await(start)
   local running = coroutine.running()
   local answered = false
-  start(function(result)
+  start(function(result, err)
     if answered then
       return
     end
     answered = true
     vim.schedule(function()
-      coroutine.resume(running, result)
+      coroutine.resume(running, result, err)
     end)
   end)
   return coroutine.yield()
@@ -34,6 +35,7 @@ function M.of(connection)
   return {
     [method.session_update] = function(_, params)
       session(params.sessionId):update(params.update)
+      require("hermes.languageservers").observe(params.update)
     end,
     [method.request_permission] = function(_, params)
       return await(function(answer)
@@ -51,6 +53,11 @@ function M.of(connection)
       end
       return await(function(answer)
         require("hermes.diagnostics").news(params, connection.client.offset_encoding, answer)
+      end)
+    end,
+    [method.lsp] = function(_, params)
+      return await(function(answer)
+        require("hermes.languageservers").ask(params, answer)
       end)
     end,
     [method.subagents_ready] = function(_, params)

@@ -104,6 +104,39 @@ local function diff_of(content)
   return made.diff, made.counts
 end
 
+--- Files of pictures that were written once.
+---@type table<hermes.ToolCallContent, string>
+local pictures_written = setmetatable({}, { __mode = "k" })
+
+--- Returns the file of a picture of a result: the file that the call names, else a copy.
+---@param content hermes.ToolCallContent
+---@param c hermes.ToolCall
+---@return string? path
+local function picture_of(content, c)
+  local places = compat.some(c.locations) or {}
+  if #places == 1 and compat.some(places[1].path) then
+    return places[1].path
+  elseif pictures_written[content] then
+    return pictures_written[content]
+  end
+  local data, kind = compat.some(content.content.data), compat.some(content.content.mimeType)
+  local decoded, bytes = pcall(vim.base64.decode, data or "")
+  if not decoded or bytes == "" then
+    return nil
+  end
+  local dir = vim.fn.stdpath("cache") .. "/hermes-pictures"
+  vim.fn.mkdir(dir, "p", tonumber("700", 8))
+  local path = ("%s/%s.%s"):format(dir, vim.fn.sha256(data):sub(1, 16), (kind or "image/png"):match("^image/(%w+)$") or "png")
+  local file = io.open(path, "wb")
+  if not file then
+    return nil
+  end
+  file:write(bytes)
+  file:close()
+  pictures_written[content] = path
+  return path
+end
+
 ---@param ms integer
 ---@return string
 local function took(ms)
@@ -134,10 +167,15 @@ local function call(item, out)
   local c = item.call
   local extra = session.extra(c) or {}
   local icon = icons[c.status] or icons.pending
+  local details = {} ---@type string[]
+  local code = c.status == "completed" and vim.tbl_get(c, "rawOutput", "exit_code")
+  if type(code) == "number" and code ~= 0 then
+    icon = icons.failed
+    table.insert(details, ("exit code %d"):format(code))
+  end
   if item.asking then
     icon = { "?", "HermesAsking" }
   end
-  local details = {} ---@type string[]
   if extra.subagent then
     table.insert(details, ("%d calls"):format(extra.subagent.calls or 0))
   end
@@ -174,6 +212,10 @@ local function call(item, out)
     local text = content.type == "content" and compat.some(content.content.text)
     if text and vim.trim(text) ~= "" then
       out:body(text)
+    end
+    local picture = content.type == "content" and content.content.type == "image" and picture_of(content, c)
+    if picture then
+      out:body(("[%s](%s)"):format(vim.fs.basename(picture), vim.uri_from_fname(picture)))
     end
   end
 end

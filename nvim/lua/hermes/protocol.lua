@@ -46,11 +46,14 @@ M.method = {
   mcplogout = "_hermes/mcp/logout", -- MCPArgs → MCPResult
   mcprestart = "_hermes/mcp/restart", -- MCPArgs → MCPResult
   mcpapprove = "_hermes/mcp/approve", -- MCPArgs → MCPResult
+  mcprevoke = "_hermes/mcp/revoke", -- MCPArgs → MCPResult
   skill_open = "_hermes/skill/open", -- OpenArgs → OpenResult
   memory_open = "_hermes/memory/open", -- OpenArgs → OpenResult
   learnings_open = "_hermes/learnings/open", -- OpenArgs → OpenResult
+  feedback = "_hermes/feedback", -- FeedbackArgs → PromptResponse
   checkpoint_file = "_hermes/checkpoint/file", -- CheckpointFileRequest → CheckpointFileResponse
   diagnostics = "_hermes/diagnostics", -- DiagnosticsRequest → DiagnosticsResponse
+  lsp = "_hermes/lsp", -- LSPRequest → LSPResponse
   editor = "_hermes/editor", -- EditorState
   subagent_list = "_hermes/subagent/list", -- SubagentRequest → SubagentList
   subagent_message = "_hermes/subagent/message", -- SubagentRequest → SubagentStatus
@@ -161,9 +164,11 @@ M.command = {
   mcplogout = "hermes.mcp.logout", -- MCPArgs → MCPResult
   mcprestart = "hermes.mcp.restart", -- MCPArgs → MCPResult
   mcpapprove = "hermes.mcp.approve", -- MCPArgs → MCPResult
+  mcprevoke = "hermes.mcp.revoke", -- MCPArgs → MCPResult
   skill_open = "hermes.skill.open", -- OpenArgs → OpenResult
   memory_open = "hermes.memory.open", -- OpenArgs → OpenResult
   learnings_open = "hermes.learnings.open", -- OpenArgs → OpenResult
+  feedback = "hermes.feedback", -- FeedbackArgs → TurnResult
 }
 
 M.title = {
@@ -294,6 +299,21 @@ M.title = {
 ---@class hermes.FileDiagnostics
 ---@field uri string
 ---@field diagnostics hermes.Diagnostic[]
+
+--- LSPRequest is a request of the Language Server Protocol. Method and Params are those of the
+--- protocol, with positions in UTF-16.
+---@class hermes.LSPRequest
+---@field method string
+---@field params table<string, any>
+
+--- LSPResponse has the answers of the servers that know the method and the file.
+---@class hermes.LSPResponse
+---@field results hermes.LSPResult[]
+
+--- LSPResult is the answer of one server, in the form of the protocol.
+---@class hermes.LSPResult
+---@field server string
+---@field result any
 
 --- EditorState is the part of the editor that the user sees: the file that the user works
 --- in, the open files, the last used first, and the files with problems.
@@ -709,6 +729,7 @@ M.title = {
 ---@field severity string
 ---@field title string
 ---@field description? string
+---@field _meta? table<string, any>
 
 --- ToolCallContent: Content produced by a tool call.
 ---@class hermes.ToolCallContent
@@ -809,6 +830,7 @@ M.title = {
 
 --- ElicitRequest: Request from the agent to elicit structured user input.
 ---@class hermes.ElicitRequest
+---@field _meta? table<string, any>
 ---@field sessionId string
 ---@field toolCallId? string
 ---@field message string
@@ -896,6 +918,13 @@ M.title = {
 ---@field name? string
 ---@field target? string
 ---@field sessionId? string
+
+--- FeedbackArgs is the answer to an offer: 1 (keep it as a skill), 2 (worked), 3 (had problems) or 4 (do not ask
+--- again). Only 1 starts the model.
+---@class hermes.FeedbackArgs
+---@field choice number
+---@field sessionId? string
+---@field wait? boolean for the end of the turn
 
 --- OpenResult names the document that the user was shown.
 ---@class hermes.OpenResult
@@ -988,6 +1017,7 @@ M.title = {
 ---@field from string
 ---@field error? string
 ---@field log? string the file with its log
+---@field approved? boolean it comes from the workspace, and the user has approved it
 
 --- TurnResult answers a prompt. Without wait only the session is known.
 ---@class hermes.TurnResult

@@ -111,11 +111,12 @@ function M.withdraw(session)
   end
 end
 
---- Whether vim.ui.select is Neovim's own, which shows a prompt of any length. Others show
---- it as a title, and cut it.
+--- Whether vim.ui.select or vim.ui.input is Neovim's own, which shows a prompt of any length.
+--- Others show it as a title, and cut it.
+---@param name "select"|"input"
 ---@return boolean
-local function own_select()
-  return debug.getinfo(vim.ui.select, "S").source:find("vim[/\\]ui%.lua$") ~= nil
+local function own(name)
+  return debug.getinfo(vim.ui[name], "S").source:find("vim[/\\]ui%.lua$") ~= nil
 end
 
 --- Shows a text over the editor while the user chooses.
@@ -174,7 +175,7 @@ end
 ---@param name fun(choice: T): string
 ---@param chosen fun(choice: T?)
 local function select(choices, text, kind, name, chosen)
-  if own_select() then
+  if own("select") then
     return vim.ui.select(choices, { prompt = text, kind = kind, format_item = name }, chosen)
   end
   local close = beside(text)
@@ -184,6 +185,22 @@ local function select(choices, text, kind, name, chosen)
   vim.ui.select(choices, { prompt = "Hermes asks", kind = kind, format_item = name }, function(choice)
     close()
     chosen(choice)
+  end)
+end
+
+--- Asks for a line of text.
+---@param text string the whole question
+---@param title string its first words
+---@param default string
+---@param done fun(words: string?)
+local function write(text, title, default, done)
+  local close = not own("input") and beside(text)
+  local prompt = close and title .. ": " or "\n" .. text .. "\n> "
+  vim.ui.input({ prompt = prompt, default = default }, function(words)
+    if close then
+      close()
+    end
+    done(words)
   end)
 end
 
@@ -233,7 +250,7 @@ end
 
 local own_words = "Something else…"
 
---- Asks for the fields of a form, one after the other.
+--- Asks a question of the model: choices, a text, or both.
 ---@param message string
 ---@param schema table
 ---@param done fun(content: table<string, string>?)
@@ -241,27 +258,27 @@ local function fill(message, schema, done)
   local fields = schema.properties or {}
   local choices = vim.deepcopy(vim.tbl_get(fields, "answer", "enum") or {})
   local text = "Hermes asks: " .. message
-  local function write()
+  local function describe()
     vim.ui.input({ prompt = text .. " " }, function(words)
       words = words and vim.trim(words)
       done(words and words ~= "" and { [#choices > 0 and "other" or "answer"] = words } or nil)
     end)
   end
   if #choices == 0 then
-    return write()
+    return describe()
   end
   if fields.other then
     table.insert(choices, own_words)
   end
   select(choices, text, "hermes.question", tostring, function(choice)
     if choice == own_words then
-      return write()
+      return describe()
     end
     done(choice and { answer = choice } or nil)
   end)
 end
 
---- Asks a question of the model's.
+--- Shows a question of the model, which belongs to a call, or a form of an MCP server.
 ---@param session hermes.Session
 ---@param params hermes.ElicitRequest
 ---@param answer fun(result: hermes.ElicitResponse)
@@ -272,7 +289,16 @@ function M.form(session, params, answer)
     answer = answer,
     none = { action = "cancel" },
     ask = function(done)
-      fill(params.message, compat.some(params.requestedSchema) or {}, function(content)
+      local schema = compat.some(params.requestedSchema) or {}
+      if not compat.some(params.toolCallId) then
+        local function choose(choices, text, kind, name, chosen)
+          -- Neovim's own list begins in the line of the last answer.
+          select(choices, own("select") and "\n" .. text or text, kind, name, chosen)
+        end
+        local order = vim.tbl_get(params, "_meta", "hermes", "fields")
+        return require("hermes.form").fill(params.message, schema, { select = choose, write = write }, done, order)
+      end
+      fill(params.message, schema, function(content)
         done(content and { action = "accept", content = content } or { action = "decline" })
       end)
     end,

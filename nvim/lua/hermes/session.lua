@@ -10,6 +10,7 @@ local protocol = require("hermes.protocol")
 ---@field message? string the id of its message
 ---@field lines? string[] of a text
 ---@field level? integer of a notice, a vim.log.levels
+---@field offers? { label: string, prompt: string }[] choices of a notice; who chooses one sends its prompt
 ---@field call? hermes.ToolCall
 ---@field began? integer ms
 ---@field took? integer ms
@@ -43,6 +44,7 @@ local protocol = require("hermes.protocol")
 ---@field usage? hermes.UsageUpdate
 ---@field life integer how many servers it has outlived
 ---@field sent hermes.Sent[] messages that have no answer yet
+---@field pictures { block: hermes.ContentBlock, name: string }[] go with the next prompt
 ---@field cut? { how: string, wanted?: boolean, turns: integer } the end of the last server, to be told
 ---@field opening? boolean the server has been asked to begin or to load it
 ---@field waiting fun()[] what has to wait for the id
@@ -66,6 +68,7 @@ function M.new(connection)
     turns = 0,
     life = 0,
     sent = {},
+    pictures = {},
     asking = 0,
     options = {},
     commands = {},
@@ -195,8 +198,9 @@ end
 
 ---@param text string
 ---@param level? integer
-function Session:notice(text, level)
-  self:add({ kind = "notice", lines = vim.split(text, "\n"), level = level or vim.log.levels.INFO })
+---@param offers? { label: string, prompt: string }[]
+function Session:notice(text, level, offers)
+  self:add({ kind = "notice", lines = vim.split(text, "\n"), level = level or vim.log.levels.INFO, offers = offers })
 end
 
 --- Adds a piece to the message that it belongs to. Pieces come in order, but calls of
@@ -379,7 +383,8 @@ local updates = {
     self:tell("state")
   end,
   [protocol.update.notice] = function(self, u)
-    self:notice(u.title .. (compat.some(u.description) and "\n" .. u.description or ""), vim.log.levels[u.severity:upper()] or nil)
+    local offers = vim.tbl_get(compat.some(u._meta) and u._meta or {}, "hermes", "offers")
+    self:notice(u.title .. (compat.some(u.description) and "\n" .. u.description or ""), vim.log.levels[u.severity:upper()] or nil, offers)
   end,
 }
 
@@ -451,6 +456,14 @@ end
 ---@param blocks hermes.ContentBlock[]
 ---@param shown string
 function Session:send(blocks, shown)
+  if #self.pictures > 0 and not vim.startswith(shown, "/") then
+    blocks = vim.list_slice(blocks)
+    for _, picture in ipairs(self.pictures) do
+      table.insert(blocks, picture.block)
+      shown = ("%s\n\n(%s)"):format(shown, picture.name)
+    end
+    self.pictures = {}
+  end
   local item = { kind = "user", message = uuid(), lines = vim.split(vim.trim(shown), "\n") }
   local message = { id = item.message, blocks = blocks, item = item }
   table.insert(self.sent, message)

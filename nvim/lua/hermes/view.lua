@@ -368,6 +368,10 @@ end
 
 --- Sends the draft.
 function View:send()
+  local item = self:item_here()
+  if item and item.offers then
+    return self:choose(item)
+  end
   local text = self:draft()
   if text == "" then
     return require("hermes.connection").say("there is nothing to send: write below the last “## You”")
@@ -388,14 +392,38 @@ function View:quote(buf, first, last)
   self:set_draft(vim.list_extend(vim.list_extend(all, lines), { "", "" }))
 end
 
---- Compares the changes of the call under the cursor with the earlier text.
-function View:review_here()
+--- Returns the item under the cursor.
+---@return hermes.Item?
+function View:item_here()
   local row = vim.api.nvim_win_get_cursor(0)[1] - 1
   for item, place in pairs(self.placed) do
     local from = vim.api.nvim_buf_get_extmark_by_id(self.buf, places, place.mark, {})[1]
-    if item.kind == "call" and row >= from and row < from + #place.lines then
-      return require("hermes.changes").review_call(item)
+    if from and row >= from and row < from + #place.lines then
+      return item
     end
+  end
+end
+
+--- Lets the user choose one of the offers of a notice, and sends its prompt.
+---@param item hermes.Item
+function View:choose(item)
+  vim.ui.select(item.offers, {
+    prompt = "How did it go?",
+    format_item = function(offer)
+      return offer.label
+    end,
+  }, function(offer)
+    if offer then
+      self.session:send({ { type = "text", text = offer.prompt } }, offer.prompt)
+    end
+  end)
+end
+
+--- Compares the changes of the call under the cursor with the earlier text.
+function View:review_here()
+  local item = self:item_here()
+  if item and item.kind == "call" then
+    return require("hermes.changes").review_call(item)
   end
   require("hermes.changes").review(self.session)
 end
