@@ -46,7 +46,7 @@ class Judged implements vscode.Disposable {
 const kind = (uri: vscode.Uri) => path.extname(uri.path);
 
 /** Waits for news about a file, at most limit milliseconds. */
-function news(uri: vscode.Uri, limit: number): Promise<void> {
+export function news(uri: vscode.Uri, limit: number): Promise<void> {
   return new Promise((resolve) => {
     let settled: NodeJS.Timeout | undefined;
     const done = () => {

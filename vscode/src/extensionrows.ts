@@ -15,9 +15,9 @@ export interface Row {
 }
 
 /** Returns the groups, without those that are empty. */
-export function rowsOf(all: ExtensionsResult): Row[] {
+export function rowsOf(all: ExtensionsResult, restricted = false): Row[] {
   const groups: Row[] = [
-    ...all.offered.filter((o) => !o.trusted).map(offerRow),
+    ...all.offered.filter((o) => !o.trusted).map((o) => offerRow(o, restricted)),
     group("MCP servers", "plug", all.mcp.map(serverRow)),
     group(
       "Skills",
@@ -99,18 +99,18 @@ function serverRow(s: MCPServerState): Row {
     detail: s.state === "connected" ? `${s.tools} ${s.tools === 1 ? "tool" : "tools"}` : s.state,
     tooltip: [s.from, s.error].filter(Boolean).join("\n"),
     icon: serverIcons[s.state] ?? "circle-slash",
-    kind: `server.${s.state.replaceAll(" ", "-")}`,
+    kind: `server.${s.state.replaceAll(" ", "-")}${s.approved ? ".approved-here" : ""}`,
     name: s.name,
   };
 }
 
-function offerRow(o: Offer): Row {
+function offerRow(o: Offer, restricted: boolean): Row {
   const rows = (kind: string, list: Offer["skills"]) => list.map((e) => ({ ...entry(e.name, e.error ?? e.description ?? "", "lock", "offered", kind) }));
   return {
-    label: "Not used until you trust the folder",
+    label: restricted ? "Not used in Restricted Mode" : "Not used until you trust the folder",
     tooltip: o.folder,
     icon: "workspace-untrusted",
-    kind: "untrusted",
+    kind: restricted ? "restricted" : "untrusted",
     name: o.folder,
     children: [...rows("skill", o.skills), ...rows("command", o.commands), ...rows("agent", o.agents), ...rows("MCP server", o.servers)],
   };

@@ -7,8 +7,18 @@ import { literal } from "./literal";
 import { Command, ExtensionsResult, MCPServerState, Update } from "./protocol";
 import * as show from "./show";
 
-/** How long to wait before the servers are listed again while one connects, in milliseconds. */
+/** How long to wait before the servers are listed again while one connects, or the user logs in at one, in milliseconds. */
 const whileConnecting = 2000;
+
+/** How long a login can take, in milliseconds. */
+const loginLimit = 300_000;
+
+type ServerCommand = "hermes.mcp.login" | "hermes.mcp.logout" | "hermes.mcp.restart" | "hermes.mcp.approve" | "hermes.mcp.revoke";
+
+const inState =
+  (...states: string[]) =>
+  (s: MCPServerState) =>
+    states.includes(s.state);
 
 /** ExtensionTree is the view hermes.extensions: MCP servers, skills, memory, learnings, plugins, hooks, commands, agents. */
 export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Disposable {
@@ -19,6 +29,8 @@ export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Dispo
   private listed: ExtensionsResult | undefined;
   private again: NodeJS.Timeout | undefined;
   private session: string | undefined;
+  /** The server at which the user logs in, and when the login ends at the latest. */
+  private login: { server: string; until: number } | undefined;
 
   readonly onDidChangeTreeData = this.changed.event;
 
@@ -43,10 +55,11 @@ export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Dispo
         }
       }),
       command("hermes.extensions.refresh", () => this.refresh()),
-      command(Command.MCPLogin, (row?: Row) => this.server(row, Command.MCPLogin, ["needs login", "failed", "connected"])),
-      command(Command.MCPLogout, (row?: Row) => this.server(row, Command.MCPLogout, ["connected", "needs login"])),
-      command(Command.MCPRestart, (row?: Row) => this.server(row, Command.MCPRestart, ["connected", "failed", "needs login"])),
-      command(Command.MCPApprove, (row?: Row) => this.server(row, Command.MCPApprove, ["not approved", "needs approval"])),
+      command(Command.MCPLogin, (row?: Row) => this.server(row, Command.MCPLogin, inState("needs login", "failed", "connected"))),
+      command(Command.MCPLogout, (row?: Row) => this.server(row, Command.MCPLogout, inState("connected", "needs login"))),
+      command(Command.MCPRestart, (row?: Row) => this.server(row, Command.MCPRestart, inState("connected", "failed", "needs login"))),
+      command(Command.MCPApprove, (row?: Row) => this.server(row, Command.MCPApprove, inState("not approved", "needs approval"))),
+      command(Command.MCPRevoke, (row?: Row) => this.server(row, Command.MCPRevoke, (s) => s.approved === true)),
       command("hermes.mcp.log", (row?: Row) => this.log(row)),
       command(Command.SkillOpen, (row?: Row) => this.open(row, Command.SkillOpen, "skill", "name")),
       command(Command.MemoryOpen, (row?: Row) => this.open(row, Command.MemoryOpen, "memory", "target")),
@@ -67,7 +80,7 @@ export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Dispo
     return { sessionId: this.hermes.sessions.session };
   }
 
-  /** Lists the extensions again. While a server connects, it does so until the server has connected or failed. */
+  /** Lists the extensions again. While a server connects, or the user logs in at one, it does so until that has ended. */
   private refresh(): void {
     void this.list()
       .then(() => this.changed.fire())
@@ -80,7 +93,10 @@ export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Dispo
     const runs = phase !== "stopped" && phase !== "starting" && this.hermes.sessions.session !== undefined;
     this.listed = runs ? await this.hermes.server.command(Command.Extensions, this.of()) : undefined;
     this.showStatus(troubled(this.listed?.mcp ?? []));
-    if (this.listed?.mcp.some((s) => s.state === "connecting")) {
+    if (this.login && (Date.now() > this.login.until || this.listed?.mcp.some((s) => s.name === this.login!.server && s.state === "connected"))) {
+      this.login = undefined;
+    }
+    if (this.login || this.listed?.mcp.some((s) => s.state === "connecting")) {
       this.again = setTimeout(() => this.refresh(), whileConnecting);
     }
   }
@@ -99,11 +115,11 @@ export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Dispo
   }
 
   getChildren(row?: Row): Row[] {
-    return row ? [...(row.children ?? [])] : this.listed ? rowsOf(this.listed) : [];
+    return row ? [...(row.children ?? [])] : this.listed ? rowsOf(this.listed, this.hermes.state.restricted) : [];
   }
 
   getTreeItem(row: Row): vscode.TreeItem {
-    const open = row.kind === "untrusted" ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed;
+    const open = row.kind === "untrusted" || row.kind === "restricted" ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed;
     const item = new vscode.TreeItem(literal(row.label), row.children ? open : vscode.TreeItemCollapsibleState.None);
     item.id = row.children ? row.label : undefined;
     item.description = row.detail;
@@ -115,7 +131,6 @@ export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Dispo
       memory: Command.MemoryOpen,
       learning: Command.LearningsOpen,
       file: "hermes.extensions.openFile",
-      "server.needs-login": Command.MCPLogin,
     };
     if (click[row.kind]) {
       item.command = { command: click[row.kind]!, title: "Open", arguments: [row] };
@@ -123,22 +138,24 @@ export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Dispo
     return item;
   }
 
-  /** Does something with a server: that of the row, else the chosen one of those in these states. */
-  private async server(row: Row | undefined, act: "hermes.mcp.login" | "hermes.mcp.logout" | "hermes.mcp.restart" | "hermes.mcp.approve", states: string[]) {
-    const server = row?.name ?? (await this.pickServer(states));
+  /** Does something with a server: that of the row, else the one that the user chooses. */
+  private async server(row: Row | undefined, act: ServerCommand, suits: (s: MCPServerState) => boolean) {
+    const server = row?.name ?? (await this.pickServer(suits));
     if (!server) {
       return;
     }
     const { text } = await this.hermes.server.command(act, { ...this.of(), server });
     void show.inform(text.replaceAll("`", ""));
+    this.login = act === Command.MCPLogin ? { server, until: Date.now() + loginLimit } : undefined;
     this.refresh();
   }
 
-  private async pickServer(states?: string[]): Promise<string | undefined> {
+  private async pickServer(suits: (s: MCPServerState) => boolean): Promise<string | undefined> {
     await this.list();
-    const servers = (this.listed?.mcp ?? []).filter((s) => !states || states.includes(s.state));
+    const all = this.listed?.mcp ?? [];
+    const servers = all.filter(suits);
     if (servers.length === 0) {
-      void show.inform(states ? `No MCP server is in a state for this: ${states.join(", ")}.` : "There are no MCP servers.");
+      void show.inform(all.length > 0 ? `No MCP server can do this: ${all.map((s) => `${s.name} (${s.state})`).join(", ")}.` : "There are no MCP servers.");
       return undefined;
     }
     return (
@@ -150,7 +167,7 @@ export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Dispo
   }
 
   private async log(row?: Row): Promise<void> {
-    const name = row?.name ?? (await this.pickServer());
+    const name = row?.name ?? (await this.pickServer(() => true));
     const log = this.listed?.mcp.find((s) => s.name === name)?.log;
     if (log) {
       await vscode.window.showTextDocument(vscode.Uri.file(log));

@@ -9,6 +9,7 @@ import { setContexts } from "./context";
 import { answerDiagnostics } from "./diagnostics";
 import { ExtensionTree } from "./extensiontree";
 import { Hermes } from "./hermes";
+import { answerLanguageServers } from "./languageservers";
 import { registerReview } from "./review/register";
 import { isKey } from "./secrets";
 import { message } from "./server/process";
@@ -30,6 +31,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new ExtensionTree(hermes, (text) => chat.ask(text)),
     setContexts(hermes),
     answerDiagnostics(hermes),
+    answerLanguageServers(hermes, context.extension.id),
     vscode.window.registerWebviewViewProvider(ChatView.viewType, chat, { webviewOptions: { retainContextWhenHidden: true } }),
     ...registerAsk(hermes, chat),
     ...registerSessions(hermes, chat),

@@ -11,11 +11,12 @@ export function put(tree: Record<string, unknown>, key: string, value: unknown):
   put(branch, rest.join("."), value);
 }
 
-/** Restricted Mode: tools that read, and no others. */
+/** Restricted Mode: tools that read, and no others; nothing of the folder is used, even if hermes-ls trusts it. */
 export function restricted(options: Record<string, unknown>): Record<string, unknown> {
   const agent = { ...(options.agent as object | undefined), tools: { enabled: ["safe", "todo", "clarify"] } };
   const sandbox = { ...(options.sandbox as object | undefined), mode: "read-only" };
-  return { ...options, agent, sandbox };
+  const skills = { ...(options.skills as object | undefined), trust_folders: false };
+  return { ...options, agent, sandbox, skills };
 }
 
 /** Plain settings as environment variables: model.base_url is HERMES_MODEL_BASE_URL. */

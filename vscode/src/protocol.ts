@@ -44,11 +44,14 @@ export const Method = {
   MCPLogout: "_hermes/mcp/logout",
   MCPRestart: "_hermes/mcp/restart",
   MCPApprove: "_hermes/mcp/approve",
+  MCPRevoke: "_hermes/mcp/revoke",
   SkillOpen: "_hermes/skill/open",
   MemoryOpen: "_hermes/memory/open",
   LearningsOpen: "_hermes/learnings/open",
+  Feedback: "_hermes/feedback",
   CheckpointFile: "_hermes/checkpoint/file",
   Diagnostics: "_hermes/diagnostics",
+  LSP: "_hermes/lsp",
   Editor: "_hermes/editor",
   SubagentList: "_hermes/subagent/list",
   SubagentMessage: "_hermes/subagent/message",
@@ -159,9 +162,11 @@ export const Command = {
   MCPLogout: "hermes.mcp.logout",
   MCPRestart: "hermes.mcp.restart",
   MCPApprove: "hermes.mcp.approve",
+  MCPRevoke: "hermes.mcp.revoke",
   SkillOpen: "hermes.skill.open",
   MemoryOpen: "hermes.memory.open",
   LearningsOpen: "hermes.learnings.open",
+  Feedback: "hermes.feedback",
 } as const;
 
 export const Title = {
@@ -330,6 +335,26 @@ export interface DiagnosticsResponse {
 export interface FileDiagnostics {
   uri: string;
   diagnostics: Diagnostic[];
+}
+
+/**
+ * LSPRequest is a request of the Language Server Protocol. Method and Params are those of the
+ * protocol, with positions in UTF-16.
+ */
+export interface LSPRequest {
+  method: string;
+  params: Record<string, unknown>;
+}
+
+/** LSPResponse has the answers of the servers that know the method and the file. */
+export interface LSPResponse {
+  results: LSPResult[];
+}
+
+/** LSPResult is the answer of one server, in the form of the protocol. */
+export interface LSPResult {
+  server: string;
+  result: unknown;
 }
 
 /**
@@ -823,6 +848,7 @@ export interface Notice {
   severity: string;
   title: string;
   description?: string;
+  _meta?: Record<string, unknown>;
 }
 
 /** ToolCallContent: Content produced by a tool call. */
@@ -941,6 +967,7 @@ export interface ExitStatus {
 
 /** ElicitRequest: Request from the agent to elicit structured user input. */
 export interface ElicitRequest {
+  _meta?: Record<string, unknown>;
   sessionId: string;
   toolCallId?: string;
   message: string;
@@ -1049,6 +1076,17 @@ export interface OpenArgs {
   sessionId?: string;
 }
 
+/**
+ * FeedbackArgs is the answer to an offer: 1 (keep it as a skill), 2 (worked), 3 (had problems) or 4 (do not ask
+ * again). Only 1 starts the model.
+ */
+export interface FeedbackArgs {
+  choice: number;
+  sessionId?: string;
+  /** for the end of the turn */
+  wait?: boolean;
+}
+
 /** OpenResult names the document that the user was shown. */
 export interface OpenResult {
   uri: string;
@@ -1155,6 +1193,8 @@ export interface MCPServerState {
   error?: string;
   /** the file with its log */
   log?: string;
+  /** it comes from the workspace, and the user has approved it */
+  approved?: boolean;
 }
 
 /** TurnResult answers a prompt. Without wait only the session is known. */
@@ -1372,9 +1412,11 @@ export interface CommandTypes {
   "hermes.mcp.logout": { takes: MCPArgs; gives: MCPResult };
   "hermes.mcp.restart": { takes: MCPArgs; gives: MCPResult };
   "hermes.mcp.approve": { takes: MCPArgs; gives: MCPResult };
+  "hermes.mcp.revoke": { takes: MCPArgs; gives: MCPResult };
   "hermes.skill.open": { takes: OpenArgs; gives: OpenResult };
   "hermes.memory.open": { takes: OpenArgs; gives: OpenResult };
   "hermes.learnings.open": { takes: OpenArgs; gives: OpenResult };
+  "hermes.feedback": { takes: FeedbackArgs; gives: TurnResult };
 }
 
 /** What each of Method takes and gives. A notification gives nothing. */
@@ -1414,11 +1456,14 @@ export interface MethodTypes {
   "_hermes/mcp/logout": { takes: MCPArgs; gives: MCPResult };
   "_hermes/mcp/restart": { takes: MCPArgs; gives: MCPResult };
   "_hermes/mcp/approve": { takes: MCPArgs; gives: MCPResult };
+  "_hermes/mcp/revoke": { takes: MCPArgs; gives: MCPResult };
   "_hermes/skill/open": { takes: OpenArgs; gives: OpenResult };
   "_hermes/memory/open": { takes: OpenArgs; gives: OpenResult };
   "_hermes/learnings/open": { takes: OpenArgs; gives: OpenResult };
+  "_hermes/feedback": { takes: FeedbackArgs; gives: PromptResponse };
   "_hermes/checkpoint/file": { takes: CheckpointFileRequest; gives: CheckpointFileResponse };
   "_hermes/diagnostics": { takes: DiagnosticsRequest; gives: DiagnosticsResponse };
+  "_hermes/lsp": { takes: LSPRequest; gives: LSPResponse };
   "_hermes/editor": { takes: EditorState; gives: void };
   "_hermes/subagent/list": { takes: SubagentRequest; gives: SubagentList };
   "_hermes/subagent/message": { takes: SubagentRequest; gives: SubagentStatus };

@@ -52,7 +52,8 @@ export class Questions {
 
   /** The page's answer to a form. */
   fill(askId: string, form: ElicitResponse): void {
-    const choice = form.action === "accept" ? Object.values(form.content ?? {}).join(", ") : "nothing";
+    const choices: Record<string, string> = { accept: Object.values(form.content ?? {}).join(", "), decline: "declined" };
+    const choice = choices[form.action] || "nothing";
     this.open.get(askId)?.answer({ form, choice });
   }
 
@@ -102,7 +103,7 @@ export class Questions {
       if (!this.view.visible) this.notify(o);
     });
     this.open.delete(ask.id);
-    const answered = { type: "answered", askId: ask.id, choice: answer?.choice } as const;
+    const answered = { type: "answered", askId: ask.id, choice: answer?.choice, at: Date.now() } as const;
     this.chat.apply(answered);
     this.chat.apply(answered, session);
     return answer;

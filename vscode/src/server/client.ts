@@ -77,7 +77,8 @@ class Announcement implements StaticFeature {
           terminal: false,
           session: { notices: {}, compaction: {}, configOptions: { boolean: {} } },
           elicitation: { form: {} },
-          _meta: { hermes: { diagnostics: true } },
+          // In Restricted Mode, the language extensions of the editor are not asked.
+          _meta: { hermes: { diagnostics: true, ...(vscode.workspace.isTrusted && { lsp: true }) } },
         },
       },
     };

@@ -17,7 +17,7 @@ export type ToPage =
   | { type: "turn"; running: false; at: Time; stopReason?: string; error?: string; ways?: readonly Way[] }
   | { type: "note"; text: string; ways?: readonly Way[] } // of the editor's own
   | { type: "ask"; ask: Ask }
-  | { type: "answered"; askId: string; choice?: string } // choice is for people; without one the question is void
+  | { type: "answered"; askId: string; choice?: string; at?: Time } // choice is for people; without one the question is void
   | { type: "options"; mode?: string; options: SessionConfigOption[] }
   | { type: "queue"; queue: Queued[] }
   | { type: "server"; server: Server }

@@ -4,7 +4,7 @@
 
 import type { ContentChunk, InfoUpdate, Rewound, SessionUpdate, ToolCall } from "../protocol";
 import type { Ask, ToPage, Way } from "./messages";
-import { blockImage, blockText, initial, type Call, type Inner, type Item, type State, type Subagent } from "./state";
+import { blockImage, blockText, initial, type Call, type Inner, type Item, type Offer, type State, type Subagent } from "./state";
 
 /** reduce returns the state after a message; messages for the composer leave it as it is. */
 export function reduce(state: State, m: ToPage): State {
@@ -24,7 +24,7 @@ export function reduce(state: State, m: ToPage): State {
     case "ask":
       return asked(state, m.ask);
     case "answered":
-      return answered(state, m.askId, m.choice);
+      return answered(state, m);
     case "options":
       return { ...state, mode: m.mode ?? state.mode, options: m.options };
     case "queue":
@@ -65,7 +65,7 @@ function update(state: State, u: SessionUpdate, at?: number): State {
     case "usage_update":
       return { ...state, usage: { used: u.used, size: u.size, cost: u.cost, ...hermes(u._meta).usage, last: hermes(u._meta).lastRequest } };
     case "notice":
-      return push(state, { kind: "note", key: 0, severity: severity(u.severity), text: u.title, more: u.description });
+      return push(state, { kind: "note", key: 0, severity: severity(u.severity), text: u.title, more: u.description, offers: hermes(u._meta).offers });
   }
   return state; // a newer server's: nothing we could show
 }
@@ -226,7 +226,7 @@ function asked(state: State, ask: Ask): State {
   return { ...place(state, call, [(c) => c.subagent?.sessionId === subagent], ask.at), waiting };
 }
 
-function answered(state: State, askId: string, choice?: string): State {
+function answered(state: State, { askId, choice, at }: Extract<ToPage, { type: "answered" }>): State {
   if (!state.waiting.includes(askId)) return state;
   const waiting = state.waiting.filter((id) => id !== askId);
   const isElsewhere = (i: Item) => i.kind === "call" && i.ask?.id === askId && i.ask.elsewhere === true;
@@ -234,7 +234,7 @@ function answered(state: State, askId: string, choice?: string): State {
   const items = changeCall(
     state.items,
     (c) => c.ask?.id === askId,
-    (c) => ({ ...c, ask: undefined, answer: choice }),
+    (c) => ({ ...c, ask: undefined, answer: choice, ...(c.id === askId && { status: "completed", ended: at }) }), // a form has no call of the model
   );
   return { ...state, items: items ?? state.items, waiting };
 }
@@ -277,6 +277,7 @@ interface Ours {
   rewound?: Rewound;
   usage?: { requests?: number; input?: number; output?: number };
   lastRequest?: { input: number; cachedRead: number };
+  offers?: readonly Offer[];
 }
 
 function hermes(meta: Record<string, unknown> | undefined): Ours {

@@ -88,6 +88,14 @@ export interface Note extends Keyed {
   readonly text: string;
   readonly more?: string;
   readonly ways?: readonly Way[];
+  /** Choices in place of the text. */
+  readonly offers?: readonly Offer[];
+}
+
+/** A choice below a notice. Who chooses it sends its prompt. */
+export interface Offer {
+  readonly label: string;
+  readonly prompt: string;
 }
 
 /** A tool call, a subagent, or a question that belongs to neither. */

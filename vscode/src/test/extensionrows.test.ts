@@ -55,6 +55,11 @@ test("each entry has the kind that decides its actions", () => {
   ]);
 });
 
+test("in Restricted Mode the row of the folder has no action", () => {
+  const folder = { folder: "/w", trusted: false, skills: [{ name: "deploy" }], commands: [], agents: [], servers: [] };
+  assert.deepEqual(shown(rowsOf({ ...none, offered: [folder] }, true)), ["Not used in Restricted Mode [restricted]", "  deploy [offered] skill"]);
+});
+
 test("servers that need a login stand before those that failed", () => {
   const server = (name: string, state: string) => ({ name, state, tools: 0, from: "" });
   assert.deepEqual(

@@ -35,6 +35,7 @@ test("Restricted Mode offers tools that read, whatever the user has set", () => 
   assert.deepEqual(restricted(options), {
     agent: { max_iterations: 5, tools: { enabled: ["safe", "todo", "clarify"] } },
     sandbox: { mode: "read-only", network: false },
+    skills: { trust_folders: false },
     model: { default: "m" },
   });
 });

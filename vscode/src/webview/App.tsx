@@ -100,7 +100,7 @@ const Waiting = memo(({ items, waiting }: { items: readonly Item[]; waiting: rea
   const go = () => {
     const card = document.querySelector<HTMLElement>(`[data-ask="${CSS.escape(waiting[0]!)}"]`);
     card?.scrollIntoView({ block: "center" });
-    card?.querySelector<HTMLElement>(".option, input, textarea")?.focus();
+    card?.querySelector<HTMLElement>(".option, input, select, textarea")?.focus();
   };
   return (
     <div class="waiting">

@@ -1,21 +1,29 @@
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import type { PermissionOption } from "../protocol";
 import { Blocks } from "./Blocks";
 import { broken, oneLine, revealed } from "../shared/format";
-import { fieldsOf, filled, type Field } from "./form";
+import { checked, fieldsOf, initials, type Field, type Value, type Values } from "./form";
+import { Growing } from "./GrowingText";
 import { post } from "./host";
 import { Icon } from "./icons";
 import type { Ask } from "../shared/messages";
 import { ofSubagent, scopeOf } from "../shared/state";
+import { ServerForm } from "./ServerForm";
 
 /** AskCard stands where the agent waits for an answer. */
 export function AskCard({ ask }: { ask: Ask }) {
   return (
     <>
       {ask.elsewhere && <div class="row-message">Another session of this window, which goes on, waits for this.</div>}
-      {ask.kind === "permission" ? <Permission ask={ask} /> : <Form ask={ask} />}
+      <Card ask={ask} />
     </>
   );
+}
+
+/** A question of the model belongs to a call; a form of an MCP server does not. */
+function Card({ ask }: { ask: Ask }) {
+  if (ask.kind === "permission") return <Permission ask={ask} />;
+  return ask.request.toolCallId ? <Question ask={ask} /> : <ServerForm ask={ask} />;
 }
 
 /** How many lines of a command are in sight even where they are broken up. */
@@ -95,29 +103,30 @@ function optionClass(o: PermissionOption, i: number): string {
   return i === 0 ? "option primary" : "option";
 }
 
-function Form({ ask }: { ask: FormAsk }) {
+/** A question of the model: choices, a text, or both. */
+function Question({ ask }: { ask: FormAsk }) {
   const title = useId();
   const fields = fieldsOf(ask.request.requestedSchema);
-  const [values, setValues] = useState<Record<string, unknown>>(() => Object.fromEntries(fields.map((f) => [f.name, f.initial])));
+  const [values, setValues] = useState<Values>(() => initials(fields));
   const [problem, setProblem] = useState<string>();
   const choices = fields.filter((f) => f.kind === "choice");
-  const send = (all: Record<string, unknown>) => {
-    const { content, missing } = filled(fields, all);
-    if (missing) return setProblem(`Please answer: ${missing}`);
+  const send = (all: Values) => {
+    const { content, problems } = checked(fields, all);
+    const missing = fields.find((f) => problems[f.name]) ?? (Object.keys(content).length === 0 ? fields[0] : undefined);
+    if (missing) return setProblem(`Please answer: ${missing.title}`);
     post({ type: "fill", askId: ask.id, action: "accept", content });
   };
-  // One question with choices is answered by choosing; more are sent together.
-  const choose = (f: Field, value: string) => {
-    const all = { ...values, [f.name]: value };
+  const choose = (f: Field, i: number) => {
+    const all = { ...values, [f.name]: [i] };
     setValues(all);
-    if (choices.length === 1 && !filled(fields, all).missing) send(all);
+    send(all);
   };
-  const needsSend = choices.length !== 1 || fields.length > 1;
   return (
     <form
       class="card question"
       aria-labelledby={title}
       data-ask={ask.id}
+      noValidate
       onKeyDown={moveAmongButtons}
       onSubmit={(e) => {
         e.preventDefault();
@@ -128,16 +137,20 @@ function Form({ ask }: { ask: FormAsk }) {
         <Icon name="question" />
         {ask.request.message}
       </div>
-      {fields.map((f) => (
-        <FieldInput key={f.name} field={f} value={values[f.name]} set={(v) => setValues({ ...values, [f.name]: v })} choose={(v) => choose(f, v)} />
-      ))}
+      {fields.map((f) =>
+        f.kind === "choice" ? (
+          <Choices key={f.name} field={f} value={values[f.name]} choose={(i) => choose(f, i)} />
+        ) : (
+          <Words key={f.name} field={f} value={values[f.name]} set={(v) => setValues({ ...values, [f.name]: v })} />
+        ),
+      )}
       {problem && (
         <div class="problem" role="alert">
           {problem}
         </div>
       )}
       <div class="card-buttons">
-        {needsSend && (
+        {fields.length > choices.length && (
           <button type="submit" class="option primary">
             Answer
           </button>
@@ -150,81 +163,27 @@ function Form({ ask }: { ask: FormAsk }) {
   );
 }
 
-function FieldInput({ field: f, value, set, choose }: { field: Field; value: unknown; set: (v: unknown) => void; choose: (v: string) => void }) {
+function Choices({ field: f, value, choose }: { field: Extract<Field, { kind: "choice" }>; value: Value; choose: (i: number) => void }) {
+  const chosen = Array.isArray(value) ? (value as number[])[0] : undefined;
+  return (
+    <div class="options" role="group" aria-label={f.title}>
+      {f.choices.map((c, i) => (
+        <button key={i} type="button" class={`option${chosen === i ? " chosen" : ""}`} aria-pressed={chosen === i} onClick={() => choose(i)}>
+          {c.title}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function Words({ field: f, value, set }: { field: Field; value: Value; set: (v: string) => void }) {
   const id = useId();
-  switch (f.kind) {
-    case "choice":
-      return (
-        <div class="options" role="group" aria-label={f.title}>
-          {f.choices.map((c) => (
-            <button
-              key={c.value}
-              type="button"
-              class={`option${value === c.value ? " chosen" : ""}`}
-              aria-pressed={value === c.value}
-              onClick={() => choose(c.value)}
-            >
-              {c.title}
-            </button>
-          ))}
-        </div>
-      );
-    case "several":
-      return (
-        <fieldset>
-          <legend>{f.title}</legend>
-          {f.choices.map((c) => (
-            <label key={c.value} class="check">
-              <input
-                type="checkbox"
-                checked={(value as string[]).includes(c.value)}
-                onChange={(e) => set(toggled(value as string[], c.value, e.currentTarget.checked))}
-              />
-              {c.title}
-            </label>
-          ))}
-        </fieldset>
-      );
-    case "boolean":
-      return (
-        <label class="check">
-          <input type="checkbox" checked={value === true} onChange={(e) => set(e.currentTarget.checked)} />
-          {f.title}
-        </label>
-      );
-    default:
-      return (
-        <div class="field">
-          <label for={id}>{f.title}</label>
-          <Growing id={id} kind={f.kind} value={String(value ?? "")} set={set} required={f.required} />
-          {f.description && <div class="quiet">{f.description}</div>}
-        </div>
-      );
-  }
-}
-
-function Growing(p: { id: string; kind: "text" | "number"; value: string; set: (v: string) => void; required: boolean }) {
-  const area = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
-    const a = area.current;
-    if (!a) return;
-    a.style.height = "auto";
-    a.style.height = `${a.scrollHeight + 2}px`;
-  }, [p.value]);
-  if (p.kind === "number") {
-    return <input id={p.id} type="number" step="any" value={p.value} required={p.required} onInput={(e) => p.set(e.currentTarget.value)} />;
-  }
-  const onKeyDown = (e: KeyboardEvent) => {
-    if (e.key === "Enter" && !e.shiftKey && !e.isComposing) {
-      e.preventDefault();
-      area.current!.form!.requestSubmit();
-    }
-  };
-  return <textarea id={p.id} ref={area} rows={1} value={p.value} required={p.required} onInput={(e) => p.set(e.currentTarget.value)} onKeyDown={onKeyDown} />;
-}
-
-function toggled(list: string[], value: string, on: boolean): string[] {
-  return on ? [...list, value] : list.filter((v) => v !== value);
+  return (
+    <div class="field">
+      <label for={id}>{f.title}</label>
+      <Growing id={id} value={String(value ?? "")} set={set} required={f.required} />
+    </div>
+  );
 }
 
 /** moveAmongButtons lets the arrow keys walk through the answers. */

@@ -17,7 +17,7 @@ export const CallRow = memo(({ call }: { call: Call }) => {
   const [shown, show] = useState(false);
   const runs = isRunning(call);
   return (
-    <div class={`entry call ${call.status}${call.subagent ? " subagent" : ""}`}>
+    <div class={`entry call ${exitCode(call) !== 0 ? "failed" : call.status}${call.subagent ? " subagent" : ""}`}>
       <div class="row-line">
         <button type="button" class="row" aria-expanded={shown} onClick={() => show(!shown)}>
           <Icon name={runs && !call.ask ? "loading" : iconOf(call)} spin={runs && !call.ask} />
@@ -66,6 +66,7 @@ function Facts({ call }: { call: Call }) {
           <span class="added">+{changed.added}</span> <span class="removed">−{changed.removed}</span>
         </span>
       )}
+      {exitCode(call) !== 0 && <span>exit code {exitCode(call)}</span>}
       {call.inner && <span>{plural(call.inner.length, "call")}</span>}
       {call.started !== undefined && <Took from={call.started} to={call.ended} />}
     </span>
@@ -100,7 +101,7 @@ function StatusIcon({ call }: { call: Call }) {
   const word = call.ask ? "waits for you" : (call.subagent?.status ?? words[call.status] ?? call.status);
   const icon = call.ask
     ? "question"
-    : call.status === "failed"
+    : call.status === "failed" || exitCode(call) !== 0
       ? call.subagent?.status === "interrupted"
         ? "circle-slash"
         : "error"
@@ -125,6 +126,12 @@ function StopButton({ subagentId, goal }: { subagentId: string; goal: string }) 
       <Icon name="debug-stop" />
     </button>
   );
+}
+
+/** The exit code of the command or script of a call that has ended. If there is none, it is 0. */
+function exitCode({ status, output }: Call): number {
+  const code = (output as { exit_code?: unknown } | undefined)?.exit_code;
+  return status === "completed" && typeof code === "number" ? code : 0;
 }
 
 export function isRunning(c: Call): boolean {

@@ -5,7 +5,7 @@ import { duration } from "../shared/format";
 import { post } from "./host";
 import { Icon, IconButton } from "./icons";
 import { memo, sameList } from "./memo";
-import type { Answer, Item, Note, Thought, User } from "../shared/state";
+import type { Answer, Item, Note, Offer, Thought, User } from "../shared/state";
 import { UserMessage } from "./UserMessage";
 
 /** How many items are looked at together: a chunk without changes is passed over as one. */
@@ -121,8 +121,17 @@ function NoteEntry({ item }: { item: Note }) {
       <Icon name={noteIcons[item.severity]} />
       <div>
         <span class="hidden">{item.severity}: </span>
-        {item.text}
-        {item.more && <div class="quiet">{item.more}</div>}
+        {item.more?.includes("\n") ? (
+          <details>
+            <summary>{item.text}</summary>
+            <div class="details">{item.more}</div>
+          </details>
+        ) : (
+          <>
+            {item.offers ? <Offers offers={item.offers} /> : item.text}
+            {item.more && <div class="details">{item.more}</div>}
+          </>
+        )}
         {item.ways && (
           <div class="ways">
             {item.ways.map((w) => (
@@ -133,6 +142,24 @@ function NoteEntry({ item }: { item: Note }) {
           </div>
         )}
       </div>
+    </div>
+  );
+}
+
+/** Offers are buttons that send a prompt. The first choice is the last one. */
+function Offers({ offers }: { offers: readonly Offer[] }) {
+  const [chosen, choose] = useState("");
+  const send = (o: Offer) => {
+    choose(o.label);
+    post({ type: "prompt", text: o.prompt, mentions: [], attachments: [], whenBusy: "queue" });
+  };
+  return (
+    <div class="ways" role="group" aria-label="How did it go?">
+      {offers.map((o) => (
+        <button key={o.label} type="button" class="option" disabled={chosen !== ""} aria-pressed={chosen === o.label} onClick={() => send(o)}>
+          {o.label}
+        </button>
+      ))}
     </div>
   );
 }

@@ -19,10 +19,12 @@ export async function fromFiles(files: readonly File[]): Promise<{ attachments: 
 
 async function fromFile(file: File): Promise<Attachment | string> {
   const name = file.name || "picture";
-  if (/^image\/(png|jpeg|gif|webp)$/.test(file.type)) {
+  if (/^image\/(png|jpeg|gif|webp|(x-ms-)?bmp|tiff)$/.test(file.type)) {
     if (file.size > maxImage) return `${name} is larger than 10 MB`;
     return { kind: "image", name, mimeType: file.type, data: await base64(file) };
   }
+  const picture = /^image\/(?!svg)/.test(file.type) || /\.(heic|heif|avif)$/i.test(name); // Chromium does not know the type of HEIC
+  if (picture) return `${name} is in a format that is not read. PNG, JPEG, GIF, WebP, BMP and TIFF are`;
   if (file.size > maxText) return `${name} is larger than 512 KB; mention it with @ instead`;
   const text = await file.text();
   if (text.includes("\u0000")) return `${name} is not a text`;

@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { after, before, describe, it } from "node:test";
 import type { ToPage } from "../../shared/messages";
 import { dist, Harness, themeNames, type View } from "./harness";
-import { now, scenes } from "./scenes";
+import { now, scenes, serverForm } from "./scenes";
 import { stream } from "./streams";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -173,6 +173,17 @@ describe("calls", () => {
       assert.equal(await v.page.locator(".details", { hasText: "Command" }).locator("code").first().textContent(), "rm -rf build");
     }));
 
+  it("say the exit code of a command that has failed", () => {
+    const command = (id: string, code: number) =>
+      update({ sessionUpdate: "tool_call", toolCallId: id, title: `$ make ${id}`, kind: "execute", status: "completed", rawOutput: { exit_code: code } });
+    return on([session, command("good", 0), command("bad", 2)], async (v) => {
+      const said = await v.page.locator(".row").allTextContents();
+      assert.doesNotMatch(said[0]!, /exit code/);
+      assert.match(said[1]!, /make bad.*exit code 2/);
+      assert.equal(await v.page.locator(".call.failed .row-status .codicon-error").count(), 1);
+    });
+  });
+
   it("of a script say how far it is", async () => {
     const all = stream("script");
     const at = all.findIndex((m) => m.type === "update" && JSON.stringify(m).includes("2/50"));
@@ -292,6 +303,77 @@ describe("questions", () => {
     }));
 });
 
+describe("forms of MCP servers", () => {
+  it("have a label, a mark and the texts of each field, and are filled with the keyboard", () =>
+    on([session, running, serverForm], async (v) => {
+      const form = v.page.getByRole("form", { name: "The MCP server shop asks: Your order" });
+      await form.getByRole("button", { name: "Send", exact: true }).press("Enter");
+      assert.deepEqual(await form.getByRole("alert").allTextContents(), ["This field is required.", "Choose one of these."]);
+      const name = form.getByRole("textbox", { name: "Name (required)" });
+      assert.equal(await name.evaluate((e) => e === document.activeElement), true);
+      assert.equal(await name.getAttribute("aria-invalid"), "true");
+      const texts = (await name.getAttribute("aria-describedby"))!.split(" ");
+      assert.deepEqual(await Promise.all(texts.map((id) => form.locator(`[id="${id}"]`).textContent())), [
+        "As on the letter box",
+        "Enter 2 to 20 characters.",
+        "This field is required.",
+      ]);
+      await v.page.keyboard.type("Ann");
+      await form.getByLabel("Mail (optional)").fill("ann");
+      await form.getByLabel("Count (required)").fill("500");
+      await form.getByRole("radiogroup", { name: "Color (required)" }).getByLabel("Blue").press("Space");
+      await form.getByLabel("Day (optional)").press("5"); // half of a date
+      await name.press("Enter");
+      assert.deepEqual(await form.getByRole("alert").allTextContents(), [
+        "Enter an email address, such as name@example.org.",
+        "Enter a whole date: year, month and day.",
+        "Enter a whole number from 1 to 100.",
+      ]);
+      assert.deepEqual(await v.heard("fill"), []);
+      await form.getByLabel("Mail (optional)").fill("ann@example.org");
+      await form.getByLabel("Count (required)").fill("2");
+      await form.getByLabel("Day (optional)").fill("2026-11-23");
+      await form.getByLabel("As a gift").press("Space");
+      await form.getByLabel("Size (optional)").selectOption("Size 6");
+      await form.getByRole("group", { name: "Extras (optional)" }).getByLabel("Ribbon").check();
+      await name.press("Enter");
+      const content = { name: "Ann", mail: "ann@example.org", day: "2026-11-23", count: 2, gift: true, color: "b", size: "6", extras: ["Ribbon"] };
+      assert.deepEqual(await v.heard("fill"), [{ type: "fill", askId: "form-1", action: "accept", content }]);
+    }));
+
+  it("are sent empty if all fields are optional, and declined or canceled", () => {
+    const ask = { ...serverForm, ask: { id: "o", kind: "form", at: 1, request: { sessionId: "s", message: "Anything?", mode: "form" } } } as unknown as {
+      ask: { request: { requestedSchema?: unknown } };
+    };
+    ask.ask.request.requestedSchema = { type: "object", properties: { note: { type: "string" }, some: { type: "array", items: { enum: ["a"] } } } };
+    return on([session, running, ask as unknown as ToPage], async (v) => {
+      for (const name of ["Send", "Decline", "Cancel"]) await v.page.getByRole("button", { name, exact: true }).click();
+      assert.deepEqual(
+        (await v.heard("fill")).map((f) => [f.action, f.content]),
+        [
+          ["accept", {}],
+          ["decline", undefined],
+          ["cancel", undefined],
+        ],
+      );
+    });
+  });
+
+  it("keep the values that the server refused", () =>
+    on([session, running, serverForm], async (v) => {
+      await v.page.getByLabel("Name (required)").fill("Ann");
+      await v.page.getByLabel("Red", { exact: true }).check();
+      await v.page.getByRole("button", { name: "Send", exact: true }).click();
+      assert.equal((await v.heard("fill")).length, 1);
+      await v.tell({ type: "answered", askId: "form-1", choice: "Ann" });
+      const { ask } = serverForm as unknown as { ask: { request: object } };
+      const message = "The MCP server shop asks: Your order\n\nThe last values do not fit: name is taken";
+      await v.tell({ type: "ask", ask: { ...ask, id: "form-2", request: { ...ask.request, message } } } as unknown as ToPage);
+      assert.equal(await v.page.getByLabel("Name (required)").inputValue(), "Ann");
+      assert.equal(await v.page.getByLabel("Red", { exact: true }).isChecked(), true);
+    }));
+});
+
 describe("the composer", () => {
   it("sends with Enter, breaks the line with Shift+Enter, and remembers", () =>
     on([session], async (v) => {
@@ -329,6 +411,44 @@ describe("the composer", () => {
       await v.page.getByRole("button", { name: "Set API Key…" }).click();
       assert.deepEqual(await v.heard("run"), [{ type: "run", command: "hermes.key" }]);
     }));
+
+  it("offers choices below the answer of a hard turn, once", () =>
+    on(
+      [
+        session,
+        {
+          type: "update",
+          at: 1,
+          update: {
+            sessionUpdate: "notice",
+            severity: "info",
+            title: "Worked: keep it as a skill · Worked",
+            _meta: { hermes: { offers: [1, 2].map((n) => ({ label: ["Worked: keep it as a skill", "Worked"][n - 1], prompt: `/feedback ${String(n)}` })) } },
+          },
+        },
+      ],
+      async (v) => {
+        const choices = v.page.getByRole("group", { name: "How did it go?" }).getByRole("button");
+        assert.deepEqual(await choices.allTextContents(), ["Worked: keep it as a skill", "Worked"]);
+        await choices.nth(1).click();
+        assert.ok(await choices.nth(0).isDisabled());
+        assert.deepEqual(await v.heard("prompt"), [{ type: "prompt", text: "/feedback 2", mentions: [], attachments: [], whenBusy: "queue" }]);
+      },
+    ));
+
+  it("shows the text that a command sent when the user opens it", () =>
+    on(
+      [
+        session,
+        { type: "update", at: 1, update: { sessionUpdate: "notice", severity: "info", title: "Sent to the model:", description: "Knit rows.\n\nSeven." } },
+      ],
+      async (v) => {
+        const sent = v.page.getByText("Knit rows.");
+        assert.ok(!(await sent.isVisible()));
+        await v.page.getByText("Sent to the model:").click();
+        assert.equal(await sent.innerText(), "Knit rows.\n\nSeven.");
+      },
+    ));
 
   it("sends nothing that is empty", () =>
     on([session], async (v) => {
@@ -455,9 +575,11 @@ describe("the composer", () => {
       await composer(v).evaluate((area) => {
         const dropped = new DataTransfer();
         dropped.items.add(new File([new Uint8Array([0, 1, 2])], "a.bin"));
+        dropped.items.add(new File([new Uint8Array([0, 1, 2])], "photo.HEIC"));
         area.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
       });
       await v.page.getByText("a.bin is not a text").waitFor();
+      await v.page.getByText("photo.HEIC is in a format that is not read. PNG, JPEG, GIF, WebP, BMP and TIFF are").waitFor();
     }));
 
   it("shows what waits, which can be taken back", () =>

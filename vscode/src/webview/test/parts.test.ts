@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { accepted, completing, suggestions } from "../completion";
 import { compare } from "../compare";
-import { fieldsOf, filled } from "../form";
+import { checked, fieldsOf, hint, initials, type Values } from "../form";
 import { duration, money, oneLine, revealed, tokens } from "../../shared/format";
 import { ofSubagent } from "../../shared/state";
 
@@ -55,30 +55,67 @@ describe("completion", () => {
 describe("forms", () => {
   const fields = fieldsOf({
     type: "object",
-    required: ["answer", "n"],
+    required: ["answer", "n", "all"],
     properties: {
-      answer: { type: "string", title: "Answer", enum: ["a", "b"] },
-      n: { type: "integer", title: "How many" },
+      answer: { type: "string", title: "Answer", enum: ["a", "b"], enumNames: ["A", "B"] },
+      n: { type: "integer", title: "How many", minimum: 1, maximum: 9 },
       yes: { type: "boolean" },
-      some: { type: "array", items: { anyOf: [{ const: "x", title: "X" }] } },
-      titled: { type: "string", oneOf: [{ const: "1", title: "One" }] },
-      free: { type: "string" },
+      some: { type: "array", minItems: 1, maxItems: 2, default: ["y"], items: { anyOf: [{ const: "x", title: "X" }, { const: "y" }, { const: "z" }] } },
+      all: { type: "array", items: { enum: ["p", "q"] } },
+      titled: { type: "string", oneOf: [{ const: "1", title: "One" }], default: "1" },
+      free: { type: "string", minLength: 2, maxLength: 4 },
+      mail: { type: "string", format: "email" },
+      page: { type: "string", format: "uri" },
+      day: { type: "string", format: "date" },
+      moment: { type: "string", format: "date-time", default: "2026-11-23T14:30:00Z" },
+      share: { type: "number", maximum: 1.5, default: 0.5 },
     },
   });
+  const good: Values = { ...initials(fields), answer: [1], n: "3" };
+  const problem = (change: Values, ...unread: string[]) => checked(fields, { ...good, ...change }, new Set(unread)).problems;
   it("know their kinds", () =>
     assert.deepEqual(
       fields.map((f) => f.kind),
-      ["choice", "number", "boolean", "several", "choice", "text"],
+      ["choice", "number", "boolean", "several", "several", "choice", "text", "email", "uri", "date", "date-time", "number"],
     ));
-  it("send what was filled in", () => {
-    assert.deepEqual(filled(fields, { answer: "a", n: "3", yes: true, some: ["x"], free: "  hi " }), {
-      content: { answer: "a", n: 3, yes: true, some: ["x"], free: "hi" },
+  it("send values and defaults, and leave out what is empty", () => {
+    assert.deepEqual(checked(fields, good), {
+      content: { answer: "b", n: 3, yes: false, some: ["y"], all: [], titled: "1", moment: "2026-11-23T14:30:00Z", share: 0.5 },
+      problems: {},
     });
+    assert.deepEqual(checked(fields, { ...good, some: [], titled: [], moment: "", share: " ", free: "  hi " }).content, {
+      answer: "b",
+      n: 3,
+      yes: false,
+      all: [],
+      free: "hi",
+    });
+    assert.deepEqual(checked(fieldsOf({ properties: { other: { type: "string" } } }), { other: " " }), { content: {}, problems: {} });
   });
-  it("say what is missing", () => {
-    assert.equal(filled(fields, { answer: "a", n: "x" }).missing, "How many");
-    assert.equal(filled(fieldsOf({ properties: { other: { type: "string", title: "Words" } } }), { other: " " }).missing, "Words");
-  });
+  for (const [change, sentence] of [
+    [{ answer: [] }, "Choose one of these."],
+    [{ n: "" }, "This field is required."],
+    [{ n: "2.5" }, "Enter a whole number from 1 to 9."],
+    [{ n: "10" }, "Enter a whole number from 1 to 9."],
+    [{ share: "x" }, "Enter a number of at most 1.5."],
+    [{ some: [0, 1, 2] }, "Choose 1 to 2."],
+    [{ free: "a" }, "Enter 2 to 4 characters."],
+    [{ free: "abcde" }, "Enter 2 to 4 characters."],
+    [{ mail: "me" }, "Enter an email address, such as name@example.org."],
+    [{ page: "example.org" }, "Enter a whole address, such as https://example.org."],
+    [{ day: "2026-13-01" }, "Enter a whole date: year, month and day."],
+    [{ moment: "soon" }, "Enter a whole date and time."],
+  ] as [Values, string][]) {
+    it(`refuse ${JSON.stringify(change)} with a sentence`, () => assert.deepEqual(problem(change), { [Object.keys(change)[0]!]: sentence }));
+  }
+  it("count characters, and not parts of them", () => assert.deepEqual(problem({ free: "👩👩👩" }), {}));
+  it("refuse what the browser cannot read", () => assert.deepEqual(problem({ day: "" }, "day"), { day: "Enter a whole date: year, month and day." }));
+  it("say what a field takes", () =>
+    assert.deepEqual(
+      fields.map(hint).filter((h) => h !== undefined),
+      ["Enter a whole number from 1 to 9.", "Choose 1 to 2.", "Enter 2 to 4 characters.", "Enter a number of at most 1.5."],
+    ));
+  it("show what is invisible", () => assert.equal(fieldsOf({ properties: { a: { title: "a\u202eb" } } })[0]!.title, "a⟨U+202E⟩b"));
   it("bear any schema", () => {
     for (const odd of [undefined, null, {}, { properties: { a: {} } }, { properties: { a: { type: ["string", "null"] } } }])
       assert.ok(Array.isArray(fieldsOf(odd)));

@@ -291,6 +291,12 @@ describe("questions", () => {
     assert.equal(calls(s)[0]!.ask!.id, "q");
   });
 
+  it("of a server, which belong to no call, end with their answer", () => {
+    const form: ToPage = { type: "ask", ask: { id: "f", kind: "form", at: 1, request: { sessionId: "s", message: "Name?", mode: "form" } } };
+    const [call] = calls(replay([session, form, { type: "answered", askId: "f", choice: "Ann", at: 3 }]));
+    assert.deepEqual([call!.ask, call!.answer, call!.status, call!.ended], [undefined, "Ann", "completed", 3]);
+  });
+
   it("that were withdrawn leave no choice behind", () => {
     const s = replay([session, called("a"), ask("q", "a"), { type: "answered", askId: "q" }]);
     assert.deepEqual([s.waiting, calls(s)[0]!.ask, calls(s)[0]!.answer], [[], undefined, undefined]);

@@ -111,6 +111,38 @@ export function now(all: ToPage[]): ToPage[] {
   return JSON.parse(JSON.stringify(all).replace(/"at":(\d+)/g, (_, at) => `"at":${Date.now() - last + Number(at)}`)) as ToPage[];
 }
 
+/** A form of an MCP server with a field of each kind. */
+export const serverForm = {
+  type: "ask",
+  ask: {
+    id: "form-1",
+    kind: "form",
+    at: 1,
+    request: {
+      sessionId: "s",
+      mode: "form",
+      message: "The MCP server shop asks: Your order",
+      requestedSchema: {
+        type: "object",
+        required: ["name", "count", "color"],
+        properties: {
+          name: { type: "string", title: "Name", description: "As on the letter box", minLength: 2, maxLength: 20 },
+          mail: { type: "string", format: "email", title: "Mail" },
+          page: { type: "string", format: "uri", title: "Web page" },
+          day: { type: "string", format: "date", title: "Day" },
+          moment: { type: "string", format: "date-time", title: "Moment" },
+          count: { type: "integer", title: "Count", minimum: 1, maximum: 100, default: 42 },
+          share: { type: "number", title: "Share", minimum: 0 },
+          gift: { type: "boolean", title: "As a gift", description: "Wrapped in paper" },
+          color: { type: "string", title: "Color", enum: ["r", "b"], enumNames: ["Red", "Blue"] },
+          size: { type: "string", title: "Size", oneOf: ["1", "2", "3", "4", "5", "6"].map((n) => ({ const: n, title: `Size ${n}` })), default: "2" },
+          extras: { type: "array", title: "Extras", minItems: 1, maxItems: 2, items: { enum: ["Card", "Ribbon", "Flower"] } },
+        },
+      },
+    },
+  },
+} as unknown as ToPage;
+
 export const scenes: Record<string, Scene> = {
   welcome: { messages: () => [ready, { type: "last", session: { id: "s", title: "Use an f-string in greet, then clean up" } }] },
   answer: {
@@ -125,6 +157,12 @@ export const scenes: Record<string, Scene> = {
   tools: { messages: (stream) => [ready, ...stream("tools")] },
   "tools-open": { messages: (stream) => [ready, ...stream("tools")], then: expandAll },
   approval: { messages: (stream) => [ready, ...until(stream("tools"), (m) => m.type === "ask")] },
+  form: {
+    messages: () => [ready, { type: "user", text: "Order a chair", at: 1 }, { type: "turn", running: true, at: 1 }, serverForm],
+    then: async (v) => {
+      await v.page.getByRole("button", { name: "Send", exact: true }).click();
+    },
+  },
   question: { messages: (stream) => [ready, ...until(stream("questions"), (m) => m.type === "ask")] },
   script: { messages: (stream) => [ready, ...stream("script")], then: expandAll },
   subagents: { messages: (stream) => [ready, ...until(stream("subagents"), (m) => m.type === "ask")] },
