@@ -28,10 +28,37 @@ func KeyName(provider string) string {
 	return p.Keys[0]
 }
 
+// quoted returns a value as a line of .env has it. The file is shared with Hermes Agent, which reads escapes in
+// quotes, so a text that needs one is an error.
+func quoted(name, value string) (string, error) {
+	switch {
+	case value == "":
+		return "", fmt.Errorf("%s cannot hold an empty value", name)
+	case strings.ContainsAny(value, "\r\n"):
+		return "", fmt.Errorf("%s cannot hold more than one line", name)
+	case !strings.ContainsAny(value, "\"' \t#"):
+		return value, nil
+	case !strings.ContainsAny(value, `'\`):
+		return "'" + value + "'", nil
+	case !strings.ContainsAny(value, "\"\\$"):
+		return `"` + value + `"`, nil
+	}
+	return "", fmt.Errorf("%s cannot hold quotes of both kinds, or a backslash beside white space, quotes or #", name)
+}
+
+// SetKey writes a key of a provider to .env. No key has white space, so a key with some was not copied correctly.
+func SetKey(home, name, key string) error {
+	if strings.ContainsAny(key, " \t\r\n\"'#") {
+		return fmt.Errorf("a key has no white space, quotes or #: copy %s again", name)
+	}
+	return SetEnv(home, name, key)
+}
+
 // SetEnv writes a variable to .env and sets the file's mode to 0600. The other lines do not change.
 func SetEnv(home, name, value string) error {
-	if value == "" || strings.ContainsAny(value, "\r\n\"' \t#") {
-		return fmt.Errorf("%s cannot hold an empty value, white space, quotes or #", name)
+	value, err := quoted(name, value)
+	if err != nil {
+		return err
 	}
 	return editEnv(home, func(lines []string) []string {
 		lines, at := without(lines, name)

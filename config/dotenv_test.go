@@ -38,7 +38,16 @@ func TestSetEnv(t *testing.T) {
 	check("# mine\nA=new\nB=2\n")
 	set("C", "3")
 	check("# mine\nA=new\nB=2\nC=3\n")
-	for _, bad := range []string{"", "a b", "a\nEVIL=1", `a"`, "a#b"} {
+	for _, quoted := range []string{"a b", `a"`, "a#b", "it's"} {
+		set("Q", quoted)
+		if got := readEnv(t, home)["Q"]; got != quoted {
+			t.Errorf("%q is read as %q", quoted, got)
+		}
+	}
+	if _, err := RemoveEnv(home, "Q"); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"", "a\nEVIL=1", `'a"`, `a b\`} {
 		if SetEnv(home, "A", bad) == nil {
 			t.Errorf("%q was written", bad)
 		}
@@ -56,4 +65,13 @@ func TestSetEnv(t *testing.T) {
 	if removed, err := RemoveEnv(home, "A"); removed || err != nil {
 		t.Errorf("removing again: %v, %v", removed, err)
 	}
+}
+
+func readEnv(t *testing.T, home string) map[string]string {
+	t.Helper()
+	data, err := os.ReadFile(EnvPath(home))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return new(Loaded).parseDotenv(EnvPath(home), string(data))
 }

@@ -143,6 +143,9 @@ func writeFile(file string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("making the home folder: %w", err)
 	}
+	if real, err := filepath.EvalSymlinks(file); err == nil { // a link to a file that is kept elsewhere stays
+		file = real
+	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".config-*.yaml")
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", file, err)

@@ -27,10 +27,14 @@ func AddEntry(home, section, name string, entry any) (added bool, err error) {
 			return nil
 		}
 		if above != nil {
-			if pairs := mappings(above.Value); len(pairs) == 0 && above.Value.Type() != ast.NullType {
-				// {} on the same line
-				added = true
-				return d.replace(above, "{"+keyYAML(name)+": "+strings.TrimSpace(string(text))+"}")
+			_, isMap := above.Value.(*ast.MappingNode)
+			switch empty := len(mappings(above.Value)) == 0; {
+			case empty && !isMap && above.Value.Type() != ast.NullType:
+				return fmt.Errorf("%s holds no names; write its entries by hand", section)
+			case empty: // {} or null on the same line
+				if err := d.replace(above, ""); err != nil {
+					return err
+				}
 			}
 		}
 		added = true

@@ -327,3 +327,15 @@ func merge(dst, src map[string]any) {
 		dst[key] = value
 	}
 }
+
+// Problems returns the parts of a joined error as problems of a source.
+func Problems(source string, err error) []Problem {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []Problem
+		for _, one := range joined.Unwrap() {
+			all = append(all, Problems(source, one)...)
+		}
+		return all
+	}
+	return []Problem{{Source: source, Text: err.Error()}}
+}

@@ -136,12 +136,28 @@ func (c *checker) guarded(key string, f field, value any) any {
 		c.problem(key, "is %s; it must be true or false. Until then %s", shown(value), f.guard)
 		return f.safe == "true"
 	}
+	if f.typ.Kind() == reflect.Map {
+		c.problem(key, "must be a mapping of names to texts. Until then %s", f.guard)
+		return texts(value)
+	}
 	known := slices.DeleteFunc(slices.Clone(f.enum), func(word string) bool { return word == "" })
 	if f.provider {
 		known = knownProviders(nil)
 	}
 	c.problem(key, "is %s, which is not known; known are %s. Until then %s", shown(value), strings.Join(known, ", "), f.guard)
 	return firstOf(f.safe, unknownValue(value))
+}
+
+// texts returns the members of a mapping that are texts. Of another value, there are none.
+func texts(value any) map[string]any {
+	all, _ := value.(map[string]any)
+	kept := map[string]any{}
+	for name, member := range all {
+		if _, ok := member.(string); ok {
+			kept[name] = member
+		}
+	}
+	return kept
 }
 
 // guardedList returns the texts of a guarded list. One text is a list with one
@@ -174,7 +190,7 @@ func (c *checker) guards(key string, section field, value any) (any, bool) {
 	clean := map[string]any{}
 	var then []string
 	for _, f := range section.keys {
-		if f.guard == "" || !c.trusted || f.typ.Kind() == reflect.Slice {
+		if f.guard == "" || !c.trusted || f.typ.Kind() == reflect.Slice || f.typ.Kind() == reflect.Map {
 			continue
 		}
 		then = append(then, f.guard)
@@ -255,11 +271,7 @@ func convert(f field, value any) (out any, want string) {
 			return nil, "a mapping"
 		}
 		if f.typ.Elem().Kind() == reflect.String {
-			for _, text := range fields {
-				if _, ok := text.(string); !ok {
-					return nil, "names with texts"
-				}
-			}
+			return convertTexts(fields)
 		}
 	}
 	return value, ""
@@ -290,14 +302,19 @@ func convertString(f field, value any) (any, string) {
 	}
 	if !ok {
 		if f.enum != nil {
-			return nil, "one of " + strings.Join(f.enum, ", ")
+			return nil, oneOf(f.enum)
 		}
 		return nil, "text"
 	}
 	if f.enum != nil && !slices.Contains(f.enum, text) {
-		return nil, "one of " + strings.Join(f.enum, ", ")
+		return nil, oneOf(f.enum)
 	}
 	return text, ""
+}
+
+// oneOf names the values of a field. The empty one is the same as none.
+func oneOf(values []string) string {
+	return "one of " + strings.TrimPrefix(strings.Join(values, ", "), ", ")
 }
 
 func convertList(f field, value any) (any, string) {
@@ -313,12 +330,39 @@ func convertList(f field, value any) (any, string) {
 	if !ok {
 		return nil, "a list of texts"
 	}
-	for _, item := range list {
-		if _, ok := item.(string); !ok {
-			return nil, "a list of texts"
+	texts := make([]any, len(list))
+	for i, item := range list {
+		if texts[i], ok = asText(item); !ok {
+			return nil, fmt.Sprintf("a list of texts (put item %d in quotes)", i+1)
 		}
 	}
-	return list, ""
+	return texts, ""
+}
+
+// convertTexts accepts a mapping of names to texts. A name without a value is left out.
+func convertTexts(fields map[string]any) (any, string) {
+	texts := map[string]any{}
+	for name, value := range fields {
+		text, ok := asText(value)
+		if value != nil && !ok {
+			return nil, fmt.Sprintf("names with texts (put the value of %s in quotes)", name)
+		}
+		if ok {
+			texts[name] = text
+		}
+	}
+	return texts, ""
+}
+
+// asText returns a text, or a whole number or a boolean as one. The text of other numbers is not known: 1.10 is 1.1.
+func asText(value any) (string, bool) {
+	switch value := value.(type) {
+	case string:
+		return value, true
+	case bool, int, int64, uint64:
+		return fmt.Sprint(value), true
+	}
+	return "", false
 }
 
 // convertModels accepts one model as a list with one item.

@@ -406,6 +406,15 @@ func TestApproveServer(t *testing.T) {
 	if said := say("/mcp"); !strings.Contains(said, "mcp__all__echo") {
 		t.Errorf("after the approval, /mcp says %s", said)
 	}
+	if said := say("/mcp revoke all"); !strings.Contains(said, "is not approved anymore") {
+		t.Errorf("/mcp revoke says %s", said)
+	}
+	if said := say("/mcp"); !strings.Contains(said, "not approved") || strings.Contains(said, "mcp__all__echo") {
+		t.Errorf("without the approval, /mcp says %s", said)
+	}
+	if said := say("/mcp revoke all"); !strings.Contains(said, "The MCP server all is not approved.") {
+		t.Errorf("a second /mcp revoke says %s", said)
+	}
 	l.end()
 }
 
@@ -415,7 +424,7 @@ func TestLoginKeyring(t *testing.T) {
 	found(t, "dbus-run-session")
 	found(t, "gnome-keyring-daemon")
 	b := newBed(t, map[string]string{"a.txt": ""})
-	a := newAuthority(t, b, 2*time.Second)
+	a := newAuthority(t, b, 6*time.Second)
 	file := filepath.Join(b.home, "config.yaml")
 	settings, err := os.ReadFile(file)
 	if err != nil {

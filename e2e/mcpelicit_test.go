@@ -75,7 +75,7 @@ func TestElicitationACP(t *testing.T) {
 		"canceled": {`{"elicitation":{"form":{}}}`, "order", []string{`{"action":"cancel"}`}, []string{`"action":"cancel"`}, []string{"Your order"}},
 		"fields": {
 			`{}`, "order",
-			[]string{`{"outcome":{"outcome":"selected","optionId":"choice-2"}}`, "2", "-", `{"outcome":{"outcome":"selected","optionId":"choice-1"}}`},
+			[]string{"2", `{"outcome":{"outcome":"selected","optionId":"choice-2"}}`, "-", `{"outcome":{"outcome":"selected","optionId":"choice-1"}}`},
 			[]string{"Answer with `/answer TEXT`", `"action":"accept","content":{"color":"blue","count":2}`}, []string{"color", "Send this?"},
 		},
 		"secret":  {`{"elicitation":{"form":{}}}`, "login", nil, []string{"looks like a secret", `"action":"decline"`}, nil},

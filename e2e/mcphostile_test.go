@@ -24,6 +24,7 @@ type userLine struct {
 	session string
 	model   *readsEndpoint
 	asked   strings.Builder // titles of the questions
+	seen    func(f frame)   // gets each frame; may be nil
 }
 
 // newUserLine starts a server. servers is the value of mcp_servers.
@@ -42,6 +43,9 @@ func (u *userLine) say(text string, responses ...string) (said string, requests 
 	u.t.Helper()
 	before := u.model.script(responses...)
 	u.call("session/prompt", promptOf(u.session, text), nil, func(f frame) {
+		if u.seen != nil {
+			u.seen(f)
+		}
 		said += f.text() + string(f.Params.Update.Content) + string(f.Params.Update.RawOutput) + "\n"
 		if len(f.ID) == 0 {
 			return

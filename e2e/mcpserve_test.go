@@ -27,9 +27,9 @@ type hostReport struct {
 			Properties struct{ Answer struct{ Enum []string } }
 		}
 	}
-	Progress, Tools                                                []string
-	Write, Question, Again, List, Found, Delegated, Outside, Below hostCall
-	Cancelled                                                      string
+	Progress, Tools                                                         []string
+	Write, Question, Again, List, Found, Command, Delegated, Outside, Below hostCall
+	Cancelled                                                               string
 }
 
 // TestMCPServe calls the tools of `hermes-ls mcp serve` with the official SDK, as a host whose
@@ -67,6 +67,9 @@ func TestMCPServe(t *testing.T) {
 			}
 			if d := r.Delegated.Reports; len(d) != 2 || d[0].Summary != "First." || d[1].Summary != "Second." || d[1].Status != "completed" {
 				t.Errorf("delegated: %+v", r.Delegated)
+			}
+			if r.Command.Text != "Sent as text." { // a model of the host may have written it, so it changes no setting
+				t.Errorf("a slash command: %+v", r.Command)
 			}
 			if !r.Outside.IsError || !strings.Contains(r.Outside.Text, "outside of the folders of the host") {
 				t.Errorf("outside: %+v", r.Outside)

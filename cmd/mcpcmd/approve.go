@@ -133,7 +133,7 @@ func logsCommand() *cobra.Command {
 			if filepath.Base(name) != name {
 				return cli.Usage(fmt.Errorf("%q is no name of a server", name))
 			}
-			file := filepath.Join(s.home, "logs", "mcp-"+name+".log")
+			file := mcp.LogFile(s.home, name)
 			f, err := os.Open(file)
 			if errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("there is no log of %q: %s does not exist", name, file)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/config/catalog"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -20,22 +21,32 @@ import (
 
 // entry is a server as config.yaml has it.
 type entry struct {
-	Command   string            `yaml:"command,omitempty"`
-	Args      []string          `yaml:"args,omitempty"`
-	Env       map[string]string `yaml:"env,omitempty"`
-	Cwd       string            `yaml:"cwd,omitempty"`
-	URL       string            `yaml:"url,omitempty"`
-	Transport string            `yaml:"transport,omitempty"`
-	Headers   map[string]string `yaml:"headers,omitempty"`
-	Timeout   int               `yaml:"timeout,omitempty"`
-	Tools     *chosen           `yaml:"tools,omitempty"`
-	Enabled   *bool             `yaml:"enabled,omitempty"`
+	Command        string            `yaml:"command,omitempty"`
+	Args           []string          `yaml:"args,omitempty"`
+	Env            map[string]string `yaml:"env,omitempty"`
+	Cwd            string            `yaml:"cwd,omitempty"`
+	URL            string            `yaml:"url,omitempty"`
+	Transport      string            `yaml:"transport,omitempty"`
+	Headers        map[string]string `yaml:"headers,omitempty"`
+	Timeout        int               `yaml:"timeout,omitempty"`
+	ConnectTimeout int               `yaml:"connect_timeout,omitempty"`
+	OAuth          *loginClient      `yaml:"oauth,omitempty"`
+	Tools          *chosen           `yaml:"tools,omitempty"`
+	Enabled        *bool             `yaml:"enabled,omitempty"`
 }
 
 // chosen are the tools of a server that are offered.
 type chosen struct {
 	Include []string `yaml:"include,omitempty"`
 	Exclude []string `yaml:"exclude,omitempty"`
+}
+
+// loginClient is the client with which the user logs in.
+type loginClient struct {
+	ID     string `yaml:"client_id,omitempty"`
+	Secret string `yaml:"client_secret,omitempty"`
+	Scope  string `yaml:"scope,omitempty"`
+	Port   int    `yaml:"redirect_port,omitempty"`
 }
 
 func addCommand(version string) *cobra.Command {
@@ -149,37 +160,132 @@ func (s *setup) add(name string, e entry) (bool, error) {
 		return false, nil
 	}
 	var err error
-	if e.Env, err = s.hide(name, e.Env); err != nil {
+	if e.Env, err = s.hide(name, true, e.Env); err != nil {
 		return false, err
 	}
-	if e.Headers, err = s.hide(name, e.Headers); err != nil {
+	if e.Headers, err = s.hide(name, false, e.Headers); err != nil {
 		return false, err
+	}
+	if e.Args, err = s.hideArgs(name, e.Args); err != nil {
+		return false, err
+	}
+	if e.URL, err = s.hideURL(name, e.URL); err != nil {
+		return false, err
+	}
+	if e.OAuth != nil {
+		hidden := *e.OAuth
+		if hidden.Secret, err = s.hideOne(name, false, "client_secret", hidden.Secret); err != nil {
+			return false, err
+		}
+		e.OAuth = &hidden
 	}
 	return config.AddEntry(s.home, section, name, e)
 }
 
-// hide moves values that look secret to .env.
-func (s *setup) hide(server string, values map[string]string) (map[string]string, error) {
+// hide moves values that look secret to .env: those of headers, or of variables.
+func (s *setup) hide(server string, variables bool, values map[string]string) (map[string]string, error) {
 	out := maps.Clone(values)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		value := values[name]
-		scheme, secret := "", value
-		if before, after, ok := strings.Cut(value, " "); ok && slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(before)) {
-			scheme, secret = before+" ", after
+		var err error
+		if out[name], err = s.hideOne(server, variables, name, values[name]); err == nil && out[name] == values[name] {
+			out[name], err = s.hideURL(server, values[name])
 		}
-		if value == "" || strings.Contains(value, "${") || !looksSecret(name, secret) {
-			continue
-		}
-		variable := variableName(name)
-		if now := s.loaded.Getenv(variable); strings.EqualFold(name, "authorization") || strings.EqualFold(name, "cookie") || now != "" && now != secret {
-			variable = variableName(server + "_" + name)
-		}
-		if err := config.SetEnv(s.home, variable, secret); err != nil {
+		if err != nil {
 			return nil, err
 		}
-		out[name] = scheme + "${" + variable + "}"
 	}
 	return out, nil
+}
+
+// hideOne moves a value to .env if it looks secret, and returns the text for config.yaml. The variable's name begins
+// with that of the server, since any program may set a variable such as TOKEN for something else. Only a
+// variable of the server keeps its name, unless a model would take it for its key.
+func (s *setup) hideOne(server string, ofServer bool, name, value string) (string, error) {
+	of := server + "_"
+	if ofServer && !s.ofModel(name) {
+		of = ""
+	}
+	scheme, secret := "", value
+	if before, after, ok := strings.Cut(value, " "); ok && slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(before)) {
+		scheme, secret = before+" ", after
+	}
+	if secret == "" || strings.Contains(value, "${") || !looksSecret(name, secret) {
+		return value, nil
+	}
+	variable := variableName(of + name)
+	taken := func() bool {
+		now := cmp.Or(s.hidden[variable], s.loaded.Getenv(variable))
+		return now != "" && now != secret
+	}
+	if of == "" && taken() {
+		variable = variableName(server + "_" + name)
+	}
+	for n, first := 2, variable; s.hidden[variable] != "" && taken(); n++ {
+		variable = fmt.Sprintf("%s_%d", first, n)
+	}
+	if err := config.SetEnv(s.home, variable, secret); err != nil {
+		return "", err
+	}
+	if s.hidden == nil {
+		s.hidden = map[string]string{}
+	}
+	s.hidden[variable] = secret
+	return scheme + "${" + variable + "}", nil
+}
+
+// ofModel reports whether a variable is the key of a model's provider, or a setting of hermes-ls.
+func (s *setup) ofModel(name string) bool {
+	return strings.HasPrefix(name, "HERMES_") ||
+		slices.ContainsFunc(catalog.Providers(), func(p catalog.Provider) bool { return slices.Contains(p.Keys, name) }) ||
+		slices.ContainsFunc(slices.Collect(maps.Values(s.loaded.Providers)), func(p config.Provider) bool { return p.KeyEnv == name })
+}
+
+// hideArgs moves secrets in the arguments of a program to .env: --token VALUE, --token=VALUE, NAME=VALUE and "Name: VALUE".
+func (s *setup) hideArgs(server string, args []string) ([]string, error) {
+	out := slices.Clone(args)
+	for i, arg := range args {
+		name, value, joined := "argument", arg, ""
+		if at := strings.IndexAny(arg, "=:"); at > 0 && !strings.ContainsAny(arg[:at], " /") && !strings.HasPrefix(arg[at:], "://") {
+			end := at + 1 + len(arg[at+1:]) - len(strings.TrimLeft(arg[at+1:], " "))
+			name, value, joined = arg[:at], arg[end:], arg[:end]
+		} else if i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.HasPrefix(arg, "-") && !strings.Contains(args[i-1], "=") {
+			name = args[i-1]
+		}
+		if len(value) < 8 || strings.HasPrefix(value, "/") || strings.HasPrefix(value, "~") || strings.HasPrefix(value, ".") {
+			continue // a path or a mode, such as --auth none
+		}
+		hidden, err := s.hideOne(server, false, strings.Trim(name, "-"), value)
+		if err == nil && hidden == value {
+			hidden, err = s.hideURL(server, value)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[i] = joined + hidden
+	}
+	return out, nil
+}
+
+// inURL finds the password and the parameters of a URL.
+var inURL = lazyregexp.New(`^[A-Za-z]+://[^/?#:@]*:([^/?#@]*)@|[?&]([^=&#]+)=([^&#]*)`)
+
+// hideURL moves the password and secret parameters of a URL to .env.
+func (s *setup) hideURL(server, address string) (string, error) {
+	var out strings.Builder
+	last := 0
+	for _, m := range inURL.FindAllStringSubmatchIndex(address, -1) {
+		name, from, to := "password", m[2], m[3]
+		if from < 0 {
+			name, from, to = address[m[4]:m[5]], m[6], m[7]
+		}
+		hidden, err := s.hideOne(server, false, name, address[from:to])
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(address[last:from] + hidden)
+		last = to
+	}
+	return out.String() + address[last:], nil
 }
 
 var tokens = lazyregexp.New(`^(sk-|ghp_|gho_|github_pat_|glpat-|xox[abp]-|eyJ[A-Za-z0-9_-]{10,}\.|AKIA[A-Z0-9]{12})`)
@@ -204,7 +310,7 @@ func variableName(text string) string {
 func removeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove a server from config.yaml", Args: cli.One("the name of a server"),
-		Long:    "Removes the entry of the server. Its login stays; hermes-ls mcp logout deletes that.",
+		Long:    "Removes the entry of the server. Its login stays; hermes-ls mcp logout URL deletes that.",
 		Example: "  hermes-ls mcp remove github",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			s, err := open("")
@@ -229,7 +335,7 @@ func importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import [FILE|claude|claude-desktop|codex|cursor|gemini|vscode] [NAME…]", Short: "Add the servers of another program",
 		Long: "Without a source, it lists the sources that exist. Entries of config.yaml do not change.\n" +
-			"Values that look secret go to .env.",
+			"Values that look secret go to .env. Settings that are left out are named on stderr.",
 		Example:               "  hermes-ls mcp import\n  hermes-ls mcp import claude\n  hermes-ls mcp import cursor github --dry-run",
 		DisableFlagsInUseLine: true,
 		Args:                  cobra.ArbitraryArgs,
@@ -245,15 +351,15 @@ func importCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.importAll(cmd.OutOrStdout(), found, args[1:], dry)
+			return s.importAll(cmd.OutOrStdout(), cmd.ErrOrStderr(), found, args[1:], dry)
 		},
 	}
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "show only what would be done")
 	return cmd
 }
 
-// importAll adds servers and prints a line for each.
-func (s *setup) importAll(w io.Writer, found map[string]imported, only []string, dry bool) error {
+// importAll adds servers and prints a line for each. Notes tell which settings are left out.
+func (s *setup) importAll(w, notes io.Writer, found map[string]imported, only []string, dry bool) error {
 	var missing []string
 	for _, name := range only {
 		if _, ok := found[name]; !ok {
@@ -290,6 +396,9 @@ func (s *setup) importAll(w io.Writer, found map[string]imported, only []string,
 				if !added {
 					state = "exists"
 				}
+			}
+			if state == "imported" && len(one.left) > 0 {
+				fmt.Fprintf(notes, "%s: these settings have no counterpart and are left out: %s\n", escape.Line(name), escape.Line(strings.Join(one.left, ", ")))
 			}
 		}
 		fmt.Fprintf(w, "%s: %s\n", escape.Line(name), escape.Line(cmp.Or(state, "imported")))

@@ -2,11 +2,16 @@ package mcpcmd
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,7 +25,8 @@ import (
 // imported is a server of another program.
 type imported struct {
 	entry
-	problem string // why it cannot be imported; empty: it can
+	problem string   // why it cannot be imported; empty: it can
+	left    []string // its settings that have no counterpart
 }
 
 // foreign is a server in the form of other programs.
@@ -39,8 +45,22 @@ type foreign struct {
 	DisabledTools                 []string `json:"disabled_tools"`
 	Timeout                       float64  // milliseconds
 	ToolTimeout                   float64  `json:"tool_timeout_sec"`
+	StartTimeout                  float64  `json:"startup_timeout_sec"`
+	StartMilliseconds             float64  `json:"startup_timeout_ms"`
+	Auth, OAuth                   client
 	Enabled                       *bool
 	Disabled                      bool
+}
+
+// client is the client of a login: Cursor has it as auth, Claude Code and the Gemini CLI as oauth.
+type client struct {
+	CursorID     string `json:"CLIENT_ID"`
+	CursorSecret string `json:"CLIENT_SECRET"`
+	ID           string `json:"clientId"`
+	Secret       string `json:"clientSecret"`
+	Scopes       []string
+	CallbackPort int
+	Enabled      *bool // the Gemini CLI: it finds out by itself, too
 }
 
 // sourceNames are the programs, in the order of lists.
@@ -152,7 +172,11 @@ func serversIn(data []byte, folder string) (map[string]imported, error) {
 			MCPServers list `json:"mcpServers"`
 		} `json:"projects"`
 	}
-	if err := json.Unmarshal(data, &all); err != nil {
+	err := json.Unmarshal(data, &all)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return nil, errors.New(`it has no servers: it must be an object with "mcpServers", as other programs write it`)
+	}
+	if err != nil {
 		return nil, err
 	}
 	found := map[string]imported{}
@@ -166,10 +190,45 @@ func serversIn(data []byte, folder string) (map[string]imported, error) {
 				found[name] = imported{problem: "not supported: a value of a wrong type"}
 				continue
 			}
-			found[name] = f.entry()
+			i := f.entry()
+			i.left = unknownIn(one, reflect.TypeFor[foreign]())
+			found[name] = i
 		}
 	}
 	return found, nil
+}
+
+// unknownIn returns the keys of an object that a type does not have, with those of its objects.
+func unknownIn(object json.RawMessage, form reflect.Type) (left []string) {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(object, &keys) != nil {
+		return nil
+	}
+	fields := map[string]reflect.Type{}
+	for i := range form.NumField() {
+		f := form.Field(i)
+		fields[strings.ToLower(cmp.Or(f.Tag.Get("json"), f.Name))] = f.Type
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		switch field := fields[strings.ToLower(key)]; {
+		case field == nil:
+			left = append(left, key)
+		case field.Kind() == reflect.Struct:
+			for _, inner := range unknownIn(keys[key], field) {
+				left = append(left, key+"."+inner)
+			}
+		}
+	}
+	return left
+}
+
+// login translates the client of a login.
+func (c client) login() *loginClient {
+	l := loginClient{cmp.Or(c.CursorID, c.ID), cmp.Or(c.CursorSecret, c.Secret), strings.Join(c.Scopes, " "), c.CallbackPort}
+	if l == (loginClient{}) {
+		return nil
+	}
+	return &l
 }
 
 var (
@@ -225,6 +284,8 @@ func (f foreign) entry() imported {
 		i.Env[name] = "${" + name + ":-}" // it need not be set
 	}
 	i.Timeout = int(max(f.Timeout/1000, f.ToolTimeout))
+	i.ConnectTimeout = int(math.Ceil(max(f.StartMilliseconds/1000, f.StartTimeout)))
+	i.OAuth = cmp.Or(f.Auth.login(), f.OAuth.login())
 	if t := (chosen{append(f.IncludeTools, f.EnabledTools...), append(f.ExcludeTools, f.DisabledTools...)}); len(t.Include)+len(t.Exclude) > 0 {
 		i.Tools = &t
 	}

@@ -21,6 +21,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
+	"github.com/hermes-ls/hermes-ls/internal/trust"
 )
 
 // States that only lists have.
@@ -71,6 +73,9 @@ func writeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
+// plainName matches names that can be copied into a shell.
+var plainName = lazyregexp.New(`^[\w.-]+$`)
+
 // rows connects all servers, and returns them sorted by name.
 func (s *setup) rows(ctx context.Context) ([]row, error) {
 	rows := []row{}
@@ -83,12 +88,15 @@ func (s *setup) rows(ctx context.Context) ([]row, error) {
 	known := map[string]bool{}
 	for i, st := range all.Status() {
 		r := row{Name: st.Name, State: st.State, From: from(list[i]), Error: st.Error}
+		if one, ok := s.settings()[st.Name]; ok { // without the values of variables
+			r.From = one.From()
+		}
 		switch st.State {
 		case mcp.Connected:
 			n := len(st.Tools)
 			r.Tools = &n
 		case mcp.NeedsLogin:
-			r.Error, r.next = "", "hermes-ls mcp login "+st.Name
+			r.Error, r.next = "", "hermes-ls mcp login "+escape.Line(st.Name)
 		case mcp.NeedsApproval:
 			r.State = notApproved
 		}
@@ -100,7 +108,7 @@ func (s *setup) rows(ctx context.Context) ([]row, error) {
 			continue
 		}
 		known[name] = true
-		r := row{Name: name, State: disabled, From: cmp.Or(one.URL, strings.Join(append([]string{one.Command}, one.Args...), " "))}
+		r := row{Name: name, State: disabled, From: one.From()}
 		if _, err := s.find(name); one.Enabled && err != nil {
 			r.State, r.Error = mcp.Failed, err.Error()
 		}
@@ -113,14 +121,18 @@ func (s *setup) rows(ctx context.Context) ([]row, error) {
 		case approved:
 			rows = append(rows, row{Name: o.Name, State: mcp.Failed, From: o.Line() + " (from " + o.From + ")", Error: problem})
 		default:
-			rows = append(rows, row{Name: o.Name, State: notApproved, From: o.Line() + " (from " + o.From + ")", Error: o.Problem, next: "hermes-ls mcp approve " + o.Name})
+			r := row{Name: o.Name, State: notApproved, From: o.Line() + " (from " + o.From + ")", Error: o.Problem}
+			if o.Problem == "" && plainName.MatchString(o.Name) {
+				r.next = "hermes-ls mcp approve " + o.Name
+			}
+			rows = append(rows, r)
 		}
 	}
 	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.Name, b.Name) })
 	return rows, nil
 }
 
-// from describes where a server is, without secrets.
+// from describes where a server that is not in config.yaml is.
 func from(s mcp.Server) string {
 	if s.URL != "" {
 		return login.Address(s.URL)
@@ -184,10 +196,12 @@ func testCommand(version string) *cobra.Command {
 				return err
 			}
 			one, err := s.find(names[0])
+			r := report{Name: names[0], State: s.stateOf(names[0]), Tools: []string{}, Prompts: []string{}}
 			if err != nil {
-				return err
+				r.Error = err.Error()
+			} else {
+				r, err = s.test(cmd.Context(), one, call, args, elicit)
 			}
-			r, err := s.test(cmd.Context(), one, call, args, elicit)
 			if asJSON {
 				if writing := writeJSON(cmd.OutOrStdout(), r); writing != nil {
 					return writing
@@ -201,7 +215,7 @@ func testCommand(version string) *cobra.Command {
 				}
 				return nil
 			}
-			if err == nil {
+			if err == nil || r.Result != nil {
 				writeReport(cmd.OutOrStdout(), r)
 			}
 			return err
@@ -212,6 +226,21 @@ func testCommand(version string) *cobra.Command {
 	cmd.Flags().StringVar(&answer, "answer", "decline", "answer to the server's questions: `accept|decline`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// stateOf returns the state of a server that cannot be connected.
+func (s *setup) stateOf(name string) string {
+	if one, ok := s.settings()[name]; ok {
+		if one.Enabled {
+			return mcp.Failed
+		}
+		return disabled
+	}
+	_, approved := s.problemsOfApproved()[name]
+	if !approved && slices.ContainsFunc(s.offered(), func(o trust.Server) bool { return o.Name == name }) {
+		return notApproved
+	}
+	return mcp.Failed
 }
 
 func (s *setup) test(ctx context.Context, one mcp.Server, call, args string, elicit func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error)) (report, error) {
@@ -262,7 +291,7 @@ func (s *setup) test(ctx context.Context, one mcp.Server, call, args string, eli
 func writeReport(w io.Writer, r report) {
 	fmt.Fprintf(w, "%s: %s, %d tools, %d prompts, %d resources\n", escape.Line(r.Name), r.State, len(r.Tools), len(r.Prompts), r.Resources)
 	for _, name := range r.Tools {
-		fmt.Fprintln(w, "  "+name)
+		fmt.Fprintln(w, "  "+escape.Line(name))
 	}
 	if r.Result == nil {
 		return
@@ -273,6 +302,9 @@ func writeReport(w io.Writer, r report) {
 		} else {
 			_ = writeJSON(w, c) // a failed write to stdout is not worth a message
 		}
+	}
+	if r.Result.StructuredContent != nil && len(r.Result.Content) == 0 {
+		_ = writeJSON(w, r.Result.StructuredContent)
 	}
 }
 

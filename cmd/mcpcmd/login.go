@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 )
@@ -168,6 +169,9 @@ func logoutCommand() *cobra.Command {
 				}
 			} else {
 				one, err := s.find(names[0])
+				if off, ok := s.settings()[names[0]]; ok && !off.Enabled && off.URL != "" {
+					one, err = mcp.Server{Name: names[0], URL: off.URL, OAuth: off.OAuth}, nil
+				}
 				if err != nil {
 					return err
 				}

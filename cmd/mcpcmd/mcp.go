@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/redact"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -46,6 +48,7 @@ type setup struct {
 	folder  string
 	loaded  *config.Loaded
 	logins  *login.Store
+	hidden  map[string]string // variables that this command has written to .env
 }
 
 func open(version string) (*setup, error) {
@@ -141,9 +144,14 @@ func Connect(ctx context.Context, loaded *config.Loaded, version string, list []
 		return nil, nil, err
 	}
 	box := app.Box(loaded, dir)
+	secrets := redact.New(func() map[string]string {
+		known := app.Secrets(loaded)
+		maps.Copy(known, mcp.SecretsOf(list))
+		return known
+	})
 	all = mcp.New(ctx, mcp.Config{
 		Version: version, Home: loaded.Home, Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
-		Logins: app.Logins(loaded), Elicit: answer,
+		Logins: app.Logins(loaded), Elicit: answer, Hide: secrets.Text,
 		Confine: func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error {
 			return box.With(sandbox.Opening{Frozen: files}).Confine(ctx, c)
 		},

@@ -162,19 +162,19 @@ env_vars = [{ name = "A", source = "remote" }]
 			"docs: imported\nfigma: imported\nremote: not supported: env_vars\n",
 			`mcp_servers:
   figma: {"url": "https://mcp.figma.example/mcp", "headers": {"Authorization": "Bearer ${FIGMA_TOKEN}", "X-Key": "${FIGMA_KEY}", "X-Region": "eu"}, "enabled": false}
-  docs: {"command": "npx", "args": ["-y", "docs"], "env": {"LEVEL": "3", "LOCAL_SETTING": "${LOCAL_SETTING:-}"}, "timeout": 90, "tools": {"include": ["search", "read"], "exclude": ["remove"]}}
+  docs: {"command": "npx", "args": ["-y", "docs"], "env": {"LEVEL": "3", "LOCAL_SETTING": "${LOCAL_SETTING:-}"}, "timeout": 90, "connect_timeout": 20, "tools": {"include": ["search", "read"], "exclude": ["remove"]}}
 `,
 			"",
 		},
 		"cursor": {
 			".cursor/mcp.json", `{"mcpServers": {"db": {"command": "${workspaceFolder}/db", "env": {"DB_PASSWORD": "${env:DB_PASSWORD}"}},
-				"env": {"command": "x", "envFile": ".env"}, "linear": {"url": "https://mcp.linear.example/sse"}, "shell": {"command": "x", "args": ["${command:pick}"]}}}`,
+				"env": {"command": "x", "envFile": ".env"}, "linear": {"url": "https://mcp.linear.example/sse", "auth": {"CLIENT_ID": "cursor", "CLIENT_SECRET": "s3cret", "scopes": ["read", "write"]}}, "shell": {"command": "x", "args": ["${command:pick}"]}}}`,
 			"db: imported\nenv: not supported: envFile\nlinear: imported\nshell: not supported: ${command:pick}\n",
 			`mcp_servers:
-  linear: {"url": "https://mcp.linear.example/sse"}
+  linear: {"url": "https://mcp.linear.example/sse", "oauth": {"client_id": "cursor", "client_secret": "${LINEAR_CLIENT_SECRET}", "scope": "read write"}}
   db: {"command": "${workspaceFolder}/db", "env": {"DB_PASSWORD": "${env:DB_PASSWORD}"}}
 `,
-			"",
+			"LINEAR_CLIENT_SECRET=s3cret\n",
 		},
 		"gemini": {
 			".gemini/settings.json", `{"theme": "Dark", "mcp": {"allowed": ["py"]}, "mcpServers": {
@@ -222,6 +222,24 @@ env_vars = [{ name = "A", source = "remote" }]
 				t.Errorf("a second import has changed config.yaml:\n%s", got)
 			}
 		})
+	}
+}
+
+// Settings without a counterpart are named, and the others of the server are imported.
+func TestImportLeavesOut(t *testing.T) {
+	s := newShell(t)
+	s.write("g.json", `{"mcpServers": {"a": {"command": "x", "trust": true, "autoApprove": ["y"]},
+		"b": {"url": "https://b.example/mcp", "oauth": {"enabled": true, "clientId": "me", "callbackPort": 8080, "tokenUrl": "https://c.example"}},
+		"c": {"command": "x", "cwd": "/"}}}`)
+	for _, args := range [][]string{{"--dry-run"}, nil} {
+		code, out, notes := s.run(append([]string{"import", filepath.Join(s.user, "g.json")}, args...)...)
+		if code != 0 || out != "a: imported\nb: imported\nc: imported\n" ||
+			notes != "a: these settings have no counterpart and are left out: autoApprove, trust\nb: these settings have no counterpart and are left out: oauth.tokenUrl\n" {
+			t.Errorf("exit %d\n%s%s", code, out, notes)
+		}
+	}
+	if got := s.read("config.yaml"); !strings.Contains(got, `b: {"url": "https://b.example/mcp", "oauth": {"client_id": "me", "redirect_port": 8080}}`) {
+		t.Errorf("config.yaml is\n%s", got)
 	}
 }
 
@@ -283,6 +301,41 @@ func TestAddRemove(t *testing.T) {
 		t.Errorf("config.yaml is %s", got)
 	}
 	s.fails(cli.Failed, `no MCP server "docs"`, "remove", "docs")
+}
+
+// Secrets in arguments and URLs go to .env, too. Two servers with different values of one name get two variables.
+func TestAddHidesSecrets(t *testing.T) {
+	s := newShell(t)
+	s.write(".hermes/config.yaml", "")
+	add := func(name string, args ...string) {
+		s.succeeds(name+": added\n", append([]string{"add", name, "--no-test"}, args...)...)
+	}
+	add("a", "--", "npx", "-y", "p", "--api-key", "0123456789", "--token=9876543210", "--token-file", "/etc/token", "--auth", "none", "--port", "3000")
+	add("b", "--", "npx", "mcp-remote", "https://b.example/mcp", "--header", "Authorization: Bearer abcdefghij", "ghp_abcdefghij")
+	add("c", "--", "docker", "run", "-e", "API_KEY=secondvalue", "--token=9876543210")
+	add("p", "--env", "DATABASE_URL=postgres://root:hunter2secret@db/x", "--env", "DB_PASSWORD=p#ss word", "--env", "OPENAI_API_KEY=sk-of-the-server", "--", "prog", "--dsn", "redis://:other2secret@db/1")
+	add("d", "https://user:geheimes@d.example:8080/mcp?region=eu&api_key=thirdvalue&x=1")
+	want := `mcp_servers:
+  d: {"url": "https://user:${D_PASSWORD}@d.example:8080/mcp?region=eu&api_key=${D_API_KEY}&x=1"}
+  p: {"command": "prog", "args": ["--dsn", "redis://:${P_PASSWORD_2}@db/1"], "env": {"DATABASE_URL": "postgres://root:${P_PASSWORD}@db/x", "DB_PASSWORD": "${DB_PASSWORD}", "OPENAI_API_KEY": "${P_OPENAI_API_KEY}"}}
+  c: {"command": "docker", "args": ["run", "-e", "API_KEY=${C_API_KEY}", "--token=${C_TOKEN}"]}
+  b: {"command": "npx", "args": ["mcp-remote", "https://b.example/mcp", "--header", "Authorization: Bearer ${B_AUTHORIZATION}", "${B_ARGUMENT}"]}
+  a: {"command": "npx", "args": ["-y", "p", "--api-key", "${A_API_KEY}", "--token=${A_TOKEN}", "--token-file", "/etc/token", "--auth", "none", "--port", "3000"]}
+`
+	if got := s.read("config.yaml"); got != want {
+		t.Errorf("config.yaml is\n%s\nand not\n%s", got, want)
+	}
+	if got := s.read(".env"); got != "A_API_KEY=0123456789\nA_TOKEN=9876543210\nB_AUTHORIZATION=abcdefghij\nB_ARGUMENT=ghp_abcdefghij\nC_API_KEY=secondvalue\nC_TOKEN=9876543210\nP_PASSWORD=hunter2secret\nDB_PASSWORD='p#ss word'\nP_OPENAI_API_KEY=sk-of-the-server\nP_PASSWORD_2=other2secret\nD_PASSWORD=geheimes\nD_API_KEY=thirdvalue\n" {
+		t.Errorf(".env is %s", got)
+	}
+	s.write("two.json", `{"mcpServers": {"e": {"command": "x", "env": {"NEW_TOKEN": "one"}}, "f": {"command": "x", "env": {"NEW_TOKEN": "two"}}, "g": {"command": "x", "env": {"NEW_TOKEN": "one"}}}}`)
+	s.succeeds("e: imported\nf: imported\ng: imported\n", "import", filepath.Join(s.user, "two.json"))
+	if got := s.read(".env"); !strings.HasSuffix(got, "\nNEW_TOKEN=one\nF_NEW_TOKEN=two\n") {
+		t.Errorf(".env is %s", got)
+	}
+	if _, out, _ := s.run("list"); strings.Contains(out, "0123456789") || strings.Contains(out, "geheimes") || strings.Contains(out, "thirdvalue") || !strings.Contains(words(out), "- https://d.example:8080/mcp") {
+		t.Errorf("the list has secrets:\n%s", out)
+	}
 }
 
 // A server of the folder is approved by its exact content, in a trusted folder, by a user.
@@ -361,7 +414,7 @@ func TestListTest(t *testing.T) {
 	}))
 	t.Cleanup(closed.Close)
 	s.write(".hermes/config.yaml", "mcp_servers:\n  here: {url: "+good.URL+"}\n  inside: {url: "+closed.URL+"}\n  gone: {command: /no/such/program, args: [x]}\n"+
-		"  off: {command: y, enabled: false}\n  unset: {url: \"https://${NOT_SET}\"}\n")
+		"  off: {url: \"https://off.example/mcp\", enabled: false}\n  unset: {url: \"https://${NOT_SET}\"}\n")
 	s.write("project/.mcp.json", `{"mcpServers": {"db": {"command": "./tools/db"}, "here": {"command": "other"}}}`)
 	code, out, errOut := s.run("list")
 	lines := strings.Split(out, "\n")
@@ -371,7 +424,7 @@ func TestListTest(t *testing.T) {
 		"gone    failed            -  /no/such/program x ",
 		"here    connected         1  " + good.URL,
 		"inside  needs login       -  " + closed.URL,
-		"off     disabled          -  y",
+		"off     disabled          -  https://off.example/mcp",
 		"unset   failed            -  https://${NOT_SET}",
 	} {
 		if i >= len(lines) || !strings.HasPrefix(words(lines[i]), words(want)) {
@@ -397,6 +450,26 @@ func TestListTest(t *testing.T) {
 	s.fails(cli.Failed, `there is no log of "here"`, "logs", "here")
 	s.write(".hermes/logs/mcp-here.log", "one\n")
 	s.succeeds("one\n", "logs", "here")
+	s.write(".hermes/logs/mcp-a_b.log", "two\n")
+	s.succeeds("two\n", "logs", "a.b") // characters that the name of a tool cannot have are replaced
+	s.succeeds("off: was not logged in\n", "logout", "off")
+	for name, state := range map[string]string{"off": "disabled", "unset": "failed", "db": "not approved", "none": "failed"} {
+		var r report
+		code, out, _ := s.run("test", name, "--json")
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code != cli.Failed || r.Name != name || r.State != state || r.Error == "" {
+			t.Errorf("test %s --json: exit %d, %v: %s", name, code, err, out)
+		}
+	}
+}
+
+// A terminal gets no control characters of a server.
+func TestReportIsEscaped(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	writeReport(&b, report{Name: "a", State: "connected", Tools: []string{"b\x1b[2J"}, Result: &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "c\x1b[2J"}}}})
+	if got := b.String(); strings.Contains(got, "\x1b") || !strings.Contains(got, "  b⟨U+001B⟩[2J\nc⟨U+001B⟩[2J\n") {
+		t.Errorf("%q", got)
+	}
 }
 
 func words(line string) string { return strings.Join(strings.Fields(line), " ") }

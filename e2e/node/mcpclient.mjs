@@ -11,7 +11,12 @@ const updates = [];
 const client = acp.client({ name: "mcp-conformance" })
   .onNotification(acp.methods.client.session.update, ({ params }) => { updates.push(params.update); })
   .onRequest(acp.methods.client.session.requestPermission, () => ({ outcome: { outcome: "selected", optionId: "once" } }))
-  .onRequest(acp.methods.client.elicitation.create, () => ({ action: "accept", content: {} }));
+  .onRequest(acp.methods.client.elicitation.create, ({ params }) => ({ action: "accept", content: filledIn(params.requestedSchema) }));
+
+// The user sends a form as it is shown: the fields have their defaults.
+function filledIn(schema) {
+  return Object.fromEntries(Object.entries(schema?.properties ?? {}).filter(([, f]) => f.default !== undefined).map(([name, f]) => [name, f.default]));
+}
 
 async function said(agent, sessionId, text) {
   const from = updates.length;

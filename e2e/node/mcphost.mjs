@@ -37,6 +37,7 @@ report.question = await call("prompt", { prompt: script([{ call: { name: "clarif
 report.again = await call("prompt", { session: report.write.session, prompt: script([{ text: "Again." }]) });
 report.list = await call("sessions", {});
 report.found = await call("sessions", { query: "Again" });
+report.command = await call("prompt", { prompt: `/mode auto\n${script([{ text: "Sent as text." }])}` });
 report.delegated = await call("delegate", { tasks: [{ goal: script([{ text: "First." }]) }, { goal: script([{ text: "Second." }]) }] });
 report.outside = await call("prompt", { prompt: "Hello", cwd: "/" });
 mkdirSync(`${workspace}/below`, { recursive: true });

@@ -26,6 +26,11 @@ var errRights = errors.New("its token lacks rights")
 // errToken means that the configured token is not valid.
 var errToken = errors.New("it rejects requests without a valid token (401). Set its token in mcp_servers.NAME.headers.Authorization")
 
+// errNoChallenge means that the server answers with status 401 and does not say how to log in, as servers
+// with keys do.
+var errNoChallenge = errors.New("it rejects requests without a valid token (401) and does not say how to log in. " +
+	"Set its token in mcp_servers.NAME.headers.Authorization, or run hermes-ls mcp login NAME if it has a login")
+
 // logsIn reports whether the server may get the tokens of a login.
 func (s *server) logsIn() bool {
 	return s.Server.LogsIn() && s.owner.cfg.Logins != nil
@@ -122,7 +127,7 @@ func loggedIn(s *server) bool {
 	default:
 		return false
 	}
-	if s.link != nil || !errors.Is(s.err, errLogin) || !s.logsIn() || !s.owner.cfg.Logins.Changed(s.URL, s.since) {
+	if s.link != nil || !errors.Is(s.err, errLogin) && !errors.Is(s.err, errNoChallenge) || !s.logsIn() || !s.owner.cfg.Logins.Changed(s.URL, s.since) {
 		return false
 	}
 	s.again()

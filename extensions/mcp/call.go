@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -185,7 +184,7 @@ func (s *server) call(ctx context.Context, env *tools.Env, c tools.Call, l *link
 	defer time.AfterFunc(max(limit, longestCall), func() { cancel(errSilent) }).Stop()
 	silence := time.AfterFunc(limit, func() { cancel(errSilent) })
 	defer silence.Stop()
-	token, over := s.calls.follow(func(p *sdk.ProgressNotificationParams) {
+	token, over := s.calls.Follow(func(p *sdk.ProgressNotificationParams) {
 		silence.Reset(limit)
 		if env.Progress != nil {
 			env.Progress(tools.Progress{CallID: c.ID, Message: progressLine(p)})
@@ -218,49 +217,6 @@ func (s *server) worded(err error) string {
 		text = fmt.Sprintf("the MCP server %s ended during the call; what it had begun may be done or not. The next call connects it again", s.Name)
 	}
 	return plain(s.owner.cfg.Hide(login.WithoutQuery(text, s.URL)), longestLine)
-}
-
-// calls holds the running calls by their progress token.
-type calls struct {
-	mu   sync.Mutex
-	last int
-	when time.Time // the last call began or ended
-	open map[string]func(*sdk.ProgressNotificationParams)
-}
-
-func (c *calls) follow(tell func(*sdk.ProgressNotificationParams)) (token string, over func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.last++
-	c.when = time.Now()
-	token = fmt.Sprintf("call-%d", c.last)
-	if c.open == nil {
-		c.open = map[string]func(*sdk.ProgressNotificationParams){}
-	}
-	c.open[token] = tell
-	return token, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.when = time.Now()
-		delete(c.open, token)
-	}
-}
-
-// used returns when a call last began or ended, and whether one runs.
-func (c *calls) used() (last time.Time, running bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.when, len(c.open) > 0
-}
-
-func (c *calls) progress(p *sdk.ProgressNotificationParams) {
-	token, _ := p.ProgressToken.(string)
-	c.mu.Lock()
-	tell := c.open[token]
-	c.mu.Unlock()
-	if tell != nil {
-		tell(p)
-	}
 }
 
 // progressLine describes the progress of a call, such as "3/10 · indexing".

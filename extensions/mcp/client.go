@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/form"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/sampling"
 )
 
@@ -21,7 +22,9 @@ func (s *server) newClient(roots []string) *sdk.Client {
 	if ask := s.owner.cfg.Ask; answers == nil && ask != nil && ask.CanClarify() && !s.NoElicitation {
 		can.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}
 		answers = func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-			return elicit(ctx, s, r.Params)
+			p := *r.Params
+			p.RequestedSchema = form.Schema(ctx, r.Params)
+			return elicit(ctx, s, &p)
 		}
 	}
 	var samples func(context.Context, *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error)
@@ -29,9 +32,8 @@ func (s *server) newClient(roots []string) *sdk.Client {
 		can.Sampling = &sdk.SamplingCapabilities{}
 		sampler := &sampling.Sampler{Settings: s.Sampling, Server: s.Name, User: u}
 		samples = func(ctx context.Context, r *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
-			ctx, stop := context.WithCancel(ctx)
+			ctx, stop := s.calls.During(ctx)
 			defer stop()
-			go s.calls.keepAlive(ctx)
 			return sampler.Create(ctx, r.Params)
 		}
 	}
@@ -44,9 +46,10 @@ func (s *server) newClient(roots []string) *sdk.Client {
 		},
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { nudge(s.news) },
 		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { nudge(s.moved) },
-		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.calls.progress(r.Params) },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.calls.Progress(r.Params) },
 		LoggingMessageHandler:       func(_ context.Context, r *sdk.LoggingMessageRequest) { s.logged(r.Params) },
 	})
+	c.AddReceivingMiddleware(form.Keep(s.forms.Sent))
 	c.AddRoots(rootsOf(roots)...)
 	return c
 }

@@ -12,7 +12,7 @@ import (
 
 // Table has the rows of the command table.
 var Table = []extension.Command{{
-	Name: "mcp", Neovim: "mcp", Description: "Show the MCP servers; log in at one, approve or restart it", Hint: "login, logout, restart, approve or logs, and a server", Order: 160,
+	Name: "mcp", Neovim: "mcp", Description: "Show the MCP servers; log in at one, approve or restart it", Hint: "login, logout, restart, approve, revoke or logs, and a server", Order: 160,
 }, {
 	Name: "answer", Description: "Answer the question of an MCP server", Hint: "text", Order: 161, Hidden: true,
 }, {
@@ -25,6 +25,8 @@ var Table = []extension.Command{{
 	Execute: "hermes.mcp.restart", VSCode: "hermes.mcp.restart", Title: "Restart MCP Server…", Description: "Restart an MCP server", Order: 165,
 }, {
 	Execute: "hermes.mcp.approve", VSCode: "hermes.mcp.approve", Title: "Approve MCP Server…", Description: "Approve an MCP server of the workspace", Order: 166,
+}, {
+	Execute: "hermes.mcp.revoke", VSCode: "hermes.mcp.revoke", Title: "Revoke Approval of MCP Server…", Description: "Remove the approval of an MCP server of the workspace", Order: 166,
 }, {
 	VSCode: "hermes.mcp.log", Title: "Show Log of MCP Server…", Description: "Show the log of an MCP server", Order: 167,
 }}
@@ -44,7 +46,7 @@ func (x *Instance) answer(_ context.Context, args string) (string, error) {
 
 // later shows a question in the chat and waits for /answer.
 func (x *Instance) later(ctx context.Context, question string) (string, bool) {
-	x.show(question + "\n\nAnswer with `/answer TEXT`.")
+	x.question(question + "\n\nAnswer with `/answer TEXT` in the chat.")
 	return x.waiting.Wait(ctx)
 }
 
@@ -55,7 +57,7 @@ func (x *Instance) run(ctx context.Context, args string) (string, error) {
 	case len(words) == 0:
 		return x.list(ctx)
 	case len(words) == 1 || len(words) > 3 || len(words) == 3 && words[0] != "login":
-		return "", &extension.InputError{Param: "args", Text: "Write /mcp, or /mcp login, logout, restart, approve or logs with the name of a server."}
+		return "", &extension.InputError{Param: "args", Text: "Write /mcp, or /mcp login, logout, restart, approve, revoke or logs with the name of a server."}
 	}
 	name := words[1]
 	switch words[0] {
@@ -65,6 +67,8 @@ func (x *Instance) run(ctx context.Context, args string) (string, error) {
 		return x.Logout(ctx, name)
 	case "approve":
 		return x.ApproveServer(ctx, name)
+	case "revoke":
+		return x.RevokeServer(ctx, name)
 	case "logs":
 		return x.logs(name)
 	case "restart":
@@ -73,7 +77,7 @@ func (x *Instance) run(ctx context.Context, args string) (string, error) {
 		}
 		return x.list(ctx)
 	}
-	return "", &extension.InputError{Param: "args", Text: fmt.Sprintf("There is no /mcp %s. There are login, logout, restart, approve and logs.", words[0])}
+	return "", &extension.InputError{Param: "args", Text: fmt.Sprintf("There is no /mcp %s. There are login, logout, restart, approve, revoke and logs.", words[0])}
 }
 
 // ApproveServer approves a server of the workspace. It returns a text for the user.
@@ -82,6 +86,14 @@ func (x *Instance) ApproveServer(ctx context.Context, name string) (string, erro
 		return "", extension.BadInput("server", "no MCP server can be approved in this session")
 	}
 	return x.allow(ctx, name)
+}
+
+// RevokeServer removes the approval of a server of the workspace. It returns a text for the user.
+func (x *Instance) RevokeServer(ctx context.Context, name string) (string, error) {
+	if x.revoke == nil {
+		return "", extension.BadInput("server", "no MCP server can be approved in this session")
+	}
+	return x.revoke(ctx, name)
 }
 
 const shownLines = 40 // of a log

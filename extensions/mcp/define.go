@@ -5,15 +5,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/clean"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/params"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -37,11 +39,10 @@ type definition struct {
 }
 
 const (
-	mostTools          = 5000     // of a server
-	longestDescription = 4000     // bytes
-	largestSchema      = 64 << 10 // bytes
-	mostWords          = 6 << 20  // bytes of all descriptions and schemas of a server
-	mostChanges        = 5        // limit of the notices to the user
+	mostTools          = 5000    // of a server
+	longestDescription = 4000    // bytes
+	mostWords          = 6 << 20 // bytes of all descriptions and schemas of a server
+	mostChanges        = 5       // limit of the notices to the user
 )
 
 // list requests the tools of a server. It omits tools that the user excludes, that need a
@@ -54,8 +55,8 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	for cursor, pages := "", 0; ; pages++ {
 		page, err := l.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
-			if refused(err) && !isLogin(err) {
-				return nil, nil // the server has no tools
+			if withoutTools(l, err) {
+				return nil, nil
 			}
 			return nil, fmt.Errorf("asking for its tools: %w", err)
 		}
@@ -94,6 +95,16 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	return found, nil
 }
 
+// withoutTools reports whether a server has no tools, if it answers a request for them with err.
+func withoutTools(l *link, err error) bool {
+	var answer *jsonrpc.Error
+	if isLogin(err) || !errors.As(err, &answer) {
+		return false
+	}
+	r := l.session.InitializeResult()
+	return answer.Code == jsonrpc.CodeMethodNotFound || r == nil || r.Capabilities == nil || r.Capabilities.Tools == nil
+}
+
 // groupOf returns the group of the server's tools.
 func groupOf(s *server, l *link) *tools.Group {
 	g := &tools.Group{Name: s.Name, Defer: s.Defer}
@@ -119,12 +130,12 @@ func (s *server) tellLeftOut(names []string) {
 	s.leftOut = said
 	if said != "" {
 		s.leftOutNotices++
-		s.notice(fmt.Sprintf("offers tools that are left out, because there are more than %d or because they are not described in a way that models understand: %s", mostTools, said))
+		s.notice(fmt.Sprintf("offers tools that are left out, because there are more than %d or because their parameters are too large or are no object: %s", mostTools, said))
 	}
 }
 
 func (s *server) define(t *sdk.Tool, taken map[string]int) (definition, error) {
-	schema, err := parameters(t.InputSchema)
+	schema, err := params.Of(t.InputSchema)
 	if err != nil {
 		return definition{}, err
 	}
@@ -142,31 +153,6 @@ func (s *server) define(t *sdk.Tool, taken map[string]int) (definition, error) {
 	d.title = oneLine(d.title, 80)
 	d.key = s.keyOf(d)
 	return d, nil
-}
-
-// parameters converts a schema to one that model endpoints accept. It is always the schema
-// of an object. If it cannot be converted, parameters returns an error.
-func parameters(schema any) (json.RawMessage, error) {
-	object, ok := schema.(map[string]any)
-	if !ok {
-		object = map[string]any{}
-	}
-	if kind, there := object["type"]; !there {
-		object["type"] = "object"
-	} else if kind != "object" {
-		return nil, fmt.Errorf("its parameters are no object")
-	}
-	if _, ok := object["properties"].(map[string]any); !ok {
-		object["properties"] = map[string]any{}
-	}
-	data, err := json.Marshal(object)
-	if err != nil {
-		return nil, fmt.Errorf("encoding its parameters: %w", err)
-	}
-	if len(data) > largestSchema {
-		return nil, fmt.Errorf("its parameters take %d bytes", len(data))
-	}
-	return data, json.Unmarshal(data, new(jsonschema.Schema))
 }
 
 // keyOf returns the key of a remembered approval: a hash of the server's configuration and

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -43,31 +42,13 @@ func elicit(ctx context.Context, s *server, p *sdk.ElicitParams) (*sdk.ElicitRes
 	}
 	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
-	go s.calls.keepAlive(ctx)
+	ctx, over := s.calls.During(ctx)
+	defer over()
 	e := &elicitation{s, s.owner.cfg.Ask, s.owner.cfg.Later, p}
 	if p.Mode == "url" {
 		return e.url(ctx), nil
 	}
 	return e.form(ctx), nil
-}
-
-// keepAlive tells running calls that they wait for the user, until ctx ends.
-func (c *calls) keepAlive(ctx context.Context) {
-	ticker := time.NewTicker(10 * time.Second)
-	defer ticker.Stop()
-	for {
-		c.mu.Lock()
-		open := slices.Collect(maps.Values(c.open))
-		c.mu.Unlock()
-		for _, tell := range open {
-			tell(&sdk.ProgressNotificationParams{Message: "waits for your answer"})
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
 }
 
 func (e *elicitation) question(text string) string {
@@ -92,6 +73,7 @@ func (e *elicitation) choose(ctx context.Context, text string, choices []string)
 }
 
 func (e *elicitation) request(q tools.ClarifyRequest) tools.ClarifyRequest {
+	q.Server = true
 	q.SessionID, q.CallID = e.server.owner.cfg.SessionID, "mcp-elicitation-"+e.server.label
 	return q
 }
@@ -157,7 +139,7 @@ func (e *elicitation) form(ctx context.Context) *sdk.ElicitResult {
 			return &sdk.ElicitResult{Action: decline}
 		}
 	}
-	if r := e.whole(ctx); r != nil {
+	if r := e.whole(ctx, fields); r != nil {
 		return r
 	}
 	for _, f := range fields {
@@ -182,7 +164,7 @@ func (e *elicitation) form(ctx context.Context) *sdk.ElicitResult {
 
 // whole shows the form with the server's schema until the values fit. If the host cannot show it,
 // whole returns nil.
-func (e *elicitation) whole(ctx context.Context) *sdk.ElicitResult {
+func (e *elicitation) whole(ctx context.Context, fields []form.Field) *sdk.ElicitResult {
 	data, err := json.Marshal(e.params.RequestedSchema)
 	var schema jsonschema.Schema
 	if err == nil {
@@ -208,6 +190,9 @@ func (e *elicitation) whole(ctx context.Context) *sdk.ElicitResult {
 		}
 		values := map[string]any{}
 		if err = json.Unmarshal([]byte(a.Text), &values); err == nil {
+			err = form.Check(fields, values)
+		}
+		if err == nil {
 			err = resolved.Validate(values)
 		}
 		if err == nil {

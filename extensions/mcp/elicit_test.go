@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,12 +19,14 @@ import (
 type answering struct {
 	list  []string
 	asked []string
+	form  json.RawMessage
 }
 
 func (*answering) CanClarify() bool { return true }
 
 func (a *answering) Clarify(_ context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
 	if q.Form != nil {
+		a.form = q.Form
 		return tools.Answer{Kind: tools.AnswerLater}, nil
 	}
 	a.asked = append(a.asked, q.Question+" "+strings.Join(q.Choices, "|"))
@@ -76,13 +79,14 @@ func TestElicitation(t *testing.T) {
 	}
 }
 
-// A call waits for the user while its server asks.
+// A call waits for the user while its server asks. The fields have the order of the server.
 func TestElicitationDuringACall(t *testing.T) {
 	t.Parallel()
+	const form = `{"type":"object","required":["n"],"properties":{"to":{"type":"string","default":"Ann"},"n":{"type":"integer"},"gift":{"type":"boolean"}}}`
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	sdk.AddTool(s, &sdk.Tool{Name: "order", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
 		func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
-			got, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "How many?", RequestedSchema: json.RawMessage(`{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`)})
+			got, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "How many?", RequestedSchema: json.RawMessage(form)})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -92,11 +96,56 @@ func TestElicitationDuringACall(t *testing.T) {
 	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 	t.Cleanup(web.Close)
 	b := newBed(t)
-	b.cfg.Ask = &answering{list: []string{"3", "Send"}}
+	user := &answering{list: []string{"Bob", "3", "Yes", "Send"}}
+	b.cfg.Ask = user
 	b.Connect([]Server{{Name: "shop", URL: web.URL, Protocol: "legacy"}})
 	b.Wait(t.Context(), patience)
 	b.set, _ = tools.NewSet(b.Tools()...)
 	if got := b.call("mcp__shop__order", `{}`); !strings.Contains(got, `accept`) || !strings.Contains(got, `3`) {
 		t.Errorf("the call gave %s", got)
+	}
+	if fields := tools.FormFields(user.form); !slices.Equal(fields, []string{"to", "n", "gift"}) {
+		t.Errorf("the form has the fields %q", fields)
+	}
+}
+
+// silent is a user who does not answer.
+type silent struct{ asked, ended chan struct{} }
+
+func (silent) CanClarify() bool { return true }
+
+func (u silent) Clarify(ctx context.Context, _ tools.ClarifyRequest) (tools.Answer, error) {
+	close(u.asked)
+	<-ctx.Done()
+	close(u.ended)
+	return tools.Answer{}, nil
+}
+
+// If a turn is canceled, the server's request ends with its call, also if the server does not withdraw it.
+func TestElicitationOfACanceledCall(t *testing.T) {
+	t.Parallel()
+	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	got := make(chan string, 1)
+	sdk.AddTool(s, &sdk.Tool{Name: "order", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+		func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+			answer, err := r.Session.Elicit(context.WithoutCancel(ctx), &sdk.ElicitParams{Message: "How many?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)})
+			if err == nil {
+				got <- answer.Action
+			}
+			return nil, nil, err
+		})
+	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
+	t.Cleanup(web.Close)
+	b, user := newBed(t), silent{make(chan struct{}), make(chan struct{})}
+	b.cfg.Ask = user
+	b.Connect([]Server{{Name: "shop", URL: web.URL, Protocol: "legacy"}})
+	b.Wait(t.Context(), patience)
+	b.set, _ = tools.NewSet(b.Tools()...)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-user.asked; cancel() }()
+	_, _ = b.set.Call(ctx, b.env, tools.Call{ID: "c", Name: "mcp__shop__order", Args: json.RawMessage(`{}`)}) // it was canceled
+	<-user.ended
+	if action := <-got; action != "cancel" {
+		t.Errorf("the server got %s", action)
 	}
 }

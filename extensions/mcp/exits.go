@@ -85,7 +85,7 @@ func (s *server) rest(l *link) {
 // restAt returns when the program is to rest: if it was idle or has run for too long. If it
 // does not, or a call runs, restAt returns the time to look again.
 func restAt(s *server, began time.Time) (due bool, next time.Duration) {
-	last, running := s.calls.used()
+	last, running := s.calls.Used()
 	if last.Before(began) {
 		last = began
 	}

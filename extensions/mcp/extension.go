@@ -33,11 +33,15 @@ type Section struct {
 type Options struct {
 	Config              // the session sets Permit, Notice and Hide
 	Show   func(string) // shows a text to the user at once
+	// Question shows a question that /answer answers.
+	Question func(string)
 	// Open opens the address of a login in the user's browser. If the host cannot do that, it
 	// returns false. Nil: no host can.
 	Open func(ctx context.Context, server, address string) bool
 	// Approve approves a server of the workspace, and returns a text for the user.
 	Approve func(ctx context.Context, server string) (string, error)
+	// Revoke removes the approval of a server of the workspace, and returns a text for the user.
+	Revoke func(ctx context.Context, server string) (string, error)
 }
 
 // Dir returns the directory in which servers start. It is empty, and commands of the agent
@@ -52,7 +56,7 @@ type servers struct{ Options }
 func (servers) Name() string { return "mcp" }
 
 func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Instance, error) {
-	x := &Instance{session: s, show: e.Show, open: e.Options.Open, allow: e.Approve}
+	x := &Instance{session: s, show: e.Show, question: e.Question, open: e.Options.Open, allow: e.Approve, revoke: e.Revoke}
 	c := e.Config
 	c.Roots, c.Pictures = s.Folders(), s.Bounds.Pictures
 	var section Section
@@ -69,12 +73,14 @@ func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Inst
 // user's configuration.
 type Instance struct {
 	*Servers
-	session *extension.Session
-	show    func(string)
-	open    func(ctx context.Context, server, address string) bool
-	allow   func(ctx context.Context, server string) (string, error)
-	logins  login.Attempts
-	waiting chatanswer.Waiting // questions that /answer answers
+	session  *extension.Session
+	show     func(string)
+	question func(string)
+	open     func(ctx context.Context, server, address string) bool
+	allow    func(ctx context.Context, server string) (string, error)
+	revoke   func(ctx context.Context, server string) (string, error)
+	logins   login.Attempts
+	waiting  chatanswer.Waiting // questions that /answer answers
 
 	mu    sync.Mutex
 	given []Server // by the host; nil: Attach was not called yet
@@ -185,7 +191,7 @@ func (x *Instance) All() []Status {
 		}
 	}
 	for _, o := range x.offered() {
-		st := Status{Name: o.Name, State: NotApproved, From: "the workspace", Error: o.Problem}
+		st := Status{Name: o.Name, State: NotApproved, From: "the workspace", Error: o.Problem, Approved: o.Approved}
 		if o.Approved {
 			st.State = Failed
 		}

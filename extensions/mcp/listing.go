@@ -10,13 +10,15 @@ type listed struct {
 	From  string `json:"from"`
 	Error string `json:"error,omitempty"`
 	Log   string `json:"log,omitempty"`
+
+	Approved bool `json:"approved,omitempty"`
 }
 
 // Listing lists the servers, those that are not approved included.
 func (x *Instance) Listing(context.Context) (map[string]any, error) {
 	all := []listed{}
 	for _, s := range x.All() {
-		all = append(all, listed{s.Name, s.State, len(s.Tools), s.From, s.Error, s.Log})
+		all = append(all, listed{s.Name, s.State, len(s.Tools), s.From, s.Error, s.Log, s.Approved})
 	}
 	return map[string]any{"mcp": all}, nil
 }

@@ -164,7 +164,7 @@ func (s *Servers) Connect(list []Server) {
 	defer s.mu.Unlock()
 	before := s.list
 	s.list = nil
-	labels, names := map[string]int{}, map[string]bool{}
+	labels, names := labelsOf(list), map[string]bool{}
 	for _, one := range list {
 		one = one.in(s.roots)
 		if names[one.Name] {
@@ -172,7 +172,7 @@ func (s *Servers) Connect(list []Server) {
 			continue
 		}
 		names[one.Name] = true
-		label := unique(labelOf(one.Name), labels)
+		label := labels[one.Name]
 		at := slices.IndexFunc(before, func(b *server) bool { return b.label == label && same(b.Server, one) })
 		if at >= 0 {
 			s.list = append(s.list, before[at])
@@ -289,6 +289,8 @@ type Status struct {
 	LeftOut []string // the server's names of tools that run only as tasks
 	From    string   // the program or the URL, without secrets
 	Log     string   // the file with its log
+	// Approved reports whether the server comes from the workspace and the user has approved it.
+	Approved bool
 }
 
 // States of a server.

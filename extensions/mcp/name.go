@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/extension"
 )
 
 const (
@@ -76,4 +78,39 @@ func unique(name string, taken map[string]int) string {
 	}
 	taken[free] = 1
 	return free
+}
+
+// labelsOf returns the labels of servers by their names. A name that is its own label keeps it, so that another server
+// does not take over the user's rules for its tools. A name whose label is taken gets a hash.
+func labelsOf(list []Server) map[string]string {
+	labels, taken := map[string]string{}, map[string]bool{}
+	for _, one := range list {
+		if labelOf(one.Name) == one.Name {
+			labels[one.Name], taken[one.Name] = one.Name, true
+		}
+	}
+	for _, one := range list {
+		if labels[one.Name] != "" {
+			continue
+		}
+		label := labelOf(one.Name)
+		if taken[label] {
+			sum := sha256.Sum256([]byte(one.Name))
+			label = label[:min(len(label), labelLimit-7)] + "_" + hex.EncodeToString(sum[:3])
+		}
+		labels[one.Name], taken[label] = label, true
+	}
+	return labels
+}
+
+// NameOf returns the name for the model of a tool of a server in a session.
+func NameOf(set *extension.Set, server, tool string) string {
+	if x, ok := extension.Find[*Instance](set); ok {
+		for _, one := range x.all() {
+			if one.Name == server {
+				return fullName(one.label, tool)
+			}
+		}
+	}
+	return ToolName(server, tool)
 }

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -28,26 +27,5 @@ func TestNames(t *testing.T) {
 	taken := map[string]int{}
 	if a, b := unique("x", taken), unique("x", taken); a != "x" || b != "x_2" {
 		t.Errorf("the same name twice: %s, %s", a, b)
-	}
-}
-
-func TestParameters(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`: `{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`,
-		`{}`:                `{"properties":{},"type":"object"}`,
-		`null`:              `{"properties":{},"type":"object"}`,
-		`{"type":"string"}`: "",
-		`{"type":"object","properties":{"a":{"type":7}}}`:    "",
-		`{"x":"` + strings.Repeat("x", largestSchema) + `"}`: "",
-	} {
-		var schema any
-		if err := json.Unmarshal([]byte(in), &schema); err != nil {
-			t.Fatal(err)
-		}
-		got, err := parameters(schema)
-		if (err != nil) != (want == "") || err == nil && string(got) != want {
-			t.Errorf("%.60s became %s, %v; want %s", in, got, err, want)
-		}
 	}
 }

@@ -26,7 +26,7 @@ type program struct {
 	out     *io.PipeReader // from it
 	output  *outputLog     // its other output
 	release func()         // see [Bound]
-	wire.Tasks
+	wire.Dropped
 }
 
 // launch starts a server's program. The program ends only by close, not with ctx.
@@ -40,9 +40,9 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 	}
 	toChild, in := io.Pipe()
 	out, fromChild := io.Pipe()
-	p := &program{in: in, out: out, output: &outputLog{server: s}, release: func() {}}
+	p := &program{in: in, out: out, output: &outputLog{server: s}, release: func() {}, Dropped: wire.Dropped{Forms: &s.forms}}
 	c := plan.cmd
-	c.Stdin, c.Stdout, c.Stderr = toChild, &wire.Messages{To: fromChild, Other: p.output, Tasks: &p.Tasks}, p.output
+	c.Stdin, c.Stdout, c.Stderr = toChild, &wire.Messages{To: fromChild, Other: p.output, Dropped: &p.Dropped, TooLong: func(err error) { fromChild.CloseWithError(err) }}, p.output
 	switch {
 	case s.Bound != nil:
 		if p.release, err = s.Bound.Confine(ctx, &c); err != nil {

@@ -26,11 +26,12 @@ type remote struct {
 	client   *http.Client
 	pool     *http.Transport
 
-	wire.Tasks
+	wire.Dropped
 	server       *server
 	target       login.Target
 	logins       *login.Store // nil: no login
 	unauthorized atomic.Bool  // the server needs a login
+	unchallenged atomic.Bool  // its answer did not say so
 
 	ctx    context.Context // ends with close
 	cancel context.CancelFunc
@@ -47,7 +48,7 @@ func (s *server) dial() (*remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &remote{endpoint: endpoint, headers: s.Headers, conns: map[net.Conn]bool{}, server: s}
+	r := &remote{endpoint: endpoint, headers: s.Headers, conns: map[net.Conn]bool{}, server: s, Dropped: wire.Dropped{Forms: &s.forms}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.pool = &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: r.connect, ForceAttemptHTTP2: true,
@@ -83,6 +84,7 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if resp.StatusCode == http.StatusUnauthorized && r.logins != nil {
+		r.unchallenged.Store(token == "" && r.server.Auth != AuthOAuth && resp.Header.Get("WWW-Authenticate") == "")
 		if token, err = r.token(req.Context(), token); err != nil || token == "" {
 			resp.Body.Close()
 			r.unauthorized.Store(true)

@@ -19,6 +19,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/prompts"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/resources"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/restart"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/running"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/wire"
 )
 
 // ResourceToolset is the toolset of the tool for resources.
@@ -41,9 +43,10 @@ type server struct {
 	done   chan struct{} // closed when the server has ended
 	wanted chan struct{} // a request to connect it again
 	news   chan struct{} // its tools have changed
-	calls  calls
+	calls  running.Calls
 	log    logfile.File
 
+	forms   wire.Forms // those that it has sent
 	prompts prompts.Prompts
 	moved   chan struct{} // its prompts or resources have changed
 
@@ -333,8 +336,10 @@ func (s *server) connect() (*link, []definition, error) {
 	if isLogin(err) {
 		return nil, nil, errLogin
 	}
-	if errors.Is(err, errPermission) {
-		return nil, nil, errPermission
+	for _, known := range []error{errPermission, errNoChallenge} {
+		if errors.Is(err, known) {
+			return nil, nil, known
+		}
 	}
 	return nil, nil, errors.New(plain(s.owner.cfg.Hide(login.WithoutQuery(err.Error(), s.URL)), longestLine))
 }
@@ -404,13 +409,22 @@ func (s *server) openRemote(ctx context.Context, kind string) (*link, error) {
 	if err != nil {
 		r.close()
 		if r.unauthorized.Load() {
-			if err = errLogin; !s.logsIn() {
-				err = errToken
-			}
+			err = s.rejection(r)
 		}
 		return nil, err
 	}
 	return newLink(session, r), nil
+}
+
+// rejection returns the error of a server that answered with status 401.
+func (s *server) rejection(r *remote) error {
+	switch {
+	case !s.logsIn():
+		return errToken
+	case r.unchallenged.Load():
+		return errNoChallenge
+	}
+	return errLogin
 }
 
 // handshake runs the handshake. If ctx ends first, it closes the transport, because closing the
@@ -472,7 +486,7 @@ func (s *server) definitions() []definition {
 func (s *server) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := Status{Name: s.Name, State: Connected, Tools: slices.Clone(s.order), LeftOut: slices.Clone(s.left), From: login.Address(s.URL), Log: s.log.Path}
+	st := Status{Name: s.Name, State: Connected, Tools: slices.Clone(s.order), LeftOut: slices.Clone(s.left), From: login.Address(s.URL), Log: s.log.Path, Approved: s.Workspace != nil}
 	if s.URL == "" {
 		st.From = s.Command
 	}

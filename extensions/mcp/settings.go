@@ -97,6 +97,10 @@ func Configured(c *config.Loaded) (servers []Server, problems []error) {
 			problems = append(problems, fmt.Errorf("mcp_servers.%s: %w; it is not connected", name, err))
 			continue
 		}
+		if wrong := mistake(c, name); wrong != "" {
+			problems = append(problems, fmt.Errorf("%s; the server is not connected", wrong))
+			continue
+		}
 		if both := s.Tools.bothNamed(); len(both) > 0 {
 			problems = append(problems, fmt.Errorf("mcp_servers.%s.tools: include and exclude both name %s; exclude applies", name, list(both)))
 		}
@@ -110,6 +114,19 @@ func Configured(c *config.Loaded) (servers []Server, problems []error) {
 		servers = append(servers, s.server(name))
 	}
 	return servers, problems
+}
+
+// mistake returns the problem of a key without which another program would run, or one without its variables. If there is none, it
+// returns "".
+func mistake(c *config.Loaded, server string) string {
+	for _, p := range c.Problems {
+		key, _, _ := strings.Cut(p.Text, " ")
+		last, ok := strings.CutPrefix(key, "mcp_servers."+server+".")
+		if ok && slices.Contains([]string{"command", "args", "env", "url", "headers", "cwd"}, last) {
+			return p.Text
+		}
+	}
+	return ""
 }
 
 // server returns the settings in the form that Connect takes.
@@ -136,6 +153,20 @@ func (s ServerSettings) server(name string) Server {
 		out.Env = append(out.Env, variable+"="+s.Env[variable])
 	}
 	return out
+}
+
+// From returns the command line or the URL, without the values of variables, and without user and query of the URL.
+func (s ServerSettings) From() string {
+	if s.URL != "" {
+		address, _, _ := strings.Cut(s.URL, "?")
+		scheme, rest, _ := strings.Cut(address, "://")
+		host, path, slash := strings.Cut(rest, "/")
+		if slash {
+			path = "/" + path
+		}
+		return scheme + "://" + host[strings.LastIndexByte(host, '@')+1:] + path
+	}
+	return strings.Join(append([]string{s.Command}, s.Args...), " ")
 }
 
 // expand replaces variables. If the settings are contradictory, or a variable is not set,

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -49,6 +50,8 @@ mcp_servers:
   both: {command: x, url: "http://y"}
   odd: {command: x, transport: sse}
   wrong: {comand: x}
+  numbers: {command: x, args: [--port, 8080, true], env: {PORT: 8080, DEBUG: true, NONE: }}
+  lost: {command: x, args: [--version, 1.10]}
 `)
 	l := load(home, config.Options{Environ: []string{"KEY=from-environment"}, Folders: []string{t.TempDir()}})
 	got, problems := configured(l)
@@ -57,16 +60,17 @@ mcp_servers:
 			Env: []string{"API_KEY=from-environment", "COST=5$"}, Headers: map[string]string{}},
 		"web": {Name: "web", URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer from-dotenv"},
 			Timeout: 5 * time.Second, Exclude: []string{"rm"}},
+		"numbers": {Name: "numbers", Command: "x", Args: []string{"--port", "8080", "true"}, Env: []string{"DEBUG=true", "PORT=8080"}, Headers: map[string]string{}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("servers = %+v\nwant %+v", got, want)
 	}
-	for i, text := range []string{"both: it has a command and a url", "neither: it has neither", "odd: transport sse", "unset: NOBODY is not set", "wrong: it has neither"} {
+	for i, text := range []string{"both: it has a command and a url", "lost.args must be a list of texts (put item 2 in quotes)", "neither: it has neither", "odd: transport sse", "unset: NOBODY is not set", "wrong: it has neither"} {
 		if i >= len(problems) || !strings.Contains(problems[i].Error(), text) {
 			t.Errorf("problem %d of %q does not say %q", i, problems, text)
 		}
 	}
-	if len(l.Problems) != 1 || !strings.Contains(l.Problems[0].Text, "did you mean command?") {
+	if len(l.Problems) != 2 || !strings.Contains(fmt.Sprint(l.Problems), "did you mean command?") {
 		t.Errorf("problems of the file: %v", l.Problems)
 	}
 }
@@ -98,5 +102,29 @@ mcp_servers:
 	}
 	if len(l.Problems) != 3 {
 		t.Errorf("problems = %q", l.Problems)
+	}
+}
+
+// A value of a wrong kind is reported and never ends the program.
+func TestWrongValues(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"command", "args", "env", "url", "headers", "timeout", "tools", "oauth", "auth", "sandbox", "trust", "defer", "tools.approve", "tools.include", "oauth.scopes", "enabled"} {
+		for _, value := range []string{"5", "[a]", "{a: [b]}", "{a: {b: c}}", "text", "true", "{'*': 1, x: allow}", "null"} {
+			home := t.TempDir()
+			setting := key + ": " + value
+			if section, field, nested := strings.Cut(key, "."); nested {
+				setting = section + ": {" + field + ": " + value + "}"
+			}
+			write(t, config.Path(home), "mcp_servers:\n  s: {"+setting+"}\n")
+			l := load(home, config.Options{Folders: []string{t.TempDir()}})
+			Configured(l)
+		}
+	}
+	home := t.TempDir()
+	write(t, config.Path(home), "mcp_servers:\n  s: {command: x, tools: {approve: {'rm*': deny, ls: [allow]}}}\n")
+	l := load(home, config.Options{Folders: []string{t.TempDir()}})
+	got, _ := configured(l)
+	if want := map[string]string{"rm*": "deny"}; !reflect.DeepEqual(got["s"].Approve, want) || len(l.Problems) != 1 {
+		t.Errorf("approve is %v, problems %v", got["s"].Approve, l.Problems)
 	}
 }

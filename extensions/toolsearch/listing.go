@@ -80,14 +80,15 @@ func (g *group) line() string {
 }
 
 // common returns the start that the names of all tools of the group have, such as
-// mcp__github__.
+// mcp__github__. If they have none, it returns "".
 func (g *group) common() string {
-	start := g.tools[0].Name
-	start = start[:strings.LastIndex(start, "__")+len("__")*min(1, strings.Count(start, "__"))]
-	for _, t := range g.tools {
-		if !strings.HasPrefix(t.Name, start) || start == "" {
-			return ""
-		}
+	end := strings.LastIndex(g.tools[0].Name, "__")
+	if end < 0 {
+		return ""
+	}
+	start := g.tools[0].Name[:end+len("__")]
+	if slices.ContainsFunc(g.tools, func(t tools.Tool) bool { return !strings.HasPrefix(t.Name, start) }) {
+		return ""
 	}
 	return start
 }

@@ -63,6 +63,25 @@ func TestListing(t *testing.T) {
 	}
 }
 
+// The listing names built-in tools, and describes them as they are offered.
+func TestListingOfBuiltInTools(t *testing.T) {
+	t.Parallel()
+	set := new(tools.Set)
+	for _, name := range []string{"terminal", "read_file"} {
+		err := set.Add(tools.Tool{
+			Name: name, Description: "Not this.", Schema: json.RawMessage(`{"type":"object"}`), Deferred: true,
+			Describe: func(all []tools.Tool) string { return fmt.Sprintf("One of %d.", len(all)) },
+			Run:      func(context.Context, *tools.Env, tools.Call) (tools.Result, error) { return tools.OK("ok"), nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := list(described(set), 1000); text != "hermes-ls: 2 tools\n  terminal: One of 2.\n  read_file: One of 2." {
+		t.Errorf("the listing is\n%s", text)
+	}
+}
+
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	small, large := someTools(6), someTools(100)[20:]

@@ -75,7 +75,7 @@ func (x *Instance) search(set *tools.Set, in searchIn) (tools.Result, error) {
 		x.update()
 	}
 	if x.index == nil {
-		x.index = newIndex(slices.DeleteFunc(set.List(), func(t tools.Tool) bool { return !t.Deferred }))
+		x.index = newIndex(slices.DeleteFunc(described(set), func(t tools.Tool) bool { return !t.Deferred }))
 	}
 	index := x.index
 	x.mu.Unlock()
@@ -123,6 +123,21 @@ func exact(set *tools.Set, query string) (list []tools.Tool, unknown string) {
 		return nil, missing
 	}
 	return list, ""
+}
+
+// described returns the tools of a set with their descriptions. The model can call all of them.
+func described(set *tools.Set) []tools.Tool {
+	all := set.List()
+	texts := make([]string, len(all))
+	for i, t := range all {
+		if texts[i] = t.Description; t.Describe != nil {
+			texts[i] = t.Describe(all)
+		}
+	}
+	for i := range all {
+		all[i].Description = texts[i]
+	}
+	return all
 }
 
 // named returns the tool with a name. If no tool has it, named returns the only deferred tool
@@ -274,6 +289,22 @@ func (x *Instance) callTool(set *tools.Set) tools.Tool {
 	return t
 }
 
+// besides returns the members of tool_call's arguments beside its own: a model that forgets to put the arguments of the tool into an
+// object has written them there.
+func besides(object json.RawMessage) json.RawMessage {
+	all := map[string]json.RawMessage{}
+	if json.Unmarshal(object, &all) != nil {
+		return json.RawMessage("{}")
+	}
+	delete(all, "name")
+	delete(all, "arguments")
+	data, err := json.Marshal(all)
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return data
+}
+
 // meant returns the call that the arguments of tool_call describe. If no tool has the name,
 // it returns false.
 func (x *Instance) meant(set *tools.Set, args json.RawMessage) (tools.Call, bool) {
@@ -302,7 +333,7 @@ func (x *Instance) meant(set *tools.Set, args json.RawMessage) (tools.Call, bool
 		in.Arguments = json.RawMessage(text)
 	}
 	if len(in.Arguments) == 0 || string(in.Arguments) == "null" {
-		in.Arguments = json.RawMessage("{}")
+		in.Arguments = besides(object)
 	}
 	return tools.Call{Name: t.Name, Args: in.Arguments}, true
 }

@@ -105,7 +105,7 @@ func (x *Instance) Arrange(_ context.Context, set *tools.Set, stored []tools.Spe
 	} else {
 		all := set.List()
 		set.Defer(deferred(all, c))
-		all = slices.DeleteFunc(set.List(), func(t tools.Tool) bool { return !t.Deferred })
+		all = slices.DeleteFunc(described(set), func(t tools.Tool) bool { return !t.Deferred })
 		needed = len(all) > 0 || x.extensions != nil && x.extensions().Expects()
 		listing = list(all, c.ListingBytes)
 	}

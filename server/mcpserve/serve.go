@@ -108,7 +108,7 @@ func (w *works) prompt(ctx context.Context, req *sdk.CallToolRequest, in promptI
 		return nil, promptOutput{}, err
 	}
 	defer w.close(ctx, session)
-	stop, err := session.Prompt(ctx, agent.Input{Text: in.Prompt, Typed: notTyped}, nil)
+	stop, err := session.Prompt(ctx, agent.Input{Text: in.Prompt, Typed: notTyped, Plain: true}, nil)
 	if err != nil {
 		return nil, promptOutput{}, err
 	}

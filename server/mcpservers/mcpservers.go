@@ -34,6 +34,11 @@ func Approve(ctx context.Context, s *server.Session, a protocol.MCPArgs) (*proto
 	return with(s, func(x *mcp.Instance) (string, error) { return x.ApproveServer(ctx, a.Server) })
 }
 
+// Revoke removes the approval of a server of the workspace.
+func Revoke(ctx context.Context, s *server.Session, a protocol.MCPArgs) (*protocol.MCPResult, error) {
+	return with(s, func(x *mcp.Instance) (string, error) { return x.RevokeServer(ctx, a.Server) })
+}
+
 func with(s *server.Session, act func(*mcp.Instance) (string, error)) (*protocol.MCPResult, error) {
 	x, err := server.Find[*mcp.Instance](s)
 	if err != nil {

@@ -2,6 +2,7 @@
 package clean
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -27,4 +28,36 @@ func Text(text string, limit int) string {
 // Line returns a text in one line, without invisible characters, cut at limit.
 func Line(text string, limit int) string {
 	return strings.Join(strings.Fields(Text(text, limit)), " ")
+}
+
+// values are the keys of a JSON schema whose values a caller sends as they are.
+var values = []string{"enum", "const", "default", "examples", "pattern", "required"}
+
+// Schema cleans the texts in a JSON schema, such as descriptions.
+func Schema(schema map[string]any) {
+	for key, value := range schema {
+		if slices.Contains(values, key) {
+			continue
+		}
+		switch v := value.(type) {
+		case string:
+			schema[key] = Text(v, len(v))
+		case map[string]any:
+			if key != "properties" && key != "patternProperties" && key != "$defs" && key != "definitions" {
+				Schema(v)
+				continue
+			}
+			for _, one := range v { // under any name, also that of a key
+				if m, ok := one.(map[string]any); ok {
+					Schema(m)
+				}
+			}
+		case []any:
+			for _, one := range v {
+				if m, ok := one.(map[string]any); ok {
+					Schema(m)
+				}
+			}
+		}
+	}
 }

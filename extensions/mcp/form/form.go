@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/clean"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // Field is a field of a form.
@@ -24,15 +25,13 @@ type Field struct {
 	kind   string
 	values map[string]any // of the labels
 	schema *jsonschema.Resolved
+	limits limits
 }
-
-// Validate returns an error if a value does not fit.
-func (f Field) Validate(value any) error { return f.schema.Validate(value) }
 
 // Parse returns the value that an answer means. An answer that cannot be parsed stays a text,
 // which does not fit.
 func (f Field) Parse(answer string) any {
-	if value, ok := f.values[answer]; ok {
+	if value, ok := f.values[answer]; ok && f.kind != "array" {
 		return value
 	}
 	switch f.kind {
@@ -47,7 +46,12 @@ func (f Field) Parse(answer string) any {
 	case "array":
 		list := []any{}
 		for one := range strings.SplitSeq(answer, ",") {
-			list = append(list, strings.TrimSpace(one))
+			one = strings.TrimSpace(one)
+			if value, ok := f.values[one]; ok {
+				list = append(list, value)
+			} else {
+				list = append(list, one)
+			}
 		}
 		return list
 	}
@@ -56,7 +60,7 @@ func (f Field) Parse(answer string) any {
 
 const mostChoices = 5 // with “Leave out”, the six that hosts show
 
-// Fields returns the fields of a form's schema: required ones first, then by name.
+// Fields returns the fields of a form's schema, in its order.
 func Fields(schema any) ([]Field, error) {
 	data, err := json.Marshal(schema)
 	if err != nil {
@@ -70,36 +74,23 @@ func Fields(schema any) ([]Field, error) {
 		return nil, err
 	}
 	var fields []Field
-	for _, name := range slices.Sorted(maps.Keys(form.Properties)) {
+	for _, name := range tools.FormFields(data) {
 		f := Field{Name: name, Required: slices.Contains(form.Required, name)}
 		if err := f.read(form.Properties[name]); err != nil {
 			return nil, fmt.Errorf("the field %q: %w", clean.Line(name, 60), err)
 		}
 		fields = append(fields, f)
 	}
-	slices.SortStableFunc(fields, func(a, b Field) int {
-		switch {
-		case a.Required == b.Required:
-			return 0
-		case a.Required:
-			return -1
-		}
-		return 1
-	})
 	return fields, nil
 }
 
 // read reads the schema of a field.
 func (f *Field) read(data json.RawMessage) error {
 	var s struct {
+		choices
 		Type, Title, Description string
 		Default                  any
-		Enum                     []any
-		EnumNames                []string
-		OneOf                    []struct {
-			Const any
-			Title string
-		}
+		Items                    choices
 	}
 	var schema jsonschema.Schema
 	err := json.Unmarshal(data, &s)
@@ -108,6 +99,9 @@ func (f *Field) read(data json.RawMessage) error {
 	}
 	if err == nil {
 		f.schema, err = schema.Resolve(nil)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &f.limits)
 	}
 	if err != nil {
 		return err
@@ -122,15 +116,9 @@ func (f *Field) read(data json.RawMessage) error {
 		}
 		f.Choices, f.values[label] = append(f.Choices, label), value
 	}
-	for i, value := range s.Enum {
-		label := ""
-		if i < len(s.EnumNames) {
-			label = s.EnumNames[i]
-		}
-		add(label, value)
-	}
-	for _, one := range s.OneOf {
-		add(one.Title, one.Const)
+	s.each(add)
+	if s.Type == "array" {
+		s.Items.each(add)
 	}
 	if s.Type == "boolean" {
 		add("Yes", true)
@@ -141,14 +129,67 @@ func (f *Field) read(data json.RawMessage) error {
 		lines = append(lines, clean.Text(s.Description, 500))
 	}
 	if s.Default != nil {
-		lines = append(lines, "Suggested: "+clean.Line(fmt.Sprint(s.Default), 200))
+		lines = append(lines, "Suggested: "+f.label(s.Default))
 	}
-	if len(f.Choices) > mostChoices {
+	if len(f.Choices) > mostChoices && s.Type != "array" {
 		lines, f.Choices = append(lines, "One of: "+strings.Join(f.Choices, ", ")), nil
+	}
+	if s.Type == "array" {
+		lines = append(lines, severalOf(f.Choices))
+		f.Choices = nil
 	}
 	if !f.Required && len(f.Choices) == 0 {
 		lines = append(lines, "Answer - to leave it out.")
 	}
 	f.Text = strings.Join(lines, "\n")
 	return nil
+}
+
+// choices are the values that a schema allows, with their titles in one of the forms of the protocol.
+type choices struct {
+	Enum         []any
+	EnumNames    []string
+	OneOf, AnyOf []struct {
+		Const any
+		Title string
+	}
+}
+
+func (c choices) each(add func(label string, value any)) {
+	for i, value := range c.Enum {
+		label := ""
+		if i < len(c.EnumNames) {
+			label = c.EnumNames[i]
+		}
+		add(label, value)
+	}
+	for _, one := range append(c.OneOf, c.AnyOf...) {
+		add(one.Title, one.Const)
+	}
+}
+
+// label returns a value as the user reads it.
+func (f *Field) label(value any) string {
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	}
+	var labels []string
+	for _, one := range list {
+		label := clean.Line(fmt.Sprint(one), 200)
+		for _, name := range slices.Sorted(maps.Keys(f.values)) {
+			if f.values[name] == one {
+				label = name
+			}
+		}
+		labels = append(labels, label)
+	}
+	return strings.Join(labels, ", ")
+}
+
+func severalOf(choices []string) string {
+	if len(choices) == 0 {
+		return "Separate several values by commas."
+	}
+	return "Several of these, separated by commas: " + strings.Join(choices, ", ")
 }

@@ -69,18 +69,20 @@ func (p *Prompts) Commands(server string, get Get) (all []extension.Command) {
 		}
 		c := extension.Command{
 			Name: name, Hint: hint(one), Order: order,
-			Description: strings.TrimSpace(fmt.Sprintf("(MCP server %s) %s", server, clean.Line(about, 200))), Foreign: true,
+			Description: strings.TrimSpace(fmt.Sprintf("(MCP server %s) %s", server, clean.Line(about, 200))),
 		}
-		c.Send = func(ctx context.Context, args string) (string, error) {
+		c.Send = func(ctx context.Context, args string) (sent extension.Sent, err error) {
 			given, err := arguments(one, args)
 			if err != nil {
-				return "", err
+				return sent, err
 			}
 			r, err := get(ctx, &sdk.GetPromptParams{Name: one.Name, Arguments: given})
 			if err != nil {
-				return "", err
+				return sent, err
 			}
-			return text(r)
+			sent.Text, err = text(r)
+			sent.Own = "/" + name + " " + args
+			return sent, err
 		}
 		all = append(all, c)
 	}

@@ -34,10 +34,17 @@ func Of(ctx context.Context, env *tools.Env, limits tools.Pictures, r *sdk.CallT
 	}
 	text := strings.Join(g.texts, "\n")
 	if r.IsError {
+		if text == "" && r.StructuredContent != nil {
+			if data, err := tools.Marshal(r.StructuredContent); err == nil {
+				text = string(data)
+			}
+		}
 		if text == "" {
 			text = "the server says that it failed, and not why"
 		}
-		return tools.Failure(text).With(tools.Content{Text: shownOf(text)})
+		result := tools.Failure(text).With(tools.Content{Text: shownOf(text)})
+		result.Images = g.images
+		return result
 	}
 	out := answer{Content: text, Structured: r.StructuredContent}
 	if repeats(text, r.StructuredContent) {

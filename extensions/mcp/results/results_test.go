@@ -22,9 +22,12 @@ func TestResults(t *testing.T) {
 		want   string
 		images int
 	}{
-		"texts":      {in: sdk.CallToolResult{Content: []sdk.Content{text("a"), text("b")}}, want: `{"content":"a\nb"}`},
-		"nothing":    {want: `{"content":""}`},
-		"failure":    {in: sdk.CallToolResult{IsError: true, Content: []sdk.Content{text("no")}}, want: `{"error":"no"}`},
+		"texts":                 {in: sdk.CallToolResult{Content: []sdk.Content{text("a"), text("b")}}, want: `{"content":"a\nb"}`},
+		"nothing":               {want: `{"content":""}`},
+		"failure":               {in: sdk.CallToolResult{IsError: true, Content: []sdk.Content{text("no")}}, want: `{"error":"no"}`},
+		"failure with a reason": {in: sdk.CallToolResult{IsError: true, StructuredContent: map[string]any{"code": 7.0}}, want: `{"error":"{\"code\":7}"}`},
+		"failure with a picture": {in: sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: picture}}}, sees: true,
+			want: `{"error":"[picture, image/png, 67 B: it follows]"}`, images: 1},
 		"structured": {in: sdk.CallToolResult{Content: []sdk.Content{text(`{"n": 1}`)}, StructuredContent: map[string]any{"n": 1.0}}, want: `{"content":"","structured_content":{"n":1}}`},
 		"both":       {in: sdk.CallToolResult{Content: []sdk.Content{text("one")}, StructuredContent: []any{1.0}}, want: `{"content":"one","structured_content":[1]}`},
 		"picture": {in: sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: picture}}}, sees: true,

@@ -24,7 +24,7 @@ func TestLargeMessages(t *testing.T) {
 		{"long comments", "text/event-stream", comment + comment + comment + "data: " + list + "\n\n", true},
 		{"a result", "application/json", other, false},
 	} {
-		tasks := &Tasks{}
+		tasks := &Dropped{}
 		resp := &http.Response{Header: http.Header{"Content-Type": {c.kind}}, Body: io.NopCloser(strings.NewReader(c.body))}
 		tasks.Watch(resp)
 		if n, err := io.Copy(io.Discard, resp.Body); err != nil || n != int64(len(c.body)) {

@@ -13,35 +13,38 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Tasks records which tools of a server run only as tasks. hermes-ls does not offer them.
-// The SDK does not decode this field, so read decodes it from the messages.
-type Tasks struct {
+// Dropped holds parts of a connection's messages that the SDK does not keep: which tools run only
+// as tasks, which hermes-ls does not offer, and forms.
+type Dropped struct {
+	Forms *Forms // of the server; may be nil
+
 	mu       sync.Mutex
 	required map[string]bool
 	cut      bool // since the last call of Cut, a message was too long
 }
 
 // Cut reports whether a message was too long since the last call of it.
-func (t *Tasks) Cut() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	was := t.cut
-	t.cut = false
+func (d *Dropped) Cut() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was := d.cut
+	d.cut = false
 	return was
 }
 
 // tooLong returns the error of a message that is too long.
-func (t *Tasks) tooLong() error {
-	if t != nil {
-		t.mu.Lock()
-		t.cut = true
-		t.mu.Unlock()
+func (d *Dropped) tooLong() error {
+	if d != nil {
+		d.mu.Lock()
+		d.cut = true
+		d.mu.Unlock()
 	}
 	return fmt.Errorf("a message of more than %d bytes", LongestMessage)
 }
 
-// read records the tools in a message.
-func (t *Tasks) read(message []byte) {
+// read records the tools and the form in a message.
+func (d *Dropped) read(message []byte) {
+	d.Forms.read(message)
 	if !bytes.Contains(message, []byte(`"taskSupport"`)) {
 		return
 	}
@@ -56,27 +59,27 @@ func (t *Tasks) read(message []byte) {
 	if json.Unmarshal(message, &m) != nil {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.required == nil {
-		t.required = map[string]bool{}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.required == nil {
+		d.required = map[string]bool{}
 	}
 	for _, tool := range m.Result.Tools {
-		t.required[tool.Name] = tool.Execution.TaskSupport == "required"
+		d.required[tool.Name] = tool.Execution.TaskSupport == "required"
 	}
 }
 
 // NeedsTask reports whether a tool runs only as a task.
-func (t *Tasks) NeedsTask(tool string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.required[tool]
+func (d *Dropped) NeedsTask(tool string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.required[tool]
 }
 
 // Watch makes t read the messages of a response.
-func (t *Tasks) Watch(resp *http.Response) {
+func (d *Dropped) Watch(resp *http.Response) {
 	events := strings.Contains(resp.Header.Get("Content-Type"), "event-stream")
-	resp.Body = &readMessages{ReadCloser: resp.Body, tasks: t, events: events}
+	resp.Body = &readMessages{ReadCloser: resp.Body, dropped: d, events: events}
 }
 
 // readMessages passes a body on and reads its messages: the lines of an event stream, or
@@ -84,23 +87,23 @@ func (t *Tasks) Watch(resp *http.Response) {
 // because the SDK would keep all of it in memory.
 type readMessages struct {
 	io.ReadCloser
-	tasks  *Tasks
-	events bool
-	size   int    // of the event or the body so far
-	line   int    // of the line or the body so far
-	text   []byte // of the line or the body so far; its beginning if it has no list of tools
-	begun  bool   // the beginning was searched for a list of tools
-	short  bool   // and there is none
+	dropped *Dropped
+	events  bool
+	size    int    // of the event or the body so far
+	line    int    // of the line or the body so far
+	text    []byte // of the line or the body so far; its beginning if it has no list of tools and no form
+	begun   bool   // the beginning was searched for them
+	short   bool   // and there is none
 }
 
-// beginning is the part of a message in which a list of tools is searched. Other messages are not kept: a result can be large.
+// beginning is the part of a message in which a list of tools or a form is searched. Other messages are not kept: a result can be large.
 const beginning = 64 << 10
 
 func (r *readMessages) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	r.add(p[:n])
 	if r.size > LongestMessage {
-		return 0, r.tasks.tooLong()
+		return 0, r.dropped.tooLong()
 	}
 	if err != nil {
 		r.flush()
@@ -137,13 +140,13 @@ func (r *readMessages) keep(piece []byte) {
 		return
 	}
 	if r.text = append(r.text, piece...); !r.begun && len(r.text) > beginning {
-		r.begun, r.short = true, !bytes.Contains(r.text, []byte(`"tools"`))
+		r.begun, r.short = true, !bytes.Contains(r.text, []byte(`"tools"`)) && !bytes.Contains(r.text, []byte(elicits))
 	}
 }
 
 func (r *readMessages) flush() {
 	if !r.short {
-		r.tasks.read(bytes.TrimPrefix(r.text, []byte("data:")))
+		r.dropped.read(bytes.TrimPrefix(r.text, []byte("data:")))
 	}
 	r.text, r.line, r.begun, r.short = r.text[:0], 0, false, false
 }
@@ -154,10 +157,11 @@ const LongestMessage = sdk.DefaultMaxLineLength
 // Messages passes on lines that are JSON. Other lines, such as a greeting, would end the
 // connection. They go to the other writer.
 type Messages struct {
-	To    io.Writer
-	Other io.Writer
-	Tasks *Tasks // reads the messages; may be nil
-	line  []byte
+	To      io.Writer
+	Other   io.Writer
+	Dropped *Dropped        // reads the messages; may be nil
+	TooLong func(err error) // is called if a message is too long; may be nil
+	line    []byte
 }
 
 func (m *Messages) Write(p []byte) (int, error) {
@@ -166,7 +170,11 @@ func (m *Messages) Write(p []byte) (int, error) {
 		piece, rest, whole := bytes.Cut(p, []byte{'\n'})
 		m.line = append(m.line, piece...)
 		if len(m.line) > LongestMessage {
-			return 0, m.Tasks.tooLong()
+			err := m.Dropped.tooLong()
+			if m.TooLong != nil {
+				m.TooLong(err)
+			}
+			return 0, err
 		}
 		if whole {
 			if err := m.pass(); err != nil {
@@ -185,8 +193,8 @@ func (m *Messages) pass() error {
 	to := m.To
 	if len(line) == 0 || line[0] != '{' && line[0] != '[' || !json.Valid(line) {
 		to = m.Other
-	} else if m.Tasks != nil {
-		m.Tasks.read(line)
+	} else if m.Dropped != nil {
+		m.Dropped.read(line)
 	}
 	_, err := to.Write(m.line)
 	return err

@@ -10,7 +10,7 @@ import (
 // TestKeepAlive checks that comments between events do not count as part of an event.
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
-	r := &readMessages{tasks: new(Tasks), events: true}
+	r := &readMessages{dropped: new(Dropped), events: true}
 	for range 2*LongestMessage/5 + 1 {
 		r.add([]byte(": hi\n"))
 	}

@@ -1,0 +1,110 @@
+// Package running knows the calls of a server that run.
+package running
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Calls are the calls of one server. The zero value has none. It is safe for concurrent use.
+type Calls struct {
+	mu   sync.Mutex
+	last int
+	when time.Time // the last call began or ended
+	open map[string]call
+}
+
+type call struct {
+	tell  func(*sdk.ProgressNotificationParams)
+	ended chan struct{}
+}
+
+// Follow adds a call, until over is called. tell gets its progress.
+func (c *Calls) Follow(tell func(*sdk.ProgressNotificationParams)) (token string, over func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last++
+	c.when = time.Now()
+	token = fmt.Sprintf("call-%d", c.last)
+	if c.open == nil {
+		c.open = map[string]call{}
+	}
+	ended := make(chan struct{})
+	c.open[token] = call{tell, ended}
+	return token, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.when = time.Now()
+		delete(c.open, token)
+		close(ended)
+	}
+}
+
+// Used returns when a call last began or ended, and whether one runs.
+func (c *Calls) Used() (last time.Time, running bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.when, len(c.open) > 0
+}
+
+// Progress passes a progress on to its call.
+func (c *Calls) Progress(p *sdk.ProgressNotificationParams) {
+	token, _ := p.ProgressToken.(string)
+	c.mu.Lock()
+	tell := c.open[token].tell
+	c.mu.Unlock()
+	if tell != nil {
+		tell(p)
+	}
+}
+
+// During returns a context for a request of the server. It ends with ctx, and when the calls that run now have ended: their
+// turn may be canceled, and a server need not withdraw its requests. If no call runs, it ends with ctx. The calls are told that
+// they wait for the user.
+func (c *Calls) During(ctx context.Context) (context.Context, context.CancelFunc) {
+	c.mu.Lock()
+	open := slices.Collect(maps.Values(c.open))
+	c.mu.Unlock()
+	ctx, stop := context.WithCancel(ctx)
+	if len(open) > 0 {
+		go func() {
+			defer stop()
+			for _, one := range open {
+				select {
+				case <-one.ended:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+	}
+	go c.keepAlive(ctx)
+	return ctx, stop
+}
+
+// keepAlive tells running calls that they wait for the user, until ctx ends.
+func (c *Calls) keepAlive(ctx context.Context) {
+	ticker := time.NewTicker(10 * time.Second)
+	defer ticker.Stop()
+	for {
+		c.mu.Lock()
+		open := slices.Collect(maps.Values(c.open))
+		c.mu.Unlock()
+		for _, one := range open {
+			if one.tell != nil {
+				one.tell(&sdk.ProgressNotificationParams{Message: "waits for your answer"})
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
