@@ -123,21 +123,21 @@ func (x *Instance) Commands() []extension.Command {
 	}
 	c := agentCommand
 	c.Run = func(context.Context, string) (string, error) { return "", nil }
-	c.Calls = func(args string) (text string, calls []tools.Call, err error) {
+	c.Send = func(ctx context.Context, args string) (sent extension.Sent, err error) {
 		name, goal, _ := strings.Cut(strings.TrimSpace(args), " ")
 		t := &Task{}
-		if err := x.become(context.Background(), t, name); err != nil || name == "" {
+		if err := x.become(ctx, t, name); err != nil || name == "" {
 			var list []string
 			for _, a := range x.agents() {
 				list = append(list, a.Name)
 			}
-			return "", nil, fmt.Errorf("/agent takes the name of an agent and a task; the agents are %s", strings.Join(list, ", "))
+			return sent, fmt.Errorf("/agent takes the name of an agent and a task; the agents are %s", strings.Join(list, ", "))
 		}
 		if goal = strings.TrimSpace(goal); goal == "" {
-			return "", nil, fmt.Errorf("/agent %s needs a task, such as: /agent %[1]s Read the tests", t.Agent)
+			return sent, fmt.Errorf("/agent %s needs a task, such as: /agent %[1]s Read the tests", t.Agent)
 		}
 		in, err := ToAgent(goal, t.Agent)
-		return in.Text, in.Calls, err
+		return extension.Sent{Text: in.Text, Calls: in.Calls}, err
 	}
 	return []extension.Command{c}
 }

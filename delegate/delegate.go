@@ -34,9 +34,11 @@ import (
 type Config struct {
 	Store *store.Store // required
 	// Model returns the model of a route, which is empty if the task names none. Required.
-	Model  func(ctx context.Context, route string) (Model, error)
-	Limits func() Limits // required; called at each call
-	Cwd    string        // of the parent's stored session
+	Model func(ctx context.Context, route string) (Model, error)
+	// Describe describes a picture for a model that does not see, see [agent.Config]. It may be nil.
+	Describe func(ctx context.Context, picture model.Image, prompt string) (d model.Description, asked bool, err error)
+	Limits   func() Limits // required; called at each call
+	Cwd      string        // of the parent's stored session
 
 	Sink   agent.Sink // gets ChildStarted, ChildEvent and ChildEnded; may be nil
 	Ended  func()     // is called when a result of a background subagent waits; may be nil
@@ -60,6 +62,8 @@ type Model struct {
 	model.Model
 	Name   string
 	Window int // tokens; 0: unknown
+	// Sees reports whether the model gets pictures. Nil: it does not.
+	Sees func(ctx context.Context) bool
 }
 
 // Limits are the limits of subagents.

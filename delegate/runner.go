@@ -75,11 +75,13 @@ func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err
 		w.addSubagents(l.Children, t)
 	}
 	own := w.childEnv(env, t)
+	lifetime := context.WithoutCancel(ctx)
+	own.Reader.Sees = func() bool { return m.Sees != nil && m.Sees(lifetime) }
 	plan := builder.Plan{
-		Kind: extension.Subagent, Stored: t.message != "", Extensions: w.extended, Lifetime: context.WithoutCancel(ctx),
+		Kind: extension.Subagent, Stored: t.message != "", Extensions: w.extended, Lifetime: lifetime,
 		Agent: agent.Config{
 			Head: store.Session{ID: t.ID}, Model: m, Store: l.Store, Env: own, Files: w.files, Plan: w.plan,
-			MaxIterations: t.Iterations, Window: m.Window, Log: l.Log,
+			MaxIterations: t.Iterations, Window: m.Window, Log: l.Log, Describe: l.Describe,
 		},
 		Tools: func(ctx context.Context, _ []tools.Spec) (_ *tools.Set, err error) {
 			own.Dispatch.Set, err = w.tools(ctx, set)

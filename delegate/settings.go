@@ -31,7 +31,7 @@ func Section() *config.Section {
 		Name: SectionName, Doc: "Subagents.",
 		Defaults: Settings{
 			MaxConcurrentChildren: 3, MaxSpawnDepth: 1, MaxIterations: 50, StartTurn: true,
-			DefaultToolsets: []string{"terminal", "file", "web"}, Routes: map[string]config.Route{},
+			DefaultToolsets: []string{"terminal", "file", "web", "lsp"}, Routes: map[string]config.Route{},
 		},
 		Routes: func(settings any) config.Routes {
 			s := settings.(Settings)

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -111,19 +112,36 @@ func TestWorktree(t *testing.T) {
 func TestWorktreeConflict(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()
-	done := filepath.Join(out, "done")
+	begun, done := filepath.Join(out, "begun"), filepath.Join(out, "done") // the second has its copy; the first has ended
 	b := newBed(t, map[string][][]step{
 		"parent":   {call("delegate_task", isolated("First of two", "Second of two")), say("ok")},
-		"First of": {run("sed -i s/two/FIRST/ a.txt; echo x > same.txt"), say("First done.")},
+		"First of": {run("while ! test -e " + begun + "; do sleep 0.05; done; sed -i s/two/FIRST/ a.txt; echo x > same.txt"), say("First done.")},
 		"Second o": {run("sed -i s/two/SECOND/ a.txt; rm b.txt; echo other > other.txt"), run("echo y > same.txt; while ! test -e " + done + "; do sleep 0.05; done"), say("Second done.")},
 	}, func(b *bed) { b.output = filepath.Join(out, "parent") })
 	b.repository()
-	b.sink.also = func(e agent.Event) { // the user goes on working
-		if ended, ok := e.(agent.ChildEnded); ok && strings.HasPrefix(ended.Goal, "First") {
-			b.write("b.txt", "the user's\n")
-			if err := os.WriteFile(done, nil, 0o600); err != nil {
-				t.Error(err)
+	var second atomic.Value
+	b.sink.also = func(e agent.Event) {
+		written := ""
+		switch e := e.(type) {
+		case agent.ChildStarted:
+			if strings.HasPrefix(e.Goal, "Second") {
+				second.Store(e.SessionID)
 			}
+		case agent.ChildEvent:
+			if second.Load() == e.SessionID {
+				written = begun
+			}
+		case agent.ChildEnded:
+			if strings.HasPrefix(e.Goal, "First") {
+				b.write("b.txt", "the user's\n") // the user goes on working
+				written = done
+			}
+		}
+		if written == "" {
+			return
+		}
+		if err := os.WriteFile(written, nil, 0o600); err != nil {
+			t.Error(err)
 		}
 	}
 	b.prompt("parent")

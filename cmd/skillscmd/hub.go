@@ -1,6 +1,7 @@
 package skillscmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ func (o Options) publish() *cobra.Command {
 	return cmd
 }
 
-// snapshotFile is the list of installed skills, in Hermes' form. Version and Commit are ours.
+// snapshotFile is the list of installed skills, in Hermes' form. Commit and Ref are ours.
 type snapshotFile struct {
 	Version    string         `json:"hermes_version"`
 	ExportedAt string         `json:"exported_at"`
@@ -91,6 +92,7 @@ type snapshotItem struct {
 	Identifier string `json:"identifier"`
 	Category   string `json:"category"`
 	Commit     string `json:"commit,omitempty"`
+	Ref        string `json:"ref,omitempty"` // that of updates
 }
 
 func (o Options) snapshot() *cobra.Command {
@@ -115,7 +117,11 @@ func (o Options) snapshot() *cobra.Command {
 				if category == "." {
 					category = ""
 				}
-				file.Skills = append(file.Skills, snapshotItem{Name: name, Source: e.Source, Identifier: e.Identifier, Category: category, Commit: commit})
+				address := skills.WithoutSecrets(e.Identifier)
+				if address != e.Identifier {
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s: its address is written without password and parameters\n", o.Plain(name))
+				}
+				file.Skills = append(file.Skills, snapshotItem{Name: name, Source: e.Source, Identifier: address, Category: category, Commit: commit, Ref: e.Ref()})
 			}
 			if file.Taps, err = skills.Taps(home); err != nil {
 				return err
@@ -158,7 +164,11 @@ func (o Options) importSnapshot(cmd *cobra.Command, path string, yes bool) error
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: exists\n", o.Plain(s.Name))
 			continue
 		}
-		if err := o.installOne(cmd, s.Identifier, s.Commit, s.Name, yes); err != nil {
+		from, err := skills.Stored(s.Source, s.Identifier)
+		if err == nil {
+			err = o.installOne(cmd, offer{from: from, fetch: cmp.Or(s.Commit, s.Ref), ref: s.Ref, name: s.Name, yes: yes})
+		}
+		if err != nil {
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o.Plain(s.Name), o.Plain(err.Error()))
 			failed = true
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 )
 
 // Skills returns the command skills.
@@ -89,6 +90,9 @@ func (o Options) view() *cobra.Command {
 			text, err := f.Skills[at].Read()
 			if len(args) == 2 {
 				text, err = f.Skills[at].File(args[1])
+			}
+			if cli.Terminal(cmd.OutOrStdout()) {
+				text = escape.Text(text)
 			}
 			if err == nil {
 				fmt.Fprintln(cmd.OutOrStdout(), strings.TrimRight(text, "\n"))
@@ -178,7 +182,11 @@ func (o Options) install() *cobra.Command {
 			"or a directory. Its files, commit, variables and findings are shown before you confirm. Without a terminal it needs --yes, which installs only if there are no findings.",
 		Example: "  hermes-ls skills install anthropics/skills/skills/pdf",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.installOne(cmd, args[0], ref, name, yes)
+			from, err := skills.Locate(args[0], yes)
+			if err != nil {
+				return err
+			}
+			return o.installOne(cmd, offer{from: from, fetch: ref, ref: ref, name: name, yes: yes})
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "another name")
@@ -187,29 +195,53 @@ func (o Options) install() *cobra.Command {
 	return cmd
 }
 
+// offer is a skill that the user may install.
+type offer struct {
+	from  skills.Source
+	fetch string // the commit, tag or branch to fetch; empty: the default branch
+	ref   string // that of later updates
+	name  string // empty: its own
+	yes   bool   // install it without asking, if there are no findings
+}
+
 // installOne fetches a skill, shows it and installs it if the user agrees.
-func (o Options) installOne(cmd *cobra.Command, source, ref, name string, yes bool) error {
+func (o Options) installOne(cmd *cobra.Command, s offer) error {
 	home := o.Load().Home
-	c, err := skills.Fetch(cmd.Context(), home, source, ref)
+	c, err := skills.Fetch(cmd.Context(), home, s.from, s.fetch)
 	if err != nil {
 		return err
 	}
 	defer c.Discard()
-	if name == "" {
-		name = c.Name
+	c.Ref = s.ref
+	if s.name == "" {
+		s.name = c.Name
 	}
 	o.show(cmd, c)
+	if bad, blocked := skills.Blocked(c.Findings); blocked {
+		return fmt.Errorf("%s. It is not installed", bad)
+	}
+	installed, err := skills.Installed(home)
+	if err != nil {
+		return err
+	}
+	question := fmt.Sprintf("Install it as %s?", s.name)
+	if old, has := installed[s.name]; has && !skills.SameOrigin(old.Identifier, c.From) {
+		if s.yes {
+			return fmt.Errorf("nothing was installed: %s is installed from %s. Uninstall it first, or give another name with --name", s.name, o.Plain(old.Identifier))
+		}
+		question = fmt.Sprintf("Replace %s, which is from %s?", s.name, o.Plain(old.Identifier))
+	}
 	switch {
-	case cli.Interactive(cmd) && !yes:
-		if !cli.Agrees(cmd, fmt.Sprintf("Install it as %s?", name)) {
+	case cli.Interactive(cmd) && !s.yes:
+		if !cli.Agrees(cmd, question) {
 			return errors.New("nothing was installed")
 		}
-	case !yes:
+	case !s.yes:
 		return errors.New("nothing was installed: without a terminal, --yes is needed")
 	case len(c.Findings) > 0:
 		return errors.New("nothing was installed: --yes installs only without findings. Install it on a terminal")
 	}
-	dir, err := skills.Install(cmd.Context(), home, name, c)
+	dir, err := skills.Install(cmd.Context(), home, s.name, c)
 	if err == nil {
 		fmt.Fprintf(cmd.OutOrStdout(), "Installed: %s\n", dir)
 	}
@@ -219,6 +251,7 @@ func (o Options) installOne(cmd *cobra.Command, source, ref, name string, yes bo
 func (o Options) show(cmd *cobra.Command, c skills.Candidate) {
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "%s: %s\n", o.Plain(c.Name), o.Plain(c.Description))
+	fmt.Fprintf(out, "from %s\n", o.Plain(c.From))
 	if c.Commit != "" {
 		fmt.Fprintf(out, "commit %s\n", c.Commit)
 	}
@@ -233,22 +266,35 @@ func (o Options) show(cmd *cobra.Command, c skills.Candidate) {
 	}
 }
 
+var errNotUpdated = errors.New("not all skills were updated")
+
 func (o Options) update() *cobra.Command {
 	return &cobra.Command{
 		Use: "update [NAME]", Short: "Update installed skills that were not edited", Args: cobra.MaximumNArgs(1), Example: "  hermes-ls skills update",
+		Long: "It asks on a terminal if a new version has findings or variables that the old one did not have. Without a terminal such a version is not installed.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			home := o.Load().Home
 			all, err := skills.Installed(home)
 			if err != nil {
 				return err
 			}
-			for _, name := range slices.Sorted(maps.Keys(all)) {
-				if len(args) == 1 && args[0] != name {
-					continue
+			names := slices.Sorted(maps.Keys(all))
+			if len(args) == 1 {
+				if _, ok := all[args[0]]; !ok {
+					return fmt.Errorf("no skill %q was installed", args[0])
 				}
-				if text := o.updateOne(cmd, home, name, all[name]); text != "" {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o.Plain(name), o.Plain(text))
+				names = args
+			}
+			failed := false
+			for _, name := range names {
+				text, err := o.updateOne(cmd, home, name, all[name])
+				if err != nil {
+					failed, text = true, err.Error()
 				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o.Plain(name), o.Plain(text))
+			}
+			if failed {
+				return errNotUpdated
 			}
 			return nil
 		},
@@ -256,32 +302,44 @@ func (o Options) update() *cobra.Command {
 }
 
 // updateOne updates a skill and returns a text about it.
-func (o Options) updateOne(cmd *cobra.Command, home, name string, e skills.Entry) string {
+func (o Options) updateOne(cmd *cobra.Command, home, name string, e skills.Entry) (text string, err error) {
 	if e.Metadata["sha256"] == nil {
-		return "was installed by Hermes Agent; update it there"
+		return "was installed by Hermes Agent; update it there", nil
 	}
-	if err := skills.Unedited(home, e); err != nil {
-		return err.Error()
+	if err := skills.Unedited(home, e); errors.Is(err, skills.ErrEdited) {
+		return err.Error(), nil
+	} else if err != nil {
+		return "", err
 	}
-	c, err := skills.Fetch(cmd.Context(), home, e.Identifier, e.Ref())
+	from, err := skills.Stored(e.Source, e.Identifier)
 	if err != nil {
-		return err.Error()
+		return "", err
+	}
+	c, err := skills.Fetch(cmd.Context(), home, from, e.Ref())
+	if err != nil {
+		return "", err
 	}
 	defer c.Discard()
 	sum, err := skills.Hash(c.Dir)
-	switch {
-	case err != nil:
-		return err.Error()
-	case sum == e.Metadata["sha256"]:
-		return "is up to date"
-	case len(c.Findings) > 0 && !cli.Interactive(cmd):
-		return "has findings; install it again on a terminal"
+	if err != nil {
+		return "", err
+	}
+	if sum == e.Metadata["sha256"] {
+		return "is up to date", nil
 	}
 	o.show(cmd, c)
-	if _, err := skills.Install(cmd.Context(), home, name, c); err != nil {
-		return err.Error()
+	if why := skills.Asks(home, e, c); why != "" {
+		if !cli.Interactive(cmd) {
+			return "", fmt.Errorf("%s. Update it on a terminal", why)
+		}
+		if !cli.Agrees(cmd, fmt.Sprintf("%s: %s. Update it?", name, why)) {
+			return "is not updated", nil
+		}
 	}
-	return "updated"
+	if _, err := skills.Install(cmd.Context(), home, name, c); err != nil {
+		return "", err
+	}
+	return "updated", nil
 }
 
 func (o Options) audit() *cobra.Command {
@@ -293,8 +351,9 @@ func (o Options) audit() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			bad := false
+			bad, known := false, len(args) == 0
 			for _, s := range f.Skills {
+				known = known || args[0] == s.Name
 				if s.Dir == "" || len(args) == 1 && args[0] != s.Name {
 					continue
 				}
@@ -312,6 +371,18 @@ func (o Options) audit() *cobra.Command {
 				}
 				_, blocked := skills.Blocked(found)
 				bad = bad || blocked
+			}
+			for _, name := range slices.Sorted(maps.Keys(installed)) {
+				if len(args) == 1 && args[0] != name {
+					continue
+				}
+				if known = true; errors.Is(skills.Unedited(home, installed[name]), skills.ErrGone) {
+					bad = true
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: %v\n", o.Plain(name), skills.ErrGone)
+				}
+			}
+			if !known {
+				return fmt.Errorf("there is no skill %q; hermes-ls skills list shows all", args[0])
 			}
 			if bad {
 				return errFindings

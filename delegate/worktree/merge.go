@@ -186,7 +186,7 @@ func (e *edit) apply(ctx context.Context) error {
 	case e.was.Link:
 		return e.unlink(ctx)
 	}
-	if err := e.write(ctx); err != nil || e.is.Exec == e.was.Exec || e.new == nil {
+	if err := e.writeAgain(ctx); err != nil || e.is.Exec == e.was.Exec || e.new == nil {
 		return err
 	}
 	return e.files.Executable(ctx, e.path, e.is.Exec)
@@ -246,6 +246,20 @@ func (e *edit) unlink(ctx context.Context) error {
 	}
 	if e.is.Exec {
 		err = e.files.Executable(ctx, e.path, true)
+	}
+	return err
+}
+
+// mostWrites is how often a change is merged anew if the file changes at the same time.
+const mostWrites = 10
+
+// writeAgain is write, again if the file changes between its read and its write, as when another
+// subagent merges its own change.
+func (e *edit) writeAgain(ctx context.Context) (err error) {
+	for range mostWrites {
+		if err = e.write(ctx); !errors.Is(err, workspace.ErrStale) {
+			break
+		}
 	}
 	return err
 }

@@ -94,8 +94,11 @@ func (x *instance) called(_ context.Context, c extension.ToolCall, r tools.Resul
 	return "", nil
 }
 
-// Offer is the line below the answer of a hard turn.
+// Offer is the line below the answer of a hard turn. Chats with buttons show those in its place.
 const Offer = "Worked: keep it as a skill · Worked · Had problems · Do not ask again (`/feedback 1` to `/feedback 4`)"
+
+// Labels are the choices of /feedback 1 to 4.
+var Labels = []string{"Worked: keep it as a skill", "Worked", "Had problems", "Do not ask again"}
 
 func (x *instance) afterTurn(ctx context.Context, t extension.TurnEnd) (d extension.TurnDecision, err error) {
 	x.mu.Lock()
@@ -119,12 +122,15 @@ func (x *instance) afterTurn(ctx context.Context, t extension.TurnEnd) (d extens
 	if offers && err == nil {
 		x.offered = true
 		d.Notice = Offer
+		for i, label := range Labels {
+			d.Offers = append(d.Offers, tools.Offer{Label: label, Prompt: fmt.Sprintf("/feedback %d", i+1)})
+		}
 	}
 	return d, err
 }
 
 var command = extension.Command{
-	Name: "feedback", Description: "Say how the work went, or keep it as a skill", Hint: "1 to 4, or on", Order: 68,
+	Name: "feedback", Execute: "hermes.feedback", Description: "Say how the work went, or keep it as a skill", Hint: "1 to 4, or on", Order: 68,
 }
 
 // Table has the rows of the command table.

@@ -176,6 +176,26 @@ func (x *Instance) Approve(ctx context.Context, name string) (string, error) {
 	return x.approve(ctx, x.local(), name)
 }
 
+// Disapprove removes the approval of a server of the workspace, which then ends. It returns a text for the user.
+func (x *Instance) Disapprove(ctx context.Context, name string) (string, error) {
+	for _, folder := range x.local() {
+		for _, s := range trust.Servers(folder) {
+			if s.Name != name {
+				continue
+			}
+			if !x.store().Approved(s) {
+				return fmt.Sprintf("The MCP server %s is not approved.", s.Name), nil
+			}
+			if err := x.store().Disapprove(ctx, s); err != nil {
+				return "", err
+			}
+			x.changed()
+			return fmt.Sprintf("The MCP server %s is not approved anymore. It does not run until you approve it again.", s.Name), nil
+		}
+	}
+	return "", extension.BadInput("server", "no MCP server of this folder has the name %q", name)
+}
+
 // approve approves a server of the workspace.
 func (x *Instance) approve(ctx context.Context, list []string, name string) (string, error) {
 	for _, folder := range list {

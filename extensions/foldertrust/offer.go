@@ -8,6 +8,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extensions/markdown"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -121,33 +122,33 @@ func (o Offer) Text() string {
 	}
 	fmt.Fprintf(&b, " It brings %s:\n\n", o.Summary())
 	for _, s := range o.Skills {
-		fmt.Fprintf(&b, "- skill **%s**: %s", s.Name, cut(s.Description))
+		fmt.Fprintf(&b, "- skill **%s**: %s", cut(s.Name), cut(s.Description))
 		if len(s.variables) > 0 {
-			b.WriteString(" (wants " + strings.Join(s.variables, ", ") + ")")
+			b.WriteString(" (wants " + names(s.variables) + ")")
 		}
 		b.WriteByte('\n')
 		for _, f := range s.Findings {
-			fmt.Fprintf(&b, "  - %s: %s\n", f.Level, f)
+			fmt.Fprintf(&b, "  - %s: %s\n", f.Level, cut(f.String()))
 		}
 	}
 	for _, c := range o.Commands {
-		fmt.Fprintf(&b, "- command **/%s**: %s\n", c.Name, cut(c.Description))
+		fmt.Fprintf(&b, "- command **/%s**: %s\n", cut(c.Name), cut(c.Description))
 	}
 	for _, a := range o.Agents {
-		fmt.Fprintf(&b, "- agent **%s**: %s\n", a.Name, cut(a.Description))
+		fmt.Fprintf(&b, "- agent **%s**: %s\n", cut(a.Name), cut(a.Description))
 	}
 	for _, s := range o.Servers {
 		if s.Problem != "" {
-			fmt.Fprintf(&b, "- MCP server **%s** (%s): cannot be used: %s\n", orUnnamed(s.Name), s.From, s.Problem)
+			fmt.Fprintf(&b, "- MCP server **%s** (%s): cannot be used: %s\n", orUnnamed(s.Name), cut(s.From), cut(s.Problem))
 			continue
 		}
 		state := "not approved"
 		if s.Approved {
 			state = "approved"
 		}
-		fmt.Fprintf(&b, "- MCP server **%s** (%s), %s: `%s`", s.Name, s.From, state, tools.OneLine(s.line, 200))
+		fmt.Fprintf(&b, "- MCP server **%s** (%s), %s: `%s`", orUnnamed(s.Name), cut(s.From), state, escape.Line(tools.OneLine(s.line, 200)))
 		if len(s.Variables) > 0 {
-			b.WriteString(" (uses " + strings.Join(s.Variables, ", ") + ")")
+			b.WriteString(" (uses " + names(s.Variables) + ")")
 		}
 		b.WriteByte('\n')
 	}
@@ -158,7 +159,11 @@ func orUnnamed(name string) string {
 	if name == "" {
 		return "(no name)"
 	}
-	return name
+	return cut(name)
 }
 
-func cut(text string) string { return tools.OneLine(text, 160) }
+// names returns a list of names that a repository has written.
+func names(list []string) string { return cut(strings.Join(list, ", ")) }
+
+// cut returns a text of a repository on one line, with hidden characters as their numbers.
+func cut(text string) string { return escape.Line(tools.OneLine(text, 160)) }

@@ -3,6 +3,7 @@ package goal
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -113,7 +114,7 @@ func TestClearedDuringJudgment(t *testing.T) {
 		return `{"verdict":"continue","reason":"x"}`, nil
 	})
 	run(t, x, "g")
-	if d, err := x.afterTurn(t.Context(), extension.TurnEnd{Stop: "end_turn"}); d != (extension.TurnDecision{}) || err != nil {
+	if d, err := x.afterTurn(t.Context(), extension.TurnEnd{Stop: "end_turn"}); !reflect.DeepEqual(d, extension.TurnDecision{}) || err != nil {
 		t.Errorf("%+v, %v", d, err)
 	}
 }

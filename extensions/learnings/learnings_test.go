@@ -197,6 +197,24 @@ func TestDecay(t *testing.T) {
 	}
 }
 
+// TestForgotten checks that a learning whose confidence has decayed is deleted.
+func TestForgotten(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.runs("eslint --fix-all src", unknownFlag, 2)
+	b.runs("eslint --fix src", "", 0)
+	b.now = b.now.AddDate(1, 0, 0)
+	if all := b.all(); len(all) != 0 {
+		t.Errorf("after a year: %v", all)
+	}
+	b.runs("tsc --fix-all src", unknownFlag, 2)
+	b.runs("tsc --fix src", "", 0)
+	b.now = b.now.AddDate(-1, 0, 0)
+	if all := b.all(); len(all) != 1 || all[0].Program != "tsc" {
+		t.Errorf("the next write has kept it: %v", all)
+	}
+}
+
 // TestBounds checks lengths, the number of rows, and that they can be forgotten.
 func TestBounds(t *testing.T) {
 	t.Parallel()

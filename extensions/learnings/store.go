@@ -159,7 +159,10 @@ func (s *Store) record(ctx context.Context, l Learning, most, halfLife int) erro
 		if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO confirmations SELECT id, ? FROM learnings WHERE fingerprint = ?`, l.Folder, l.Fingerprint); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM learnings WHERE id IN (SELECT id FROM learnings ORDER BY used DESC, id DESC LIMIT -1 OFFSET ?)`, most)
+		if _, err := tx.ExecContext(ctx, `DELETE FROM learnings WHERE id IN (SELECT id FROM learnings ORDER BY used DESC, id DESC LIMIT -1 OFFSET ?)`, most); err != nil || halfLife <= 0 {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM learnings WHERE confidence * pow(0.5, max(? - used, 0) / ?) < ?`, now, float64(halfLife)*float64(24*time.Hour/time.Microsecond), confidenceKept)
 		return err
 	})
 }
@@ -217,7 +220,9 @@ func (s *Store) List(ctx context.Context, halfLife int) (all []Learning, err err
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, l)
+		if l.Confidence >= confidenceKept { // the next write deletes the others
+			all = append(all, l)
+		}
 	}
 	return all, rows.Err()
 }

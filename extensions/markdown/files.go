@@ -22,6 +22,7 @@ type File struct {
 	Path        string
 	Workspace   bool   // it is from the workspace, which the user trusts
 	Plugin      string // in lower case; empty: no plugin brings it
+	Problem     string // the error of the frontmatter; the fields are empty then
 	Fields      frontmatter.Fields
 	Body        string
 }
@@ -108,15 +109,16 @@ func read(path, rel string) (f File, ok bool) {
 		return f, false
 	}
 	fields, body, err := frontmatter.Parse(data)
-	if err != nil { // the text is usable
-		fields = frontmatter.Fields{}
+	problem := ""
+	if err != nil { // the text of a command is usable
+		fields, problem = frontmatter.Fields{}, err.Error()
 	}
 	name := strings.ToLower(strings.TrimSuffix(filepath.ToSlash(rel), ".md"))
 	name = strings.NewReplacer("/", ":", " ", "-", "_", "_").Replace(name)
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_:.") != "" {
 		return f, false
 	}
-	f = File{Name: name, Description: clean(fields.Text("description")), Path: path, Fields: fields, Body: strings.TrimSpace(body)}
+	f = File{Name: name, Description: clean(fields.Text("description")), Path: path, Problem: problem, Fields: fields, Body: strings.TrimSpace(skills.Visible(body))}
 	if f.Description == "" {
 		first, _, _ := strings.Cut(f.Body, "\n")
 		f.Description = clean(strings.TrimLeft(first, "# "))
@@ -125,5 +127,5 @@ func read(path, rel string) (f File, ok bool) {
 }
 
 func clean(text string) string {
-	return tools.OneLine(strings.Join(strings.Fields(tools.WithoutControls(text)), " "), 200)
+	return tools.OneLine(strings.Join(strings.Fields(skills.Visible(tools.WithoutControls(text))), " "), 200)
 }

@@ -3,6 +3,7 @@ package markdown
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -47,7 +48,7 @@ type markdown struct{}
 func (markdown) Name() string { return "commands" }
 
 func (markdown) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	return &Instance{session: s, sent: map[string][]string{}}, nil
+	return &Instance{session: s}, nil
 }
 
 // Instance has the commands of a session.
@@ -55,10 +56,10 @@ type Instance struct {
 	session *extension.Session
 
 	mu   sync.Mutex
-	env  *tools.Env          // of calls of the session; nil: there are no tools yet
-	sent map[string][]string // prompts of commands that are not sent yet, with their shell commands
+	env  *tools.Env // of calls of the session; nil: there are no tools yet
 	list []File
-	at   time.Time // of list
+	at   time.Time       // of list
+	told map[string]bool // paths of agents that are left out
 }
 
 // Close does nothing.
@@ -96,12 +97,11 @@ func (x *Instance) files() []File {
 // find returns the files of a kind: those of [Find], then those of plugins.
 func (x *Instance) find(c Config, kind string, more []string) []File {
 	all := Find(c.Home, c.Store, x.folders(), kind, more)
-	if c.Plugins == nil {
-		return all
-	}
-	dirs := c.Plugins(kind)
-	for _, plugin := range slices.Sorted(maps.Keys(dirs)) {
-		all = append(all, OfPlugin(plugin, dirs[plugin])...)
+	if c.Plugins != nil {
+		dirs := c.Plugins(kind)
+		for _, plugin := range slices.Sorted(maps.Keys(dirs)) {
+			all = append(all, OfPlugin(plugin, dirs[plugin])...)
+		}
 	}
 	return all
 }
@@ -118,22 +118,27 @@ func (x *Instance) Commands() (all []extension.Command) {
 		}
 		c := extension.Command{Name: f.Name, Description: f.Description, Hint: hint, Order: Order}
 		c.Run = func(context.Context, string) (string, error) { return "", nil }
-		c.Prompt = func(args string) string { return x.prompt(f, args) }
-		if agent := clean(f.Fields.Text("agent")); agent != "" {
-			c.Calls = func(args string) (string, []tools.Call, error) { return x.delegate(f, agent, args) }
-		}
+		c.Send = func(ctx context.Context, args string) (extension.Sent, error) { return x.send(ctx, f, args) }
 		all = append(all, c)
 	}
 	return all
 }
 
-// delegate gives the text of a command to an agent.
-func (x *Instance) delegate(f File, agent, args string) (text string, calls []tools.Call, err error) {
-	var c Config
-	if err := x.session.Config(&c); err != nil {
-		return "", nil, err
+// send returns the prompt of a command. If the file names an agent, its text is the task of one.
+func (x *Instance) send(ctx context.Context, f File, args string) (sent extension.Sent, err error) {
+	sent = x.prompt(ctx, f, args)
+	if ctx.Err() != nil {
+		return sent, ctx.Err()
 	}
-	return c.Delegate(x.prompt(f, args), agent)
+	if agent := clean(f.Fields.Text("agent")); agent != "" {
+		var c Config
+		if err := x.session.Config(&c); err != nil {
+			return sent, err
+		}
+		sent.Text, sent.Calls, err = c.Delegate(sent.Text, agent)
+	}
+	sent.Route = clean(f.Fields.Text("model"))
+	return sent, err
 }
 
 // Agents returns the agents of the session.
@@ -142,7 +147,26 @@ func (x *Instance) Agents() []File {
 	if err := x.session.Config(&c); err != nil {
 		x.session.Notify(err.Error())
 	}
-	return x.find(c, "agents", nil)
+	return slices.DeleteFunc(x.find(c, "agents", nil), x.broken)
+}
+
+// broken reports whether the frontmatter of an agent cannot be read. Its limits are then not known, so it is left out. The user
+// is told once.
+func (x *Instance) broken(f File) bool {
+	if f.Problem == "" {
+		return false
+	}
+	x.mu.Lock()
+	told := x.told[f.Path]
+	if x.told == nil {
+		x.told = map[string]bool{}
+	}
+	x.told[f.Path] = true
+	x.mu.Unlock()
+	if !told {
+		x.session.Notify(fmt.Sprintf("The agent %s is left out: %s", f.Path, f.Problem))
+	}
+	return true
 }
 
 // folders returns the workspace folders whose files may be used: those of this machine.
@@ -159,97 +183,97 @@ var (
 	mention      = lazyregexp.New(`(^|[\s(])@([A-Za-z0-9_./-]+)`)
 )
 
-// prompt returns the text of a command. Shell commands run when it is sent. Arguments are not expanded again: the
-// commands and mentions of the file are found before they are replaced.
-func (x *Instance) prompt(f File, args string) string {
-	var commands []string
-	words := strings.Fields(args)
+// prompt returns the prompt of a command. The commands and mentions of the file are found before arguments
+// are replaced, and neither arguments nor outputs are expanded again.
+func (x *Instance) prompt(ctx context.Context, f File, args string) extension.Sent {
+	words, used := strings.Fields(args), false
 	replace := func(text string) string {
 		return argument.ReplaceAllStringFunc(text, func(name string) string {
 			if name == "$ARGUMENTS" {
+				used = true
 				return args
 			}
 			if n := int(name[1] - '1'); n < len(words) {
+				used = true
 				return words[n]
 			}
 			return name
 		})
 	}
-	body := mention.ReplaceAllStringFunc(f.Body, func(text string) string {
-		m := mention.FindStringSubmatch(text)
-		if name := strings.TrimRight(m[2], "."); filepath.IsLocal(name) && strings.ContainsAny(name, "./") {
-			return m[1] + "@file:" + m[2]
-		}
-		return text
-	})
-	var b strings.Builder
+	var all, own strings.Builder // own is without outputs
+	add := func(text string) {
+		text = replace(mention.ReplaceAllStringFunc(text, asFile))
+		all.WriteString(text)
+		own.WriteString(text)
+	}
 	at := 0
-	for _, m := range shellCommand.FindAllStringSubmatchIndex(body, -1) {
-		b.WriteString(replace(body[at:m[0]]))
-		command := replace(body[m[2]:m[3]])
-		commands = append(commands, command)
-		fmt.Fprintf(&b, "`%s` (its output follows)", command)
+	for _, m := range shellCommand.FindAllStringSubmatchIndex(f.Body, -1) {
+		add(f.Body[at:m[0]])
+		own.WriteString("!")
+		all.WriteString(x.run(ctx, replace(f.Body[m[2]:m[3]])))
 		at = m[1]
 	}
-	b.WriteString(replace(body[at:]))
-	text := strings.TrimSpace(b.String())
-	if args != "" && !argument.MatchString(f.Body) {
-		text += "\n\n" + args
+	rest := f.Body[at:]
+	if add(strings.TrimRight(rest, "\n")); args != "" && !used {
+		all.WriteString("\n\n" + args)
+		own.WriteString("\n\n" + args)
 	}
-	if len(commands) > 0 {
-		x.mu.Lock()
-		x.sent[text] = commands
-		x.mu.Unlock()
+	return extension.Sent{Text: strings.TrimSpace(all.String()), Own: own.String()}
+}
+
+// asFile returns a mention of a file in the form of prompts. Other words after @ stay.
+func asFile(text string) string {
+	m := mention.FindStringSubmatch(text)
+	if name := strings.TrimRight(m[2], "."); filepath.IsLocal(name) && strings.ContainsAny(name, "./") {
+		return m[1] + "@file:" + m[2]
 	}
 	return text
 }
 
-// Events runs the shell commands of a command's prompt before it is sent.
-func (x *Instance) Events() []extension.Handlers {
-	return []extension.Handlers{{Limit: extension.NoLimit, PreLLMCall: x.expand}}
-}
-
-func (x *Instance) expand(ctx context.Context, p extension.Prompt) (d extension.PromptDecision, err error) {
-	x.mu.Lock()
-	commands := x.sent[p.Text]
-	delete(x.sent, p.Text)
-	env := x.env
-	x.mu.Unlock()
-	for _, command := range commands {
-		d.Attached = append(d.Attached, extension.Attachment{Name: "!`" + command + "`", Text: run(ctx, env, command)})
-	}
-	return d, nil
-}
-
 const maxOutput = 16 << 10 // bytes of one command
 
-// run runs a shell command by the session's tool, with its gate and events. It returns the output, or why there is none.
-func run(ctx context.Context, env *tools.Env, command string) string {
+// run runs a shell command by the session's tool, with its gate and events. It returns the output, or a line that
+// says why there is none.
+func (x *Instance) run(ctx context.Context, command string) string {
+	x.mu.Lock()
+	env := x.env
+	x.mu.Unlock()
+	output, err := output(ctx, env, command)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("[`%s` was not run: %s]", command, tools.OneLine(err.Error(), 500))
+	case len(output) > maxOutput:
+		return strings.ToValidUTF8(output[:maxOutput], "") + "\n[cut]"
+	}
+	return strings.TrimRight(output, "\n")
+}
+
+func output(ctx context.Context, env *tools.Env, command string) (string, error) {
 	if env == nil {
-		return "Not run: this session has no tools."
+		return "", errors.New("this session has no tools")
 	}
 	list := env.Dispatch.List()
 	at := slices.IndexFunc(list, func(t tools.Tool) bool { return t.RunsCommands })
 	if at < 0 {
-		return "Not run: this session runs no commands."
+		return "", errors.New("this session runs no commands")
 	}
 	args, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
-		return "Not run: " + err.Error()
+		return "", err
 	}
 	r, err := env.Dispatch.Set.Call(ctx, env, tools.Call{ID: "command-" + list[at].Name, Name: list[at].Name, Args: args})
 	if err != nil {
-		return "Not run: " + err.Error()
+		return "", err
 	}
 	var out struct {
 		Output string `json:"output"`
 		Error  string `json:"error"`
 	}
-	if json.Unmarshal(r.JSON, &out) != nil || out.Output == "" && out.Error != "" {
-		return "Not run: " + out.Error
+	if err := json.Unmarshal(r.JSON, &out); err != nil {
+		return "", err
 	}
-	if len(out.Output) > maxOutput {
-		out.Output = strings.ToValidUTF8(out.Output[:maxOutput], "") + "\n[cut]"
+	if out.Output == "" && out.Error != "" {
+		return "", errors.New(out.Error)
 	}
-	return out.Output
+	return out.Output, nil
 }

@@ -1,12 +1,15 @@
 package markdown
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/internal/trust"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 func TestFiles(t *testing.T) {
@@ -41,23 +44,45 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Arguments are not expanded again.
+// Neither arguments nor outputs are expanded again.
 func TestPrompt(t *testing.T) {
 	t.Parallel()
-	x := &Instance{sent: map[string][]string{}}
-	for _, c := range []struct {
-		body, args, want string
-		commands         []string
-	}{
-		{"Fix $1 in $ARGUMENTS, $3.", "a b", "Fix a in a b, $3.", nil},
-		{"Read @src/x.go and user@example.com.", "", "Read @file:src/x.go and user@example.com.", nil},
-		{"State: !`git status $1`", "-s", "State: `git status -s` (its output follows)", []string{"git status -s"}},
-		{"Say $ARGUMENTS", "!`rm x` @a.txt $1", "Say !`rm x` @a.txt $1", nil},
-		{"No place.", "more", "No place.\n\nmore", nil},
-		{"@../x and @/etc/passwd", "", "@../x and @/etc/passwd", nil},
-	} {
-		if got := x.prompt(File{Body: c.body}, c.args); got != c.want || !slices.Equal(x.sent[got], c.commands) {
-			t.Errorf("%q with %q: %q, commands %q", c.body, c.args, got, x.sent[got])
+	set := &tools.Set{}
+	type input struct {
+		Command string `json:"command"`
+	}
+	err := set.Add(tools.New(tools.Tool{Name: "sh", Toolset: "x", RunsCommands: true, Description: "Runs."}, func(_ context.Context, _ *tools.Env, _ tools.Call, in input) (tools.Result, error) {
+		switch in.Command {
+		case "rm":
+			return tools.Fail("The user said no.\nStop."), nil
+		case "long":
+			return tools.OK(map[string]string{"output": strings.Repeat("é", 10_000)}), nil
 		}
+		return tools.OK(map[string]string{"output": "@file:secret $1 !`rm`\nof " + in.Command + "\n"}), nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := &tools.Env{Dispatch: tools.Dispatch{Set: set}}
+	for _, c := range []struct{ body, args, want, own string }{
+		{"Fix $1 in $ARGUMENTS, $3.", "a b", "Fix a in a b, $3.", "Fix a in a b, $3."},
+		{"Read @src/x.go and user@example.com.", "", "Read @file:src/x.go and user@example.com.", "Read @file:src/x.go and user@example.com."},
+		{"Costs $5 each.", "seven", "Costs $5 each.\n\nseven", "Costs $5 each.\n\nseven"},
+		{"Types: !`npm view @types/node`", "", "Types: @file:secret $1 !`rm`\nof npm view @types/node", "Types: !"},
+		{"State: !`git status $1`, end.", "-s", "State: @file:secret $1 !`rm`\nof git status -s, end.", "State: !, end."},
+		{"!`a`", "more", "@file:secret $1 !`rm`\nof a\n\nmore", "!\n\nmore"},
+		{"!`rm` !`rm`", "", "[`rm` was not run: The user said no. Stop.] [`rm` was not run: The user said no. Stop.]", "! !"},
+		{"!`long`", "", strings.Repeat("é", 8192) + "\n[cut]", "!"},
+		{"Say $ARGUMENTS", "!`rm x` @a.txt $1", "Say !`rm x` @a.txt $1", "Say !`rm x` @a.txt $1"},
+		{"No place.", "more", "No place.\n\nmore", "No place.\n\nmore"},
+		{"@../x and @/etc/passwd", "", "@../x and @/etc/passwd", "@../x and @/etc/passwd"},
+	} {
+		x := &Instance{env: env}
+		if got := x.prompt(t.Context(), File{Body: c.body}, c.args); got.Text != c.want || got.Own != c.own {
+			t.Errorf("%q with %q: %q, own %q", c.body, c.args, got.Text, got.Own)
+		}
+	}
+	if got := (&Instance{}).prompt(t.Context(), File{Body: "!`a`"}, "").Text; got != "[`a` was not run: this session has no tools]" {
+		t.Errorf("without tools: %q", got)
 	}
 }

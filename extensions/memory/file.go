@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -54,18 +53,18 @@ func (f File) read() (content, error) {
 
 // parse finds the entries of a text. Equal entries count once.
 func (f File) parse(data []byte) content {
-	c := content{raw: string(bytes.ToValidUTF8(data, []byte("\uFFFD")))}
+	c := content{raw: string(data)}
+	text := strings.ReplaceAll(strings.TrimPrefix(strings.ToValidUTF8(c.raw, "\uFFFD"), "\uFEFF"), "\r\n", "\n")
+	c.drifted = text != c.raw
 	seen := map[string]bool{"": true}
-	for _, e := range strings.Split(c.raw, separator) {
+	for _, e := range strings.Split(text, separator) {
 		if e = strings.TrimSpace(e); !seen[e] {
 			seen[e] = true
 			c.entries = append(c.entries, e)
 		}
 		c.drifted = c.drifted || utf8.RuneCountInString(e) > f.Limit || hasSeparator(e)
 	}
-	if joined(c.entries) != strings.TrimSpace(c.raw) || c.raw != string(data) {
-		c.drifted = true
-	}
+	c.drifted = c.drifted || joined(c.entries) != strings.TrimSpace(text)
 	return c
 }
 

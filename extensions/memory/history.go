@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // maxHistory is the number of writes that can be undone; up to twice as many are kept.
@@ -80,6 +81,9 @@ func change(ctx context.Context, home string, f File, edits []edit) (entries []s
 		}
 		if err := f.write(text); err != nil {
 			return err
+		}
+		if !utf8.ValidString(c.raw) { // JSON would change it; the copy has it
+			return nil
 		}
 		return remember(ctx, home, written{time.Now().UTC(), f.Name, f.Path, c.raw, text})
 	})

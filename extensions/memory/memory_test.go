@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -283,6 +284,7 @@ func TestHandEdited(t *testing.T) {
 	for name, text := range map[string]string{
 		"an entry over the limit": strings.Repeat("x", 2201),
 		"line ends of Windows":    "one\r\n§\r\ntwo",
+		"bytes that are no text":  "one caf\xe9\n§\ntwo",
 		"an entry twice":          "one\n§\none",
 		"spaces":                  "one\n§\n  two",
 	} {
@@ -438,5 +440,14 @@ func TestWriters(t *testing.T) {
 	c, err := File{"MEMORY.md", filepath.Join(dir(home), "MEMORY.md"), 1 << 20}.read()
 	if err != nil || len(c.entries) != processes*writes {
 		t.Errorf("%d entries, %v", len(c.entries), err)
+	}
+}
+
+// The entries of a file are the same with the line ends and the mark of Windows.
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	f := File{Name: "MEMORY.md", Limit: 2200}
+	if c := f.parse([]byte("\uFEFFone\r\n§\r\ntwo\r\n")); !slices.Equal(c.entries, []string{"one", "two"}) {
+		t.Errorf("the entries are %q", c.entries)
 	}
 }

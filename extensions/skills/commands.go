@@ -25,9 +25,14 @@ const maxStacked = 5
 
 // Commands returns /skills and a command for each skill.
 func (x *Instance) Commands() []extension.Command {
-	all := []extension.Command{listCommand.With(x.list)}
 	f := x.all(context.Background(), fresh)
-	for _, s := range f.Skills {
+	all := append(make([]extension.Command, 0, 1+2*len(f.Skills)), listCommand.With(x.list))
+	sorted := make([]*Skill, len(f.Skills))
+	for i := range f.Skills {
+		sorted[i] = &f.Skills[i]
+	}
+	slices.SortStableFunc(sorted, byUse(readUse(x.Home)))
+	for _, s := range sorted {
 		name := s.command()
 		if s.Meta.NotForUser || !s.Meta.here() || name == "" {
 			continue
@@ -37,7 +42,7 @@ func (x *Instance) Commands() []extension.Command {
 			hint = "what to do"
 		}
 		c := extension.Command{Name: name, Description: cut(s.Description, 120), Hint: hint, Order: SkillOrder, Run: x.announce(s)}
-		c.Prompt = func(args string) string { return x.prompt(s, args) }
+		c.Prompt = func(args string) string { return x.prompt(*s, args) }
 		all = append(all, c)
 		c.Name, c.Hidden = "skill:"+name, true
 		all = append(all, c)
@@ -66,9 +71,9 @@ func (x *Instance) list(ctx context.Context, _ string) (string, error) {
 }
 
 // announce returns the function of a skill's command. Its prompt follows.
-func (x *Instance) announce(first Skill) func(context.Context, string) (string, error) {
+func (x *Instance) announce(first *Skill) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, args string) (string, error) {
-		for _, s := range x.stacked(first, args) {
+		for _, s := range x.stacked(*first, args) {
 			if _, err := s.skill.Read(); err != nil {
 				return "", fmt.Errorf("the skill %s cannot be read: %w", s.skill.Name, err)
 			}

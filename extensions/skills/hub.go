@@ -2,18 +2,18 @@ package skills
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
@@ -30,19 +30,13 @@ type Candidate struct {
 	dir      string // in quarantine
 }
 
-var ofGitHub = lazyregexp.New(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+(/[^@]*)?(@[A-Za-z0-9_./-]+)?$`)
-
-// Fetch copies a skill into quarantine: from a source of [Download]. Nothing of it runs. Discard removes it.
-func Fetch(ctx context.Context, home, from, ref string) (c Candidate, err error) {
-	quarantine := filepath.Join(home, "skills", ".hub", "quarantine")
-	if err := os.MkdirAll(quarantine, 0o700); err != nil {
-		return c, err
-	}
-	work, err := os.MkdirTemp(quarantine, "")
+// Fetch copies a skill into quarantine. Nothing of it runs. Discard removes it.
+func Fetch(ctx context.Context, home string, from Source, ref string) (c Candidate, err error) {
+	work, err := quarantine(home)
 	if err != nil {
 		return c, err
 	}
-	c = Candidate{Source: "directory", From: from, Ref: ref, dir: work}
+	c = Candidate{Source: from.Kind, From: from.Address, Ref: ref, dir: work}
 	defer func() {
 		if err != nil {
 			c.Discard()
@@ -52,15 +46,13 @@ func Fetch(ctx context.Context, home, from, ref string) (c Candidate, err error)
 	if err != nil {
 		return c, err
 	}
-	if c.Commit = commit; dir != from {
-		c.Source = sourceOf(from)
-	}
+	c.Commit = commit
 	if dir, err = skillDir(dir, sub); err != nil {
 		return c, err
 	}
 	name := filepath.Base(dir)
 	if dir == filepath.Join(work, "clone") {
-		name = NameOf(from)
+		name = NameOf(from.Address)
 	}
 	target := filepath.Join(work, "skill")
 	if c.Files, err = copySkill(dir, target); err != nil {
@@ -79,46 +71,6 @@ func Fetch(ctx context.Context, home, from, ref string) (c Candidate, err error)
 	}
 	c.Findings = slices.DeleteFunc(c.Findings, func(f Finding) bool { return strings.HasPrefix(f.File, ".git/") })
 	return c, nil
-}
-
-// Download finds a directory, or fetches a source into work: the https address of a SKILL.md, well-known:ADDRESS[#NAME], a git
-// URL[#path], or owner/repo[/path][@ref] of GitHub. It returns the directory, the path below it, and the commit of git. Nothing
-// of it runs.
-func Download(ctx context.Context, work, from, ref string) (dir, sub, commit string, err error) {
-	if info, err := os.Stat(from); err == nil && info.IsDir() {
-		return from, "", "", nil
-	}
-	switch sourceOf(from) {
-	case "url":
-		dir, err = fetchFile(ctx, work, from)
-		return dir, "", "", err
-	case "well-known":
-		dir, err = fetchPublished(ctx, work, from)
-		return dir, "", "", err
-	}
-	var url string
-	url, sub, _ = strings.Cut(from, "#")
-	if ofGitHub.MatchString(from) {
-		if at := strings.LastIndexByte(from, '@'); at > 0 && ref == "" {
-			from, ref = from[:at], from[at+1:]
-		}
-		parts := strings.SplitN(from, "/", 3)
-		url = "https://github.com/" + parts[0] + "/" + parts[1]
-		if len(parts) == 3 {
-			sub = parts[2]
-		}
-	}
-	dir = filepath.Join(work, "clone")
-	commit, err = clone(ctx, url, ref, dir)
-	return dir, sub, commit, err
-}
-
-// NameOf returns the last part of an address, without .git and @ref.
-func NameOf(from string) string {
-	if ofGitHub.MatchString(from) {
-		from, _, _ = strings.Cut(from, "@")
-	}
-	return strings.TrimSuffix(path.Base(strings.TrimSuffix(from, "/")), ".git")
 }
 
 // Discard removes a candidate from quarantine.
@@ -150,9 +102,14 @@ func clone(ctx context.Context, url, ref, dir string) (commit string, err error)
 	return git(ctx, dir, "rev-parse", "HEAD")
 }
 
+// certificates begin the variables of git that name the user's certificate authorities.
+const certificates = "GIT_SSL_CA"
+
 // git runs git without the user's settings.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		return strings.HasPrefix(kv, "GIT_") && !strings.HasPrefix(kv, certificates)
+	})
 	env = append(env, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_LFS_SKIP_SMUDGE=1", "GIT_ALLOW_PROTOCOL=https:ssh:git:file")
 	return runGit(ctx, dir, env, []string{"git", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.symlinks=true"}, args)
 }
@@ -167,11 +124,14 @@ func runGit(ctx context.Context, dir string, env, program, args []string) (strin
 	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
 	defer stop()
 	exit, err := proc.Run(ctx, proc.Cmd{Args: slices.Concat(program, args), Dir: dir, Env: env, Stdout: &out, Stderr: &errs})
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return "", err
 	}
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("git %s did not end: %w", args[0], ctx.Err())
+	}
 	if exit.Code != 0 {
-		return "", fmt.Errorf("git %s failed: %s", args[0], strings.TrimSpace(errs.String()))
+		return "", fmt.Errorf("git %s failed: %s", args[0], cmp.Or(strings.TrimSpace(errs.String()), strings.TrimSpace(out.String())))
 	}
 	return strings.TrimSpace(out.String()), nil
 }
@@ -184,7 +144,7 @@ func skillDir(dir, sub string) (string, error) {
 		}
 		for _, base := range []string{"", "skills"} {
 			if found := filepath.Join(dir, base, filepath.FromSlash(sub)); hasSkill(found) {
-				return found, nil
+				return Below(dir, found)
 			}
 		}
 		return "", fmt.Errorf("there is no SKILL.md in %s", sub)
@@ -192,7 +152,7 @@ func skillDir(dir, sub string) (string, error) {
 	if hasSkill(dir) {
 		return dir, nil
 	}
-	w := walker{cache: &cache{entries: map[string]cached{}, used: map[string]cached{}}, names: map[string]string{}}
+	w := walker{cache: newCache(), names: map[string]string{}, workspace: map[string]bool{}}
 	w.search(dir, Workspace, "")
 	switch len(w.found.Skills) {
 	case 0:
@@ -254,7 +214,7 @@ func CopyFiles(from, to string, mostFiles, mostBytes int) (files []string, err e
 }
 
 // Install moves a candidate to the user's skills and stores it in the lock file. An installed skill of the same name is
-// replaced if the user has not edited it; any other skill is not.
+// replaced if the user has not edited it; any other skill is not. If the lock file cannot be written, nothing changes.
 func Install(ctx context.Context, home, name string, c Candidate) (dir string, err error) {
 	if bad, ok := Blocked(c.Findings); ok {
 		return "", fmt.Errorf("%s. It is not installed", bad)
@@ -262,51 +222,88 @@ func Install(ctx context.Context, home, name string, c Candidate) (dir string, e
 	if !validName.MatchString(name) || slices.Contains(notSearched, name) {
 		return "", fmt.Errorf("the name %q must have 1 to 64 lower-case letters, digits and hyphens. --name gives another one", name)
 	}
-	dir = filepath.Join(home, "skills", name)
-	installed, err := Installed(home)
-	if err != nil {
-		return "", err
-	}
-	old, had := installed[name]
-	if _, err := os.Lstat(dir); err == nil {
-		if !had || filepath.Clean(filepath.FromSlash(old.InstallPath)) != name {
-			return "", fmt.Errorf("%s exists and was not installed from here. --name gives another name", dir)
-		}
-		if err := Unedited(home, old); err != nil {
-			return "", err
-		}
-	}
 	sum, err := Hash(c.Dir)
 	if err != nil {
 		return "", err
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		return "", err
-	}
-	if err := os.Rename(c.Dir, dir); err != nil {
-		return "", err
-	}
-	now, action := time.Now().UTC().Format(time.RFC3339), "INSTALL"
-	if had {
-		action = "UPDATE"
-	}
-	return dir, changeLock(ctx, home, func(all map[string]Entry) error {
-		e := all[name]
-		if e.InstalledAt == "" {
-			e.InstalledAt = now
+	dir = filepath.Join(home, "skills", name)
+	x := exchange{dir: dir, fresh: c.Dir, old: filepath.Join(c.dir, "old")}
+	e, action := Entry{}, "INSTALL"
+	err = changeLock(ctx, home, func(all map[string]Entry) error {
+		old, had := all[name]
+		if e = old; had {
+			action = "UPDATE"
 		}
-		e.Source, e.Identifier, e.TrustLevel, e.ScanVerdict = c.Source, c.From, "community", verdict(c.Findings)
-		e.ContentHash, e.InstallPath, e.Files, e.UpdatedAt = "sha256:"+sum[:16], name, c.Files, now
-		if e.Metadata == nil {
-			e.Metadata = map[string]any{}
+		if err := replaceable(home, name, old, had); err != nil {
+			return err
 		}
-		e.Metadata["commit"], e.Metadata["sha256"] = c.Commit, sum
-		if e.Metadata["ref"] = c.Ref; c.Ref == "" {
-			delete(e.Metadata, "ref")
-		}
+		e.of(c, name, sum)
 		all[name] = e
-		return audit(home, action, name, e)
-	})
+		return x.do()
+	}, x.undo)
+	if err != nil {
+		return "", err
+	}
+	return dir, audit(home, action, name, e)
+}
+
+// replaceable returns an error if another skill has the name, or if the user has edited the one that is installed.
+func replaceable(home, name string, old Entry, had bool) error {
+	dir := filepath.Join(home, "skills", name)
+	if had && filepath.Clean(filepath.FromSlash(old.InstallPath)) != name {
+		return fmt.Errorf("a skill of this name is installed in skills/%s. --name gives another name", old.InstallPath)
+	}
+	if _, err := os.Lstat(dir); err != nil {
+		return nil
+	}
+	if !had {
+		return fmt.Errorf("%s exists and was not installed from here. --name gives another name", dir)
+	}
+	return Unedited(home, old)
+}
+
+// of sets the fields that a candidate determines.
+func (e *Entry) of(c Candidate, name, sum string) {
+	now := time.Now().UTC().Format(time.RFC3339)
+	e.InstalledAt = cmp.Or(e.InstalledAt, now)
+	e.Source, e.Identifier, e.TrustLevel, e.ScanVerdict = c.Source, c.From, "community", verdict(c.Findings)
+	e.ContentHash, e.InstallPath, e.Files, e.UpdatedAt = "sha256:"+sum[:16], name, c.Files, now
+	if e.Metadata = maps.Clone(e.Metadata); e.Metadata == nil {
+		e.Metadata = map[string]any{}
+	}
+	e.Metadata["commit"], e.Metadata["sha256"] = c.Commit, sum
+	if e.Metadata["ref"] = c.Ref; c.Ref == "" {
+		delete(e.Metadata, "ref")
+	}
+}
+
+// exchange puts a directory in the place of another one.
+type exchange struct {
+	dir, fresh, old string
+	had, done       bool
+}
+
+func (x *exchange) do() error {
+	err := os.Rename(x.dir, x.old)
+	if x.had = err == nil; err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(x.fresh, x.dir); err != nil {
+		x.undo()
+		return err
+	}
+	x.done = true
+	return nil
+}
+
+// undo brings the old directory back.
+func (x *exchange) undo() {
+	if x.done {
+		_ = os.Rename(x.dir, x.fresh) // if this fails, the next rename does, too
+	}
+	if x.had {
+		_ = os.Rename(x.old, x.dir)
+	}
 }
 
 // verdict is Hermes' word for findings.
@@ -320,19 +317,66 @@ func verdict(found []Finding) string {
 // ErrEdited says that the user has changed an installed skill.
 var ErrEdited = errors.New("it was edited here and is not changed")
 
+// ErrGone says that the directory of an installed skill was removed.
+var ErrGone = errors.New("its directory is gone. Install it again, or run hermes-ls skills uninstall to remove its entry")
+
 // Unedited returns an error if an installed skill is not as it was installed.
 func Unedited(home string, e Entry) error {
 	if !filepath.IsLocal(filepath.FromSlash(e.InstallPath)) {
 		return fmt.Errorf("its path %q in the lock file leaves skills", e.InstallPath)
 	}
-	sum, err := Hash(filepath.Join(home, "skills", filepath.FromSlash(e.InstallPath)))
+	dir := filepath.Join(home, "skills", filepath.FromSlash(e.InstallPath))
+	sum, err := Hash(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrGone
+	}
 	if err != nil {
 		return err
 	}
-	if "sha256:"+sum[:16] != e.ContentHash {
+	if "sha256:"+sum[:16] != e.ContentHash || hasMore(dir) {
 		return ErrEdited
 	}
 	return nil
+}
+
+// hasMore reports whether a directory has links, empty directories or other files, which [Hash] leaves out and no installation makes.
+func hasMore(dir string) (more bool) {
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			below, err := os.ReadDir(path)
+			more = more || err == nil && len(below) == 0
+		} else {
+			more = more || err != nil || !e.Type().IsRegular()
+		}
+		return nil
+	})
+	return more
+}
+
+// Asks returns why the user must agree to a new version: it has findings or variables that the installed one does not have. If there
+// is no reason, it returns "".
+func Asks(home string, installed Entry, c Candidate) string {
+	dir := filepath.Join(home, "skills", filepath.FromSlash(installed.InstallPath))
+	before, err := Scan(dir)
+	if err != nil {
+		return "the installed version cannot be read: " + err.Error()
+	}
+	for _, f := range c.Findings {
+		if !slices.ContainsFunc(before, func(b Finding) bool { return b.What == f.What && b.File == f.File }) {
+			return f.String()
+		}
+	}
+	data, err := safefile.Read(filepath.Join(dir, "SKILL.md"), largestSkill)
+	if err != nil {
+		return "the installed version cannot be read: " + err.Error()
+	}
+	old, _, _ := parse(data, filepath.Base(dir)) // of one that cannot be parsed all variables are new
+	for _, name := range c.Meta.Environment {
+		if !slices.Contains(old.Meta.Environment, name) {
+			return "the new version uses the variable " + name
+		}
+	}
+	return ""
 }
 
 // Uninstall moves an installed skill to .archive and removes it from the lock file.
@@ -356,7 +400,7 @@ func Uninstall(ctx context.Context, home, name string) error {
 	return changeLock(ctx, home, func(all map[string]Entry) error {
 		delete(all, name)
 		return audit(home, "UNINSTALL", name, e)
-	})
+	}, nil)
 }
 
 // Search returns the skills that fit a query, the best first.

@@ -3,6 +3,7 @@ package skills
 import (
 	"encoding/json"
 	"errors"
+	"net/http/cgi"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,10 +33,10 @@ func TestInstall(t *testing.T) {
 	git("commit", "-qm", "x")
 	git("config", "filter.evil.smudge", "touch "+ran)
 	write(t, home, "skills/.hub/lock.json", `{"version": 1, "other": {"a": 1}, "installed": {"theirs": {"source": "github", "install_path": "theirs", "odd": true}}}`)
-	if _, err := Fetch(t.Context(), home, "file://"+repo, ""); err == nil || !strings.Contains(err.Error(), "there are 2 skills; name the path of one: skills/bad, skills/pdf") {
+	if _, err := Fetch(t.Context(), home, At("file://"+repo), ""); err == nil || !strings.Contains(err.Error(), "there are 2 skills; name the path of one: skills/bad, skills/pdf") {
 		t.Fatalf("a repository with two skills: %v", err)
 	}
-	c, err := Fetch(t.Context(), home, filepath.Join(repo, "skills/pdf"), "")
+	c, err := Fetch(t.Context(), home, At(filepath.Join(repo, "skills/pdf")), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,7 @@ func TestInstall(t *testing.T) {
 	if left, _ := os.ReadDir(filepath.Join(home, "skills/.hub/quarantine")); len(left) != 0 {
 		t.Errorf("the quarantine has %v", left)
 	}
-	bad, err := Fetch(t.Context(), home, filepath.Join(repo, "skills/bad"), "")
+	bad, err := Fetch(t.Context(), home, At(filepath.Join(repo, "skills/bad")), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestInstall(t *testing.T) {
 	git("rm", "-rq", "skills/bad")
 	git("commit", "-qm", "y")
 	git("branch", "stable")
-	c, err = Fetch(t.Context(), home, "file://"+repo, "stable")
+	c, err = Fetch(t.Context(), home, At("file://"+repo), "stable")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestInstall(t *testing.T) {
 	}
 	c.Discard()
 	write(t, dir, "SKILL.md", skillText("pdf", "Edited."))
-	c, err = Fetch(t.Context(), home, "file://"+repo, "")
+	c, err = Fetch(t.Context(), home, At("file://"+repo), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,5 +130,43 @@ func TestTapsOfHermes(t *testing.T) {
 	text, _ := json.Marshal(got)
 	if want := `{"taps":[{"path":"skills/","repo":"a/b","trust":"high"},{"path":"","repo":"c/d"}],"version":2}`; string(text) != want {
 		t.Errorf("taps.json has %s, want %s", text, want)
+	}
+}
+
+// A skill is fetched by git over https, from git's own server.
+func TestInstallFromHTTPS(t *testing.T) {
+	t.Parallel()
+	repos := t.TempDir()
+	repo := filepath.Join(repos, "repo.git")
+	write(t, repo, "skills/pdf/SKILL.md", skillText("pdf", "Reads PDF files."))
+	git := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command("git", append([]string{"-C", repo}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("init", "-q")
+	git("add", ".")
+	git("commit", "-qm", "x")
+	first := git("rev-parse", "HEAD")
+	git("config", "uploadpack.allowAnySHA1InWant", "true")
+	write(t, repo, "skills/pdf/SKILL.md", skillText("pdf", "Reads PDF files, better."))
+	git("commit", "-qam", "y")
+	backend := &cgi.Handler{Path: filepath.Join(git("--exec-path"), "git-http-backend"), Env: []string{"GIT_PROJECT_ROOT=" + repos, "GIT_HTTP_EXPORT_ALL=1"}, Root: "/"}
+	web.set("/git", backend.ServeHTTP)
+	for ref, want := range map[string]string{"": "Reads PDF files, better.", first: "Reads PDF files."} {
+		c, err := Fetch(t.Context(), t.TempDir(), At(web.URL+"/git/repo.git/.git#pdf"), ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Skill.Description != want || ref != "" && c.Commit != first || len(c.Commit) != 40 {
+			t.Errorf("at %q: %q, commit %s", ref, c.Skill.Description, c.Commit)
+		}
+		c.Discard()
+	}
+	if _, err := Fetch(t.Context(), t.TempDir(), At(web.URL+"/git/none.git"), ""); err == nil || !strings.Contains(err.Error(), "git fetch failed") {
+		t.Errorf("a repository that is not there: %v", err)
 	}
 }

@@ -56,7 +56,8 @@ var notSearched = []string{"node_modules", "venv", "references", "templates", "s
 // Find finds all skills. It reads only files that have changed since an earlier call of any process.
 func (l Library) Find(ctx context.Context) Found {
 	c := openCache(l.Home)
-	w := walker{cache: c, names: map[string]string{}, disabled: l.Disabled}
+	w := walker{cache: c, names: make(map[string]string, len(c.entries)), workspace: map[string]bool{}, disabled: l.Disabled}
+	w.found.Skills = make([]Skill, 0, min(len(c.entries)+8, maxSkills)) // 8 are in the program
 	for _, dir := range TrustedDirs(l.Trust, l.Folders, workspaceDirs) {
 		w.search(dir, Workspace, "")
 	}
@@ -114,12 +115,13 @@ func OfferedDirs(folder string, names []string) (dirs []string) {
 }
 
 type walker struct {
-	cache    *cache
-	found    Found
-	names    map[string]string // the path of each skill by its name
-	disabled []string
-	dirs     int
-	count    int
+	cache     *cache
+	found     Found
+	names     map[string]string // the path of each skill by its name
+	workspace map[string]bool   // names of skills of the workspace
+	disabled  []string
+	dirs      int
+	count     int
 }
 
 // search adds the skills below dir.
@@ -129,18 +131,11 @@ func (w *walker) walk(dir, place, prefix string, depth int) {
 	if w.dirs++; w.dirs > maxDirs {
 		return
 	}
+	if depth > 0 && w.add(filepath.Join(dir, "SKILL.md"), place, prefix) || depth >= maxDepth {
+		return
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return
-	}
-	isSkill := func(e fs.DirEntry) bool {
-		return e.Name() == "SKILL.md" && (e.Type().IsRegular() || place != Workspace)
-	}
-	if depth > 0 && slices.ContainsFunc(entries, isSkill) {
-		w.add(dir, place, prefix)
-		return
-	}
-	if depth >= maxDepth {
 		return
 	}
 	for _, e := range entries {
@@ -160,18 +155,31 @@ func (w *walker) walk(dir, place, prefix string, depth int) {
 	}
 }
 
-// add adds the skill in dir.
-func (w *walker) add(dir, place, prefix string) {
-	file := filepath.Join(dir, "SKILL.md")
+// add adds the skill in a file. If there is no such file, or a link in a workspace, it returns false.
+func (w *walker) add(file, place, prefix string) bool {
+	info, err := os.Lstat(file)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && place == Workspace && !info.Mode().IsRegular() {
+		return false
+	}
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		info, err = os.Stat(file)
+	}
 	if w.count++; w.count > maxSkills {
 		if w.count == maxSkills+1 {
 			w.found.Notes = append(w.found.Notes, fmt.Sprintf("There are more than %d skills. The others are not used.", maxSkills))
 		}
-		return
+		return true
 	}
-	s := w.cache.skill(file, filepath.Base(dir))
+	dir := filepath.Dir(file)
+	s := Skill{Name: filepath.Base(dir), Meta: &w.cache.none}
+	if err != nil {
+		s.Problem = err.Error()
+	} else {
+		s = w.cache.skill(file, s.Name, info)
+	}
 	s.Name, s.Place, s.Path, s.Dir = prefix+s.Name, place, file, dir
 	w.use(s)
+	return true
 }
 
 func (w *walker) use(s Skill) {
@@ -185,12 +193,18 @@ func (w *walker) use(s Skill) {
 	if first, ok := w.names[s.Name]; ok {
 		s.Problem = "another skill of this name is used: " + first
 		w.found.LeftOut = append(w.found.LeftOut, s)
-		if s.Place != Bundled {
+		switch {
+		case s.Place != Bundled:
 			w.found.Notes = append(w.found.Notes, fmt.Sprintf("There are two skills named %q. %s is not used.", s.Name, s.Path))
+		case w.workspace[s.Name]:
+			w.found.Notes = append(w.found.Notes, fmt.Sprintf("The skill %q of this workspace is used in place of that of the program: %s", s.Name, first))
 		}
 		return
 	}
 	w.names[s.Name] = s.Path
+	if s.Place == Workspace {
+		w.workspace[s.Name] = true
+	}
 	w.found.Skills = append(w.found.Skills, s)
 }
 
@@ -231,9 +245,9 @@ func (s Skill) Read() (body string, err error) {
 // cache has the frontmatters of earlier calls. The file is below $HERMES_HOME/cache.
 type cache struct {
 	path    string
-	entries map[string]cached
-	used    map[string]cached
+	entries map[string]*cached
 	changed bool
+	none    Meta // of skills with an empty one
 }
 
 type cached struct {
@@ -243,12 +257,18 @@ type cached struct {
 	Text  string `json:"d"`
 	Error string `json:"e,omitempty"`
 	Meta  *Meta  `json:"m,omitempty"`
+
+	used bool
 }
 
-const cacheVersion = "skills-1.json"
+const cacheVersion = "skills-3.json"
+
+// newCache returns an empty cache, which is not stored.
+func newCache() *cache { return &cache{entries: map[string]*cached{}} }
 
 func openCache(home string) *cache {
-	c := &cache{path: filepath.Join(home, "cache", cacheVersion), entries: map[string]cached{}, used: map[string]cached{}}
+	c := newCache()
+	c.path = filepath.Join(home, "cache", cacheVersion)
 	if data, err := safefile.Read(c.path, 16<<20); err == nil {
 		_ = json.Unmarshal(data, &c.entries) // a broken cache is made again
 	}
@@ -256,37 +276,29 @@ func openCache(home string) *cache {
 }
 
 // skill returns the skill in a file, from the cache if the file has not changed.
-func (c *cache) skill(file, dir string) Skill {
-	info, err := os.Stat(file)
-	if err != nil {
-		return Skill{Name: dir, Problem: err.Error()}
-	}
-	e, ok := c.entries[file]
-	if !ok || e.Time != info.ModTime().UnixNano() || e.Size != info.Size() {
+func (c *cache) skill(file, dir string, info fs.FileInfo) Skill {
+	e := c.entries[file]
+	if e == nil || e.Time != info.ModTime().UnixNano() || e.Size != info.Size() {
 		e = c.read(file, dir)
 		e.Time, e.Size = info.ModTime().UnixNano(), info.Size()
-		c.changed = true
+		c.entries[file], c.changed = e, true
 	}
-	c.used[file] = e
-	s := Skill{Name: e.Name, Description: e.Text, Problem: e.Error}
-	if e.Meta != nil {
-		s.Meta = *e.Meta
-	}
-	return s
+	e.used = true
+	return Skill{Name: e.Name, Description: e.Text, Problem: e.Error, Meta: cmp.Or(e.Meta, &c.none)}
 }
 
-func (c *cache) read(file, dir string) cached {
+func (c *cache) read(file, dir string) *cached {
 	data, err := safefile.Read(file, largestSkill)
 	if err != nil {
-		return cached{Name: dir, Error: "it cannot be read: " + err.Error()}
+		return &cached{Name: dir, Error: "it cannot be read: " + err.Error()}
 	}
 	s, _, err := parse(data, dir)
-	e := cached{Name: dir, Text: s.Description}
+	e := &cached{Name: dir, Text: s.Description}
 	if err != nil {
 		e.Error = err.Error()
 	}
 	if m, _ := json.Marshal(s.Meta); string(m) != "{}" {
-		e.Meta = &s.Meta
+		e.Meta = s.Meta
 	}
 	return e
 }
@@ -302,11 +314,11 @@ func (c *cache) save(ctx context.Context) {
 	}
 	defer unlock()
 	for file, e := range c.entries { // those of other workspaces
-		if _, ok := c.used[file]; !ok && len(c.used) < 2*maxSkills {
-			c.used[file] = e
+		if e == nil || !e.used && len(c.entries) > 2*maxSkills {
+			delete(c.entries, file)
 		}
 	}
-	data, err := json.Marshal(c.used)
+	data, err := json.Marshal(c.entries)
 	if err != nil {
 		return
 	}
@@ -320,7 +332,7 @@ func (c *cache) save(ctx context.Context) {
 
 // Offered returns the skills that a folder brings, whether the user trusts it or not. It stores nothing.
 func Offered(_ context.Context, folder string) []Skill {
-	w := walker{cache: &cache{entries: map[string]cached{}, used: map[string]cached{}}, names: map[string]string{}}
+	w := walker{cache: newCache(), names: map[string]string{}, workspace: map[string]bool{}}
 	for _, dir := range OfferedDirs(folder, workspaceDirs) {
 		w.search(dir, Workspace, "")
 	}

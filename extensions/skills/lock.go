@@ -11,7 +11,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/filelock"
@@ -87,6 +86,9 @@ func readLock(home string) (file map[string]json.RawMessage, entries map[string]
 			return file, entries, fmt.Errorf("%s: %w", lockPath(home), err)
 		}
 	}
+	if file == nil || entries == nil { // null
+		return map[string]json.RawMessage{}, map[string]Entry{}, nil
+	}
 	return file, entries, nil
 }
 
@@ -107,9 +109,13 @@ func audit(home, action, name string, e Entry) error {
 	return errors.Join(err, file.Close())
 }
 
-// changeLock edits the lock file under a lock. If edit returns an error, the file does not change.
-func changeLock(ctx context.Context, home string, edit func(map[string]Entry) error) error {
+// changeLock edits the lock file under a lock. If edit returns an error, the file does not change. If the file cannot be
+// written, undo is called; it may be nil.
+func changeLock(ctx context.Context, home string, edit func(map[string]Entry) error, undo func()) error {
 	hub := filepath.Dir(lockPath(home))
+	if err := os.MkdirAll(hub, 0o700); err != nil {
+		return err
+	}
 	unlock, err := filelock.Lock(ctx, filepath.Join(hub, "lock.json.lock"))
 	if err != nil {
 		return err
@@ -122,6 +128,13 @@ func changeLock(ctx context.Context, home string, edit func(map[string]Entry) er
 	if err := edit(entries); err != nil {
 		return err
 	}
+	if err = writeLock(hub, file, entries); err != nil && undo != nil {
+		undo()
+	}
+	return err
+}
+
+func writeLock(hub string, file map[string]json.RawMessage, entries map[string]Entry) (err error) {
 	if file["version"] == nil {
 		file["version"] = json.RawMessage("1")
 	}
@@ -140,7 +153,8 @@ func changeLock(ctx context.Context, home string, edit func(map[string]Entry) er
 	return dir.Write("lock.json", append(data, '\n'), 0o600)
 }
 
-// filesOf returns the regular files below dir, sorted, with slashes.
+// filesOf returns the regular files below dir with slashes. They are sorted directory by directory, as Hermes sorts them:
+// a/b stands before a-c.
 func filesOf(dir string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 		if err != nil {
@@ -155,7 +169,6 @@ func filesOf(dir string) (files []string, err error) {
 		}
 		return nil
 	})
-	slices.Sort(files)
 	return files, err
 }
 

@@ -1,6 +1,8 @@
 package skills
 
 import (
+	"encoding/pem"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -49,6 +51,15 @@ func run(m *testing.M) int {
 	web.Server = httptest.NewTLSServer(&web)
 	defer web.Close()
 	transport = web.Client().Transport
+	authority, err := os.CreateTemp("", "authority")
+	if err != nil {
+		panic(err)
+	}
+	defer os.Remove(authority.Name())
+	if err := errors.Join(pem.Encode(authority, &pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), authority.Close()); err != nil {
+		panic(err)
+	}
+	_ = os.Setenv("GIT_SSL_CAINFO", authority.Name())
 	for _, name := range []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"} {
 		_ = os.Setenv(name, "x@x")
 	}

@@ -237,7 +237,11 @@ func filePath(name string) (string, error) {
 
 // replaced returns the text of a patch.
 func replaced(old []byte, in manageIn) ([]byte, error) {
-	text := string(old)
+	text, windows := string(old), strings.Contains(string(old), "\r\n")
+	if windows { // the model has read it with line feeds
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+		in.OldString, in.NewString = strings.ReplaceAll(in.OldString, "\r\n", "\n"), strings.ReplaceAll(in.NewString, "\r\n", "\n")
+	}
 	switch n := strings.Count(text, in.OldString); {
 	case in.OldString == "":
 		return nil, errors.New("old_string is empty")
@@ -246,7 +250,11 @@ func replaced(old []byte, in manageIn) ([]byte, error) {
 	case n > 1 && !in.ReplaceAll:
 		return nil, fmt.Errorf("old_string is %d times in the file. Give more text around it, or replace_all", n)
 	}
-	return []byte(strings.ReplaceAll(text, in.OldString, in.NewString)), nil
+	text = strings.ReplaceAll(text, in.OldString, in.NewString)
+	if windows {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	return []byte(text), nil
 }
 
 // checkSkill returns why a SKILL.md must not be written.

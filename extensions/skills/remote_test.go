@@ -50,7 +50,7 @@ func TestFetchFromServer(t *testing.T) {
 		{"well-known:http://127.0.0.1:1", "", "is not an https address", 0},
 	} {
 		home := t.TempDir()
-		got, err := Fetch(t.Context(), home, c.from, "")
+		got, err := Fetch(t.Context(), home, At(c.from), "")
 		if c.fails != "" {
 			if err == nil || !strings.Contains(err.Error(), c.fails) {
 				t.Errorf("%s: %v, want %q", c.from, err, c.fails)
@@ -102,7 +102,7 @@ func TestTap(t *testing.T) {
 	if err != nil || len(found) != 2 || found[0].Source != repo+"#skills/pdf" || found[1].Source != "a/far" {
 		t.Fatal(found, err)
 	}
-	c, err := Fetch(t.Context(), home, found[0].Source, "")
+	c, err := Fetch(t.Context(), home, At(found[0].Source), "")
 	if err != nil || c.Name != "pdf" || c.Source != "git" || c.Commit != git("rev-parse", "HEAD") {
 		t.Fatal(c, err)
 	}
@@ -112,6 +112,28 @@ func TestTap(t *testing.T) {
 	branch, err := Publish(t.Context(), home, mine, "mine", repo)
 	if err != nil || branch != "add-skill-mine" || !strings.Contains(git("ls-tree", "-r", "--name-only", branch), "skills/mine/SKILL.md") {
 		t.Error(branch, err)
+	}
+	if _, err := Publish(t.Context(), home, mine, "mine", repo); err == nil || !strings.Contains(err.Error(), "has this version") {
+		t.Errorf("published again: %v", err)
+	}
+	write(t, mine, "more.md", "x")
+	if _, err := Publish(t.Context(), home, mine, "mine", repo); err != nil || !strings.Contains(git("ls-tree", "-r", "--name-only", branch), "skills/mine/more.md") {
+		t.Errorf("a second version: %v", err)
+	}
+	victim := t.TempDir()
+	write(t, victim, "mine/keep", "x")
+	git("rm", "-rq", "skills")
+	if err := os.Symlink(victim, filepath.Join(work, "skills")); err != nil {
+		t.Fatal(err)
+	}
+	git("add", ".")
+	git("commit", "-qm", "y")
+	git("branch", "-D", branch)
+	if _, err := Publish(t.Context(), home, mine, "mine", repo); err == nil || !strings.Contains(err.Error(), "is no directory") {
+		t.Errorf("published through a link: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(victim, "mine", "keep")); err != nil {
+		t.Errorf("a file outside of the clone: %v", err)
 	}
 	if left, _ := os.ReadDir(filepath.Join(home, "skills/.hub/quarantine")); len(left) != 0 {
 		t.Errorf("the quarantine has %v", left)

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
@@ -47,8 +49,14 @@ type pattern struct {
 	match       *lazyregexp.Regexp
 }
 
+const (
+	decodes = `base64\s+([^|\n]*\s)?(-d|-D|-di|--decode)\b`
+	aShell  = `((sudo|env|command|exec|nohup|busybox)\s+(-\S+\s+|\w+=\S*\s+)*)*(/\S*/)?\b(ba|z|da|k|a)?sh\b`
+)
+
 var patterns = []pattern{
-	{Block, "base64 text that is piped into a shell", lazyregexp.New(`(?i)base64\s+(-d|-D|--decode)[^|\n]*\|\s*(sudo\s+)?(ba|z|da|k)?sh\b|\|\s*base64\s+(-d|-D|--decode)\b[^|\n]*\|\s*(sudo\s+)?(ba|z|da|k)?sh\b`)},
+	{Block, "base64 text that is piped into a shell", lazyregexp.New(decodes + `[^\n]*\|&?\s*` + aShell + `|` + aShell + `\s([^\n|]*\s)?(-\w*c\s+)?["']?(<<<\s*)?["']?(<\(|\$\(|` + "`" + `)[^\n]*` + decodes +
+		`|(\b(eval|source)|(^|[\s;&|])\.)\s+["']?(<\(|\$\(|` + "`" + `)[^\n]*` + decodes)},
 	{Block, "a password-protected download that is run", lazyregexp.New(`(?i)(unzip\s+[^\n]*-P\s*\S+|7z\s+x\s+[^\n]*-p\S+)[^\n]*(&&|;)\s*(\./|sh |bash |chmod )`)},
 	{Warn, "a download that is piped into a program", lazyregexp.New(`(?i)\b(curl|wget)\b[^|\n]*\|\s*(sudo\s+)?(ba|z|da|k)?(sh|python3?|node|perl|ruby)\b`)},
 	{Warn, "a command that deletes recursively", lazyregexp.New(`\brm\s+-[a-zA-Z]*[rR][a-zA-Z]*\s`)},
@@ -67,6 +75,9 @@ const (
 
 // Scan reports what the user should see in the skill in dir, by file and line.
 func Scan(dir string) (found []Finding, err error) {
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
 	files, total := 0, int64(0)
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -84,6 +95,10 @@ func Scan(dir string) (found []Finding, err error) {
 		}
 		if e.Type()&fs.ModeSymlink != 0 {
 			found = append(found, linkFinding(dir, path, name)...)
+			return nil
+		}
+		if !e.Type().IsRegular() {
+			found = append(found, Finding{filepath.ToSlash(name), 0, Warn, "no regular file"})
 			return nil
 		}
 		info, err := e.Info()
@@ -123,24 +138,43 @@ func linkFinding(dir, path, name string) []Finding {
 	return []Finding{{filepath.ToSlash(name), 0, Block, "a link that leaves the skill"}}
 }
 
-// scanText reports the findings of one file. A file that is no text has one.
+// scanText reports the findings of one file. Bytes that are no text do not hide the rest of it: a shell and a model read on.
 func scanText(name string, data []byte) (found []Finding) {
-	if !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
-		if executable(data) {
+	text := string(data)
+	if !utf8.Valid(data) || strings.Contains(text, "\x00") {
+		switch kind := http.DetectContentType(data); {
+		case executable(data):
 			return []Finding{{name, 0, Warn, "a program"}}
+		case kind != "application/octet-stream" && !strings.HasPrefix(kind, "text/"): // a picture, a font, an archive
+			return nil
 		}
-		return nil
+		found = append(found, Finding{name, 0, Warn, "bytes that are no text"})
+		text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "")
 	}
-	n := 0
-	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
-		n++
+	number, begin, command := 0, 1, ""
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
+		number++
 		if hidden(line) {
-			found = append(found, Finding{name, n, Block, "invisible characters"})
+			found = append(found, Finding{name, number, Block, "invisible characters"})
 		}
-		for _, p := range patterns {
-			if p.match.MatchString(line) {
-				found = append(found, Finding{name, n, p.level, p.what})
-			}
+		command += strings.TrimRight(line, "\r\n")
+		if before, more := strings.CutSuffix(command, "\\"); more && len(before) < longestCommand {
+			command = before
+			continue
+		}
+		found = append(found, scanCommand(name, begin, command)...)
+		begin, command = number+1, ""
+	}
+	return append(found, scanCommand(name, begin, command)...)
+}
+
+// longestCommand limits a line that others continue, in bytes.
+const longestCommand = 64 << 10
+
+func scanCommand(name string, line int, command string) (found []Finding) {
+	for _, p := range patterns {
+		if p.match.MatchString(command) {
+			found = append(found, Finding{name, line, p.level, p.what})
 		}
 	}
 	return found
@@ -159,20 +193,61 @@ func executable(data []byte) bool {
 // change the direction of text, and tags. The joiner of emoji sequences and scripts is allowed between visible characters.
 func hidden(line string) bool {
 	runes := []rune(line)
-	for i, r := range runes {
-		switch {
-		case r == '\u200d' || r == '\u200c': // joins emoji and letters of some scripts
-			if i == 0 || i == len(runes)-1 || runes[i-1] < 0x300 || runes[i+1] < 0x300 {
-				return true
-			}
-		case r == '\u200b', r == '\u2060', r == '\u180e', r >= '\u2061' && r <= '\u2064', r == '\ufeff',
-			r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
-			return true
-		case r >= 0xe0000 && r <= 0xe007f && !flag(runes[:i]): // tags; those of flags follow a black flag
+	for i := range runes {
+		if hiddenAt(runes, i) {
 			return true
 		}
 	}
 	return false
+}
+
+func hiddenAt(runes []rune, i int) bool {
+	r, last, next := runes[i], rune(0), rune(0)
+	if r < firstHidden {
+		return false
+	}
+	if i > 0 {
+		last = runes[i-1]
+	}
+	if i+1 < len(runes) {
+		next = runes[i+1]
+	}
+	switch {
+	case r == '\u200d' || r == '\u200c': // joins emoji and letters of some scripts
+		return last < 0x300 || next < 0x300
+	case r == '\u200e' || r == '\u200f' || r == '\u061c': // marks of texts that run from right to left
+		return !slices.ContainsFunc(runes, fromTheRight)
+	case r == '\ufe0e' || r == '\ufe0f': // a text or an emoji; also of digits, # and *
+		return last < 0xa0 && !(last >= '0' && last <= '9' || last == '#' || last == '*')
+	case unicode.Is(unicode.Variation_Selector, r): // forms of Chinese characters and of some scripts
+		return last < 0x300 || unicode.Is(unicode.Variation_Selector, last)
+	case r >= 0xe0000 && r <= 0xe007f: // tags; those of flags follow a black flag
+		return !flag(runes[:i])
+	}
+	// Blank letters, and characters that only format. Some of these are seen, such as the sign of a year in Arabic.
+	return r == 0x3164 || r == 0x115f || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// firstHidden is the first character that can be hidden, but for control characters.
+const firstHidden = '\u00ad'
+
+func fromTheRight(r rune) bool {
+	return unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko)
+}
+
+// Visible returns a text for the model without the characters that a reader does not see.
+func Visible(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r >= firstHidden }) {
+		return text
+	}
+	runes := []rune(text)
+	var b strings.Builder
+	for i, r := range runes {
+		if !hiddenAt(runes, i) {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // flag reports whether runes end with an emoji flag, whose tags may follow.

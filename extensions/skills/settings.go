@@ -20,19 +20,24 @@ type Settings struct {
 	WriteApproval bool                       `json:"write_approval" guard:"changes of skills require approval" safe:"true" doc:"Changes of skills by the agent require approval."`
 	Config        map[string]json.RawMessage `json:"config" doc:"Values for skills, by the names that they declare."`
 	TrustedDirs   []string                   `json:"trusted_project_dirs" guard:"these folders are trusted" doc:"Folders that are trusted, besides those of hermes-ls trust."`
+	TrustFolders  bool                       `json:"trust_folders" guard:"contents of folders apply" doc:"Skills, commands, agents and MCP servers of trusted folders apply. VS Code turns it off in Restricted Mode."`
 }
 
 // Section describes the section.
 func Section() *config.Section {
 	return &config.Section{Name: "skills", Doc: "Skills: instructions for kinds of tasks.", Defaults: Settings{
 		IndexBytes: 3000, ExternalDirs: []string{"~/.agents/skills"}, Disabled: []string{}, Bundled: true, WriteApproval: true,
-		Config: map[string]json.RawMessage{}, TrustedDirs: []string{},
+		Config: map[string]json.RawMessage{}, TrustedDirs: []string{}, TrustFolders: true,
 	}}
 }
 
 // Store returns the store of trust, with the folders of these settings.
 func (s Settings) Store(home string) trust.Store {
-	return trust.Open(home, Paths(s.TrustedDirs, home)...)
+	store := trust.Open(home, Paths(s.TrustedDirs, home)...)
+	if !s.TrustFolders {
+		return store.None()
+	}
+	return store
 }
 
 // Library returns the library of a session.

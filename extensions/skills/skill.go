@@ -31,7 +31,7 @@ type Skill struct {
 	Problem     string `json:"error,omitempty"`
 
 	Dir  string `json:"-"` // the skill's directory; empty: it is in the binary
-	Meta Meta   `json:"-"`
+	Meta *Meta  `json:"-"`
 }
 
 // Meta has the parts of a frontmatter that hermes-ls uses besides name and description.
@@ -66,10 +66,10 @@ var validName = lazyregexp.New(`^[a-z0-9-]{1,64}$`)
 // parse reads a SKILL.md. dir is the name of its directory.
 func parse(data []byte, dir string) (s Skill, body string, err error) {
 	fields, body, err := frontmatter.Parse(data)
-	if err != nil {
-		return Skill{Name: dir}, body, err
+	if body = Visible(body); err != nil {
+		return Skill{Name: dir, Meta: &Meta{}}, body, err
 	}
-	s = Skill{Name: dir, Description: oneLine(fields.Text("description"))}
+	s = Skill{Name: dir, Description: oneLine(fields.Text("description")), Meta: &Meta{}}
 	switch {
 	case len(fields) == 0:
 		return s, body, errors.New("it has no frontmatter")
@@ -80,7 +80,7 @@ func parse(data []byte, dir string) (s Skill, body string, err error) {
 		s.Description = string(runes[:maxDescription])
 	}
 	hermes := fields.Sub("metadata").Sub("hermes")
-	s.Meta = Meta{
+	s.Meta = &Meta{
 		Platforms:        fields.List("platforms"),
 		Environment:      environment(fields),
 		RequiresToolsets: hermes.List("requires_toolsets"), RequiresTools: hermes.List("requires_tools"),
@@ -120,11 +120,11 @@ func environment(fields frontmatter.Fields) (names []string) {
 
 // oneLine cleans a text for a list.
 func oneLine(text string) string {
-	return strings.Join(strings.Fields(tools.WithoutControls(text)), " ")
+	return strings.Join(strings.Fields(Visible(tools.WithoutControls(text))), " ")
 }
 
 // here reports whether a skill is for this system. Unknown names of platforms do not hide a skill.
-func (m Meta) here() bool {
+func (m *Meta) here() bool {
 	known := false
 	for _, p := range m.Platforms {
 		for name, goos := range map[string]string{"macos": "darwin", "darwin": "darwin", "linux": "linux", "windows": "windows"} {
@@ -139,7 +139,7 @@ func (m Meta) here() bool {
 }
 
 // offered reports whether the skill is for a session with these toolsets and tools.
-func (m Meta) offered(toolset, tool func(string) bool) bool {
+func (m *Meta) offered(toolset, tool func(string) bool) bool {
 	not := func(f func(string) bool) func(string) bool { return func(name string) bool { return !f(name) } }
 	return !slices.ContainsFunc(m.RequiresToolsets, not(toolset)) && !slices.ContainsFunc(m.RequiresTools, not(tool)) &&
 		!slices.ContainsFunc(m.FallbackToolsets, toolset) && !slices.ContainsFunc(m.FallbackTools, tool)
@@ -171,6 +171,9 @@ func Strict(data []byte, dir string) (problems []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
+	if err := frontmatter.Check(data); err != nil {
+		problems = append(problems, err.Error())
+	}
 	for name := range fields {
 		if !slices.Contains(standard, name) {
 			problems = append(problems, fmt.Sprintf("the field %q is not in the specification", name))
@@ -199,7 +202,7 @@ func Strict(data []byte, dir string) (problems []string) {
 }
 
 // settings returns the values of the skill's configuration. If there is none, it returns nil.
-func (m Meta) settings(values map[string]json.RawMessage) map[string]any {
+func (m *Meta) settings(values map[string]json.RawMessage) map[string]any {
 	out := map[string]any{}
 	for _, k := range m.Config {
 		if v, ok := values[k.Name]; ok {

@@ -74,12 +74,20 @@ type Instance struct {
 	found    Found
 	at       time.Time // of found; zero: not searched yet
 	noted    map[string]bool
-	read     []string // names of skills that the session has read
-	passed   map[string]bool
+	once     sync.Once       // restores read
+	read     []string        // names of skills that the session has read
+	passed   map[string]bool // path and variables of skills
 }
 
-// Close does nothing.
-func (*Instance) Close(context.Context) error { return nil }
+// Close stores the names of the skills that the session has read, for the time when it is opened again.
+func (x *Instance) Close(ctx context.Context) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.read) > 0 && x.session.State != nil {
+		_ = x.session.State.Save(ctx, readKey, x.read) // a session without a stored prompt has no state
+	}
+	return nil
+}
 
 // fresh is how long the result of a search applies.
 const fresh = time.Second
@@ -133,6 +141,7 @@ func (x *Instance) forModel(f Found) (all []Skill) {
 	x.mu.Lock()
 	offers := x.settings.Offers
 	x.mu.Unlock()
+	all = make([]Skill, 0, len(f.Skills))
 	for _, s := range f.Skills {
 		if !s.Meta.NotForModel && s.Meta.here() && s.Meta.offered(offers, func(tool string) bool { return offers(toolsetOf(tool)) }) {
 			all = append(all, s)
@@ -179,7 +188,12 @@ func (x *Instance) Sections(ctx context.Context) []prompt.Section {
 
 // order sorts skills: those of the workspace, then those that were used last, then by name.
 func order(all []Skill, used map[string]int64) {
-	slices.SortStableFunc(all, func(a, b Skill) int {
+	compare := byUse(used)
+	slices.SortStableFunc(all, func(a, b Skill) int { return compare(&a, &b) })
+}
+
+func byUse(used map[string]int64) func(a, b *Skill) int {
+	return func(a, b *Skill) int {
 		if aw, bw := a.Place == Workspace, b.Place == Workspace; aw != bw {
 			if aw {
 				return -1
@@ -193,7 +207,7 @@ func order(all []Skill, used map[string]int64) {
 			return 1
 		}
 		return strings.Compare(a.Name, b.Name)
-	})
+	}
 }
 
 // Tools returns skill_view and skill_manage. If there is no skill, it returns none.
@@ -229,7 +243,8 @@ func (x *derived) Commands() []extension.Command { return nil }
 
 // Events returns the text for the summary of a compaction.
 func (x *Instance) Events() []extension.Handlers {
-	return []extension.Handlers{{PreCompress: func(context.Context, extension.Compression) (string, error) {
+	return []extension.Handlers{{PreCompress: func(ctx context.Context, _ extension.Compression) (string, error) {
+		x.restore(ctx)
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if len(x.read) == 0 {
@@ -241,12 +256,30 @@ func (x *Instance) Events() []extension.Handlers {
 
 // remember notes that the session has read a skill.
 func (x *Instance) remember(ctx context.Context, name string) {
+	x.restore(ctx)
 	x.mu.Lock()
 	if !slices.Contains(x.read, name) {
 		x.read = append(x.read, name)
 	}
 	x.mu.Unlock()
 	writeUse(ctx, x.Home, name)
+}
+
+const readKey = "read"
+
+// restore adds the skills that the session has read before it was opened again.
+func (x *Instance) restore(ctx context.Context) {
+	x.once.Do(func() {
+		var before []string
+		if x.session.New || x.session.State == nil {
+			return
+		}
+		if ok, err := x.session.State.Load(ctx, readKey, &before); err == nil && ok {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.read = append(before, x.read...)
+		}
+	})
 }
 
 const useName = "skills-used.json"
@@ -282,6 +315,12 @@ func writeUse(ctx context.Context, home, name string) {
 	}
 }
 
+// installed reports whether a skill of the user was installed.
+func (x *Instance) installed(s Skill) bool {
+	all, err := Installed(x.Home)
+	return err != nil || all[s.Name].InstallPath != ""
+}
+
 // pass gives the variables of a skill to the commands of the session. It returns the names that are not set.
 func (x *Instance) pass(ctx context.Context, s Skill, call tools.Call) (missing []string) {
 	if len(s.Meta.Environment) == 0 || x.Pass == nil {
@@ -301,14 +340,15 @@ func (x *Instance) pass(ctx context.Context, s Skill, call tools.Call) (missing 
 			vars[name] = value
 		}
 	}
+	names := strings.Join(slices.Sorted(maps.Keys(vars)), ", ")
+	passed := s.Path + " " + names
 	x.mu.Lock()
-	done := x.passed[s.Path]
+	done := x.passed[passed]
 	x.mu.Unlock()
 	if len(vars) == 0 || done {
 		return missing
 	}
-	names := strings.Join(slices.Sorted(maps.Keys(vars)), ", ")
-	if s.Place != User && s.Place != Bundled {
+	if s.Place != Bundled && (s.Place != User || x.installed(s)) {
 		err := x.session.Ask.Approve(ctx, extension.Request{
 			Kind: tools.KindOther, Title: "Give " + names + " to the commands of this session", EveryMode: true, Call: call,
 			Reason: fmt.Sprintf("gives variables to commands, as the skill %s (%s) wants", s.Name, s.Path),
@@ -330,7 +370,7 @@ func (x *Instance) pass(ctx context.Context, s Skill, call tools.Call) (missing 
 	if x.passed == nil {
 		x.passed = map[string]bool{}
 	}
-	x.passed[s.Path] = true
+	x.passed[passed] = true
 	return missing
 }
 

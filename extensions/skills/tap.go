@@ -1,6 +1,7 @@
 package skills
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,16 +108,12 @@ type Remote struct {
 
 // Search returns the skills of the repository, and those that its marketplace file names elsewhere.
 func (t Tap) Search(ctx context.Context, home, query string) (found []Remote, err error) {
-	quarantine := filepath.Join(home, "skills", ".hub", "quarantine")
-	if err := os.MkdirAll(quarantine, 0o700); err != nil {
-		return nil, err
-	}
-	work, err := os.MkdirTemp(quarantine, "")
+	work, err := quarantine(home)
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(work) //nolint:errcheck // the next search uses another one
-	root, _, _, err := Download(ctx, work, t.Repo, "")
+	root, _, _, err := Download(ctx, work, At(t.Repo), "")
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +124,7 @@ func (t Tap) Search(ctx context.Context, home, query string) (found []Remote, er
 		}
 		dir = filepath.Join(root, filepath.FromSlash(t.Path))
 	}
-	w := walker{cache: &cache{entries: map[string]cached{}, used: map[string]cached{}}, names: map[string]string{}}
+	w := walker{cache: newCache(), names: map[string]string{}, workspace: map[string]bool{}}
 	w.search(dir, Workspace, "")
 	all := w.found.Skills
 	if query != "" {
@@ -163,13 +160,22 @@ func marketplace(root, query string) (found []Remote) {
 		return nil
 	}
 	for _, p := range file.Plugins {
-		var at struct{ Repo, URL string }
+		var at struct{ Repo, URL, Path, Ref string }
 		if json.Unmarshal(p.Source, &at) != nil || at.Repo == "" && at.URL == "" {
 			continue // a path: its skills were found
 		}
 		source := at.Repo
 		if source == "" {
 			source = at.URL
+		}
+		switch {
+		case at.Repo != "" && at.Path != "":
+			source += "/" + strings.Trim(at.Path, "/")
+		case at.Path != "":
+			source += "#" + strings.Trim(at.Path, "/")
+		}
+		if at.Repo != "" && at.Ref != "" {
+			source += "@" + at.Ref
 		}
 		text := strings.ToLower(p.Name + " " + p.Description)
 		if !slices.ContainsFunc(strings.Fields(strings.ToLower(query)), func(word string) bool { return !strings.Contains(text, word) }) {
@@ -187,11 +193,7 @@ func Publish(ctx context.Context, home, dir, name, to string) (branch string, er
 	if ofGitHub.MatchString(to) {
 		to = "https://github.com/" + to + ".git"
 	}
-	quarantine := filepath.Join(home, "skills", ".hub", "quarantine")
-	if err := os.MkdirAll(quarantine, 0o700); err != nil {
-		return "", err
-	}
-	work, err := os.MkdirTemp(quarantine, "")
+	work, err := quarantine(home)
 	if err != nil {
 		return "", err
 	}
@@ -200,20 +202,50 @@ func Publish(ctx context.Context, home, dir, name, to string) (branch string, er
 	if _, err := userGit(ctx, work, "clone", "-q", "--depth=1", "--no-recurse-submodules", "--end-of-options", to, clone); err != nil {
 		return "", err
 	}
-	target := filepath.Join(clone, "skills", name)
-	if err := os.RemoveAll(target); err != nil {
-		return "", err
-	}
-	if _, err := copySkill(dir, target); err != nil {
-		return "", err
-	}
 	branch = "add-skill-" + name
-	for _, args := range [][]string{
-		{"checkout", "-q", "-B", branch}, {"add", "--", "skills/" + name}, {"commit", "-q", "-m", "Add skill " + name}, {"push", "-q", "origin", branch},
-	} {
+	heads, err := userGit(ctx, clone, "ls-remote", "--heads", "origin", "refs/heads/"+branch)
+	if err != nil {
+		return "", err
+	}
+	begin := []string{"checkout", "-q", "-B", branch}
+	if heads != "" { // an earlier version, which is not merged
+		if _, err := userGit(ctx, clone, "fetch", "-q", "--depth=1", "origin", branch); err != nil {
+			return "", err
+		}
+		begin = append(begin, "FETCH_HEAD")
+	}
+	if _, err := userGit(ctx, clone, begin...); err != nil {
+		return "", err
+	}
+	if err := putSkill(clone, dir, name); err != nil {
+		return "", err
+	}
+	if _, err := userGit(ctx, clone, "add", "--", "skills/"+name); err != nil {
+		return "", err
+	}
+	if changes, err := userGit(ctx, clone, "status", "--porcelain"); err != nil || changes == "" {
+		return "", cmp.Or(err, fmt.Errorf("the repository has this version of %s already. Nothing was published", name))
+	}
+	for _, args := range [][]string{{"commit", "-q", "-m", "Add skill " + name}, {"push", "-q", "origin", branch}} {
 		if _, err := userGit(ctx, clone, args...); err != nil {
 			return "", err
 		}
 	}
 	return branch, nil
+}
+
+// putSkill replaces a skill in a clone. A link in its place may leave the clone, so it is an error.
+func putSkill(clone, dir, name string) error {
+	target := clone
+	for _, part := range []string{"skills", name} {
+		target = filepath.Join(target, part)
+		if info, err := os.Lstat(target); err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is no directory in the repository. Nothing was published", part)
+		}
+	}
+	if err := os.RemoveAll(target); err != nil {
+		return err
+	}
+	_, err := copySkill(dir, target)
+	return err
 }

@@ -182,7 +182,7 @@ func readFile(s Skill, in viewIn) tools.Result {
 	if !utf8.Valid(data) {
 		return tools.Fail("%s is no text", in.FilePath)
 	}
-	lines := strings.SplitAfter(string(data), "\n")
+	lines := strings.SplitAfter(Visible(string(data)), "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}

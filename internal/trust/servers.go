@@ -65,7 +65,8 @@ const (
 	maxDefinition = 64 << 10
 )
 
-// Servers returns the servers that a workspace folder and the top directory of its repository define, sorted by name.
+// Servers returns the servers that a workspace folder and the top directory of its repository define, also in agent
+// files, sorted by name.
 // If a name is defined several times, the first one is returned. A file that cannot be read gives one server without
 // a name, with the problem.
 func Servers(folder string) []Server {
@@ -123,7 +124,7 @@ func serversIn(dir, root string) (all []Server) {
 			all = append(all, s)
 		}
 	}
-	return all
+	return append(all, serversOfAgents(top, dir, root)...)
 }
 
 func definitions(data []byte, key string) (map[string]json.RawMessage, error) {
@@ -230,35 +231,60 @@ func addFile(h io.Writer, top *os.Root, name string) (problem string) {
 	return ""
 }
 
+var (
+	withDefault = lazyregexp.New(`\$\{[^}]*?:-([^}]*)\}`) // a variable with a default value
+	anyVariable = lazyregexp.New(`\$\{[^}]*\}`)
+)
+
 // filesOf returns the paths in the folder that a word can name, relative to Folder. It also looks into options such as
-// --config=FILE, and into commands such as those of sh -c.
+// --config=FILE, into commands such as those of sh -c, and into default values of variables. The value of another variable,
+// such as ${PWD}, can be the directory.
 func (s *Server) filesOf(word string) (names []string) {
-	words := append([]string{word}, strings.Fields(word)...)
+	home, _ := os.UserHomeDir() // without one, ${userHome} names no file of the folder
+	editor := strings.NewReplacer("${workspaceFolder}", s.Dir, "${workspaceRoot}", s.Dir, "${workspaceFolderBasename}", filepath.Base(s.Dir),
+		"${userHome}", home, "${HOME}", home, "${env:HOME}", home, "${/}", string(filepath.Separator))
+	base := editor.Replace(s.Spec.Cwd)
+	if !filepath.IsAbs(base) {
+		base = filepath.Join(s.Dir, base)
+	}
+	texts := []string{editor.Replace(word)}
+	for range 3 { // a default value can have another one
+		last := texts[len(texts)-1]
+		other := string(withDefault.ReplaceAll([]byte(last), []byte("$1")))
+		if other == last {
+			break
+		}
+		texts = append(texts, other)
+	}
+	dir := []byte(strings.ReplaceAll(s.Dir, "$", "$$"))
+	for _, text := range texts {
+		if other := string(anyVariable.ReplaceAll([]byte(text), dir)); other != text {
+			texts = append(texts, other)
+		}
+	}
+	for _, text := range texts {
+		for _, w := range wordsOf(text) {
+			w = strings.TrimPrefix(w, "file://")
+			if !filepath.IsAbs(w) {
+				w = filepath.Join(base, w)
+			}
+			if rel, err := filepath.Rel(s.Folder, w); err == nil && filepath.IsLocal(rel) && !slices.Contains(names, rel) {
+				names = append(names, rel)
+			}
+		}
+	}
+	return names
+}
+
+// wordsOf returns a text, its words, the values of options, and the words of a shell.
+func wordsOf(text string) []string {
+	words := append([]string{text}, strings.Fields(text)...)
 	for _, w := range words {
 		if _, value, ok := strings.Cut(w, "="); ok {
 			words = append(words, value)
 		}
 	}
-	for _, w := range words {
-		w = strings.TrimPrefix(w, "file://")
-		for _, name := range []string{"${workspaceFolder}", "${workspaceRoot}"} {
-			w = strings.ReplaceAll(w, name, s.Dir)
-		}
-		base := s.Dir
-		if s.Spec.Cwd != "" {
-			base = strings.ReplaceAll(s.Spec.Cwd, "${workspaceFolder}", s.Dir)
-			if !filepath.IsAbs(base) {
-				base = filepath.Join(s.Dir, base)
-			}
-		}
-		if !filepath.IsAbs(w) {
-			w = filepath.Join(base, w)
-		}
-		if rel, err := filepath.Rel(s.Folder, w); err == nil && filepath.IsLocal(rel) && !slices.Contains(names, rel) {
-			names = append(names, rel)
-		}
-	}
-	return names
+	return append(words, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`;&|()<>{}=,", r) })...)
 }
 
 // plainJSON replaces comments and commas before a closing bracket by spaces, as editors allow them in their settings.

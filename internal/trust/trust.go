@@ -38,10 +38,17 @@ const Name = "trust.json"
 type Store struct {
 	home string
 	also []string
+	none bool
 }
 
 // Open returns the store of home. It reads nothing yet. Folders in also are trusted, too.
-func Open(home string, also ...string) Store { return Store{home, also} }
+func Open(home string, also ...string) Store { return Store{home: home, also: also} }
+
+// None returns the store as if no folder were trusted.
+func (s Store) None() Store {
+	s.none = true
+	return s
+}
 
 // Folder is a trusted folder.
 type Folder struct {
@@ -81,7 +88,7 @@ func Root(folder string) (string, error) {
 // Trusted reports whether the user trusts the folder. If the file cannot be read, no folder is trusted.
 func (s Store) Trusted(folder string) bool {
 	root, err := Root(folder)
-	if err != nil || never(root) != nil {
+	if s.none || err != nil || never(root) != nil {
 		return false
 	}
 	for _, path := range s.also {

@@ -133,6 +133,14 @@ func TestServers(t *testing.T) {
 	if s := find("web"); !slices.Equal(s.Variables, []string{"REGION", "TOKEN"}) || s.From != ".vscode/mcp.json" || s.Spec.Headers["X"] != "//${workspaceFolder}" {
 		t.Errorf("web: %+v", s)
 	}
+	write(t, ws, ".claude/agents/a.md", "---\nname: a\nmcpServers:\n  - github\n  - files: {command: ./tools/db, args: [x], env: {A: '${B}'}}\n---\nText\n")
+	write(t, ws, ".hermes/agents/b.md", "---\nmcpServers: {notes: {url: 'https://n.example'}, twice: {url: 'https://c.example'}}\n---\nText\n")
+	if s := find("files"); s.From != ".claude/agents/a.md" || !slices.Equal(s.Variables, []string{"A", "B"}) || s.Sum == "" {
+		t.Errorf("files: %+v", s)
+	}
+	if find("notes").Spec.URL != "https://n.example" || find("twice").Spec.URL != "https://a.example" {
+		t.Error("the servers of an agent")
+	}
 	db := find("db")
 	if !slices.Equal(db.Variables, []string{"DB_TOKEN"}) || db.Line() != "./tools/db --config=db.toml -c run tools/helper.sh" {
 		t.Errorf("db: %+v", db)
@@ -167,6 +175,20 @@ func TestServers(t *testing.T) {
 			t.Errorf("still approved after a change: %s", after.Definition)
 		}
 	}
+	// Each way to name a file of the workspace.
+	for _, args := range []string{`"${NOT_SET:-./late.sh}"`, `"${env:NOT_SET:-./late.sh}"`, `".${/}late.sh"`, `"${PWD}/late.sh"`, `"-c", "${A:-${B:-./late.sh}}"`, `"${workspaceFolder}/late.sh"`, `"../${workspaceFolderBasename}/late.sh"`,
+		`"-c", "true;./late.sh"`, `"-c", "(exec './late.sh')"`, `"-c", "cat<late.sh"`, `"--files=a.txt,late.sh"`} {
+		write(t, ws, ".mcp.json", `{"mcpServers": {"db": {"command": "sh", "args": [`+args+`]}}}`)
+		write(t, ws, "late.sh", "one")
+		if err := store.Approve(t.Context(), find("db")); err != nil || !store.Approved(find("db")) {
+			t.Fatalf("%s is not approved: %v", args, err)
+		}
+		write(t, ws, "late.sh", "two")
+		if store.Approved(find("db")) {
+			t.Errorf("%s is still approved with another file", args)
+		}
+	}
+	write(t, ws, ".mcp.json", `{"mcpServers": {"db": {"command": "./tools/db"}}}`)
 	if err := os.Remove(filepath.Join(ws, "tools/db")); err != nil {
 		t.Fatal(err)
 	}
