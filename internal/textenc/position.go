@@ -155,6 +155,29 @@ func (x *Index) PositionAt(offset int, enc Encoding) Position {
 	return Position{Line: uint32(line), Character: units(x.text[start:end], offset-start, enc)}
 }
 
+// Lines returns the number of lines. A line end at the end of the text begins another, empty one.
+func (x *Index) Lines() int { return len(x.starts) }
+
+// Line returns a line, from 0, without its end. If there is none, it returns false.
+func (x *Index) Line(n int) (line []byte, ok bool) {
+	if n < 0 || n >= len(x.starts) {
+		return nil, false
+	}
+	if n+1 < len(x.starts) {
+		return trimEnd(x.text[x.starts[n]:x.starts[n+1]]), true
+	}
+	return x.text[x.starts[n]:], true
+}
+
+// Offset is [Offset] for the text of the index.
+func (x *Index) Offset(p Position, enc Encoding) int {
+	line, ok := x.Line(int(p.Line))
+	if !ok {
+		return len(x.text)
+	}
+	return x.starts[p.Line] + column(line, p.Character, enc)
+}
+
 // lineStarts lists the offsets at which the lines begin as LSP counts them.
 func lineStarts(text []byte) []int {
 	starts := []int{0}

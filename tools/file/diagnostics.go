@@ -82,10 +82,17 @@ func (d *diagnosis) ask(ctx context.Context, files []string, wait, limit time.Du
 	return said
 }
 
-// notice returns the errors and warnings that an edit has brought, for the model.
-func (d *diagnosis) notice(ctx context.Context, written ...*workspace.Written) (said []string) {
+// problems are the errors and warnings that an edit has brought, and those that it has removed, for
+// the model.
+type problems struct {
+	Diagnostics []string `json:"diagnostics,omitempty"`
+	Fixed       []string `json:"fixed,omitempty"`
+}
+
+// notice returns the problems that an edit has brought and removed.
+func (d *diagnosis) notice(ctx context.Context, written ...*workspace.Written) (p problems) {
 	if d == nil {
-		return nil
+		return p
 	}
 	names := map[string]string{}
 	var files []string
@@ -96,23 +103,31 @@ func (d *diagnosis) notice(ctx context.Context, written ...*workspace.Written) (
 		}
 	}
 	if len(files) == 0 {
-		return nil
+		return p
 	}
 	now := d.ask(ctx, files, newsLimit, newsLimit+answerSlack)
-	left := 0
+	var brought, fixed []string
 	for _, path := range files {
-		for _, n := range newDiagnostics(d.before[path], now[path]) {
-			if len(said) < diagnosticsShown {
-				said = append(said, n.text(names[path]))
-			} else {
-				left++
-			}
+		after, answered := now[path]
+		if !answered {
+			continue
+		}
+		for _, n := range newDiagnostics(d.before[path], after) {
+			brought = append(brought, n.text(names[path]))
+		}
+		for _, n := range newDiagnostics(after, d.before[path]) {
+			fixed = append(fixed, n.text(names[path]))
 		}
 	}
-	if left > 0 {
-		said = append(said, fmt.Sprintf("and %d more", left))
+	return problems{shortened(brought), shortened(fixed)}
+}
+
+// shortened returns the first lines of a list, and how many there are more.
+func shortened(list []string) []string {
+	if left := len(list) - diagnosticsShown; left > 0 {
+		return append(list[:diagnosticsShown:diagnosticsShown], fmt.Sprintf("and %d more", left))
 	}
-	return said
+	return list
 }
 
 // newDiagnostics are those of now that were not there before. Lines move with an edit, so they

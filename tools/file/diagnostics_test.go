@@ -81,7 +81,11 @@ func TestDiagnostics(t *testing.T) {
 				}}
 				p.env.Diagnoser = l
 				began := time.Now()
-				got := as[patchOut](t, p.call(t, tt.tool, tt.args)).Diagnostics
+				out := as[patchOut](t, p.call(t, tt.tool, tt.args))
+				got := out.Diagnostics
+				if fixed := []string{"a.x, line 1: error: old (lint E1)"}; name == "mended" && !slices.Equal(out.Fixed, fixed) || name != "mended" && out.Fixed != nil {
+					t.Errorf("fixed: %q", out.Fixed)
+				}
 				if name == "twenty at most" {
 					if len(got) != 21 || got[20] != "and 5 more" {
 						t.Errorf("%d: %q", len(got), got)

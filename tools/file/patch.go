@@ -24,7 +24,7 @@ type patchIn struct {
 	Path       string    `json:"path,omitempty" jsonschema:"replace: the file"`
 	OldString  string    `json:"old_string,omitempty" jsonschema:"replace: text to find"`
 	NewString  *string   `json:"new_string,omitempty" jsonschema:"replace: text to put there; empty deletes old_string"`
-	ReplaceAll bool      `json:"replace_all,omitempty" jsonschema:"replace: change every occurrence; default false"`
+	ReplaceAll bool      `json:"replace_all,omitempty" jsonschema:"replace: change every occurrence"`
 	Mode       patchMode `json:"mode,omitempty" jsonschema:"default replace"`
 	Patch      string    `json:"patch,omitempty" jsonschema:"patch: text as above, from *** Begin Patch to *** End Patch"`
 	// Edits are several replacements in one file, all or none, as other agents send them.
@@ -52,8 +52,8 @@ type patchOut struct {
 	FilesModified []string `json:"files_modified"`
 	Replacements  int      `json:"replacements"`
 	SyntaxErrors  []string `json:"syntax_errors,omitempty"`
-	Diagnostics   []string `json:"diagnostics,omitempty"`
-	Note          string   `json:"note,omitempty"`
+	problems
+	Note string `json:"note,omitempty"`
 }
 
 func patchTool(c Config) tools.Tool {
@@ -112,7 +112,7 @@ func patch(ctx context.Context, env *callEnv, call tools.Call, in patchIn) (tool
 		FilesModified: []string{written.Name},
 		Replacements:  done.count,
 		SyntaxErrors:  afterwards(ctx, env, written),
-		Diagnostics:   known.notice(ctx, written),
+		problems:      known.notice(ctx, written),
 		Note:          done.note,
 	}
 	return tools.OK(out).Brief(out.brief(done.note != "", written)).With(shownEdit(written)...), nil
@@ -125,12 +125,12 @@ type patchBrief struct {
 	Replacements int       `json:"replacements,omitempty"`
 	Diff         string    `json:"diff,omitempty"`
 	SyntaxErrors []string  `json:"syntax_errors,omitempty"`
-	Diagnostics  []string  `json:"diagnostics,omitempty"`
-	Note         string    `json:"note,omitempty"`
+	problems
+	Note string `json:"note,omitempty"`
 }
 
 func (out patchOut) brief(fuzzy bool, written ...*workspace.Written) patchBrief {
-	b := patchBrief{Changed: changesOf(written...), SyntaxErrors: out.SyntaxErrors, Diagnostics: out.Diagnostics, Note: out.Note}
+	b := patchBrief{Changed: changesOf(written...), SyntaxErrors: out.SyntaxErrors, problems: out.problems, Note: out.Note}
 	if out.Replacements > 1 {
 		b.Replacements = out.Replacements
 	}

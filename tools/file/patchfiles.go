@@ -29,12 +29,14 @@ func patchFiles(ctx context.Context, env *callEnv, call tools.Call, text string)
 		}
 	}
 	ops = slices.DeleteFunc(ops, fileOp.idle)
-	if err := mayPatch(ctx, env, call, ops); err != nil {
-		return tools.Result{}, err
-	}
 	p := &filesPatch{replaced: map[int]replaced{}}
 	for i, op := range ops {
 		p.actions = append(p.actions, p.action(ctx, i, op))
+	}
+	for _, a := range p.actions { // before any file is touched
+		if err := mayChange(ctx, env, call, a); err != nil {
+			return tools.Result{}, err
+		}
 	}
 	known := diagnose(ctx, env, p.paths()...)
 	written, err := env.Files.Batch(ctx, p.actions)
@@ -44,23 +46,46 @@ func patchFiles(ctx context.Context, env *callEnv, call tools.Call, text string)
 		}
 		return tools.Result{}, err
 	}
-	return p.result(ctx, env, written, known, idle), nil
+	return p.result(ctx, env, written, known, idle, 0), nil
 }
 
-// mayPatch asks the gate about every file of a patch before any is touched.
-func mayPatch(ctx context.Context, env *callEnv, call tools.Call, ops []fileOp) error {
-	for _, op := range ops {
-		doing := map[int]string{opAdd: "Add ", opDelete: "Delete ", opUpdate: "Edit "}[op.kind]
-		if err := gate.CheckWrite(ctx, env.Env, env.Bounds, call, doing, op.path); err != nil {
-			return err
-		}
-		if op.moveTo != "" {
-			if err := gate.CheckWrite(ctx, env.Env, env.Bounds, call, "Move a file to ", op.moveTo); err != nil {
-				return err
-			}
+// Apply makes changes that a program has computed, as patch makes those of the model: all of
+// them or nothing, with its approvals and its result. replaced is the number of replaced places.
+func Apply(ctx context.Context, c Config, env *tools.Env, call tools.Call, actions []workspace.Action, replaced int) (tools.Result, error) {
+	x := &callEnv{env, c}
+	for _, a := range actions {
+		if err := mayChange(ctx, x, call, a); err != nil {
+			return tools.Result{}, err
 		}
 	}
-	return nil
+	p := &filesPatch{actions: actions}
+	known := diagnose(ctx, x, p.paths()...)
+	written, err := x.Files.Batch(ctx, actions)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	return p.result(ctx, x, written, known, nil, replaced), nil
+}
+
+// mayChange asks the gate about the file of a change.
+func mayChange(ctx context.Context, env *callEnv, call tools.Call, a workspace.Action) error {
+	doing := "Edit "
+	switch {
+	case a.Text != nil:
+		doing = "Add "
+	case a.Remove:
+		doing = "Delete "
+	}
+	if err := gate.CheckWrite(ctx, env.Env, env.Bounds, call, doing, a.Path); err != nil || a.MoveTo == "" {
+		return err
+	}
+	return gate.CheckWrite(ctx, env.Env, env.Bounds, call, "Move a file to ", a.MoveTo)
+}
+
+// OnText makes a change of a file's bytes out of one of its text. Encoding and byte order mark of
+// the file stay.
+func OnText(change func(old string) (string, error)) func([]byte) ([]byte, error) {
+	return onText(change)
 }
 
 // filesPatch is a patch on its way into the files.
@@ -107,8 +132,8 @@ func singleFileError(err error) error {
 	return errors.New(strings.NewReplacer("; nothing was changed.", ".", "; nothing was changed", "").Replace(err.Error()))
 }
 
-func (p *filesPatch) result(ctx context.Context, env *callEnv, written []*workspace.Written, known *diagnosis, said notes) tools.Result {
-	out := patchOut{Success: true, FilesModified: []string{}}
+func (p *filesPatch) result(ctx context.Context, env *callEnv, written []*workspace.Written, known *diagnosis, said notes, count int) tools.Result {
+	out := patchOut{Success: true, FilesModified: []string{}, Replacements: count}
 	var shown []tools.Content
 	var diff strings.Builder
 	for _, w := range written {
@@ -117,7 +142,7 @@ func (p *filesPatch) result(ctx context.Context, env *callEnv, written []*worksp
 		shown = append(shown, shownEdit(w)...)
 		out.SyntaxErrors = append(out.SyntaxErrors, afterwards(ctx, env, w)...)
 	}
-	out.Diff, out.Diagnostics = diff.String(), known.notice(ctx, written...)
+	out.Diff, out.problems = diff.String(), known.notice(ctx, written...)
 	fuzzy := false
 	for i := range p.actions {
 		done := p.replaced[i]
@@ -132,7 +157,7 @@ func (p *filesPatch) result(ctx context.Context, env *callEnv, written []*worksp
 	}
 	out.Note = said.String()
 	brief := out.brief(fuzzy, written...)
-	brief.Replacements = 0 // the model knows its patch
+	brief.Replacements = count // the model knows those of its own patch
 	return tools.OK(out).Brief(brief).With(shown...)
 }
 

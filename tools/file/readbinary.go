@@ -66,6 +66,29 @@ func readBinary(ctx context.Context, env *callEnv, w *workspace.Window, name str
 	return r
 }
 
+// ReadPicture returns the bytes of a file, which may be a picture, by the rules of read_file.
+func ReadPicture(ctx context.Context, b tools.Bounds, env *tools.Env, path string) (data []byte, abs string, err error) {
+	e, done := onOutputs(&callEnv{env, Config{Bounds: b}}, path)
+	defer done()
+	if abs, err = e.Files.Abs(path); err != nil {
+		return nil, "", err
+	}
+	info, err := e.Files.Stat(ctx, path)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case info.IsDir():
+		return nil, "", fmt.Errorf("%s is a directory", path)
+	case info.Size() > imageBytes:
+		return nil, "", fmt.Errorf("%s is too large: the limit is %s", path, humanize.Bytes(imageBytes))
+	}
+	f, err := e.Files.Read(ctx, path)
+	if err != nil {
+		return nil, "", err
+	}
+	return f.Text, abs, nil
+}
+
 // kindName words a media type: image/png is a PNG image.
 func kindName(kind string) string {
 	kind, _, _ = strings.Cut(kind, ";")

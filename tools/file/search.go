@@ -43,8 +43,8 @@ type searchIn struct {
 	Path       string       `json:"path,omitempty" jsonschema:"directory or file; default: the workspace folder"`
 	FileGlob   string       `json:"file_glob,omitempty" jsonschema:"content: only files such as *.ts"`
 	Limit      int          `json:"limit,omitempty" jsonschema:"maximum number of results; default 50"`
-	Offset     int          `json:"offset,omitempty" jsonschema:"results to skip; default 0"`
-	Context    int          `json:"context,omitempty" jsonschema:"content: lines before and after a match; default 0"`
+	Offset     int          `json:"offset,omitempty" jsonschema:"results to skip"`
+	Context    int          `json:"context,omitempty" jsonschema:"content: lines before and after a match"`
 	OutputMode searchMode   `json:"output_mode,omitempty" jsonschema:"content: lines (default), files_only: paths, count: matches per file"`
 	literal    bool         // Pattern is a text, escaped
 }

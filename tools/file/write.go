@@ -36,8 +36,8 @@ type writeOut struct {
 	Created      bool     `json:"created"`
 	Diff         string   `json:"diff,omitempty"`
 	SyntaxErrors []string `json:"syntax_errors,omitempty"`
-	Diagnostics  []string `json:"diagnostics,omitempty"`
-	Note         string   `json:"note,omitempty"`
+	problems
+	Note string `json:"note,omitempty"`
 }
 
 func writeTool(c Config) tools.Tool {
@@ -77,14 +77,14 @@ func write(ctx context.Context, env *callEnv, call tools.Call, in writeIn) (tool
 	if err != nil {
 		return tools.Result{}, err
 	}
-	out := writeOut{BytesWritten: len(written.New), Created: written.Created, SyntaxErrors: afterwards(ctx, env, written), Diagnostics: known.notice(ctx, written), Note: note}
+	out := writeOut{BytesWritten: len(written.New), Created: written.Created, SyntaxErrors: afterwards(ctx, env, written), problems: known.notice(ctx, written), Note: note}
 	if !written.Created {
 		out.Diff = shownDiff(written)
 		if len(out.Diff) > writeDiffBytes {
 			out.Diff = ""
 		}
 	}
-	return tools.OK(out).Brief(writeBrief{out.BytesWritten, out.Created, out.SyntaxErrors, out.Diagnostics, out.Note}).With(shownEdit(written)...), nil
+	return tools.OK(out).Brief(writeBrief{out.BytesWritten, out.Created, out.SyntaxErrors, out.problems, out.Note}).With(shownEdit(written)...), nil
 }
 
 // writeBrief is a writeOut for the model, which knows the text.
@@ -92,8 +92,8 @@ type writeBrief struct {
 	BytesWritten int      `json:"bytes_written"`
 	Created      bool     `json:"created,omitempty"`
 	SyntaxErrors []string `json:"syntax_errors,omitempty"`
-	Diagnostics  []string `json:"diagnostics,omitempty"`
-	Note         string   `json:"note,omitempty"`
+	problems
+	Note string `json:"note,omitempty"`
 }
 
 var errUnchanged = errors.New("nothing to change")

@@ -1,0 +1,150 @@
+package own
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+)
+
+// mostOpen is how many documents are open in a server. Of more, the one that was asked about
+// longest ago is closed.
+const mostOpen = 50
+
+// documents are those that are open in a server.
+type documents struct {
+	mu   sync.Mutex // one synchronization at a time
+	open map[string]*document
+	uses int
+}
+
+// document is a document as the server has it.
+type document struct {
+	version int32
+	text    []byte
+	number  int // of the last publication of diagnostics before this version
+	used    int
+}
+
+// synchronize gives the server the current texts: of path, of the documents that are open in
+// it, and of unsaved buffers. It returns the version of path in the server, and the number
+// of publications of its diagnostics before that version.
+func (x *server) synchronize(ctx context.Context, path string) (doc document, err error) {
+	x.docs.mu.Lock()
+	defer x.docs.mu.Unlock()
+	x.watched(ctx)
+	for _, other := range x.others(ctx, path) {
+		if err := x.update(ctx, other); err != nil {
+			x.shut(ctx, other) // deleted, or not readable any more
+		}
+	}
+	if path == "" {
+		return doc, nil
+	}
+	if err := x.update(ctx, path); err != nil {
+		x.shut(ctx, path)
+		return doc, err
+	}
+	x.docs.uses++
+	x.docs.open[path].used = x.docs.uses
+	x.trim(ctx)
+	return *x.docs.open[path], nil
+}
+
+// others lists the documents besides path that the server must have.
+func (x *server) others(ctx context.Context, path string) (paths []string) {
+	for p := range x.docs.open {
+		if p != path {
+			paths = append(paths, p)
+		}
+	}
+	for _, name := range x.owner.config.Files.Unsaved(ctx) {
+		p, err := x.owner.config.Files.Abs(name)
+		if err == nil && p != path && x.spec.extensions[filepath.Ext(p)] != "" && x.docs.open[p] == nil {
+			paths = append(paths, p)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// update opens a document in the server, or changes it.
+func (x *server) update(ctx context.Context, path string) error {
+	file, err := x.owner.config.Files.Read(ctx, path)
+	if err != nil {
+		return err
+	}
+	text := Decode(file)
+	doc := x.docs.open[path]
+	switch {
+	case doc == nil:
+		doc = &document{version: 1, text: text, number: x.publications(path), used: x.docs.uses}
+		x.docs.open[path] = doc
+		return x.rpc.Notify(ctx, "textDocument/didOpen", map[string]any{"textDocument": map[string]any{
+			"uri": URIOf(path), "languageId": x.spec.extensions[filepath.Ext(path)], "version": doc.version, "text": string(text),
+		}})
+	case bytes.Equal(doc.text, text):
+		return nil
+	}
+	doc.version, doc.text, doc.number = doc.version+1, text, x.publications(path)
+	err = x.rpc.Notify(ctx, "textDocument/didChange", map[string]any{
+		"textDocument":   map[string]any{"uri": URIOf(path), "version": doc.version},
+		"contentChanges": []any{map[string]any{"text": string(text)}},
+	})
+	if err == nil && !file.Open { // a server may look at saved files only
+		err = x.rpc.Notify(ctx, "textDocument/didSave", map[string]any{"textDocument": map[string]any{"uri": URIOf(path)}})
+	}
+	return err
+}
+
+// Decode returns the text of a file as an editor has it: in UTF-8, without a byte order mark.
+func Decode(file *workspace.File) []byte {
+	text := textenc.CharsetOf(file.Text).Decode(file.Text)
+	return bytes.TrimPrefix(text, []byte("\ufeff"))
+}
+
+func (x *server) publications(path string) int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.problems[path].number
+}
+
+// shut closes a document in the server.
+func (x *server) shut(ctx context.Context, path string) {
+	if x.docs.open[path] == nil {
+		return
+	}
+	delete(x.docs.open, path)
+	_ = x.rpc.Notify(ctx, "textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": URIOf(path)}}) // the next call sees the end
+}
+
+// trim closes the documents that were used longest ago.
+func (x *server) trim(ctx context.Context) {
+	for len(x.docs.open) > mostOpen {
+		oldest, used := "", x.docs.uses+1
+		for path, doc := range x.docs.open {
+			if doc.used < used {
+				oldest, used = path, doc.used
+			}
+		}
+		x.shut(ctx, oldest)
+	}
+}
+
+// watched tells the server which files have changed on disk.
+func (x *server) watched(ctx context.Context) {
+	if x.changes == nil {
+		return
+	}
+	changes := []any{}
+	for path, kind := range x.changes.take() {
+		changes = append(changes, map[string]any{"uri": URIOf(path), "type": kind})
+	}
+	if len(changes) > 0 {
+		_ = x.rpc.Notify(ctx, "workspace/didChangeWatchedFiles", map[string]any{"changes": changes}) // the next call sees the end
+	}
+}
