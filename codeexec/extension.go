@@ -36,7 +36,8 @@ type instance struct {
 
 	mu     sync.Mutex
 	config Config
-	runner *Runner // nil until the session begins
+	runner *Runner  // nil until the session begins
+	passed []string // by PassEnv
 }
 
 // Tools returns execute_code. The runner stays until the session is closed, as its
@@ -57,6 +58,7 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 		x.set(&c)
 		c.Bounds, c.Derive = x.session.Bounds, x.derive
 		x.runner = New(c)
+		x.runner.passed = x.passed
 	}
 	return []tools.Tool{x.runner.Tool()}, nil
 }
@@ -72,12 +74,29 @@ func (x *instance) derive(ctx context.Context) (*extension.Set, error) {
 func (x *instance) PassEnv(vars []string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.runner == nil {
+	x.passed = set(x.passed, vars...)
+	if x.runner == nil { // it gets them when it is made
 		return
 	}
 	x.runner.passedMu.Lock()
 	defer x.runner.passedMu.Unlock()
-	x.runner.passed = set(x.runner.passed, vars...)
+	x.runner.passed = x.passed
+}
+
+// Interpreter returns the path of the Python that scripts get. It does not ask the user: an
+// interpreter that requires approval is passed over. If there is none, it returns "".
+func (x *instance) Interpreter(ctx context.Context) string {
+	x.mu.Lock()
+	r := x.runner
+	x.mu.Unlock()
+	if r == nil {
+		return ""
+	}
+	found, err := r.cfg.Pythons.Find(ctx, r.search(&tools.Env{}, tools.Call{}))
+	if err != nil {
+		return ""
+	}
+	return found.Path
 }
 
 // Close ends the kernel of persistent scripts.

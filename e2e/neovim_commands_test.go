@@ -3,7 +3,12 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,6 +36,7 @@ func TestNeovimCommands(t *testing.T) {
 				{"thinking", (*plugin).thinking},
 				{"mode", (*plugin).mode},
 				{"ask", (*plugin).ask},
+				{"image", (*plugin).image},
 				{"cancel", (*plugin).cancelIt},
 				{"toggle", (*plugin).toggle},
 				{"close", (*plugin).closeIt},
@@ -102,7 +108,7 @@ func (p *plugin) mcpServers() {
 	p.line(":Hermes mcp login shop")
 	p.wait(`There is no MCP server "shop" in this`)
 	p.keep(p.name("mcp"))
-	if got := p.eval(`join(getcompletion('Hermes mcp ', 'cmdline'), ' ')`); got != "approve login logout logs restart" {
+	if got := p.eval(`join(getcompletion('Hermes mcp ', 'cmdline'), ' ')`); got != "approve login logout logs restart revoke" {
 		p.t.Errorf("what can be done with MCP servers: %q", got)
 	}
 }
@@ -160,6 +166,32 @@ func (p *plugin) ask() {
 	p.wait("what does shop.py do", "● idle")
 	if got := p.eval("&filetype"); got != "python" {
 		p.t.Errorf("the cursor has left the file for a %q", got)
+	}
+}
+
+// image is sent with the next prompt, and only with that.
+func (p *plugin) image() {
+	p.t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 30, 20))); err != nil {
+		p.t.Fatal(err)
+	}
+	shot := filepath.Join(p.bed.home, "my shot.png") // the user names it, so it may be outside
+	write(p.t, shot, b.String())
+	p.line(":Hermes image nothing.png")
+	p.wait("there is no file")
+	p.line(":Hermes image " + shot)
+	p.wait("my shot.png goes with your next prompt")
+	p.line(":Hermes ask what is in the picture")
+	p.wait("(my shot.png)", "● idle")
+	p.keep(p.name("image"))
+	p.line(":Hermes ask and now without it")
+	p.wait("and now without it", "● idle")
+	list := exec.Command(p.bed.binary, "sessions", "export", "--all")
+	list.Env = append(os.Environ(), "HERMES_HOME="+p.bed.home)
+	out, err := list.Output()
+	if n := bytes.Count(out, []byte(`"image/png"`)); err != nil || n != 1 {
+		p.t.Errorf("the sessions have %d pictures, %v", n, err)
 	}
 }
 

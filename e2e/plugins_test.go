@@ -193,7 +193,7 @@ func TestAgentPlugin(t *testing.T) {
 	}
 	h = b.prompt(true, call("terminal", map[string]any{"command": "echo hello"}), call("read_file", map[string]any{"path": "a.txt"}))
 	contains(t, "hooks", h.text, `The user's hook \"kit\" blocked this call: in the kit: `+dir+` 0. Do not`, "knitted")
-	contains(t, "a command", b.say("/kit:row 7", true).text, "Knitted-7.")
+	contains(t, "a command", b.say("/kit:row 7", true).text, "Sent to the model:", "Knit rows.", "Knitted-7.")
 	contains(t, "an agent", b.say("/agent kit:sheep Say hello", true).text, "kit:sheep")
 	contains(t, "/plugins", b.say("/plugins", true).text, "agent kit:sheep: Gives wool.")
 	contains(t, "mcp list", b.must("mcp", "list"), "kit-yarn", "connected")

@@ -29,18 +29,24 @@ type Command struct {
 	// Prompt returns the prompt that the command sends for the user, after Run and in the
 	// same turn. If it is nil or returns "", the command only answers.
 	Prompt func(args string) string
-	// Calls returns the prompt that the command sends, and calls that are made with it before
-	// the model is asked. Nil: there are none.
-	Calls func(args string) (text string, calls []tools.Call, err error)
-	// Send returns the prompt that the command sends for the user, if making it can take long. It
-	// runs in the turn, in place of Run and Prompt. If it fails, nothing is sent.
-	Send func(ctx context.Context, args string) (prompt string, err error)
-	// Foreign says that a server writes the prompt of Send.
-	Foreign bool
+	// Send returns the prompt that the command sends for the user. It runs in the turn, in place of
+	// Run and Prompt, and may take long. If it fails, nothing is sent.
+	Send func(ctx context.Context, args string) (Sent, error)
 }
 
 // With returns the slash command with its function.
 func (c Command) With(run func(ctx context.Context, args string) (string, error)) Command {
 	c.Run = run
 	return c
+}
+
+// Sent is the prompt of a command.
+type Sent struct {
+	Notice string // is shown before the prompt; empty: none
+	Text   string
+	// Own is the part of Text that the user wrote. References in the rest are not expanded.
+	// Empty: all of it.
+	Own   string
+	Calls []tools.Call // are made with the prompt, before the model is asked
+	Route string       // named model for this turn, see delegation.routes; empty: the session's
 }

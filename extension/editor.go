@@ -1,6 +1,9 @@
 package extension
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+)
 
 // EditorState is the part of the editor that the user sees. Paths are absolute. Lines and
 // columns count from 1.
@@ -41,6 +44,17 @@ type Problem struct {
 	Severity     string // error, warning, information or hint
 	Message      string
 	Source       string // the program that found it, and its code
+}
+
+// ServerQuery sends a request of the Language Server Protocol to the editor, whose language servers
+// answer it. If path is not empty, the request is about the file there, and its parameters get
+// the document.
+type ServerQuery func(ctx context.Context, method, path string, params map[string]any) ([]ServerAnswer, error)
+
+// ServerAnswer is the answer of one language server of the editor.
+type ServerAnswer struct {
+	Server string          `json:"server"`
+	Result json.RawMessage `json:"result"`
 }
 
 // Situation has model, mode and limits of a session, for the model.

@@ -1,6 +1,7 @@
 package extension
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -96,18 +97,13 @@ type Prompt struct {
 	SessionID string
 	Text      string
 	Typed     string // the text that the user typed; a command can have made Text of it
-	Foreign   bool   // a server has written Text
+	Own       string // part of Text that the user wrote; empty: all of it
 	Note      bool   // hermes-ls has written it, not the user
 }
 
-// Referring returns the text whose references are expanded. If a server has written the prompt,
-// that is only what the user typed: a server must not read files.
-func (p Prompt) Referring() string {
-	if p.Foreign {
-		return p.Typed
-	}
-	return p.Text
-}
+// Referring returns the text whose references are expanded. The output of a program or a server
+// must not read files.
+func (p Prompt) Referring() string { return cmp.Or(p.Own, p.Text) }
 
 // TurnEnd is a turn whose work has ended.
 type TurnEnd struct {
@@ -121,8 +117,9 @@ type TurnEnd struct {
 // TurnDecision says how a turn goes on. The zero value is no opinion. If there are several,
 // the first Continue applies.
 type TurnDecision struct {
-	Continue string // text that the model gets: the turn continues; empty: it ends
-	Notice   string // text for the user; empty: none
+	Continue string        // text that the model gets: the turn continues; empty: it ends
+	Notice   string        // text for the user; empty: none
+	Offers   []tools.Offer // choices below the notice
 	// Brief and Summary are shown if the turn ends: a few words beside the state of the turn,
 	// and a whole line. Empty: none.
 	Brief, Summary string

@@ -56,6 +56,9 @@ type Session struct {
 	// Problems asks the editor for all problems that it shows. If the editor cannot tell, it
 	// returns an error.
 	Problems func(ctx context.Context) ([]Problem, error)
+	// LanguageServers asks the language servers of the editor. It is nil where the editor does
+	// not offer that.
+	LanguageServers ServerQuery
 	// Situation returns model, mode and limits of the session.
 	Situation func() Situation
 	// Spawn runs a subagent. It is nil where there can be none.

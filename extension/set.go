@@ -224,13 +224,13 @@ func (s *Set) Sections(ctx context.Context) []prompt.Section {
 
 // Commands returns the slash commands of all instances.
 func (s *Set) Commands() []Command {
-	var all []Command
+	var all [][]Command
 	for _, o := range s.opened {
 		if o.commands != nil {
-			all = append(all, o.commands.Commands()...)
+			all = append(all, o.commands.Commands())
 		}
 	}
-	return all
+	return slices.Concat(all...)
 }
 
 // Notices returns the notices of all instances in order.

@@ -46,9 +46,11 @@ const (
 	CommandMCPLogout       = "hermes.mcp.logout"         // MCPArgs → MCPResult
 	CommandMCPRestart      = "hermes.mcp.restart"        // MCPArgs → MCPResult
 	CommandMCPApprove      = "hermes.mcp.approve"        // MCPArgs → MCPResult
+	CommandMCPRevoke       = "hermes.mcp.revoke"         // MCPArgs → MCPResult
 	CommandSkillOpen       = "hermes.skill.open"         // OpenArgs → OpenResult
 	CommandMemoryOpen      = "hermes.memory.open"        // OpenArgs → OpenResult
 	CommandLearningsOpen   = "hermes.learnings.open"     // OpenArgs → OpenResult
+	CommandFeedback        = "hermes.feedback"           // FeedbackArgs → TurnResult
 )
 
 // The titles of code actions and of the code lens.
@@ -149,6 +151,14 @@ type OpenArgs struct {
 	SessionID string `json:"sessionId,omitempty"`
 }
 
+// FeedbackArgs is the answer to an offer: 1 (keep it as a skill), 2 (worked), 3 (had problems) or 4 (do not ask
+// again). Only 1 starts the model.
+type FeedbackArgs struct {
+	Choice    int    `json:"choice"`
+	SessionID string `json:"sessionId,omitempty"`
+	Wait      bool   `json:"wait,omitempty"` // for the end of the turn
+}
+
 // OpenResult names the document that the user was shown.
 type OpenResult struct {
 	URI string `json:"uri"`
@@ -244,12 +254,13 @@ type OfferedEntry struct {
 
 // MCPServerState is an MCP server. States are those of `hermes-ls mcp list`.
 type MCPServerState struct {
-	Name  string `json:"name"`
-	State string `json:"state"`
-	Tools int    `json:"tools"`
-	From  string `json:"from"`
-	Error string `json:"error,omitempty"`
-	Log   string `json:"log,omitempty"` // the file with its log
+	Name     string `json:"name"`
+	State    string `json:"state"`
+	Tools    int    `json:"tools"`
+	From     string `json:"from"`
+	Error    string `json:"error,omitempty"`
+	Log      string `json:"log,omitempty"`      // the file with its log
+	Approved bool   `json:"approved,omitempty"` // it comes from the workspace, and the user has approved it
 }
 
 // TurnResult answers a prompt. Without wait only the session is known.

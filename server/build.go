@@ -139,7 +139,7 @@ func toolNames(ctx context.Context, x *Session) (names []string, err error) {
 func envOf(x *Session) *tools.Env {
 	return &tools.Env{
 		SessionID: x.id,
-		Reader:    tools.Reader{Sees: func() bool { return x.settings.model.sees(x.queue.ctx) }},
+		Reader:    tools.Reader{Sees: func() bool { return x.settings.model.Sees(x.queue.ctx) }},
 		Gate:      x.settings.gate,
 		OutputDir: x.svc.outputDir(x.id),
 	}

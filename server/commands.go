@@ -59,6 +59,7 @@ var table = []extension.Command{
 	{VSCode: "hermes.changes.revertAll", Title: "Revert All", Description: "Revert all changes", Order: 216},
 	{VSCode: "hermes.edit.accept", Neovim: "accept", Title: "Accept Change", Description: "Accept the change at the cursor, after an edit", Order: 217},
 	{VSCode: "hermes.edit.reject", Neovim: "reject", Title: "Reject Change", Description: "Reject the change at the cursor, after an edit", Order: 218},
+	{Neovim: "image", Description: "Attach a picture to the next prompt: a path, or clipboard", Hint: "path or clipboard", Order: 219},
 	{Neovim: "toggle", Description: "Show or hide the chat", Order: 220},
 	{Neovim: "close", Description: "Hide the chat", Order: 221},
 	{VSCode: "hermes.menu", Title: "Show Menu", Description: "Show the menu of the status bar", Order: 222},

@@ -14,13 +14,34 @@ import (
 //go:embed describe.md
 var describeText string
 
+// visionTask is the task of auxiliary that describes pictures.
+const visionTask = "vision"
+
 // describe asks the model of auxiliary.vision, else that of model.small, to describe a picture. If neither is set, or
 // if only model.small is set and does not see pictures, asked is false.
 func (s *settings) describe(ctx context.Context, picture model.Image, prompt string) (d model.Description, asked bool, err error) {
-	const task = "vision"
+	text := "Describe the picture."
+	if prompt != "" {
+		text += " The user's prompt:\n\n" + prompt
+	}
+	return s.look(ctx, picture, describeText, text)
+}
+
+// looks reports whether pictures can be looked at: the session's model is known to see them, or
+// auxiliary.vision is set.
+func (s *settings) looks(ctx context.Context) bool {
+	if s.config().Auxiliary[visionTask].Model != "" {
+		return true
+	}
+	m, ok := s.model.current().(interface{ KnownToSee(context.Context) bool })
+	return ok && m.KnownToSee(ctx)
+}
+
+// look asks about a picture, with a system prompt. See describe for asked.
+func (s *settings) look(ctx context.Context, picture model.Image, system, text string) (d model.Description, asked bool, err error) {
 	conf := s.config()
-	own := conf.Auxiliary[task]
-	m := s.modelFor(task)
+	own := conf.Auxiliary[visionTask]
+	m := s.modelFor(visionTask)
 	if m == nil {
 		return d, false, nil
 	}
@@ -28,16 +49,12 @@ func (s *settings) describe(ctx context.Context, picture model.Image, prompt str
 	if seeing, ok := m.(interface{ Sees(context.Context) bool }); ok && !explicit && !seeing.Sees(ctx) {
 		return d, false, nil
 	}
-	e, _, _ := conf.Small(task) // modelFor has found it
+	e, _, _ := conf.Small(visionTask) // modelFor has found it
 	limit := time.Duration(cmp.Or(own.Timeout, 120)) * time.Second
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s did not answer in %s", e.Name(), limit))
 	defer cancel()
-	text := "Describe the picture."
-	if prompt != "" {
-		text += " The user's prompt:\n\n" + prompt
-	}
 	d.By = e.Model
-	d.Text, err = s.answerOf(limited, s.svc.Instruments.model(m), describeText, model.NewMessage(model.User, text, model.ImagePart(picture)))
+	d.Text, err = s.answerOf(limited, s.svc.Instruments.model(m), system, model.NewMessage(model.User, text, model.ImagePart(picture)))
 	d.Text = strings.TrimSpace(d.Text)
 	switch {
 	case err != nil && context.Cause(limited) != nil:

@@ -95,6 +95,7 @@ type Core struct {
 	Facts     func() prompt.Facts // for the model
 	Sink      agent.Sink
 	Show      func(text string) // shows a text to the user at once
+	Question  func(text string) // shows a question that the user answers with a slash command
 	// OpenAddress opens the page at which the user logs in at a server. If the host cannot, it returns false.
 	OpenAddress func(ctx context.Context, server, address string) bool
 	// Ask asks the user a question that the gate has no rule for, within its time limit.
@@ -113,6 +114,11 @@ type Core struct {
 	Extensions func() *extension.Set
 	// Model returns the model of a route of a section, its name and context window.
 	Model func(ctx context.Context, section, route string) (m model.Model, name string, window int, err error)
+	// Looks reports whether the session's model is known to see pictures, or auxiliary.vision is set.
+	Looks func(ctx context.Context) bool
+	// Look asks the model of auxiliary.vision about a picture. If none is set, asked is false.
+	Look     func(ctx context.Context, picture model.Image, system, question string) (d model.Description, asked bool, err error)
+	Describe func(ctx context.Context, picture model.Image, prompt string) (d model.Description, asked bool, err error)
 	// Spend adds the usage of a request to that of the session.
 	Spend func(model.Usage)
 	// Exclusive runs work while no turn runs; prompts that come meanwhile wait. If a turn runs, it returns [ErrRunning].
@@ -124,17 +130,19 @@ func (x *Session) core() *Core {
 	_, offers := x.host.(interface{ ShowsOffers() })
 	return &Core{
 		Workspace: at.ws, Sandbox: at.box, Remote: at.remote.otherFiles() || at.remote.broken != nil, Editor: x.place.Editor, Facts: func() prompt.Facts { return at.facts(x.settings) },
-		Sink:        x.svc.Instruments.sink(x.id, n.sink(nil)),
-		Show:        n.show,
+		Sink: x.svc.Instruments.sink(x.id, n.sink(nil)),
+		Show: n.show, Question: n.ask,
 		OpenAddress: openAddress(x),
 		Ask:         x.ask, Offers: offers,
 		Mode: x.settings.mode, SetMode: x.SetMode,
-		Terminals:  x.host.Terminals(x.id),
-		Diagnoser:  at.diagnoser(x.host),
-		Backend:    at.remote.backend,
-		NoBackend:  at.remote.broken,
+		Terminals: x.host.Terminals(x.id),
+		Diagnoser: at.diagnoser(x.host),
+		Backend:   at.remote.backend, NoBackend: at.remote.broken,
 		Extensions: func() *extension.Set { return x.extensions },
 		Model:      x.settings.childModel,
+		Looks:      x.settings.looks,
+		Look:       x.settings.look,
+		Describe:   x.settings.describe,
 		Spend:      x.record.spend,
 		Exclusive:  x.queue.runExclusive,
 	}
@@ -231,7 +239,7 @@ func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)
 		Config: func(into any) error { return decodeSection(x, section, into) },
 	}
 	if v, ok := x.host.(EditorViewer); ok {
-		rights.EditorState, rights.Problems = v.EditorState, v.Problems
+		rights.EditorState, rights.Problems, rights.LanguageServers = v.EditorState, v.Problems, v.LanguageServers()
 	}
 	return rights
 }
@@ -244,9 +252,8 @@ type CommandViewer interface {
 // EditorViewer is a [Host] that knows the state of its editor.
 type EditorViewer interface {
 	EditorState() extension.EditorState
-	// Problems asks the editor for all problems that it shows. If the editor cannot tell, it
-	// returns an error.
-	Problems(ctx context.Context) ([]extension.Problem, error)
+	Problems(ctx context.Context) ([]extension.Problem, error) // see [extension.Session]
+	LanguageServers() extension.ServerQuery                    // nil: the editor does not pass requests on
 }
 
 func situationOf(x *Session) extension.Situation {
@@ -264,7 +271,7 @@ func decodeSection(x *Session, of func(*config.Loaded) (any, error), into any) e
 	}
 	value, err := of(x.settings.config())
 	if err != nil {
-		x.notifier.report(problems(config.Path(x.svc.Home), err))
+		x.notifier.report(config.Problems(config.Path(x.svc.Home), err))
 	}
 	to, from := reflect.ValueOf(into), reflect.ValueOf(value)
 	if to.Kind() == reflect.Pointer && from.IsValid() && from.Type().AssignableTo(to.Elem().Type()) {
@@ -279,18 +286,6 @@ func decodeSection(x *Session, of func(*config.Loaded) (any, error), into any) e
 		return fmt.Errorf("reading the configuration: %w", err)
 	}
 	return nil
-}
-
-// problems are the parts of a joined error.
-func problems(source string, err error) []config.Problem {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []config.Problem
-		for _, one := range joined.Unwrap() {
-			all = append(all, problems(source, one)...)
-		}
-		return all
-	}
-	return []config.Problem{{Source: source, Text: err.Error()}}
 }
 
 // askerOf returns the Asker of a session's extensions.

@@ -144,3 +144,8 @@ func ripgrep(folders []string, box *sandbox.Box) search.Runner {
 		return exit.Code, err
 	}
 }
+
+// PicturesOf returns the files of a session, and the limits of its pictures.
+func PicturesOf(x *Session) (tools.Files, tools.Pictures) {
+	return x.location.files(), x.location.pictures
+}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -113,6 +114,12 @@ func (m ofSubagent) Stream(ctx context.Context, req *model.Request) iter.Seq2[mo
 	return m.Model.Stream(ctx, &r)
 }
 
+// Sees reports whether the model gets pictures.
+func (m ofSubagent) Sees(ctx context.Context) bool {
+	seeing, ok := m.Model.(interface{ Sees(context.Context) bool })
+	return ok && seeing.Sees(ctx)
+}
+
 // rejections returns functions that load and save rejections in the store.
 func (s *Service) rejections() client.Rejections {
 	return client.Rejections{
@@ -141,8 +148,9 @@ func (s *Service) rejections() client.Rejections {
 type chosen struct {
 	mu     sync.Mutex
 	model  model.Model
-	name   string // one of the configured models; empty: the first
-	effort string // empty: the configured one
+	name   string      // one of the configured models; empty: the first
+	effort string      // empty: the configured one
+	routed atomic.Bool // model is that of a route, for one turn
 
 	configured string // model.effort; empty: the endpoint's own
 }
@@ -171,6 +179,8 @@ func (c *chosen) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 func (s *settings) ready() error {
 	if s.svc.Model != nil {
 		s.model.set(s.svc.Instruments.model(s.svc.Model))
+	}
+	if s.svc.Model != nil || s.model.routed.Load() {
 		return nil
 	}
 	conf := s.config()
@@ -232,8 +242,8 @@ func (c *chosen) Window() int {
 	return 0
 }
 
-// sees reports whether the chosen model accepts pictures.
-func (c *chosen) sees(ctx context.Context) bool {
+// Sees reports whether the chosen model accepts pictures.
+func (c *chosen) Sees(ctx context.Context) bool {
 	m, ok := c.current().(interface{ Sees(context.Context) bool })
 	return ok && m.Sees(ctx)
 }
@@ -256,6 +266,22 @@ func (s *settings) childModel(_ context.Context, section, route string) (m model
 	}
 	made := s.svc.models.get(s.svc, endpoints)
 	return ofSubagent{s.svc.Instruments.model(made)}, endpoints[0].Model, made.Window(), nil
+}
+
+// readyFor is ready for a turn with the model of a route of delegation.routes. If there is none, show
+// gets the reason, and the model of the session answers.
+func (s *settings) readyFor(route string, show func(text string)) error {
+	s.model.routed.Store(false)
+	if err := s.ready(); err != nil || route == "" || s.svc.Model != nil {
+		return err
+	}
+	if endpoints, err := s.config().RouteEndpoints("delegation", route); err != nil {
+		show(err.Error() + ". The model of the session answers.")
+	} else {
+		s.model.set(s.svc.Instruments.model(s.svc.models.get(s.svc, endpoints)))
+		s.model.routed.Store(true)
+	}
+	return nil
 }
 
 // first returns PROVIDER/MODEL of the model that answers first.

@@ -27,6 +27,9 @@ type ProblemViewer interface {
 // show shows a text to the user at once.
 func (n *notifier) show(text string) { n.sink(nil).Event(agent.Notice{Text: text}) }
 
+// ask shows a question that the user answers with a slash command.
+func (n *notifier) ask(text string) { n.sink(nil).Event(agent.Notice{Text: text, Asks: true}) }
+
 // warn shows a text to the user with the next turn.
 func (n *notifier) warn(text string) {
 	n.mu.Lock()

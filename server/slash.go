@@ -14,7 +14,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/extension"
-	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // Command is a slash command. A prompt that starts with its name is not sent to the model.
@@ -49,19 +48,18 @@ func answers() map[string]Command {
 
 // Commands returns the slash commands of the session, those of extensions included.
 func (x *Session) Commands() []Command {
-	var all []Command
-	ours := answers()
+	ours, others := answers(), x.extensions.Commands()
+	all := make([]Command, 0, len(ours)+len(others))
 	for _, row := range table {
 		if c, ok := ours[row.Name]; ok {
 			c.Command = row
 			all = append(all, c)
 		}
 	}
-	for _, c := range x.extensions.Commands() {
-		all = append(all, Command{
-			Command: c,
-			answer:  func(ctx context.Context, _ *Session, args string) (string, error) { return c.Run(ctx, args) },
-		})
+	for _, c := range others {
+		run := c.Run
+		answer := func(ctx context.Context, _ *Session, args string) (string, error) { return run(ctx, args) }
+		all = append(all, Command{Command: c, answer: answer})
 	}
 	slices.SortStableFunc(all, func(a, b Command) int { return cmp.Compare(a.Order, b.Order) })
 	return all
@@ -71,15 +69,14 @@ func (x *Session) Commands() []Command {
 // answer says so. If the prompt starts with a path or with no slash, it returns false.
 func commandOf(x *Session, in agent.Input) (c Command, args string, ok bool) {
 	line, is := strings.CutPrefix(in.Text, "/")
-	if !is || len(in.Calls) > 0 {
+	if !is || in.Plain || len(in.Calls) > 0 {
 		return c, "", false
 	}
-	end := strings.IndexFunc(line, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' || r == '\r' })
-	if end < 0 {
-		end = len(line)
+	name := line
+	if end := strings.IndexAny(line, " \n\t\r"); end >= 0 {
+		name, args = line[:end], strings.TrimSpace(line[end:])
 	}
-	name := strings.ToLower(line[:end])
-	args = strings.TrimSpace(line[end:])
+	name = strings.ToLower(name)
 	for _, c := range x.Commands() {
 		if strings.EqualFold(c.Name, name) {
 			return c, args, true
@@ -121,20 +118,16 @@ func startCommand(x *Session, c Command, in agent.Input, args string, also agent
 	if c.start != nil {
 		return c.start(x, args, also)
 	}
-	if c.Send != nil {
-		in.Foreign = c.Foreign
-		return startMade(x, in, also, func(ctx context.Context) (string, []tools.Call, error) {
-			text, err := c.Send(ctx, args)
-			return text, nil, err
-		})
-	}
-	if c.Calls != nil {
-		return startMade(x, in, also, func(context.Context) (string, []tools.Call, error) { return c.Calls(args) })
-	}
 	if c.Prompt != nil {
 		if text := c.Prompt(args); text != "" {
-			return startCommandPrompt(x, c, agent.Input{ID: in.ID, Text: text, Typed: in.Text, Images: in.Images, Context: in.Context}, args, also)
+			c.Send = func(ctx context.Context, args string) (extension.Sent, error) {
+				notice, err := c.answer(ctx, x, args)
+				return extension.Sent{Notice: notice, Text: text}, err
+			}
 		}
+	}
+	if c.Send != nil {
+		return startMade(x, c, in, args, also)
 	}
 	return x.queue.beside(func(ctx context.Context) (agent.StopReason, error) {
 		sink := x.notifier.sink(also)
@@ -144,50 +137,44 @@ func startCommand(x *Session, c Command, in agent.Input, args string, also agent
 		case ctx.Err() != nil:
 			return agent.Cancelled, nil
 		case err != nil:
-			text = "Not done: " + errorText(err) + "."
+			text = notDone(err)
 		}
 		sink.Event(agent.Text{MessageID: store.NewID(), Text: strings.TrimSpace(text) + "\n"})
 		return agent.EndTurn, nil
 	})
 }
 
-// startCommandPrompt runs a command, shows its answer as a notice, and sends its prompt.
-func startCommandPrompt(x *Session, c Command, in agent.Input, args string, also agent.Sink) *Turn {
+// startMade sends the prompt that a command makes in the turn.
+func startMade(x *Session, c Command, in agent.Input, args string, also agent.Sink) *Turn {
 	return x.start("", func(ctx context.Context) (agent.StopReason, error) {
-		text, err := c.answer(ctx, x, args)
-		if err != nil {
-			text = "Not done: " + errorText(err) + "."
+		if err := errors.Join(x.settings.ready(), x.Begin(ctx)); err != nil {
+			return "", err
 		}
-		if text != "" {
-			x.notifier.sink(also).Event(agent.Notice{Text: text})
-		}
-		if err != nil {
-			return agent.EndTurn, nil
-		}
-		return x.prompt(ctx, in, also)
-	})
-}
-
-// startMade sends a prompt that make makes in the turn, with its calls.
-func startMade(x *Session, in agent.Input, also agent.Sink, make func(ctx context.Context) (string, []tools.Call, error)) *Turn {
-	return x.start("", func(ctx context.Context) (agent.StopReason, error) {
-		text, calls, err := make(ctx)
-		switch {
-		case ctx.Err() != nil:
+		made, err := c.Send(ctx, args)
+		if ctx.Err() != nil {
 			return agent.Cancelled, nil
-		case err != nil:
-			x.notifier.sink(also).Event(agent.Notice{Text: "Not done: " + strings.TrimSuffix(errorText(err), ".") + "."})
+		}
+		if err != nil {
+			made.Notice = notDone(err)
+		}
+		if made.Notice != "" {
+			x.notifier.sink(also).Event(agent.Notice{Text: made.Notice})
+		}
+		if err != nil {
 			return agent.EndTurn, nil
 		}
-		return x.prompt(ctx, agent.Input{ID: in.ID, Text: text, Typed: in.Text, Foreign: in.Foreign, Images: in.Images, Context: in.Context, Calls: calls}, also)
+		if made.Own != "" { // the user sees the text, because it is not the user's
+			x.notifier.sink(also).Event(agent.Notice{Text: "Sent to the model:", More: made.Text})
+		}
+		return x.prompt(ctx, agent.Input{ID: in.ID, Text: made.Text, Typed: in.Text, Own: made.Own, Route: made.Route, Images: in.Images, Context: in.Context, Calls: made.Calls}, also)
 	})
 }
 
-// errorText returns the text of an error without the name of a parameter.
-func errorText(err error) string {
-	var input *InputError
-	if errors.As(err, &input) {
-		return input.Text
+// notDone returns a sentence with the error of a command, without the name of a parameter.
+func notDone(err error) string {
+	text := err.Error()
+	if input := (*InputError)(nil); errors.As(err, &input) {
+		text = input.Text
 	}
-	return err.Error()
+	return "Not done: " + strings.TrimSuffix(text, ".") + "."
 }

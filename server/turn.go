@@ -68,7 +68,7 @@ func (x *Session) Cancel() bool { return x.queue.cancel() }
 func (x *Session) Running() bool { return x.queue.running() }
 
 func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (agent.StopReason, error) {
-	if err := x.settings.ready(); err != nil {
+	if err := x.settings.readyFor(in.Route, x.notifier.show); err != nil {
 		return "", err
 	}
 	a, err := x.open(ctx)
@@ -124,7 +124,7 @@ func runTurn(ctx context.Context, x *Session, a *agent.Session, in agent.Input, 
 		more, decisions := x.extensions.Events().AfterTurn(during, end)
 		for _, d := range decisions {
 			if d.Notice != "" {
-				sink.Event(agent.Notice{Text: d.Notice})
+				sink.Event(agent.Notice{Text: d.Notice, Offers: d.Offers})
 			}
 			if d.Summary != "" && (more == "" || ctx.Err() != nil) {
 				sink.Event(agent.TurnSummary{Brief: d.Brief, Text: d.Summary})
@@ -162,7 +162,7 @@ func beforePrompt(ctx context.Context, x *Session, in agent.Input) (added []stri
 	if x.record.draft() {
 		added = events.SessionStart(ctx, eventOf(x))
 	}
-	more, attached, block := events.Prompt(ctx, extension.Prompt{SessionID: x.id, Text: in.Text, Typed: cmp.Or(in.Typed, in.Text), Foreign: in.Foreign, Note: in.Note})
+	more, attached, block := events.Prompt(ctx, extension.Prompt{SessionID: x.id, Text: in.Text, Typed: in.TypedText(), Own: in.Own, Note: in.Note})
 	return append(added, more...), attached, block
 }
 

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -15,13 +16,14 @@ type Clarifier interface {
 	Clarify(ctx context.Context, q ClarifyRequest) (Answer, error)
 }
 
-// ClarifyRequest is a question of the model's.
+// ClarifyRequest is a question of the model, or of an MCP server.
 type ClarifyRequest struct {
 	SessionID string
 	CallID    string
 	Question  string   // plain text, of several lines perhaps
 	Choices   []string // at most six, each one line; none: an open question
 	FreeText  bool     // an answer in other words will do too
+	Server    bool     // an MCP server asks. The model cannot decide it
 
 	// Form is the schema of a form that takes the place of choices. If the host cannot show it,
 	// the answer is [AnswerLater].
@@ -32,6 +34,29 @@ type ClarifyRequest struct {
 	Address string
 	// AddressID names the request with an address to the client.
 	AddressID string
+}
+
+// FormFields returns the names of the fields of a form, in the order of its schema.
+func FormFields(schema json.RawMessage) (names []string) {
+	var form struct{ Properties json.RawMessage }
+	if json.Unmarshal(schema, &form) != nil {
+		return nil
+	}
+	fields := json.NewDecoder(bytes.NewReader(form.Properties))
+	if open, err := fields.Token(); err != nil || open != json.Delim('{') {
+		return nil
+	}
+	for fields.More() {
+		name, err := fields.Token()
+		var field json.RawMessage
+		if err != nil || fields.Decode(&field) != nil {
+			return nil
+		}
+		if key := name.(string); !slices.Contains(names, key) { // the key of an object
+			names = append(names, key)
+		}
+	}
+	return names
 }
 
 // Offers tells whether text is one of the choices.
@@ -56,3 +81,9 @@ const (
 	AnswerLater                      // it will come as the user's next message
 	AnswerDeclined                   // the user declined a form or an address
 )
+
+// Offer is a choice below a notice. The user who chooses it sends its prompt.
+type Offer struct {
+	Label  string `json:"label"`
+	Prompt string `json:"prompt"`
+}

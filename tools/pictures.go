@@ -23,5 +23,5 @@ func (p Pictures) Fit(ctx context.Context, name string, data []byte) (Image, err
 	if err != nil {
 		return Image{}, err
 	}
-	return Image{Name: name, MIMEType: fitted.MIMEType, Data: fitted.Data}, nil
+	return Image{Name: name, MIMEType: fitted.MIMEType, Data: fitted.Data, Width: fitted.Width, Height: fitted.Height}, nil
 }

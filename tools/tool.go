@@ -149,6 +149,8 @@ type Image struct {
 	Name     string // path or file name; empty: it has none
 	MIMEType string
 	Data     []byte
+	// Width and Height are set by [Pictures.Fit].
+	Width, Height int
 }
 
 // Content is one thing that an editor can show of a call.

@@ -25,7 +25,11 @@ func (h *terminalHost) Clarify(ctx context.Context, q tools.ClarifyRequest) (too
 	for i, choice := range q.Choices {
 		fmt.Fprintf(h.progress, "  %d  %s\n", i+1, choice)
 	}
-	fmt.Fprint(h.progress, "  answer (empty: leave it to the model): ")
+	if q.Server {
+		fmt.Fprint(h.progress, "  answer: ")
+	} else {
+		fmt.Fprint(h.progress, "  answer (empty: leave it to the model): ")
+	}
 	h.mu.Unlock()
 	line, err := h.line(ctx)
 	if err != nil {
@@ -39,7 +43,7 @@ func chosen(line string, q tools.ClarifyRequest) tools.Answer {
 		line = q.Choices[n-1]
 	}
 	switch {
-	case line == "":
+	case line == "" && !q.Server:
 		return tools.Answer{Kind: tools.AnswerYou}
 	case !q.Takes(line):
 		return tools.Answer{}

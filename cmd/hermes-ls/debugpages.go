@@ -129,3 +129,8 @@ func (m *meteredModel) Sees(ctx context.Context) bool {
 	seeing, ok := m.Model.(interface{ Sees(context.Context) bool })
 	return ok && seeing.Sees(ctx)
 }
+
+func (m *meteredModel) KnownToSee(ctx context.Context) bool {
+	seeing, ok := m.Model.(interface{ KnownToSee(context.Context) bool })
+	return ok && seeing.KnownToSee(ctx)
+}

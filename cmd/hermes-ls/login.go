@@ -71,7 +71,7 @@ func login(home, provider string, a *asker) error {
 			return err
 		}
 		if key != "" || provider != "custom" {
-			if err := config.SetEnv(home, name, key); err != nil {
+			if err := config.SetKey(home, name, key); err != nil {
 				return fmt.Errorf("keeping the key: %w", err)
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/cmd/memorycmd"
 	"github.com/hermes-ls/hermes-ls/cmd/plugincmd"
 	"github.com/hermes-ls/hermes-ls/cmd/skillscmd"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/modes"
 )
 
@@ -45,7 +46,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	exit := &cli.Exit{Code: cli.Failed, Err: err}
 	errors.As(err, &exit)
 	if exit.Err != nil {
-		fmt.Fprintf(errOut, "hermes-ls: %v\n", exit.Err)
+		fmt.Fprintf(errOut, "hermes-ls: %s\n", escape.Text(exit.Err.Error())) // it can have texts of servers
 	}
 	return exit.Code
 }
@@ -71,7 +72,7 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	})
-	skills := skillscmd.Options{Load: loadConfig, Plain: plain}
+	skills := skillscmd.Options{Load: loadConfig, Plain: cli.Plain}
 	root.AddCommand(releaseCommands()...)
 	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelCommand(), setupCommand())
 	root.AddCommand( // of features

@@ -202,7 +202,7 @@ func printModels(out io.Writer, models []modelLine) {
 		if m.Cost != nil {
 			price = fmt.Sprintf("$%g in, $%g out", m.Cost.Input, m.Cost.Output)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", plain(m.Provider+"/"+m.ID), window, price)
+		fmt.Fprintf(table, "%s\t%s\t%s\n", cli.Plain(m.Provider+"/"+m.ID), window, price)
 	}
 	_ = table.Flush()
 }

@@ -49,7 +49,8 @@ func runCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return runPrompt(cmd, flags, prompt)
+			typed := strings.Join(args, " ") != "-" || cli.Interactive(cmd)
+			return runPrompt(cmd, flags, agent.Input{Text: prompt, Piped: !typed})
 		},
 	}
 	cmd.Flags().StringVar(&flags.model, "model", "", "model `id` instead of the configured one")
@@ -82,7 +83,7 @@ func promptText(in io.Reader, args []string) (string, error) {
 	return text, nil
 }
 
-func runPrompt(cmd *cobra.Command, flags runFlags, prompt string) error {
+func runPrompt(cmd *cobra.Command, flags runFlags, prompt agent.Input) error {
 	log, done, err := flags.log.open(cmd, knownSecrets())
 	if err != nil {
 		return err
@@ -106,7 +107,7 @@ func runPrompt(cmd *cobra.Command, flags runFlags, prompt string) error {
 	if err != nil {
 		return host.failed(err)
 	}
-	reason, err := session.Prompt(ctx, agent.Input{Text: prompt}, nil)
+	reason, err := session.Prompt(ctx, prompt, nil)
 	return outcome(ctx, host, session.ID(), reason, err)
 }
 

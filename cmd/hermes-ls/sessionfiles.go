@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -192,7 +193,7 @@ func sessionsCheck() *cobra.Command {
 			return withStore(func(st *store.Store) error {
 				problems, err := st.Check(cmd.Context())
 				for _, p := range problems {
-					fmt.Fprintln(cmd.OutOrStdout(), plain(p))
+					fmt.Fprintln(cmd.OutOrStdout(), cli.Plain(p))
 				}
 				if err != nil {
 					return err

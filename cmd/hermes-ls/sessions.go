@@ -177,7 +177,7 @@ func printSessionLines(w io.Writer, page []store.Session, next string) error {
 func printSessions(out io.Writer, list []store.Session) {
 	table := tabwriter.NewWriter(out, 2, 0, 2, ' ', 0)
 	for _, x := range list {
-		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\n", x.ID, localTime(x.UpdatedAt), x.Messages, plain(orText(x.Title, "(no title)")), plain(x.Cwd))
+		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\n", x.ID, localTime(x.UpdatedAt), x.Messages, cli.Plain(orText(x.Title, "(no title)")), cli.Plain(x.Cwd))
 	}
 	_ = table.Flush()
 }
@@ -189,19 +189,6 @@ func orText(text, other string) string {
 		return other
 	}
 	return text
-}
-
-// plain returns a text as one line without characters that control a terminal.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, text)
 }
 
 func sessionsShow() *cobra.Command {
@@ -325,7 +312,7 @@ func printHits(out io.Writer, hits []store.Hit, asJSON bool) error {
 			continue
 		}
 		who := map[string]string{"user": "You: ", "assistant": "Hermes: "}[string(h.Role)]
-		fmt.Fprintf(out, "%s  %s  %s\n    %s%s\n", h.Session.ID, localTime(h.Time), plain(orText(h.Session.Title, "(no title)")), who, plain(h.Snippet))
+		fmt.Fprintf(out, "%s  %s  %s\n    %s%s\n", h.Session.ID, localTime(h.Time), cli.Plain(orText(h.Session.Title, "(no title)")), who, cli.Plain(h.Snippet))
 	}
 	if len(hits) == 0 && !asJSON {
 		fmt.Fprintln(out, "Nothing was found.")
@@ -373,7 +360,7 @@ func printTree(out io.Writer, tree []store.Session) {
 	var print func(parent, indent string)
 	print = func(parent, indent string) {
 		for _, x := range children[parent] {
-			fmt.Fprintf(out, "%s%s  %s  %d messages  %s\n", indent, x.ID, localTime(x.UpdatedAt), x.Messages, plain(orText(x.Title, "(no title)")))
+			fmt.Fprintf(out, "%s%s  %s  %d messages  %s\n", indent, x.ID, localTime(x.UpdatedAt), x.Messages, cli.Plain(orText(x.Title, "(no title)")))
 			print(x.ID, indent+"  ")
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/cmd/editors"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
@@ -84,7 +85,7 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 	}
 
 	if key != "" {
-		if err := config.SetEnv(home, table.Keys[0], key); err != nil {
+		if err := config.SetKey(home, table.Keys[0], key); err != nil {
 			return fmt.Errorf("storing the key: %w", err)
 		}
 	}
@@ -171,7 +172,7 @@ func chooseModel(ctx context.Context, loaded *config.Loaded, provider, usual str
 	}
 	question := "Model: "
 	if usual != "" {
-		question = fmt.Sprintf("Model [%s]: ", plain(usual))
+		question = fmt.Sprintf("Model [%s]: ", cli.Plain(usual))
 	}
 	id, err := a.line(question)
 	if err != nil {

@@ -31,6 +31,7 @@ type terminalHost struct {
 	typing        sync.Once     // starts the goroutine that reads in
 	typed         chan string   // lines of in
 	json          bool
+	always        bool // all is approved that does not ask in every mode
 
 	mu       sync.Mutex // guards the output and the fields below; subagents send events from other goroutines
 	answered bool       // some text was written
@@ -38,7 +39,7 @@ type terminalHost struct {
 }
 
 func newTerminalHost(cmd *cobra.Command, flags runFlags) *terminalHost {
-	h := &terminalHost{out: shownOn(cmd.OutOrStdout()), progress: harmless{cmd.ErrOrStderr()}, json: flags.json}
+	h := &terminalHost{out: shownOn(cmd.OutOrStdout()), progress: harmless{cmd.ErrOrStderr()}, json: flags.json, always: flags.approve == "always"}
 	if !flags.json {
 		h.out = harmless{h.out}
 	}
@@ -81,7 +82,7 @@ func (h *terminalHost) Event(e agent.Event) {
 		fmt.Fprintf(h.progress, "%s\n", e.Text)
 	case agent.Notice:
 		h.endLine()
-		fmt.Fprintf(h.progress, "%s\n", e.Text)
+		fmt.Fprintf(h.progress, "%s\n", tools.WithoutControls(e.String()))
 	case agent.Compaction:
 		if text := e.String(); text != "" {
 			h.endLine()
@@ -163,6 +164,9 @@ func jsonEvent(e agent.Event) map[string]any {
 	case agent.TurnSummary:
 		return map[string]any{"type": "summary", "brief": e.Brief, "text": e.Text}
 	case agent.Notice:
+		if e.More != "" {
+			return map[string]any{"type": "notice", "text": e.Text, "more": e.More}
+		}
 		return map[string]any{"type": "notice", "text": e.Text}
 	case agent.Compaction:
 		return map[string]any{"type": "compaction", "status": e.Status, "before": e.Before, "after": e.After, "summary": e.Summary, "error": e.Error}
@@ -180,6 +184,10 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (too
 		return "", &gate.Unanswered{Why: "no user is present to choose"}
 	}
 	if h.in == nil {
+		if h.always { // the request is one of every mode
+			fmt.Fprintf(h.progress, "not approved, because it needs a user in every mode: %s (%s)\n", q.Title, q.Reason)
+			return tools.DecisionDeny, &gate.Unanswered{Why: "no user is present to approve it, and it needs one in every mode", How: "do it in an editor, or run hermes-ls on a terminal"}
+		}
 		fmt.Fprintf(h.progress, "not approved, because no user can be asked: %s (%s); --approve always lets it run\n", q.Title, q.Reason)
 		how := "run hermes-ls with --approve always"
 		if q.Remember != "" {

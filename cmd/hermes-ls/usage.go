@@ -82,7 +82,7 @@ func usageCommand() *cobra.Command {
 					printUsage(cmd.OutOrStdout(), "DAY", out.Days, func(l usageLine) string { return l.Date })
 					fmt.Fprintln(cmd.OutOrStdout())
 					printUsage(cmd.OutOrStdout(), "SESSION", out.Sessions, func(l usageLine) string {
-						return l.ID + "  " + plain(orText(l.Title, "(no title)"))
+						return l.ID + "  " + cli.Plain(orText(l.Title, "(no title)"))
 					})
 				}
 				return nil

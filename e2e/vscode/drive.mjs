@@ -7,10 +7,8 @@ import readline from "node:readline";
 import { open } from "./host.mjs";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-drive-"));
-fs.mkdirSync(path.join(dir, "host"), { recursive: true });
-fs.symlinkSync(process.env.HERMES_WS, path.join(dir, "host", "ws"));
 const editor = await open({
-  dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX, extensions: path.join(dir, "extensions"), files: {},
+  dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX.split(path.delimiter), extensions: path.join(dir, "extensions"), files: {}, folder: process.env.HERMES_WS,
   hermes: fs.readFileSync(path.join(process.env.HERMES_HOME, "config.yaml"), "utf8"),
 });
 const box = () => editor.chat.getByLabel("Message to Hermes");
@@ -27,6 +25,9 @@ const commands = {
     }
     await stop().waitFor({ state: "detached" });
   },
+  async open(file) {
+    await editor.openFile(file);
+  },
   async click(name) {
     await editor.chat.getByRole("button", { name }).click();
   },
@@ -41,7 +42,7 @@ const commands = {
 
 try {
   await editor.status.waitFor();
-  await editor.openFile("pricing.py");
+  await editor.openFile(process.env.HERMES_FILE);
   await editor.run("Hermes: Open Chat");
   await box().waitFor();
   console.log("done");

@@ -83,6 +83,14 @@ step("the folder is trusted and its server approved in the view", async () => {
   await editor.shot("extensions");
 });
 
+step("the approval is removed", async () => {
+  await editor.run("Hermes: Revoke Approval of MCP Server…");
+  await editor.page.locator(".quick-input-title").filter({ hasText: "MCP server" }).waitFor();
+  await editor.answer("clock");
+  await editor.notification("The MCP server clock is not approved anymore.").waitFor();
+  await row("clock").filter({ hasText: "not approved" }).waitFor();
+});
+
 step("a skill, the memory and the learnings are opened", async () => {
   await editor.run("Hermes: Open Skill…");
   await editor.page.locator(".quick-input-title").filter({ hasText: "Open skill" }).waitFor();

@@ -35,7 +35,7 @@ const userSettings = {
 };
 
 /** Opens a workspace in an editor that has the extension, which is installed when the folder of extensions is new. */
-export async function open({ dir, vsix, extensions, files, trusted = true, settings = {}, hermes = "model: {provider: embedded}\n" }) {
+export async function open({ dir, vsix, extensions, files, trusted = true, settings = {}, hermes = "model: {provider: embedded}\n", folder = path.join(dir, "ws") }) {
   fs.mkdirSync(artefacts, { recursive: true });
   extensions = process.env.HERMES_EXTENSIONS ?? extensions; // one for all tests
   const at = (name) => path.join(dir, name);
@@ -53,7 +53,7 @@ export async function open({ dir, vsix, extensions, files, trusted = true, setti
   fs.mkdirSync(env.HOME, { recursive: true });
   const folders = ["--user-data-dir", at("data"), "--extensions-dir", extensions, "--config", at("config.yaml")];
   if (!fs.existsSync(extensions)) {
-    execFileSync(node, [codeServer, ...folders, "--install-extension", vsix, "--force"], { env, stdio: "pipe" });
+    execFileSync(node, [codeServer, ...folders, ...[vsix].flat().flatMap((v) => ["--install-extension", v]), "--force"], { env, stdio: "pipe" });
   }
 
   const server = spawn(node, [
@@ -74,7 +74,7 @@ export async function open({ dir, vsix, extensions, files, trusted = true, setti
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: chromiumFlags });
   const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
   page.setDefaultTimeout(120_000);
-  await page.goto(`${address}/?folder=${encodeURIComponent(at("ws"))}`);
+  await page.goto(`${address}/?folder=${encodeURIComponent(folder)}`);
   await page.locator(".monaco-workbench").waitFor();
   return new Editor({ dir, page, browser, server });
 }

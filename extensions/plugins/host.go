@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,8 @@ type Options struct {
 	Environ func(roots []string) []string
 	// Transcript writes the log of a session to a file and returns its path. It may be nil.
 	Transcript func(ctx context.Context, sessionID string) (path string, err error)
+	// StartLimit is the time that a plugin has to initialize; 0: 5 seconds. Tests on a busy machine give more.
+	StartLimit time.Duration
 }
 
 // host runs the plugins of all sessions. Sessions in the same folders share one process of a
@@ -174,7 +177,7 @@ func (r *runner) start(ctx context.Context) (*process, error) {
 	if r.watch != nil {
 		log = func(line string) { r.log.Write(line); r.watch(line) }
 	}
-	return start(ctx, p, cmd, initializing{protocolUsed, p.Dir, data, r.settings}, log, r.watch)
+	return start(ctx, p, cmd, cmp.Or(r.StartLimit, startLimit), initializing{protocolUsed, p.Dir, data, r.settings}, log, r.watch)
 }
 
 // confine bounds a program of the plugin by its permissions.

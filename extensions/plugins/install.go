@@ -17,7 +17,9 @@ import (
 
 // Origin is where an installed plugin comes from.
 type Origin struct {
-	Identifier string    `json:"identifier"` // as the user named it
+	Source     string    `json:"source,omitempty"` // git, directory, url or well-known
+	Identifier string    `json:"identifier"`       // its address; of a directory, the absolute path
+	Ref        string    `json:"ref,omitempty"`    // of git, as the user named it; update fetches it again
 	Commit     string    `json:"commit,omitempty"`
 	Sum        string    `json:"sha256"` // of the directory as it was installed
 	At         time.Time `json:"installed_at"`
@@ -34,12 +36,8 @@ type Candidate struct {
 
 // Fetch copies a plugin into quarantine, from the places from which skills are installed. Nothing
 // of it runs. Discard removes it.
-func Fetch(ctx context.Context, home, from, ref string) (c Candidate, err error) {
-	quarantine := filepath.Join(Dir(home), ".quarantine")
-	if err := os.MkdirAll(quarantine, 0o700); err != nil {
-		return c, err
-	}
-	work, err := os.MkdirTemp(quarantine, "")
+func Fetch(ctx context.Context, home string, from skills.Source, ref string) (c Candidate, err error) {
+	work, err := skills.Quarantine(filepath.Join(Dir(home), ".quarantine"))
 	if err != nil {
 		return c, err
 	}
@@ -53,17 +51,10 @@ func Fetch(ctx context.Context, home, from, ref string) (c Candidate, err error)
 	if err != nil {
 		return c, err
 	}
-	if !filepath.IsLocal(filepath.FromSlash(sub)) && sub != "" {
-		return c, fmt.Errorf("%q leaves the repository", sub)
+	if dir, err = skills.Below(dir, filepath.Join(dir, filepath.FromSlash(sub))); err != nil {
+		return c, err
 	}
-	dir = filepath.Join(dir, filepath.FromSlash(sub))
-	name := skills.NameOf(from)
-	if from == dir {
-		if dir, err = filepath.Abs(dir); err != nil {
-			return c, err
-		}
-		name = filepath.Base(dir)
-	}
+	name := skills.NameOf(from.Address)
 	if !ValidName(name) {
 		return c, fmt.Errorf("%q cannot be the name of a plugin", name)
 	}
@@ -78,7 +69,7 @@ func Fetch(ctx context.Context, home, from, ref string) (c Candidate, err error)
 		return c, err
 	}
 	sum, err := Sum(target)
-	c.Origin = Origin{from, commit, sum, time.Now().UTC()}
+	c.Origin = Origin{from.Kind, from.Address, ref, commit, sum, time.Now().UTC()}
 	return c, err
 }
 

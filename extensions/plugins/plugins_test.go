@@ -16,6 +16,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
+	"github.com/hermes-ls/hermes-ls/extensions/skills"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
@@ -31,7 +32,7 @@ type bed struct {
 func newBed(t *testing.T) *bed {
 	t.Helper()
 	b := &bed{t: t, home: filepath.Join(t.TempDir(), ".hermes"), work: t.TempDir()}
-	b.options = plugins.Options{Home: b.home, Environ: func([]string) []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")} }}
+	b.options = plugins.Options{StartLimit: time.Minute, Home: b.home, Environ: func([]string) []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")} }}
 	b.settings.Entries = map[string]any{}
 	return b
 }
@@ -596,7 +597,7 @@ func TestInstall(t *testing.T) {
 	git("commit", "-qm", "one")
 	fetch := func() plugins.Candidate {
 		t.Helper()
-		c, err := plugins.Fetch(t.Context(), b.home, "file://"+repository, "")
+		c, err := plugins.Fetch(t.Context(), b.home, skills.At("file://"+repository), "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ import (
 
 // Limits of a plugin's process.
 const (
-	startLimit   = 5 * time.Second   // for initialize
+	startLimit   = 5 * time.Second   // for initialize, see [Options]
 	toolLimit    = 120 * time.Second // for a tool and a slash command
 	grace        = 200 * time.Millisecond
 	largestLine  = 16 << 20 // bytes of a message
@@ -67,9 +67,9 @@ type call struct {
 }
 
 // start starts a plugin and initializes it. Confine bounds the process by the plugin's
-// permissions. Log gets the lines of its output that are no messages.
+// permissions. Limit is the time that it has to initialize. Log gets the lines of its output that are no messages.
 // Trace gets each message; it may be nil.
-func start(ctx context.Context, p Plugin, cmd proc.Cmd, init initializing, log, trace func(line string)) (*process, error) {
+func start(ctx context.Context, p Plugin, cmd proc.Cmd, limit time.Duration, init initializing, log, trace func(line string)) (*process, error) {
 	x := &process{plugin: p, log: log, calls: map[jsonrpc2.ID]*call{}}
 	toChild, in := io.Pipe()
 	out, fromChild := io.Pipe()
@@ -90,7 +90,7 @@ func start(ctx context.Context, p Plugin, cmd proc.Cmd, init initializing, log, 
 		out.Close() //nolint:errcheck // never fails
 		command.Stop(grace)
 	}()
-	ctx, stop := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("no answer to initialize within %v", startLimit))
+	ctx, stop := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer to initialize within %v", limit))
 	defer stop()
 	if err := x.call(ctx, "initialize", init, &x.offer, &call{ctx: ctx}); err != nil {
 		x.close()

@@ -40,6 +40,8 @@ func (x *instance) file(ctx context.Context, r Reference) (a extension.Attachmen
 		return a, err
 	case info.IsDir():
 		return x.folder(ctx, r)
+	case IsPicture(abs):
+		return extension.Attachment{Name: files.Name(abs), Text: "The picture is attached to the prompt."}, nil
 	case info.Size() > mostBytes:
 		return a, fmt.Errorf("it has %d MB; name lines, as in @file:%s:1-200", info.Size()>>20, r.Value)
 	}
@@ -66,6 +68,15 @@ func (x *instance) file(ctx context.Context, r Reference) (a extension.Attachmen
 		a.Name += fmt.Sprintf(", lines %d-%d", first, last)
 	}
 	return a, nil
+}
+
+// pictures are the extensions of pictures. Formats that are not read are among them, so that the user
+// is told.
+var pictures = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif"}
+
+// IsPicture reports whether a path or an address of a file has the extension of a picture.
+func IsPicture(name string) bool {
+	return slices.Contains(pictures, strings.ToLower(path.Ext(name)))
 }
 
 // numbered returns the lines from first to last with their numbers, as read_file has them. If

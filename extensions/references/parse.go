@@ -19,6 +19,9 @@ type Reference struct {
 	Text        string // as it stands in the prompt
 }
 
+// IsFile reports whether the reference is a whole file.
+func (r Reference) IsFile() bool { return r.Kind == kindFile && r.First == 0 }
+
 // The kinds of references.
 const (
 	kindFile     = "file"

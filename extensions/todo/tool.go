@@ -18,7 +18,7 @@ var description string
 
 type input struct {
 	Todos *[]item `json:"todos,omitempty" jsonschema:"the list, in order"`
-	Merge bool    `json:"merge,omitempty" jsonschema:"true: change or add the given items by id; default false"`
+	Merge bool    `json:"merge,omitempty" jsonschema:"true: change or add items by id"`
 }
 
 // item is an item as a model writes it: an item that is there already may be

@@ -54,6 +54,12 @@ func ownEndpoint(backend string) (url, keyName string) {
 	return "", ""
 }
 
+// KeyName returns the environment variable with the backend's key. If it has none, it returns "".
+func (s Search) KeyName() string {
+	_, name := ownEndpoint(s.Backend)
+	return name
+}
+
 // Engine returns the search engine of web_search. If none is configured, it returns nil. A key
 // from the environment is sent only to the backend's own endpoint. The error names the key to set.
 func (s Search) Engine(c *config.Loaded) (*websearch.Engine, error) {

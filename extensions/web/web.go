@@ -54,10 +54,19 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 
 // Page reads a page that the user names, by the rules of the tools.
 func (x *instance) Page(ctx context.Context, address string) (title, text string, err error) {
+	return x.reader().Read(ctx, address)
+}
+
+// Fetch returns the content of an address, by the rules of the tools.
+func (x *instance) Fetch(ctx context.Context, address string) ([]byte, error) {
+	return x.reader().Fetch(ctx, address)
+}
+
+func (x *instance) reader() web.Reader {
 	var c web.Config
 	_ = x.session.Config(&c)
 	c.Version, c.Secrets = x.version, x.session.Bounds.Secrets
-	return web.NewReader(c).Read(ctx, address)
+	return web.NewReader(c)
 }
 
 // Derive gives subagents and scripts the tools of the session, with its cache of pages.

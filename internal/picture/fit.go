@@ -115,8 +115,12 @@ func fit(data []byte, limits Limits) (Picture, error) {
 func encode(m *image.RGBA, asJPEG bool, limit int) (Picture, error) {
 	p := Picture{Width: m.Rect.Dx(), Height: m.Rect.Dy()}
 	var b bytes.Buffer
-	if !asJPEG {
-		if err := png.Encode(&b, m); err != nil {
+	for _, level := range []png.CompressionLevel{png.BestSpeed, png.DefaultCompression} { // the second one takes three times as long
+		if asJPEG {
+			break
+		}
+		b.Reset()
+		if err := (&png.Encoder{CompressionLevel: level}).Encode(&b, m); err != nil {
 			return p, errBroken
 		}
 		if b.Len() <= limit {

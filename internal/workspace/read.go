@@ -38,7 +38,7 @@ func (w *Workspace) Read(ctx context.Context, path string) (*File, error) {
 	}
 	file := &File{Path: p.abs(), Name: w.Name(p.abs()), Open: open}
 	if open {
-		file.Text = doc.Text
+		file.Text, file.Version = doc.Text, doc.Version
 		if info, err := p.folder.root.Stat(p.rel); err == nil {
 			file.Mode = info.Mode()
 		}

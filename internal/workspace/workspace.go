@@ -64,6 +64,8 @@ type File struct {
 	Text []byte      // the whole content
 	Mode fs.FileMode // zero for a document that is not on the disk yet
 	Open bool        // Text is the editor's, perhaps unsaved
+	// Version is that of the open document. 0: not open, or the editor does not tell it.
+	Version int32
 }
 
 // Workspace is the folders of one session. Make one with [Open].

@@ -1,6 +1,10 @@
 package acp
 
-import "github.com/hermes-ls/hermes-ls/protocol"
+import (
+	"encoding/json"
+
+	"github.com/hermes-ls/hermes-ls/protocol"
+)
 
 // Our own methods, for which the protocol has no word; those for subagents are in
 // subagent.go.
@@ -19,15 +23,21 @@ const (
 	MethodMCPLogout         = "_hermes/mcp/logout"         // protocol.MCPArgs → protocol.MCPResult
 	MethodMCPRestart        = "_hermes/mcp/restart"        // protocol.MCPArgs → protocol.MCPResult
 	MethodMCPApprove        = "_hermes/mcp/approve"        // protocol.MCPArgs → protocol.MCPResult
+	MethodMCPRevoke         = "_hermes/mcp/revoke"         // protocol.MCPArgs → protocol.MCPResult
 	MethodSkillOpen         = "_hermes/skill/open"         // protocol.OpenArgs → protocol.OpenResult
 	MethodMemoryOpen        = "_hermes/memory/open"        // protocol.OpenArgs → protocol.OpenResult
 	MethodLearningsOpen     = "_hermes/learnings/open"     // protocol.OpenArgs → protocol.OpenResult
+	MethodFeedback          = "_hermes/feedback"           // protocol.FeedbackArgs → PromptResponse
 	MethodCheckpointFile    = "_hermes/checkpoint/file"    // CheckpointFileRequest → CheckpointFileResponse
 )
 
 // MethodDiagnostics is a request of the agent to a client that has announced
 // _meta.hermes.diagnostics in its capabilities: DiagnosticsRequest → DiagnosticsResponse.
 const MethodDiagnostics = "_hermes/diagnostics"
+
+// MethodLSP is a request of the agent to a client that has announced _meta.hermes.lsp in its
+// capabilities: LSPRequest → LSPResponse. The client passes it on to its language servers.
+const MethodLSP = "_hermes/lsp"
 
 // MethodEditor tells the agent the state of the editor. A client sends it before
 // session/prompt, and before a command that starts a turn. The last one applies.
@@ -149,6 +159,24 @@ type (
 	FileDiagnostics struct {
 		URI         string                    `json:"uri"`
 		Diagnostics List[protocol.Diagnostic] `json:"diagnostics"`
+	}
+
+	// LSPRequest is a request of the Language Server Protocol. Method and Params are those of the
+	// protocol, with positions in UTF-16.
+	LSPRequest struct {
+		Method string         `json:"method"`
+		Params map[string]any `json:"params"`
+	}
+
+	// LSPResponse has the answers of the servers that know the method and the file.
+	LSPResponse struct {
+		Results List[LSPResult] `json:"results"`
+	}
+
+	// LSPResult is the answer of one server, in the form of the protocol.
+	LSPResult struct {
+		Server string          `json:"server"`
+		Result json.RawMessage `json:"result"`
 	}
 
 	// EditorState is the part of the editor that the user sees: the file that the user works

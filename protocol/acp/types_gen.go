@@ -566,6 +566,8 @@ type Notice struct {
 	Title string `json:"title"`
 	// Optional plain-text detail or guidance.
 	Description string `json:"description,omitempty"`
+	// Metadata scoped to this notice.
+	Meta Meta `json:"_meta,omitempty"`
 }
 
 // ToolCallContent: Content produced by a tool call.
@@ -729,6 +731,9 @@ type ExitStatus struct {
 
 // ElicitRequest: Request from the agent to elicit structured user input.
 type ElicitRequest struct {
+	// The _meta property is reserved by ACP to allow clients and agents to attach additional
+	// metadata to their interactions.
+	Meta Meta `json:"_meta,omitempty"`
 	// The session this elicitation is tied to.
 	SessionID string `json:"sessionId"`
 	// Optional tool call within the session.

@@ -103,10 +103,12 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 		acp.MethodSkillOpen:         long(open(a, protocol.CommandSkillOpen)),
 		acp.MethodMemoryOpen:        long(open(a, protocol.CommandMemoryOpen)),
 		acp.MethodLearningsOpen:     long(open(a, protocol.CommandLearningsOpen)),
+		acp.MethodFeedback:          long(feedback(a)),
 		acp.MethodMCPLogin:          long(mcpMethod(a, mcpservers.Login)),
 		acp.MethodMCPLogout:         long(mcpMethod(a, mcpservers.Logout)),
 		acp.MethodMCPRestart:        long(mcpMethod(a, mcpservers.Restart)),
 		acp.MethodMCPApprove:        long(mcpMethod(a, mcpservers.Approve)),
+		acp.MethodMCPRevoke:         long(mcpMethod(a, mcpservers.Revoke)),
 		acp.MethodEditor:            short(a.setEditor),
 	}
 	return a

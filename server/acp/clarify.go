@@ -43,6 +43,7 @@ const (
 	optionChoice = "choice-" // and its number
 	optionChat   = "chat"
 	optionDecide = "decide"
+	optionCancel = "cancel" // of a form
 )
 
 // clarifyByOptions offers each choice as an option of a permission request. If the user
@@ -68,6 +69,9 @@ func choiceOptions(q tools.ClarifyRequest) []acp.PermissionOption {
 	if q.FreeText {
 		options = append(options, acp.PermissionOption{OptionID: optionChat, Name: "Answer in the chat", Kind: acp.RejectOnce})
 	}
+	if q.Server {
+		return append(options, acp.PermissionOption{OptionID: optionCancel, Name: "Cancel", Kind: acp.RejectOnce})
+	}
 	return append(options, acp.PermissionOption{OptionID: optionDecide, Name: "You decide", Kind: acp.RejectOnce})
 }
 
@@ -83,7 +87,7 @@ func chosenOf(o acp.PermissionOutcome, q tools.ClarifyRequest) tools.Answer {
 	switch {
 	case o.OptionID == optionChat && q.FreeText:
 		return tools.Answer{Kind: tools.AnswerLater}
-	case o.OptionID == optionDecide:
+	case o.OptionID == optionDecide && !q.Server:
 		return tools.Answer{Kind: tools.AnswerYou}
 	}
 	return tools.Answer{}
@@ -105,6 +109,7 @@ func (c *Client) clarifyByForm(ctx context.Context, q tools.ClarifyRequest) (too
 // fillForm shows a form with the schema of the request.
 func (c *Client) fillForm(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
 	request := acp.ElicitRequest{SessionID: q.SessionID, Message: q.Question, Mode: "form", RequestedSchema: q.Form}
+	request.Meta = acp.Meta{"hermes": map[string]any{"fields": tools.FormFields(q.Form)}}
 	var response acp.ElicitResponse
 	if err := c.peer.Call(ctx, acp.MethodElicit, request, &response); err != nil {
 		return tools.Answer{}, fmt.Errorf("asking the user: %w", err)

@@ -3,10 +3,15 @@ package acp
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"go.lsp.dev/uri"
 
+	"github.com/hermes-ls/hermes-ls/agent"
+	offers "github.com/hermes-ls/hermes-ls/extensions/feedback"
 	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/listing"
 	"github.com/hermes-ls/hermes-ls/server/mcpservers"
 )
@@ -35,6 +40,30 @@ func open(a *Agent, command string) func(context.Context, *protocol.OpenArgs, fu
 		}
 		return &protocol.OpenResult{URI: string(uri.File(path))}, nil
 	}
+}
+
+// feedback answers an offer as the slash command does.
+func feedback(a *Agent) func(context.Context, *protocol.FeedbackArgs, func()) (*acp.PromptResponse, error) {
+	return func(ctx context.Context, p *protocol.FeedbackArgs, next func()) (*acp.PromptResponse, error) {
+		x, err := a.session(p.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		text, err := Feedback(p.Choice)
+		if err != nil {
+			return nil, acp.Errorf(acp.CodeInvalidParams, "%v", err)
+		}
+		in := agent.Input{Text: text}
+		return a.run(ctx, x, in, next, func(also agent.Sink) *server.Turn { return x.Start(in, also) })
+	}
+}
+
+// Feedback returns the slash command of a choice.
+func Feedback(choice int) (string, error) {
+	if choice < 1 || choice > len(offers.Labels) {
+		return "", fmt.Errorf("choice is %d; it is a number from 1 to %d", choice, len(offers.Labels))
+	}
+	return fmt.Sprintf("/feedback %d", choice), nil
 }
 
 // mcpMethod does something with an MCP server of a session. Later messages do not wait for it.

@@ -94,3 +94,37 @@ func TestRejectedPrompt(t *testing.T) {
 	}
 	c.must(protocol.MethodSessionPrompt, look("", "image/jpeg", large.Bytes()), nil)
 }
+
+// TestLinkedPicture checks that a link and a reference to a picture of the workspace attach it. A link to
+// another place stays a link.
+func TestLinkedPicture(t *testing.T) {
+	t.Parallel()
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {
+		t.Fatal(err)
+	}
+	outside := filepath.Join(t.TempDir(), "b.png")
+	write(t, outside, picture.String())
+	model := fakemodel.Script(func(x *fakemodel.Exchange) {
+		m := x.Request.Messages[0]
+		images := m.Images()
+		if len(images) != 2 || images[0].Name != "dot.png" || images[1].Name != "a/other.png" || images[0].MIMEType != "image/png" {
+			t.Errorf("sent %d pictures: %+v", len(images), images)
+		}
+		if text := m.Text(); !strings.HasPrefix(text, "What is [@dot.png](file://") || !strings.Contains(text, "The editor linked this; read it if it matters: file://"+filepath.ToSlash(outside)) || strings.Count(text, "The editor linked this") != 1 {
+			t.Errorf("sent %q", text)
+		}
+		x.Text("dots")
+		x.End()
+	})
+	c := connect(t, setup{model: seeing{model}})
+	write(t, filepath.Join(c.ws, "dot.png"), picture.String())
+	write(t, filepath.Join(c.ws, "a", "other.png"), picture.String())
+	link := func(path string) protocol.ContentBlock {
+		return protocol.ContentBlock{Type: protocol.ContentResourceLink, Name: filepath.Base(path), URI: "file://" + filepath.ToSlash(path)}
+	}
+	id := c.newSession()
+	c.must(protocol.MethodSessionPrompt, protocol.PromptRequest{SessionID: id, Prompt: []protocol.ContentBlock{
+		protocol.Text("What is "), link(filepath.Join(c.ws, "dot.png")), protocol.Text(" beside @file:a/other.png and "), link(outside),
+	}}, nil)
+}

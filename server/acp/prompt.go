@@ -15,6 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/server/pictures"
 )
 
 // prompt takes a place in the session's queue and responds when the turn has ended.
@@ -30,7 +31,8 @@ func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (
 	if err != nil {
 		return nil, err
 	}
-	if err = server.FitPictures(ctx, x, in.Images); err != nil {
+	files, limits := server.PicturesOf(x)
+	if err = (pictures.Source{Files: files, Limits: limits}).Attach(ctx, &in); err != nil {
 		return nil, err
 	}
 	onNewPrompt, err := onNewPrompt(p.Meta)

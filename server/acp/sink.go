@@ -73,9 +73,9 @@ func (s *sink) Event(e agent.Event) {
 	case agent.ChildEnded:
 		s.childEnded(e)
 	case agent.TurnSummary:
-		s.notice(e.Text)
+		s.notice(agent.Notice{Text: e.Text})
 	case agent.Notice:
-		s.notice(e.Text)
+		s.notice(e)
 	}
 }
 
@@ -120,13 +120,17 @@ func (s *sink) title(title string) {
 
 // notice sends a notice. If the client shows no notices, it is a thought, because it is not
 // a part of the answer. Its _meta says that it is a notice and not one of the model.
-func (s *sink) notice(text string) {
+func (s *sink) notice(e agent.Notice) {
 	if c := s.client.can.Load(); c.Session != nil && c.Session.Notices != nil {
-		s.post(&acp.Notice{SessionUpdate: acp.UpdateNotice, Severity: "info", Title: text})
+		u := &acp.Notice{SessionUpdate: acp.UpdateNotice, Severity: "info", Title: e.Text, Description: e.More}
+		if len(e.Offers) > 0 {
+			u.Meta = acp.Meta{"hermes": map[string]any{"offers": e.Offers}}
+		}
+		s.post(u)
 		return
 	}
 	s.post(&acp.ContentChunk{
-		SessionUpdate: acp.UpdateAgentThought, Content: acp.ContentBlock{Type: acp.ContentText, Text: tools.WithoutControls(text) + "\n"},
+		SessionUpdate: acp.UpdateAgentThought, Content: acp.ContentBlock{Type: acp.ContentText, Text: tools.WithoutControls(e.String()) + "\n"},
 		Meta: acp.Meta{"hermes": map[string]any{"notice": true}},
 	})
 }
@@ -135,7 +139,7 @@ func (s *sink) notice(text string) {
 func (s *sink) compaction(e agent.Compaction) {
 	if c := s.client.can.Load(); c.Session == nil || c.Session.Compaction == nil {
 		if text := e.String(); text != "" {
-			s.notice(text)
+			s.notice(agent.Notice{Text: text})
 		}
 		return
 	}

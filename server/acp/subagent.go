@@ -56,7 +56,7 @@ func (s *sink) childEvent(e agent.ChildEvent) {
 		return
 	}
 	if n, ok := e.Event.(agent.Notice); ok {
-		s.notice(n.Text)
+		s.notice(n)
 		return
 	}
 	if !c.note(e.Event) {

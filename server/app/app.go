@@ -24,6 +24,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/hooks"
 	"github.com/hermes-ls/hermes-ls/extensions/instructions"
 	"github.com/hermes-ls/hermes-ls/extensions/learnings"
+	"github.com/hermes-ls/hermes-ls/extensions/lsp"
 	"github.com/hermes-ls/hermes-ls/extensions/markdown"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
@@ -37,6 +38,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/todo"
 	"github.com/hermes-ls/hermes-ls/extensions/toolsearch"
 	"github.com/hermes-ls/hermes-ls/extensions/verify"
+	"github.com/hermes-ls/hermes-ls/extensions/vision"
 	"github.com/hermes-ls/hermes-ls/extensions/web"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -69,9 +71,11 @@ func Features(s *server.Service) []server.Feature {
 			Shutdown: kept.Close, Deleted: kept.Forget,
 		},
 		{Extension: todo.New(), Toolset: todo.Toolset, Preload: todo.Preload},
-		{Core: func(c *server.Core) extension.Extension { return files.New(c.Diagnoser) }, Toolset: files.Toolset, Needs: server.NeedsFiles, Preload: files.Preload},
+		{Core: fileTools, Toolset: files.Toolset, Needs: server.NeedsFiles, Preload: files.Preload},
+		{Core: languageServers(s), Settings: lsp.Section(), Toolset: lsp.Toolset, Needs: server.NeedsLocalFiles, Preload: lsp.Preload},
 		{Core: commands, Section: commandLimits, Toolset: shell.Toolset, Preload: shell.Preload},
 		{Core: func(*server.Core) extension.Extension { return web.New(s.Version) }, Settings: web.Section(), Section: webSearch, Toolset: web.Toolset, Preload: web.Preload},
+		{Core: pictures, Toolset: vision.Toolset, Preload: vision.Preload},
 		{Core: environmentExtension},
 		{Core: fileReferences},
 		{Extension: clarify.New(), Toolset: clarify.Toolset, Section: questions},
@@ -130,7 +134,7 @@ func configuredHooks(c *config.Loaded) (any, error) {
 
 func mcpServers(s *server.Service) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
-		return mcp.Extension(mcp.Options{Show: c.Show, Open: c.OpenAddress, Approve: approveServer(c), Config: mcp.Config{
+		return mcp.Extension(mcp.Options{Show: c.Show, Question: c.Question, Open: c.OpenAddress, Approve: approveServer(c), Revoke: revokeServer(c), Config: mcp.Config{
 			Version: s.Version, Dir: mcp.Dir(s.Home), Home: s.Home, Environ: s.Environ, Log: s.Log,
 			Sampling: sampling.User{Spend: c.Spend, Model: func(ctx context.Context, route string) (model.Model, string, error) {
 				section := "mcp"
@@ -150,12 +154,31 @@ func mcpServers(s *server.Service) func(*server.Core) extension.Extension {
 // approveServer approves an MCP server of the workspace in a session.
 func approveServer(c *server.Core) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, name string) (string, error) {
-		folders, ok := extension.Find[*foldertrust.Instance](c.Extensions())
-		if !ok {
-			return "", errors.New("this session has no trusted folders")
+		folders, err := foldersOf(c)
+		if err != nil {
+			return "", err
 		}
 		return folders.Approve(ctx, name)
 	}
+}
+
+// revokeServer removes the approval of an MCP server of the workspace.
+func revokeServer(c *server.Core) func(context.Context, string) (string, error) {
+	return func(ctx context.Context, name string) (string, error) {
+		folders, err := foldersOf(c)
+		if err != nil {
+			return "", err
+		}
+		return folders.Disapprove(ctx, name)
+	}
+}
+
+func foldersOf(c *server.Core) (*foldertrust.Instance, error) {
+	folders, ok := extension.Find[*foldertrust.Instance](c.Extensions())
+	if !ok {
+		return nil, errors.New("this session has no trusted folders")
+	}
+	return folders, nil
 }
 
 func found(c *server.Core) extension.Extension { return toolsearch.New(c.Extensions) }
@@ -193,6 +216,21 @@ func environmentExtension(c *server.Core) extension.Extension {
 	return environment.New(environment.Options{Confine: func(ctx context.Context, p *proc.Cmd, reads ...string) error {
 		return c.Sandbox.ConfineOwn(ctx, p, sandbox.Own{Reads: reads})
 	}})
+}
+
+func pictures(c *server.Core) extension.Extension {
+	return vision.New(vision.Options{
+		Offered: c.Looks, Look: c.Look,
+		Fetch: func(ctx context.Context, address string) ([]byte, error) {
+			pages, ok := extension.Find[interface {
+				Fetch(ctx context.Context, address string) ([]byte, error)
+			}](c.Extensions())
+			if !ok {
+				return nil, errors.New("addresses are not read in this session")
+			}
+			return pages.Fetch(ctx, address)
+		},
+	})
 }
 
 func fileReferences(c *server.Core) extension.Extension {
@@ -242,6 +280,32 @@ func busy(s *extension.Set) bool {
 	return ok && x.Busy()
 }
 
+// fileTools also report the problems of our own language servers, if one runs.
+func fileTools(c *server.Core) extension.Extension { return files.New(editProblems(c)) }
+
+func editProblems(c *server.Core) lsp.Diagnoser {
+	return lsp.Diagnoser{Editor: c.Diagnoser, Servers: func() *lsp.Instance {
+		x, _ := extension.Find[*lsp.Instance](c.Extensions())
+		return x
+	}}
+}
+
+func languageServers(s *server.Service) func(*server.Core) extension.Extension {
+	return func(c *server.Core) extension.Extension {
+		return lsp.New(lsp.Options{
+			Problems: editProblems(c), Hidden: c.Sandbox.Hidden, Environ: mcp.Environ(s.Environ, nil, nil),
+			Interpreter: func(ctx context.Context) string {
+				scripts, ok := extension.Find[interface{ Interpreter(context.Context) string }](c.Extensions())
+				if !ok {
+					return ""
+				}
+				return scripts.Interpreter(ctx)
+			},
+			Log: func(name, line string) { s.Log.Debug("language server", "server", name, "text", line) },
+		})
+	}
+}
+
 func commands(c *server.Core) extension.Extension {
 	return shell.New(shell.Options{Show: c.Show, Terminals: c.Terminals, Backend: c.Backend, Broken: c.NoBackend})
 }
@@ -258,7 +322,10 @@ func restoreLimits(c *config.Loaded) (any, error) {
 
 func programs(s *server.Service, pythons *codeexec.Pythons) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
-		return codeexec.Extension(func(o *codeexec.Config) { o.Environ, o.Pythons, o.MCPTool = s.Environ, pythons, mcp.ToolName }, c.Extensions)
+		return codeexec.Extension(func(o *codeexec.Config) {
+			o.Environ, o.Pythons = s.Environ, pythons
+			o.MCPTool = func(server, tool string) string { return mcp.NameOf(c.Extensions(), server, tool) }
+		}, c.Extensions)
 	}
 }
 
@@ -281,8 +348,10 @@ func subagents(s *server.Service) func(*server.Core) extension.Extension {
 			Agents: func() []delegate.Agent { return agentsOf(c) },
 			Model: func(ctx context.Context, route string) (delegate.Model, error) {
 				m, name, window, err := c.Model(ctx, delegate.SectionName, route)
-				return delegate.Model{Model: m, Name: name, Window: window}, err
+				seeing, _ := m.(interface{ Sees(context.Context) bool })
+				return delegate.Model{Model: m, Name: name, Window: window, Sees: func(ctx context.Context) bool { return seeing != nil && seeing.Sees(ctx) }}, err
 			},
+			Describe: c.Describe,
 		})
 	}
 }

@@ -107,3 +107,52 @@ func TestFeedback(t *testing.T) {
 		t.Errorf("/feedback 1 sent %d requests", len(all))
 	}
 }
+
+// TestFeedbackSteered interrupts a turn of fifteen calls, none of which has failed, by a prompt. The turn that follows ends with an offer.
+func TestFeedbackSteered(t *testing.T) {
+	t.Parallel()
+	for _, steered := range []bool{false, true} {
+		root := t.TempDir()
+		if err := os.WriteFile(filepath.Join(root, "a.txt"), []byte("a\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m := fakemodel.New()
+		svc := app.New(server.Options{Home: t.TempDir(), Environ: []string{}, Model: m, Static: true})
+		t.Cleanup(func() { _ = svc.Close() })
+		g := &chatGuest{}
+		x, err := svc.NewSession(t.Context(), server.Place{Cwd: root}, g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 2)
+		prompt := func(text string) {
+			_, err := x.Prompt(t.Context(), agent.Input{Text: text}, nil)
+			ended <- err
+		}
+		go prompt("go")
+		e := m.Next()
+		for i := range 15 {
+			e.Call(fmt.Sprint(i), "read_file", fmt.Sprintf(`{"path":"a.txt","limit":%d}`, i+1))
+		}
+		e.End()
+		e = m.Next()
+		if steered {
+			go prompt("no, like this")
+			<-e.Gone()
+			e = m.Next()
+		}
+		e.Text("Done.")
+		e.End()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		if steered {
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := slices.Contains(g.text, "notice: "+feedback.Offer); got != steered {
+			t.Errorf("steered %v: an offer is %v", steered, got)
+		}
+	}
+}

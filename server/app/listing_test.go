@@ -1,11 +1,15 @@
 package app_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -86,6 +90,52 @@ func TestListing(t *testing.T) {
 	for _, c := range [][2]string{{protocol.CommandSkillOpen, "none"}, {protocol.CommandMemoryOpen, "none"}, {"hermes.other.open", ""}} {
 		if path, err := listing.Document(t.Context(), x, c[0], c[1]); err == nil {
 			t.Errorf("%v opens %s", c, path)
+		}
+	}
+}
+
+// TestTrustFolders uses nothing of a trusted folder if skills.trust_folders is off, as in Restricted Mode of VS Code.
+func TestTrustFolders(t *testing.T) {
+	t.Parallel()
+	home, folder := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{
+		filepath.Join(folder, ".mcp.json"):                 `{"mcpServers":{"db":{"command":"db"}}}`,
+		filepath.Join(folder, ".hermes/skills/x/SKILL.md"): "---\nname: x\ndescription: Of the folder.\n---\nX\n",
+		filepath.Join(folder, ".hermes/commands/y.md"):     "---\ndescription: Y.\n---\nY\n",
+		filepath.Join(folder, ".hermes/agents/z.md"):       "---\nname: z\ndescription: Z.\n---\nZ\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := trust.Open(home)
+	if _, err := store.Trust(t.Context(), folder); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range trust.Servers(folder) {
+		if err := store.Approve(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, on := range []bool{true, false} {
+		svc := app.New(server.Options{Home: home, Environ: []string{}, Static: true})
+		t.Cleanup(func() { _ = svc.Close() })
+		svc.SetInit(json.RawMessage(fmt.Sprintf(`{"skills":{"trust_folders":%v}}`, on)))
+		x, err := svc.NewSession(t.Context(), server.Place{Cwd: folder, Preset: "acp"}, bare{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := listing.List(t.Context(), x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		skill := slices.ContainsFunc(r.Skills, func(s protocol.SkillState) bool { return s.Name == "x" })
+		server := slices.ContainsFunc(r.MCP, func(s protocol.MCPServerState) bool { return s.Name == "db" && s.State != "not approved" })
+		if skill != on || server != on || len(r.Commands) == 1 != on || len(r.Agents) == 1 != on || r.Trusted != on || len(r.Offered) != 1 || r.Offered[0].Trusted != on {
+			t.Errorf("trust_folders %v: skill %v, server %v, %+v", on, skill, server, r)
 		}
 	}
 }

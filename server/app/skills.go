@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
+	"github.com/hermes-ls/hermes-ls/extensions/web"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -61,6 +64,9 @@ func reserved(c *config.Loaded, name string) bool {
 			return true
 		}
 	}
+	if name == config.SectionOf[web.Settings](c, "web").Search.KeyName() || namedByServer(c, name) {
+		return true
+	}
 	value := c.Getenv(name)
 	if value == "" {
 		return false
@@ -74,6 +80,14 @@ func reserved(c *config.Loaded, name string) bool {
 		}
 	}
 	return false
+}
+
+var serverVariable = lazyregexp.New(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)`)
+
+// namedByServer reports whether an MCP server of the configuration gets a variable, such as ${NAME} in a header.
+func namedByServer(c *config.Loaded, name string) bool {
+	data, err := json.Marshal(config.SectionOf[map[string]mcp.ServerSettings](c, "mcp_servers"))
+	return err != nil || slices.ContainsFunc(serverVariable.FindAllStringSubmatch(string(data), -1), func(m []string) bool { return m[1] == name })
 }
 
 // trusted tells the other extensions of the session that trust has changed.

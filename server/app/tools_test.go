@@ -23,7 +23,7 @@ const (
 )
 
 // TestToolsPage compares the table of docs/tools.md with the tools that a session with a search
-// engine and an earlier session offers.
+// engine, a language server and an earlier session offers.
 func TestToolsPage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(toolsPage)
@@ -34,7 +34,7 @@ func TestToolsPage(t *testing.T) {
 	if !found {
 		t.Fatalf("%s has no line %q", toolsPage, toolsMark)
 	}
-	want := before + toolsMark + "\n" + toolTable(t, allTools(t))
+	want := before + toolsMark + "\n" + toolTable(t, allTools(t, ""))
 	switch {
 	case *update:
 		if err := os.WriteFile(toolsPage, []byte(want), 0o644); err != nil {
@@ -45,15 +45,33 @@ func TestToolsPage(t *testing.T) {
 	}
 }
 
-// allTools returns the tools of the second session of a workspace.
-func allTools(t *testing.T) []model.Tool {
+// TestRestrictedTools offers only tools that read to a session of VS Code's Restricted Mode. A language server would run
+// code of the folder.
+func TestRestrictedTools(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, tool := range allTools(t, "agent: {tools: {enabled: [safe, todo, clarify]}}\n") {
+		names = append(names, tool.Name)
+	}
+	if got := strings.Join(names, " "); got != "read_file search_files todo web_extract web_search" {
+		t.Errorf("offered: %s", got)
+	}
+}
+
+// allTools returns the tools of the second session of a workspace. more is added to the configuration.
+func allTools(t *testing.T, more string) []model.Tool {
 	t.Helper()
 	home, root := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, "config.yaml"), []byte("web: {search: {backend: searxng, url: 'http://127.0.0.1:9'}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "config.yaml"), []byte("web: {search: {backend: searxng, url: 'http://127.0.0.1:9'}}\n"+more), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// The tool lsp is offered if a language server is installed. None is started.
+	programs := t.TempDir()
+	if err := os.WriteFile(filepath.Join(programs, "gopls"), []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	m := fakemodel.Script(says("one"), says("two"))
-	s := app.New(server.Options{Home: home, Environ: []string{"PATH=" + os.Getenv("PATH")}, Model: m})
+	s := app.New(server.Options{Home: home, Environ: []string{"PATH=" + programs + string(filepath.ListSeparator) + os.Getenv("PATH")}, Model: m})
 	defer func() { _ = s.Close() }()
 	for range 2 {
 		x, err := s.NewSession(t.Context(), server.Place{Cwd: root, Preset: "acp"}, &guest{})
@@ -65,7 +83,7 @@ func allTools(t *testing.T) []model.Tool {
 		}
 	}
 	offered := m.Requests()[1].Tools
-	if len(offered) < 17 {
+	if more == "" && len(offered) < 17 {
 		t.Fatalf("only %d tools are offered", len(offered))
 	}
 	return slices.SortedFunc(slices.Values(offered), func(a, b model.Tool) int { return cmp.Compare(a.Name, b.Name) })

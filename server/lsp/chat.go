@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 
 	lsp "go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
@@ -148,6 +149,9 @@ func (x *chats) send(a protocol.ChatSendArgs, p *lsp.ExecuteCommandParams) (comm
 			return nil, err
 		}
 		j := job{session: session, input: agent.Input{Text: prompt}, title: titleOf(prompt), chat: c}
+		if err := attachPictures(ctx, &j, filepath.Dir(path)); err != nil {
+			return nil, err
+		}
 		if inFile, err := chat.PromptOf(c.Snapshot(), draft, running); inEditor && !streams && (err != nil || inFile != prompt) {
 			j.shown = prompt
 		}

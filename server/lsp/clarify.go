@@ -13,16 +13,17 @@ import (
 const (
 	answerInChat = "Answer in the chat"
 	youDecide    = "You decide"
+	cancelForm   = "Cancel"
 )
 
 // CanClarify is true of every editor: a message with buttons is part of the
 // protocol. One that shows none closes the question.
 func (h host) CanClarify() bool { return true }
 
-// Clarify asks the person at the editor: by a form of the plugin's, else by a
-// message with a button for each choice.
+// Clarify asks the user a question. A plugin shows a form, also that of an MCP server. Other editors show a message
+// with a button for each choice.
 func (h host) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
-	if q.Form == nil && q.Address == "" && h.s.editor.Client.ACP != nil && h.s.agent.Client.ShowsForms() {
+	if q.Address == "" && h.s.editor.Client.ACP != nil && h.s.agent.Client.ShowsForms() {
 		return h.s.agent.Client.Clarify(ctx, q)
 	}
 	if q.Form != nil {
@@ -31,6 +32,9 @@ func (h host) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer
 	if q.Address != "" {
 		return h.offerAddress(ctx, q)
 	}
+	if q.Server && len(q.Choices) == 0 {
+		return tools.Answer{Kind: tools.AnswerLater}, nil // a message has no field for a text
+	}
 	params := &lsp.ShowMessageRequestParams{Type: lsp.MessageTypeInfo, Message: "Hermes asks: " + q.Question}
 	for _, title := range q.Choices {
 		params.Actions = append(params.Actions, lsp.MessageActionItem{Title: title})
@@ -38,7 +42,11 @@ func (h host) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer
 	if q.FreeText {
 		params.Actions = append(params.Actions, lsp.MessageActionItem{Title: answerInChat})
 	}
-	params.Actions = append(params.Actions, lsp.MessageActionItem{Title: youDecide})
+	last := youDecide
+	if q.Server {
+		last = cancelForm
+	}
+	params.Actions = append(params.Actions, lsp.MessageActionItem{Title: last})
 	var chosen lsp.MessageActionItem
 	if err := h.s.editor.Choose(ctx, params, &chosen); editor.UnknownMethod(err) {
 		return tools.Answer{Kind: tools.AnswerLater}, nil // the chat is the place where this person answers
@@ -50,7 +58,7 @@ func (h host) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer
 		return tools.Answer{Kind: tools.AnswerGiven, Text: chosen.Title}, nil
 	case chosen.Title == answerInChat && q.FreeText:
 		return tools.Answer{Kind: tools.AnswerLater}, nil
-	case chosen.Title == youDecide:
+	case chosen.Title == youDecide && !q.Server:
 		return tools.Answer{Kind: tools.AnswerYou}, nil
 	}
 	return tools.Answer{}, nil

@@ -82,9 +82,11 @@ func handlers(s *server) map[string]handler {
 		protocol.CommandMCPLogout:       released(sessions.mcp(mcpservers.Logout)),
 		protocol.CommandMCPRestart:      released(sessions.mcp(mcpservers.Restart)),
 		protocol.CommandMCPApprove:      released(sessions.mcp(mcpservers.Approve)),
+		protocol.CommandMCPRevoke:       released(sessions.mcp(mcpservers.Revoke)),
 		protocol.CommandSkillOpen:       released(sessions.open(protocol.CommandSkillOpen)),
 		protocol.CommandMemoryOpen:      released(sessions.open(protocol.CommandMemoryOpen)),
 		protocol.CommandLearningsOpen:   released(sessions.open(protocol.CommandLearningsOpen)),
+		protocol.CommandFeedback:        prepared(s.prompts.feedback),
 		protocol.CommandTranscript:      prepared(sessions.transcript),
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/delegate"
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	service "github.com/hermes-ls/hermes-ls/server"
@@ -63,9 +64,26 @@ func (h host) Terminals(string) shell.Terminals { return nil }
 // shows the events.
 func (h host) Sink(sessionID string) agent.Sink {
 	if !h.s.sessions.updates(sessionID) {
-		return h.s.progress.sink(&h.s.work, nil)
+		return noticeSink{h.s.progress.sink(&h.s.work, nil), h.s, sessionID}
 	}
 	return h.s.progress.sink(&h.s.work, h.s.agent.Client.Sink(sessionID))
+}
+
+// noticeSink shows questions that the user answers in the chat: in the chat document that shows a running turn of the
+// session, and as a message, because the chat may be hidden.
+type noticeSink struct {
+	agent.Sink
+	s         *server
+	sessionID string
+}
+
+func (n noticeSink) Event(e agent.Event) {
+	if notice, ok := e.(agent.Notice); ok && notice.Asks {
+		n.s.chats.set.Note(n.sessionID, notice.Text)
+		n.s.editor.Show(lsp.MessageTypeInfo, "Hermes: %s", notice.Text)
+		return
+	}
+	n.Sink.Event(e)
 }
 
 // setAgentClient passes on the capabilities of the editor's plugin. On this connection, LSP
@@ -138,6 +156,15 @@ func (h host) CanDiagnose() bool {
 // Diagnose asks the plugin for the diagnostics of a file.
 func (h host) Diagnose(ctx context.Context, path string, wait time.Duration) ([]file.Diagnostic, error) {
 	return h.s.agent.Client.DiagnoseURI(ctx, string(h.s.editor.Documents.URI(path)), wait)
+}
+
+// LanguageServers returns a function that asks the language servers of the editor, through the
+// plugin. If there is none, it returns nil.
+func (h host) LanguageServers() extension.ServerQuery {
+	if h.s.editor.Client.ACP == nil {
+		return nil
+	}
+	return h.s.agent.Client.AskServers(func(path string) string { return string(h.s.editor.Documents.URI(path)) })
 }
 
 // NoticesWaiting starts a turn with the results of subagents that worked in the background,

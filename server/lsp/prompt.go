@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/acp"
 	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
+	"github.com/hermes-ls/hermes-ls/server/pictures"
 )
 
 // job is one prompt and the destination of its answer.
@@ -61,6 +62,15 @@ func (x *prompts) prompt(a protocol.PromptArgs, p *lsp.ExecuteCommandParams) (co
 	return x.prompting(a.SessionID, input, shown, p.WorkDoneToken, a.Wait), nil
 }
 
+// feedback is hermes.feedback.
+func (x *prompts) feedback(a protocol.FeedbackArgs, p *lsp.ExecuteCommandParams) (command, error) {
+	text, err := acp.Feedback(a.Choice)
+	if err != nil {
+		return command{}, invalidParams("%s: %v", protocol.CommandFeedback, err)
+	}
+	return x.prompting(a.SessionID, agent.Input{Text: text}, text, p.WorkDoneToken, a.Wait), nil
+}
+
 // prompting makes the command that runs a prompt: at once, or waiting for the answer.
 // For an editor without a plugin, the answer goes into the chat unless the command waits for
 // it, so that it is visible.
@@ -77,6 +87,9 @@ func (x *prompts) running(sessionID string, j job, wait bool) command {
 		}
 		j := j
 		j.session, j.at = session, at
+		if err := attachPictures(ctx, &j, ""); err != nil {
+			return nil, err
+		}
 		if !x.sessions.updates(session.ID()) && !wait {
 			if j.chat, err = x.chats.ensure(ctx, session); err != nil {
 				x.log.Warn("there is no chat document for the answer", "error", err)
@@ -96,6 +109,16 @@ func (x *prompts) running(sessionID string, j job, wait bool) command {
 		return result, outcome.err
 	}
 	return command{run, &pendingTurn{sessionID, j.token}}
+}
+
+// attachPictures adds the pictures that the prompt of a job names. document is the directory of the chat
+// document with the prompt, or "".
+func attachPictures(ctx context.Context, j *job, document string) error {
+	files, limits := service.PicturesOf(j.session)
+	if err := (pictures.Source{Files: files, Limits: limits, Document: document}).Attach(ctx, &j.input); err != nil {
+		return invalidParams("%v", err)
+	}
+	return nil
 }
 
 // start claims the job's place in its session. The function that it returns, which must

@@ -49,6 +49,11 @@ func (m *recorded) Sees(ctx context.Context) bool {
 	return ok && seeing.Sees(ctx)
 }
 
+func (m *recorded) KnownToSee(ctx context.Context) bool {
+	seeing, ok := m.Model.(interface{ KnownToSee(context.Context) bool })
+	return ok && seeing.KnownToSee(ctx)
+}
+
 // item is a piece of a response, as server/testdata/README.md has it.
 type item struct {
 	Text    string `json:"text,omitempty"`

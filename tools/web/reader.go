@@ -15,6 +15,19 @@ func NewReader(c Config) Reader {
 	return Reader{&extractor{secrets: c.Secrets, client: fetch.New(fetch.Options{AllowPrivate: c.AllowPrivate, Version: c.Version})}}
 }
 
+// Fetch returns the content of an address. It has the errors of Read.
+func (r Reader) Fetch(ctx context.Context, address string) ([]byte, error) {
+	if refusal, found := refuseSecret(r.x.secrets, address); found {
+		return nil, errors.New("the address was not asked for: " + refusal)
+	}
+	defer r.x.client.Rest()
+	body, err := r.x.client.Get(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	return body.Data, nil
+}
+
 // Read returns the title and the text of a page. If the address holds a secret, or is not
 // reached, it returns an error.
 func (r Reader) Read(ctx context.Context, address string) (title, text string, err error) {

@@ -3,14 +3,18 @@ package chat
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/internal/diff"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -66,11 +70,11 @@ func (a *Answer) Event(e agent.Event) {
 		a.titles[e.Call.ID] = OneLine(e.Title, 120)
 		return
 	case agent.CallEnded:
-		a.composer.item(callLine(a.titles[e.Call.ID], e.Call, e.Result))
+		a.composer.item(callLine(a.titles[e.Call.ID], e.Call, e.Result) + pictureLink(a.chat.path, e.Result))
 	case agent.TurnSummary:
 		a.composer.note("> " + OneLine(e.Text, 300))
 	case agent.Notice:
-		a.composer.note("> " + OneLine(e.Text, 300))
+		a.composer.note("> " + OneLine(e.Text, 300) + quoted(e.More))
 	case agent.Compaction:
 		if e.Status == agent.CompactionRunning {
 			return
@@ -82,6 +86,14 @@ func (a *Answer) Event(e agent.Event) {
 	a.signal()
 }
 
+// quoted returns a text as further lines of a quotation.
+func quoted(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "\n>\n> " + strings.ReplaceAll(tools.WithoutControls(text), "\n", "\n> ")
+}
+
 // Note adds a paragraph that is not part of the answer.
 func (a *Answer) Note(text string) {
 	a.mu.Lock()
@@ -90,16 +102,45 @@ func (a *Answer) Note(text string) {
 	a.signal()
 }
 
-// callLine returns a call on one line: "✓ Read main.go".
+// callLine returns a call on one line: "✓ Read main.go", or "✗ $ make (exit code 2)".
 func callLine(title string, call tools.Call, result tools.Result) string {
 	if title == "" {
 		title = call.Name
 	}
-	if !result.IsError {
-		return "✓ " + title
+	var command struct {
+		ExitCode int `json:"exit_code"`
 	}
-	return "✗ " + title
+	switch {
+	case result.IsError:
+		return "✗ " + title
+	case json.Unmarshal(result.JSON, &command) == nil && command.ExitCode != 0:
+		return fmt.Sprintf("✗ %s (exit code %d)", title, command.ExitCode)
+	}
+	return "✓ " + title
 }
+
+// pictureLink returns a link from a chat to the file of the picture in a result. If there is none, it
+// returns "".
+func pictureLink(chat string, result tools.Result) string {
+	if len(result.Images) == 0 {
+		return ""
+	}
+	for _, c := range result.Shown {
+		if c.Location == nil {
+			continue
+		}
+		name, err := filepath.Rel(filepath.Dir(chat), c.Location.Path)
+		if err != nil {
+			continue
+		}
+		link := url.URL{Path: filepath.ToSlash(name)}
+		return fmt.Sprintf(": [%s](<%s>)", OneLine(linkText.Replace(escape.Text(filepath.Base(name))), 120), link.EscapedPath())
+	}
+	return ""
+}
+
+// linkText escapes the text of a link.
+var linkText = strings.NewReplacer("[", `\[`, "]", `\]`, `\`, `\\`)
 
 func (a *Answer) signal() {
 	select {

@@ -208,6 +208,20 @@ func (x *Set) Answers() (list []*Answer) {
 	return list
 }
 
+// Note quotes a text in the chats that show a running turn of a session.
+func (x *Set) Note(sessionID, text string) {
+	for _, a := range x.Answers() {
+		if a.chat.SessionID() != sessionID {
+			continue
+		}
+		var lines []string
+		for line := range strings.Lines(text) {
+			lines = append(lines, strings.TrimRight("> "+OneLine(line, 300), " "))
+		}
+		a.Note(strings.Join(lines, "\n"))
+	}
+}
+
 // Close closes the workspace folders.
 func (x *Set) Close() {
 	x.mu.Lock()

@@ -1,0 +1,219 @@
+// MCP servers in a real VS Code: forms of the official server-everything; login, restart, log and logout in the view, with a
+// real authorization server; memory and learnings that are undone and forgotten.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { after, before } from "node:test";
+
+import { open, root } from "./host.mjs";
+import { call, script, stepsOf } from "./steps.mjs";
+
+const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-servers-"));
+const server = path.join(root, "e2e/node/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+let editor, authority, corp;
+
+before(async () => {
+  authority = spawn(process.execPath, [path.join(root, "e2e/node/authority.mjs")], { stdio: ["ignore", "pipe", "inherit"] });
+  corp = JSON.parse(String((await once(authority.stdout, "data"))[0]));
+  editor = await open({
+    dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX, extensions: path.join(dir, "extensions"),
+    files: { "pricing.py": "def price(amount):\n    return amount * 2\n", "../hermes/memories/USER.md": "Prefers tabs.\n" },
+    hermes: JSON.stringify({
+      model: { provider: "embedded" },
+      mcp_servers: {
+        everything: { command: process.execPath, args: [server], trust: "full", defer: "never" },
+        brief: { command: process.execPath, args: [server], trust: "full", defer: "never", elicitation: { timeout: 3 } },
+        corp: { url: corp.resource },
+      },
+    }),
+  });
+  editor.page.setDefaultTimeout(40_000);
+  await editor.status.waitFor();
+  await editor.openFile("pricing.py");
+  await editor.run("Hermes: Open Chat");
+});
+
+after(async () => {
+  await editor?.close();
+  authority?.kill();
+  fs.rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+});
+
+const step = stepsOf("servers", () => editor);
+const form = () => editor.chat.getByRole("form", { name: "asks: Please provide inputs" });
+const button = (name) => form().getByRole("button", { name, exact: true });
+
+/** Sends a prompt whose first words tell the turns apart, with the responses of the model. */
+async function send(name, ...responses) {
+  const box = editor.chat.getByLabel("Message to Hermes");
+  await box.fill(`${name}\n${script(...responses, [{ text: `Done: ${name}.` }])}`);
+  await box.press("Enter");
+}
+
+const done = (name) => editor.chat.locator("article.answer").filter({ hasText: `Done: ${name}.` }).waitFor();
+
+/** Has the model call the tool that asks for values. */
+async function ask(name, server = "everything") {
+  await send(name, [call(`mcp__${server}__trigger-elicitation-request`, {})]);
+  await form().filter({ hasText: `The MCP server ${server} asks` }).waitFor();
+}
+
+/** Returns what the server got, which it writes into the result of the call. */
+async function got(name) {
+  await done(name);
+  const rows = editor.chat.locator('.log .row[aria-expanded="false"]').filter({ hasText: "Trigger Elicitation Request Tool" });
+  await rows.last().click();
+  const results = editor.chat.locator(".log").getByText(/Raw result: /);
+  await results.last().waitFor();
+  const text = await results.last().textContent();
+  return JSON.parse(/Raw result: (\{.*\})/s.exec(text.replaceAll("\\n", "\n").replaceAll('\\"', '"'))[1]);
+}
+
+step("a form is shown whole, and refuses what does not fit with a sentence at the field", async () => {
+  await ask("First");
+  for (const label of ["String (required)", "String with default (optional)", "String with email format (optional)", "Integer (optional)"]) {
+    await form().getByLabel(label, { exact: true }).waitFor();
+  }
+  const labels = await form().locator(".field").allTextContents();
+  assert.equal(labels.length, 13);
+  ["String", "Boolean", "String with default", "String with email format"].forEach((l, i) => assert.ok(labels[i].trim().startsWith(l), labels.join("\n")));
+  await form().getByText("Your full, legal name").waitFor();
+  await form().getByText("Enter a whole number from 1 to 100.").waitFor();
+  await editor.shot("form");
+  await form().getByLabel("String with email format (optional)").fill("ann");
+  await form().getByLabel("Integer (optional)", { exact: true }).fill("500");
+  await button("Send").click();
+  await form().getByRole("alert").nth(2).waitFor();
+  assert.deepEqual(await form().getByRole("alert").allTextContents(), [
+    "This field is required.",
+    "Enter an email address, such as name@example.org.",
+    "Enter a whole number from 1 to 100.",
+  ]);
+  await editor.shot("form-refused");
+});
+
+step("what was corrected arrives at the server", async () => {
+  await form().getByLabel("String (required)", { exact: true }).fill("Ann");
+  await form().getByLabel("String with email format (optional)").fill("ann@example.org");
+  await form().getByLabel("String with uri format (optional)").fill("https://example.org/ann");
+  await form().getByLabel("String with date format (optional)").fill("2001-02-03");
+  await form().getByLabel("Integer (optional)", { exact: true }).fill("7");
+  await form().getByLabel("Boolean").check();
+  await form().getByRole("radiogroup", { name: "Titled Single Select Enum (optional)", exact: true }).getByLabel("Wonder Woman").check();
+  await form().getByRole("combobox", { name: "Untitled Single Select Enum (optional)" }).selectOption("Phoebe");
+  await form().getByRole("group", { name: "Untitled Multiple Select Enum (optional)" }).getByLabel("Violin").check();
+  await form().getByRole("radiogroup", { name: "Legacy Titled Single Select Enum (optional)" }).getByLabel("No answer").check();
+  await button("Send").click();
+  assert.deepEqual(await got("First"), {
+    action: "accept",
+    content: {
+      name: "Ann", email: "ann@example.org", homepage: "https://example.org/ann", birthdate: "2001-02-03", check: true, integer: 7, number: 3.14,
+      firstLine: "It was a dark and stormy night.", titledMultipleSelectEnum: ["fish-1"], titledSingleSelectEnum: "hero-3",
+      untitledMultipleSelectEnum: ["Guitar", "Violin"], untitledSingleSelectEnum: "Phoebe",
+    },
+  });
+  await editor.shot("form-sent");
+});
+
+step("declined and canceled are two answers", async () => {
+  await ask("Second");
+  await button("Decline").click();
+  assert.deepEqual(await got("Second"), { action: "decline" });
+  await ask("Third");
+  await button("Cancel").click();
+  assert.deepEqual(await got("Third"), { action: "cancel" });
+});
+
+step("a form without an answer is canceled at its timeout, and with its turn", async () => {
+  await ask("Fourth", "brief");
+  assert.deepEqual(await got("Fourth"), { action: "cancel" });
+  assert.equal(await form().count(), 0);
+  await ask("Fifth");
+  await editor.chat.getByRole("button", { name: "Stop (Escape)" }).click();
+  await form().waitFor({ state: "detached" });
+  await editor.chat.locator(".log").getByText("Cancelled.").waitFor();
+  await editor.shot("form-canceled");
+});
+
+const row = (text) => editor.page.locator(".pane-body .monaco-list-row").filter({ hasText: text }).first();
+
+/** Opens the view, and a group of it. */
+async function unfold(name) {
+  await editor.run("Hermes: Focus on Extensions View");
+  await row(name).waitFor();
+  if ((await row(name).getAttribute("aria-expanded")) !== "true") await row(name).click();
+}
+
+/** Closes a group. The view may be drawn again, and open, after a click. */
+const fold = (name) =>
+  editor.again(async () => {
+    if ((await row(name).getAttribute("aria-expanded")) === "true") await row(name).click({ timeout: 5_000 });
+    await row(name).and(editor.page.locator('[aria-expanded="false"]')).waitFor({ timeout: 5_000 });
+  });
+
+/** Clicks the action of a row that shows when the pointer is on it. */
+const act = (text, name) =>
+  editor.again(async () => {
+    await row(text).hover({ timeout: 5_000 });
+    await row(text).getByRole("button", { name }).click({ timeout: 5_000 });
+  });
+
+/** Opens the menu of a row, and chooses an entry. */
+const menu = (text, name) =>
+  editor.again(async () => {
+    await row(text).click({ button: "right", timeout: 5_000 });
+    await editor.page.getByRole("menuitem", { name }).click({ timeout: 5_000 });
+  });
+
+step("a login at a real authorization server, from the view", async () => {
+  await unfold("MCP servers");
+  await row("corp").filter({ hasText: "needs login" }).waitFor();
+  await editor.page.locator('[id="hermes-ls.hermes-ls.hermes.servers"]').filter({ hasText: "corp needs login" }).waitFor();
+  const [page] = await Promise.all([editor.page.context().waitForEvent("page"), act("corp", "Log in at MCP Server…")]);
+  // code-server opens addresses of this machine through itself. The login pages have to be at their own address.
+  await page.goto(page.url().replace(/^http:\/\/[^/]+\/proxy\/(\d+)\//, "http://127.0.0.1:$1/"));
+  await page.getByText("corp").first().waitFor();
+  await page.close();
+  await row("corp").filter({ hasText: "3 tools" }).waitFor();
+  await send("Who am I?", [call("mcp__corp__whoami", {})]);
+  await done("Who am I?");
+  await editor.shot("logged-in");
+});
+
+step("a server is restarted, its log is opened, and the user logs out", async () => {
+  await act("everything", "Restart MCP Server…");
+  await editor.notification("The MCP server everything starts again.").waitFor();
+  await menu("everything", "Show Log of MCP Server…");
+  await editor.page.locator(".tab.active").filter({ hasText: "mcp-everything.log" }).waitFor();
+  await menu("corp", "Log out at MCP Server…");
+  await editor.notification("corp is logged out.").waitFor();
+  await row("corp").filter({ hasText: "needs login" }).waitFor();
+  for (const name of fs.readdirSync(path.join(dir, "host/hermes/mcp-auth")).filter((n) => n.endsWith(".json"))) {
+    assert.doesNotMatch(fs.readFileSync(path.join(dir, "host/hermes/mcp-auth", name), "utf8"), /access_token|refresh_token":/);
+  }
+});
+
+step("the last write of the memory is undone, and a learning is forgotten", async () => {
+  const memory = () => editor.read("../hermes/memories/USER.md");
+  await send("Remember it", [call("memory", { action: "add", target: "user", content: "Prefers tea." })]);
+  await done("Remember it");
+  assert.match(memory(), /tea/);
+  await unfold("Memory");
+  await act("Memory", "Undo Last Write of Memory");
+  await editor.chat.locator("article.answer").filter({ hasText: "USER.md" }).last().waitFor();
+  assert.doesNotMatch(memory(), /tea/);
+  assert.match(memory(), /Prefers tabs/);
+
+  const ls = (option) => [call("terminal", { command: `ls ${option} pricing.py` })];
+  await send("Learn it", ls("--no-such-option"), ls("-l"));
+  await done("Learn it");
+  for (const group of ["Memory", "MCP servers"]) await fold(group); // the view has no room for all rows
+  await unfold("Learnings");
+  await row("ls -l pricing.py").waitFor();
+  await editor.shot("learning");
+  await act("ls -l pricing.py", "Forget Learning…");
+  await row("ls -l pricing.py").waitFor({ state: "detached" });
+});
