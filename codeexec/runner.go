@@ -114,6 +114,12 @@ type persistentInput struct {
 	Reset   bool   `json:"reset,omitempty" jsonschema:"true: delete all variables first; default false"`
 }
 
+// Preload makes the input schemas of the tool, which stay in memory.
+func Preload() {
+	tools.Preload[input]()
+	tools.Preload[persistentInput]()
+}
+
 // Tool returns execute_code for the session.
 func (r *Runner) Tool() tools.Tool {
 	t := tools.Tool{

@@ -22,6 +22,9 @@ const Toolset = "delegation"
 //go:embed delegate.md
 var words string
 
+// Preload makes the input schema of the tool, which stays in memory.
+func Preload() { tools.Preload[input]() }
+
 // Tool is delegate_task.
 func (x *Children) Tool() tools.Tool {
 	t := tools.New(tools.Tool{

@@ -93,6 +93,14 @@ func inputOf(t reflect.Type) (input, error) {
 	return in.(input), nil
 }
 
+// Preload makes the schema of the type of an input, which stays in memory: no session waits
+// for it later.
+func Preload[In any]() {
+	if _, err := inputOf(reflect.TypeFor[In]()); err != nil {
+		panic(fmt.Sprintf("tools: the input %v: %v", reflect.TypeFor[In](), err))
+	}
+}
+
 // schemaOf describes a struct: all accepted parameters, and the JSON of the offered ones.
 func schemaOf(t reflect.Type) (*jsonschema.Schema, json.RawMessage, error) {
 	if t.Kind() != reflect.Struct {

@@ -53,6 +53,7 @@ type connection struct {
 
 // serveOn serves a protocol until its connection ends or the process gets a signal.
 func serveOn(cmd *cobra.Command, flags serveFlags, protocol string, serve func(context.Context, connection) error) error {
+	cli.DelayCollection()
 	secrets := knownSecrets()
 	log, done, err := flags.log.open(cmd, secrets)
 	if err != nil {

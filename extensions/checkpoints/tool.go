@@ -47,6 +47,9 @@ const (
 	listedFiles       = 20
 )
 
+// Preload makes the input schema of the tool, which stays in memory.
+func Preload() { tools.Preload[checkpointIn]() }
+
 // CheckpointTool returns the tool for checkpoints. Its paths are those of at.
 func CheckpointTool(k *checkpoint.Keeper, at tools.Files) tools.Tool {
 	return tools.New(tools.Tool{

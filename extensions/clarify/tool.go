@@ -27,6 +27,9 @@ const (
 	longestQuestion = 4000 // characters
 )
 
+// Preload makes the input schema of the tool, which stays in memory.
+func Preload() { tools.Preload[clarifyIn]() }
+
 // Clarify returns the tool that asks the user. who puts the questions, limit is how
 // long one stands.
 func Clarify(who tools.Clarifier, limit time.Duration) tools.Tool {

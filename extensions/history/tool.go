@@ -84,6 +84,9 @@ const (
 	pastResultLimit = 400  // characters of a tool's result
 )
 
+// Preload makes the input schema of the tool, which stays in memory.
+func Preload() { tools.Preload[sessionSearchIn]() }
+
 // SessionSearch looks into past conversations.
 func SessionSearch(past Sessions) tools.Tool {
 	return tools.New(tools.Tool{

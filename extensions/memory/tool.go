@@ -28,6 +28,9 @@ type input struct {
 	Operations []edit `json:"operations,omitempty" jsonschema:"several changes, all or none"`
 }
 
+// Preload makes the input schema of the tool, which stays in memory.
+func Preload() { tools.Preload[input]() }
+
 // tool returns the tool memory.
 func (x *instance) tool() tools.Tool {
 	return tools.New(tools.Tool{
