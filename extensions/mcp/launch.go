@@ -59,7 +59,7 @@ func (s *server) plan() (*start, error) {
 	roots := s.owner.folders()
 	env := environ(s.owner.cfg.Environ, s.Env, roots)
 	p := &start{files: map[string][]byte{}}
-	dir, err := s.workingDir(roots)
+	dir, err := workingDir(s, roots)
 	if err != nil {
 		return nil, err
 	}
@@ -88,9 +88,9 @@ func (s *server) plan() (*start, error) {
 	return p, nil
 }
 
-// workingDir returns the directory in which the program starts. A relative cwd belongs to
+// workingDir returns the directory in which the program of s starts. A relative cwd belongs to
 // the first workspace folder.
-func (s *server) workingDir(roots []string) (string, error) {
+func workingDir(s *server, roots []string) (string, error) {
 	switch {
 	case s.Dir == "":
 		if err := os.MkdirAll(s.owner.cfg.Dir, 0o700); err != nil {
