@@ -12,7 +12,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
-.PHONY: announce build demo test lint cross race user e2e kakoune hosts vsix vsix-all bench soak fuzz notices vulnerabilities release docs models clean
+.PHONY: announce build demo test lint static cross race user e2e kakoune hosts vsix vsix-all bench soak fuzz notices vulnerabilities release docs models clean
 
 build: bin/hermes-ls
 
@@ -23,31 +23,36 @@ FORCE:
 demo: build
 	@bin/hermes-ls demo
 
-test: announce lint cross race user e2e
+# The tests of lint run with the others. go vet ran for all packages, so go test does not repeat it.
+test: announce static cross race user e2e
+
+TEST := go test -vet=off
 
 announce:
 	@echo "make test: lint, all tests with the race detector, then real editors and clients; 40 to 60 minutes on two cores."
 	@echo "It gets Go modules, npm and PyPI packages and, as root on Debian, programs by apt-get (editors, Chromium, ripgrep, sshd, podman, shells);"
 	@echo "otherwise it lists missing programs and stops. Everything else stays in .cache of this folder."
 
-lint:
+lint: static
+	go test .
+	go test -run 'Page|Reference|CommandTable|Documented|Descriptions|Help|Snippets|Subcommands|Palette' ./server/app ./cmd/... ./vscode ./nvim ./extensions/hooks ./extensions/skills
+
+static:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	go vet -tags e2e,kakoune ./...
 	go run $(STATICCHECK) -tags e2e,kakoune ./...
 	go run $(ACTIONLINT) -shellcheck= -pyflakes=
-	go test .
-	go test -run 'Page|Reference|CommandTable|Documented|Descriptions|Help|Snippets|Subcommands|Palette' ./server/app ./cmd/... ./vscode ./nvim ./extensions/hooks ./extensions/skills
 	e2e/setup/lint.sh
 
 cross:
 	GOOS=darwin GOARCH=arm64 $(GO) build -trimpath -o /dev/null ./cmd/hermes-ls
 	GOOS=windows GOARCH=amd64 $(GO) build -trimpath -o /dev/null ./cmd/hermes-ls
-	GOOS=windows GOARCH=amd64 go vet ./...
+	GOOS=windows GOARCH=amd64 $(GO) vet -trimpath ./...
 
 # By default, each test program sleeps a second under the race detector before it ends.
 race: hosts
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=100 go test -race -timeout 20m ./...
-	go test -run TestMemoryLimits ./internal/proc
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=100 $(TEST) -race -timeout 20m ./...
+	$(TEST) -run TestMemoryLimits ./internal/proc
 
 # Root may do what users may not. So if root runs the tests, the tests of processes and
 # files run again as an ordinary user. Those of internal/proc and internal/sandbox do it
@@ -57,7 +62,7 @@ ROOT    := $(filter 0,$(shell id -u))
 
 user: hosts
 ifdef ROOT
-	go test -exec $(AS_USER) -skip '^TestTerminal(OverSSH|InAContainer|InApptainer)$$' \
+	$(TEST) -exec $(AS_USER) -skip '^TestTerminal(OverSSH|InAContainer|InApptainer)$$' \
 		./agent/store ./codeexec ./delegate/... ./internal/checkpoint ./internal/sandbox/gitguard ./internal/scratch ./internal/search ./internal/workspace \
 		./server/... ./tools ./tools/file ./tools/gate ./tools/shell ./tools/web
 endif
@@ -69,9 +74,9 @@ OWN := TestVSIX|TestOfficialPythonClient|TestLiteLLM|TestAgentSkills|TestHermesA
 
 e2e: build hosts vsix
 	npm test --prefix vscode --silent
-	go test -count=1 -timeout 40m -tags e2e -skip '^($(OWN))$$' -exec $(AS_USER) ./e2e
-	go test -count=1 -timeout 20m -tags e2e -run '^($(OWN)$(if $(ROOT),|TestSoak|TestKilledServers|TestACPX|TestOfficialACPClient|TestClosedPipe))$$' ./e2e
-	go test -count=1 -tags e2e ./release
+	$(TEST) -count=1 -timeout 40m -tags e2e -skip '^($(OWN))$$' -exec $(AS_USER) ./e2e
+	$(TEST) -count=1 -timeout 20m -tags e2e -run '^($(OWN)$(if $(ROOT),|TestSoak|TestKilledServers|TestACPX|TestOfficialACPClient|TestClosedPipe))$$' ./e2e
+	$(TEST) -count=1 -tags e2e ./release
 
 # Kakoune, whose LSP client has to be built first: some minutes, once.
 kakoune: build hosts

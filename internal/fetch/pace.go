@@ -14,23 +14,23 @@ type pace struct {
 	gap time.Duration
 
 	mu    sync.Mutex
-	hosts map[string]*turn
+	hosts map[string]*slot
 }
 
-type turn struct {
+type slot struct {
 	place chan struct{} // one place
 	ended time.Time     // of the request before; only the holder of place may use it
 }
 
-// enter waits for a host's turn. An error is ctx's; without one, leave must follow.
+// enter waits for the slot of a host. An error is ctx's; without one, leave must follow.
 func (p *pace) enter(ctx context.Context, host string, gap time.Duration) (leave func(), err error) {
 	p.mu.Lock()
 	if p.hosts == nil {
-		p.hosts = map[string]*turn{}
+		p.hosts = map[string]*slot{}
 	}
 	t := p.hosts[host]
 	if t == nil {
-		t = &turn{place: make(chan struct{}, 1)}
+		t = &slot{place: make(chan struct{}, 1)}
 		p.hosts[host] = t
 	}
 	p.mu.Unlock()

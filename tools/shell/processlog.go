@@ -42,11 +42,11 @@ func newProcessLog(dir string, secrets *tools.Secrets, seen func(line string)) (
 			return nil, fmt.Errorf("making a folder for the output: %w", err)
 		}
 	}
-	return l, l.turn()
+	return l, l.rotate()
 }
 
-// turn goes on in a new file, and lets the oldest of three go.
-func (l *processLog) turn() error {
+// rotate continues in a new file, and removes the oldest of three.
+func (l *processLog) rotate() error {
 	f, err := os.CreateTemp(l.dir, "process-*.log")
 	if err != nil {
 		return fmt.Errorf("making a file for the output: %w", err)
@@ -85,7 +85,7 @@ func (l *processLog) add(text []byte) {
 		l.seen(strings.TrimSuffix(string(text), "\n"))
 	}
 	if last.size >= segmentLimit {
-		if err := l.turn(); err != nil {
+		if err := l.rotate(); err != nil {
 			l.lost = err
 		}
 	}

@@ -102,8 +102,8 @@ func (h Host) encode(u *User) string {
 	return fmt.Sprint(h.NoUserNamespaces, ",", h.NoLandlock, ",", h.Docker, ",", id)
 }
 
-// Enter is for TestMain. In a process that [Host.Command] has started, it takes away what
-// the host does not allow, and becomes the program. Elsewhere it does nothing.
+// Enter is for TestMain. In a process that [Host.Command] has started, it gives up the
+// rights that the host does not have, and becomes the program. Elsewhere it does nothing.
 func Enter() {
 	if len(os.Args) < 4 || os.Args[1] != enter {
 		return
@@ -151,8 +151,8 @@ var dockers = []uintptr{
 	unix.CAP_SETUID, unix.CAP_SETFCAP, unix.CAP_SETPCAP, unix.CAP_NET_BIND_SERVICE, unix.CAP_SYS_CHROOT, unix.CAP_KILL, unix.CAP_AUDIT_WRITE,
 }
 
-// keepDockers drops all others from the bounding set, which takes them from what root
-// becomes. The filter is set before that, with those of before.
+// keepDockers drops all others from the bounding set: the program that root becomes has only
+// these. The filter is set before that, with the capabilities of before.
 func keepDockers() error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		keep := false
@@ -168,8 +168,8 @@ func keepDockers() error {
 	return nil
 }
 
-// filter has system calls fail: those of Landlock as in an old kernel, and what Docker
-// denies of those that concern a sandbox.
+// filter has system calls fail: those of Landlock as in an old kernel, and those of a
+// sandbox that Docker denies.
 func filter(noLandlock, docker bool) error {
 	var f []unix.SockFilter
 	add := func(code uint16, k uint32, yes, no uint8) {

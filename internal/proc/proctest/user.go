@@ -1,7 +1,7 @@
 //go:build unix
 
 // Package proctest runs tests of the calling test binary again in another kind of
-// process: as an ordinary user, since root may do what users may not, and on hosts
+// process: as an ordinary user, since root has rights that users do not have, and on hosts
 // that allow less than this one.
 //
 //	func TestAsUser(t *testing.T) { proctest.AsUser(t, ".") }
