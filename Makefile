@@ -24,9 +24,10 @@ demo: build
 	@bin/hermes-ls demo
 
 # The tests of lint run with the others. go vet ran for all packages, so go test does not repeat it.
+# Apart from the race detector, everything has the flags of the build: it is compiled once.
 test: announce static cross race user e2e
 
-TEST := go test -vet=off
+TEST := $(GO) test -vet=off -trimpath
 
 announce:
 	@echo "make test: lint, all tests with the race detector, then real editors and clients; 40 to 60 minutes on two cores."
@@ -34,14 +35,14 @@ announce:
 	@echo "otherwise it lists missing programs and stops. Everything else stays in .cache of this folder."
 
 lint: static
-	go test .
-	go test -run 'Page|Reference|CommandTable|Documented|Descriptions|Help|Snippets|Subcommands|Palette' ./server/app ./cmd/... ./vscode ./nvim ./extensions/hooks ./extensions/skills
+	$(TEST) .
+	$(TEST) -run 'Page|Reference|CommandTable|Documented|Descriptions|Help|Snippets|Subcommands|Palette' ./server/app ./cmd/... ./vscode ./nvim ./extensions/hooks ./extensions/skills
 
 static:
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
-	go vet -tags e2e,kakoune ./...
-	go run $(STATICCHECK) -tags e2e,kakoune ./...
-	go run $(ACTIONLINT) -shellcheck= -pyflakes=
+	$(GO) vet -trimpath -tags e2e,kakoune ./...
+	GOFLAGS=-trimpath $(GO) run $(STATICCHECK) -tags e2e,kakoune ./...
+	GOFLAGS=-trimpath $(GO) run $(ACTIONLINT) -shellcheck= -pyflakes=
 	e2e/setup/lint.sh
 
 cross:
@@ -51,7 +52,7 @@ cross:
 
 # By default, each test program sleeps a second under the race detector before it ends.
 race: hosts
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=100 $(TEST) -race -timeout 20m ./...
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=100 go test -vet=off -race -timeout 20m ./...
 	$(TEST) -run TestMemoryLimits ./internal/proc
 
 # Root may do what users may not. So if root runs the tests, the tests of processes and

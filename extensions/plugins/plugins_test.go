@@ -65,7 +65,7 @@ func (b *bed) example(name string) {
 		b.t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "main.go")); err == nil {
-		run(b.t, "go", "build", "-o", filepath.Join(dir, name), "./examples/"+name)
+		run(b.t, "go", "build", "-trimpath", "-o", filepath.Join(dir, name), "./examples/"+name)
 	}
 }
 

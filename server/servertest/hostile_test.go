@@ -27,7 +27,7 @@ var readByItself = map[string][]string{
 		".gitignore", ".ignore", ".rgignore",
 		".editorconfig", ".envrc", ".vscode", ".nvim.lua", "~/.env", "~/SOUL.md", "~/config.yaml",
 	},
-	"rules below": {"sub/.gitignore", "sub/.ignore", "sub/.rgignore"},
+	"rules below, settings, loose object": {"sub/.gitignore", "sub/.ignore", "sub/.rgignore", ".hermes", ".git/objects/LOOSE"},
 	"git": {
 		".git/config", ".git/config.worktree", ".git/HEAD", ".git/index", ".git/commondir", ".git/info/exclude",
 		".git/info/attributes", ".git/hooks/pre-commit", ".git/modules/sub/config", "sub/.git",
@@ -35,10 +35,8 @@ var readByItself = map[string][]string{
 	"objects": {
 		".git/objects/info/alternates", ".git/objects/pack/pack-1.idx", ".git/objects/pack/pack-1.pack", ".git/objects/info/commit-graph",
 	},
-	"loose object": {".git/objects/LOOSE"},
-	"repository":   {".git", ".hermes/chats"},
-	"settings":     {".hermes"},
-	"worktree":     {"tree/commondir", "tree/gitdir", "tree/index", "tree/HEAD", "tree/config"},
+	"repository": {".git", ".hermes/chats"},
+	"worktree":   {"tree/commondir", "tree/gitdir", "tree/index", "tree/HEAD", "tree/config"},
 }
 
 // A workspace that has something else in the place of each file that is read: the

@@ -88,8 +88,15 @@ func TestCanceledIsReviewed(t *testing.T) {
 	}()
 	out, _ := runTerminal(ctx, t, env, `{"command":"make -s"}`)
 	for _, name := range []string{".envrc", "n/.git/hooks/pre-commit", "CLAUDE.md"} {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			t.Errorf("%s stays: %+v", name, out)
+		// On a busy machine the review goes on after the call has ended.
+		for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+			if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+				break
+			}
+			if time.Since(began) > time.Minute {
+				t.Errorf("%s stays: %+v", name, out)
+				break
+			}
 		}
 	}
 	if !out.Interrupted || len(who.Asked) > 0 {
