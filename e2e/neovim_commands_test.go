@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -185,7 +186,9 @@ func (p *plugin) image() {
 	p.line(":Hermes ask what is in the picture")
 	p.wait("(my shot.png)", "● idle")
 	p.keep(p.name("image"))
+	before := p.answers()
 	p.line(":Hermes ask and now without it")
+	p.until("the next answer", func() bool { return p.answers() > before }) // the command line has the prompt, and the last turn was idle, too
 	p.wait("and now without it", "● idle")
 	list := exec.Command(p.bed.binary, "sessions", "export", "--all")
 	list.Env = append(os.Environ(), "HERMES_HOME="+p.bed.home)
@@ -193,6 +196,17 @@ func (p *plugin) image() {
 	if n := bytes.Count(out, []byte(`"image/png"`)); err != nil || n != 1 {
 		p.t.Errorf("the sessions have %d pictures, %v", n, err)
 	}
+}
+
+// answers counts the answers of the embedded model in all buffers.
+func (p *plugin) answers() int {
+	p.t.Helper()
+	text := p.eval(`count(join(flatten(map(getbufinfo(), {_, b -> getbufline(b.bufnr, 1, '$')})), ' '), 'I am not a real model')`)
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return n
 }
 
 func (p *plugin) cancelIt() {
