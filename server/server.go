@@ -109,8 +109,8 @@ const closeLimit = 300 * time.Millisecond
 // service still work. [Service.Close] must follow.
 func (s *Service) Stop() { s.cancel(errClosing) }
 
-// Close cancels all turns, waits less than a second for them, and closes the sessions and the
-// store. Everything that a client was told of is on disk already.
+// Close cancels all turns, waits less than a second for them, calls the functions of extensions at
+// the end of sessions, and closes the sessions and the store. Everything that a client was told of is on disk already.
 func (s *Service) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -128,12 +128,17 @@ func (s *Service) Close() error {
 	s.Stop()
 	limit, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
-	var late error
-	for _, x := range open {
-		if err := x.close(limit); err != nil {
-			late = fmt.Errorf("closing session %s: %w", x.id, err)
-		}
+	closed := make([]error, len(open))
+	var closing sync.WaitGroup
+	for i, x := range open {
+		closing.Go(func() {
+			if err := x.close(limit); err != nil {
+				closed[i] = fmt.Errorf("closing session %s: %w", x.id, err)
+			}
+		})
 	}
+	closing.Wait()
+	late := errors.Join(closed...)
 	for _, f := range s.features {
 		if f.Shutdown != nil {
 			late = errors.Join(late, f.Shutdown())

@@ -188,8 +188,28 @@ func (x *Session) close(ctx context.Context) error {
 		return err
 	}
 	if begun && !x.record.draft() {
-		x.extensions.Events().SessionEnd(ctx, eventOf(x))
+		var stop context.CancelFunc
+		ctx, stop = x.callEnd(ctx)
+		defer stop()
 	}
 	late := x.extensions.Close(ctx)
 	return errors.Join(late, x.location.close())
+}
+
+// endLimit is how long functions at the end of a session may take if the server ends.
+const endLimit = 2 * time.Second
+
+// callEnd calls the functions at the end of the session. If ctx has a deadline, the server ends:
+// the functions may take endLimit, and the returned context ends later by the time that they took.
+func (x *Session) callEnd(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ends := ctx.Deadline()
+	if !ends {
+		x.extensions.Events().SessionEnd(ctx, eventOf(x))
+		return context.WithCancel(ctx)
+	}
+	began, apart := time.Now(), context.WithoutCancel(ctx)
+	limited, stop := context.WithTimeout(apart, endLimit)
+	defer stop()
+	x.extensions.Events().SessionEnd(limited, eventOf(x))
+	return context.WithDeadline(apart, deadline.Add(time.Since(began)))
 }
