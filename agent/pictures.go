@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -13,8 +14,7 @@ import (
 // requests repeat it. When a picture of the session is first sent as text without a
 // description, the user gets a notice.
 func (t *turn) keepForms(p *model.PictureForms) error {
-	if p.As(model.AsText) && !t.history.textSent() && !t.undescribed {
-		t.undescribed = true
+	if p.As(model.AsText) && t.tellUndescribed() {
 		t.notice("%s does not see pictures. It gets the name and the size of each picture as text. "+
 			"For descriptions, set auxiliary.vision to a model that sees pictures, or choose another model.", p.Model)
 	}
@@ -62,8 +62,7 @@ func (t *turn) describe(ctx context.Context, i int) []model.Description {
 		}
 		if err != nil {
 			d.Text = ""
-			if !t.undescribed {
-				t.undescribed = true
+			if t.tellUndescribed() {
 				t.notice("A picture was not described: %s. The model gets its name and size as text. Check auxiliary.vision.", strings.TrimRight(err.Error(), ". "))
 			}
 		}
@@ -91,13 +90,25 @@ func (h *history) promptBefore(i int) string {
 	return ""
 }
 
-// textSent reports whether any picture was sent as text.
-func (h *history) textSent() bool {
+// tellUndescribed reports whether the user must be told that a picture is sent as text without a description.
+// That is once in a session, also if an earlier process told it.
+func (t *turn) tellUndescribed() bool {
+	told := t.undescribed || t.history.hasUndescribed()
+	t.undescribed = true
+	return !told
+}
+
+// hasUndescribed reports whether any picture was sent as text, or has a description that failed.
+func (h *history) hasUndescribed() bool {
 	for i := range h.messages {
-		for _, form := range h.messages[i].Sent {
+		m := &h.messages[i]
+		for _, form := range m.Sent {
 			if form == model.AsText {
 				return true
 			}
+		}
+		if slices.ContainsFunc(m.Described, func(d model.Description) bool { return d.Text == "" }) {
+			return true
 		}
 	}
 	return false

@@ -141,10 +141,12 @@ func TestDescribedPictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := again.Turn(t.Context(), agent.Input{Text: "now"}, heard); err != nil {
-		t.Fatal(err)
+	for _, in := range []agent.Input{{Text: "now"}, {Text: "more", Images: picture("broken.gif")}} {
+		if _, err := again.Turn(t.Context(), in, heard); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if want := []string{"what is it?", "next", "again"}; !slices.Equal(asked, want) {
+	if want := []string{"what is it?", "next", "again", "more"}; !slices.Equal(asked, want) {
 		t.Errorf("asked with %q, want %q", asked, want)
 	}
 	for i := range got[1:] {
@@ -153,7 +155,7 @@ func TestDescribedPictures(t *testing.T) {
 		}
 	}
 	last := got[len(got)-1]
-	if strings.Count(last, `[picture image 1, 2 × 3, described by eyes]\nA cat.`) != 1 || strings.Count(last, "[picture broken.gif, 2 × 3: this model does not see pictures]") != 2 {
+	if strings.Count(last, `[picture image 1, 2 × 3, described by eyes]\nA cat.`) != 1 || strings.Count(last, "[picture broken.gif, 2 × 3: this model does not see pictures]") != 3 {
 		t.Errorf("the last request: %s", last)
 	}
 	var notices []string

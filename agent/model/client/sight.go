@@ -26,17 +26,10 @@ func (m *Model) Sees(ctx context.Context) bool {
 	return len(m.endpoints) > 0 && m.sight(ctx, m.endpoints[0]) != blind
 }
 
-// KnownToSee reports whether it is known that the first endpoint's model accepts pictures. If the
-// model id tells, the endpoint is not requested.
+// KnownToSee reports whether it is known that the first endpoint's model accepts pictures. It may
+// request the endpoint's metadata, once.
 func (m *Model) KnownToSee(ctx context.Context) bool {
-	if len(m.endpoints) == 0 {
-		return false
-	}
-	e := m.endpoints[0]
-	if e.Images == nil && e.metadata().sees == 0 && e.Known.Images != nil {
-		return *e.Known.Images && !m.rejects(ctx, e)
-	}
-	return m.sight(ctx, e) == seeing
+	return len(m.endpoints) > 0 && m.sight(ctx, m.endpoints[0]) == seeing
 }
 
 // sight returns whether a model accepts pictures, from the first source that knows it: the

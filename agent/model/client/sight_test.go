@@ -16,7 +16,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/client"
 	"github.com/hermes-ls/hermes-ls/agent/model/internal/modeltest"
-	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
 // look returns messages with pictures: of a prompt, of two tool results, of another
@@ -215,17 +214,41 @@ func extending(t *testing.T, name string, bodies [][]byte) {
 	}
 }
 
-// TestSees checks that a model gets pictures unless a table says that it does not accept them.
+// TestSees checks that a model gets pictures unless a source says that it does not accept them, and that
+// the sources are asked in their order: the metadata, a remembered rejection, a table.
 func TestSees(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
-	for _, c := range []struct {
-		known *bool
-		want  bool
-	}{{&yes, true}, {&no, false}, {nil, true}} {
-		m := client.New(client.Config{Endpoints: []client.Endpoint{{API: openai.API{}, Provider: "openai", Model: "m", Known: client.Facts{Images: c.known}}}})
-		if got := m.Sees(t.Context()); got != c.want {
-			t.Errorf("sees %v, want %v", got, c.want)
+	for name, c := range map[string]struct {
+		input       string // kinds of input in the metadata; empty: it has none
+		rejected    bool
+		known       *bool
+		sees, knows bool
+	}{
+		"nothing is known":            {sees: true},
+		"table, sees":                 {known: &yes, sees: true, knows: true},
+		"table, blind":                {known: &no},
+		"rejected before":             {rejected: true},
+		"rejected, table sees":        {rejected: true, known: &yes},
+		"metadata sees":               {input: `"text","image"`, sees: true, knows: true},
+		"metadata sees, table blind":  {input: `"text","image"`, known: &no, sees: true, knows: true},
+		"metadata blind, table sees":  {input: `"text"`, known: &yes},
+		"metadata sees, but rejected": {input: `"text","image"`, rejected: true, sees: true, knows: true},
+	} {
+		rec := &modeltest.Recorder{Answer: func(_ int, _ []byte, w http.ResponseWriter) {
+			if c.input == "" {
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			io.WriteString(w, `{"data":[{"id":"m","architecture":{"input_modalities":[`+c.input+`]}}]}`)
+		}}
+		m := modeltest.Serve(t, rec.ServeHTTP, func(o *client.Config) {
+			o.Endpoints[0].Model, o.Endpoints[0].Known.Images = "m", c.known
+			o.Rejections.Known = func(context.Context, string, string) bool { return c.rejected }
+			o.Rejections.Remember = func(context.Context, string, string) error { return nil }
+		})
+		if knows, sees := m.KnownToSee(t.Context()), m.Sees(t.Context()); sees != c.sees || knows != c.knows {
+			t.Errorf("%s: sees %v, known to see %v", name, sees, knows)
 		}
 	}
 }
