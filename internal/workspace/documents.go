@@ -1,18 +1,25 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // document returns the document that is open at p. The editor may spell the path
 // through a link that we resolved, so every open document is asked where it lies.
 func (v *view) document(ctx context.Context, p place) (Document, bool, error) {
-	if v.docs == nil {
+	if v.docs == nil || (v.HasUnlistedBuffers() || slices.Contains(pictureNames, strings.ToLower(filepath.Ext(p.rel)))) && p.hasPicture() {
 		return Document{}, false, nil
 	}
 	tried := []string{filepath.Join(p.folder.given, p.rel)}
@@ -37,6 +44,28 @@ func (v *view) document(ctx context.Context, p place) (Document, bool, error) {
 		}
 	}
 	return Document{}, false, nil
+}
+
+// pictureNames are the extensions of pictures.
+var pictureNames = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff"}
+
+// hasPicture reports whether the disk has a picture at p. The text of an editor that opens it is no
+// picture, and many editors refuse to read it.
+func (p place) hasPicture() bool {
+	f, _, err := safefile.OpenIn(p.folder.root, p.rel)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 512)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false
+	}
+	head = head[:n]
+	kind := http.DetectContentType(head)
+	tiff := bytes.HasPrefix(head, []byte("II*\x00")) || bytes.HasPrefix(head, []byte("MM\x00*"))
+	return bytes.IndexByte(head, 0) >= 0 && (tiff || strings.HasPrefix(kind, "image/")) // a text can begin like a BMP
 }
 
 // errAbsent says that the editor refuses to read a path where the disk has nothing.

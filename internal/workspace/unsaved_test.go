@@ -1,8 +1,12 @@
 package workspace
 
 import (
+	"bytes"
+	"context"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -25,5 +29,41 @@ func TestUnsaved(t *testing.T) {
 	}
 	if got := openDirs(t, nil, dir).Unsaved(t.Context()); got != nil {
 		t.Errorf("without an editor: %q", got)
+	}
+}
+
+// lossy is an editor that reads every file as UTF-8. It does not list its open documents.
+type lossy struct{ Documents }
+
+func (lossy) Get(_ context.Context, path string) (Document, bool, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Document{}, false, nil
+	}
+	return Document{Path: path, Text: bytes.ToValidUTF8(text, []byte("\ufffd"))}, true, nil
+}
+
+func (lossy) Paths() []string { return nil }
+
+// A picture is read from the disk, because the text of an editor that opens it is no picture. A text that begins as
+// a picture does comes from the editor.
+func TestPictureOpenInEditor(t *testing.T) {
+	t.Parallel()
+	picture := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff"
+	files := map[string]string{"a.png": picture, "b.txt": picture, "c.bmp": "BMW \xff", "d.tif": "II*\x00\xff", "e.png": "text \xff"}
+	for name, disk := range map[string]bool{"a.png": true, "b.txt": true, "c.bmp": false, "d.tif": true, "e.png": false} {
+		w, dir := open(t, files, lossy{})
+		want := files[name]
+		if !disk {
+			want = strings.ToValidUTF8(want, "\ufffd")
+		}
+		if f, err := w.Read(t.Context(), name); err != nil || string(f.Text) != want || f.Open == disk {
+			t.Errorf("%s: %+v, %v", name, f, err)
+		}
+		listed := newEditor()
+		listed.Open(filepath.Join(dir, "a.png"), 1, "PNG")
+		if f, err := openDirs(t, listed, dir).Read(t.Context(), "a.png"); err != nil || string(f.Text) != picture {
+			t.Errorf("open in an editor that lists it: %+v, %v", f, err)
+		}
 	}
 }
