@@ -61,8 +61,9 @@ type Model struct {
 	log       *slog.Logger
 	network   []*http.Transport
 
-	mu    sync.Mutex
-	turns map[string]fallback // by session
+	mu      sync.Mutex
+	turns   map[string]fallback // by session
+	refused map[string]string   // endpoints and models that refused the last request, which had pictures, by session
 }
 
 // fallback is the endpoint that answers for the rest of a turn.
@@ -73,7 +74,7 @@ type fallback struct {
 
 // New returns a Model. It opens no connection before the first request.
 func New(c Config) *Model {
-	m := &Model{stall: cmp.Or(max(c.Stall, 0), 90*time.Second), keys: c.Keys, rejected: c.Rejections, log: c.Log, turns: map[string]fallback{}}
+	m := &Model{stall: cmp.Or(max(c.Stall, 0), 90*time.Second), keys: c.Keys, rejected: c.Rejections, log: c.Log, turns: map[string]fallback{}, refused: map[string]string{}}
 	if m.keys == nil {
 		m.keys = new(Keys)
 	}
@@ -133,7 +134,9 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 	return func(yield func(model.Delta, error) bool) {
 		defer m.fetchMetadata(ctx, req)()
 		s := &stream{model: m, req: req, yield: yield}
-		if err := s.run(ctx); err != nil && !s.broken {
+		err := s.run(ctx)
+		s.noteRefusal(err)
+		if err != nil && !s.broken {
 			yield(model.Delta{}, err)
 		}
 	}

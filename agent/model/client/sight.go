@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -95,12 +97,14 @@ type pictureForms struct {
 	forms    map[int]model.PictureForm // by message
 	open     []int                     // messages whose form the endpoint has not accepted before
 	rejected int                       // the status of a rejection; 0: none
+	refused  bool                      // the endpoint refused the session's last request, which had pictures
 	told     bool
 }
 
 // formsFor returns the forms of a request's pictures. A form that e has accepted stays.
 func (m *Model) formsFor(ctx context.Context, e *endpoint, req *model.Request) *pictureForms {
 	f := &pictureForms{to: e.url + " " + e.Model, forms: map[int]model.PictureForm{}}
+	f.refused = m.refusedLast(req) == f.to
 	for i := range req.Messages {
 		if !req.Messages[i].Has(model.ImageType) {
 			continue
@@ -150,15 +154,72 @@ func (s *stream) described(ctx context.Context, i int) bool {
 	return slices.ContainsFunc(texts, func(d model.Description) bool { return d.Text != "" })
 }
 
-// reject makes text of the pictures that the endpoint has not accepted before. If err
-// is no rejection of a picture, or no such picture was sent, reject returns false.
+// reject makes text of the pictures that the endpoint has not accepted before, if err is the rejection of a
+// picture. If the endpoint refuses a request with pictures again, reject makes text of those that are left, so that
+// the session continues. If it changes nothing, it returns false.
 func (f *pictureForms) reject(err *model.Error) bool {
-	if !rejectsPicture(err) || !slices.ContainsFunc(f.open, func(i int) bool { return f.forms[i] == model.AsPicture }) {
+	switch open := slices.ContainsFunc(f.open, f.isPicture); {
+	case open && rejectsPicture(err):
+		f.rejected = err.Status
+	case !f.refused && f.rejected == 0, !refuses(err):
+		return false
+	case !open:
+		f.open = slices.AppendSeq(f.open, maps.Keys(f.pictures()))
+		slices.Sort(f.open)
+	}
+	if len(f.pictures()) == 0 {
 		return false
 	}
-	f.set(model.AsText)
-	f.rejected = err.Status
+	for _, i := range f.open {
+		if f.isPicture(i) {
+			f.forms[i] = model.AsText
+		}
+	}
 	return true
+}
+
+func (f *pictureForms) isPicture(i int) bool { return f.forms[i] == model.AsPicture }
+
+// pictures returns the forms of the messages whose pictures are sent as pictures.
+func (f *pictureForms) pictures() map[int]model.PictureForm {
+	sent := maps.Clone(f.forms)
+	maps.DeleteFunc(sent, func(_ int, form model.PictureForm) bool { return form != model.AsPicture })
+	return sent
+}
+
+// refuses reports whether an endpoint that returned err will likely refuse the same request again.
+func refuses(err *model.Error) bool {
+	switch err.Kind {
+	case model.ErrRequest, model.ErrPolicy, model.ErrOverflow:
+		return true
+	default:
+		return rejectsPicture(err)
+	}
+}
+
+// refusedLast returns the endpoint and model that refused the session's last request, which had pictures. If
+// it was not refused, refusedLast returns "".
+func (m *Model) refusedLast(req *model.Request) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.refused[req.SessionID]
+}
+
+// noteRefusal records whether the request, which ended with err, was refused although or because it has pictures.
+func (s *stream) noteRefusal(err error) {
+	m, f := s.model, s.forms
+	if s.req.SessionID == "" || f == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var failed *model.Error
+	switch {
+	case err == nil:
+		delete(m.refused, s.req.SessionID)
+	case errors.As(err, &failed) && refuses(failed) && len(f.pictures()) > 0:
+		m.refused[s.req.SessionID] = f.to
+	}
 }
 
 // accepted tells the caller before the first piece of the response which state was dropped

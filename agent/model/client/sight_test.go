@@ -205,6 +205,76 @@ func TestConfiguredSight(t *testing.T) {
 	}
 }
 
+// TestPicturesStillRefused checks that a session continues if its endpoint refuses every request with the pictures
+// that it has, also if it accepted them before. The first refusal is an error that changes nothing. The
+// second one in a row is answered without the pictures, and nothing is remembered for other sessions.
+func TestPicturesStillRefused(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		status   int
+		message  string
+		accepted int  // requests with pictures that are accepted first
+		once     bool // only one request is refused
+		want     string
+		sent     int // pictures in the last request
+	}{
+		"rejected later":      {status: 400, message: "image input is not supported", accepted: 2, want: "ok ok failed ok ok"},
+		"rejected once":       {status: 400, message: "image input is not supported", accepted: 2, once: true, want: "ok ok failed ok ok", sent: 1},
+		"too large":           {status: 413, message: "Request Entity Too Large", want: "failed ok ok ok ok"},
+		"too large once":      {status: 413, message: "Request Entity Too Large", once: true, want: "failed ok ok ok ok", sent: 1},
+		"moderation":          {status: 403, message: "blocked by content policy", want: "failed ok ok ok ok"},
+		"another key":         {status: 401, message: "no such key", want: "failed failed failed failed failed", sent: 1},
+		"large after smaller": {status: 413, message: "Request Entity Too Large", accepted: 1, want: "ok failed ok ok ok"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seen, refused := 0, 0
+			rec := &modeltest.Recorder{Answer: func(_ int, body []byte, w http.ResponseWriter) {
+				if !bytes.Contains(body, []byte("data:image/png")) {
+					io.WriteString(w, modeltest.Fine)
+					return
+				}
+				if seen++; seen <= tc.accepted || tc.once && refused > 0 {
+					io.WriteString(w, modeltest.Fine)
+					return
+				}
+				refused++
+				w.WriteHeader(tc.status)
+				json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"message": tc.message}})
+			}}
+			m := modeltest.Serve(t, rec.ServeHTTP, func(c *client.Config) {
+				c.Rejections.Known = func(context.Context, string, string) bool { return false }
+				c.Rejections.Remember = func(context.Context, string, string) error { t.Error("it is remembered"); return nil }
+			})
+			log := look(t)[:1]
+			log[0].Parts = log[0].Parts[:2] // one picture
+			var got []string
+			for range 5 {
+				outcome := "ok"
+				for d, err := range m.Stream(t.Context(), &model.Request{SessionID: "s", Messages: log}) {
+					if err != nil {
+						outcome = "failed"
+					}
+					if d.Pictures != nil {
+						for i, form := range d.Pictures.Forms {
+							log[i].Sent = map[string]model.PictureForm{d.Pictures.To: form}
+						}
+					}
+				}
+				got = append(got, outcome)
+				log = append(log, model.ResponseMessage("", "one"), model.NewMessage(model.User, "next"))
+			}
+			if outcome := strings.Join(got, " "); outcome != tc.want {
+				t.Errorf("the requests are %s, want %s", outcome, tc.want)
+			}
+			bodies := rec.Prompts()
+			if n := bytes.Count(bodies[len(bodies)-1], []byte("data:image/png")); n != tc.sent {
+				t.Errorf("the last request has %d pictures, want %d", n, tc.sent)
+			}
+		})
+	}
+}
+
 func extending(t *testing.T, name string, bodies [][]byte) {
 	t.Helper()
 	for i := range bodies[1:] {
