@@ -25,3 +25,12 @@ func (p Pictures) Fit(ctx context.Context, name string, data []byte) (Image, err
 	}
 	return Image{Name: name, MIMEType: fitted.MIMEType, Data: fitted.Data, Width: fitted.Width, Height: fitted.Height}, nil
 }
+
+// PictureKind returns the media type of a picture in a format that models can get, by its content, and the size that
+// its header says. If data are no such picture, kind is "". If the size cannot be read, it is 0.
+func PictureKind(data []byte) (kind string, width, height int) {
+	if kind = picture.Kind(data); kind != "" {
+		width, height, _ = picture.Size(data)
+	}
+	return kind, width, height
+}

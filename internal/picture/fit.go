@@ -23,32 +23,62 @@ type source struct {
 	config image.Config
 }
 
+// Kind returns the media type of a picture in a format that is read, by its first bytes. For anything else,
+// it returns "".
+func Kind(data []byte) string {
+	has := func(prefix string) bool { return bytes.HasPrefix(data, []byte(prefix)) }
+	switch {
+	case has("\x89PNG\r\n\x1a\n"):
+		return "image/png"
+	case has("\xff\xd8\xff"):
+		return "image/jpeg"
+	case has("GIF8"):
+		return "image/gif"
+	case has("RIFF") && len(data) > 12 && string(data[8:12]) == "WEBP":
+		return "image/webp"
+	case has("BM"):
+		return "image/bmp"
+	case has("II*\x00"), has("MM\x00*"):
+		return "image/tiff"
+	default:
+		return ""
+	}
+}
+
+// Size returns the size that the header of a picture says. It decodes no pixels. If the header cannot be
+// read, ok is false.
+func Size(data []byte) (width, height int, ok bool) {
+	defer func() {
+		if recover() != nil { // the libraries can panic on broken input
+			ok = false
+		}
+	}()
+	s, err := read(data)
+	return s.config.Width, s.config.Height, err == nil
+}
+
 // read returns what the header of a picture says.
 func read(data []byte) (s source, err error) {
 	s.data = data
-	has := func(prefix string) bool { return bytes.HasPrefix(data, []byte(prefix)) }
 	from := func() *bytes.Reader { return bytes.NewReader(s.data) }
-	switch {
-	case has("\x89PNG\r\n\x1a\n"):
-		s.kind = "image/png"
+	switch s.kind = Kind(data); s.kind {
+	case "image/png":
 		s.clean, s.exif = cleanPNG(data)
 		s.config, err = png.DecodeConfig(from())
-	case has("\xff\xd8\xff"):
-		s.kind = "image/jpeg"
+	case "image/jpeg":
 		s.clean, s.exif = cleanJPEG(data)
 		s.config, err = jpeg.DecodeConfig(from())
-	case has("GIF8"):
-		s.kind = "image/gif"
+	case "image/gif":
 		s.config, err = gif.DecodeConfig(from())
-	case has("RIFF") && len(data) > 12 && string(data[8:12]) == "WEBP":
-		s.kind = "image/webp"
+	case "image/webp":
 		s.data, s.clean, s.exif = firstFrame(data)
-		s.config, err = webp.DecodeConfig(from())
-	case has("BM"):
-		s.kind = "image/bmp"
+		if s.config, err = webp.DecodeConfig(from()); err == nil {
+			err = s.enlarge(codedWebP(s.data))
+		}
+	case "image/bmp":
 		s.config, err = bmp.DecodeConfig(from())
-	case has("II*\x00"), has("MM\x00*"):
-		s.kind, s.exif = "image/tiff", data
+	case "image/tiff":
+		s.exif = data
 		s.config, err = tiff.DecodeConfig(from())
 	default:
 		return s, errFormat
@@ -57,6 +87,14 @@ func read(data []byte) (s source, err error) {
 		return s, errBroken
 	}
 	return s, nil
+}
+
+// enlarge sets the size to that of the coded pixels of a WebP, if that is larger: the header in front of them
+// can say less.
+func (s *source) enlarge(coded []byte) error {
+	size, err := webp.DecodeConfig(bytes.NewReader(coded))
+	s.config.Width, s.config.Height = max(s.config.Width, size.Width), max(s.config.Height, size.Height)
+	return err
 }
 
 // decode decodes a picture, or its first frame.

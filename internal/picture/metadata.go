@@ -113,6 +113,22 @@ func firstFrame(data []byte) (frame, clean, exif []byte) {
 	return frame, clean, exif
 }
 
+// codedWebP returns a WebP that has only the coded pixels of another one, so that its size is theirs. If there are
+// none, it returns nil.
+func codedWebP(data []byte) []byte {
+	for name, body := range riffChunks(data[12:]) {
+		if name != "VP8 " && name != "VP8L" {
+			continue
+		}
+		body = body[:min(len(body), 64)] // the size is in its header
+		out := []byte("RIFF\x00\x00\x00\x00WEBP" + name)
+		out = append(binary.LittleEndian.AppendUint32(out, uint32(len(body))), body...)
+		binary.LittleEndian.PutUint32(out[4:], uint32(len(out)-8))
+		return out
+	}
+	return nil
+}
+
 // webpOf returns a WebP of a frame of an animated one: a header of 16 bytes and chunks.
 func webpOf(frame []byte) []byte {
 	out := []byte("RIFF\x00\x00\x00\x00WEBP")

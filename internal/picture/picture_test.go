@@ -237,3 +237,37 @@ func TestWebP(t *testing.T) {
 		t.Errorf("animated: %+v, %v", p, err)
 	}
 }
+
+// TestWebPSize checks that the size of the coded pixels decides, not that of the header in front of them.
+func TestWebPSize(t *testing.T) {
+	t.Parallel()
+	chunk := func(name, body string) string {
+		return name + string(binary.LittleEndian.AppendUint32(nil, uint32(len(body)))) + body
+	}
+	riff := func(chunks string) []byte {
+		return []byte("RIFF" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(chunks)+4))) + "WEBP" + chunks)
+	}
+	header := chunk("VP8X", strings.Repeat("\x00", 10))                                           // 1 × 1
+	lossless := chunk("VP8L", "\x2f\xff\xff\xff\x0f"+strings.Repeat("\x00", 11))                  // 16384 × 16384
+	lossy := chunk("VP8 ", "\x10\x20\x00\x9d\x01\x2a\xff\x3f\xff\x3f"+strings.Repeat("\x00", 40)) // 16383 × 16383
+	animated := chunk("ANMF", strings.Repeat("\x00", 16)+lossless)
+	for name, data := range map[string][]byte{"lossless": riff(header + lossless), "lossy": riff(header + lossy), "animated": riff(header + animated)} {
+		_, err := picture.Fit(t.Context(), "a.webp", data, limits)
+		if err == nil || !strings.Contains(err.Error(), " megapixels; the limit is 50. Crop it first") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"png", "jpeg", "gif", "bmp", "tiff"} {
+		data := encoded(t, quarters(40, 20), kind)
+		if w, h, ok := picture.Size(data); w != 40 || h != 20 || !ok || picture.Kind(data) != "image/"+kind {
+			t.Errorf("%s: %d × %d, %v, %s", kind, w, h, ok, picture.Kind(data))
+		}
+	}
+	if _, _, ok := picture.Size([]byte("II*\x00")); ok {
+		t.Error("a broken picture has a size")
+	}
+}

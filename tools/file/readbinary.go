@@ -1,13 +1,9 @@
 package file
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
-	"image"
-	_ "image/gif"  // for the size of pictures
-	_ "image/jpeg" //
-	_ "image/png"  //
 	"mime"
 	"net/http"
 	"path/filepath"
@@ -16,8 +12,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 
 	"github.com/dustin/go-humanize"
-	_ "golang.org/x/image/bmp"  // for the size of pictures
-	_ "golang.org/x/image/webp" //
 
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
@@ -39,12 +33,14 @@ func readBinary(ctx context.Context, env *callEnv, w *workspace.Window, name str
 	if sniffed := http.DetectContentType(data); sniffed != "application/octet-stream" && !strings.HasPrefix(sniffed, "text/") {
 		kind = sniffed
 	}
+	known, width, height := tools.PictureKind(data)
+	kind = cmp.Or(known, kind)
 	out := readOut{Content: "binary file, " + humanize.Bytes(uint64(w.Size)), FileSize: w.Size}
 	if kind != "" {
 		out.Content += ", " + kindName(kind)
 	}
-	if size, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
-		out.Content += fmt.Sprintf(", %d × %d pixels", size.Width, size.Height)
+	if width > 0 {
+		out.Content += fmt.Sprintf(", %d × %d pixels", width, height)
 	}
 	if !strings.HasPrefix(kind, "image/") || strings.HasPrefix(kind, "image/svg") || env.Reader.Sees == nil { // nil: a script
 		return tools.OK(out)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/image/tiff"
 )
 
 func picture(t *testing.T) string {
@@ -21,7 +23,11 @@ func picture(t *testing.T) string {
 
 func TestReadPicture(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, map[string]string{"a.png": picture(t), "b.txt": picture(t), "big.png": picture(t) + strings.Repeat("\x00", 9<<20), "x.tiff": "II*\x00" + strings.Repeat("\x00", 100)})
+	var scan bytes.Buffer
+	if err := tiff.Encode(&scan, image.NewGray(image.Rect(0, 0, 2, 3)), nil); err != nil {
+		t.Fatal(err)
+	}
+	p := newPlace(t, map[string]string{"a.png": picture(t), "b.txt": picture(t), "big.png": picture(t) + strings.Repeat("\x00", 9<<20), "x.tiff": "II*\x00" + strings.Repeat("\x00", 100), "scan": scan.String()})
 	const what = "PNG image, 30 × 20 pixels"
 	for _, sees := range []bool{false, true} {
 		p.env.Reader.Sees = func() bool { return sees }
@@ -40,6 +46,9 @@ func TestReadPicture(t *testing.T) {
 			if want.shown && (r.Images[0].Name != name || r.Images[0].MIMEType != "image/png" || string(r.Images[0].Data) != picture(t)) {
 				t.Errorf("%s: the picture is another", name)
 			}
+		}
+		if got := as[readOut](t, p.call(t, "read_file", `{"path":"scan"}`)); got.Content != "binary file, 180 B, TIFF image, 2 × 3 pixels" {
+			t.Errorf("a TIFF without an extension: %+v", got)
 		}
 		if got := p.call(t, "read_file", `{"path":"x.tiff"}`); string(got.JSON) != `{"error":"x.tiff cannot be decoded: it is broken"}` || len(got.Images) > 0 {
 			t.Errorf("a broken picture: %s", got.JSON)
