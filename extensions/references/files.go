@@ -40,6 +40,10 @@ func (x *instance) file(ctx context.Context, r Reference) (a extension.Attachmen
 		return a, err
 	case info.IsDir():
 		return x.folder(ctx, r)
+	case IsPicture(abs) && !info.Mode().IsRegular():
+		return a, errors.New("it is not a regular file")
+	case IsPicture(abs) && info.Size() > MaxPicture:
+		return a, fmt.Errorf("it has %d MB; the limit of a picture is %d MB", info.Size()>>20, MaxPicture>>20)
 	case IsPicture(abs):
 		return extension.Attachment{Name: files.Name(abs), Text: "The picture is attached to the prompt."}, nil
 	case info.Size() > mostBytes:
@@ -73,6 +77,9 @@ func (x *instance) file(ctx context.Context, r Reference) (a extension.Attachmen
 // pictures are the extensions of pictures. Formats that are not read are among them, so that the user
 // is told.
 var pictures = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif"}
+
+// MaxPicture is the largest file of a picture that is read, in bytes.
+const MaxPicture = 64 << 20
 
 // IsPicture reports whether a path or an address of a file has the extension of a picture.
 func IsPicture(name string) bool {
@@ -131,8 +138,8 @@ var (
 	harmlessSuffix = lazyregexp.New(`(?i)\.(example|sample|template|dist|defaults?)$`)
 )
 
-// isSecret reports whether a path is a place of secrets.
-func isSecret(name string) bool {
+// IsSecret reports whether a path is a place of secrets.
+func IsSecret(name string) bool {
 	name = filepath.ToSlash(name)
 	for part := range strings.SplitSeq(name, "/") {
 		if slices.Contains(secretFolders, strings.ToLower(part)) {
@@ -144,7 +151,7 @@ func isSecret(name string) bool {
 }
 
 func (x *instance) mayRead(abs string) error {
-	if isSecret(abs) || x.Hidden != nil && x.Hidden()(abs) {
+	if IsSecret(abs) || x.Hidden != nil && x.Hidden()(abs) {
 		return errors.New("it is a place of secrets, which are not sent to a model")
 	}
 	return nil
@@ -159,7 +166,7 @@ func withoutSecrets(diff string) string {
 	for line := range strings.Lines(diff) {
 		plain := strings.TrimRight(line, "\n")
 		if m := diffHeader.FindStringSubmatch(plain); m != nil {
-			if skips = isSecret(m[1]) || isSecret(m[2]); skips {
+			if skips = IsSecret(m[1]) || IsSecret(m[2]); skips {
 				fmt.Fprintf(&b, "%s\n(left out: a place of secrets)\n", plain)
 			}
 		} else if strings.HasPrefix(line, "commit ") {

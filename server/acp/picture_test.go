@@ -128,3 +128,30 @@ func TestLinkedPicture(t *testing.T) {
 		protocol.Text("What is "), link(filepath.Join(c.ws, "dot.png")), protocol.Text(" beside @file:a/other.png and "), link(outside),
 	}}, nil)
 }
+
+// TestAnnouncedType checks that the content of a picture decides, not the type that the client announces.
+func TestAnnouncedType(t *testing.T) {
+	t.Parallel()
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {
+		t.Fatal(err)
+	}
+	model := fakemodel.Script(func(x *fakemodel.Exchange) {
+		images := x.Request.Messages[0].Images()
+		if len(images) != 2 || images[0].MIMEType != "image/png" || images[1].MIMEType != "image/png" || images[1].Name != "dot" {
+			t.Errorf("sent %+v", images)
+		}
+		if text := x.Request.Messages[0].Text(); !strings.Contains(text, "read it if it matters: file:///a/data.bin") {
+			t.Errorf("sent %q", text)
+		}
+		x.Text("dots")
+		x.End()
+	})
+	c := connect(t, setup{model: seeing{model}})
+	encoded, binary := base64.StdEncoding.EncodeToString(picture.Bytes()), base64.StdEncoding.EncodeToString([]byte("BM\x00\x01"))
+	c.must(protocol.MethodSessionPrompt, protocol.PromptRequest{SessionID: c.newSession(), Prompt: []protocol.ContentBlock{
+		{Type: protocol.ContentImage, MIMEType: "application/octet-stream", Data: encoded},
+		{Type: protocol.ContentResource, Resource: &protocol.ResourceContents{URI: "file:///a/dot", Blob: &encoded}},
+		{Type: protocol.ContentResource, Resource: &protocol.ResourceContents{URI: "file:///a/data.bin", MIMEType: "application/octet-stream", Blob: &binary}},
+	}}, nil)
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/pictures"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // prompt takes a place in the session's queue and responds when the turn has ended.
@@ -117,7 +118,7 @@ func inputOf(blocks []acp.ContentBlock) (agent.Input, error) {
 		case acp.ContentText:
 			write(&text, b.Text)
 		case acp.ContentImage:
-			if err := checkImage(i, b.MIMEType, b.Data); err != nil {
+			if _, err := pictureOf(i, b.Data); err != nil {
 				return in, err
 			}
 			in.Images = append(in.Images, model.Image{Name: fileName(b.URI), MIMEType: b.MIMEType, Data: b.Data})
@@ -151,29 +152,29 @@ func addResource(in *agent.Input, text *strings.Builder, i int, r *acp.ResourceC
 	case r.Text != nil:
 		write(text, mention("", r.URI))
 		in.Context = append(in.Context, agent.Resource{URI: r.URI, Text: *r.Text})
-	case r.Blob != nil && strings.HasPrefix(r.MIMEType, "image/"):
-		if err := checkImage(i, r.MIMEType, *r.Blob); err != nil {
+	case r.Blob != nil:
+		data, err := pictureOf(i, *r.Blob)
+		if announced := strings.HasPrefix(r.MIMEType, "image/"); err != nil && announced {
 			return err
+		} else if _, width, _ := tools.PictureKind(data); announced || width > 0 { // the content decides
+			in.Images = append(in.Images, model.Image{Name: fileName(r.URI), MIMEType: r.MIMEType, Data: *r.Blob})
+		} else { // a model cannot read it, but its address may help
+			in.Context = append(in.Context, agent.Resource{URI: r.URI})
 		}
 		write(text, mention("", r.URI))
-		in.Images = append(in.Images, model.Image{Name: fileName(r.URI), MIMEType: r.MIMEType, Data: *r.Blob})
-	case r.Blob != nil: // a model cannot read it, but its address may help
-		write(text, mention("", r.URI))
-		in.Context = append(in.Context, agent.Resource{URI: r.URI})
 	default:
 		return acp.Errorf(acp.CodeInvalidParams, "prompt[%d].resource needs a text or a blob", i)
 	}
 	return nil
 }
 
-func checkImage(i int, mime, data string) error {
-	if !strings.HasPrefix(mime, "image/") {
-		return acp.Errorf(acp.CodeInvalidParams, "prompt[%d].mimeType %q is not an image's", i, mime)
+// pictureOf decodes the picture of block i of a prompt.
+func pictureOf(i int, encoded string) ([]byte, error) {
+	data, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || len(data) == 0 {
+		return nil, acp.Errorf(acp.CodeInvalidParams, "prompt[%d].data is not base64", i)
 	}
-	if _, err := base64.StdEncoding.DecodeString(data); err != nil || data == "" {
-		return acp.Errorf(acp.CodeInvalidParams, "prompt[%d].data is not base64", i)
-	}
-	return nil
+	return data, nil
 }
 
 // mention returns the text for a resource.

@@ -22,9 +22,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// maxFile is the largest file that is read.
-const maxFile = 64 << 20
-
 // Source is the session of a prompt.
 type Source struct {
 	Files  tools.Files
@@ -61,14 +58,14 @@ func (s Source) Attach(ctx context.Context, in *agent.Input) error {
 // add adds a file to the pictures of a prompt, once. If it cannot be read, add returns false.
 func (s Source) add(ctx context.Context, in *agent.Input, found map[string]bool, name string) bool {
 	abs, err := s.Files.Abs(name)
-	if err != nil {
+	if err != nil || references.IsSecret(abs) {
 		return false
 	}
 	if found[abs] {
 		return true
 	}
 	info, err := s.Files.Stat(ctx, abs)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
+	if err != nil || !info.Mode().IsRegular() || info.Size() > references.MaxPicture {
 		return false
 	}
 	f, err := s.Files.Read(ctx, abs)
@@ -82,13 +79,19 @@ func (s Source) add(ctx context.Context, in *agent.Input, found map[string]bool,
 
 // fit fits pictures to the limits, in place.
 func (s Source) fit(ctx context.Context, images []model.Image) error {
+	pasted := 0
 	for n := range images {
 		i := &images[n]
+		name := i.Name
+		if name == "" {
+			pasted++
+			name = fmt.Sprintf("image %d", pasted)
+		}
 		data, err := base64.StdEncoding.DecodeString(i.Data)
 		if err != nil {
 			return extension.BadInput("prompt", "a picture is not base64: %v", err)
 		}
-		fitted, err := s.Limits.Fit(ctx, cmp.Or(i.Name, fmt.Sprintf("image %d", n+1)), data)
+		fitted, err := s.Limits.Fit(ctx, name, data)
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()

@@ -14,6 +14,7 @@ import (
 	"go.lsp.dev/uri"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/modes"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
@@ -59,7 +60,7 @@ func TestAttach(t *testing.T) {
 	for name, text := range map[string]string{
 		filepath.Join(root, "shot.png"): b.String(), filepath.Join(root, "my shot.png"): b.String(), filepath.Join(chats, "near.png"): b.String(),
 		filepath.Join(outside, "secret.png"): b.String(), filepath.Join(root, "broken.png"): "no picture", filepath.Join(root, "photo.heic"): "ftypheic",
-		filepath.Join(root, "main.go"): "package main\n",
+		filepath.Join(root, "main.go"): "package main\n", filepath.Join(root, ".ssh", "key.png"): b.String(),
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			t.Fatal(err)
@@ -67,6 +68,9 @@ func TestAttach(t *testing.T) {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.Mkdir(filepath.Join(root, "folder.png"), 0o700); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join(outside, "secret.png"), filepath.Join(root, "link.png")); err != nil {
 		t.Fatal(err)
@@ -97,6 +101,11 @@ func TestAttach(t *testing.T) {
 		{what: "Markdown in a chat", in: agent.Input{Text: "![](near.png) ![](shot.png) ![](../../my%20shot.png)"}, document: chats, want: ".hermes/chats/near.png|shot.png|my shot.png"},
 		{what: "Markdown outside", in: agent.Input{Text: "![](../../../other/secret.png) ![](/etc/x.png) ![](http://127.0.0.1/a.png)"}, document: chats},
 		{what: "a broken picture", in: agent.Input{Text: "@file:broken.png"}, want: "prompt: broken.png is in a format that is not read. PNG, JPEG, GIF, WebP, BMP and TIFF are"},
+		{what: "a place of secrets", in: agent.Input{Text: "@file:.ssh/key.png ![](/.ssh/key.png)", Context: []agent.Resource{link(filepath.Join(root, ".ssh", "key.png"))}}, document: root, links: 1},
+		{what: "a folder", in: agent.Input{Text: "@file:folder.png"}},
+		{what: "a broken picture between others", in: agent.Input{Text: "@file:shot.png", Images: []model.Image{
+			{Name: "b.png", Data: base64.StdEncoding.EncodeToString(b.Bytes())}, {Data: base64.StdEncoding.EncodeToString([]byte("text"))}}},
+			want: "prompt: image 1 is in a format that is not read. PNG, JPEG, GIF, WebP, BMP and TIFF are"},
 		{what: "another format", in: agent.Input{Text: "@file:photo.heic"}, want: "prompt: photo.heic is in a format that is not read. PNG, JPEG, GIF, WebP, BMP and TIFF are"},
 	} {
 		var names []string

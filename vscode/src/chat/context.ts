@@ -35,7 +35,7 @@ function attached(a: Attachment): ContentBlock {
     case "text":
       return { type: "resource", resource: { uri: a.uri, text: a.text } };
     case "image":
-      return { type: "image", mimeType: a.mimeType, data: a.data };
+      return { type: "image", mimeType: a.mimeType, data: a.data, ...(a.uri ? { uri: a.uri } : {}) };
   }
 }
 

@@ -79,7 +79,7 @@ export type Ask =
 export type Attachment =
   | { kind: "file"; name: string; uri: string }
   | { kind: "text"; name: string; uri: string; text: string }
-  | { kind: "image"; name: string; mimeType: string; data: string };
+  | { kind: "image"; name: string; uri?: string; mimeType: string; data: string }; // a pasted picture has no uri
 
 /** What the page tells its host. */
 export type ToHost =

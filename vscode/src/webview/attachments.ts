@@ -5,6 +5,9 @@ import type { Attachment } from "../shared/messages";
 const maxImage = 10 << 20;
 const maxText = 512 << 10;
 
+/** The name that Chromium gives to a picture of the clipboard. */
+const clipboardName = "image.png";
+
 /** fromFiles reads what a browser hands over; what cannot be attached is said in words. */
 export async function fromFiles(files: readonly File[]): Promise<{ attachments: Attachment[]; problems: string[] }> {
   const attachments: Attachment[] = [];
@@ -21,14 +24,19 @@ async function fromFile(file: File): Promise<Attachment | string> {
   const name = file.name || "picture";
   if (/^image\/(png|jpeg|gif|webp|(x-ms-)?bmp|tiff)$/.test(file.type)) {
     if (file.size > maxImage) return `${name} is larger than 10 MB`;
-    return { kind: "image", name, mimeType: file.type, data: await base64(file) };
+    const uri = name === clipboardName ? {} : { uri: address(name) };
+    return { kind: "image", name, ...uri, mimeType: file.type, data: await base64(file) };
   }
   const picture = /^image\/(?!svg)/.test(file.type) || /\.(heic|heif|avif)$/i.test(name); // Chromium does not know the type of HEIC
   if (picture) return `${name} is in a format that is not read. PNG, JPEG, GIF, WebP, BMP and TIFF are`;
   if (file.size > maxText) return `${name} is larger than 512 KB; mention it with @ instead`;
   const text = await file.text();
   if (text.includes("\u0000")) return `${name} is not a text`;
-  return { kind: "text", name, uri: `attachment:///${encodeURIComponent(name)}`, text };
+  return { kind: "text", name, uri: address(name), text };
+}
+
+function address(name: string): string {
+  return `attachment:///${encodeURIComponent(name)}`;
 }
 
 function base64(file: File): Promise<string> {

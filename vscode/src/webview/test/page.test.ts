@@ -549,6 +549,7 @@ describe("the composer", () => {
         );
         const pasted = new DataTransfer();
         pasted.items.add(new File([png], "shot.png", { type: "image/png" }));
+        pasted.items.add(new File([png], "image.png", { type: "image/png" }));
         area.dispatchEvent(new ClipboardEvent("paste", { clipboardData: pasted, bubbles: true, cancelable: true }));
         const dropped = new DataTransfer();
         dropped.items.add(new File(["hello"], "note.txt", { type: "text/plain" }));
@@ -564,8 +565,8 @@ describe("the composer", () => {
       await composer(v).press("Enter");
       const [prompt] = await v.heard("prompt");
       assert.deepEqual(
-        prompt!.attachments.map((a) => `${a.kind} ${a.name}`),
-        ["image shot.png", "file a.go"],
+        prompt!.attachments.map((a) => `${a.kind} ${a.name} ${"uri" in a ? a.uri : ""}`),
+        ["image shot.png attachment:///shot.png", "image image.png ", "file a.go file:///w/a.go"], // a picture of the clipboard has no name
       );
       assert.match((prompt!.attachments[0] as { data: string }).data, /^iVBORw0KGgo/);
     }));
