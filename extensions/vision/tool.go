@@ -144,11 +144,17 @@ func nameOf(address string) string {
 	return u.Host
 }
 
+// maxData is the most base64 of a data URL, in bytes: 64 MB of a picture.
+const maxData = 64 << 20 / 3 * 4
+
 // dataOf returns the content of a data URL, given without its scheme.
 func dataOf(rest string) ([]byte, error) {
 	kind, text, ok := strings.Cut(rest, ",")
 	if !ok || !strings.HasSuffix(kind, ";base64") {
 		return nil, errors.New("the data URL is not base64: it begins with data:image/png;base64,")
+	}
+	if len(text) > maxData {
+		return nil, errors.New("the data URL is too large: the limit is 64 MB")
 	}
 	if unescaped, err := url.PathUnescape(text); err == nil {
 		text = unescaped

@@ -37,13 +37,20 @@ func (f feature) Open(_ context.Context, s *extension.Session) (extension.Instan
 	return &instance{f.options, s.Bounds}, nil
 }
 
-// instance has no Derive: subagents and scripts do not get the tool.
 type instance struct {
 	Options
 	bounds tools.Bounds
 }
 
 func (*instance) Close(context.Context) error { return nil }
+
+// Derive lets subagents look, too. Scripts and replays do not.
+func (x *instance) Derive(_ context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
+	if kind != extension.Subagent {
+		return nil, nil
+	}
+	return &instance{x.Options, s.Bounds}, nil
+}
 
 // Tools returns the tool if it can work. A stored session keeps it.
 func (x *instance) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error) {

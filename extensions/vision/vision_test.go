@@ -114,6 +114,13 @@ func TestVisionAnalyze(t *testing.T) {
 	}
 }
 
+func TestLargeDataURL(t *testing.T) {
+	t.Parallel()
+	if _, err := dataOf("image/png;base64," + strings.Repeat("A", maxData+1)); err == nil || err.Error() != "the data URL is too large: the limit is 64 MB" {
+		t.Error(err)
+	}
+}
+
 // TestOffered checks when the model has the tool, and that it adds at most 300 bytes to a request.
 func TestOffered(t *testing.T) {
 	t.Parallel()
@@ -135,8 +142,12 @@ func TestOffered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if list, err := derived.Tools(t.Context(), nil); err != nil || len(list) > 0 {
-				t.Errorf("a %s has %d tools, %v", kind, len(list), err)
+			want := 0
+			if kind == extension.Subagent && c.known {
+				want = 1
+			}
+			if list, err := derived.Tools(t.Context(), nil); err != nil || len(list) != want {
+				t.Errorf("%+v: a %s has %d tools, %v", c, kind, len(list), err)
 			}
 		}
 	}

@@ -88,6 +88,9 @@ func (s Source) fit(ctx context.Context, images []model.Image) error {
 			name = fmt.Sprintf("image %d", pasted)
 		}
 		data, err := base64.StdEncoding.DecodeString(i.Data)
+		if len(data) > references.MaxPicture {
+			return extension.BadInput("prompt", "%s is too large: the limit is %d MB", name, references.MaxPicture>>20)
+		}
 		if err != nil {
 			return extension.BadInput("prompt", "a picture is not base64: %v", err)
 		}
@@ -105,6 +108,9 @@ func (s Source) fit(ctx context.Context, images []model.Image) error {
 
 var markdownImage = lazyregexp.New(`!\[[^\]\n]*\]\(\s*(?:<([^>\n]+)>|([^()\s]+(?:\([^()\s]*\)[^()\s]*)*))(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\s*\)`)
 
+// longest is the longest part of a line in which paths of pictures are searched, in bytes.
+const longest = 64 << 10
+
 // markdownImages returns the paths of the images in a text, apart from those in code.
 // Addresses of other machines are left out.
 func markdownImages(text string) (paths []string) {
@@ -121,8 +127,8 @@ func markdownImages(text string) (paths []string) {
 			continue
 		}
 		for i, part := range strings.Split(line, "`") {
-			if i%2 == 1 {
-				continue // code
+			if i%2 == 1 || len(part) > longest {
+				continue // code, or the data of a picture
 			}
 			for _, m := range markdownImage.FindAllStringSubmatch(part, -1) {
 				name := cmp.Or(m[1], m[2])

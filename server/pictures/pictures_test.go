@@ -29,16 +29,17 @@ func TestMain(m *testing.M) {
 func TestMarkdownImages(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"look: ![a shot](shot.png) and ![](<my shot.jpg>)":     "shot.png|my shot.jpg",
-		`![a](img/a%20b.png "title") ![b](b(1).gif)`:           "img/a b.png|b(1).gif",
-		"![a](file:///tmp/a%20b.png)":                          "file:///tmp/a%20b.png",
-		"![a](https://x.dev/a.png) ![a](//x.dev/a.png)":        "",
-		"![a](data:image/png;base64,AAAA) ![a](ftp://x/a.png)": "",
-		"`![a](a.png)` ![b](b.png)":                            "b.png",
-		"```\n![a](a.png)\n```\n![b](b.png)":                   "b.png",
-		"~~~md\n![a](a.png)\n~~~\n":                            "",
-		"[a](a.png) ![a](a.svg) ![a](notes.md)":                "",
-		`![a](\\host\share\a.png)`:                             `\\host\share\a.png`,
+		"look: ![a shot](shot.png) and ![](<my shot.jpg>)":                            "shot.png|my shot.jpg",
+		`![a](img/a%20b.png "title") ![b](b(1).gif)`:                                  "img/a b.png|b(1).gif",
+		"![a](file:///tmp/a%20b.png)":                                                 "file:///tmp/a%20b.png",
+		"![a](https://x.dev/a.png) ![a](//x.dev/a.png)":                               "",
+		"![a](data:image/png;base64,AAAA) ![a](ftp://x/a.png)":                        "",
+		"`![a](a.png)` ![b](b.png)":                                                   "b.png",
+		"```\n![a](a.png)\n```\n![b](b.png)":                                          "b.png",
+		"~~~md\n![a](a.png)\n~~~\n":                                                   "",
+		"[a](a.png) ![a](a.svg) ![a](notes.md)":                                       "",
+		"![a](data:image/png;base64," + strings.Repeat("A", 1<<20) + ")\n![b](b.png)": "b.png",
+		`![a](\\host\share\a.png)`:                                                    `\\host\share\a.png`,
 	} {
 		if got := strings.Join(markdownImages(text), "|"); got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
@@ -102,6 +103,7 @@ func TestAttach(t *testing.T) {
 		{what: "Markdown outside", in: agent.Input{Text: "![](../../../other/secret.png) ![](/etc/x.png) ![](http://127.0.0.1/a.png)"}, document: chats},
 		{what: "a broken picture", in: agent.Input{Text: "@file:broken.png"}, want: "prompt: broken.png is in a format that is not read. PNG, JPEG, GIF, WebP, BMP and TIFF are"},
 		{what: "a place of secrets", in: agent.Input{Text: "@file:.ssh/key.png ![](/.ssh/key.png)", Context: []agent.Resource{link(filepath.Join(root, ".ssh", "key.png"))}}, document: root, links: 1},
+		{what: "a large picture", in: agent.Input{Images: []model.Image{{Data: strings.Repeat("A", 96<<20)}}}, want: "prompt: image 1 is too large: the limit is 64 MB"},
 		{what: "a folder", in: agent.Input{Text: "@file:folder.png"}},
 		{what: "a broken picture between others", in: agent.Input{Text: "@file:shot.png", Images: []model.Image{
 			{Name: "b.png", Data: base64.StdEncoding.EncodeToString(b.Bytes())}, {Data: base64.StdEncoding.EncodeToString([]byte("text"))}}},

@@ -1,7 +1,7 @@
 --- Pictures that go with the next prompt.
 local M = {}
 
-local limit = 20 * 1024 * 1024 -- bytes of a file
+local limit = 25 * 1000 * 1000 -- bytes of a file. A message has at most 32 MB, and base64 makes a picture larger by a third
 
 --- Programs that write the picture of the clipboard to stdout.
 local programs = {
@@ -41,7 +41,7 @@ local function file(path)
   if not stat or stat.type ~= "file" then
     return nil, ("there is no file %s"):format(path)
   elseif stat.size > limit then
-    return nil, ("%s is larger than %d MB"):format(path, limit / 1024 / 1024)
+    return nil, ("%s is larger than %d MB"):format(path, limit / 1000 / 1000)
   end
   local handle, reason = io.open(path, "rb")
   if not handle then

@@ -2,7 +2,7 @@
 
 import type { Attachment } from "../shared/messages";
 
-const maxImage = 10 << 20;
+const maxImage = 25_000_000; // bytes; a message has at most 32 MB, and base64 makes a picture larger by a third
 const maxText = 512 << 10;
 
 /** The name that Chromium gives to a picture of the clipboard. */
@@ -23,7 +23,7 @@ export async function fromFiles(files: readonly File[]): Promise<{ attachments: 
 async function fromFile(file: File): Promise<Attachment | string> {
   const name = file.name || "picture";
   if (/^image\/(png|jpeg|gif|webp|(x-ms-)?bmp|tiff)$/.test(file.type)) {
-    if (file.size > maxImage) return `${name} is larger than 10 MB`;
+    if (file.size > maxImage) return `${name} is larger than 25 MB`;
     const uri = name === clipboardName ? {} : { uri: address(name) };
     return { kind: "image", name, ...uri, mimeType: file.type, data: await base64(file) };
   }
