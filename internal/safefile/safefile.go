@@ -126,6 +126,17 @@ func ReadIn(root *os.Root, name string, limit int64) ([]byte, error) {
 	return ReadAll(f, info.Size(), limit)
 }
 
+// HeadIn returns the first n bytes of the regular file name below root. If the file is shorter, it returns all
+// of it.
+func HeadIn(root *os.Root, name string, n int64) ([]byte, error) {
+	f, info, err := OpenIn(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	return ReadAll(io.LimitReader(f, n), min(n, info.Size()), n)
+}
+
 // ReadBelow is ReadIn for a folder that the caller has not opened.
 func ReadBelow(folder, name string, limit int64) ([]byte, error) {
 	root, err := OpenRoot(folder)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -52,20 +51,12 @@ var pictureNames = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".
 // hasPicture reports whether the disk has a picture at p. The text of an editor that opens it is no
 // picture, and many editors refuse to read it.
 func (p place) hasPicture() bool {
-	f, _, err := safefile.OpenIn(p.folder.root, p.rel)
+	head, err := safefile.HeadIn(p.folder.root, p.rel, 512)
 	if err != nil {
 		return false
 	}
-	defer f.Close()
-	head := make([]byte, 512)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return false
-	}
-	head = head[:n]
-	kind := http.DetectContentType(head)
 	tiff := bytes.HasPrefix(head, []byte("II*\x00")) || bytes.HasPrefix(head, []byte("MM\x00*"))
-	return bytes.IndexByte(head, 0) >= 0 && (tiff || strings.HasPrefix(kind, "image/")) // a text can begin like a BMP
+	return bytes.IndexByte(head, 0) >= 0 && (tiff || strings.HasPrefix(http.DetectContentType(head), "image/")) // a text can begin like a BMP
 }
 
 // errAbsent says that the editor refuses to read a path where the disk has nothing.

@@ -565,7 +565,7 @@ describe("the composer", () => {
       await composer(v).press("Enter");
       const [prompt] = await v.heard("prompt");
       assert.deepEqual(
-        prompt!.attachments.map((a) => `${a.kind} ${a.name} ${"uri" in a ? a.uri : ""}`),
+        prompt!.attachments.map((a) => `${a.kind} ${a.name} ${a.uri ?? ""}`),
         ["image shot.png attachment:///shot.png", "image image.png ", "file a.go file:///w/a.go"], // a picture of the clipboard has no name
       );
       assert.match((prompt!.attachments[0] as { data: string }).data, /^iVBORw0KGgo/);
