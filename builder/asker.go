@@ -19,7 +19,7 @@ type Asker struct {
 
 // Approve asks the user to allow an action.
 func (a Asker) Approve(ctx context.Context, r extension.Request) error {
-	verdict := policy.Verdict{Level: policy.Asks, Reason: r.Reason, Keys: r.Keys, Commands: []string{r.Title}, EveryMode: r.EveryMode}
+	verdict := policy.Verdict{Level: policy.Asks, Reason: r.Reason, Keys: r.Keys, Commands: []string{r.Title}, EveryMode: r.EveryMode, Text: r.Text}
 	env := &tools.Env{SessionID: a.ID}
 	return a.Gate.Check(ctx, env, r.Call, r.Kind, r.Title, verdict)
 }

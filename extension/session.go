@@ -118,6 +118,7 @@ type Asker interface {
 type Request struct {
 	Kind      tools.Kind
 	Title     string   // the action, whole
+	Text      string   // Markdown that is shown whole with the request, such as a diff; may be empty
 	Reason    string   // why it requires approval
 	Keys      []string // are remembered if the user allows it for longer; empty: nothing is
 	EveryMode bool     // also requires approval in mode auto

@@ -210,7 +210,7 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (too
 			fmt.Fprintf(h.progress, "  %s: %s\n", c.ID, c.Label)
 		}
 	} else {
-		fmt.Fprintf(h.progress, "\n%s\n  %s\n  once%s, no? ", q.Title, q.Reason, remembering)
+		fmt.Fprintf(h.progress, "\n%s\n  %s\n  once%s, no? ", strings.TrimSpace(q.Text+"\n"+q.Title), q.Reason, remembering)
 	}
 	h.mu.Unlock()
 	line, err := h.line(ctx)

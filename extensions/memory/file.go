@@ -146,7 +146,11 @@ func (f File) apply(c content, edits []edit) (entries []string, text string, err
 			return nil, "", err
 		}
 	}
-	if n := utf8.RuneCountInString(joined(entries)); n > f.Limit {
+	counted := entries
+	if c.drifted { // an entry over the limit stays until the user shortens it, and must not block others
+		counted = slices.DeleteFunc(slices.Clone(entries), func(e string) bool { return utf8.RuneCountInString(e) > f.Limit && slices.Contains(c.entries, e) })
+	}
+	if n := utf8.RuneCountInString(joined(counted)); n > f.Limit {
 		return nil, "", fmt.Errorf("%s would have %s of %s characters. Nothing was saved. Send one call with operations that shortens or removes other entries first", f.Name, thousands(n), thousands(f.Limit))
 	}
 	if !c.drifted {
@@ -179,6 +183,48 @@ func (e edit) apply(entries []string) ([]string, error) {
 	}
 	entries[i] = e.Content
 	return entries, nil
+}
+
+// resolved returns edits, which must be possible, with the whole entries that they replace or remove. A replacement by an
+// entry that is there already is a removal.
+func resolved(entries []string, edits []edit) (all []edit, err error) {
+	entries = slices.Clone(entries)
+	for _, e := range edits {
+		if e.Action != "add" {
+			i, err := find(entries, e.OldText)
+			if err != nil {
+				return nil, err
+			}
+			e.OldText = entries[i]
+			if at := slices.Index(entries, e.Content); e.Action == "replace" && at >= 0 && at != i {
+				e = edit{Action: "remove", OldText: e.OldText}
+			}
+		}
+		if entries, err = e.apply(entries); err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// cut returns the entries for the model: those within the limit. The user can have written more by hand.
+func (f File) cut(entries []string) (all []string) {
+	left := f.Limit
+	for i, e := range entries {
+		if i > 0 {
+			left -= utf8.RuneCountInString(separator)
+		}
+		if left <= 0 {
+			return all
+		}
+		r := []rune(e)
+		if len(r) > left {
+			return append(all, string(r[:left])+"…")
+		}
+		all, left = append(all, e), left-len(r)
+	}
+	return all
 }
 
 // find returns the entry that is old, or else the only one that contains it.

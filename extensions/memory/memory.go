@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/config"
@@ -144,7 +145,11 @@ func (x *instance) Sections(context.Context) []prompt.Section {
 			continue
 		}
 		if len(c.entries) > 0 {
-			text := shown(c.entries)
+			entries := f.cut(c.entries)
+			if n := utf8.RuneCountInString(joined(c.entries)); n > f.Limit {
+				x.session.Notify(fmt.Sprintf("%s has %s of %s characters. The model gets only its beginning. Shorten it: `/memory` shows the file.", f.Name, thousands(n), thousands(f.Limit)))
+			}
+			text := shown(entries)
 			fence := prompt.Fence(text)
 			fmt.Fprintf(&b, "\n## %s (%s)\n\n%s\n%s\n%s\n", headings[t], f.usage(c.entries), fence, text, fence)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/redact"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -88,6 +89,9 @@ func (x *instance) save(ctx context.Context, call tools.Call, in input) (tools.R
 		}
 		return refused(f, now, err), nil
 	}
+	if edits, err = resolved(now.entries, edits); err != nil {
+		return refused(f, now, err), nil
+	}
 	if x.asks(edits) {
 		if err := x.ask(ctx, call, f, edits); err != nil {
 			return tools.Result{}, err
@@ -147,7 +151,7 @@ func (x *instance) check(e edit) error {
 		return errors.New("an entry cannot have a line with only §, because that separates entries")
 	case invisible(e.Content):
 		return errors.New("the entry has invisible characters. Write it without them")
-	case x.session.Redact(e.Content) != e.Content:
+	case x.session.Redact(e.Content) != e.Content, redact.New(nil).Text(e.Content) != e.Content:
 		return errors.New("the entry has a secret. Write it without it")
 	}
 	if reason := poisoned(e.Content); reason != "" {

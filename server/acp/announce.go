@@ -51,8 +51,10 @@ const maxCommands = 200
 // commands returns the update with the slash commands: built-in ones, then those of the workspace, then the others.
 func commands(x *server.Session) *acp.CommandsUpdate {
 	u := &acp.CommandsUpdate{SessionUpdate: acp.UpdateCommands}
+	seen := map[string]bool{} // the first command of a name is used
 	for _, c := range x.Commands() {
-		if c.Hidden || len(u.AvailableCommands) >= maxCommands {
+		double := seen[c.Name]
+		if seen[c.Name] = true; double || c.Hidden || len(u.AvailableCommands) >= maxCommands {
 			continue
 		}
 		listed := acp.AvailableCommand{Name: c.Name, Description: c.Description}

@@ -27,11 +27,11 @@ func (c *Client) AskPermission(ctx context.Context, q tools.Question) (tools.Dec
 	if len(q.Choices) > 0 {
 		request.Options = ownOptions(q.Choices)
 	}
+	if q.Reason != "" {
+		request.ToolCall.Content = append(request.ToolCall.Content, acp.TextContent("This "+q.Reason+"."))
+	}
 	if q.Text != "" {
 		request.ToolCall.Content = append(request.ToolCall.Content, acp.TextContent(q.Text))
-	}
-	if q.Reason != "" {
-		request.ToolCall.Content = []acp.ToolCallContent{acp.TextContent("This " + q.Reason + ".")}
 	}
 	var response acp.RequestPermissionResponse
 	if err := c.peer.Call(ctx, acp.MethodRequestPermission, request, &response); err != nil {

@@ -82,7 +82,7 @@ func choicesFor(q tools.Question) []choice {
 
 func questionText(q tools.Question) string {
 	var b strings.Builder
-	if q.Text != "" {
+	if q.Text != "" && len(q.Choices) > 0 {
 		return fmt.Sprintf("Hermes has a plan:\n\n%s", escape.Text(shortText(q.Text)))
 	}
 	if q.For != "" {
@@ -92,6 +92,9 @@ func questionText(q tools.Question) string {
 	}
 	if q.Reason != "" {
 		fmt.Fprintf(&b, "\n\nIt asks because it %s.", strings.TrimSuffix(q.Reason, "."))
+	}
+	if q.Text != "" {
+		fmt.Fprintf(&b, "\n\n%s", q.Text)
 	}
 	return b.String()
 }

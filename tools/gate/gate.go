@@ -224,7 +224,7 @@ func (g *Gate) ask(ctx context.Context, env *tools.Env, by subagent, c tools.Cal
 	defer stop()
 	question := tools.Question{
 		SessionID: env.SessionID, Call: c, Kind: kind,
-		Title: escape.Line(title), Reason: escape.Text(v.Reason), Remember: strings.Join(v.Keys, " and "),
+		Title: escape.Line(title), Reason: escape.Text(v.Reason), Text: escape.Text(v.Text), Remember: strings.Join(v.Keys, " and "),
 		Alone: c.Args == nil,
 	}
 	if v.Once {

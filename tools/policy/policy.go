@@ -34,6 +34,8 @@ func (l Level) String() string {
 type Verdict struct {
 	Level  Level
 	Reason string // for the user and the model: the effect, such as "deletes files recursively"
+	// Text is Markdown that is shown whole with the request, such as a diff. It may be empty.
+	Text string
 	// Syntax is set if only the syntax is wrong: the error, with its position.
 	// The level is Refused then, as the command cannot run at all.
 	Syntax string

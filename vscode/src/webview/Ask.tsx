@@ -56,11 +56,17 @@ function Permission({ ask }: { ask: PermissionAsk }) {
       {lines > seenLines && <div class="quiet">{lines} lines: scroll to read them all</div>}
       {whose && <div class="quiet">{whose}</div>}
       {!plan &&
-        reasons.map((r, i) => (
-          <div key={i} class="quiet">
-            {r}
-          </div>
-        ))}
+        reasons.map((r, i) =>
+          r?.includes("\n") ? (
+            <pre key={i} class="card-command" tabIndex={0} role="group" aria-label="What is changed">
+              {revealed(r)}
+            </pre>
+          ) : (
+            <div key={i} class="quiet">
+              {r}
+            </div>
+          ),
+        )}
       {long && (
         <>
           <div class="quiet">What an answer for longer would allow:</div>
