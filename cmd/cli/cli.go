@@ -93,6 +93,16 @@ func One(argument string) cobra.PositionalArgs {
 	}
 }
 
+// Args makes the errors of a check wrong use of the command.
+func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return Usage(fmt.Errorf("%s %w; see %[1]s --help", cmd.CommandPath(), err))
+		}
+		return nil
+	}
+}
+
 // JSON prints a value on one line.
 func JSON(out io.Writer, value any) error {
 	e := json.NewEncoder(out)

@@ -16,6 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/cmd/editors"
 	"github.com/hermes-ls/hermes-ls/cmd/hookscmd"
 	"github.com/hermes-ls/hermes-ls/cmd/plugincmd"
+	"github.com/hermes-ls/hermes-ls/cmd/skillscmd"
 	"github.com/hermes-ls/hermes-ls/codeexec"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/web"
@@ -64,8 +65,10 @@ func examine(ctx context.Context, loaded *config.Loaded) []finding {
 	}
 	out = append(out, backendFindings(ctx, loaded)...)
 	out = append(out, mcpFindings(ctx, loaded)...)
-	out = append(out, hookFindings(loaded)...)
-	out = append(out, pluginFindings(loaded)...)
+	if text := skillscmd.Check(ctx, loaded); text != "" {
+		out = append(out, finding{"note", "skills", text})
+	}
+	out = append(append(out, hookFindings(loaded)...), pluginFindings(loaded)...)
 	out = append(out, homeFinding(loaded.Home), storeFinding(ctx, loaded.Home))
 	out = append(out, modelFindings(ctx, loaded)...)
 	return append(out, pythonFinding(ctx, loaded),

@@ -28,7 +28,7 @@ func New() *cobra.Command {
 		RunE:    showMemory,
 	}
 	edit := &cobra.Command{
-		Use: "edit [memory|user|project]", Short: "Edit a file with $VISUAL or $EDITOR", Args: cobra.MaximumNArgs(1),
+		Use: "edit [memory|user|project]", Short: "Edit a file with $VISUAL or $EDITOR", Args: cli.Args(cobra.MaximumNArgs(1)),
 		Long:      "Without an argument, it edits MEMORY.md. A line with only § separates entries.",
 		Example:   "  hermes-ls memory edit\n  hermes-ls memory edit project",
 		ValidArgs: memory.Target("").Enum(),

@@ -39,7 +39,7 @@ func (o Options) searchTaps(cmd *cobra.Command, home, query string) error {
 func (o Options) publish() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
-		Use: "publish PATH --to GIT", Short: "Add a skill to a branch of a repository and push it", Args: cobra.ExactArgs(1),
+		Use: "publish PATH --to GIT", Short: "Add a skill to a branch of a repository and push it", Args: cli.Args(cobra.ExactArgs(1)),
 		Long:    "The skill is committed to the branch add-skill-NAME and pushed with your git. It asks on a terminal, and does nothing without one.",
 		Example: "  hermes-ls skills publish ~/.hermes/skills/release --to git@github.com:me/skills.git",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -97,12 +97,11 @@ type snapshotItem struct {
 
 func (o Options) snapshot() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "snapshot", Short: "Write the list of installed skills, or install those of a list", Args: cobra.NoArgs,
+		Use: "snapshot", Short: "Write the list of installed skills, or install those of a list",
 		Example: "  hermes-ls skills snapshot export skills.json",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	export := &cobra.Command{
-		Use: "export FILE", Short: "Write sources and commits of the installed skills to a file", Args: cobra.ExactArgs(1), Example: "  hermes-ls skills snapshot export skills.json",
+		Use: "export FILE", Short: "Write sources and commits of the installed skills to a file", Args: cli.Args(cobra.ExactArgs(1)), Example: "  hermes-ls skills snapshot export skills.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			home := o.Load().Home
 			installed, err := skills.Installed(home)
@@ -136,12 +135,11 @@ func (o Options) snapshot() *cobra.Command {
 	}
 	var yes bool
 	load := &cobra.Command{
-		Use: "import FILE", Short: "Install the skills of a file that are not installed", Args: cobra.ExactArgs(1), Example: "  hermes-ls skills snapshot import skills.json",
+		Use: "import FILE", Short: "Install the skills of a file that are not installed", Args: cli.Args(cobra.ExactArgs(1)), Example: "  hermes-ls skills snapshot import skills.json",
 		RunE: func(cmd *cobra.Command, args []string) error { return o.importSnapshot(cmd, args[0], yes) },
 	}
 	load.Flags().BoolVar(&yes, "yes", false, "install without asking, if there are no findings")
-	cmd.AddCommand(export, load)
-	return cmd
+	return cli.Group(cmd, export, load)
 }
 
 func (o Options) importSnapshot(cmd *cobra.Command, path string, yes bool) error {
@@ -189,14 +187,13 @@ func (o Options) importSnapshot(cmd *cobra.Command, path string, yes bool) error
 
 func (o Options) tap() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "tap", Short: "Add, list and remove repositories in which skills are searched", Args: cobra.NoArgs, Example: "  hermes-ls skills tap add anthropics/skills",
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use: "tap", Short: "Add, list and remove repositories in which skills are searched", Example: "  hermes-ls skills tap add anthropics/skills",
 	}
 	change := func(cmd *cobra.Command, edit func([]skills.Tap) ([]skills.Tap, error)) error {
 		return skills.ChangeTaps(cmd.Context(), o.Load().Home, edit)
 	}
-	cmd.AddCommand(&cobra.Command{
-		Use: "add REPO [PATH]", Short: "Add a repository", Args: cobra.RangeArgs(1, 2), Example: "  hermes-ls skills tap add anthropics/skills skills",
+	return cli.Group(cmd, &cobra.Command{
+		Use: "add REPO [PATH]", Short: "Add a repository", Args: cli.Args(cobra.RangeArgs(1, 2)), Example: "  hermes-ls skills tap add anthropics/skills skills",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t := skills.Tap{Repo: args[0]}
 			if len(args) == 2 {
@@ -210,7 +207,7 @@ func (o Options) tap() *cobra.Command {
 			})
 		},
 	}, &cobra.Command{
-		Use: "list", Short: "List the repositories", Args: cobra.NoArgs, Example: "  hermes-ls skills tap list",
+		Use: "list", Short: "List the repositories", Args: cli.NoArgs, Example: "  hermes-ls skills tap list",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := skills.Taps(o.Load().Home)
 			for _, t := range all {
@@ -219,7 +216,7 @@ func (o Options) tap() *cobra.Command {
 			return err
 		},
 	}, &cobra.Command{
-		Use: "remove REPO", Short: "Remove a repository", Args: cobra.ExactArgs(1), Example: "  hermes-ls skills tap remove anthropics/skills",
+		Use: "remove REPO", Short: "Remove a repository", Args: cli.Args(cobra.ExactArgs(1)), Example: "  hermes-ls skills tap remove anthropics/skills",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return change(cmd, func(all []skills.Tap) ([]skills.Tap, error) {
 				before := len(all)
@@ -231,5 +228,4 @@ func (o Options) tap() *cobra.Command {
 			})
 		},
 	})
-	return cmd
 }

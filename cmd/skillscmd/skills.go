@@ -1,6 +1,7 @@
 package skillscmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,23 +20,43 @@ import (
 
 // Skills returns the command skills.
 func Skills(o Options) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "skills", Short: "List, write, check and install skills", Args: cobra.NoArgs,
+	return cli.Group(&cobra.Command{
+		Use: "skills", Short: "List, write, check and install skills",
 		Example: "  hermes-ls skills list\n  hermes-ls skills install anthropics/skills/skills/pdf",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(o.list(), o.search(), o.view(), o.create(), o.validate(), o.install(), o.update(), o.audit(), o.uninstall(), o.publish(), o.snapshot(), o.tap())
-	return cmd
+	}, o.list(), o.search(), o.view(), o.create(), o.validate(), o.install(), o.update(), o.audit(), o.uninstall(), o.publish(), o.snapshot(), o.tap())
 }
 
 func (o Options) find(cmd *cobra.Command) (home string, found skills.Found) {
 	loaded := o.Load()
+	return loaded.Home, find(cmd.Context(), loaded)
+}
+
+// find returns the skills of the user and of the working directory.
+func find(ctx context.Context, loaded *config.Loaded) skills.Found {
 	cwd, err := os.Getwd()
 	var folders []string
 	if err == nil {
 		folders = []string{cwd}
 	}
-	return loaded.Home, config.SectionOf[skills.Settings](loaded, "skills").Library(loaded.Home, folders).Find(cmd.Context())
+	return config.SectionOf[skills.Settings](loaded, "skills").Library(loaded.Home, folders).Find(ctx)
+}
+
+// Check says which skills are left out, those of the program aside. If none is, it returns "".
+func Check(ctx context.Context, loaded *config.Loaded) string {
+	var problems []string
+	for _, s := range find(ctx, loaded).LeftOut {
+		if s.Place != skills.Bundled {
+			problems = append(problems, escape.Line(s.Path+": "+s.Problem))
+		}
+	}
+	switch n := len(problems); {
+	case n == 0:
+		return ""
+	case n > 5:
+		return fmt.Sprintf("%d left out: %s; hermes-ls skills list shows all", n, strings.Join(problems[:5], "; "))
+	default:
+		return fmt.Sprintf("%d left out: %s", n, strings.Join(problems, "; "))
+	}
 }
 
 func (o Options) print(cmd *cobra.Command, all []skills.Skill) {
@@ -51,7 +72,7 @@ func (o Options) print(cmd *cobra.Command, all []skills.Skill) {
 func (o Options) list() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the skills, and those that are left out", Args: cobra.NoArgs, Example: "  hermes-ls skills list --json",
+		Use: "list", Short: "List the skills, and those that are left out", Args: cli.NoArgs, Example: "  hermes-ls skills list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, f := o.find(cmd)
 			all := append(append([]skills.Skill{}, f.Skills...), f.LeftOut...)
@@ -68,7 +89,7 @@ func (o Options) list() *cobra.Command {
 
 func (o Options) search() *cobra.Command {
 	return &cobra.Command{
-		Use: "search WORDS", Short: "Search the skills that are here and those of taps", Args: cobra.MinimumNArgs(1), Example: "  hermes-ls skills search unit tests",
+		Use: "search WORDS", Short: "Search the skills that are here and those of taps", Args: cli.Args(cobra.MinimumNArgs(1)), Example: "  hermes-ls skills search unit tests",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			home, f := o.find(cmd)
 			query := strings.Join(args, " ")
@@ -80,7 +101,7 @@ func (o Options) search() *cobra.Command {
 
 func (o Options) view() *cobra.Command {
 	return &cobra.Command{
-		Use: "view NAME [FILE]", Short: "Print a skill or one of its files", Args: cobra.RangeArgs(1, 2), Example: "  hermes-ls skills view debug",
+		Use: "view NAME [FILE]", Short: "Print a skill or one of its files", Args: cli.Args(cobra.RangeArgs(1, 2)), Example: "  hermes-ls skills view debug",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, f := o.find(cmd)
 			at := slices.IndexFunc(f.Skills, func(s skills.Skill) bool { return s.Name == args[0] })
@@ -114,7 +135,7 @@ description: Say what it does and when it applies.
 
 func (o Options) create() *cobra.Command {
 	return &cobra.Command{
-		Use: "new NAME", Short: "Make a skill with an example text", Args: cobra.ExactArgs(1), Example: "  hermes-ls skills new release",
+		Use: "new NAME", Short: "Make a skill with an example text", Args: cli.Args(cobra.ExactArgs(1)), Example: "  hermes-ls skills new release",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || name == "" || len(name) > 64 {
@@ -142,7 +163,7 @@ var errFindings = errors.New("there are problems")
 func (o Options) validate() *cobra.Command {
 	var strict bool
 	cmd := &cobra.Command{
-		Use: "validate [PATH]", Short: "Check a skill, or all skills that are here", Args: cobra.MaximumNArgs(1),
+		Use: "validate [PATH]", Short: "Check a skill, or all skills that are here", Args: cli.Args(cobra.MaximumNArgs(1)),
 		Example: "  hermes-ls skills validate ./my-skill --strict",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var bad bool
@@ -177,7 +198,7 @@ func (o Options) install() *cobra.Command {
 	var name, ref string
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "install SOURCE", Short: "Install a skill from git, an https address or a directory", Args: cobra.ExactArgs(1),
+		Use: "install SOURCE", Short: "Install a skill from git, an https address or a directory", Args: cli.Args(cobra.ExactArgs(1)),
 		Long: "SOURCE is owner/repo[/path][@ref] of GitHub, a git URL[#path], the https address of a SKILL.md, well-known:ADDRESS[#NAME],\n" +
 			"or a directory. Its files, commit, variables and findings are shown before you confirm. Without a terminal it needs --yes, which installs only if there are no findings.",
 		Example: "  hermes-ls skills install anthropics/skills/skills/pdf",
@@ -270,7 +291,7 @@ var errNotUpdated = errors.New("not all skills were updated")
 
 func (o Options) update() *cobra.Command {
 	return &cobra.Command{
-		Use: "update [NAME]", Short: "Update installed skills that were not edited", Args: cobra.MaximumNArgs(1), Example: "  hermes-ls skills update",
+		Use: "update [NAME]", Short: "Update installed skills that were not edited", Args: cli.Args(cobra.MaximumNArgs(1)), Example: "  hermes-ls skills update",
 		Long: "It asks on a terminal if a new version has findings or variables that the old one did not have. Without a terminal such a version is not installed.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			home := o.Load().Home
@@ -344,7 +365,7 @@ func (o Options) updateOne(cmd *cobra.Command, home, name string, e skills.Entry
 
 func (o Options) audit() *cobra.Command {
 	return &cobra.Command{
-		Use: "audit [NAME]", Short: "Scan installed skills again, and report edited ones", Args: cobra.MaximumNArgs(1), Example: "  hermes-ls skills audit",
+		Use: "audit [NAME]", Short: "Scan installed skills again, and report edited ones", Args: cli.Args(cobra.MaximumNArgs(1)), Example: "  hermes-ls skills audit",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			home, f := o.find(cmd)
 			installed, err := skills.Installed(home)
@@ -394,7 +415,7 @@ func (o Options) audit() *cobra.Command {
 
 func (o Options) uninstall() *cobra.Command {
 	return &cobra.Command{
-		Use: "uninstall NAME", Short: "Move an installed skill to .archive", Args: cobra.ExactArgs(1), Example: "  hermes-ls skills uninstall pdf",
+		Use: "uninstall NAME", Short: "Move an installed skill to .archive", Args: cli.Args(cobra.ExactArgs(1)), Example: "  hermes-ls skills uninstall pdf",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := skills.Uninstall(cmd.Context(), o.Load().Home, args[0])
 			if err == nil {

@@ -17,8 +17,12 @@ var listCommand = extension.Command{Name: "skills", Neovim: "skills", Descriptio
 // Table has the rows of the command table.
 var Table = []extension.Command{listCommand, {Execute: "hermes.skill.open", VSCode: "hermes.skill.open", Title: "Open Skill…", Description: "Open a skill in the editor", Order: 153}}
 
-// SkillOrder is the order of the slash commands of skills. Built-in commands stand before them.
-const SkillOrder = 600
+// SkillOrder is the order of the slash commands of skills. Built-in commands and Markdown files stand before them, and
+// before the latter those of skills of the workspace.
+const (
+	SkillOrder     = 600
+	workspaceOrder = 549
+)
 
 // maxStacked is how many skills one prompt can read.
 const maxStacked = 5
@@ -33,15 +37,18 @@ func (x *Instance) Commands() []extension.Command {
 	}
 	slices.SortStableFunc(sorted, byUse(readUse(x.Home)))
 	for _, s := range sorted {
-		name := s.command()
-		if s.Meta.NotForUser || !s.Meta.here() || name == "" {
+		if !s.forUser() {
 			continue
 		}
+		name := s.command()
 		hint := s.Meta.Hint
 		if hint == "" {
 			hint = "what to do"
 		}
 		c := extension.Command{Name: name, Description: cut(s.Description, 120), Hint: hint, Order: SkillOrder, Run: x.announce(s)}
+		if s.Place == Workspace {
+			c.Order = workspaceOrder
+		}
 		c.Prompt = func(args string) string { return x.prompt(*s, args) }
 		all = append(all, c)
 		c.Name, c.Hidden = "skill:"+name, true
@@ -69,6 +76,9 @@ func (x *Instance) list(ctx context.Context, _ string) (string, error) {
 	b.WriteString("\n`/NAME TEXT` reads a skill and sends the text.")
 	return b.String(), nil
 }
+
+// forUser reports whether a skill has a slash command.
+func (s *Skill) forUser() bool { return !s.Meta.NotForUser && s.Meta.here() && s.command() != "" }
 
 // announce returns the function of a skill's command. Its prompt follows.
 func (x *Instance) announce(first *Skill) func(context.Context, string) (string, error) {
@@ -107,7 +117,7 @@ func (x *Instance) stacked(first Skill, args string) []stackedSkill {
 			word, rest = word[:end], strings.TrimSpace(word[end:])
 		}
 		s, ok := find(f.Skills, strings.TrimPrefix(word, "skill:"))
-		if !ok {
+		if !ok || !s.forUser() {
 			return all
 		}
 		args = rest

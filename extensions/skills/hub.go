@@ -193,7 +193,7 @@ func CopyFiles(from, to string, mostFiles, mostBytes int) (files []string, err e
 		}
 		data, err := safefile.Read(filepath.Join(from, filepath.FromSlash(name)), int64(mostBytes))
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if files, total = append(files, name), total+len(data); len(files) > mostFiles || total > mostBytes {
 			return nil, fmt.Errorf("it has more than %d files or %d MB", mostFiles, mostBytes>>20)
@@ -259,7 +259,10 @@ func replaceable(home, name string, old Entry, had bool) error {
 	if !had {
 		return fmt.Errorf("%s exists and was not installed from here. --name gives another name", dir)
 	}
-	return Unedited(home, old)
+	if err := Unedited(home, old); err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	return nil
 }
 
 // of sets the fields that a candidate determines.

@@ -261,7 +261,7 @@ type cached struct {
 	used bool
 }
 
-const cacheVersion = "skills-3.json"
+const cacheVersion = "skills-4.json"
 
 // newCache returns an empty cache, which is not stored.
 func newCache() *cache { return &cache{entries: map[string]*cached{}} }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/diff"
 	"github.com/hermes-ls/hermes-ls/internal/frontmatter"
@@ -120,15 +121,14 @@ func (x *Instance) approve(ctx context.Context, call tools.Call, in manageIn, te
 	if !needed {
 		return nil
 	}
-	title := fmt.Sprintf("%s the skill %s\n\n%s", map[action]string{doCreate: "Create", doDelete: "Delete"}[in.Action], in.Name, text)
-	if in.Action != doCreate && in.Action != doDelete {
-		title = fmt.Sprintf("Change the skill %s\n\n%s", in.Name, text)
-	}
+	verb := cmp.Or(map[action]string{doCreate: "Create", doDelete: "Delete"}[in.Action], "Change")
+	fence := prompt.Fence(text)
+	text = fence + "diff\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
 	for _, f := range findings {
-		title += "\n! " + f.String()
+		text += "\n- " + f.String()
 	}
 	return x.session.Ask.Approve(ctx, extension.Request{
-		Kind: tools.KindEdit, Title: title, Reason: "changes instructions that later sessions follow", EveryMode: true, Call: call,
+		Kind: tools.KindEdit, Title: verb + " the skill " + in.Name, Text: text, Reason: "changes instructions that later sessions follow", EveryMode: true, Call: call,
 	})
 }
 
@@ -212,9 +212,9 @@ func create(f Found, base string, in manageIn) (edit, error) {
 func (x *Instance) own(f Found, settings Settings, name string) (s Skill, base string, err error) {
 	s, ok := find(slices.Concat(f.Skills, f.LeftOut), name)
 	if !ok {
-		return s, "", errors.New(noSkill(f.Skills, name))
+		return s, "", errors.New(strings.TrimSuffix(noSkill(f.Skills, name), "."))
 	}
-	if installed, err := Installed(x.Home); err == nil && installed[s.Name].InstallPath != "" && s.Place == User {
+	if s.Place == User && x.installed(s) {
 		return s, "", fmt.Errorf("%s was installed. Only hermes-ls skills update changes it", name)
 	}
 	for _, base := range []string{settings.createDir(x.Home), filepath.Join(x.Home, "skills")} {
@@ -222,7 +222,20 @@ func (x *Instance) own(f Found, settings Settings, name string) (s Skill, base s
 			return s, base, nil
 		}
 	}
-	return s, "", fmt.Errorf("%s is a skill of the %s (%s) and cannot be changed. Create one of another name", name, s.Place, s.Path)
+	return s, "", fmt.Errorf("%s is %s and cannot be changed. Create one of another name", name, s.whose())
+}
+
+// whose names the owner of a skill that cannot be changed.
+func (s Skill) whose() string {
+	switch s.Place {
+	case Bundled:
+		return "a skill of hermes-ls itself"
+	case Workspace:
+		return "a skill of the workspace (" + s.Path + ")"
+	case Plugin:
+		return "a skill of a plugin (" + s.Path + ")"
+	}
+	return "a skill outside of the skills directory (" + s.Path + ")"
 }
 
 // filePath checks the path of a file of a skill.

@@ -31,6 +31,13 @@ type Finding struct {
 }
 
 func (f Finding) String() string {
+	if f.Line == 0 { // it is about the whole file
+		verb := "has"
+		if strings.HasPrefix(f.What, "a ") || strings.HasPrefix(f.What, "no ") {
+			verb = "is"
+		}
+		return f.File + " " + verb + " " + f.What
+	}
 	return fmt.Sprintf("%s line %d has %s", f.File, f.Line, f.What)
 }
 

@@ -37,6 +37,7 @@ type Skill struct {
 // Meta has the parts of a frontmatter that hermes-ls uses besides name and description.
 type Meta struct {
 	Platforms        []string `json:"platforms,omitempty"`
+	Tags             []string `json:"tags,omitempty"`
 	Environment      []string `json:"environment,omitempty"` // required_environment_variables
 	RequiresToolsets []string `json:"requires_toolsets,omitempty"`
 	RequiresTools    []string `json:"requires_tools,omitempty"`
@@ -82,6 +83,7 @@ func parse(data []byte, dir string) (s Skill, body string, err error) {
 	hermes := fields.Sub("metadata").Sub("hermes")
 	s.Meta = &Meta{
 		Platforms:        fields.List("platforms"),
+		Tags:             append(fields.List("tags"), hermes.List("tags")...),
 		Environment:      environment(fields),
 		RequiresToolsets: hermes.List("requires_toolsets"), RequiresTools: hermes.List("requires_tools"),
 		FallbackToolsets: hermes.List("fallback_for_toolsets"), FallbackTools: hermes.List("fallback_for_tools"),

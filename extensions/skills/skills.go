@@ -315,10 +315,18 @@ func writeUse(ctx context.Context, home, name string) {
 	}
 }
 
-// installed reports whether a skill of the user was installed.
+// installed reports whether a skill of the user was installed. If the lock file cannot be read, it returns true.
 func (x *Instance) installed(s Skill) bool {
 	all, err := Installed(x.Home)
-	return err != nil || all[s.Name].InstallPath != ""
+	if err != nil {
+		return true
+	}
+	for name, e := range all {
+		if name == s.Name || e.InstallPath != "" && filepath.Join(x.Home, "skills", filepath.FromSlash(e.InstallPath)) == s.Dir {
+			return true
+		}
+	}
+	return false
 }
 
 // pass gives the variables of a skill to the commands of the session. It returns the names that are not set.

@@ -223,7 +223,7 @@ func TestManage(t *testing.T) {
 	h := newHarness(t)
 	content := skillText("release", "Makes a release.")
 	got := h.call(t, "skill_manage", m{"action": "create", "name": "release", "content": content, "category": "team"})
-	if !strings.Contains(got, `"success":true`) || len(h.ask.requests) != 1 || !strings.Contains(h.ask.requests[0].Title, "+Do it.") || !h.ask.requests[0].EveryMode {
+	if !strings.Contains(got, `"success":true`) || len(h.ask.requests) != 1 || !strings.Contains(h.ask.requests[0].Text, "+Do it.") || !h.ask.requests[0].EveryMode {
 		t.Fatalf("%s %+v", got, h.ask.requests)
 	}
 	file := filepath.Join(h.home, "skills/team/release/SKILL.md")

@@ -136,7 +136,7 @@ func search(all []Skill, query string) []listed {
 	}
 	var hits []hit
 	for _, s := range all {
-		score, name, text := 0, strings.ToLower(s.Name), strings.ToLower(s.Description)
+		score, name, text := 0, strings.ToLower(s.Name), strings.ToLower(s.Description+" "+strings.Join(s.Meta.Tags, " "))
 		for _, w := range words {
 			switch {
 			case strings.Contains(name, w):
