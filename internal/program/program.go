@@ -35,6 +35,28 @@ func FindIn(path, name string, workspace []string) (string, error) {
 	if name == "" || strings.ContainsAny(name, `/\`) {
 		return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 	}
+	return find(path, name, func(folder, found string) bool {
+		r := rules(workspace)
+		return r.trusts(folder) && r.trustsFile(found)
+	})
+}
+
+// FindTool is FindIn for a program that the user has installed as a tool of the editor. It may lie
+// in a Python environment, where pipx and uv install programs, but neither in the workspace nor in
+// a node_modules/.bin.
+func FindTool(path, name string, workspace []string) (string, error) {
+	if name == "" || strings.ContainsAny(name, `/\`) {
+		return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
+	}
+	return find(path, name, func(folder, found string) bool {
+		r := rules(workspace)
+		real, ok := r.follow(found)
+		return ok && r.shared(folder) && r.shared(filepath.Dir(real))
+	})
+}
+
+// find returns the first program in the folders of a value of PATH that is trusted.
+func find(path, name string, trusted func(folder, found string) bool) (string, error) {
 	for _, folder := range filepath.SplitList(path) {
 		if !filepath.IsAbs(folder) {
 			continue
@@ -43,7 +65,7 @@ func FindIn(path, name string, workspace []string) (string, error) {
 		if err != nil {
 			continue // most folders: to ask whether they are trusted takes ten times as long
 		}
-		if r := rules(workspace); r.trusts(folder) && r.trustsFile(found) {
+		if trusted(folder, found) {
 			return found, nil
 		}
 	}
@@ -106,11 +128,18 @@ func rules(workspace []string) rule {
 
 // trusts reports whether programs in a folder may be started.
 func (r rule) trusts(folder string) bool {
-	if !filepath.IsAbs(folder) || ofProject(folder) {
+	real, ok := r.follow(folder)
+	return ok && !inEnvironment(folder) && !inEnvironment(real) && r.shared(folder)
+}
+
+// shared reports whether a folder is outside of the workspace, is no node_modules/.bin, and is not
+// one that everybody may write.
+func (r rule) shared(folder string) bool {
+	if !filepath.IsAbs(folder) || ofPackages(folder) {
 		return false
 	}
 	real, ok := r.follow(folder)
-	if !ok || ofProject(real) {
+	if !ok || ofPackages(real) {
 		return false
 	}
 	info, err := os.Stat(real)
@@ -175,12 +204,15 @@ func (r rule) within(path string) bool {
 	return false
 }
 
-// ofProject reports whether a directory of programs belongs to a project, which may be the
-// workspace of another session: a Python environment, or programs that npm has installed.
-func ofProject(folder string) bool {
-	if filepath.Base(folder) == ".bin" && filepath.Base(filepath.Dir(folder)) == "node_modules" {
-		return true
-	}
+// ofPackages reports whether a folder has the programs that npm has installed for a project, which may be
+// the workspace of another session.
+func ofPackages(folder string) bool {
+	return filepath.Base(folder) == ".bin" && filepath.Base(filepath.Dir(folder)) == "node_modules"
+}
+
+// inEnvironment reports whether a folder has the programs of a Python environment, which may be
+// that of a project.
+func inEnvironment(folder string) bool {
 	_, err := os.Lstat(filepath.Join(filepath.Dir(folder), "pyvenv.cfg"))
 	return err == nil
 }

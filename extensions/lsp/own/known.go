@@ -229,7 +229,7 @@ func (s spec) locate(path string, workspace []string) (string, bool) {
 	if strings.ContainsAny(s.command[0], `/\`) {
 		return s.command[0], isFile(s.command[0])
 	}
-	file, err := program.FindIn(path, s.command[0], workspace)
+	file, err := program.FindTool(path, s.command[0], workspace)
 	return file, err == nil
 }
 

@@ -33,10 +33,15 @@ func TestLocate(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)
 	ws := filepath.Join(dir, "ws")
-	for _, name := range []string{"ws/bin/gopls", "ws/node_modules/.bin/gopls", "tools/node_modules/.bin/gopls", "usr/bin/gopls", "usr/bin/clangd", "ws/own"} {
+	for _, name := range []string{"ws/bin/gopls", "ws/node_modules/.bin/gopls", "tools/node_modules/.bin/gopls", "usr/bin/gopls", "usr/bin/clangd", "ws/own", "ws/.venv/bin/ty", "home/tools/ty/bin/ty"} {
 		put(t, filepath.Join(dir, name), "#!/bin/sh\n", 0o755)
 	}
 	if err := os.Symlink(filepath.Join(ws, "bin/gopls"), filepath.Join(dir, "usr/bin/zls")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "home/tools/ty/pyvenv.cfg"), "", 0o644) // as pipx and uv install it
+	put(t, filepath.Join(dir, "home/bin/other"), "", 0o644)
+	if err := os.Symlink("../tools/ty/bin/ty", filepath.Join(dir, "home/bin/ty")); err != nil {
 		t.Fatal(err)
 	}
 	paths := func(names ...string) string {
@@ -51,6 +56,7 @@ func TestLocate(t *testing.T) {
 		"of another project":    {"gopls", paths("tools/node_modules/.bin"), ""},
 		"installed":             {"gopls", paths("ws/bin", "usr/bin"), "usr/bin/gopls"},
 		"a link into the ws":    {"zls", paths("usr/bin"), ""},
+		"in an environment":     {"ty", paths("ws/.venv/bin", "home/bin"), "home/bin/ty"},
 		"relative":              {"gopls", "bin:" + paths("ws/bin"), ""},
 		"not there":             {"ty", paths("usr/bin"), ""},
 		"the user's command":    {"mine", "", "ws/own"},
