@@ -201,6 +201,9 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	if policy.copies, err = b.frozen(temp); err != nil {
 		return fmt.Errorf("confining the command: %w", err)
 	}
+	if len(c.Args) > 0 {
+		policy.Visible = append(policy.Visible, b.inTemp(c.Args[0], policy.Roots)...)
+	}
 	policy.Writable = append(policy.Writable, writable...)
 	if c.Scratch != "" {
 		policy.Writable = append(policy.Writable, c.Scratch)

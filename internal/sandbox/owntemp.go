@@ -3,13 +3,41 @@ package sandbox
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 )
 
 // tempFolders are the folders for temporary files that a session can have as its own.
 func tempFolders() []string { return []string{"/tmp", "/var/tmp", os.TempDir()} }
+
+// inTemp returns the folders of a program that lies in one of the folders for temporary files, which
+// commands do not see: its own, that of the file that it is a link to, and that of its packages. Of a
+// folder with a home or a root in it, it returns only the program.
+func (b *Box) inTemp(program string, roots []string) (shown []string) {
+	temps := slices.Concat(tempFolders(), fspath.Existing(tempFolders()))
+	if !filepath.IsAbs(program) || !fspath.UnderAny(program, temps) {
+		return nil
+	}
+	private := slices.Concat(roots, []string{b.cfg.Home, b.cfg.HermesHome}, temps)
+	for _, path := range []string{program, fspath.Real(program)} {
+		dir := filepath.Dir(path)
+		if before, _, packaged := strings.Cut(path, "/node_modules/"); packaged {
+			dir = filepath.Join(before, "node_modules")
+		} else if _, err := os.Stat(filepath.Join(filepath.Dir(dir), "pyvenv.cfg")); err == nil {
+			dir = filepath.Dir(dir)
+		}
+		if slices.ContainsFunc(private, func(p string) bool { return p != "" && fspath.Under(p, dir) }) {
+			dir = path
+		}
+		if fspath.UnderAny(dir, temps) && !fspath.Under(dir, b.cfg.Home) { // starts shows those in the home
+			shown = append(shown, dir)
+		}
+	}
+	return shown
+}
 
 // OwnTemp returns the folders for temporary files that commands see as the session's
 // own, by every name that they have. It returns none if they are shared with other

@@ -1,9 +1,49 @@
 package sandbox
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 )
+
+// TestInTemp shows commands the folders of a program in a folder for temporary files, and no home beside it.
+func TestInTemp(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("/tmp", "intemp")
+	if err != nil {
+		t.Skip("there is no /tmp")
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) }) //nolint:errcheck // it is of no more use
+	dir = fspath.Real(dir)
+	for _, name := range []string{"bin/a", "lib/node_modules/p/cli.js", "tools/t/bin/t", "tools/t/pyvenv.cfg", "beside", "home/x", "ws/x"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), nil, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../lib/node_modules/p/cli.js", filepath.Join(dir, "bin/p")); err != nil {
+		t.Fatal(err)
+	}
+	b := New(Config{Mode: WorkspaceWrite, Home: filepath.Join(dir, "home"), Roots: func() []string { return nil }})
+	for program, want := range map[string]string{
+		"bin/a": "bin", "bin/p": "bin lib/node_modules", "tools/t/bin/t": "tools/t", "beside": "beside", "home/x": "",
+	} {
+		var got []string
+		for _, path := range b.inTemp(filepath.Join(dir, program), []string{filepath.Join(dir, "ws")}) {
+			got = append(got, strings.TrimPrefix(path, dir+"/"))
+		}
+		if shown := strings.Join(slices.Compact(got), " "); shown != want {
+			t.Errorf("%s: %q, want %q", program, shown, want)
+		}
+	}
+	if got := b.inTemp("/usr/bin/env", nil); got != nil {
+		t.Errorf("/usr/bin/env: %q", got)
+	}
+}
 
 func TestOwnTemp(t *testing.T) {
 	t.Parallel()
