@@ -19,10 +19,11 @@ func Secret(name string) bool {
 // Environ returns our own environment for a child, without variables that look secret and are
 // not named in passthrough, and the names of these, sorted.
 func Environ(passthrough []string) (env, withheld []string) {
-	return filter(os.Environ(), passthrough)
+	return Filter(os.Environ(), passthrough)
 }
 
-func filter(environ, passthrough []string) (env, withheld []string) {
+// Filter is Environ for another environment.
+func Filter(environ, passthrough []string) (env, withheld []string) {
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
 		if Secret(name) && !slices.Contains(passthrough, name) {

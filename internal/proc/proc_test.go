@@ -390,7 +390,7 @@ func TestSecret(t *testing.T) {
 			t.Errorf("Secret(%q) = %v", name, !want)
 		}
 	}
-	env, withheld := filter([]string{"Z_TOKEN=1", "PATH=/bin", "A_KEY=2", "OK_KEY=3"}, []string{"OK_KEY"})
+	env, withheld := Filter([]string{"Z_TOKEN=1", "PATH=/bin", "A_KEY=2", "OK_KEY=3"}, []string{"OK_KEY"})
 	if fmt.Sprint(env, withheld) != "[PATH=/bin OK_KEY=3] [A_KEY Z_TOKEN]" {
 		t.Error(env, withheld)
 	}

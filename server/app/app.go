@@ -292,8 +292,9 @@ func editProblems(c *server.Core) lsp.Diagnoser {
 
 func languageServers(s *server.Service) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
+		environ, _ := proc.Filter(s.Environ, nil) // as commands get it: servers run the same tools
 		return lsp.New(lsp.Options{
-			Problems: editProblems(c), Hidden: c.Sandbox.Hidden, Environ: mcp.Environ(s.Environ, nil, nil),
+			Problems: editProblems(c), Hidden: c.Sandbox.Hidden, Environ: environ,
 			Interpreter: func(ctx context.Context) string {
 				scripts, ok := extension.Find[interface{ Interpreter(context.Context) string }](c.Extensions())
 				if !ok {
