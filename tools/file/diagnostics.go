@@ -87,6 +87,7 @@ func (d *diagnosis) ask(ctx context.Context, files []string, wait, limit time.Du
 type problems struct {
 	Diagnostics []string `json:"diagnostics,omitempty"`
 	Fixed       []string `json:"fixed,omitempty"`
+	More        int      `json:"more_diagnostics,omitempty"` // that are not listed
 }
 
 // notice returns the problems that an edit has brought and removed.
@@ -119,15 +120,8 @@ func (d *diagnosis) notice(ctx context.Context, written ...*workspace.Written) (
 			fixed = append(fixed, n.text(names[path]))
 		}
 	}
-	return problems{shortened(brought), shortened(fixed)}
-}
-
-// shortened returns the first lines of a list, and how many there are more.
-func shortened(list []string) []string {
-	if left := len(list) - diagnosticsShown; left > 0 {
-		return append(list[:diagnosticsShown:diagnosticsShown], fmt.Sprintf("and %d more", left))
-	}
-	return list
+	shown := min(len(brought), diagnosticsShown)
+	return problems{Diagnostics: brought[:shown], Fixed: fixed[:min(len(fixed), diagnosticsShown)], More: len(brought) - shown}
 }
 
 // newDiagnostics are those of now that were not there before. Lines move with an edit, so they

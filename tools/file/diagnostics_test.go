@@ -87,8 +87,8 @@ func TestDiagnostics(t *testing.T) {
 					t.Errorf("fixed: %q", out.Fixed)
 				}
 				if name == "twenty at most" {
-					if len(got) != 21 || got[20] != "and 5 more" {
-						t.Errorf("%d: %q", len(got), got)
+					if len(got) != 20 || out.More != 5 {
+						t.Errorf("%d: %q and %d more", len(got), got, out.More)
 					}
 				} else if !slices.Equal(got, tt.want) {
 					t.Errorf("%q, want %q", got, tt.want)
