@@ -43,13 +43,18 @@ type Problem struct {
 	Line, Column int
 	Severity     string // error, warning, information or hint
 	Message      string
-	Source       string // the program that found it, and its code
+	Source, Code string // the program that found it, and its code; may be empty
 }
 
 // ServerQuery sends a request of the Language Server Protocol to the editor, whose language servers
 // answer it. If path is not empty, the request is about the file there, and its parameters get
 // the document.
 type ServerQuery func(ctx context.Context, method, path string, params map[string]any) ([]ServerAnswer, error)
+
+// RejectedRequest is the error of a [ServerQuery] that a language server of the editor has rejected.
+type RejectedRequest struct{ Reason string }
+
+func (e *RejectedRequest) Error() string { return e.Reason }
 
 // ServerAnswer is the answer of one language server of the editor.
 type ServerAnswer struct {

@@ -181,8 +181,8 @@ func (x *instance) problems(ctx context.Context) (a extension.Attachment, err er
 			break
 		}
 		source := ""
-		if p.Source != "" {
-			source = " (" + p.Source + ")"
+		if by := strings.TrimSpace(p.Source + " " + p.Code); by != "" {
+			source = " (" + by + ")"
 		}
 		fmt.Fprintf(&b, "%s:%d:%d: %s: %s%s\n", x.session.Editor.Name(p.Path), p.Line, p.Column, p.Severity, tools.OneLine(p.Message, 500), source)
 	}

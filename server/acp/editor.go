@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"go.lsp.dev/uri"
@@ -112,9 +111,9 @@ func (c *Client) Problems(ctx context.Context) ([]extension.Problem, error) {
 	for _, f := range r.Files {
 		path := cmp.Or(pathOf(f.URI), f.URI)
 		for _, d := range f.Diagnostics {
-			source := d.Source
+			code := ""
 			if d.Code != nil {
-				source = strings.TrimSpace(fmt.Sprint(source, " ", d.Code))
+				code = fmt.Sprint(d.Code)
 			}
 			severity := severities[0]
 			if d.Severity > 0 && d.Severity < len(severities) {
@@ -122,7 +121,7 @@ func (c *Client) Problems(ctx context.Context) ([]extension.Problem, error) {
 			}
 			all = append(all, extension.Problem{
 				Path: path, Line: int(d.Range.Start.Line) + 1, Column: int(d.Range.Start.Character) + 1,
-				Severity: severity, Message: d.Message, Source: source,
+				Severity: severity, Message: d.Message, Source: d.Source, Code: code,
 			})
 		}
 	}

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 
@@ -34,9 +35,17 @@ func (c *Client) AskServers(address func(path string) string) extension.ServerQu
 	}
 }
 
+// requestFailed is the error code of LSP with which a plugin passes on the error of a server. With other errors,
+// no server answers.
+const requestFailed = -32803
+
 func (c *Client) askServers(ctx context.Context, request acp.LSPRequest) ([]extension.ServerAnswer, error) {
 	var r acp.LSPResponse
-	if err := c.peer.Call(ctx, acp.MethodLSP, request, &r); err != nil {
+	err := c.peer.Call(ctx, acp.MethodLSP, request, &r)
+	if answered := (*acp.Error)(nil); errors.As(err, &answered) && answered.Code == requestFailed {
+		return nil, &extension.RejectedRequest{Reason: answered.Message}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("asking the language servers of the editor: %w", err)
 	}
 	answers := make([]extension.ServerAnswer, len(r.Results))
