@@ -81,6 +81,9 @@ func (q *question) action(ctx context.Context, a answered, e message.FileEdit) (
 		return []workspace.Action{{Path: path, Remove: true}}, nil
 	case e.NewURI != "":
 		to, err := q.inside(e.NewURI)
+		if there, _ := q.x.reader().Stat(ctx, to); err == nil && there != nil && e.Skip {
+			return nil, nil
+		}
 		return []workspace.Action{{Path: path, MoveTo: to}}, err
 	}
 	if err := q.fresh(ctx, a, path, e.Version); err != nil {
@@ -110,14 +113,16 @@ func (q *question) fresh(ctx context.Context, a answered, path string, version *
 	changed := false
 	switch {
 	case a.ours:
-		changed = q.x.own().Stale(path, own.Decode(now))
+		changed = q.x.own().Stale(path, own.Decode(now), version)
 	case version != nil && *version > 0 && now.Version > 0:
 		changed = *version != now.Version
 	}
 	if changed {
 		return fmt.Errorf("%s has changed since %s answered; call again", now.Name, a.server)
 	}
-	return nil
+	// The server has this text. It does not matter whether the model has read it.
+	_, err = q.x.session.Files.Read(ctx, path)
+	return err
 }
 
 type fixOut struct {

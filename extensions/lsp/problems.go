@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/extensions/lsp/message"
 	"github.com/hermes-ls/hermes-ls/extensions/lsp/own"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/file"
 )
@@ -81,7 +81,7 @@ func (q *question) problemsOf(ctx context.Context) (list []message.Diagnostic, a
 	}
 	servers := q.x.own()
 	if !q.settings.own() || servers == nil {
-		a, err = q.withoutOwn(a, refused, &own.NoServer{Ext: filepath.Ext(q.path)})
+		a, err = q.withoutOwn(a, refused, own.Missing(q.path))
 		return nil, a, err
 	}
 	limited, stop := context.WithTimeout(ctx, q.settings.wait())
@@ -105,7 +105,7 @@ func (q *question) allProblems(ctx context.Context) (tools.Result, error) {
 			for _, p := range known {
 				all = append(all, problemOut{
 					Path: q.x.reader().Name(p.Path), Line: p.Line, Severity: p.Severity,
-					Source: tools.OneLine(p.Source, 120), Message: tools.OneLine(p.Message, 500),
+					Source: tools.OneLine(p.Source, 60), Code: tools.OneLine(p.Code, 60), Message: tools.OneLine(p.Message, 500),
 				})
 			}
 			return q.problems(all, true, "editor"), nil
@@ -182,6 +182,9 @@ func (x *Instance) diagnose(ctx context.Context, path string) ([]file.Diagnostic
 	servers := x.own()
 	if servers == nil {
 		return nil, errors.New("there are no language servers")
+	}
+	if _, err := x.reader().Stat(ctx, path); errors.Is(err, workspace.ErrNotFound) {
+		return nil, nil // the edit creates it
 	}
 	list, answer, err := servers.Problems(ctx, path, x.settings().OnEdit)
 	if err != nil {

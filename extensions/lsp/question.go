@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode"
@@ -72,7 +71,7 @@ func (q *question) ask(ctx context.Context, method string, params map[string]any
 	}
 	servers := q.x.own()
 	if !q.settings.own() || servers == nil {
-		return q.withoutOwn(a, refused, &own.NoServer{Ext: filepath.Ext(q.path)})
+		return q.withoutOwn(a, refused, own.Missing(q.path))
 	}
 	answer, err := servers.Ask(ctx, q.path, method, withDocument(params, q.path))
 	if none := (*own.NoServer)(nil); errors.As(err, &none) {
@@ -98,13 +97,13 @@ func (q *question) firstEditor(ctx context.Context, method string, params map[st
 }
 
 // withoutOwn is the answer if there is no server of our own: that of an editor that has not
-// answered in time, or why there is none.
+// answered in time, the reason of one of its servers, or that there is none.
 func (q *question) withoutOwn(late answered, refused, none error) (answered, error) {
-	switch {
-	case errors.Is(refused, context.DeadlineExceeded):
+	if errors.Is(refused, context.DeadlineExceeded) {
 		return late, nil
-	case refused != nil:
-		return answered{}, refused
+	}
+	if reason := (*extension.RejectedRequest)(nil); errors.As(refused, &reason) {
+		return answered{}, needs("editor: " + tools.OneLine(reason.Reason, 300))
 	}
 	return answered{}, none
 }

@@ -1,8 +1,8 @@
 package lsp
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -221,15 +221,20 @@ func (q *question) find(ctx context.Context) (tools.Result, error) {
 		return tools.Result{}, needs("find needs a query: the name of a symbol, or a part of it")
 	}
 	params := map[string]any{"query": q.input.Query}
-	if q.settings.editor() && q.x.editor != nil {
-		a, err := q.askEditor(ctx, "workspace/symbol", "", params)
-		if err == nil && len(a.results) > 0 && (a.first() != nil && len(message.Symbols(a.first())) > 0 || !q.settings.own()) {
-			return q.listed(a), nil
-		}
+	a, refused := q.firstEditor(ctx, "workspace/symbol", params)
+	if slices.ContainsFunc(a.results, func(r json.RawMessage) bool { return len(message.Symbols(r)) > 0 }) || len(a.results) > 0 && !q.settings.own() {
+		return q.listed(a), nil
+	}
+	if ctx.Err() != nil {
+		return tools.Result{}, ctx.Err()
 	}
 	servers := q.x.own()
 	if !q.settings.own() || servers == nil {
-		return tools.Result{}, &own.NoServer{}
+		a, err := q.withoutOwn(a, refused, &own.NoServer{})
+		if err != nil {
+			return tools.Result{}, err
+		}
+		return q.listed(a), nil
 	}
 	files, err := q.samples(ctx)
 	if err != nil {
@@ -249,8 +254,17 @@ func (q *question) find(ctx context.Context) (tools.Result, error) {
 			names = append(names, answer.Server)
 		}
 	}
-	if len(names) == 0 {
-		return tools.Result{}, cmp.Or(failed, error(&own.NoServer{}))
+	switch {
+	case len(names) == 0 && len(a.results) > 0: // the editor's list is empty, and no other server answers
+		return q.listed(a), nil
+	case len(names) == 0 && failed == nil:
+		a, err := q.withoutOwn(a, refused, &own.NoServer{})
+		if err != nil {
+			return tools.Result{}, err
+		}
+		return q.listed(a), nil
+	case len(names) == 0:
+		return tools.Result{}, failed
 	}
 	all.server = strings.Join(names, ", ")
 	return q.listed(all), nil

@@ -31,6 +31,7 @@ type stream struct {
 	queue  [][]byte
 	size   int // of the queue, in bytes
 	closed bool
+	broken error // why its output is no message of the protocol; nil: it is
 }
 
 // newStream returns the stream of a server's pipes. Its goroutine ends when the stream is closed or
@@ -76,9 +77,13 @@ func (s *stream) WriteObject(v any) error {
 	if s.closed {
 		return io.ErrClosedPipe
 	}
-	if s.size += len(data); s.size > mostQueued {
-		return errors.New("the server does not read its input")
+	if s.size+len(data) > mostQueued {
+		s.closed, s.broken = true, errors.New("the server does not read its input")
+		s.more.Signal()
+		s.out.Close() //nolint:errcheck // it is of no more use
+		return s.broken
 	}
+	s.size += len(data)
 	s.queue = append(s.queue, data)
 	s.more.Signal()
 	return nil
@@ -86,6 +91,23 @@ func (s *stream) WriteObject(v any) error {
 
 // ReadObject reads the next message. If it is not one of the protocol, the connection ends.
 func (s *stream) ReadObject(v any) error {
+	err := s.read(v)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.ErrClosedPipe) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.broken = err
+	}
+	return err
+}
+
+// fault returns why the output of the server is no message of the protocol. If it is, fault returns nil.
+func (s *stream) fault() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
+}
+
+func (s *stream) read(v any) error {
 	size, err := s.header()
 	if err != nil {
 		return err

@@ -35,6 +35,7 @@ type server struct {
 
 	process *proc.Process
 	rpc     *jsonrpc2.Conn
+	stream  *stream
 	docs    documents
 	changes *watcher
 
@@ -130,7 +131,8 @@ func (x *server) launch(ctx context.Context, path string) error {
 		<-process.Done()
 		fromChild.Close() //nolint:errcheck // never fails
 	}()
-	x.rpc = jsonrpc2.NewConn(context.Background(), newStream(out, in), x, jsonrpc2.SetLogger(nothing{}))
+	x.stream = newStream(out, in)
+	x.rpc = jsonrpc2.NewConn(context.Background(), x.stream, x, jsonrpc2.SetLogger(nothing{}))
 	go func() { // ends with the connection: a server that breaks it is of no more use
 		<-x.rpc.DisconnectNotify()
 		out.Close() //nolint:errcheck // never fails
@@ -171,6 +173,9 @@ func (x *server) why() error {
 	exit, _ := x.process.Wait() // exit describes the end in any case
 	if exit.Limit == proc.LimitMemory {
 		return errMemory{x.spec.name, x.owner.config.Limits().MemoryMB}
+	}
+	if fault := x.stream.fault(); fault != nil {
+		return fmt.Errorf("%s was stopped: %w", x.spec.name, fault)
 	}
 	text := fmt.Sprintf("%s ended with exit code %d", x.spec.name, exit.Code)
 	if exit.Signal != "" {

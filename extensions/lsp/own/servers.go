@@ -98,6 +98,26 @@ func (e *NoServer) Error() string {
 	return "No language server for this file"
 }
 
+// Missing returns the NoServer of a file whose language has no server.
+func Missing(file string) *NoServer {
+	missing := &NoServer{Ext: filepath.Ext(file)}
+	for _, x := range slices.Backward(builtIn) {
+		if x.extensions[missing.Ext] != "" {
+			missing.add(x)
+		}
+	}
+	return missing
+}
+
+// add notes a server that the user can install. The last one that is noted stays, but pyright is better known
+// than the other servers of Python.
+func (e *NoServer) add(x spec) {
+	e.Language, e.Install = x.language, x.name
+	if x.language == "Python" {
+		e.Install = "pyright"
+	}
+}
+
 // Any reports whether there is a server for any language. It looks only at PATH.
 func (s *Servers) Any() bool {
 	return slices.ContainsFunc(specs(s.config.Limits().Servers), func(x spec) bool { return s.locate(x) != "" })
@@ -135,12 +155,7 @@ func (s *Servers) choose(file string) (spec, string, error) {
 		if path := s.locate(x); path != "" {
 			return x, path, nil
 		}
-		if missing.Language, missing.Install = x.language, x.name; x.name == "basedpyright" {
-			missing.Install = "pyright"
-		}
-	}
-	if missing.Language == "Python" {
-		missing.Install = "pyright"
+		missing.add(x)
 	}
 	return spec{}, "", missing
 }
@@ -463,8 +478,9 @@ func (s *Servers) All() (all map[string][]message.Diagnostic, names []string) {
 	return all, names
 }
 
-// Stale reports whether a file has changed since its server got it.
-func (s *Servers) Stale(file string, text []byte) bool {
+// Stale reports whether a file has changed since its server got it, or whether an edit of the server is for an
+// earlier version of it. version is that of the edit; nil or 0: not known.
+func (s *Servers) Stale(file string, text []byte, version *int32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, x := range s.running {
@@ -474,7 +490,7 @@ func (s *Servers) Stale(file string, text []byte) bool {
 		x.docs.mu.Lock()
 		doc := x.docs.open[file]
 		x.docs.mu.Unlock()
-		if doc != nil && !bytes.Equal(doc.text, text) || doc == nil && x.changes != nil && x.changes.has(file) {
+		if doc != nil && (!bytes.Equal(doc.text, text) || version != nil && *version > 0 && *version != doc.version) || doc == nil && x.changes != nil && x.changes.has(file) {
 			return true
 		}
 	}
