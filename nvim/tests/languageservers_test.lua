@@ -173,7 +173,7 @@ T["the agent itself is not asked, and servers may count in UTF-8"] = function()
     vim.api.nvim_buf_set_lines(buf, 0, 0, false, { "new" })
     return rename()
   end
-  same(ask("textDocument/rename", at).err.code, -32801)
+  same(ask("textDocument/rename", at).err.code, -32803)
   vim.bo[buf].modified = false
   for _, id in ipairs(ids) do
     vim.lsp.get_client_by_id(id).stop(vim.fn.has("nvim-0.11") == 1 and vim.lsp.get_client_by_id(id) or nil)

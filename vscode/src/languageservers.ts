@@ -1,5 +1,5 @@
 import * as vscode from "vscode";
-import { ErrorCodes, ResponseError } from "vscode-languageclient/node";
+import { ErrorCodes, LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
 import type * as lsp from "vscode-languageclient/node";
 
 import { news, told } from "./diagnostics";
@@ -17,7 +17,9 @@ export function answerLanguageServers(hermes: Hermes, self: string): vscode.Disp
     }
     const params = q.params as unknown as Params;
     const document = params.textDocument && (await open(vscode.Uri.parse(params.textDocument.uri), extensions));
-    const result = await answer(params, document?.uri ?? nothing, versionsOfDocuments());
+    const result = await answer(params, document?.uri ?? nothing, versionsOfDocuments()).catch((err: unknown) => {
+      throw new ResponseError(LSPErrorCodes.RequestFailed, err instanceof Error ? err.message : String(err));
+    });
     if (result === undefined || (isEmpty(result) && !(document && (await isKnown(document.uri))))) {
       return { results: [] };
     }

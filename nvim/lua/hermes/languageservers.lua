@@ -20,7 +20,7 @@ local methods = {
   ["workspace/symbol"] = true,
 }
 
-local code = { method_not_found = -32601, invalid_params = -32602, request_failed = -32803, content_modified = -32801 }
+local code = { method_not_found = -32601, invalid_params = -32602, request_failed = -32803 }
 
 --- The agent's positions are in this encoding.
 local ours = "utf-16"
@@ -431,10 +431,10 @@ local function request(clients, method, buf, uri, params_for, answer)
     done[client.id] = true
     if not err then
       result = for_agent(client, method, uri, result == nil and vim.NIL or result, before)
-      err = result == nil and { code = code.content_modified, message = "a document has changed meanwhile" } or nil
+      err = result == nil and { message = "a document has changed meanwhile" } or nil
     end
     if err then
-      failed = failed or { code = err.code ~= 0 and err.code or code.request_failed, message = err.message }
+      failed = failed or { code = code.request_failed, message = err.message }
     else
       table.insert(results, { server = client.name, result = result })
     end
