@@ -23,6 +23,9 @@ const (
 // A size may only shrink; remove an entry when it is below its limit.
 var tooLarge = map[string]int{}
 
+// shrinking has the lines of packages that are to become smaller: lower a bound with the package.
+var shrinking = map[string]int{"tools/policy": 3574, "tools/policy/paths": 283, "tools/policy/rules": 295}
+
 // TestSizes limits packages to 4,000 lines and types to 40 methods, without tests and
 // generated files.
 func TestSizes(t *testing.T) {
@@ -73,6 +76,11 @@ func TestSizes(t *testing.T) {
 	for name := range tooLarge {
 		if sizes[name] == 0 {
 			t.Errorf("%s is within the limits: remove it from the list", name)
+		}
+	}
+	for dir, bound := range shrinking {
+		if lines[dir] > bound {
+			t.Errorf("%s has grown from %d to %d lines; it may only shrink", dir, bound, lines[dir])
 		}
 	}
 	if len(lines) < 20 {

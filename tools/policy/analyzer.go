@@ -29,8 +29,7 @@ type analyzer struct {
 	forks      int // pipelines and background jobs around the current statement
 	substDepth int
 	unrolled   int // how often the bodies of the loops around the statement are judged
-
-	takesDefault, metDefault bool // see alternatives
+	pick, most int // the turn of each that is judged, and how many there are
 }
 
 // budget is how much was judged.
@@ -54,7 +53,7 @@ const (
 
 func newAnalyzer(src string, p Scope) *analyzer {
 	j := &analyzer{funcs: map[string][]*syntax.Stmt{}, used: map[*syntax.Stmt]bool{}, aliases: map[string]bool{}}
-	j.scope, j.src, j.written, j.keyFiles = p, src, map[string]input{}, map[string][]string{}
+	j.scope, j.src, j.written, j.fetched, j.keyFiles = p, src, map[string]input{}, map[string]bool{}, map[string][]string{}
 	j.recipes = recipes{files: map[string]*code.Recipes{}, judged: map[string]bool{}}
 	return j
 }
@@ -86,11 +85,10 @@ func (j *analyzer) source(src string, st *state, outer *call) {
 		j.block(c, unparsed+" as a shell command: "+at)
 		return
 	}
-	j.subscripts(file)
+	j.look(file)
 	began := st.clone()
 	s := shell{j, st}
-	st.become(s.stmts(file.Stmts))
-	if outer != nil {
+	if s.stmts(file.Stmts); outer != nil {
 		return
 	}
 	for _, bodies := range j.funcs { // something that was not seen may call those that were only declared
@@ -104,7 +102,7 @@ func (j *analyzer) source(src string, st *state, outer *call) {
 	}
 	if slices.ContainsFunc(j.findings, func(f finding) bool { return strings.HasPrefix(f.reason, "runs ") }) {
 		// Text that cannot be seen is run: it may be that of the files that are read or copied.
-		j.ranFiles(&call{st: began}, shell{j, began}.sources(file)...)
+		j.ranFiles(&call{st: began}, j.sources...)
 	}
 }
 
@@ -169,7 +167,7 @@ func (j *analyzer) spent() bool {
 func (j *analyzer) code(c *call, f field) {
 	text := f.text
 	if strings.ContainsAny(text, unknown+fresh) {
-		j.ranFiles(c, j.substFiles...)
+		j.ranFiles(c, j.sources...)
 		j.foreign = true
 		j.ask(c, "runs shell code that cannot be seen")
 	}
@@ -177,7 +175,7 @@ func (j *analyzer) code(c *call, f field) {
 		text = strings.NewReplacer(unknown, "${__unseen}", fresh, "${__unseen}", number, "0").Replace(text)
 	}
 	st := &state{cwd: c.st.cwd}
-	if c.st.vars != nil {
+	if len(c.st.vars) > 0 {
 		st.forget()
 	}
 	j.subsource(text, st, c)
@@ -221,11 +219,8 @@ func callFunction(j *analyzer, c *call, bodies []*syntax.Stmt) {
 		j.frames = append(j.frames, frame{body, j.forks})
 		args, known := c.st.args, c.st.argsKnown
 		c.st.args, c.st.argsKnown = c.args, !unseen(c.args)
-		out := shell{j, c.st}.stmt(body)
-		for _, st := range out {
-			st.args, st.argsKnown = args, known
-		}
-		c.st.become(out)
+		shell{j, c.st}.stmt(body)
+		c.st.args, c.st.argsKnown = args, known
 		j.frames = j.frames[:len(j.frames)-1]
 	}
 }
@@ -256,6 +251,9 @@ func (j *analyzer) call(c *call) {
 	}
 	j.knows(c)
 	c.args = c.args[1:]
+	if rules.In("passes-on", c.name) {
+		j.reads(c.st, c.args...)
+	}
 	if strings.HasPrefix(program.text, "/etc/init.d/") {
 		j.apply(c, rules.Of("service"))
 		return
@@ -278,7 +276,7 @@ func (j *analyzer) call(c *call) {
 // whether it is one.
 func runsMade(j *analyzer, c *call, f field) bool {
 	name := absolute(c.st, f.text)
-	made := j.written[paths.Clean(name)]
+	made := j.made(name)
 	if !made.some || f.open() || name == "" {
 		return false
 	}
@@ -303,13 +301,10 @@ func interpreterOf(program, file, text string) string {
 	if !itself && (strings.HasSuffix(program, "sh") || contains("source .", program)) {
 		return program
 	}
-	if first, _, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "#!") {
-		words := strings.Fields(first[2:])
-		if len(words) > 1 && programName(words[0]) == "env" {
-			words = words[1:]
-		}
-		if len(words) > 0 {
-			return programName(words[0])
+	first, _, _ := strings.Cut(text, "\n")
+	for _, word := range strings.Fields(strings.TrimPrefix(first, "#!")) {
+		if name := programName(word); strings.HasPrefix(first, "#!") && name != "env" {
+			return name
 		}
 	}
 	if itself {

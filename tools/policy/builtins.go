@@ -31,7 +31,7 @@ func shellCode(j *analyzer, c *call, f field) {
 func (j *analyzer) script(c *call, f field) {
 	stream := strings.HasPrefix(f.text, "/dev/fd/") || strings.HasPrefix(f.text, "/proc/self/fd/")
 	if stream {
-		j.ranFiles(c, j.substFiles...)
+		j.ranFiles(c, j.sources...)
 	}
 	j.ran(c, scriptFiles(c.name, f.text)...)
 	switch {
@@ -89,15 +89,17 @@ func builtin(j *analyzer, c *call) {
 	switch c.name {
 	case "cd", "pushd", "popd":
 		changeFolder(j, c)
-	case "export", "declare", "typeset", "readonly", "local":
+	case "export", "declare", "typeset", "readonly", "local", "nameref":
 		for _, a := range c.args {
-			name, val, ok := strings.Cut(a.text, "=")
+			name, val, set := strings.Cut(a.text, "=")
 			switch {
-			case a.open():
+			case strings.Contains(name, unknown):
 				j.ask(c, "sets variables that cannot be seen")
-			case ok:
-				j.variableSet(c, name, val)
-				c.st.set(name, field{text: val})
+			case a.option() && strings.Contains(a.text, "n"), c.name == "nameref":
+				c.st.forget() // a name for another variable
+			case set:
+				j.sets(name, val)
+				j.assign(c.st, a)
 			}
 		}
 	case "set", "shift":

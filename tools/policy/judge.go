@@ -34,7 +34,7 @@ func judge(j *analyzer, c *call) {
 		return
 	}
 	p := rules.Of(c.name)
-	if done := j.apply(c, p); !done && !p.Known {
+	if done := j.apply(c, p); !done && !p.Is("known") {
 		handsOn(j, c)
 	}
 }
@@ -140,6 +140,9 @@ func (t *terms) holds(term string) bool {
 			rest, ok := strings.CutPrefix(arg, "/dev/")
 			return ok && paths.BlockDevice(rest)
 		})
+	case "remote":
+		_, to := t.copied()
+		return len(to) == 0 || remote(to[0].text)
 	case "glob":
 		return slices.ContainsFunc(rest, func(a field) bool { return a.glob })
 	}
@@ -198,10 +201,8 @@ func (t *terms) do(r rules.Rule) bool {
 			j.open(dir + "/" + r.What[0])
 		}
 	case "makes":
-		for _, to := range t.operands(r.What[:1]) {
-			for _, from := range t.operands(r.What[1:]) {
-				j.makes(c.st, to, absolute(c.st, from.text))
-			}
+		for _, to := range t.operands(r.What) {
+			j.put(c.st, to, input{}, true)
 		}
 	case "by":
 		handlers()[r.What[0]](j, c)
@@ -267,6 +268,15 @@ func (t *terms) one(action string, f field) {
 		if c.name == "worktree" {
 			j.gitMoves = append(j.gitMoves, j.opens[before:]...)
 		}
+	case "fetches":
+		name, _, _ := strings.Cut(f.text, "?")
+		j.fetched[name[strings.LastIndexAny(name, `/\:`)+1:]] = true
+	case "links":
+		j.links(c, f)
+	case "copies":
+		if _, to := t.copied(); len(to) > 0 {
+			j.copies(c, f, to[0])
+		}
 	case "writes":
 		if f.text != "-" {
 			j.writes(c, f)
@@ -277,7 +287,7 @@ func (t *terms) one(action string, f field) {
 // input judges a program that runs its standard input. An approval does not cover other input.
 func (t *terms) input(action string) {
 	j := t.j
-	j.ranInput(t.c)
+	j.ranFiles(t.c, j.sources...)
 	where := map[string]string{"shell": " in a shell", "sql": " in a database"}[action]
 	switch in := j.stdin; {
 	case in.known:
@@ -340,6 +350,12 @@ func (t *terms) operands(what []string) (list []field) {
 			list = append(list, rest[min(part[0], n):min(part[1], n)]...)
 		case w == "~":
 			list = append(list, t.c.args...)
+		case w == "sources":
+			from, _ := t.copied()
+			list = append(list, from...)
+		case w == "target":
+			_, to := t.copied()
+			list = append(list, to...)
 		case w == "command" && len(t.command()) > 0:
 			list = append(list, joined(t.command()))
 		case w == "input" && t.j.stdin.known:
@@ -351,7 +367,9 @@ func (t *terms) operands(what []string) (list []field) {
 			list = list[:min(len(list), 1)]
 		case w[0] == '>':
 			if i := slices.IndexFunc(t.c.args, func(a field) bool { return a.text == w[1:] }); i >= 0 {
-				list = append(list, joined(parse(&rules.Program{Leads: true}, t.c.args[i+1:]).rest))
+				behind := t.c.args[i+1:]
+				first := slices.IndexFunc(behind, func(a field) bool { return !a.option() && a.text != "--" })
+				list = append(list, joined(behind[max(0, first):]))
 			}
 		case w[0] == '@', w[0] == '^':
 			for i, a := range t.c.args {
@@ -377,6 +395,19 @@ func (t *terms) operands(what []string) (list []field) {
 		}
 	}
 	return list
+}
+
+// copied returns the files that a program copies or moves, and the one or the folder that it makes
+// of them.
+func (t *terms) copied() (sources, target []field) {
+	rest := t.o.rest
+	if to, ok := t.o.get("t", "target-directory"); ok && to.has {
+		return rest, []field{to.value}
+	}
+	if n := len(rest); n > 1 {
+		return rest[:n-1], rest[n-1:]
+	}
+	return rest, nil
 }
 
 // joined returns the arguments as one text, as programs hand them to a shell.

@@ -32,8 +32,7 @@ func (o *opening) knows(c *call) {
 	dir := path.Dir(paths.Slashes(program))
 	plain := !strings.Contains(program, "/") || dir == "/bin" || dir == "/usr/bin"
 	o.foreign = o.foreign || !plain || c.name != "git" && !opensWith(rules.Of(c.name), c.args[1:]) || rules.Any("loader", func(name string) bool {
-		_, set := c.st.get(name)
-		return set
+		return len(c.st.get(name)) > 0
 	})
 }
 

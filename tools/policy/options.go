@@ -24,26 +24,23 @@ type option struct {
 
 // parse reads the options of a program. Words behind one dash are clusters of letters.
 func parse(p *rules.Program, args []field) (o options) {
-	if p.Bundled && len(args) > 0 && !args[0].option() && !strings.ContainsAny(args[0].text, "/."+unknown) {
+	if p.Is("bundled") && len(args) > 0 && !args[0].option() && !strings.ContainsAny(args[0].text, "/."+unknown) {
 		letters := strings.ReplaceAll(args[0].text, "f", "") // "tar xzf file"
 		if letters != args[0].text {
 			letters += "f"
 		}
 		args = append([]field{{text: "-" + letters}}, args[1:]...)
 	}
-	if p.Suffixed {
-		args = withoutSuffix(args, p.Short)
-	}
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; {
-		case p.Numbers && a.option() && a.text[1] != '-' && (i == 0 && len(a.text) > 2 || strings.Trim(a.text[1:], "0123456789") == ""):
+		case p.Is("numbers") && a.option() && a.text[1] != '-' && (i == 0 && len(a.text) > 2 || strings.Trim(a.text[1:], "0123456789") == ""):
 			if i > 0 { // the first is a signal
 				o.rest = append(o.rest, a)
 			}
 		case a.text == "--":
 			o.rest = append(o.rest, args[i+1:]...)
 			return o
-		case a.option() && (strings.HasPrefix(a.text, "--") || p.Words && len(a.text) > 2):
+		case a.option() && (strings.HasPrefix(a.text, "--") || p.Is("words") && len(a.text) > 2):
 			name, val, has := strings.Cut(strings.TrimPrefix(a.text[1:], "-"), "=")
 			opt := option{name: name, value: field{text: val, glob: a.glob}, has: has, double: true}
 			if !has && i+1 < len(args) && takes(p, "--"+name) {
@@ -53,18 +50,18 @@ func parse(p *rules.Program, args []field) (o options) {
 			o.list = append(o.list, opt)
 		case a.option():
 			o.open = o.open || strings.Contains(a.text, unknown)
-			if i = o.cluster(p, args, i); p.Last["-"+o.list[len(o.list)-1].name] {
+			if i = o.cluster(p, args, i); p.Names("last", "-"+o.list[len(o.list)-1].name) {
 				o.rest = args[i+1:]
 				return o
 			}
 		default:
 			name, _, assign := strings.Cut(a.text, "=")
-			if p.Assigns && assign && envName(name) {
+			if p.Is("assigns") && assign && envName(name) {
 				o.sets = append(o.sets, a)
 				continue
 			}
 			o.open = o.open || a.open()
-			if p.Leads {
+			if p.Is("leads") {
 				o.rest = append(o.rest, args[i:]...)
 				return o
 			}
@@ -90,14 +87,20 @@ func (o *options) cluster(p *rules.Program, args []field, i int) int {
 			return i
 		}
 		o.list = append(o.list, opt)
+		if p.Is("suffixed") && r == 'i' { // what follows is its suffix, of BSD's also an empty argument
+			if i+1 < len(args) && args[i+1].text == "" {
+				i++
+			}
+			return i
+		}
 	}
 	return i
 }
 
 // takes reports whether an option takes a value.
 func takes(p *rules.Program, option string) bool {
-	if p.Flags != nil {
-		return !p.Flags[option]
+	if p.Is("flags") {
+		return !p.Names("flags", option)
 	}
 	if name, long := strings.CutPrefix(option, "--"); long {
 		return contains(p.Long, name)
@@ -130,14 +133,14 @@ func (o options) exact(name string) bool {
 
 // opensWith reports whether a program runs no other code with these arguments.
 func opensWith(p *rules.Program, args []field) bool {
-	if p.Opens == nil || p.Opens["*"] {
-		return p.Opens != nil
+	if !p.Is("opens") || p.Names("opens", "*") {
+		return p.Is("opens")
 	}
 	o := parse(p, args)
 	return !o.open && !slices.ContainsFunc(o.list, func(opt option) bool {
 		if opt.double {
-			return !p.Opens["--"+opt.name]
+			return !p.Names("opens", "--"+opt.name)
 		}
-		return !p.Opens["-"+opt.name] && strings.Trim(opt.name, "0123456789") != ""
+		return !p.Names("opens", "-"+opt.name) && strings.Trim(opt.name, "0123456789") != ""
 	})
 }

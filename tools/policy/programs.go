@@ -22,8 +22,6 @@ func handlers() map[string]func(*analyzer, *call) {
 		"handsOn":   handsOn,
 		"make":      runMake,
 		"find":      find,
-		"copy":      copyFiles,
-		"download":  download,
 		"git":       git,
 		"gitConfig": gitConfig,
 	}
@@ -130,102 +128,30 @@ func starts(args []field) []field {
 	return out
 }
 
-// copyFiles judges cp, mv, ln, install, scp and rsync.
-func copyFiles(j *analyzer, c *call) {
-	o := parse(rules.Of(c.name), c.args)
-	sources, to := o.rest, field{}
-	if t, ok := o.get("t", "target-directory"); ok && t.has {
-		to = t.value
-	} else if n := len(o.rest); n > 1 {
-		sources, to = o.rest[:n-1], o.rest[n-1]
-	}
-	moves, away := strings.HasSuffix(c.name, "mv"), contains("scp rsync", c.name)
-	if away && (to.text == "" || remote(to.text)) {
-		return
-	}
-	if to.text != "" {
-		j.writes(c, to)
-	}
-	for _, s := range sources {
-		if a := j.scope.places().Write(absolute(c.st, s.text)); contains("ln link", c.name) && s.text != "" && a.Reason != "" {
-			if !a.Blocked { // a write through the link must not avoid the checks of paths
-				a.Reason = "links to a place that is protected or outside the workspace"
-			}
-			j.note(levelOf(a), a.Reason, j.key(c))
-		}
-		if to.text == "" {
-			continue
-		}
-		j.makes(c.st, to, absolute(c.st, strings.TrimSuffix(s.text, "/")))
-		if strings.Contains(s.text, "/bin/") && isDangerous(programName(s.text)) {
-			j.ask(c, "gives a program that deletes, or runs others, another place or name")
-		}
-		if moves {
-			j.destroys(c, false, s)
-			j.writes(c, s)
-			j.openNamed(c, s)
-		}
-		in := field{text: strings.TrimSuffix(to.text, "/") + "/" + s.text[strings.LastIndexAny(s.text, `/\:`)+1:]}
-		if away && remote(s.text) {
-			j.put(c.st, to, input{some: true, how: downloads}, false)
-			j.put(c.st, in, input{some: true, how: downloads}, false)
-		}
-		if strings.Trim(in.text[strings.LastIndexByte(in.text, '/')+1:], ".") != "" && to.text != "/dev/null" && !s.glob {
-			j.protected(c, in) // into a folder, each keeps its name
-		}
-	}
-	if moves && to.text == "/dev/null" {
-		j.ask(c, "throws files away")
-	}
-	if away && o.has("delete") {
-		j.destroys(c, true, to)
-	}
-}
-
+// remote tells whether a source or a target of a copy is on another machine.
 func remote(s string) bool {
 	host, _, ok := strings.Cut(s, ":")
 	return ok && !strings.Contains(host, "/") && len(host) > 1 || strings.Contains(s, "://")
 }
 
-// download remembers the files that curl, wget or aria2c makes.
-func download(j *analyzer, c *call) {
-	to, dir, keeps := "", "", c.name != "curl"
-	o := parse(rules.Of(c.name), c.args)
-	for _, opt := range o.list {
-		switch name := opt.name; {
-		case contains("output output-document out", name), name == "O" && c.name == "wget", name == "o" && c.name != "wget":
-			to = opt.value.text
-		case contains("output-dir directory-prefix dir", name), name == "P" && c.name == "wget", name == "d" && c.name == "aria2c":
-			dir = opt.value.text + "/"
-		case name == "O", strings.HasPrefix(name, "remote-name"):
-			keeps = true
-		}
-	}
-	if to == "" && !keeps {
-		return // to its output
-	}
-	for _, a := range o.rest {
-		name, _, _ := strings.Cut(a.text, "?")
-		j.put(c.st, field{text: dir + cmp.Or(to, name[strings.LastIndexByte(name, '/')+1:])}, input{some: true, how: downloads}, false)
+// links judges a link to a file: a write through it must not avoid the checks of paths.
+func (j *analyzer) links(c *call, f field) {
+	a := j.scope.places().Write(absolute(c.st, f.text))
+	switch {
+	case f.text == "" || a.Reason == "":
+	case a.Blocked:
+		j.block(c, a.Reason)
+	default:
+		j.ask(c, "links to a place that is protected or outside the workspace")
 	}
 }
 
-// withoutSuffix drops the suffix that -i carries, which is no cluster of options. valued
-// are the letters that take a value.
-func withoutSuffix(args []field, valued string) []field {
-	var out []field
-	for i, a := range args {
-		if i > 0 && a.text == "" && args[i-1].text == "-i" {
-			continue // the BSD form, -i ''
-		}
-		if a.option() && a.text[1] != '-' {
-			if k := strings.IndexByte(a.text, 'i'); k > 0 && !strings.ContainsAny(a.text[:k], valued) {
-				a.text = a.text[:k+1]
-			}
-		}
-		out = append(out, a)
+// copies judges a file that is copied, perhaps into a folder, where it keeps its name.
+func (j *analyzer) copies(c *call, f, to field) {
+	base := f.text[strings.LastIndexAny(f.text, `/\:`)+1:]
+	if strings.Trim(base, ".") != "" && to.text != "/dev/null" && !f.glob {
+		j.protected(c, field{text: strings.TrimSuffix(to.text, "/") + "/" + base})
 	}
-	return out
 }
 
 // otherCode judges interpreters whose languages are not read: by the words in their code

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"path"
 	"strings"
 
@@ -26,7 +27,7 @@ func runMake(j *analyzer, c *call) {
 	o, inner := j.building(c, rules.Of(c.name), "C", "directory")
 	names := strings.Fields(rules.Reason("recipe-files", c.name))
 	if file, given := o.get("f", "file", "makefile"); given && (file.value.text == "-" || strings.HasPrefix(file.value.text, "/dev/")) {
-		j.ranInput(c)
+		j.ranFiles(c, j.sources...)
 		return
 	} else if given {
 		names = []string{file.value.text}
@@ -81,16 +82,15 @@ func runScripts(j *analyzer, c *call) {
 	case !known:
 		return
 	}
-	for root := inner.st.cwd; !paths.Marked(root); root = path.Dir(root) {
-		root = paths.Clean(root)
+	for root := paths.Clean(inner.st.cwd); !paths.Marked(root); root = path.Dir(root) {
 		file := path.Join(root, "package.json")
 		j.ran(inner, file)
-		if f := j.recipeFile(file, code.Manifest); f != nil {
+		f := j.recipeFile(file, code.Manifest)
+		if f != nil {
 			inner.st.cwd = root
 			j.make(inner, f, nil, strings.Fields(scripts))
-			return
 		}
-		if root == path.Dir(root) || !j.scope.places().Inside(path.Dir(root)) {
+		if f != nil || root == path.Dir(root) || !j.scope.places().Inside(path.Dir(root)) {
 			return
 		}
 	}
@@ -115,10 +115,7 @@ func (j *analyzer) recipeFile(name string, read func(text string) *code.Recipes)
 // make judges the recipes of targets and of their prerequisites, each once.
 func (j *analyzer) make(c *call, f *code.Recipes, vars map[string]string, targets []string) {
 	r := &j.recipes
-	key := strings.Join(append([]string{c.st.cwd, j.rememberAs, render(c.args)}, targets...), "\x00")
-	for name, val := range vars {
-		key += "\x00" + name + "=" + val
-	}
+	key := fmt.Sprintf("%q %q %q %q", c.st.cwd, j.rememberAs, targets, vars)
 	if r.judged[key] {
 		return
 	}

@@ -100,9 +100,7 @@ func (r *report) inFolder(st *state, key string) string {
 func render(words []field) string {
 	texts := make([]string, len(words))
 	for i, w := range words {
-		if texts[i] = w.text; !w.dyn || !w.glob || strings.Trim(w.text, "<>&|") != "" { // not an operator
-			texts[i] = quote(w)
-		}
+		texts[i] = quote(w)
 	}
 	return strings.Join(texts, " ")
 }

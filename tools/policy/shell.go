@@ -9,8 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// shell evaluates statements of the shell in one state. Its methods change the state, or
-// return the states that may follow.
+// shell evaluates statements of the shell. Its methods change the state.
 type shell struct {
 	*analyzer
 	*state
@@ -19,103 +18,96 @@ type shell struct {
 // fork returns a shell with a state of its own, as of a subshell or a branch.
 func (s shell) fork() shell { return shell{s.analyzer, s.clone()} }
 
-// each evaluates something in each of several states.
-func (s shell) each(list []*state, do func(shell) []*state) (out []*state) {
-	for _, st := range list {
-		out = append(out, do(shell{s.analyzer, st})...)
-	}
-	return merge(out)
-}
-
-func (s shell) stmts(list []*syntax.Stmt) []*state {
-	states := []*state{s.state}
+func (s shell) stmts(list []*syntax.Stmt) {
 	for _, stmt := range list {
-		states = s.each(states, func(s shell) []*state { return s.stmt(stmt) })
+		s.stmt(stmt)
 	}
-	return states
 }
 
-// branch evaluates statements on a copy of the state. If they leave the script or the loop, no
-// state follows.
-func (s shell) branch(list []*syntax.Stmt) []*state {
-	out := s.fork().stmts(list)
-	if ends(list) {
+// branch evaluates statements on a copy of the state. It returns the state after them; none,
+// if they leave the script or the loop.
+func (s shell) branch(list ...*syntax.Stmt) []*state {
+	f := s.fork()
+	if f.stmts(list); ends(list) {
 		return nil
 	}
-	return out
+	return []*state{f.state}
 }
 
-func (s shell) stmt(stmt *syntax.Stmt) []*state {
+func (s shell) stmt(stmt *syntax.Stmt) {
 	if stmt == nil || !s.enter() {
-		return []*state{s.state}
+		return
 	}
 	defer s.leave()
-	outer := s
 	if stmt.Background || stmt.Coprocess || stmt.Disown {
 		s = s.fork()
 		s.forks++
 		defer func() { s.forks-- }()
 	}
 	stdin := s.stdin
-	defer func() { s.stdin = stdin }()
-	for _, r := range stmt.Redirs {
-		s.stdin = s.redirect(stmt, r)
-	}
-	out := s.command(stmt.Cmd)
-	if s != outer {
-		return []*state{outer.state}
-	}
-	return out
+	s.each(func(s shell) {
+		s.stdin = stdin
+		for _, r := range stmt.Redirs {
+			s.stdin = s.redirect(stmt, r)
+		}
+		s.command(stmt.Cmd)
+	})
+	s.stdin = stdin
 }
 
-// command judges a command and returns the states that may follow.
-func (s shell) command(cmd syntax.Command) []*state {
+func (s shell) command(cmd syntax.Command) {
 	switch c := cmd.(type) {
 	case nil:
 	case *syntax.CallExpr:
-		return s.simple(c)
+		s.simple(c)
 	case *syntax.DeclClause:
-		return s.defaulted(func(s shell) { s.declare(c) })
+		s.inner(c)
+		words := append([]field{{text: c.Variant.Value}}, s.assigned(c.Args)...)
+		s.call(&call{args: words, words: words, st: s.state})
 	case *syntax.BinaryCmd:
-		return s.binary(c)
+		s.binary(c)
 	case *syntax.Block:
-		return s.stmts(c.Stmts)
+		s.stmts(c.Stmts)
 	case *syntax.Subshell:
 		s.fork().stmts(c.Stmts)
 	case *syntax.IfClause:
-		return s.conditional(c)
+		s.conditional(c)
 	case *syntax.WhileClause:
-		return s.loop([]field{{}, {}}, func(s shell, _ field) []*state {
-			return s.each(s.stmts(c.Cond), func(s shell) []*state { return s.stmts(c.Do) })
+		s.loop([]field{{}, {}}, func(field) {
+			s.stmts(c.Cond)
+			s.stmts(c.Do)
 		})
 	case *syntax.ForClause:
-		return s.forLoop(c)
+		s.forLoop(c)
 	case *syntax.CaseClause:
-		return s.cases(c)
+		s.words(c.Word)
+		after := []*state{s.clone()}
+		for _, item := range c.Items {
+			s.words(item.Patterns...)
+			after = append(after, s.branch(item.Stmts...)...)
+		}
+		s.join(after...)
 	case *syntax.FuncDecl:
-		s.foreign = true // it may take the place of a program
 		for _, n := range append(c.Names, c.Name) {
 			if n != nil {
-				s.funcs[n.Value] = append(s.funcs[n.Value], c.Body)
+				s.funcs[n.Value] = union(s.funcs[n.Value], []*syntax.Stmt{c.Body})
 			}
 		}
 	case *syntax.TimeClause:
-		return s.stmt(c.Stmt)
+		s.stmt(c.Stmt)
 	case *syntax.CoprocClause:
-		s.beside(input{some: true}, []*syntax.Stmt{c.Stmt})
+		s.beside(input{some: true}, c.Stmt)
 	default:
-		s.foreign = true // it may run the code in a subscript; a test calculates, too
 		s.inner(c)
 		switch c.(type) {
 		case *syntax.ArithmCmd, *syntax.LetClause:
 			s.forget() // it may assign
 		}
 	}
-	return []*state{s.state}
 }
 
 // beside evaluates statements in a process of their own, which others run beside.
-func (s shell) beside(stdin input, list []*syntax.Stmt) {
+func (s shell) beside(stdin input, list ...*syntax.Stmt) {
 	saved := s.stdin
 	s.stdin = stdin
 	s.forks++
@@ -124,34 +116,24 @@ func (s shell) beside(stdin input, list []*syntax.Stmt) {
 	s.stdin = saved
 }
 
-// inner judges the substitutions within the words of a node, and the side effects of
-// expansions.
+// inner judges the substitutions within a node, and the side effects of expansions.
 func (s shell) inner(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
-			s.substFiles = union(s.substFiles, s.sources(n))
 			s.fork().stmts(n.Stmts)
 			return false
 		case *syntax.ProcSubst:
-			s.substFiles = union(s.substFiles, s.sources(n))
 			stdin := s.stdin
 			if n.Op == syntax.CmdOut && !stdin.known {
 				stdin = input{some: true}
 			}
-			s.beside(stdin, n.Stmts)
+			s.beside(stdin, n.Stmts...)
 			return false
 		case *syntax.ParamExp:
-			s.foreign = s.foreign || n.Slice != nil || n.Index != nil || n.Excl
-			switch {
-			case n.Exp == nil:
-			case n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && n.Exp.Word.Lit() == "P":
-				s.note(Asks, "expands a variable as a prompt, which can run commands", s.whole())
-			case n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull):
+			if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
 				s.set(n.Param.Value, anything)
 			}
-		case *syntax.ArithmExp:
-			s.foreign = true
 		}
 		return true
 	})
@@ -160,33 +142,25 @@ func (s shell) inner(n syntax.Node) {
 // words judges the substitutions within words.
 func (s shell) words(words ...*syntax.Word) {
 	for _, w := range words {
-		if w == nil {
-			continue
-		}
-		for _, p := range w.Parts {
-			switch p.(type) {
-			case *syntax.Lit, *syntax.SglQuoted:
-			default:
-				s.inner(p)
-			}
+		if w != nil {
+			s.inner(w)
 		}
 	}
 }
 
-func (s shell) conditional(c *syntax.IfClause) []*state {
-	if len(c.Cond) == 0 { // else
-		return s.branch(c.Then)
+func (s shell) conditional(c *syntax.IfClause) {
+	s.stmts(c.Cond) // none of an else
+	after := s.branch(c.Then...)
+	switch other := s.fork(); {
+	case c.Else == nil:
+		after = append(after, other.state)
+	case len(c.Else.Cond) > 0:
+		other.conditional(c.Else)
+		after = append(after, other.state)
+	default:
+		after = append(after, s.branch(c.Else.Then...)...)
 	}
-	return s.each(s.stmts(c.Cond), func(s shell) []*state {
-		out := s.branch(c.Then)
-		if c.Else == nil {
-			return append(out, s.state)
-		}
-		if out = append(out, s.conditional(c.Else)...); len(out) == 0 {
-			return []*state{s.state}
-		}
-		return out
-	})
+	s.join(after...)
 }
 
 // ends tells whether a list of statements leaves the script or the loop.
@@ -213,31 +187,28 @@ func firstWord(stmt *syntax.Stmt) string {
 const maxItems = 64
 
 // loop judges a body for each item. It may end before any of them.
-func (s shell) loop(items []field, body func(shell, field) []*state) []*state {
-	if len(items)*max(1, s.unrolled) > maxItems {
+func (s shell) loop(items []field, body func(field)) {
+	outer := max(1, s.unrolled)
+	if len(items)*outer > maxItems {
 		items = []field{anything, anything}
 	}
-	outer := s.unrolled
-	s.unrolled = len(items) * max(1, outer)
-	defer func() { s.unrolled = outer }()
-	states := []*state{s.state}
-	all := []*state{s.clone()}
+	s.unrolled = len(items) * outer
+	after := []*state{s.clone()}
 	for _, item := range items {
-		before := len(all)
-		states = s.each(states, func(s shell) []*state { return body(s.fork(), item) })
-		if all = merge(append(all, states...)); len(all) == before && len(items) == 2 && items[0] == items[1] {
-			break // the same again
-		}
+		body(item)
+		after = append(after, s.clone())
 	}
-	return all
+	s.unrolled = outer
+	s.join(after...)
 }
 
-func (s shell) forLoop(c *syntax.ForClause) []*state {
+func (s shell) forLoop(c *syntax.ForClause) {
 	l, ok := c.Loop.(*syntax.WordIter)
 	if !ok {
 		s.inner(c.Loop)
 		s.forget()
-		return s.loop([]field{{}, {}}, func(s shell, _ field) []*state { return s.stmts(c.Do) })
+		s.loop([]field{{}, {}}, func(field) { s.stmts(c.Do) })
+		return
 	}
 	name := l.Name.Value
 	s.sets(name, unknown)
@@ -245,8 +216,7 @@ func (s shell) forLoop(c *syntax.ForClause) []*state {
 	items := s.args
 	switch {
 	case l.InPos.IsValid():
-		items = nil
-		s.alternatives(func() { items = union(items, s.expand(l.Items)) })
+		items = s.expand(l.Items)
 	case !s.argsKnown:
 		items = []field{anything}
 	}
@@ -256,39 +226,27 @@ func (s shell) forLoop(c *syntax.ForClause) []*state {
 	if slices.ContainsFunc(items, func(f field) bool { return !f.seen() }) { // it may stand for several
 		items = append(slices.Clip(items), items...)
 	}
-	out := s.loop(items, func(s shell, item field) []*state {
+	s.loop(items, func(item field) {
 		s.set(name, item)
-		return s.stmts(c.Do)
+		s.stmts(c.Do)
 	})
-	for _, st := range out {
-		st.set(name, anything)
-	}
-	return merge(out)
+	s.set(name, anything)
 }
 
-func (s shell) cases(c *syntax.CaseClause) []*state {
-	s.words(c.Word)
-	out := []*state{s.state}
-	for _, item := range c.Items {
-		s.words(item.Patterns...)
-		out = append(out, s.branch(item.Stmts)...)
-	}
-	return merge(out)
-}
-
-func (s shell) binary(c *syntax.BinaryCmd) []*state {
+func (s shell) binary(c *syntax.BinaryCmd) {
 	switch c.Op {
 	case syntax.Pipe, syntax.PipeAll:
 		s.forks++
 		s.fork().stmt(c.X)
-		s.beside(s.producer(c.X), []*syntax.Stmt{c.Y})
+		s.beside(s.producer(c.X), c.Y)
 		s.forks--
-		return []*state{s.state}
 	case syntax.AndStmt:
-		return s.chain(andChain(c))
+		s.chain(andChain(c))
+	default:
+		failed := s.fork()
+		s.stmt(c.X)
+		s.join(append(failed.branch(c.Y), s.clone())...)
 	}
-	failed := s.fork()
-	return merge(append(s.stmt(c.X), failed.branch([]*syntax.Stmt{c.Y})...))
 }
 
 // andChain returns a, b and c of "a && b && c".
@@ -301,147 +259,67 @@ func andChain(c *syntax.BinaryCmd) []*syntax.Stmt {
 
 // chain judges "a && b && c": within it each knows that those before it have
 // run. After it, the chain may have ended behind the first. An assignment cannot fail.
-func (s shell) chain(list []*syntax.Stmt) (broken []*state) {
-	states := []*state{s.state}
+func (s shell) chain(list []*syntax.Stmt) {
+	var after []*state
 	for i, stmt := range list {
-		if broken == nil && i > 0 {
-			if c, ok := list[i-1].Cmd.(*syntax.CallExpr); !ok || len(c.Args) > 0 {
-				for _, st := range states {
-					broken = append(broken, st.clone())
-				}
-			}
+		s.stmt(stmt)
+		if c, ok := stmt.Cmd.(*syntax.CallExpr); after == nil && i < len(list)-1 && (!ok || len(c.Args) > 0) {
+			after = append(after, s.clone())
 		}
-		states = s.each(states, func(s shell) []*state { return s.stmt(stmt) })
 	}
-	return merge(append(broken, states...))
-}
-
-// alternatives runs a function. If it meets ${x:-y} of which x is not known, it runs again with
-// y in its place.
-func (j *analyzer) alternatives(do func()) {
-	takes, met := j.takesDefault, j.metDefault
-	j.takesDefault, j.metDefault = false, false
-	if do(); j.metDefault {
-		j.takesDefault = true
-		do()
-	}
-	j.takesDefault, j.metDefault = takes, met
-}
-
-// defaulted judges something that changes the state, with all alternatives.
-func (s shell) defaulted(do func(shell)) (out []*state) {
-	s.alternatives(func() {
-		one := s.fork()
-		do(one)
-		out = append(append(out, one.state), one.others...)
-	})
-	for _, st := range out {
-		st.others = nil
-	}
-	return merge(out)
+	s.join(append(after, s.clone())...)
 }
 
 // simple judges assignments, or a command with those before it.
-func (s shell) simple(c *syntax.CallExpr) []*state {
-	for _, a := range c.Assigns {
-		s.assign(a)
-	}
-	if len(c.Args) == 0 {
-		return s.defaulted(func(s shell) { s.keep(c.Assigns) })
-	}
-	s.words(c.Args...)
-	return s.defaulted(func(s shell) {
-		args := s.expand(c.Args)
-		words := args
-		if len(c.Assigns) > 0 {
-			words = append(s.assigned(c.Assigns), args...)
-		}
-		for _, a := range c.Assigns {
-			if a.Name != nil && a.Value != nil {
-				s.variableSet(&call{words: words, st: s.state}, a.Name.Value, s.text(a.Value).text)
-			}
-		}
-		if len(args) > 0 { // the program may be empty: "$x" that is nothing
-			s.call(&call{args: args, words: words, st: s.state})
-		}
-	})
-}
-
-// assign judges the value of an assignment.
-func (s shell) assign(a *syntax.Assign) {
-	s.words(a.Value)
-	if a.Name != nil {
-		s.sets(a.Name.Value, s.text(a.Value).text)
-	}
-	if a.Index != nil {
-		s.foreign = true
-		s.inner(a.Index)
-	}
-	if a.Array != nil {
-		s.foreign = true
-		s.inner(a.Array)
-	}
-}
-
-// keep puts assignments into the state and judges the variables they set.
-func (s shell) keep(assigns []*syntax.Assign) {
+func (s shell) simple(c *syntax.CallExpr) {
+	s.inner(c)
+	assigns, args := s.assigned(c.Assigns), s.expand(c.Args)
+	words := append(slices.Clip(assigns), args...)
 	for _, a := range assigns {
-		if a.Name == nil {
-			continue
+		name, val, _ := strings.Cut(a.text, "=")
+		if s.sets(name, val); len(c.Args) == 0 {
+			s.assign(s.state, a)
+		} else {
+			s.variableSet(&call{words: words, st: s.state}, name, val)
 		}
-		name, val := a.Name.Value, anything
-		if a.Array == nil && a.Index == nil {
-			val = field{text: s.text(a.Value).text}
-			if old, ok := s.get(name); a.Append && ok {
-				val.text = old.text + val.text
-			} else if a.Append {
-				val = anything
-			}
-		}
-		s.variableSet(&call{st: s.state, words: []field{{text: name + "=" + val.text}}}, name, val.text)
-		if subscript.MatchString(val.text) {
-			s.note(Asks, inSubscript, s.whole())
-		}
-		s.set(name, val)
+	}
+	if len(args) > 0 { // the program may be empty: "$x" that is nothing
+		s.call(&call{args: args, words: words, st: s.state})
 	}
 }
 
-// assigned writes assignments as words, for a key.
+// assign sets a variable of the shell to a value: NAME=VALUE.
+func (j *analyzer) assign(st *state, a field) {
+	name, val, _ := strings.Cut(a.text, "=")
+	j.variableSet(&call{st: st, words: []field{a}}, name, val)
+	if subscript.MatchString(val) {
+		j.note(Asks, inSubscript, j.whole())
+	}
+	st.set(name, field{text: val})
+}
+
+// assigned returns assignments as words.
 func (s shell) assigned(assigns []*syntax.Assign) (out []field) {
 	for _, a := range assigns {
-		if a.Name == nil || a.Array != nil || a.Index != nil {
-			out = append(out, field{text: unknown})
-			continue
+		f := s.text(a.Value)
+		switch {
+		case a.Naked && a.Name != nil:
+			f.text = a.Name.Value
+		case !a.Naked:
+			val := f.text
+			if list := s.get(a.Name.Value); a.Append && len(list) > 0 {
+				val = s.one(list).text + val
+			} else if a.Append {
+				val = unknown
+			}
+			if a.Array != nil || a.Index != nil {
+				val = unknown
+			}
+			f = field{text: a.Name.Value + "=" + val}
 		}
-		out = append(out, field{text: a.Name.Value + "=" + s.text(a.Value).text})
+		out = append(out, f)
 	}
 	return out
-}
-
-// declare judges export, declare, local, readonly and typeset.
-func (s shell) declare(c *syntax.DeclClause) {
-	word := c.Variant.Value
-	s.foreign = s.foreign || word != "export"
-	for _, a := range c.Args {
-		s.assign(a)
-		if !a.Naked {
-			s.keep([]*syntax.Assign{a})
-			continue
-		}
-		f := s.text(a.Value)
-		if a.Name != nil {
-			f.text = a.Name.Value
-		}
-		cc := &call{st: s.state, words: []field{{text: word}, f}}
-		switch {
-		case strings.Contains(f.text, unknown):
-			s.ask(cc, "sets variables that cannot be seen")
-		case f.option() && strings.Contains(f.text, "f") && word == "export":
-			s.ask(cc, "exports a function, which can take the place of a program")
-		case f.option() && strings.Contains(f.text, "n"):
-			s.forget() // a name for another variable
-		}
-	}
 }
 
 // subscript is a text that the shell takes for an element of an array: if it calculates with
@@ -450,24 +328,38 @@ var subscript = lazyregexp.New("^[\\w\\s=+*/%(<>&|!?:,-]*\\w\\[[^\\]]*(\\$\\(|`)
 
 const inSubscript = "hides a command in the subscript of an array"
 
-// subscripts asks about commands that hide in quoted texts of that form.
-func (r *report) subscripts(file *syntax.File) {
+// look judges the syntax of code: commands that hide in quoted texts of that form, and what may run
+// or replace a program in ways that are not followed.
+func (j *analyzer) look(file *syntax.File) {
+	quoted := func(text string) {
+		if subscript.MatchString(text) {
+			j.note(Asks, inSubscript, j.whole())
+		}
+	}
 	syntax.Walk(file, func(n syntax.Node) bool {
-		text := ""
 		switch n := n.(type) {
+		case *syntax.FuncDecl, *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause, *syntax.TestDecl:
+			j.foreign = true
+		case *syntax.DeclClause:
+			j.foreign = j.foreign || n.Variant.Value != "export"
+		case *syntax.Assign:
+			j.foreign = j.foreign || n.Index != nil || n.Array != nil
+		case *syntax.ParamExp:
+			j.foreign = j.foreign || n.Slice != nil || n.Index != nil || n.Excl
+			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && n.Exp.Word.Lit() == "P" {
+				j.note(Asks, "expands a variable as a prompt, which can run commands", j.whole())
+			}
 		case *syntax.SglQuoted:
-			if text = n.Value; n.Dollar {
-				text = code.Unescape(text)
+			if quoted(n.Value); n.Dollar {
+				quoted(code.Unescape(n.Value))
 			}
 		case *syntax.DblQuoted:
 			if len(n.Parts) == 1 {
 				if lit, ok := n.Parts[0].(*syntax.Lit); ok {
-					text, _ = unbackslash(lit.Value, quotedEscapes)
+					text, _ := unbackslash(lit.Value, quotedEscapes)
+					quoted(text)
 				}
 			}
-		}
-		if subscript.MatchString(text) {
-			r.note(Asks, inSubscript, r.whole())
 		}
 		return true
 	})

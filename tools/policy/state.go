@@ -16,67 +16,106 @@ const (
 
 var anything = field{text: unknown}
 
-// state holds the variables and the folder of the shell at one point of a script. Each variable
-// has one value. Where a script may have gone several ways, there are several states.
+// state holds the variables and the folder of the shell at one point of a script. Where a
+// script may have gone several ways, a variable has several values.
 type state struct {
-	vars      map[string]field // the value of "" is that of all others, after something unseen may have set any of them
-	cwd       string           // it may be unknown
-	args      []field          // $1 and on
+	vars      map[string][]field // the value of "" is that of all others, after something unseen may have set any of them
+	cwd       string             // it may be unknown
+	folders   []string           // if it may be in one of several: those, with cwd
+	args      []field            // $1 and on
 	argsKnown bool
-	others    []*state // after a command: the other states in which it may have left the shell
 }
+
+// maxValues is how many values of a variable are followed. If there are more, it may have any.
+const maxValues = 16
 
 func (s *state) clone() *state {
 	c := *s
-	c.vars = maps.Clone(s.vars)
 	return &c
 }
 
+// set gives a variable one value. Clones of the state keep theirs.
 func (s *state) set(name string, val field) {
+	s.vars = maps.Clone(s.vars)
 	if s.vars == nil {
-		s.vars = map[string]field{}
+		s.vars = map[string][]field{}
 	}
-	s.vars[name] = field{text: val.text, glob: val.glob}
+	s.vars[name] = []field{{text: val.text, glob: val.glob}}
 }
 
 // forget drops all that is known of variables.
-func (s *state) forget() { s.vars = map[string]field{"": anything} }
+func (s *state) forget() { s.vars = map[string][]field{"": {anything}} }
 
-// get returns the value of a variable. If nothing in the script has set it, ok is false.
-func (s *state) get(name string) (val field, ok bool) {
-	if val, ok = s.vars[name]; !ok {
-		val, ok = s.vars[""]
+// get returns the values of a variable; none, if nothing in the script has set it.
+func (s *state) get(name string) []field {
+	if list, ok := s.vars[name]; ok {
+		return list
 	}
-	return val, ok
+	return s.vars[""]
 }
 
-// become takes one of several states; the others follow it.
-func (s *state) become(list []*state) {
-	*s = *list[0]
-	s.others = list[1:]
-}
-
-func (s *state) equal(t *state) bool {
-	return s.cwd == t.cwd && s.argsKnown == t.argsKnown && slices.Equal(s.args, t.args) && maps.Equal(s.vars, t.vars)
-}
-
-// maxStates is how many states are followed. If there are more, they become one of
-// which nothing is known.
-const maxStates = 32
-
-// merge returns the different states of a list.
-func merge(list []*state) (out []*state) {
-	for _, s := range list {
-		if !slices.ContainsFunc(out, s.equal) {
-			out = append(out, s)
+// each does something once for each value that the variables may have, in the order of the
+// values: it does not combine each with each. Afterwards all that it has set may be so.
+func (s shell) each(do func(shell)) {
+	began, pick, most := s.clone(), s.pick, s.most
+	var ended []*state
+	for s.pick, s.most = 0, len(began.folders); s.pick == 0 || s.pick < s.most; s.pick++ {
+		one := began.clone()
+		if len(one.folders) > 0 {
+			one.cwd, one.folders = one.folders[min(s.pick, len(one.folders)-1)], nil
 		}
+		do(shell{s.analyzer, one})
+		ended = append(ended, one)
 	}
-	if len(out) <= maxStates {
-		return out
+	s.pick, s.most = pick, most
+	s.join(ended...)
+}
+
+// one returns the value of a list for the present turn of [shell.each].
+func (s shell) one(list []field) field {
+	s.most = max(s.most, len(list))
+	return list[min(s.pick, len(list)-1)]
+}
+
+// join continues with all that may be so in one of several states.
+func (s shell) join(list ...*state) {
+	if len(list) == 0 {
+		return
 	}
-	one := &state{cwd: unknown}
-	one.forget()
-	return []*state{one}
+	out := list[0].clone()
+	for _, st := range list[1:] {
+		folders := union(out.allFolders(), st.allFolders())
+		if out.folders = nil; len(folders) > maxValues {
+			out.cwd = unknown
+		} else if len(folders) > 1 {
+			out.folders = folders
+		}
+		if !slices.Equal(out.args, st.args) || out.argsKnown != st.argsKnown {
+			out.argsKnown = false
+		}
+		vars := map[string][]field{}
+		maps.Copy(vars, out.vars)
+		for _, from := range []*state{out, st} {
+			for name, list := range from.vars {
+				if slices.Equal(out.vars[name], st.vars[name]) {
+					continue
+				}
+				if list = union(shell{s.analyzer, out}.values(name), shell{s.analyzer, st}.values(name)); name == "" || len(list) > maxValues {
+					list = []field{anything}
+				}
+				vars[name] = list
+			}
+		}
+		out.vars = vars
+	}
+	*s.state = *out
+}
+
+func (s *state) allFolders() []string {
+	if len(s.folders) > 0 {
+		return s.folders
+	}
+	return []string{s.cwd}
 }
 
 func union[T comparable](a, b []T) []T {

@@ -12,12 +12,11 @@ import (
 
 // input is the standard input of a command.
 type input struct {
-	some  bool     // there is one that is not the terminal or a file
-	known bool     // text is all of it
-	text  string   // with marks
-	how   string   // where it comes from, when not known: "" a pipe, else a reason
-	below string   // when its lines are the files below a folder: that, as each line begins
-	files []string // those that it may be the content of
+	some  bool   // there is one that is not the terminal or a file
+	known bool   // text is all of it
+	text  string // with marks
+	how   string // where it comes from, when not known: "" a pipe, else a reason
+	below string // when its lines are the files below a folder: that, as each line begins
 }
 
 const downloads = "runs what it downloads"
@@ -27,7 +26,7 @@ func (s shell) producer(stmt *syntax.Stmt) input {
 	if in := s.stdout(stmt); in.known {
 		return in
 	}
-	return input{some: true, how: origin(stmt), below: s.below(stmt), files: s.sources(stmt)}
+	return input{some: true, how: origin(stmt), below: s.below(stmt)}
 }
 
 // stdout returns the text that a statement writes, if it is known.
@@ -130,9 +129,7 @@ func (s shell) here(r *syntax.Redirect) input {
 	case delimiter == "" || strings.Contains(delimiter, `\`): // quoted
 		in.text = clean(r.Hdoc.Lit())
 	default:
-		e := expander{s: s, whole: true}
-		e.quoted(&syntax.DblQuoted{Parts: r.Hdoc.Parts})
-		in.text = string(e.cur)
+		in.text = s.text(&syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Parts: r.Hdoc.Parts}}}).text
 	}
 	return in
 }
@@ -152,9 +149,8 @@ func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
 			return input{some: true, how: downloads}
 		}
 		if name := absolute(s.state, target); name != "" {
-			in := s.written[paths.Clean(name)] // the command itself may have written it
-			in.files = []string{name}
-			return in
+			s.sources = union(s.sources, []string{name})
+			return s.made(name)
 		}
 		return input{}
 	case syntax.DplIn:
@@ -167,59 +163,13 @@ func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
 			return s.stdin
 		}
 	}
-	s.alternatives(func() {
-		to := s.text(r.Word)
-		to.glob = strings.ContainsAny(to.text, "*?[")
-		s.writes(&call{st: s.state, words: s.statementWords(stmt, r, to)}, to)
-		in := s.stdout(stmt)
-		if stmt.Cmd != nil && !in.some {
-			in.how = origin(stmt.Cmd)
-			in.some = in.how != ""
-		}
-		in.files = s.sources(stmt)
-		s.put(s.state, to, in, r.Op == syntax.AppOut)
-	})
+	to := field{text: target, glob: strings.ContainsAny(target, "*?[")}
+	s.writes(&call{st: s.state}, to)
+	in := s.stdout(stmt)
+	if stmt.Cmd != nil && !in.some {
+		in.how = origin(stmt.Cmd)
+		in.some = in.how != ""
+	}
+	s.put(s.state, to, in, r.Op == syntax.AppOut)
 	return s.stdin
-}
-
-// statementWords writes a statement and one of its redirections for a key. A
-// here-document makes it unseen, so that the key is the whole source.
-func (s shell) statementWords(stmt *syntax.Stmt, r *syntax.Redirect, target field) []field {
-	words := []field{{text: unknown}}
-	if c, ok := stmt.Cmd.(*syntax.CallExpr); ok {
-		words = append(s.assigned(c.Assigns), s.expand(c.Args)...)
-	} else if stmt.Cmd == nil {
-		words = nil
-	}
-	for _, other := range stmt.Redirs {
-		if other.Hdoc != nil || other.Op == syntax.WordHdoc {
-			words = []field{{text: unknown}}
-		}
-	}
-	return append(words, field{text: r.Op.String(), glob: true, dyn: true}, target)
-}
-
-// sources returns the files whose content a statement may write.
-func (s shell) sources(n syntax.Node) (files []string) {
-	add := func(names ...field) {
-		for _, f := range names {
-			if !f.option() && f.text != "" {
-				files = append(files, absolute(s.state, strings.TrimPrefix(f.text, "if=")))
-			}
-		}
-	}
-	syntax.Walk(n, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Redirect:
-			if n.Op == syntax.RdrIn || n.Op == syntax.RdrInOut {
-				add(s.text(n.Word))
-			}
-		case *syntax.CallExpr:
-			if len(n.Args) > 1 && rules.In("passes-on", programName(n.Args[0].Lit())) {
-				add(s.expand(n.Args[1:])...)
-			}
-		}
-		return len(files) < maxFiles
-	})
-	return files
 }

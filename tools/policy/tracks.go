@@ -18,11 +18,12 @@ import (
 // files whose content a command runs are part of its verdict.
 type tracks struct {
 	opening
-	stdin      input
-	written    map[string]input    // by the paths of files that the line has written: their text, and the files that they are made of
-	runFiles   []string            // files whose content the command runs
-	keyFiles   map[string][]string // the same by the key of the command that runs them, those that cannot be named too
-	substFiles []string            // files that substitutions read
+	stdin    input
+	written  map[string]input    // by the paths of files that the line has written: their text
+	fetched  map[string]bool     // names of files that the line downloads, without folders
+	runFiles []string            // files whose content the command runs
+	keyFiles map[string][]string // the same by the key of the command that runs them, those that cannot be named too
+	sources  []string            // files that the line reads or copies: it may run their content in another form
 }
 
 const (
@@ -46,30 +47,33 @@ func (t *tracks) ranValue(c *call, value string) {
 	}
 }
 
-// ranInput notes the files that standard input comes from.
-func (t *tracks) ranInput(c *call) { t.ranFiles(c, t.stdin.files...) }
-
 // ranFiles notes files that a command runs, and those that the line has made them of.
 func (t *tracks) ranFiles(c *call, files ...string) {
-	for i := 0; i < len(files) && i < maxFiles; i++ {
-		file := paths.Clean(files[i])
+	for _, file := range files {
+		files = union(files, t.madeOf(paths.Clean(file)))
+	}
+	for _, name := range files[:min(len(files), maxFiles)] {
+		file := paths.Clean(name)
 		system := paths.OfSystem(file) && !t.scope.places().Inside(file)
 		t.foreign = t.foreign || !system
 		if !paths.Marked(file) && !system && !paths.Under(file, "/dev") && !paths.Under(file, "/proc") && len(t.runFiles) < maxFiles {
 			t.runFiles = union(t.runFiles, []string{file})
 		}
-		t.bound(c, files[i])
-		files = union(files, t.madeOf(file))
+		t.bound(c, name)
 	}
 }
 
-// makes notes that a command makes a file of others.
-func (t *tracks) makes(st *state, to field, from ...string) {
-	t.put(st, to, input{files: from}, true)
+// reads notes files whose content a command may write elsewhere.
+func (t *tracks) reads(st *state, list ...field) {
+	for _, f := range list {
+		if name := absolute(st, strings.TrimPrefix(f.text, "if=")); name != "" && !f.option() && len(t.sources) < maxFiles {
+			t.sources = union(t.sources, []string{name})
+		}
+	}
 }
 
-// madeOf returns the files that a file may be a copy of: of one in a folder that was copied
-// that is the file in the source.
+// madeOf returns the files that a file may be a copy of, if the line has written it: any that the
+// line reads, or one in a folder that it reads.
 func (t *tracks) madeOf(file string) (from []string) {
 	for _, to := range slices.Sorted(maps.Keys(t.written)) {
 		if to == "/" || !paths.Under(file, to) {
@@ -77,12 +81,9 @@ func (t *tracks) madeOf(file string) (from []string) {
 		}
 		rest := strings.TrimPrefix(file[len(to):], "/")
 		base, below, _ := strings.Cut(rest, "/")
-		for _, source := range t.written[to].files {
-			if from = append(from, path.Join(source, rest)); rest != "" {
-				from = append(from, source)
-			}
-			if base == path.Base(source) {
-				from = append(from, path.Join(source, below))
+		for _, source := range t.sources {
+			if from = union(from, []string{source, path.Join(source, rest)}); base == path.Base(source) {
+				from = union(from, []string{path.Join(source, below)})
 			}
 		}
 	}
@@ -97,20 +98,23 @@ func (t *tracks) put(st *state, target field, in input, more bool) {
 		return
 	}
 	name = paths.Clean(name)
-	if in.how == "" && !in.known {
-		in = input{files: in.files}
-	}
-	old := t.written[name]
-	switch {
+	switch old := t.written[name]; {
 	case more && old.known && in.known:
 		in.text = old.text + in.text
-	case more && (old.how != "" || !in.some):
-		in = input{old.some, old.known, old.text, old.how, old.below, in.files}
+	case more && (old.how != "" || !in.some), in.how == "" && !in.known:
+		in = old
 	}
-	in.files = slices.DeleteFunc(union(old.files, in.files), paths.Marked)
 	if len(t.written) < maxFiles {
 		t.written[name] = in
 	}
+}
+
+// made returns the content of a file, if the line has written it.
+func (t *tracks) made(name string) input {
+	if t.fetched[path.Base(name)] {
+		return input{some: true, how: downloads}
+	}
+	return t.written[paths.Clean(name)]
 }
 
 // bound notes that an approval of a command covers the content of a file.
@@ -157,14 +161,12 @@ func scriptFiles(program, name string) []string {
 	return files
 }
 
-// moduleFiles are the files that "python -m" looks for in a folder.
-func moduleFiles(module string) []string {
-	name := strings.ReplaceAll(module, ".", "/")
-	files := []string{name + ".py", name + "/__main__.py", name + "/__init__.py"}
-	for i := range name {
-		if name[i] == '/' {
-			files = append(files, name[:i]+"/__init__.py")
-		}
+// moduleFiles are the files that "python -m" or an import looks for in a folder.
+func moduleFiles(module string) (files []string) {
+	name := ""
+	for part := range strings.SplitSeq(module, ".") {
+		name = path.Join(name, part)
+		files = append(files, name+".py", name+"/__main__.py", name+"/__init__.py")
 	}
 	return files
 }
@@ -208,15 +210,10 @@ var imports = lazyregexp.New(`(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import|impor
 // imported returns the files beside a Python script that its imports may mean.
 func imported(script, text string) (files []string) {
 	for _, m := range imports.FindAllStringSubmatch(text, maxFiles) {
-		for name := range strings.SplitSeq(m[1]+m[2], ",") {
-			name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
-			if name = strings.TrimLeft(name, "."); name == "" {
-				continue
-			}
+		for one := range strings.SplitSeq(m[1]+m[2], ",") {
+			name := strings.TrimLeft(strings.Fields(one + " _")[0], ".")
 			for _, file := range moduleFiles(name) {
-				if path.Base(file) != "__main__.py" {
-					files = append(files, path.Join(path.Dir(paths.Slashes(script)), file))
-				}
+				files = append(files, path.Join(path.Dir(paths.Slashes(script)), file))
 			}
 		}
 	}

@@ -54,18 +54,19 @@ func typedInto(name, text, key string, p Scope) Verdict {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7F }) && !rules.In("names-only", name) {
 		return asks("types control characters, which edit what was typed before")
 	}
-	shell := name == "" || rules.In("typed-shell", name)
-	if v, reads := asInput(name, text, key, p); !shell && (reads || v.Level != Runs) {
-		return v
-	}
-	if rules.In("typed-editor", name) {
-		return typedEditor(text, p, asks)
-	}
-	v := Command(text, p)
+	shell, editor := name == "" || rules.In("typed-shell", name), rules.In("typed-editor", name)
+	in, reads := asInput(name, text, key, p)
+	v, dangerous := Command(text, p), namesDangerous(text)
 	switch {
-	case v.Syntax != "" && (shell || startsDangerous(text)):
+	case !shell && (reads || in.Level != Runs):
+		return in
+	case editor && v.Syntax == "" && (v.Level == Blocked || v.Level == Asks && dangerous):
+		return v
+	case editor && rules.Contains("editor-mark", text):
+		return asks("may run a command or change files in the program that it is typed into")
+	case !editor && v.Syntax != "" && (shell || dangerous):
 		return asks("types a part of a command")
-	case v.Syntax != "":
+	case editor || v.Syntax != "": // an answer
 		return Verdict{}
 	case v.Level == Runs && shell && recalls.MatchString(text):
 		return asks("runs an earlier command again")
@@ -90,27 +91,10 @@ func asInput(name, text, key string, p Scope) (v Verdict, reads bool) {
 	return j.verdict(), reads
 }
 
-// typedEditor judges text for an editor, a pager or a debugger.
-func typedEditor(text string, p Scope, asks func(string) Verdict) Verdict {
-	v := Command(text, p)
-	if v.Syntax == "" && (v.Level == Blocked || v.Level == Asks && startsDangerous(text)) {
-		return v
-	}
-	if rules.Contains("editor-mark", text) {
-		return asks("may run a command or change files in the program that it is typed into")
-	}
-	return Verdict{}
-}
-
-// startsDangerous tells whether a text that does not parse begins a command, at a place
-// where one may stand, that destroys or runs others.
-func startsDangerous(text string) bool {
-	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(";&|(){}`\n", r) }) {
-		words := strings.Fields(part)
-		for len(words) > 1 && (strings.Contains(words[0], "=") || contains("$ ! then do else if while time command exec env nohup nice", words[0])) {
-			words = words[1:]
-		}
-		if len(words) > 0 && (isDangerous(programName(strings.Trim(words[0], `'"\$`))) || contains("eval exec source .", words[0])) {
+// namesDangerous tells whether a text names a program that destroys or runs others.
+func namesDangerous(text string) bool {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n;&|(){}`'\"\\$=", r) }) {
+		if isDangerous(programName(word)) || contains("eval exec source .", word) {
 			return true
 		}
 	}

@@ -38,209 +38,159 @@ const (
 	maxArgs   = 4096 // arguments of one command; beyond that the last is unknown
 )
 
+// piece is a part of a word.
+type piece struct {
+	text    string
+	glob    bool // a pattern
+	dynamic bool // it comes from an expansion
+	splits  bool // an argument ends at white space in it
+	ends    bool // an argument ends before it
+}
+
 // expand returns the arguments that words become in the current state.
-func (s shell) expand(words []*syntax.Word) []field {
-	e := expander{s: s, out: make([]field, 0, len(words)+1)}
+func (s shell) expand(words []*syntax.Word) (out []field) {
 	for _, w := range words {
-		if e.braces(w); len(e.out) >= maxArgs {
-			break
+		split, n := &syntax.Word{Parts: w.Parts}, 0
+		switch {
+		case len(out) >= maxArgs:
+			return append(out[:maxArgs-1], anything)
+		case braces(w) > maxBraces:
+			out = append(out, anything)
+			continue
+		case !syntax.SplitBraces(split):
+			out = append(out, s.assemble(s.pieces(w.Parts, false))...)
+			continue
+		}
+		for one, err := range expand.BracesSeq(&expand.Config{}, split) {
+			if n++; err != nil || n > maxFields {
+				out = append(out, anything)
+				break
+			}
+			out = append(out, s.assemble(s.pieces(one.Parts, false))...)
 		}
 	}
-	return e.out
+	return out
 }
 
-// text returns the value of a word that is not split, as in an assignment.
-func (s shell) text(w *syntax.Word) field {
-	if w == nil {
-		return field{}
-	}
-	e := expander{s: s, whole: true}
-	e.word(w)
-	return append(e.out, field{})[0]
-}
-
-// expander builds fields from the parts of words.
-type expander struct {
-	s     shell
-	out   []field
-	cur   []byte
-	has   bool // there is a field, though it may be empty
-	glob  bool
-	dyn   bool
-	whole bool // neither split nor matched
-}
-
-func (e *expander) braces(w *syntax.Word) {
-	open := 0
+// braces returns how many braces a word opens.
+func braces(w *syntax.Word) (open int) {
 	for _, p := range w.Parts {
 		if lit, ok := p.(*syntax.Lit); ok {
 			open += strings.Count(lit.Value, "{")
 		}
 	}
-	split := &syntax.Word{Parts: w.Parts}
-	switch {
-	case open > maxBraces:
-		e.out = append(e.out, field{text: unknown})
-		return
-	case open == 0 || !syntax.SplitBraces(split):
-		e.word(w)
-		return
-	}
-	n := 0
-	for one, err := range expand.BracesSeq(&expand.Config{}, split) {
-		if n++; err != nil || n > maxFields {
-			e.out = append(e.out, field{text: unknown})
-			return
-		}
-		e.word(one)
-	}
+	return open
 }
 
-func (e *expander) word(w *syntax.Word) {
-	for i, p := range w.Parts {
-		e.part(p, i == 0)
+// text returns the value of a word that is not split, as in an assignment.
+func (s shell) text(w *syntax.Word) (f field) {
+	if w == nil {
+		return f
 	}
-	e.end()
+	pieces := s.pieces(w.Parts, false)
+	for i := range pieces {
+		pieces[i].splits, pieces[i].glob, pieces[i].ends = false, false, false
+	}
+	return append(s.assemble(pieces), f)[0]
 }
 
-func (e *expander) end() {
-	e.s.work += 16 + len(e.cur)
-	switch {
-	case !e.has:
-	case len(e.out) >= maxArgs:
-		e.out[maxArgs-1] = field{text: unknown}
-	default:
-		e.out = append(e.out, field{text: string(e.cur), glob: e.glob && !e.whole, dyn: e.dyn})
-	}
-	e.cur, e.has, e.glob, e.dyn = e.cur[:0], false, false, false
-}
-
-func (e *expander) part(p syntax.WordPart, first bool) {
-	switch p := p.(type) {
-	case *syntax.Lit:
-		e.lit(p.Value, first)
-	case *syntax.SglQuoted:
-		text := p.Value
-		if p.Dollar {
-			text = code.Unescape(text)
-		}
-		e.literal(clean(text))
-	case *syntax.DblQuoted:
-		e.quoted(p)
-	case *syntax.ProcSubst:
-		e.literal("/dev/fd/" + number)
-	case *syntax.ParamExp:
-		e.param(p, false)
-	default:
-		e.split(e.s.substituted(p))
-	}
-}
-
-func (e *expander) quoted(q *syntax.DblQuoted) {
-	e.has = true
-	for _, p := range q.Parts {
+// pieces returns the parts of a word in the current state.
+func (s shell) pieces(parts []syntax.WordPart, quoted bool) (out []piece) {
+	for i, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			text, _ := unbackslash(p.Value, quotedEscapes)
-			e.literal(clean(text))
-		case *syntax.ParamExp:
-			e.param(p, true)
-		default:
-			e.dynamic(e.s.substituted(p).text)
-		}
-	}
-}
-
-// lit adds text that stands unquoted in the source.
-func (e *expander) lit(s string, first bool) {
-	if first && strings.HasPrefix(s, "~") {
-		s = e.tilde(s)
-	}
-	text, glob := unbackslash(s, "")
-	e.glob = e.glob || glob
-	e.literal(clean(text))
-}
-
-// tilde replaces the home folder at the start of a word.
-func (e *expander) tilde(s string) string {
-	user, rest, _ := strings.Cut(s, "/")
-	if len(rest) > 0 || strings.HasSuffix(s, "/") {
-		rest = "/" + rest
-	}
-	e.has = true
-	switch {
-	case user == "~":
-		user = e.s.home()
-	case strings.Contains(user, `\`):
-		return s
-	default:
-		user = "/home/" + user[1:]
-	}
-	e.cur = append(e.cur, user...) // marks stay marks
-	return rest
-}
-
-func (e *expander) literal(s string) {
-	e.has = true
-	e.add(s)
-	if strings.Contains(s, "/") {
-		e.dyn = false
-	}
-}
-
-func (e *expander) dynamic(s string) {
-	e.has = true
-	e.dyn = true
-	e.add(s)
-}
-
-// add bounds the length of variables that hold each other.
-func (e *expander) add(s string) {
-	if len(e.cur)+len(s) > maxSource {
-		e.cur, s = e.cur[:0], unknown
-	}
-	e.cur = append(e.cur, s...)
-}
-
-// split adds the text of an unquoted expansion: at white space a field ends.
-func (e *expander) split(v field) {
-	if e.whole {
-		e.dynamic(v.text)
-		return
-	}
-	if _, changed := e.s.get("IFS"); changed && v.text != "" {
-		e.dynamic(unknown)
-		return
-	}
-	for i, part := range strings.Split(strings.NewReplacer("\t", " ", "\n", " ").Replace(v.text), " ") {
-		if i > 0 {
-			e.end()
-		}
-		if part != "" {
-			e.dynamic(part)
-			e.glob = e.glob || v.glob || strings.ContainsAny(part, "*?[")
-		}
-	}
-}
-
-func (e *expander) param(p *syntax.ParamExp, quoted bool) {
-	if p.Param != nil && (p.Param.Value == "@" || p.Param.Value == "*") && plain(p) && e.s.argsKnown {
-		for i, a := range e.s.args {
-			if i > 0 {
-				e.end()
+			switch {
+			case quoted:
+				text, _ := unbackslash(p.Value, quotedEscapes)
+				out = append(out, piece{text: clean(text)})
+			default:
+				home, rest := "", p.Value
+				if i == 0 {
+					home, rest = s.tilde(p.Value)
+				}
+				text, glob := unbackslash(rest, "")
+				out = append(out, piece{text: home}, piece{text: clean(text), glob: glob})
 			}
-			e.dynamic(a.text)
-			e.glob = e.glob || a.glob
+		case *syntax.SglQuoted:
+			text := p.Value
+			if p.Dollar {
+				text = code.Unescape(text)
+			}
+			out = append(out, piece{text: clean(text)})
+		case *syntax.DblQuoted:
+			out = append(append(out, piece{}), s.pieces(p.Parts, true)...)
+		case *syntax.ProcSubst:
+			out = append(out, piece{text: "/dev/fd/" + number})
+		case *syntax.ParamExp:
+			if p.Param != nil && contains("@ *", p.Param.Value) && plain(p) && s.argsKnown {
+				for k, a := range s.args {
+					out = append(out, piece{text: a.text, glob: a.glob, dynamic: true, ends: k > 0})
+				}
+				continue
+			}
+			v := s.param(p)
+			out = append(out, piece{text: v.text, glob: v.glob, dynamic: true, splits: !quoted})
+		default:
+			out = append(out, piece{text: s.substituted(p).text, dynamic: true, splits: !quoted})
 		}
-		return
 	}
-	v := e.s.param(p)
-	if !quoted {
-		e.split(v)
-		return
+	return out
+}
+
+// assemble joins the pieces of a word to arguments.
+func (s shell) assemble(pieces []piece) (out []field) {
+	var f field
+	begun := false
+	end := func() {
+		s.work += 16 + len(f.text)
+		switch {
+		case !begun:
+		case len(out) >= maxArgs:
+			out[maxArgs-1] = anything
+		default:
+			out = append(out, f)
+		}
+		f, begun = field{}, false
 	}
-	e.dynamic(v.text)
-	e.glob = e.glob || v.glob
+	for _, p := range pieces {
+		parts := []string{p.text}
+		switch {
+		case p.ends:
+			end()
+		case p.splits && len(s.get("IFS")) > 0 && p.text != "":
+			parts[0] = unknown
+		case p.splits:
+			parts = strings.Split(strings.NewReplacer("\t", " ", "\n", " ").Replace(p.text), " ")
+		}
+		for i, part := range parts {
+			if i > 0 {
+				end()
+			}
+			if p.splits && part == "" {
+				continue
+			}
+			if begun = true; len(f.text)+len(part) > maxSource { // variables that hold each other
+				f.text, part = "", unknown
+			}
+			f.text += part
+			f.glob = f.glob || p.glob || p.splits && strings.ContainsAny(part, "*?[")
+			f.dyn = p.dynamic || f.dyn && !strings.Contains(part, "/")
+		}
+	}
+	end()
+	return out
+}
+
+// tilde returns the home folder that stands at the start of a word, and the rest.
+func (s shell) tilde(word string) (home, rest string) {
+	user, _, _ := strings.Cut(word, "/")
+	switch rest = word[len(user):]; {
+	case user == "~":
+		return s.home(), rest
+	case !strings.HasPrefix(user, "~"), strings.Contains(user, `\`):
+		return "", word
+	}
+	return "/home/" + user[1:], rest
 }
 
 // plain tells whether a parameter is expanded with nothing done to it.
@@ -276,45 +226,44 @@ func (s shell) param(p *syntax.ParamExp) field {
 		if v.text != "" && !strings.Contains(v.text, unknown) {
 			return v
 		}
-		if s.metDefault = true; s.takesDefault {
-			return field{text: s.text(p.Exp.Word).text}
-		}
-		return v
+		return s.one([]field{v, {text: s.text(p.Exp.Word).text}})
 	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
 		return v
 	}
 	return anything
 }
 
-// variable returns the value of a variable in the current state.
-func (s shell) variable(name string) field {
+// variable returns the value of a variable in the present turn.
+func (s shell) variable(name string) field { return s.one(s.values(name)) }
+
+// values returns the values that a variable may have in the current state.
+func (s shell) values(name string) []field {
+	known, given := s.scope.Env[name]
+	set := s.get(name)
+	var val field
 	switch {
 	case contains("# ? $ ! LINENO RANDOM SECONDS PPID UID EUID BASHPID", name):
-		return field{text: number}
+		val.text = number
 	case name == "PWD":
-		return field{text: s.pwd()}
+		val.text = s.pwd()
 	case len(name) == 1 && name[0] >= '1' && name[0] <= '9' && s.argsKnown:
 		if i := int(name[0] - '1'); i < len(s.args) {
-			return s.args[i]
+			val = s.args[i]
 		}
-		return field{}
-	}
-	val, set := s.get(name)
-	if set && !(name == "HOME" && val.text == unknown && s.scope.Home != "") { // something unseen ran; it is still home
-		return val
-	}
-	known, ok := s.scope.Env[name]
-	switch {
+	case len(set) > 0 && !(name == "HOME" && set[0].text == unknown && s.scope.Home != ""): // something unseen ran; it is still home
+		return set
 	case name == "HOME":
-		return field{text: s.scope.Home}
+		val.text = s.scope.Home
 	case name == "IFS":
-		return field{text: " \t\n"}
-	case ok:
-		return field{text: clean(known)}
+		val.text = " \t\n"
+	case given:
+		val.text = clean(known)
 	case name == "TMPDIR" && len(s.scope.Temp) > 0:
-		return field{text: s.scope.Temp[0]} // as programs take it
+		val.text = s.scope.Temp[0] // as programs take it
+	default:
+		val = anything
 	}
-	return anything
+	return []field{val}
 }
 
 func (s shell) home() string { return cmp.Or(s.variable("HOME").text, unknown) }
@@ -346,10 +295,8 @@ var printsName = lazyregexp.New(`^(git (branch --show-current|(rev-parse|symboli
 func (s shell) output(stmt *syntax.Stmt) field {
 	if b, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.AndStmt && firstWord(b.X) == "cd" && firstWord(b.Y) == "pwd" {
 		inner := s.fork()
-		if out := inner.stmt(b.X); len(out) == 1 {
-			return field{text: cmp.Or(out[0].cwd, unknown)}
-		}
-		return anything
+		inner.stmt(b.X)
+		return field{text: inner.pwd()}
 	}
 	c, ok := stmt.Cmd.(*syntax.CallExpr)
 	if !ok || len(c.Args) == 0 {

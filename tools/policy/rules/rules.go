@@ -27,20 +27,20 @@ type Set struct {
 
 // Program holds the rules of a program, or of a command of one with a name like "git push".
 type Program struct {
-	Short, Long string          // options that take a value: letters, and names separated by spaces
-	Flags       map[string]bool // all options but these take a value; nil: Short and Long do
-	Opens       map[string]bool // options with which it runs no other code; "*" is any; nil: it may
-	Last        map[string]bool // behind the value of these options stand no more
-	Known       bool            // its arguments are no programs
-	Skips       int             // arguments before the command that it runs
-	Leads       bool            // only the options before its first operand are its own
-	Assigns     bool            // NAME=VALUE before the command sets a variable
-	Bundled     bool            // its first argument may be options without a dash
-	Numbers     bool            // the first argument may be a number as an option, and others are operands
-	Suffixed    bool            // -i may carry a suffix
-	Words       bool            // a word behind one dash is one option
+	Short, Long string // options that take a value: letters, and names separated by spaces
+	Skips       int    // arguments before the command that it runs
 	Rules       []Rule
+	properties  map[string]map[string]bool // how it takes its arguments: of each word, the options
 }
+
+// properties are the words that say how a program takes its arguments, as README.md describes.
+const properties = "flags opens last known leads assigns bundled numbers suffixed words"
+
+// Is reports whether a program has a property.
+func (p *Program) Is(property string) bool { return p.properties[property] != nil }
+
+// Names reports whether a property of a program names an option.
+func (p *Program) Names(property, option string) bool { return p.properties[property][option] }
 
 // Rule is one line: an effect under conditions.
 type Rule struct {
@@ -148,8 +148,12 @@ func (r *reader) line(line string) error {
 			if err != nil {
 				return err
 			}
-			command := slices.Contains(one.What, "command")
-			p.Known, p.Leads = p.Known || one.Action == "by" || command, p.Leads || command
+			if command := slices.Contains(one.What, "command"); command || one.Action == "by" {
+				p.property("known", nil)
+				if command {
+					p.property("leads", nil)
+				}
+			}
 			if p.Rules = append(p.Rules, one); i == 0 {
 				r.last = &p.Rules[len(p.Rules)-1]
 			}
@@ -160,17 +164,16 @@ func (r *reader) line(line string) error {
 
 // property reads a line that says how a program takes its arguments.
 func (p *Program) property(word string, list []string) bool {
-	marks := map[string]*bool{"known": &p.Known, "leads": &p.Leads, "assigns": &p.Assigns, "bundled": &p.Bundled, "numbers": &p.Numbers, "suffixed": &p.Suffixed, "words": &p.Words}
-	sets := map[string]*map[string]bool{"flags": &p.Flags, "opens": &p.Opens, "last": &p.Last}
-	switch mark, set := marks[word], sets[word]; {
-	case mark != nil:
-		*mark = true
-	case set != nil:
-		if *set == nil {
-			*set = map[string]bool{}
+	switch {
+	case slices.Contains(strings.Fields(properties), word):
+		if p.properties == nil {
+			p.properties = map[string]map[string]bool{}
+		}
+		if p.properties[word] == nil {
+			p.properties[word] = map[string]bool{}
 		}
 		for _, option := range list {
-			(*set)[option] = true
+			p.properties[word][option] = true
 		}
 	case word == "options":
 		for _, option := range list {
@@ -191,7 +194,7 @@ func (p *Program) property(word string, list []string) bool {
 // What the first group of terms of an action is: its condition, its operands, or phrases.
 const (
 	conditions = "asks refused allows passes scans"
-	operands   = "writes removes moves names configures loads destroys empties makes code shell script sed awk reads module sets receives pipes protects setting runs within sql by verbs"
+	operands   = "fetches copies links writes removes moves names configures loads destroys empties makes code shell script sed awk reads module sets receives pipes protects setting runs within sql by verbs"
 	phrases    = "changes uploads deletes"
 )
 
