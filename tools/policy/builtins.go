@@ -4,26 +4,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// shellCode judges an argument as the code of a shell.
+// zshOnly finds what other shells do not take: a program by its place, and modules.
+var zshOnly = lazyregexp.New(`(^|\s)=|zmodload`)
+
+// shellCode judges an argument as the code of a shell. Another shell may take what does not parse.
 func shellCode(j *analyzer, c *call, f field) {
-	if !rules.In("other-shell", c.name) {
+	_, err := parseShell(f.text)
+	if rules.In("other-shell", c.name) && (err != nil || c.name == "zsh" && zshOnly.MatchString(f.text)) {
+		j.ask(c, "runs code for "+c.name+", which cannot be judged")
+	}
+	if err == nil || !rules.In("other-shell", c.name) {
 		j.code(c, f)
-		return
-	}
-	cannot := "runs code for " + c.name + ", which cannot be judged"
-	if c.name == "zsh" && (strings.HasPrefix(strings.TrimSpace(f.text), "=") || strings.Contains(f.text, "zmodload") || strings.Contains(f.text, " =")) {
-		j.ask(c, cannot)
-	}
-	before := len(j.findings)
-	j.code(c, f)
-	for i := before; i < len(j.findings); i++ {
-		if f := &j.findings[i]; f.level == Blocked && strings.HasPrefix(f.reason, unparsed+" as") {
-			f.level, f.reason = Asks, cannot
-		}
 	}
 }
 

@@ -100,9 +100,6 @@ func (t *terms) holds(term string) bool {
 		}
 		prefix, pattern := strings.CutSuffix(text, "*")
 		return len(t.c.args) > 0 && (t.c.args[0].text == text || pattern && strings.HasPrefix(t.c.args[0].text, prefix))
-	case ':':
-		command := t.command()
-		return len(command) == 1 && programName(command[0].text) == text && !t.j.stdin.some
 	case '%':
 		name, list, listed := strings.Cut(strings.TrimLeft(text, "-"), ":")
 		v, ok := t.o.get(name)
@@ -119,7 +116,7 @@ func (t *terms) holds(term string) bool {
 			return arg == text || text[0] == '-' && len(text) > 1 && strings.HasPrefix(arg, text+"=")
 		})
 	case '~':
-		return anyArg(func(arg string) bool { return strings.Contains(arg, text) }) || t.j.stdin.known && strings.Contains(t.j.stdin.text, text)
+		return slices.ContainsFunc(t.operands([]string{"~"}), func(a field) bool { return strings.Contains(a.text, text) })
 	case '^':
 		return anyArg(func(arg string) bool { return strings.HasPrefix(arg, text) })
 	case '+':
@@ -140,6 +137,8 @@ func (t *terms) holds(term string) bool {
 			rest, ok := strings.CutPrefix(arg, "/dev/")
 			return ok && paths.BlockDevice(rest)
 		})
+	case "piped":
+		return t.j.stdin.some && !t.j.stdin.known
 	case "remote":
 		_, to := t.copied()
 		return len(to) == 0 || remote(to[0].text)
@@ -206,8 +205,6 @@ func (t *terms) do(r rules.Rule) bool {
 		}
 	case "by":
 		handlers()[r.What[0]](j, c)
-	case "scans":
-		j.otherCode(c)
 	case "allows", "passes":
 	default:
 		if r.What[0] == "input" && contains("reads shell sql", r.Action) {
@@ -349,7 +346,9 @@ func (t *terms) operands(what []string) (list []field) {
 		case ofRest:
 			list = append(list, rest[min(part[0], n):min(part[1], n)]...)
 		case w == "~":
-			list = append(list, t.c.args...)
+			if list = append(list, t.c.args...); t.j.stdin.known {
+				list = append(list, field{text: t.j.stdin.text})
+			}
 		case w == "sources":
 			from, _ := t.copied()
 			list = append(list, from...)

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -151,29 +150,6 @@ func (j *analyzer) copies(c *call, f, to field) {
 	base := f.text[strings.LastIndexAny(f.text, `/\:`)+1:]
 	if strings.Trim(base, ".") != "" && to.text != "/dev/null" && !f.glob {
 		j.protected(c, field{text: strings.TrimSuffix(to.text, "/") + "/" + base})
-	}
-}
-
-// otherCode judges interpreters whose languages are not read: by the words in their code
-// that delete files or start programs.
-func (j *analyzer) otherCode(c *call) {
-	text := ""
-	for i, a := range c.args {
-		if i > 0 && c.args[i-1].option() || strings.ContainsAny(a.text, " (\"") || a.option() && strings.ContainsAny(a.text, "=:") {
-			text += "\n" + a.text
-		}
-	}
-	if j.stdin.known {
-		text += "\n" + j.stdin.text
-	} else if j.stdin.some && len(c.args) == 0 {
-		j.note(Asks, "runs what comes through a pipe in an interpreter", j.whole())
-	}
-	text = strings.ToLower(text)
-	for _, word := range slices.Sorted(maps.Keys(rules.List("code-word"))) {
-		if strings.Contains(text, word) {
-			j.ask(c, "may delete files or start programs ("+word+")")
-			return
-		}
 	}
 }
 

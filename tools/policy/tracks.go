@@ -52,6 +52,7 @@ func (t *tracks) ranFiles(c *call, files ...string) {
 	for _, file := range files {
 		files = union(files, t.madeOf(paths.Clean(file)))
 	}
+	key := cmp.Or(t.rememberAs, t.key(c))
 	for _, name := range files[:min(len(files), maxFiles)] {
 		file := paths.Clean(name)
 		system := paths.OfSystem(file) && !t.scope.places().Inside(file)
@@ -59,7 +60,9 @@ func (t *tracks) ranFiles(c *call, files ...string) {
 		if !paths.Marked(file) && !system && !paths.Under(file, "/dev") && !paths.Under(file, "/proc") && len(t.runFiles) < maxFiles {
 			t.runFiles = union(t.runFiles, []string{file})
 		}
-		t.bound(c, name)
+		if list := t.keyFiles[key]; len(list) < maxFiles {
+			t.keyFiles[key] = union(list, []string{file})
+		}
 	}
 }
 
@@ -117,16 +120,9 @@ func (t *tracks) made(name string) input {
 	return t.written[paths.Clean(name)]
 }
 
-// bound notes that an approval of a command covers the content of a file.
-func (t *tracks) bound(c *call, file string) {
-	key := cmp.Or(t.rememberAs, t.key(c))
-	if list := t.keyFiles[key]; len(list) < maxFiles {
-		t.keyFiles[key] = union(list, []string{file})
-	}
-}
-
 // bind sets the files that the keys of a verdict cover.
 func (t *tracks) bind(v *Verdict) {
+	v.KeyFiles = map[string][]string{}
 	for _, key := range v.Keys {
 		files := t.keyFiles[key]
 		if key == t.wholeKey {
@@ -134,21 +130,11 @@ func (t *tracks) bind(v *Verdict) {
 				files = union(files, more)
 			}
 		}
-		var named []string
-		for _, file := range files {
-			v.Once = v.Once || strings.Contains(file, unknown)
-			if !paths.Marked(file) && slices.Contains(t.runFiles, paths.Clean(file)) {
-				named = append(named, paths.Clean(file))
-			}
+		v.Once = v.Once || strings.Contains(strings.Join(files, ""), unknown)
+		if files = slices.DeleteFunc(slices.Clone(files), func(f string) bool { return !slices.Contains(t.runFiles, f) }); len(files) > 0 {
+			slices.Sort(files)
+			v.KeyFiles[key] = files
 		}
-		if len(named) == 0 {
-			continue
-		}
-		if v.KeyFiles == nil {
-			v.KeyFiles = map[string][]string{}
-		}
-		slices.Sort(named)
-		v.KeyFiles[key] = named
 	}
 }
 

@@ -82,7 +82,7 @@ func asInput(name, text, key string, p Scope) (v Verdict, reads bool) {
 	j.saw(paths.Visible(text))
 	t := newTerms(j, &call{name: name, st: j.start()}, rules.Of(name))
 	for _, r := range rules.Of(name).Rules {
-		code := r.Action == "scans" || slices.Contains(r.What, "input")
+		code := slices.Contains(r.What, "input")
 		scans := slices.ContainsFunc(slices.Concat(r.When...), func(term string) bool { return term[0] == '~' })
 		if reads = reads || code; (code || scans) && t.all(r.When) {
 			t.do(r)

@@ -201,20 +201,16 @@ func plain(p *syntax.ParamExp) bool {
 
 // param returns the value of an expansion of a parameter in the current state.
 func (s shell) param(p *syntax.ParamExp) field {
-	if p.Param == nil || p.Excl {
+	switch {
+	case p.Param == nil, p.Excl, p.Index != nil && p.Param.Value != "BASH_SOURCE":
 		return anything
-	}
-	name := p.Param.Value
-	if name == "BASH_SOURCE" && !p.Length && p.Exp == nil && p.Slice == nil && p.Repl == nil {
-		return s.variable("0") // of a script it is the same
-	}
-	if p.Index != nil {
-		return anything
-	}
-	if p.Length {
+	case p.Length:
 		return field{text: number}
 	}
-	v := s.variable(name)
+	v := s.variable(p.Param.Value)
+	if p.Exp == nil && p.Index != nil && p.Slice == nil && p.Repl == nil {
+		return v
+	}
 	if plain(p) {
 		return v
 	}
@@ -246,6 +242,8 @@ func (s shell) values(name string) []field {
 		val.text = number
 	case name == "PWD":
 		val.text = s.pwd()
+	case name == "BASH_SOURCE":
+		return s.values("0") // of a script it is the same
 	case len(name) == 1 && name[0] >= '1' && name[0] <= '9' && s.argsKnown:
 		if i := int(name[0] - '1'); i < len(s.args) {
 			val = s.args[i]

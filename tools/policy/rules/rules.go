@@ -193,7 +193,7 @@ func (p *Program) property(word string, list []string) bool {
 
 // What the first group of terms of an action is: its condition, its operands, or phrases.
 const (
-	conditions = "asks refused allows passes scans"
+	conditions = "asks refused allows passes"
 	operands   = "fetches copies links writes removes moves names configures loads destroys empties makes code shell script sed awk reads module sets receives pipes protects setting runs within sql by verbs"
 	phrases    = "changes uploads deletes"
 )
