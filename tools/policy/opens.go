@@ -120,21 +120,18 @@ func (o *opening) repository(dir string) []string {
 }
 
 // writes judges arguments as files that a command writes, creates or deletes.
-func (o *opening) writes(c *call, targets ...field) {
+func (o *opening) writes(c *call, targets ...field) { o.wrote(c, false, targets) }
+
+// protected judges targets only by names that are protected in every folder.
+func (o *opening) protected(c *call, targets ...field) { o.wrote(c, true, targets) }
+
+func (o *opening) wrote(c *call, everywhere bool, targets []field) {
 	for t, name := range named(c, targets) {
 		a := o.scope.places().Write(name)
 		if a.Reason == "" && t.glob {
 			a = paths.Matches(name)
 		}
-		o.accessed(c, name, a)
-		o.recordWrite(name)
-	}
-}
-
-// protected judges targets only by names that are protected in every folder.
-func (o *opening) protected(c *call, targets ...field) {
-	for _, name := range named(c, targets) {
-		if a := o.scope.places().Write(name); a.Blocked || a.Settings {
+		if !everywhere || a.Blocked || a.Settings {
 			o.accessed(c, name, a)
 		}
 		o.recordWrite(name)

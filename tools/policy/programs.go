@@ -29,27 +29,22 @@ func handlers() map[string]func(*analyzer, *call) {
 // xargs judges commands that get arguments which are not seen.
 func xargs(j *analyzer, c *call) {
 	o := parse(rules.Of(c.name), c.args)
-	placeholder := map[string]string{"parallel": "{}"}[c.name]
-	if v, ok := o.get("I", "replace"); ok {
+	placeholder, input := "", field{text: j.stdin.below + unknown}
+	if v, ok := o.get("I", "replace", "i"); ok || c.name == "parallel" {
 		placeholder = cmp.Or(v.value.text, "{}")
 	}
-	for _, a := range c.args[:len(c.args)-len(o.rest)] {
-		if mark, ok := strings.CutPrefix(a.text, "-i"); ok {
-			placeholder = cmp.Or(mark, "{}")
+	inner, placed := o.rest, false
+	if i := slices.IndexFunc(inner, func(a field) bool { return a.text == ":::" }); i >= 0 {
+		inner = inner[:i]
+	}
+	inner = slices.Clone(inner)
+	for i, a := range inner {
+		if placeholder != "" && strings.Contains(a.text, placeholder) {
+			inner[i].text, placed = strings.ReplaceAll(a.text, placeholder, input.text), true
 		}
 	}
-	var inner []field
-	for _, a := range o.rest {
-		if a.text == ":::" {
-			break
-		}
-		if placeholder != "" {
-			a.text = strings.ReplaceAll(a.text, placeholder, j.stdin.below+unknown)
-		}
-		inner = append(inner, a)
-	}
-	if len(inner) > 0 && (placeholder == "" || c.name == "parallel") {
-		inner = append(inner, field{text: j.stdin.below + unknown})
+	if len(inner) > 0 && (!placed || c.name == "parallel") {
+		inner = append(inner, input)
 	}
 	switch {
 	case len(inner) == 0 && c.name == "parallel", len(inner) > 0 && inner[0].open():
@@ -72,14 +67,17 @@ func find(j *analyzer, c *call) {
 	if slices.ContainsFunc(c.args, func(a field) bool { return rules.In("find-test", a.text) }) {
 		from = nil // with a test, it does not find all
 	}
-	var inner []field
-	running, placed := false, false
-	for i, a := range append(slices.Clip(c.args), field{text: ";"}) {
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
 		name, _, _ := strings.Cut(a.text, "=")
 		switch {
-		case running && (a.text == ";" || a.text == "+" && placed):
+		case contains("-exec -execdir -ok -okdir", a.text), fd && contains("-x -X --exec --exec-batch", a.text):
+			var inner []field
+			for i++; i < len(c.args) && c.args[i].text != ";" && (c.args[i].text != "+" || !strings.Contains(c.args[i-1].text, "{}")); i++ {
+				inner = append(inner, field{text: strings.ReplaceAll(c.args[i].text, "{}", found), dyn: c.args[i].dyn, glob: c.args[i].glob})
+			}
 			if fd {
-				inner = append(inner, field{text: unknown})
+				inner = append(inner, anything)
 			}
 			if len(inner) > 0 && strings.Contains(inner[0].text, unknown) {
 				j.ask(c, "runs the programs that it finds")
@@ -89,15 +87,6 @@ func find(j *analyzer, c *call) {
 				}
 				j.call(c.with(inner))
 			}
-			running = false
-		case running:
-			if strings.Contains(a.text, "{}") {
-				placed = true
-				a = field{text: strings.ReplaceAll(a.text, "{}", found), dyn: a.dyn}
-			}
-			inner = append(inner, a)
-		case contains("-exec -execdir -ok -okdir", a.text), fd && contains("-x -X --exec --exec-batch", a.text):
-			running, placed, inner = true, false, nil
 		case a.open() && !fd:
 			j.ask(c, "has an argument that cannot be seen, which may be one that deletes")
 		case a.text == "-delete":
