@@ -56,7 +56,7 @@ func typedInto(name, text, key string, p Scope) Verdict {
 	}
 	shell, editor := name == "" || rules.In("typed-shell", name), rules.In("typed-editor", name)
 	in, reads := asInput(name, text, key, p)
-	v, dangerous := Command(text, p), namesDangerous(text)
+	v, dangerous := Command(text, p), startsDangerous(text)
 	switch {
 	case !shell && (reads || in.Level != Runs):
 		return in
@@ -91,10 +91,15 @@ func asInput(name, text, key string, p Scope) (v Verdict, reads bool) {
 	return j.verdict(), reads
 }
 
-// namesDangerous tells whether a text names a program that destroys or runs others.
-func namesDangerous(text string) bool {
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n;&|(){}`'\"\\$=", r) }) {
-		if isDangerous(programName(word)) || contains("eval exec source .", word) {
+// startsDangerous tells whether a text that does not parse begins a command, at a place
+// where one may stand, that destroys or runs others.
+func startsDangerous(text string) bool {
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(";&|(){}`\n", r) }) {
+		words := strings.Fields(part)
+		for len(words) > 1 && (strings.Contains(words[0], "=") || contains("$ ! then do else if while time command exec env nohup nice", words[0])) {
+			words = words[1:]
+		}
+		if len(words) > 0 && (isDangerous(programName(strings.Trim(words[0], `'"\$`))) || contains("eval exec source .", words[0])) {
 			return true
 		}
 	}
