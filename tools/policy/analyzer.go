@@ -217,10 +217,10 @@ func callFunction(j *analyzer, c *call, bodies []*syntax.Stmt) {
 			continue
 		}
 		j.frames = append(j.frames, frame{body, j.forks})
-		args, known := c.st.args, c.st.argsKnown
-		c.st.args, c.st.argsKnown = c.args, !unseen(c.args)
+		outer := c.st.clone()
+		c.st.args, c.st.argsKnown, c.st.argsElse = c.args, !unseen(c.args), false
 		shell{j, c.st}.stmt(body)
-		c.st.args, c.st.argsKnown = args, known
+		c.st.args, c.st.argsKnown, c.st.argsElse = outer.args, outer.argsKnown, outer.argsElse
 		j.frames = j.frames[:len(j.frames)-1]
 	}
 }

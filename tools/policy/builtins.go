@@ -99,7 +99,7 @@ func builtin(j *analyzer, c *call) {
 			}
 		}
 	case "set", "shift":
-		c.st.argsKnown = false
+		c.st.argsKnown, c.st.argsElse = false, false
 		if i := slices.IndexFunc(c.args, func(a field) bool { return a.text == "--" }); i >= 0 {
 			c.st.args, c.st.argsKnown = c.args[i+1:], !unseen(c.args[i+1:])
 		}

@@ -219,6 +219,8 @@ func (s shell) forLoop(c *syntax.ForClause) {
 		items = s.expand(l.Items)
 	case !s.argsKnown:
 		items = []field{anything}
+	case s.argsElse:
+		items = append(slices.Clip(items), anything)
 	}
 	if len(items) == 0 {
 		items = []field{{}}

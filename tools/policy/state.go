@@ -24,6 +24,7 @@ type state struct {
 	folders   []string           // if it may be in one of several: those, with cwd
 	args      []field            // $1 and on
 	argsKnown bool
+	argsElse  bool // they may be others, too
 }
 
 // maxValues is how many values of a variable are followed. If there are more, it may have any.
@@ -90,8 +91,16 @@ func (s shell) join(list ...*state) {
 		} else if len(folders) > 1 {
 			out.folders = folders
 		}
-		if !slices.Equal(out.args, st.args) || out.argsKnown != st.argsKnown {
+		switch {
+		case out.argsKnown != st.argsKnown:
+			if st.argsKnown {
+				out.args = st.args
+			}
+			out.argsKnown, out.argsElse = true, true
+		case !slices.Equal(out.args, st.args):
 			out.argsKnown = false
+		default:
+			out.argsElse = out.argsElse || st.argsElse
 		}
 		vars := map[string][]field{}
 		maps.Copy(vars, out.vars)

@@ -58,10 +58,10 @@ func typedInto(name, text, key string, p Scope) Verdict {
 	in, reads := asInput(name, text, key, p)
 	v, dangerous := Command(text, p), startsDangerous(text)
 	switch {
-	case !shell && (reads || in.Level != Runs):
-		return in
 	case editor && v.Syntax == "" && (v.Level == Blocked || v.Level == Asks && dangerous):
 		return v
+	case !shell && (reads || in.Level != Runs):
+		return in
 	case editor && rules.Contains("editor-mark", text):
 		return asks("may run a command or change files in the program that it is typed into")
 	case !editor && v.Syntax != "" && (shell || dangerous):
