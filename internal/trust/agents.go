@@ -19,7 +19,7 @@ const (
 
 // serversOfAgents returns the servers in the field mcpServers of the agent files below a directory of the workspace. The
 // field is a mapping of names to definitions, or a list of such mappings. Other values are left out.
-func serversOfAgents(top *os.Root, dir, root string) (all []Server) {
+func serversOfAgents(top *os.Root, dir, root string, left *int64) (all []Server) {
 	var files []string
 	for _, pattern := range []string{".hermes/agents/*.md", ".claude/agents/*.md"} {
 		found, _ := fs.Glob(top.FS(), pattern) // the patterns are right
@@ -42,11 +42,11 @@ func serversOfAgents(top *os.Root, dir, root string) (all []Server) {
 			found, _ := item.(map[string]any)
 			for _, server := range slices.Sorted(maps.Keys(found)) {
 				definition, err := json.Marshal(found[server])
-				if err != nil {
+				if err != nil || len(all) == maxServers {
 					continue
 				}
 				s := Server{Name: server, From: name, Dir: dir, Folder: root, Definition: definition}
-				s.decode()
+				s.decode(left)
 				all = append(all, s)
 			}
 		}

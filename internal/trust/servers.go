@@ -61,7 +61,9 @@ var files = []struct{ name, key string }{
 
 const (
 	maxServers    = 100
-	largestFile   = 64 << 20 // that a server names
+	largestFile   = 64 << 20  // that a server names
+	mostRead      = 256 << 20 // bytes of all files that the servers of a folder name
+	mostFiles     = 1000      // that a server names
 	maxDefinition = 64 << 10
 )
 
@@ -75,6 +77,9 @@ func Servers(folder string) []Server {
 		return nil
 	}
 	real, err := filepath.EvalSymlinks(folder)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
 	if err != nil {
 		return nil
 	}
@@ -83,9 +88,9 @@ func Servers(folder string) []Server {
 		dirs = append(dirs, root)
 	}
 	var all []Server
-	seen := map[string]bool{}
+	seen, left := map[string]bool{}, int64(mostRead)
 	for _, dir := range dirs {
-		for _, s := range serversIn(dir, root) {
+		for _, s := range serversIn(dir, root, &left) {
 			if s.Name != "" && seen[s.Name] {
 				continue
 			}
@@ -99,7 +104,8 @@ func Servers(folder string) []Server {
 	return all
 }
 
-func serversIn(dir, root string) (all []Server) {
+// serversIn returns the servers of one directory. left is how many bytes of their files may still be read.
+func serversIn(dir, root string, left *int64) (all []Server) {
 	top, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil
@@ -118,13 +124,14 @@ func serversIn(dir, root string) (all []Server) {
 			all = append(all, Server{From: f.name, Dir: dir, Folder: root, Problem: fmt.Sprintf("%s is not readable: %v", f.name, err)})
 			continue
 		}
-		for _, name := range slices.Sorted(maps.Keys(found)) {
+		names := slices.Sorted(maps.Keys(found))
+		for _, name := range names[:min(len(names), maxServers)] {
 			s := Server{Name: name, From: f.name, Dir: dir, Folder: root, Definition: found[name]}
-			s.decode()
+			s.decode(left)
 			all = append(all, s)
 		}
 	}
-	return append(all, serversOfAgents(top, dir, root)...)
+	return append(all, serversOfAgents(top, dir, root, left)...)
 }
 
 func definitions(data []byte, key string) (map[string]json.RawMessage, error) {
@@ -149,7 +156,7 @@ var ofEditor = []string{"workspaceFolder", "workspaceFolderBasename", "userHome"
 var validName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 // decode reads the definition, and computes Variables and Sum.
-func (s *Server) decode() {
+func (s *Server) decode(left *int64) {
 	var compact bytes.Buffer
 	switch {
 	case !validName.MatchString(s.Name):
@@ -176,12 +183,12 @@ func (s *Server) decode() {
 		delete(names, name)
 	}
 	s.Variables = slices.Sorted(maps.Keys(names))
-	s.Sum, s.Problem = s.sum()
+	s.Sum, s.Problem = s.sum(left)
 }
 
 // sum returns the sha256 of the definition and of each workspace file that command or args name. If such a file cannot
 // be read, it returns the problem.
-func (s *Server) sum() (sum, problem string) {
+func (s *Server) sum(left *int64) (sum, problem string) {
 	top, err := os.OpenRoot(s.Folder)
 	if err != nil {
 		return "", err.Error()
@@ -190,9 +197,16 @@ func (s *Server) sum() (sum, problem string) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %d\n", s.From, s.Dir, len(s.Definition))
 	_, _ = h.Write(s.Definition)
+	seen := map[string]bool{}
 	for _, word := range append([]string{s.Spec.Command}, s.Spec.Args...) {
 		for _, name := range s.filesOf(word) {
-			if problem := addFile(h, top, name); problem != "" {
+			if seen[name] {
+				continue
+			}
+			if seen[name] = true; len(seen) > mostFiles {
+				return "", fmt.Sprintf("it names more than %d files", mostFiles)
+			}
+			if problem := addFile(h, top, name, left); problem != "" {
 				return "", problem
 			}
 		}
@@ -204,7 +218,7 @@ func (s *Server) sum() (sum, problem string) {
 var entries = []string{"package.json", "index.js", "index.mjs", "index.cjs", "__main__.py", "__init__.py", "main.go", "Cargo.toml"}
 
 // addFile adds one workspace file to the sum, or says that there is none.
-func addFile(h io.Writer, top *os.Root, name string) (problem string) {
+func addFile(h io.Writer, top *os.Root, name string, left *int64) (problem string) {
 	info, err := top.Stat(name)
 	switch {
 	case err != nil:
@@ -217,11 +231,14 @@ func addFile(h io.Writer, top *os.Root, name string) (problem string) {
 		return ""
 	case info.IsDir():
 		for _, entry := range entries {
-			if problem := addFile(h, top, filepath.Join(name, entry)); problem != "" {
+			if problem := addFile(h, top, filepath.Join(name, entry), left); problem != "" {
 				return problem
 			}
 		}
 		return ""
+	}
+	if *left -= info.Size(); *left < 0 {
+		return fmt.Sprintf("the files that the servers of this folder name have more than %d MB together", mostRead>>20)
 	}
 	data, err := safefile.ReadIn(top, name, largestFile)
 	if err != nil {

@@ -1,6 +1,7 @@
 package trust_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -197,5 +198,47 @@ func TestServers(t *testing.T) {
 	}
 	if s := find("db"); s.Sum != "" || !strings.Contains(s.Problem, "leaves the folder") {
 		t.Errorf("a link that leaves the folder: %+v", s)
+	}
+}
+
+// A folder with thousands of servers, or with servers that name too many or too large files, is read quickly. The servers are
+// the same if the folder is given by a relative path.
+func TestManyServers(t *testing.T) {
+	t.Parallel()
+	ws := folder(t)
+	var many strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&many, `"s%d": {"command": "x"},`, i)
+	}
+	words := make([]string, 2000)
+	for i := range words {
+		words[i] = fmt.Sprintf("%q", fmt.Sprint("f", i))
+	}
+	write(t, ws, ".mcp.json", `{"mcpServers": {"a-same": {"command": "x", "args": [`+strings.Repeat(`"./big", `, 2000)+`]}, "b-files": {"command": "x", "args": [`+strings.Join(words, ",")+`]}, `+many.String()+`}}`)
+	large := filepath.Join(ws, "big")
+	write(t, ws, "big", "")
+	if err := os.Truncate(large, 63<<20); err != nil {
+		t.Fatal(err)
+	}
+	all := trust.Servers(ws)
+	if len(all) != 100 || all[0].Sum == "" || !strings.Contains(all[1].Problem, "more than 1000 files") {
+		t.Fatalf("%d servers: %q, %q", len(all), all[0].Problem, all[1].Problem)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(here, ws)
+	if err != nil {
+		t.Skip("the folder is on another drive")
+	}
+	write(t, ws, ".mcp.json", `{"mcpServers": {"a": {"command": "./big", "args": ["1"]}, "b": {"command": "./big"}, "c": {"command": "./big"}, "d": {"command": "./big"}, "e": {"command": "./big"}}}`)
+	write(t, ws, ".cursor/mcp.json", "{")
+	all = trust.Servers(ws)
+	if len(all) != 6 || all[1].Sum == "" || !strings.Contains(all[5].Problem, "256 MB together") {
+		t.Errorf("%+v", all)
+	}
+	if again := trust.Servers(relative); len(again) != len(all) || again[1].Sum != all[1].Sum {
+		t.Errorf("by a relative path: %+v", again)
 	}
 }
