@@ -94,7 +94,11 @@ class Announcement implements StaticFeature {
 async function forwardCallback(page: string): Promise<void> {
   const callback = callbackOf(page);
   if (callback !== undefined && vscode.env.remoteName !== undefined) {
-    await vscode.env.asExternalUri(vscode.Uri.parse(callback));
+    try {
+      await vscode.env.asExternalUri(vscode.Uri.parse(callback));
+    } catch {
+      // The page opens without it. The user can paste the address at which the browser ended.
+    }
   }
 }
 
