@@ -164,9 +164,12 @@ func (b bed) mcp(t *testing.T, args ...string) (code int, out string) {
 	return cmd.ProcessState.ExitCode(), string(data)
 }
 
+// withheld takes the place of a token that the server sends back.
+const withheld = "access_token withheld]"
+
 func (b bed) whoami(t *testing.T) {
 	t.Helper()
-	if code, out := b.mcp(t, "test", "corp", "--call", "whoami"); code != 0 || !strings.Contains(out, "logged in as user") {
+	if code, out := b.mcp(t, "test", "corp", "--call", "whoami"); code != 0 || !strings.Contains(out, "logged in as user") || !strings.Contains(out, withheld) {
 		t.Errorf("a call: exit %d\n%s", code, out)
 	}
 }
@@ -250,7 +253,7 @@ func TestLoginAuthority(t *testing.T) {
 }
 
 // TestLoginRotation checks that four processes refresh rotating tokens over three expiries
-// without a refused call.
+// without a refused call, and that no result shows one of the tokens.
 func TestLoginRotation(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": ""})
@@ -270,7 +273,7 @@ func TestLoginRotation(t *testing.T) {
 					`[{"call":{"name":"mcp__corp__whoami","args":{}}}]`+"\n"+`[{"text":"Done."}]`+"\n```"), nil, func(f frame) {
 					said += string(f.Params.Update.Content)
 				})
-				if !strings.Contains(said, "logged in as user") {
+				if !strings.Contains(said, "logged in as user") || !strings.Contains(said, withheld) {
 					t.Errorf("a call returned %s", said)
 					return
 				}
@@ -520,9 +523,20 @@ func TestLoginElsewhere(t *testing.T) {
 		t.Errorf("without the second scope: %s", said)
 	}
 	for range 2 {
-		if said := call("rule"); strings.Contains(said, more) || strings.Contains(said, "rule: done") {
+		if said := call("rule"); strings.Contains(said, more) || !strings.Contains(said, "the server forbids this call (403)") {
 			t.Errorf("a third request for more rights: %s", said)
 		}
+	}
+	if code, out := b.mcp(t, "logout", "corp"); code != 0 {
+		t.Errorf("logout: exit %d\n%s", code, out)
+	}
+	if said := call("whoami"); !strings.Contains(said, "needs the user to log in") {
+		t.Errorf("after a logout elsewhere: %s", said)
+	}
+	said := ""
+	l.call("session/prompt", promptOf(session, "/mcp"), nil, func(f frame) { said += f.text() })
+	if !strings.Contains(said, "needs login") {
+		t.Errorf("after a logout elsewhere, /mcp says %s", said)
 	}
 	// The authorization server rejects scopes that a client was not registered with.
 	if c := a.control(t, ""); c.Registered != 2 {

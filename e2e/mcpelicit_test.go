@@ -70,8 +70,8 @@ func TestElicitationACP(t *testing.T) {
 		want      []string // in what the user and the model get
 		messages  []string // in the requests
 	}{
-		"form":     {`{"elicitation":{"form":{}}}`, "order", order, []string{`"action":"accept","content":{"color":"red","count":2}`}, []string{"The MCP server shop asks: Your order", "do not fit"}},
-		"declined": {`{"elicitation":{"form":{}}}`, "order", []string{`{"action":"decline"}`}, []string{`"action":"decline"`}, []string{"The MCP server shop asks"}},
+		"form":     {`{"elicitation":{"form":{}}}`, "order", order, []string{`"action":"accept","content":{"color":"red","count":2}`}, []string{"shop (MCP server) asks: Your order", "do not fit"}},
+		"declined": {`{"elicitation":{"form":{}}}`, "order", []string{`{"action":"decline"}`}, []string{`"action":"decline"`}, []string{"shop (MCP server) asks"}},
 		"canceled": {`{"elicitation":{"form":{}}}`, "order", []string{`{"action":"cancel"}`}, []string{`"action":"cancel"`}, []string{"Your order"}},
 		"fields": {
 			`{}`, "order",
@@ -79,7 +79,7 @@ func TestElicitationACP(t *testing.T) {
 			[]string{"Answer with `/answer TEXT`", `"action":"accept","content":{"color":"blue","count":2}`}, []string{"color", "Send this?"},
 		},
 		"secret":  {`{"elicitation":{"form":{}}}`, "login", nil, []string{"looks like a secret", `"action":"decline"`}, nil},
-		"address": {`{"elicitation":{"url":{}}}`, "pay", []string{`{"action":"accept"}`}, []string{`"action":"accept"`, "the step in your browser is complete"}, []string{"The MCP server shop asks: Pay here", "Host: xn--e1awd7f.example (punycode"}},
+		"address": {`{"elicitation":{"url":{}}}`, "pay", []string{`{"action":"accept"}`}, []string{`"action":"accept"`, "the step in your browser is complete"}, []string{"shop (MCP server) asks: Pay here", "Host: xn--e1awd7f.example (punycode"}},
 		"address in the chat": {
 			`{}`, "pay", []string{`{"outcome":{"outcome":"selected","optionId":"once"}}`},
 			[]string{`"action":"accept"`, "asks you to open https://xn--e1awd7f.example/pay"}, []string{"Host: xn--e1awd7f.example (punycode"},

@@ -50,7 +50,7 @@ func TestElicitationChatDocument(t *testing.T) {
 				waitFor(t, "a message with "+text, func() bool { return strings.Count(frames(), text) >= times })
 			}
 			say("Go.\n```hermes-script\n" + `[{"call":{"name":"mcp__shop__order","args":{}}}]` + "\n" + `[{"text":"Ordered."}]` + "\n```")
-			shown("The MCP server shop asks: Your order", 1)
+			shown("shop (MCP server) asks: Your order", 1)
 			shown("Answer with `/answer TEXT` in the chat.", 1)
 			say("/answer many")
 			shown("The last answer does not fit: Enter a whole number of at least 1.", 1)

@@ -308,7 +308,7 @@ func TestEverythingAsks(t *testing.T) {
 					t.Errorf("nothing says %s:\n%.4000s", want, said)
 				}
 			}
-			for _, want := range []string{"The MCP server all asks: Please provide inputs", "Ask the model for the MCP server all", "Host: pay.example"} {
+			for _, want := range []string{"all (MCP server) asks: Please provide inputs", "Ask the model for the MCP server all", "Host: pay.example"} {
 				if !strings.Contains(u.asked.String(), want) {
 					t.Errorf("not asked: %s:\n%s", want, u.asked.String())
 				}

@@ -51,6 +51,15 @@ func TestServerStaysDown(t *testing.T) {
 	if n := strings.Count(string(started), "started"); err != nil || n != 5 {
 		t.Errorf("it was started %d times", n)
 	}
+	if said, _ := u.say("/mcp"); !strings.Contains(said, "stays down. /mcp restart fragile starts it") {
+		t.Errorf("/mcp says %s", said)
+	}
+	if code, out := b.mcp(t, "restart", "fragile"); code != 0 {
+		t.Errorf("mcp restart: exit %d\n%s", code, out)
+	}
+	if _, got := fall(6); !strings.Contains(got, "ended during the call") {
+		t.Errorf("after the restart in the shell: %s", got)
+	}
 	if said, _ := u.say("/mcp restart fragile"); !strings.Contains(said, "**fragile**") || strings.Contains(said, "stays down") {
 		t.Errorf("/mcp restart says %s", said)
 	}

@@ -35,7 +35,7 @@ func TestNeovimForms(t *testing.T) {
 func (p *plugin) askForm(words string) {
 	p.t.Helper()
 	p.send(words, `[{"call":{"name":"mcp__everything__trigger-elicitation-request","args":{}}}]`, fmt.Sprintf(`[{"text":"Done: %s."}]`, words))
-	p.wait("The MCP server everything asks: Please provide inputs", "1: String (required):", "14: Send", "15: Decline", "16: Cancel")
+	p.wait("everything (MCP server) asks: Please provide inputs", "1: String (required):", "14: Send", "15: Decline", "16: Cancel")
 }
 
 func (p *plugin) fillForm() {

@@ -40,6 +40,18 @@ func TestPlainly(t *testing.T) {
 	}
 }
 
+// Values that are added, such as new tokens, stay secret when others are set.
+func TestAddedSecrets(t *testing.T) {
+	t.Parallel()
+	s := NewSecrets(map[string]string{"A_KEY": "first-value"})
+	s.Add(map[string]string{"token": "token-one"})
+	s.Add(map[string]string{"token": "token-two"})
+	s.Set(map[string]string{"A_KEY": "other-value"})
+	if got := s.Hide("first-value other-value token-one token-two"); got != "first-value [secret A_KEY withheld] [secret token withheld] [secret token withheld]" {
+		t.Error(got)
+	}
+}
+
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	s := NewSecrets(map[string]string{

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -18,7 +19,13 @@ const shortestSecret = 8
 
 // Secrets are values that no result may show. Nil has none. It is safe for
 // concurrent use.
-type Secrets struct{ list atomic.Pointer[[]secret] }
+type Secrets struct {
+	list atomic.Pointer[[]secret]
+
+	mu    sync.Mutex
+	given map[string]string // by Set
+	added map[string]string // by Add: names by value
+}
 
 type secret struct {
 	value       string
@@ -36,8 +43,38 @@ func NewSecrets(values map[string]string) *Secrets {
 // Set takes values by their names. It skips values that look like ordinary text: short
 // values, paths and plain addresses. Variables with names of secrets often have such values.
 func (s *Secrets) Set(values map[string]string) {
-	var list []secret
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.given = values
+	s.update()
+}
+
+// mostAdded limits the values of Add, such as the tokens of a long session.
+const mostAdded = 1000
+
+// Add takes further values by their names, such as new tokens. They stay when Set is called. A later value of a name does
+// not replace an earlier one.
+func (s *Secrets) Add(values map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.added == nil || len(s.added) >= mostAdded {
+		s.added = map[string]string{}
+	}
 	for name, value := range values {
+		s.added[value] = name
+	}
+	s.update()
+}
+
+// update makes the list. The caller holds mu.
+func (s *Secrets) update() {
+	var list []secret
+	for value, name := range s.added {
+		if x, ok := newSecret(name, value); ok {
+			list = append(list, x)
+		}
+	}
+	for name, value := range s.given {
 		if strings.Contains(strings.ToUpper(name), "GIT_AUTHOR_") {
 			continue // a name and an address, in every commit
 		}

@@ -22,7 +22,7 @@ func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 	if len(configured) == 0 {
 		return found
 	}
-	all, end, err := mcpcmd.Connect(ctx, loaded, version(), configured, nil)
+	all, _, end, err := mcpcmd.Connect(ctx, loaded, version(), configured, nil)
 	if err != nil {
 		return append(found, finding{"note", "mcp", err.Error()})
 	}

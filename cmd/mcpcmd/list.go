@@ -22,6 +22,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
+	"github.com/hermes-ls/hermes-ls/internal/redact"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 )
 
@@ -80,7 +81,7 @@ var plainName = lazyregexp.New(`^[\w.-]+$`)
 func (s *setup) rows(ctx context.Context) ([]row, error) {
 	rows := []row{}
 	list, _ := s.usable()
-	all, end, err := Connect(ctx, s.loaded, s.version, list, nil)
+	all, _, end, err := Connect(ctx, s.loaded, s.version, list, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +246,7 @@ func (s *setup) stateOf(name string) string {
 
 func (s *setup) test(ctx context.Context, one mcp.Server, call, args string, elicit func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error)) (report, error) {
 	r := report{Name: one.Name, Tools: []string{}, Prompts: []string{}}
-	all, end, err := Connect(ctx, s.loaded, s.version, []mcp.Server{one}, elicit)
+	all, hide, end, err := Connect(ctx, s.loaded, s.version, []mcp.Server{one}, elicit)
 	if err != nil {
 		return r, err
 	}
@@ -281,6 +282,9 @@ func (s *setup) test(ctx context.Context, one mcp.Server, call, args string, eli
 		}
 		return r, err
 	}
+	if r.Result, err = redacted(hide, r.Result); err != nil {
+		return r, err
+	}
 	if r.Result.IsError {
 		r.Error = "the tool reports an error"
 		return r, fmt.Errorf("%s: %s", call, r.Error)
@@ -306,6 +310,16 @@ func writeReport(w io.Writer, r report) {
 	if r.Result.StructuredContent != nil && len(r.Result.Content) == 0 {
 		_ = writeJSON(w, r.Result.StructuredContent)
 	}
+}
+
+// redacted returns a result without secrets: a server can send a token back.
+func redacted(hide *redact.Set, r *sdk.CallToolResult) (*sdk.CallToolResult, error) {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	clean := new(sdk.CallToolResult)
+	return clean, json.Unmarshal([]byte(hide.Text(string(data))), clean)
 }
 
 // answers returns the function that answers elicitations.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -137,21 +138,38 @@ func (s *setup) find(nameOrURL string) (mcp.Server, error) {
 	return mcp.Server{}, fmt.Errorf("there is no MCP server %q in config.yaml. There are: %s", nameOrURL, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
-// Connect connects servers and waits for them. close ends them.
-func Connect(ctx context.Context, loaded *config.Loaded, version string, list []mcp.Server, answer func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error)) (all *mcp.Servers, end func(), err error) {
+// secrets are the values that no output of a command may show.
+type secrets struct {
+	mu     sync.Mutex
+	values map[string]string
+}
+
+func (s *secrets) all() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.values)
+}
+
+func (s *secrets) add(values map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.Copy(s.values, values)
+}
+
+// Connect connects servers and waits for them. hide redacts their secrets, and end ends them.
+func Connect(ctx context.Context, loaded *config.Loaded, version string, list []mcp.Server, answer func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error)) (all *mcp.Servers, hide *redact.Set, end func(), err error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	box := app.Box(loaded, dir)
-	secrets := redact.New(func() map[string]string {
-		known := app.Secrets(loaded)
-		maps.Copy(known, mcp.SecretsOf(list))
-		return known
-	})
+	known := app.Secrets(loaded)
+	maps.Copy(known, mcp.SecretsOf(list))
+	hidden := &secrets{values: known}
+	hide = redact.New(hidden.all)
 	all = mcp.New(ctx, mcp.Config{
 		Version: version, Home: loaded.Home, Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
-		Logins: app.Logins(loaded), Elicit: answer, Hide: secrets.Text,
+		Logins: app.Logins(loaded), Elicit: answer, Hide: hide.Text, Secret: hidden.add,
 		Confine: func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error {
 			return box.With(sandbox.Opening{Frozen: files}).Confine(ctx, c)
 		},
@@ -162,7 +180,7 @@ func Connect(ctx context.Context, loaded *config.Loaded, version string, list []
 		most = max(most, one.ConnectTimeout)
 	}
 	all.Wait(ctx, most)
-	return all, func() {
+	return all, hide, func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		_ = all.Close(ending) // servers that are still running end with this process

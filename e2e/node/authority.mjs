@@ -142,7 +142,7 @@ async function mcp(req, res) {
   if (!transport) {
     transport = new StreamableHTTPServerTransport({ sessionIdGenerator: randomUUID, onsessioninitialized: (id) => sessions.set(id, transport) });
     const server = new McpServer({ name: "authority", version: "1" });
-    server.registerTool("whoami", { description: "Says who is logged in.", annotations: { readOnlyHint: true } }, () => ({ content: [{ type: "text", text: `logged in as ${token.accountId}` }] }));
+    server.registerTool("whoami", { description: "Says who is logged in.", annotations: { readOnlyHint: true } }, (extra) => ({ content: [{ type: "text", text: `logged in as ${token.accountId} by ${extra.requestInfo?.headers.authorization}` }] }));
     for (const name of ["note", "rule"]) {
       server.registerTool(name, { annotations: { readOnlyHint: true } }, () => ({ content: [{ type: "text", text: `${name}: done` }] }));
     }

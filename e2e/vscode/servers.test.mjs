@@ -58,7 +58,7 @@ const done = (name) => editor.chat.locator("article.answer").filter({ hasText: `
 /** Has the model call the tool that asks for values. */
 async function ask(name, server = "everything") {
   await send(name, [call(`mcp__${server}__trigger-elicitation-request`, {})]);
-  await form().filter({ hasText: `The MCP server ${server} asks` }).waitFor();
+  await form().filter({ hasText: `${server} (MCP server) asks` }).waitFor();
 }
 
 /** Returns what the server got, which it writes into the result of the call. */

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/secure"
@@ -22,6 +23,9 @@ var errLogin = errors.New("the user must log in")
 
 // errRights means that the user must log in again, because the token lacks a scope.
 var errRights = errors.New("its token lacks rights")
+
+// errForbidden means that a call lacks a scope, and that the user was asked for it before.
+var errForbidden = errors.New("the server forbids this call (403): the login lacks rights for it, and the user was told so before")
 
 // errToken means that the configured token is not valid.
 var errToken = errors.New("it rejects requests without a valid token (401). Set its token in mcp_servers.NAME.headers.Authorization")
@@ -76,7 +80,7 @@ func (r *remote) lacks(ctx context.Context, resp *http.Response) error {
 	tell := s.steps <= mostRequests
 	s.mu.Unlock()
 	if !tell {
-		return nil
+		return errForbidden
 	}
 	s.notice("needs more rights for this call: " + s.howToLogIn())
 	return fmt.Errorf("%w. %s", errRights, s.needsLogin())
@@ -101,6 +105,17 @@ func (s *server) noticeLogin() {
 	if !told {
 		s.notice("needs login: " + s.howToLogIn())
 	}
+}
+
+// loggedOut ends a connection whose login is over, so that the server has the state that it needs a login.
+func loggedOut(s *server, l *link) {
+	s.mu.Lock()
+	if s.link == l {
+		l.lost, s.link, s.err, s.since = true, nil, errLogin, time.Now() // only a later change is a login
+		go func() { _ = l.session.Close() }() // attend waits for its end
+	}
+	s.mu.Unlock()
+	s.noticeLogin()
 }
 
 // recheck connects servers that need a login if one was stored since the last attempt, also by

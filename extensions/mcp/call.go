@@ -15,6 +15,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/results"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/running"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/wire"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
@@ -94,6 +95,9 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 	case ctx.Err() != nil:
 		return tools.Result{}, ctx.Err()
 	case isLogin(err):
+		if errors.Is(err, errLogin) {
+			loggedOut(one, l)
+		}
 		return tools.Fail("%s", one.needsLogin()), nil
 	case tooLong:
 		return tools.Fail("%s: the server sent more than %d MB, which is left out. What the call had begun may be done or not", offered.full, wire.LongestMessage>>20), nil
@@ -184,11 +188,15 @@ func (s *server) call(ctx context.Context, env *tools.Env, c tools.Call, l *link
 	defer time.AfterFunc(max(limit, longestCall), func() { cancel(errSilent) }).Stop()
 	silence := time.AfterFunc(limit, func() { cancel(errSilent) })
 	defer silence.Stop()
+	show, stop := running.Thin(func(line string) {
+		if env.Progress != nil {
+			env.Progress(tools.Progress{CallID: c.ID, Message: line})
+		}
+	})
+	defer stop()
 	token, over := s.calls.Follow(func(p *sdk.ProgressNotificationParams) {
 		silence.Reset(limit)
-		if env.Progress != nil {
-			env.Progress(tools.Progress{CallID: c.ID, Message: progressLine(p)})
-		}
+		show(progressLine(p))
 	})
 	defer over()
 	params := &sdk.CallToolParams{Name: d.name, Arguments: c.Args}

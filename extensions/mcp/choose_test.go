@@ -3,11 +3,14 @@ package mcp
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/logfile"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/restart"
 )
 
 func TestChoose(t *testing.T) {
@@ -86,8 +89,52 @@ func TestStaysDown(t *testing.T) {
 	if !e.tooMany() {
 		t.Error("it does not stay down")
 	}
-	e[0] = time.Now().Add(-exitsWithin)
-	if e.tooMany() {
+	dir := filepath.Join(t.TempDir(), "cwd")
+	if e.forgive(dir, "a"); !e.tooMany() {
+		t.Error("it does not stay down until it is restarted")
+	}
+	again := slices.Clone(e)
+	if err := restart.Request(dir, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if e.forgive(dir, "a"); e.tooMany() {
+		t.Error("it stays down after the user has restarted it in the shell")
+	}
+	again[0] = time.Now().Add(-exitsWithin)
+	if again.tooMany() {
 		t.Error("it stays down for ever")
+	}
+}
+
+// Notices that a server causes are limited.
+func TestRemarks(t *testing.T) {
+	t.Parallel()
+	told := 0
+	x := &server{owner: New(t.Context(), Config{Notice: func(string) { told++ }})}
+	for range 1000 {
+		x.remark("asks")
+	}
+	if told != mostRemarks {
+		t.Errorf("%d notices", told)
+	}
+	if now := time.Now(); x.remarks.admit(now) || !x.remarks.admit(now.Add(time.Minute)) {
+		t.Error("after a minute, there is none")
+	}
+}
+
+// The tokens of a login are redacted, also those that come later.
+func TestTokensAreRedacted(t *testing.T) {
+	t.Parallel()
+	var given []string
+	s := New(t.Context(), Config{Logins: login.Open(t.TempDir(), ""), Secret: func(values map[string]string) {
+		for _, v := range values {
+			given = append(given, v)
+		}
+	}})
+	for _, token := range []string{"", "first", "first", "second", "first"} {
+		s.redact("https://a.example/mcp", token)
+	}
+	if !slices.Equal(given, []string{"first", "second"}) {
+		t.Errorf("redacted: %q", given)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/elicit"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/form"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/sampling"
 )
@@ -24,7 +25,7 @@ func (s *server) newClient(roots []string) *sdk.Client {
 		answers = func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			p := *r.Params
 			p.RequestedSchema = form.Schema(ctx, r.Params)
-			return elicit(ctx, s, &p)
+			return s.asker.Answer(ctx, &p), nil
 		}
 	}
 	var samples func(context.Context, *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error)
@@ -41,8 +42,10 @@ func (s *server) newClient(roots []string) *sdk.Client {
 		Capabilities:         can,
 		ElicitationHandler:   answers,
 		CreateMessageHandler: samples,
-		ElicitationCompleteHandler: func(context.Context, *sdk.ElicitationCompleteNotificationRequest) {
-			s.notice("says that the step in your browser is complete")
+		ElicitationCompleteHandler: func(_ context.Context, r *sdk.ElicitationCompleteNotificationRequest) {
+			if s.asker.Complete(r.Params.ElicitationID) {
+				s.notice("says that the step in your browser is complete")
+			}
 		},
 		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { nudge(s.news) },
 		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { nudge(s.moved) },
@@ -52,6 +55,15 @@ func (s *server) newClient(roots []string) *sdk.Client {
 	c.AddReceivingMiddleware(form.Keep(s.forms.Sent))
 	c.AddRoots(rootsOf(roots)...)
 	return c
+}
+
+// newAsker returns the Asker of a server.
+func newAsker(s *server) *elicit.Asker {
+	c := s.owner.cfg
+	return &elicit.Asker{
+		Server: s.Name, Label: s.label, SessionID: c.SessionID, Timeout: s.ElicitTimeout, Ask: c.Ask, Later: c.Later,
+		Notice: s.remark, Tell: s.notice, During: s.calls.During,
+	}
 }
 
 func (s *server) logged(p *sdk.LoggingMessageParams) {

@@ -35,6 +35,7 @@ type definition struct {
 	unseen      bool // nothing but the name is known
 	changed     bool // differs from the definition that the server had first in this session
 	group       *tools.Group
+	shape       string // identifies the definition
 	key         string // identifies the definition and its server; a remembered approval applies to it
 }
 
@@ -151,22 +152,22 @@ func (s *server) define(t *sdk.Tool, taken map[string]int) (definition, error) {
 		}
 	}
 	d.title = oneLine(d.title, 80)
-	d.key = s.keyOf(d)
+	d.shape = hashOf(d.name, d.title, d.description, d.schema, d.readOnly, d.destructive)
+	if of := hashOf(s.now.Command, s.now.Args, s.now.Dir, withoutSecrets(s.now.Env), s.Transport, login.Address(s.URL), d.shape); of != "" {
+		d.key = d.full + "@" + of // without a key, no approval is remembered
+	}
 	return d, nil
 }
 
-// keyOf returns the key of a remembered approval: a hash of the server's configuration and
-// of the tool's definition. If one of them changes, the user must approve again.
-func (s *server) keyOf(d definition) string {
-	data, err := json.Marshal([]any{
-		s.Command, s.Args, s.Dir, withoutSecrets(s.Env), s.Transport, login.Address(s.URL),
-		d.name, d.title, d.description, d.schema, d.readOnly, d.destructive,
-	})
+// hashOf returns a hash of values. The key of a remembered approval is one of the server's configuration and of the tool's
+// definition. If one of them changes, the user must approve again.
+func hashOf(values ...any) string {
+	data, err := json.Marshal(values)
 	if err != nil {
-		return "" // without a key, no approval is remembered
+		return ""
 	}
 	sum := sha256.Sum256(data)
-	return d.full + "@" + hex.EncodeToString(sum[:16])
+	return hex.EncodeToString(sum[:16])
 }
 
 // withoutSecrets returns the variables of env without the values of secrets. So a new token does
@@ -217,7 +218,7 @@ func difference(before map[string]definition, now []definition) string {
 		switch {
 		case !known:
 			fresh = append(fresh, d.full)
-		case old.key != d.key:
+		case old.shape != d.shape:
 			changed = append(changed, d.full)
 		}
 	}

@@ -59,7 +59,7 @@ func (s *Servers) CallTool(ctx context.Context, server, tool string, args json.R
 	}
 	result, err := l.session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", one.worded(err), err)
+		return nil, readable{one.worded(err), err}
 	}
 	return result, nil
 }
@@ -76,3 +76,12 @@ func (s *Servers) direct(ctx context.Context, name string) (*server, *link, erro
 
 // NeedsUser reports whether an error says that the user must log in.
 func NeedsUser(err error) bool { return isLogin(err) }
+
+// readable is an error with a text for the user.
+type readable struct {
+	text string
+	err  error
+}
+
+func (r readable) Error() string { return r.text }
+func (r readable) Unwrap() error { return r.err }

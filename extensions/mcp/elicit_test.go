@@ -64,12 +64,11 @@ func TestElicitation(t *testing.T) {
 		user := &answering{list: c.answers}
 		s := &server{Server: Server{Name: "shop"}, owner: New(t.Context(), Config{Ask: user})}
 		c.params.Message = "Your order"
-		got, err := elicit(t.Context(), s, &c.params)
-		if err != nil || !reflect.DeepEqual(*got, c.want) {
-			t.Errorf("%v gave %+v, %v", c.answers, got, err)
+		if got := newAsker(s).Answer(t.Context(), &c.params); !reflect.DeepEqual(*got, c.want) {
+			t.Errorf("%v gave %+v", c.answers, got)
 		}
 		for _, q := range user.asked {
-			if !strings.HasPrefix(q, "The MCP server shop asks: Your order") {
+			if !strings.HasPrefix(q, "shop (MCP server) asks: Your order") {
 				t.Errorf("asked %q", q)
 			}
 		}

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/restart"
 )
 
 const (
@@ -26,6 +29,13 @@ func (e *exits) add() {
 
 // tooMany reports whether the program ended too often to be started again.
 func (e exits) tooMany() bool { return len(e) == mostExits && time.Since(e[0]) < exitsWithin }
+
+// forgive forgets the exits if the user has restarted the server in the shell since the last one.
+func (e *exits) forgive(dir, name string) {
+	if n := len(*e); n > 0 && restart.Since(dir, name, (*e)[n-1]) {
+		*e = nil
+	}
+}
 
 // errDown is the error of a server that ended too often.
 func errDown(s *server) error {
@@ -105,4 +115,26 @@ func restAt(s *server, began time.Time) (due bool, next time.Duration) {
 		return false, time.Second
 	}
 	return true, 0
+}
+
+const mostRemarks = 5 // in a minute
+
+// remarks are the times of notices that a server has caused.
+type remarks struct {
+	mu     sync.Mutex
+	recent []time.Time
+}
+
+// admit counts a notice. If there were too many in the last minute, it returns false.
+func (r *remarks) admit(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.recent) > 0 && now.Sub(r.recent[0]) >= time.Minute {
+		r.recent = r.recent[1:]
+	}
+	if len(r.recent) >= mostRemarks {
+		return false
+	}
+	r.recent = append(r.recent, now)
+	return true
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -57,4 +58,41 @@ func (s Server) in(folders []string) Server {
 		s.Headers = expandAll(s.Headers, folder.Replace)
 	}
 	return s
+}
+
+// renew takes the values that the configuration has now: each connection expands them. The server's kind and host stay. If a
+// value is missing, or a server of the workspace has changed, renew returns an error.
+func renew(s *server) error {
+	if s.owner.cfg.Values != nil && s.tried() {
+		now, err := s.owner.cfg.Values(s.Server)
+		if err != nil {
+			return err
+		}
+		now = now.in(s.owner.folders())
+		s.now = s.Server
+		if s.now.Headers = now.Headers; s.URL == "" && now.URL == "" {
+			s.now.Command, s.now.Args, s.now.Env, s.now.Dir = now.Command, now.Args, now.Env, now.Dir
+		}
+	}
+	return s.unchanged()
+}
+
+// values returns a server of the session with the values that its configuration has now.
+func (x *Instance) values(s Server) (Server, error) {
+	x.mu.Lock()
+	given := slices.ContainsFunc(x.given, func(g Server) bool { return g.Name == s.Name })
+	x.mu.Unlock()
+	if given {
+		return s, nil
+	}
+	c, list, problems := x.configured()
+	if at := slices.IndexFunc(list, func(one Server) bool { return one.Name == s.Name }); at >= 0 {
+		return list[at], nil
+	}
+	for _, p := range slices.Concat(c.Wrong, problems) {
+		if strings.HasPrefix(p.Error(), "mcp_servers."+s.Name+":") || strings.HasPrefix(p.Error(), "the MCP server "+s.Name+" ") {
+			return s, p
+		}
+	}
+	return s, errors.New("it is not in the configuration anymore")
 }

@@ -22,6 +22,7 @@ import (
 // Section is the configuration section.
 type Section struct {
 	Servers []Server                  // in the order of their names
+	Wrong   []error                   // why others cannot be used; the session reports them
 	Offers  func(toolset string) bool // reports whether the tools of a toolset are offered
 	Logins  *login.Store              // has the tokens of logins
 	// Workspace returns the servers of plugins, the approved servers of workspace folders, and those that are not approved.
@@ -64,7 +65,10 @@ func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Inst
 	c.Logins = section.Logins
 	c.Later = x.later
 	c.Permit, c.Notice, c.Hide, c.Ask, c.SessionID = x.permit, s.Notify, s.Redact, s.Ask, s.ID
-	c.CommandsChanged, c.Sampling.Approve = s.CommandsChanged, x.approveSampling
+	c.CommandsChanged, c.Sampling.Approve, c.Values = s.CommandsChanged, x.approveSampling, x.values
+	if s.Bounds.Secrets != nil {
+		c.Secret = s.Bounds.Secrets.Add
+	}
 	x.Servers = New(ctx, c)
 	return x, nil
 }
@@ -130,22 +134,11 @@ func (x *Instance) Attach(given []any) (start func()) {
 // servers returns the host's servers, then the configured ones, then the approved ones of the workspace. The first one of
 // a name is used.
 func (x *Instance) servers(own []Server) []Server {
-	var c Section
-	if err := x.session.Config(&c); err != nil {
-		x.session.Notify(err.Error())
+	c, brought, problems := x.configured()
+	for _, p := range problems {
+		x.session.Notify(p.Error())
 	}
-	all := slices.Concat(own, c.Servers)
-	if c.Workspace != nil {
-		var folders []string
-		if tools.Local(x.session.Editor) != nil {
-			folders = x.session.Folders()
-		}
-		approved, _, problems := c.Workspace(folders)
-		all = append(all, approved...)
-		for _, p := range problems {
-			x.session.Notify(p.Error())
-		}
-	}
+	all := slices.Concat(own, brought)
 	var list []Server
 	for _, s := range all {
 		double := slices.ContainsFunc(list, func(l Server) bool { return l.Name == s.Name })
@@ -154,6 +147,22 @@ func (x *Instance) servers(own []Server) []Server {
 		}
 	}
 	return list
+}
+
+// configured returns the configured servers, then the approved ones of the workspace. problems are those of the workspace.
+func (x *Instance) configured() (c Section, list []Server, problems []error) {
+	if err := x.session.Config(&c); err != nil {
+		problems = append(problems, err)
+	}
+	if c.Workspace == nil {
+		return c, c.Servers, problems
+	}
+	var folders []string
+	if tools.Local(x.session.Editor) != nil {
+		folders = x.session.Folders()
+	}
+	approved, _, wrong := c.Workspace(folders)
+	return c, slices.Concat(c.Servers, approved), append(problems, wrong...)
 }
 
 // TrustChanged connects servers that the user has approved, and ends those that are not approved anymore.

@@ -57,7 +57,7 @@ type start struct {
 // their working directory.
 func (s *server) plan() (*start, error) {
 	roots := s.owner.folders()
-	env := environ(s.owner.cfg.Environ, s.Env, roots)
+	env := environ(s.owner.cfg.Environ, s.now.Env, roots)
 	p := &start{files: map[string][]byte{}}
 	dir, err := workingDir(s, roots)
 	if err != nil {
@@ -67,9 +67,9 @@ func (s *server) plan() (*start, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.cmd = proc.Cmd{Args: append([]string{path}, s.Args...), Dir: dir, Env: programs.Environ(env, roots), Grace: gentle}
-	runs := inside.Within(dir, roots) || inside.Enters(path, s.Args, s.Env, roots)
-	for _, file := range append([]string{path}, argumentFiles(s.Args, dir)...) {
+	p.cmd = proc.Cmd{Args: append([]string{path}, s.now.Args...), Dir: dir, Env: programs.Environ(env, roots), Grace: gentle}
+	runs := inside.Within(dir, roots) || inside.Enters(path, s.now.Args, s.now.Env, roots)
+	for _, file := range append([]string{path}, argumentFiles(s.now.Args, dir)...) {
 		if !inside.Within(file, roots) {
 			continue
 		}
@@ -82,7 +82,7 @@ func (s *server) plan() (*start, error) {
 	if runs && s.Workspace == nil {
 		p.ask = s.permission(p, roots)
 	}
-	if p.confine && s.Dir == "" {
+	if p.confine && s.now.Dir == "" {
 		p.cmd.Dir = string(filepath.Separator) // the sandbox hides the directory of hermes-ls
 	}
 	return p, nil
@@ -92,30 +92,30 @@ func (s *server) plan() (*start, error) {
 // the first workspace folder.
 func workingDir(s *server, roots []string) (string, error) {
 	switch {
-	case s.Dir == "":
+	case s.now.Dir == "":
 		if err := os.MkdirAll(s.owner.cfg.Dir, 0o700); err != nil {
 			return "", fmt.Errorf("the folder that it starts in cannot be made: %w", err)
 		}
 		return s.owner.cfg.Dir, nil
-	case filepath.IsAbs(s.Dir) || len(roots) == 0:
-		return s.Dir, nil
+	case filepath.IsAbs(s.now.Dir) || len(roots) == 0:
+		return s.now.Dir, nil
 	}
-	return filepath.Join(roots[0], s.Dir), nil
+	return filepath.Join(roots[0], s.now.Dir), nil
 }
 
 // find returns the absolute path of the program. It prefers programs outside of the
 // workspace. If the program is only in a workspace folder, find returns that path.
 func (s *server) find(env, roots []string) (string, error) {
-	if strings.ContainsAny(s.Command, `/\`) {
-		if base := s.Dir; !filepath.IsAbs(s.Command) && len(roots) > 0 {
+	if strings.ContainsAny(s.now.Command, `/\`) {
+		if base := s.now.Dir; !filepath.IsAbs(s.now.Command) && len(roots) > 0 {
 			if !filepath.IsAbs(base) {
 				base = filepath.Join(roots[0], base)
 			}
-			return filepath.Join(base, s.Command), nil
+			return filepath.Join(base, s.now.Command), nil
 		}
-		return s.Command, nil
+		return s.now.Command, nil
 	}
-	path, err := programs.FindIn(variable(env, "PATH"), s.Command, roots)
+	path, err := programs.FindIn(variable(env, "PATH"), s.now.Command, roots)
 	if err == nil {
 		return path, nil
 	}
@@ -123,11 +123,11 @@ func (s *server) find(env, roots []string) (string, error) {
 		if !filepath.IsAbs(folder) {
 			continue
 		}
-		if path, err := exec.LookPath(filepath.Join(folder, s.Command)); err == nil {
+		if path, err := exec.LookPath(filepath.Join(folder, s.now.Command)); err == nil {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("cannot start %s: not found in PATH", s.Command)
+	return "", fmt.Errorf("cannot start %s: not found in PATH", s.now.Command)
 }
 
 func variable(env []string, name string) (value string) {
@@ -165,7 +165,7 @@ func argumentFiles(args []string, dir string) (files []string) {
 // and the same content of the files.
 func (s *server) permission(p *start, roots []string) Permission {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%q %q %q %v\n", p.cmd.Args, p.cmd.Dir, withoutSecrets(s.Env), p.confine)
+	fmt.Fprintf(sum, "%q %q %q %v\n", p.cmd.Args, p.cmd.Dir, withoutSecrets(s.now.Env), p.confine)
 	var names []string
 	for _, file := range sortedNames(p.files) {
 		fmt.Fprintf(sum, "%q %d\n", file, len(p.files[file]))

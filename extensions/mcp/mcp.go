@@ -124,6 +124,11 @@ type Config struct {
 	Sampling sampling.User
 	// CommandsChanged is called when the prompts of a server have changed. It may be nil.
 	CommandsChanged func()
+	// Values returns a server with the values that its configuration has now. If one is missing, it returns an error. Nil:
+	// values do not change.
+	Values func(Server) (Server, error)
+	// Secret takes values that no output may show from now on, by name. It may be nil.
+	Secret func(values map[string]string)
 }
 
 // Servers holds the servers of one session.
@@ -133,6 +138,7 @@ type Servers struct {
 	cancel context.CancelFunc
 
 	version atomic.Int64 // grows when tools change
+	tokens  sync.Map     // those that are redacted
 
 	mu    sync.Mutex
 	roots []string

@@ -48,7 +48,7 @@ func (s *server) dial() (*remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &remote{endpoint: endpoint, headers: s.Headers, conns: map[net.Conn]bool{}, server: s, Dropped: wire.Dropped{Forms: &s.forms}}
+	r := &remote{endpoint: endpoint, headers: s.now.Headers, conns: map[net.Conn]bool{}, server: s, Dropped: wire.Dropped{Forms: &s.forms}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.pool = &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: r.connect, ForceAttemptHTTP2: true,
@@ -56,7 +56,7 @@ func (s *server) dial() (*remote, error) {
 	}
 	r.client = &http.Client{Transport: r}
 	if s.logsIn() {
-		r.logins, r.target = s.owner.cfg.Logins, s.LoginTarget()
+		r.logins, r.target = s.owner.cfg.Logins, s.now.LoginTarget()
 		r.target.Transport = r.pool
 	}
 	return r, nil
@@ -143,14 +143,32 @@ func (r *remote) token(ctx context.Context, rejected string) (string, error) {
 		r.unauthorized.Store(true)
 		return "", errLogin
 	}
+	r.server.owner.redact(r.target.URL, token)
 	return token, err
+}
+
+// redact makes sure that no output shows the tokens of a login. token is the one that is used now.
+func (s *Servers) redact(address, token string) {
+	if _, known := s.tokens.LoadOrStore(token, true); known || token == "" || s.cfg.Secret == nil {
+		return
+	}
+	values := map[string]string{address + " access token": token}
+	if e, err := s.cfg.Logins.Entry(address); err == nil && e.Tokens.Refresh != "" {
+		values[address+" refresh token"] = e.Tokens.Refresh
+	}
+	s.cfg.Secret(values)
 }
 
 func (r *remote) own(u *url.URL) bool {
 	if u.Scheme == r.endpoint.Scheme && u.Host == r.endpoint.Host {
 		return true
 	}
-	return u.Scheme == "https" && r.endpoint.Scheme == "http" && u.Hostname() == r.endpoint.Hostname()
+	return u.Scheme == "https" && r.endpoint.Scheme == "http" && u.Hostname() == r.endpoint.Hostname() && usual(u) && usual(r.endpoint)
+}
+
+// usual reports whether an address has the port of its scheme.
+func usual(u *url.URL) bool {
+	return u.Port() == "" || u.Port() == map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
 func (r *remote) connect(ctx context.Context, network, address string) (net.Conn, error) {

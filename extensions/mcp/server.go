@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/elicit"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/logfile"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/prompts"
@@ -32,6 +33,7 @@ const defaultConnect = 30 * time.Second
 // Other goroutines only read the state.
 type server struct {
 	Server
+	now    Server // with the values of the current attempt; only run uses it
 	label  string
 	owner  *Servers
 	client *sdk.Client
@@ -47,6 +49,7 @@ type server struct {
 	log    logfile.File
 
 	forms   wire.Forms // those that it has sent
+	asker   *elicit.Asker
 	prompts prompts.Prompts
 	moved   chan struct{} // its prompts or resources have changed
 
@@ -61,7 +64,7 @@ type server struct {
 	since        time.Time             // when it began
 	tools        map[string]definition // by their names for the model
 	order        []string              // of tools
-	original     map[string]string     // the first keys of tools in this session, by name for the model
+	original     map[string]string     // the first shapes of tools in this session, by name for the model
 	left         []string              // omitted tools, because they need a task
 	pending      Permission            // of the last attempt; an empty Key: none is required
 	exits        exits                 // when the program ended by itself, the last ones
@@ -69,6 +72,7 @@ type server struct {
 	hasResources bool                  // the last connection had resources
 	granted      string                // the key that the user has approved
 
+	remarks   remarks
 	toldLogin bool // the user knows that a login is needed
 	steps     int  // how often a call lacked a scope
 }
@@ -94,11 +98,12 @@ type carrier interface {
 // start starts to connect a server.
 func (s *Servers) start(one Server, label string) *server {
 	x := &server{
-		Server: one, label: label, owner: s, began: time.Now(),
+		Server: one, now: one, label: label, owner: s, began: time.Now(),
 		first: make(chan struct{}), done: make(chan struct{}),
 		wanted: make(chan struct{}, 1), news: make(chan struct{}, 1), moved: make(chan struct{}, 1), attempt: make(chan struct{}),
 	}
 	x.ctx, x.cancel = context.WithCancel(s.ctx)
+	x.asker = newAsker(x)
 	x.client = x.newClient(s.roots)
 	if s.cfg.Home != "" {
 		x.log.Path = LogFile(s.cfg.Home, one.Name)
@@ -187,9 +192,9 @@ func (s *server) keep(found []definition) {
 	}
 	for _, d := range found {
 		if s.original[d.full] == "" {
-			s.original[d.full] = d.key
+			s.original[d.full] = d.shape
 		}
-		d.changed = s.original[d.full] != d.key
+		d.changed = s.original[d.full] != d.shape
 		s.tools[d.full] = d
 		s.order = append(s.order, d.full)
 	}
@@ -232,7 +237,9 @@ func (s *server) attend(l *link) {
 		why := l.carrier.why()
 		l.end()
 		s.mu.Lock()
-		s.link, s.err = nil, errors.New(strings.TrimSuffix("the connection has ended: "+why, ": "))
+		if !l.lost {
+			s.link, s.err = nil, errors.New(strings.TrimSuffix("the connection has ended: "+why, ": "))
+		}
 		quiet := l.lost || s.ctx.Err() != nil
 		if !quiet && s.URL == "" {
 			s.exits.add()
@@ -260,6 +267,7 @@ func (s *server) linked(ctx context.Context) (*link, error) {
 	limit := (<-chan time.Time)(nil)
 	select {
 	case <-s.attempt: // the attempt has ended and failed
+		s.exits.forgive(s.owner.cfg.Dir, s.Name)
 		if s.exits.tooMany() {
 			defer s.mu.Unlock()
 			return nil, errDown(s)
@@ -308,7 +316,7 @@ func (s *server) forget(l *link) {
 
 // connect opens a connection and requests the tools.
 func (s *server) connect() (*link, []definition, error) {
-	if err := s.unchanged(); err != nil {
+	if err := renew(s); err != nil {
 		return nil, nil, err
 	}
 	limit := s.ConnectTimeout
@@ -470,6 +478,13 @@ func (s *server) notice(text string) {
 	s.owner.cfg.Notice(fmt.Sprintf("The MCP server %q %s.", s.Name, strings.TrimSuffix(text, ".")))
 }
 
+// remark sends a notice that the server causes. In a minute, the user gets few of them.
+func (s *server) remark(text string) {
+	if s.remarks.admit(time.Now()) {
+		s.notice(text)
+	}
+}
+
 func (s *server) definitions() []definition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -501,6 +516,9 @@ func (s *server) status() Status {
 	}
 	if s.link == nil {
 		st.State, st.Error, st.Tools, st.LeftOut = Failed, fmt.Sprint(s.err), nil, nil
+		if s.exits.tooMany() {
+			st.Error = errDown(s).Error()
+		}
 		if errors.Is(s.err, errLogin) {
 			st.State, st.Error = NeedsLogin, s.howToLogIn()
 		}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -295,6 +296,35 @@ func TestServerDiesAndComesBack(t *testing.T) {
 	}
 }
 
+// Each connection has the values that the configuration has then. If one is missing, the server is not connected.
+func TestValuesOfAConnection(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	var missing atomic.Bool
+	b.cfg.Values = func(s Server) (Server, error) {
+		if missing.Load() {
+			return s, errors.New("GIVEN is not set")
+		}
+		s.Env = append(slices.Clone(s.Env), "GIVEN=new")
+		return s, nil
+	}
+	b.Connect([]Server{testProgram("p")})
+	b.Wait(t.Context(), patience)
+	b.set, _ = tools.NewSet(b.Tools()...)
+	if got := b.call("mcp__p__environ", `{}`); strings.Contains(got, "GIVEN=new") {
+		t.Errorf("the first connection has %s", got)
+	}
+	b.call("mcp__p__die", `{}`)
+	if got := b.call("mcp__p__environ", `{}`); !strings.Contains(got, "GIVEN=new") {
+		t.Errorf("the second connection has %s", got)
+	}
+	missing.Store(true)
+	b.call("mcp__p__die", `{}`)
+	if got := b.call("mcp__p__look", `{}`); !strings.Contains(got, "GIVEN is not set") {
+		t.Errorf("without the value: %s", got)
+	}
+}
+
 func TestServerCannotBeHad(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
@@ -429,6 +459,7 @@ func TestYesIsForTheseWords(t *testing.T) {
 		if change != nil {
 			change(y, &tool)
 		}
+		y.now = y.Server
 		d, err := y.define(&tool, map[string]int{})
 		if err != nil {
 			t.Fatal(err)

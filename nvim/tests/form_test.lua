@@ -57,7 +57,7 @@ end
 ---@return table result, string[] seen
 local function filled(wanted, answers, message)
   local u, result = user(answers), nil
-  form.fill(message or "The MCP server shop asks: Your order", wanted, u, function(r)
+  form.fill(message or "shop (MCP server) asks: Your order", wanted, u, function(r)
     result = r
   end)
   same(u.left, {})
@@ -94,7 +94,7 @@ T["a form is shown whole, filled in and sent"] = function()
   same(
     seen[1],
     table.concat({
-      "Hermes asks: The MCP server shop asks: Your order",
+      "Hermes asks: shop (MCP server) asks: Your order",
       "color (required): ",
       "count (optional): 3",
       "day (optional): ",
@@ -142,7 +142,7 @@ end
 T["values that the server refused are kept"] = function()
   local one = { properties = { note = { type = "string" } } }
   filled(one, { "note", "tea", "Send" })
-  local _, seen = filled(one, { "Cancel" }, "The MCP server shop asks: Order\n\nThe last values do not fit: no tea")
+  local _, seen = filled(one, { "Cancel" }, "shop (MCP server) asks: Order\n\nThe last values do not fit: no tea")
   assert(seen[1]:find("note (optional): tea", 1, true), seen[1])
   _, seen = filled(one, { "Cancel" })
   assert(seen[1]:find("note (optional): \n", 1, true), seen[1])

@@ -187,7 +187,7 @@ func servers(known *tools.Set) func(*config.Loaded) (any, error) {
 	return func(c *config.Loaded) (any, error) {
 		configured, problems := mcp.Configured(c)
 		return mcp.Section{
-			Servers: configured, Logins: Logins(c),
+			Servers: configured, Wrong: problems, Logins: Logins(c),
 			Offers: func(toolset string) bool { return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled) },
 			Workspace: func(folders []string) ([]mcp.Server, []mcp.Offered, []error) {
 				list, wrong := PluginServers(c, folders)

@@ -22,6 +22,8 @@ type Field struct {
 	Choices     []string // labels; empty: a text
 	Required    bool
 
+	description string
+
 	kind   string
 	values map[string]any // of the labels
 	schema *jsonschema.Resolved
@@ -106,6 +108,7 @@ func (f *Field) read(data json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+	f.description = clean.Line(s.Description, 4000)
 	f.kind, f.Title, f.values = s.Type, clean.Line(s.Title, 100), map[string]any{}
 	if f.Title == "" {
 		f.Title = clean.Line(f.Name, 100)

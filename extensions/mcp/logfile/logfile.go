@@ -20,7 +20,6 @@ type File struct {
 
 	mu   sync.Mutex
 	file *os.File
-	size int64
 }
 
 // Write appends a line. Errors are ignored, because the server works without its log.
@@ -30,12 +29,27 @@ func (l *File) Write(line string) {
 	if l.Path == "" || !l.open() {
 		return
 	}
-	n, _ := l.file.WriteString(time.Now().Format(time.RFC3339) + " " + line + "\n")
-	if l.size += int64(n); l.size < Largest {
-		return
+	line = time.Now().Format(time.RFC3339) + " " + line + "\n"
+	if l.full(len(line)) {
+		l.closeFile()
+		if !l.open() {
+			return
+		}
 	}
-	l.closeFile()
-	_ = os.Rename(l.Path, l.Path+".1")
+	_, _ = l.file.WriteString(line)
+}
+
+// full reports whether the file is to be opened again: it has no room for more bytes and was kept with the ending .1, by this or by
+// another process.
+func (l *File) full(more int) bool {
+	info, err := l.file.Stat()
+	if err != nil || info.Size()+int64(more) <= Largest {
+		return false
+	}
+	if now, err := os.Stat(l.Path); err == nil && os.SameFile(info, now) {
+		_ = os.Rename(l.Path, l.Path+".1")
+	}
+	return true
 }
 
 // Tail returns the last lines of the file.
@@ -67,7 +81,7 @@ func (l *File) open() bool {
 		_ = file.Close()
 		return false
 	}
-	l.file, l.size = file, info.Size()
+	l.file = file
 	return true
 }
 

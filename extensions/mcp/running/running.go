@@ -108,3 +108,48 @@ func (c *Calls) keepAlive(ctx context.Context) {
 		}
 	}
 }
+
+// gap is the shortest time between two lines of progress that the user sees.
+const gap = 100 * time.Millisecond
+
+// Thin returns a function that passes lines of progress on, and stop, after which none is passed on. If lines come too fast,
+// only the last one of a while is passed on.
+func Thin(show func(line string)) (pass func(line string), stop func()) {
+	var mu sync.Mutex
+	var last time.Time
+	var waiting *string
+	var timer *time.Timer
+	ended := false
+	send := func() { // the caller holds mu
+		if waiting == nil || ended {
+			return
+		}
+		last = time.Now()
+		show(*waiting)
+		waiting = nil
+	}
+	pass = func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		began := waiting != nil
+		waiting = &line
+		switch wait := gap - time.Since(last); {
+		case wait <= 0:
+			send()
+		case !began:
+			timer = time.AfterFunc(wait, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				send()
+			})
+		}
+	}
+	return pass, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		if timer != nil {
+			timer.Stop()
+		}
+	}
+}

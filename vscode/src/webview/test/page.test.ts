@@ -306,7 +306,7 @@ describe("questions", () => {
 describe("forms of MCP servers", () => {
   it("have a label, a mark and the texts of each field, and are filled with the keyboard", () =>
     on([session, running, serverForm], async (v) => {
-      const form = v.page.getByRole("form", { name: "The MCP server shop asks: Your order" });
+      const form = v.page.getByRole("form", { name: "shop (MCP server) asks: Your order" });
       await form.getByRole("button", { name: "Send", exact: true }).press("Enter");
       assert.deepEqual(await form.getByRole("alert").allTextContents(), ["This field is required.", "Choose one of these."]);
       const name = form.getByRole("textbox", { name: "Name (required)" });
@@ -367,7 +367,7 @@ describe("forms of MCP servers", () => {
       assert.equal((await v.heard("fill")).length, 1);
       await v.tell({ type: "answered", askId: "form-1", choice: "Ann" });
       const { ask } = serverForm as unknown as { ask: { request: object } };
-      const message = "The MCP server shop asks: Your order\n\nThe last values do not fit: name is taken";
+      const message = "shop (MCP server) asks: Your order\n\nThe last values do not fit: name is taken";
       await v.tell({ type: "ask", ask: { ...ask, id: "form-2", request: { ...ask.request, message } } } as unknown as ToPage);
       assert.equal(await v.page.getByLabel("Name (required)").inputValue(), "Ann");
       assert.equal(await v.page.getByLabel("Red", { exact: true }).isChecked(), true);

@@ -121,7 +121,7 @@ export const serverForm = {
     request: {
       sessionId: "s",
       mode: "form",
-      message: "The MCP server shop asks: Your order",
+      message: "shop (MCP server) asks: Your order",
       requestedSchema: {
         type: "object",
         required: ["name", "count", "color"],

@@ -1,6 +1,8 @@
-package mcp
+// Package elicit asks the user for the values and addresses that MCP servers request.
+package elicit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,61 +14,79 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/clean"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/form"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
-	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 const (
-	elicitTimeout = 300 * time.Second
-	mostShown     = 3 // how often a field is shown
+	usualTimeout = 300 * time.Second
+	mostShown    = 3 // how often a field is shown
 
 	accept, decline, cancelled = "accept", "decline", "cancel" // actions of the protocol
 )
 
-// elicitation is a request of a server for values of the user.
+// Asker passes the requests of one server on to the user, one after the other. It is safe for concurrent use.
+type Asker struct {
+	Server, Label, SessionID string
+	Timeout                  time.Duration // 0: 300 s
+	Ask                      tools.Clarifier
+	// Later shows a question in the chat and waits for the user's answer there. Nil: the user cannot answer in the chat.
+	Later func(ctx context.Context, question string) (answer string, ok bool)
+	// Notice sends the user a text that the server has caused. Tell sends one that the user has caused.
+	Notice, Tell func(text string)
+	// During returns the context of a question that is shown.
+	During func(ctx context.Context) (context.Context, context.CancelFunc)
+
+	gate gate
+}
+
+// elicitation is one request of a server.
 type elicitation struct {
-	server *server
-	ask    tools.Clarifier
-	later  func(ctx context.Context, question string) (string, bool)
+	*Asker
 	params *sdk.ElicitParams
 }
 
-// elicit asks the user for the values that a server requests. If the user does not answer, the
+// Answer asks the user for the values that a server requests. If the user does not answer, or too many requests wait, the
 // action is cancel. No mode answers for the user.
-func elicit(ctx context.Context, s *server, p *sdk.ElicitParams) (*sdk.ElicitResult, error) {
-	limit := s.ElicitTimeout
-	if limit <= 0 {
-		limit = elicitTimeout
+func (a *Asker) Answer(ctx context.Context, p *sdk.ElicitParams) *sdk.ElicitResult {
+	if !a.gate.enter(time.Now()) {
+		a.Notice("sends too many requests for values. They are canceled")
+		return &sdk.ElicitResult{Action: cancelled}
 	}
-	ctx, stop := context.WithTimeout(ctx, limit)
-	defer stop()
-	ctx, over := s.calls.During(ctx)
+	defer a.gate.leave()
+	ctx, over := a.During(ctx)
 	defer over()
-	e := &elicitation{s, s.owner.cfg.Ask, s.owner.cfg.Later, p}
-	if p.Mode == "url" {
-		return e.url(ctx), nil
+	if !a.gate.turn(ctx) {
+		return &sdk.ElicitResult{Action: cancelled}
 	}
-	return e.form(ctx), nil
+	defer a.gate.next()
+	ctx, stop := context.WithTimeout(ctx, cmp.Or(a.Timeout, usualTimeout))
+	defer stop()
+	e := &elicitation{a, p}
+	if p.Mode == "url" {
+		return e.url(ctx)
+	}
+	return e.form(ctx)
 }
 
 func (e *elicitation) question(text string) string {
-	return fmt.Sprintf("The MCP server %s asks: %s\n\n%s", e.server.Name, plain(e.params.Message, 1000), text)
+	return fmt.Sprintf("%s (MCP server) asks: %s\n\n%s", e.Server, clean.Text(e.params.Message, 1000), text)
 }
 
 // choose asks the user for one of the choices, or for a text if there are none. If the user
 // does not answer, choose returns false.
 func (e *elicitation) choose(ctx context.Context, text string, choices []string) (string, bool) {
-	a, err := e.ask.Clarify(ctx, e.request(tools.ClarifyRequest{Question: e.question(text), Choices: choices, FreeText: len(choices) == 0}))
+	a, err := e.Ask.Clarify(ctx, e.request(tools.ClarifyRequest{Question: e.question(text), Choices: choices, FreeText: len(choices) == 0}))
 	switch {
 	case err != nil || ctx.Err() != nil:
 		return "", false
-	case a.Kind == tools.AnswerLater && e.later != nil:
+	case a.Kind == tools.AnswerLater && e.Later != nil:
 		if len(choices) > 0 {
 			text += "\nOne of: " + strings.Join(choices, ", ")
 		}
-		answer, ok := e.later(ctx, e.question(text))
+		answer, ok := e.Later(ctx, e.question(text))
 		return strings.TrimSpace(answer), ok
 	}
 	return strings.TrimSpace(a.Text), a.Kind == tools.AnswerGiven
@@ -74,7 +94,7 @@ func (e *elicitation) choose(ctx context.Context, text string, choices []string)
 
 func (e *elicitation) request(q tools.ClarifyRequest) tools.ClarifyRequest {
 	q.Server = true
-	q.SessionID, q.CallID = e.server.owner.cfg.SessionID, "mcp-elicitation-"+e.server.label
+	q.SessionID, q.CallID = e.SessionID, "mcp-elicitation-"+e.Label
 	return q
 }
 
@@ -83,7 +103,7 @@ func (e *elicitation) url(ctx context.Context) *sdk.ElicitResult {
 	address := escape.Line(e.params.URL)
 	u, err := url.Parse(e.params.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		e.server.notice("asks you to open an address that is no web address: " + address)
+		e.Notice("asks you to open an address that is no web address: " + address)
 		return &sdk.ElicitResult{Action: decline}
 	}
 	host := "Host: " + escape.Line(u.Hostname())
@@ -91,8 +111,8 @@ func (e *elicitation) url(ctx context.Context) *sdk.ElicitResult {
 		host += " (punycode: the name may look like another one)"
 	}
 	text := "Open this address?\n" + address + "\n" + host
-	a, err := e.ask.Clarify(ctx, e.request(tools.ClarifyRequest{
-		Question: e.question(text), Address: e.params.URL, AddressID: e.server.addressID(e.params.ElicitationID),
+	a, err := e.Ask.Clarify(ctx, e.request(tools.ClarifyRequest{
+		Question: e.question(text), Address: e.params.URL, AddressID: e.addressID(),
 	}))
 	if err == nil && a.Kind == tools.AnswerLater {
 		const show = "Show it in the chat"
@@ -114,13 +134,16 @@ func (e *elicitation) url(ctx context.Context) *sdk.ElicitResult {
 		return &sdk.ElicitResult{Action: cancelled}
 	}
 	if a.Text == "" { // nothing has opened it
-		e.server.notice("asks you to open " + address)
+		e.Tell("asks you to open " + address)
 	}
+	e.gate.agreed(e.params.ElicitationID)
 	return &sdk.ElicitResult{Action: accept}
 }
 
 // addressID returns the id of a request with an address: ids of two servers can be equal.
-func (s *server) addressID(id string) string { return s.Name + "/" + oneLine(id, 200) }
+func (e *elicitation) addressID() string {
+	return e.Server + "/" + clean.Line(e.params.ElicitationID, 200)
+}
 
 const leaveOut = "Leave out"
 
@@ -129,13 +152,13 @@ const leaveOut = "Leave out"
 func (e *elicitation) form(ctx context.Context) *sdk.ElicitResult {
 	fields, err := form.Fields(e.params.RequestedSchema)
 	if err != nil {
-		e.server.notice("asks for values in a form that cannot be shown: " + err.Error())
+		e.Notice("asks for values in a form that cannot be shown: " + err.Error())
 		return &sdk.ElicitResult{Action: decline}
 	}
 	values, lines := map[string]any{}, []string{}
 	for _, f := range fields {
-		if proc.Secret(f.Name) || proc.Secret(strings.ReplaceAll(f.Title, " ", "_")) {
-			e.server.notice(fmt.Sprintf("asks for %q, which looks like a secret. It was declined", f.Title))
+		if f.Secret() {
+			e.Notice(fmt.Sprintf("asks for %q, which looks like a secret. It was declined", f.Title))
 			return &sdk.ElicitResult{Action: decline}
 		}
 	}
@@ -179,7 +202,7 @@ func (e *elicitation) whole(ctx context.Context, fields []form.Field) *sdk.Elici
 	}
 	question := strings.TrimSpace(e.question(""))
 	for range mostShown {
-		a, err := e.ask.Clarify(ctx, e.request(tools.ClarifyRequest{Question: question, Form: data}))
+		a, err := e.Ask.Clarify(ctx, e.request(tools.ClarifyRequest{Question: question, Form: data}))
 		switch {
 		case err == nil && ctx.Err() == nil && a.Kind == tools.AnswerLater:
 			return nil
@@ -198,7 +221,7 @@ func (e *elicitation) whole(ctx context.Context, fields []form.Field) *sdk.Elici
 		if err == nil {
 			return &sdk.ElicitResult{Action: accept, Content: values}
 		}
-		question = e.question("The last values do not fit: " + oneLine(err.Error(), 300))
+		question = e.question("The last values do not fit: " + clean.Line(err.Error(), 300))
 	}
 	return &sdk.ElicitResult{Action: cancelled}
 }
@@ -224,7 +247,7 @@ func (e *elicitation) value(ctx context.Context, f form.Field) (value any, given
 		if err == nil {
 			return value, true, true
 		}
-		text = f.Text + "\nThe last answer does not fit: " + oneLine(err.Error(), 300)
+		text = f.Text + "\nThe last answer does not fit: " + clean.Line(err.Error(), 300)
 	}
 	return nil, false, false
 }
