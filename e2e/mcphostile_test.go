@@ -110,6 +110,10 @@ func TestManyToolsOfServers(t *testing.T) {
 			u.end()
 			continue
 		}
+		waitFor(t, "the tools", func() bool {
+			said, _ := u.say("/mcp") // sends nothing to the model
+			return strings.Contains(said, "mcp__many__note_77")
+		})
 		said, requests := u.say("Keep it.", sayCalls("tool_calls", "tool_search", `{"query":"keep note 77"}`),
 			sayCalls("tool_calls", "tool_call", `{"name":"mcp__many__note_77","arguments":{}}`), sayText("Kept."))
 		if !strings.Contains(said, "kept note 77") || !strings.Contains(lastOf(requests[1], "tool"), "mcp__many__note_77") {
