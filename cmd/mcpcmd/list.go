@@ -81,14 +81,14 @@ var plainName = lazyregexp.New(`^[\w.-]+$`)
 func (s *setup) rows(ctx context.Context) ([]row, error) {
 	rows := []row{}
 	list, _ := s.usable()
-	all, _, end, err := Connect(ctx, s.loaded, s.version, list, nil)
+	all, hide, end, err := Connect(ctx, s.loaded, s.version, list, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
 	known := map[string]bool{}
 	for i, st := range all.Status() {
-		r := row{Name: st.Name, State: st.State, From: from(list[i]), Error: st.Error}
+		r := row{Name: st.Name, State: st.State, From: hide.Text(from(list[i])), Error: st.Error}
 		if one, ok := s.settings()[st.Name]; ok { // without the values of variables
 			r.From = one.From()
 		}
@@ -120,9 +120,9 @@ func (s *setup) rows(ctx context.Context) ([]row, error) {
 		switch problem, approved := problems[o.Name]; {
 		case known[o.Name]:
 		case approved:
-			rows = append(rows, row{Name: o.Name, State: mcp.Failed, From: o.Line() + " (from " + o.From + ")", Error: problem})
+			rows = append(rows, row{Name: o.Name, State: mcp.Failed, From: from(mcp.Server{Workspace: &o}), Error: problem})
 		default:
-			r := row{Name: o.Name, State: notApproved, From: o.Line() + " (from " + o.From + ")", Error: o.Problem}
+			r := row{Name: o.Name, State: notApproved, From: from(mcp.Server{Workspace: &o}), Error: o.Problem}
 			if o.Problem == "" && plainName.MatchString(o.Name) {
 				r.next = "hermes-ls mcp approve " + o.Name
 			}
@@ -133,8 +133,11 @@ func (s *setup) rows(ctx context.Context) ([]row, error) {
 	return rows, nil
 }
 
-// from describes where a server that is not in config.yaml is.
+// from describes where a server that is not in config.yaml is. For one of the workspace, variables are not expanded.
 func from(s mcp.Server) string {
+	if w := s.Workspace; w != nil {
+		return w.Line() + " (from " + w.From + ")"
+	}
 	if s.URL != "" {
 		return login.Address(s.URL)
 	}

@@ -341,7 +341,7 @@ func TestAddHidesSecrets(t *testing.T) {
 // A server of the folder is approved by its exact content, in a trusted folder, by a user.
 func TestApproveRevoke(t *testing.T) {
 	s := newShell(t)
-	s.write("project/.mcp.json", `{"mcpServers": {"db": {"command": "./db.sh", "args": ["\u001b[2J"], "env": {"DB_URL": "${DB_URL}"}}, "both": {"command": "x", "url": "https://y"}}}`)
+	s.write("project/.mcp.json", `{"mcpServers": {"db": {"command": "./db.sh", "args": ["\u001b[2J", "${DB_URL}"], "env": {"DB_URL": "${DB_URL}"}}, "both": {"command": "x", "url": "https://y"}}}`)
 	s.write("project/db.sh", "#!/bin/sh\n")
 	store := trust.Open(s.home)
 	state := func(want string) {
@@ -387,6 +387,10 @@ func TestApproveRevoke(t *testing.T) {
 	s.write("project/db.sh", "#!/bin/sh\n")
 	if !approved() {
 		t.Error("the same content has no approval")
+	}
+	s.write(".hermes/.env", "DB_URL=value-of-it\n")
+	if _, out, _ := s.run("list"); !strings.Contains(out, "${DB_URL} (from .mcp.json)") || strings.Contains(out, "value-of-it") {
+		t.Errorf("the list of an approved server: %s", out)
 	}
 	s.succeeds("db: not approved\n", "revoke", "db")
 	if approved() {
