@@ -112,7 +112,7 @@ func loggedOut(s *server, l *link) {
 	s.mu.Lock()
 	if s.link == l {
 		l.lost, s.link, s.err, s.since = true, nil, errLogin, time.Now() // only a later change is a login
-		go func() { _ = l.session.Close() }() // attend waits for its end
+		go func() { _ = l.session.Close() }()                            // attend waits for its end
 	}
 	s.mu.Unlock()
 	s.noticeLogin()

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -132,7 +133,8 @@ func offering(n int, name func(int) string, description string) []map[string]any
 // TestManyToolsOfOneName checks that tools beyond the limit take no time.
 func TestManyToolsOfOneName(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, Server{Name: "m", URL: listing(t, offering(30_000, func(int) string { return "a b" }, "")), Transport: TransportHTTP})
+	b := newBed(t, Server{Name: "m", URL: listing(t, offering(30_000, func(int) string { return "a b" }, "")), Transport: TransportHTTP, ConnectTimeout: 5 * time.Minute})
+	b.Wait(t.Context(), 5*time.Minute) // it takes a while if other tests run
 	b.noticed("are left out")
 	if s := b.Status()[0]; s.State != Connected || len(s.Tools) != mostTools {
 		t.Errorf("%s with %d tools", s.State, len(s.Tools))
@@ -142,7 +144,8 @@ func TestManyToolsOfOneName(t *testing.T) {
 // TestLongDescriptions checks the limit of all definitions of a server, which stay in memory.
 func TestLongDescriptions(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, Server{Name: "m", URL: listing(t, offering(130, func(i int) string { return fmt.Sprint("t", i) }, strings.Repeat("d", 50_000))), Transport: TransportHTTP})
+	b := newBed(t, Server{Name: "m", URL: listing(t, offering(130, func(i int) string { return fmt.Sprint("t", i) }, strings.Repeat("d", 50_000))), Transport: TransportHTTP, ConnectTimeout: 5 * time.Minute})
+	b.Wait(t.Context(), 5*time.Minute) // it takes a while if other tests run
 	b.noticed("are left out")
 	size := 0
 	for _, tool := range b.Tools() {
