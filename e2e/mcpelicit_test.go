@@ -55,8 +55,11 @@ type elicitFrame struct {
 	Message         string
 	Mode, URL       string
 	RequestedSchema json.RawMessage
-	ToolCall        struct{ Title string }
-	Options         []struct{ OptionID string }
+	ToolCall        struct {
+		Title   string
+		Content []struct{ Content struct{ Text string } }
+	}
+	Options []struct{ OptionID string }
 }
 
 // TestElicitationACP checks what an ACP client gets if a server asks for values or an address:

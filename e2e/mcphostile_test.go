@@ -24,6 +24,7 @@ type userLine struct {
 	session string
 	model   *readsEndpoint
 	asked   strings.Builder // titles of the questions
+	shown   strings.Builder // with the requests
 	seen    func(f frame)   // gets each frame; may be nil
 }
 
@@ -55,6 +56,9 @@ func (u *userLine) say(text string, responses ...string) (said string, requests 
 			u.t.Error(err)
 		}
 		fmt.Fprintf(&u.asked, "%s%s\n", q.ToolCall.Title, q.Message)
+		for _, c := range q.ToolCall.Content {
+			u.shown.WriteString(c.Content.Text + "\n")
+		}
 		switch {
 		case q.Mode == "":
 			u.answer(f, json.RawMessage(`{"outcome":{"outcome":"selected","optionId":"once"}}`))
