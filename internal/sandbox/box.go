@@ -202,7 +202,7 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 		return fmt.Errorf("confining the command: %w", err)
 	}
 	if len(c.Args) > 0 {
-		policy.Visible = append(policy.Visible, b.inTemp(c.Args[0], policy.Roots)...)
+		policy.Visible = append(policy.Visible, inTemp(c.Args[0], b.cfg, policy.Roots)...)
 	}
 	policy.Writable = append(policy.Writable, writable...)
 	if c.Scratch != "" {

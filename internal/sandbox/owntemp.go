@@ -16,12 +16,12 @@ func tempFolders() []string { return []string{"/tmp", "/var/tmp", os.TempDir()} 
 // inTemp returns the folders of a program that lies in one of the folders for temporary files, which
 // commands do not see: its own, that of the file that it is a link to, and that of its packages. Of a
 // folder with a home or a root in it, it returns only the program.
-func (b *Box) inTemp(program string, roots []string) (shown []string) {
+func inTemp(program string, c Config, roots []string) (shown []string) {
 	temps := slices.Concat(tempFolders(), fspath.Existing(tempFolders()))
 	if !filepath.IsAbs(program) || !fspath.UnderAny(program, temps) {
 		return nil
 	}
-	private := slices.Concat(roots, []string{b.cfg.Home, b.cfg.HermesHome}, temps)
+	private := slices.Concat(roots, []string{c.Home, c.HermesHome}, temps)
 	for _, path := range []string{program, fspath.Real(program)} {
 		dir := filepath.Dir(path)
 		if before, _, packaged := strings.Cut(path, "/node_modules/"); packaged {
@@ -32,7 +32,7 @@ func (b *Box) inTemp(program string, roots []string) (shown []string) {
 		if slices.ContainsFunc(private, func(p string) bool { return p != "" && fspath.Under(p, dir) }) {
 			dir = path
 		}
-		if fspath.UnderAny(dir, temps) && !fspath.Under(dir, b.cfg.Home) { // starts shows those in the home
+		if fspath.UnderAny(dir, temps) && !fspath.Under(dir, c.Home) { // starts shows those in the home
 			shown = append(shown, dir)
 		}
 	}

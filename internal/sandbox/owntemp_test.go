@@ -28,19 +28,19 @@ func TestInTemp(t *testing.T) {
 	if err := os.Symlink("../lib/node_modules/p/cli.js", filepath.Join(dir, "bin/p")); err != nil {
 		t.Fatal(err)
 	}
-	b := New(Config{Mode: WorkspaceWrite, Home: filepath.Join(dir, "home"), Roots: func() []string { return nil }})
+	c := Config{Home: filepath.Join(dir, "home")}
 	for program, want := range map[string]string{
 		"bin/a": "bin", "bin/p": "bin lib/node_modules", "tools/t/bin/t": "tools/t", "beside": "beside", "home/x": "",
 	} {
 		var got []string
-		for _, path := range b.inTemp(filepath.Join(dir, program), []string{filepath.Join(dir, "ws")}) {
+		for _, path := range inTemp(filepath.Join(dir, program), c, []string{filepath.Join(dir, "ws")}) {
 			got = append(got, strings.TrimPrefix(path, dir+"/"))
 		}
 		if shown := strings.Join(slices.Compact(got), " "); shown != want {
 			t.Errorf("%s: %q, want %q", program, shown, want)
 		}
 	}
-	if got := b.inTemp("/usr/bin/env", nil); got != nil {
+	if got := inTemp("/usr/bin/env", c, nil); got != nil {
 		t.Errorf("/usr/bin/env: %q", got)
 	}
 }
