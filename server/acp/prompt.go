@@ -118,8 +118,12 @@ func inputOf(blocks []acp.ContentBlock) (agent.Input, error) {
 		case acp.ContentText:
 			write(&text, b.Text)
 		case acp.ContentImage:
-			if _, err := pictureOf(i, b.Data); err != nil {
+			data, err := pictureOf(i, b.Data)
+			if err != nil {
 				return in, err
+			}
+			if kind, _, _ := tools.PictureKind(data); kind == "" && !strings.HasPrefix(b.MIMEType, "image/") { // the content decides
+				return in, acp.Errorf(acp.CodeInvalidParams, "prompt[%d].mimeType %q is not an image's", i, b.MIMEType)
 			}
 			in.Images = append(in.Images, model.Image{Name: fileName(b.URI), MIMEType: b.MIMEType, Data: b.Data})
 		case acp.ContentResourceLink:
