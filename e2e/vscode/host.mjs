@@ -190,7 +190,8 @@ export class Editor {
       if (Date.now() > end) {
         throw error;
       }
-      if (await this.page.locator(".quick-input-widget").isVisible()) {
+      // An open menu takes the keys, the palette's too.
+      if (await this.page.locator(".quick-input-widget, .context-view .monaco-menu").filter({ visible: true }).count()) {
         await this.page.keyboard.press("Escape");
       }
       await this.again(run, end);
