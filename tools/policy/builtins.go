@@ -9,10 +9,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// zshOnly finds what other shells do not take: a program by its place, and modules.
+// zshOnly finds syntax that other shells do not take: a program by its place, and modules.
 var zshOnly = lazyregexp.New(`(^|\s)=|zmodload`)
 
-// shellCode judges an argument as the code of a shell. Another shell may take what does not parse.
+// shellCode judges an argument as the code of a shell. Another shell may take code that does not parse.
 func shellCode(j *analyzer, c *call, f field) {
 	_, err := parseShell(f.text)
 	if rules.In("other-shell", c.name) && (err != nil || c.name == "zsh" && zshOnly.MatchString(f.text)) {

@@ -47,7 +47,7 @@ func TestKeysCoverFiles(t *testing.T) {
 		files []string
 		once  bool
 	}{
-		"sudo -s sh x.sh":                                   {"sudo -s sh x.sh", nil, false}, // it cannot be seen what it runs
+		"sudo -s sh x.sh":                                   {"sudo -s sh x.sh", nil, false}, // the program that it runs cannot be seen
 		"sudo make x":                                       {"sudo make x", []string{"/w/GNUmakefile", "/w/makefile", "/w/Makefile"}, false},
 		"GIT_EDITOR=./e sh a.sh":                            {"GIT_EDITOR=./e sh a.sh", []string{"/w/a.sh", "/w/b.sh", "/w/e"}, false},
 		"PAGER=./p sh a.sh; rm -rf y":                       {"rm -rf y", nil, false},

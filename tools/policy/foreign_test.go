@@ -39,7 +39,7 @@ func TestOpensNothingForForeignCode(t *testing.T) {
 	}
 }
 
-// A line of programs that are known opens what it writes, and only that.
+// A line of programs that are known opens the files that it writes, and only those.
 func TestOpensForKnownPrograms(t *testing.T) {
 	t.Parallel()
 	place := policy.Scope{Cwd: "/w", Roots: []string{"/w"}, Home: "/home/u"}

@@ -87,7 +87,7 @@ func (o *options) cluster(p *rules.Program, args []field, i int) int {
 			return i
 		}
 		o.list = append(o.list, opt)
-		if p.Is("suffixed") && r == 'i' { // what follows is its suffix, of BSD's also an empty argument
+		if p.Is("suffixed") && r == 'i' { // the rest is its suffix, of BSD's also an empty argument
 			if i+1 < len(args) && args[i+1].text == "" {
 				i++
 			}

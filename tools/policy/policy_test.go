@@ -74,7 +74,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// checkShape holds what is so of every verdict.
+// checkShape holds the properties of every verdict.
 func checkShape(t testing.TB, src string, v Verdict) {
 	t.Helper()
 	if (v.Reason == "") != (v.Level == Runs) {
@@ -391,7 +391,7 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// What grows without end costs a bounded amount, and asks or runs for what is seen.
+// Input that grows without end costs a bounded amount, and asks or runs for its visible part.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What editors, shells, agents and package managers run or obey asks in every mode, in
+// Files that editors, shells, agents and package managers run or obey ask in every mode, in
 // each folder of the workspace and through each door.
 func TestProtectedFiles(t *testing.T) {
 	t.Parallel()

@@ -55,7 +55,7 @@ const testPackage = `{"scripts": {
 	"evil": "echo x > .vscode/tasks.json", "a": "npm run b", "b": "npm run a", "nested": "npm run release", "hook": "git config core.hooksPath .h", "prepare": "husky"
 }}`
 
-// Recipes are judged as far as they can be read. What is ordinary in them does not ask.
+// Recipes are judged as far as they can be read. Ordinary recipes do not ask.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	place := here

@@ -330,8 +330,8 @@ var subscript = lazyregexp.New("^[\\w\\s=+*/%(<>&|!?:,-]*\\w\\[[^\\]]*(\\$\\(|`)
 
 const inSubscript = "hides a command in the subscript of an array"
 
-// look judges the syntax of code: commands that hide in quoted texts of that form, and what may run
-// or replace a program in ways that are not followed.
+// look judges the syntax of code: commands that hide in quoted texts of that form, and syntax that may
+// run or replace a program in ways that are not followed.
 func (j *analyzer) look(file *syntax.File) {
 	quoted := func(text string) {
 		if subscript.MatchString(text) {

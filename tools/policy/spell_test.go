@@ -2,7 +2,7 @@ package policy
 
 import "testing"
 
-// What other programs offer to run or delete something, in many spellings.
+// Ways in which other programs run or delete something, in many spellings.
 func TestSpellings(t *testing.T) {
 	t.Parallel()
 	commands := commandsIn(t, "spellings.txt")

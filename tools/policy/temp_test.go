@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a command writes into temporary files asks only if these are shared.
+// A command that writes temporary files asks only if these are shared.
 func TestOwnTemp(t *testing.T) {
 	t.Parallel()
 	own := here

@@ -12,7 +12,7 @@ import (
 
 // Typed judges text that is typed into a command that runs. Each program of the command may
 // be the one that reads it: a shell takes it as commands, Python as Python, an editor runs
-// what follows "!". Other programs take answers, of which only those count that would be
+// the text after "!". Other programs take answers, of which only those count that would be
 // commands.
 func Typed(command, text string, p Scope) Verdict {
 	text = strings.TrimRight(text, "\x00\x03\x04\r\n")
