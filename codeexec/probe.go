@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	probeLimit  = 5 * time.Second
+	probeLimit  = 15 * time.Second
 	oldestMinor = 8 // of Python 3
 )
 
