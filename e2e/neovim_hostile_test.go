@@ -50,8 +50,13 @@ func TestNeovimCompletesInHostileRoot(t *testing.T) {
 // The parser of Markdown ends Neovim if 256 blocks are open.
 func TestNeovimNestedBlocks(t *testing.T) {
 	hostile(t, "shop.py", func(t *testing.T, p *plugin) {
+		answers := func() string { // the prompt has the text, too, within a line
+			return p.eval(`count(flatten(map(getbufinfo(), {_, b -> getbufline(b.bufnr, 1, '$')})), 'All is said.')`)
+		}
 		for _, open := range []string{"> ", "+ ", "1. ", ">", "> - "} {
+			before := answers()
 			p.send("Say it", `[{"text":"Before: `+strings.Repeat("x", 20)+`\n\n`+strings.Repeat(open, 300)+`deep\n\nAll is said."}]`)
+			p.until("the answer", func() bool { return answers() != before })
 			p.wait("All is said.", "● idle")
 			p.eval("execute('redraw!')")
 			p.line(":Hermes transcript")

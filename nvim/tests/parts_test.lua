@@ -89,6 +89,7 @@ T["lines that nest too deep are found"] = function()
     [("-"):rep(80)] = false,
   }) do
     same({ line, items.too_deep(line) }, { line, want })
+    same(render({ kind = "text", lines = { "Before", line } }), { "Before", (want and "\\" or "") .. line })
   end
 end
 

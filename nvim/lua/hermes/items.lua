@@ -269,6 +269,11 @@ function M.render(item)
   while #out.lines > 1 and item.kind == "text" and out.lines[#out.lines] == "" do
     table.remove(out.lines) -- what follows brings its own blank line
   end
+  for i, line in ipairs(out.lines) do
+    if M.too_deep(line) then
+      out.lines[i] = "\\" .. line -- a backslash makes it text; a parse that has begun cannot be stopped
+    end
+  end
   return out
 end
 
