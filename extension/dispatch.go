@@ -250,9 +250,26 @@ func (d *Dispatcher) SessionStart(ctx context.Context, s SessionEvent) []string 
 	return texts(ask(ctx, d, "on_session_start", d.sessionStart, func(ctx context.Context, h Handlers) (string, error) { return h.SessionStart(ctx, s) }))
 }
 
-// SessionEnd is called when a session is closed.
-func (d *Dispatcher) SessionEnd(ctx context.Context, s SessionEvent) {
-	ask(ctx, d, "on_session_end", d.sessionEnd, func(ctx context.Context, h Handlers) (struct{}, error) { return struct{}{}, h.SessionEnd(ctx, s) })
+// endLimit is how long functions at the end of a session may take if the server ends.
+const endLimit = 2 * time.Second
+
+// SessionEnd is called when a session is closed. If ctx has a deadline, the server ends: the
+// functions may take endLimit, and the context that is returned for the rest of the session ends
+// later by the time that they took.
+func (d *Dispatcher) SessionEnd(ctx context.Context, s SessionEvent) (context.Context, context.CancelFunc) {
+	call := func(ctx context.Context) {
+		ask(ctx, d, "on_session_end", d.sessionEnd, func(ctx context.Context, h Handlers) (struct{}, error) { return struct{}{}, h.SessionEnd(ctx, s) })
+	}
+	deadline, ends := ctx.Deadline()
+	if !ends {
+		call(ctx)
+		return context.WithCancel(ctx)
+	}
+	began, apart := time.Now(), context.WithoutCancel(ctx)
+	limited, stop := context.WithTimeout(apart, endLimit)
+	defer stop()
+	call(limited)
+	return context.WithDeadline(apart, deadline.Add(time.Since(began)))
 }
 
 // SubagentStart is called before a subagent's first prompt. It returns texts for its model.

@@ -11,7 +11,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -131,24 +130,19 @@ func (s *Service) Close() error {
 	closed := make([]error, len(open))
 	var closing sync.WaitGroup
 	for i, x := range open {
-		closing.Go(func() {
-			if err := x.close(limit); err != nil {
-				closed[i] = fmt.Errorf("closing session %s: %w", x.id, err)
-			}
-		})
+		closing.Go(func() { closed[i] = x.close(limit) })
 	}
 	closing.Wait()
-	late := errors.Join(closed...)
 	for _, f := range s.features {
 		if f.Shutdown != nil {
-			late = errors.Join(late, f.Shutdown())
+			closed = append(closed, f.Shutdown())
 		}
 	}
 	if st := s.opened(); st != nil { // before the wait: it ends the opening ahead
-		late = errors.Join(late, st.Close())
+		closed = append(closed, st.Close())
 	}
 	s.watched.Wait()
-	return late
+	return errors.Join(closed...)
 }
 
 // opened is the store if there is one yet.

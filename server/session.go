@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
@@ -183,33 +184,13 @@ func (x *Session) ReplayTo(ctx context.Context, sink agent.Sink) error {
 // close cancels all turns, waits for them within ctx, and closes the extensions and the
 // workspace.
 func (x *Session) close(ctx context.Context) error {
-	begun := x.record.opened() != nil
 	if err := x.queue.close(ctx); err != nil {
-		return err
+		return fmt.Errorf("closing session %s: %w", x.id, err)
 	}
-	if begun && !x.record.draft() {
-		var stop context.CancelFunc
-		ctx, stop = x.callEnd(ctx)
+	if x.record.opened() != nil && !x.record.draft() {
+		rest, stop := x.extensions.Events().SessionEnd(ctx, eventOf(x))
 		defer stop()
+		ctx = rest
 	}
-	late := x.extensions.Close(ctx)
-	return errors.Join(late, x.location.close())
-}
-
-// endLimit is how long functions at the end of a session may take if the server ends.
-const endLimit = 2 * time.Second
-
-// callEnd calls the functions at the end of the session. If ctx has a deadline, the server ends:
-// the functions may take endLimit, and the returned context ends later by the time that they took.
-func (x *Session) callEnd(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline, ends := ctx.Deadline()
-	if !ends {
-		x.extensions.Events().SessionEnd(ctx, eventOf(x))
-		return context.WithCancel(ctx)
-	}
-	began, apart := time.Now(), context.WithoutCancel(ctx)
-	limited, stop := context.WithTimeout(apart, endLimit)
-	defer stop()
-	x.extensions.Events().SessionEnd(limited, eventOf(x))
-	return context.WithDeadline(apart, deadline.Add(time.Since(began)))
+	return errors.Join(x.extensions.Close(ctx), x.location.close())
 }

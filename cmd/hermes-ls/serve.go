@@ -53,7 +53,6 @@ type connection struct {
 
 // serveOn serves a protocol until its connection ends or the process gets a signal.
 func serveOn(cmd *cobra.Command, flags serveFlags, protocol string, serve func(context.Context, connection) error) error {
-	cli.DelayCollection()
 	secrets := knownSecrets()
 	log, done, err := flags.log.open(cmd, secrets)
 	if err != nil {
@@ -65,8 +64,8 @@ func serveOn(cmd *cobra.Command, flags serveFlags, protocol string, serve func(c
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	// If the editor has closed its end, a write fails, and the server ends in order.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // if the editor has closed its end, a write fails, and the server ends in order
+	cli.DelayCollection()
 	instruments, err := flags.instruments(protocol, secrets, log)
 	if err != nil {
 		return err
