@@ -44,7 +44,9 @@ func TestFirstRequest(t *testing.T) {
 	p.write("home/config.yaml", "model: {default: gpt-5, provider: custom, base_url: '"+endpoint.URL+"/v1', api_key: x, context_window: 200000}\n"+
 		"web: {search: {backend: searxng, url: 'http://127.0.0.1:1'}}\n")
 	c := p.acp()
-	c.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{"elicitation": map[string]any{"form": map[string]any{}}}})
+	c.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": map[string]any{
+		"elicitation": map[string]any{"form": map[string]any{}}, "_meta": map[string]any{"hermes": map[string]any{"lsp": true}},
+	}})
 	c.prompt(c.open(p.cwd), "Hello.") // session_search is offered if there is an earlier session
 	<-bodies
 	id := c.open(p.cwd)
@@ -70,6 +72,7 @@ func TestFirstRequest(t *testing.T) {
 	for _, want := range []string{
 		"read_file", "write_file", "patch", "search_files", "terminal", "process", "execute_code", "delegate_task",
 		"todo", "clarify", "web_search", "web_extract", "session_search", "checkpoint", "present_plan", "memory", "skill_view", "skill_manage",
+		"lsp", "vision_analyze",
 	} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is not in the request", want)
