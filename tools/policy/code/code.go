@@ -49,7 +49,6 @@ type Rules func(list, word string) (reason string, ok bool)
 const (
 	maxSteps = 1 << 20  // tokens looked at in one piece of code
 	maxText  = 64 << 10 // bytes of one text
-	maxName  = 64       // bytes of a name that is looked up
 )
 
 const (
@@ -58,46 +57,36 @@ const (
 	madeUp      = "runs code that is made up while it runs"
 )
 
-// odd finds ways to reach a function without its name.
-var odd = map[string]*lazyregexp.Regexp{
-	"perl": lazyregexp.New(`&\s*(\$\w+\s*\(|\$\{|\{\s*["'$])`),
-	"javascript": lazyregexp.New("[\\w.]\\\\u(\\{|[0-9a-fA-F]{4})|\\bprocess\\s*\\.\\s*(binding|dlopen|_linkedBinding)\\b|\\.constructor\\s*(\\.\\s*constructor\\s*)?\\(|\\b(setTimeout|setInterval|setImmediate)\\s*\\(\\s*['\"`]|" +
-		"\\bimport\\s*\\(\\s*['\"`](data|https?):|\\beval\\s*:\\s*true|\\._load\\b|\\bglobalThis\\s*\\["),
-}
+// requires finds modules of JavaScript that are loaded by their names.
+var requires = lazyregexp.New("(?:\\b[\\w.]+\\.|\\b)(?:require|import)\\s*\\(\\s*" + moduleText + "\\s*\\)|(\\bfrom)\\s*" + moduleText)
+
+const moduleText = "[\"'`](?:node:)?([a-z_]+)(?:/\\w+)*[\"'`]"
 
 // Read lists the effects of code for an interpreter.
 func Read(program, src string, rules Rules) []Effect {
-	effects, _ := read(program, src, rules)
-	return effects
+	return read(program, src, rules).effects
 }
 
-// read returns the effects, and how many steps it took to find them.
-func read(program, src string, rules Rules) (effects []Effect, steps int) {
-	r := reader{rules: rules, names: map[string]string{}, modules: map[string]bool{}, steps: new(int)}
+func read(program, src string, rules Rules) *reader {
+	r := &reader{rules: rules, names: map[string][]string{}, modules: map[string]bool{}, values: map[string][]token{}}
 	switch {
 	case r.in("javascript-program", program):
-		r.javascript, program = true, "javascript"
+		program, r.javascript = "javascript", true
 		r.lists = []string{program, "script"}
 	case program == "python":
-		r.python = true
-		r.lists = []string{program}
+		r.lists, r.python = []string{program}, true
 		src = norm.NFKC.String(src) // as Python reads names
 	default:
 		r.lists = []string{program, "other", "script"}
 	}
-	if find := odd[program]; find != nil && find.MatchString(src) {
-		r.ask(madeUp)
+	if r.whole = src; r.javascript {
+		src = requires.ReplaceAllString(src, "$2 $1$3 ")
 	}
-	r.whole, r.src, r.toks = src, src, r.tokens(src)
-	r.imports()
-	if r.python {
-		r.variables()
+	if r.language = languages[program]; r.language == nil {
+		r.language = languages[""]
 	}
-	r.run()
-	if r.loops != nil && r.forks > 0 && !r.python {
-		r.add(Refuse, forkBomb)
-	}
-	return r.effects, *r.steps
+	r.run(src)
+	return r
 }
 
 func (r *reader) add(kind Kind, reason string, texts ...string) {
@@ -112,8 +101,8 @@ func (r *reader) ask(reason string) {
 
 // spent counts steps and reports whether there were too many.
 func (r *reader) spent(n int) bool {
-	before := *r.steps
-	if *r.steps += n; *r.steps <= maxSteps {
+	before := r.steps
+	if r.steps += n; r.steps <= maxSteps {
 		return false
 	}
 	if before <= maxSteps {
@@ -130,13 +119,15 @@ var (
 
 // writesAny notes that a file is written whose path is made up when the code runs.
 func (r *reader) writesAny() {
-	if r.paths == nil {
-		src := glued.ReplaceAllString(r.whole, "")
-		joined := listed.ReplaceAllString(src, "/") // the parts of a path may be given one by one
-		r.paths = []string{}
-		for _, match := range pathText.FindAllStringSubmatch(joined+"\n"+src, -1) {
-			r.paths = append(r.paths, strings.TrimLeft(strings.TrimPrefix(strings.TrimLeft(match[0], "'\"`}>"), "~"), "/"))
-		}
-		r.add(WriteAny, "", r.paths...)
+	if r.wroteAny {
+		return
 	}
+	r.wroteAny = true
+	var paths []string
+	src := glued.ReplaceAllString(r.whole, "")
+	joined := listed.ReplaceAllString(src, "/") // the parts of a path may be given one by one
+	for _, match := range pathText.FindAllStringSubmatch(joined+"\n"+src, -1) {
+		paths = append(paths, strings.TrimLeft(strings.TrimPrefix(strings.TrimLeft(match[0], "'\"`}>"), "~"), "/"))
+	}
+	r.add(WriteAny, "", paths...)
 }

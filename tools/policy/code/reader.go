@@ -7,36 +7,39 @@ import (
 
 // reader judges the tokens of one piece of code.
 type reader struct {
-	syntax
-	rules   Rules
-	whole   string   // all code
-	src     string   // that of the tokens
-	lists   []string // of rules, the first counts first
-	toks    []token
-	names   map[string]string  // meanings of names, such as rm → os.remove
-	modules map[string]bool    // those that were imported
-	stars   []string           // modules all of whose names were imported
-	texts   map[string]string  // variables that are set once, to a text
-	known   map[string][]token // those that are set once, to a list
-	effects []Effect
-	paths   []string // parts of paths in the code, if a file is written that is not known
-	at      int
-	indent  int
-	loops   []int // indentations of the loops around the token
-	forks   int
-	steps   *int
+	*language
+	python, javascript bool
+	rules              Rules
+	whole              string   // all code
+	lists              []string // of rules, the first counts first
+	toks               []token
+	names              map[string][]string // what names may stand for, such as rm: os.remove
+	modules            map[string]bool     // those of Python that were imported
+	stars              []string            // modules of Python all of whose names were imported
+	values             map[string][]token  // variables of Python that were set to a text or a list
+	effects            []Effect
+	forks              int
+	wroteAny           bool
+	steps              int
 }
 
-// manyForks is how often a program may say that it forks.
-const manyForks = 16
-
-const forkBomb = "is a fork bomb: it starts itself over and over"
+const (
+	maxName    = 200 // bytes of a name that are looked up
+	maxAliases = 4   // names that stand for another, one after the other
+	manyForks  = 16  // a program may not fork more often
+	forkBomb   = "is a fork bomb: it starts itself over and over"
+)
 
 func (r *reader) tok(i int) token {
 	if i < 0 || i >= len(r.toks) {
-		return token{kind: lineToken}
+		return token{}
 	}
 	return r.toks[i]
+}
+
+// is reports whether token i is one of some signs.
+func (r *reader) is(i int, signs string) bool {
+	return r.sign(i) != "" && strings.Contains(signs, r.sign(i))
 }
 
 // sign returns the sign at token i. If there is another token, it returns "".
@@ -52,173 +55,179 @@ func (r *reader) in(list, word string) bool {
 	return ok
 }
 
-func (r *reader) run() {
-	for r.at = 0; r.at < len(r.toks) && !r.spent(1); {
-		t := r.toks[r.at]
-		r.at++
-		switch t.kind {
+// run judges a piece of code.
+func (r *reader) run(src string) {
+	outer := r.toks
+	r.toks = r.tokens(src)
+	r.imports()
+	for i := 0; i < len(r.toks) && !r.spent(1); i++ {
+		switch t := r.toks[i]; t.kind {
 		case nameToken:
-			r.at = r.name(r.at - 1)
+			r.name(t.text, i)
 		case textToken, filledToken:
-			r.inner(t)
+			if t.code != "" && !r.spent(len(t.code)) {
+				r.run(t.code)
+			}
+			r.member(t.text, i)
 		case shellToken:
 			r.add(Shell, "", t.text)
-		case lineToken:
-			if r.indent = len(t.text); r.python {
-				r.loops = slices.DeleteFunc(r.loops, func(indent int) bool { return indent >= r.indent })
-			}
-		}
-	}
-}
-
-// inner judges the code in a text, and a member that is named by a text, fs["unlink"].
-func (r *reader) inner(t token) {
-	if t.code != "" && !r.spent(len(t.code)) {
-		inside := *r
-		inside.toks, inside.src = r.tokens(t.code), t.code
-		if r.python {
-			inside.imports()
-		}
-		inside.run()
-		r.effects, r.paths, r.forks, r.loops = inside.effects, inside.paths, inside.forks, inside.loops
-	}
-	if before := r.tok(r.at - 3); r.javascript && r.sign(r.at-2) == "[" && (before.kind == nameToken || before.text == ")" || before.text == "]") {
-		if r.sign(r.at) == "+" {
+		case oddToken:
 			r.ask(madeUp)
-		}
-		r.judge("."+t.text, true, r.at+1)
-	}
-}
-
-// chain reads the dotted name at token i and returns its meaning, and the index after it.
-func (r *reader) chain(i int) (full string, end int) {
-	if full, end = r.dotted(i); r.sign(i-1) == "." {
-		return full, end
-	}
-	return r.resolve(full), end
-}
-
-// dot adds a member to a name, unless that is too long for any rule.
-func dot(full, member string) string {
-	if len(full) > maxName {
-		return full
-	}
-	return full + "." + member
-}
-
-func (r *reader) resolve(full string) string {
-	for range 4 {
-		first, rest, dotted := strings.Cut(full, ".")
-		to, ok := r.names[first]
-		if !ok || to == first {
-			break
-		}
-		if full = to; dotted {
-			full = dot(full, rest)
+		case signToken:
+			r.computed(t.text, i)
 		}
 	}
-	return full
+	r.toks = outer
 }
 
-// name judges the dotted name at token i and returns the index after it.
-func (r *reader) name(i int) int {
-	attribute := r.sign(i-1) == "."
-	if word := r.toks[i].text; r.python && !attribute && (word == "import" || word == "from") {
-		return i + len(r.statement(i))
+// name judges the name at token i by all that it may mean.
+func (r *reader) name(name string, i int) {
+	for _, full := range r.meanings(name, 0) {
+		if r.passed(full, i) {
+			r.ask(madeUp + " (" + full + ")")
+		}
+		for full != "" && !r.judge(full, i+1) { // it may be a method of a function, as in unlink.call
+			full = full[:max(0, strings.LastIndexByte(full, '.'))]
+		}
 	}
-	full, end := r.chain(i)
-	if r.in("javascript-module", full) && r.escapes(end) {
-		r.ask(madeUp) // its functions may be called by a made-up name
+}
+
+// member judges the member that text i names, as in fs["unlink"].
+func (r *reader) member(text string, i int) {
+	of := r.tok(i - 2)
+	if r.python || r.sign(i-1) != "[" || of.kind != nameToken && of.text != ")" && of.text != "]" {
+		return
 	}
+	if r.javascript && r.sign(i+1) == "+" {
+		r.ask(madeUp)
+	}
+	if of.kind != nameToken {
+		of.text = ""
+	}
+	r.name(of.text+"."+text, i+1)
+}
+
+// computed judges what JavaScript reaches by a name that is made up, and patterns that look like a division.
+func (r *reader) computed(sign string, i int) {
+	before, next := r.tok(i-1), r.tok(i+1)
+	switch {
+	case !r.javascript:
+	case sign == "/" && (before.kind == lineToken || r.in("javascript-before-pattern", before.text)):
+		r.ask(madeUp)
+	case sign == "]" && (next.text == "(" || r.in("javascript-call", next.text)) && (before.kind == nameToken || before.kind == signToken && strings.Trim(before.text, "0123456789") != ""):
+		r.judge("[]", i+1)
+	}
+}
+
+// passed reports whether a module at token i is passed on, so that its functions may be called by other names.
+func (r *reader) passed(full string, i int) bool {
+	before, next := r.tok(i-1), r.tok(i+1)
+	switch {
+	case r.javascript && r.in("javascript-module", full):
+		return next.kind == signToken && strings.Contains("),]", next.text) && before.text != "await" || before.text == "..." || before.text == ":" ||
+			next.text == "[" && (r.tok(i+2).kind != textToken || r.sign(i+3) != "]")
+	case r.python && r.modules[full] && r.in("python-module", full):
+		return next.text != "=" && !(before.text == "(" && r.in("python-shows", r.tok(i-2).text))
+	}
+	return false
+}
+
+// meanings returns all names that a name may stand for.
+func (r *reader) meanings(name string, depth int) (list []string) {
+	first, rest, dotted := strings.Cut(name, ".")
 	for _, module := range r.stars {
-		if !attribute {
-			r.judge(module+"."+full, false, end)
+		if first != "" && !r.spent(1) {
+			list = append(list, module+"."+name)
 		}
 	}
-	if r.judge(full, attribute, end) {
-		return end
-	}
-	for k := end - 2; k > i && !r.python; k -= 2 { // a method of a function, as in unlink.call
-		if full = full[:max(0, strings.LastIndexByte(full, '.'))]; r.judge(full, attribute, k) {
-			break
+	for _, full := range r.names[first] {
+		if dotted {
+			full += "." + rest
+		}
+		if depth == maxAliases || full == name || r.spent(1) {
+			list = append(list, full)
+		} else {
+			list = append(list, r.meanings(full, depth+1)...)
 		}
 	}
-	return end
-}
-
-// escapes reports whether a module of JavaScript before token i is passed on, so that its functions may be
-// called by a made-up name.
-func (r *reader) escapes(i int) bool {
-	next := r.sign(i)
-	return r.javascript && (next == ")" || next == "," || next == "]" || next == "[" && r.tok(i+1).kind != textToken)
-}
-
-// candidates returns the entries of the rules that a name may be, the most exact first.
-func (r *reader) candidates(full string, attribute bool) (list []string) {
-	first, _, dotted := strings.Cut(full, ".")
-	i := strings.LastIndexByte(full, '.')
-	if !attribute && (!r.python || !dotted || r.modules[first] || r.in("python-module", first)) {
-		list = append(list, full)
-		for k := 1; k <= min(len(full), maxName) && r.python; k++ {
-			list = append(list, full[:k]+"*")
-		}
-	}
-	if attribute || dotted {
-		list = append(list, "."+full[i+1:])
-	}
-	if !r.python {
-		list = append(list, full[strings.LastIndexByte(full[:max(i, 0)], '.')+1:], full[i+1:])
+	if r.names[first] == nil {
+		list = append(list, name)
 	}
 	return list
 }
 
-// judge applies the first effect of a name whose conditions hold, and reports whether there is
-// one. end is the index of the token after the name.
-func (r *reader) judge(full string, attribute bool, end int) bool {
-	candidates := r.candidates(full, attribute)
+// entries returns the words of the rules for a name, the most exact first.
+func (r *reader) entries(full string) (list []string) {
+	full = full[max(0, len(full)-maxName):]
+	first, _, dotted := strings.Cut(full, ".")
+	last := full[strings.LastIndexByte(full, '.')+1:]
+	switch {
+	case !dotted:
+		return []string{full}
+	case !r.python:
+		before := strings.TrimSuffix(full, "."+last)
+		return []string{full, "." + last, before[strings.LastIndexByte(before, '.')+1:] + "." + last, last}
+	}
+	for rest := full; dotted; first, _, dotted = strings.Cut(rest, ".") {
+		if r.in("python-module", first) || rest == full && r.modules[first] {
+			for name := rest; name != ""; name = name[:max(0, strings.LastIndexByte(name, '.'))] {
+				list = append(list, name, name+".*")
+			}
+		}
+		rest = rest[len(first)+1:]
+	}
+	return append(list, "."+last)
+}
+
+// judge applies the effect of a name, and reports whether there is one. next is the token behind it.
+func (r *reader) judge(full string, next int) bool {
+	signs := r.signs(next)
 	for _, list := range r.lists {
-		for _, entry := range candidates {
-			if effect, ok := r.rules(list, entry); ok && r.holds(&effect, end) {
-				effect, reason, _ := strings.Cut(effect, ": ")
-				r.apply(effect, reason, full, end)
-				return true
+		for _, entry := range r.entries(full) {
+			for n := len(signs); n >= 0; n-- {
+				if effect, ok := r.effect(list, entry+signs[:n]); ok {
+					effect, reason, _ := strings.Cut(effect, ": ")
+					r.apply(effect, reason, full, next)
+					return true
+				}
 			}
 		}
 	}
 	return false
 }
 
-// holds reports whether the conditions hold that stand before an effect, and cuts them off.
-func (r *reader) holds(effect *string, end int) bool {
-	after := strings.TrimLeft(r.src[min(r.tok(end-1).end, len(r.src)):], " \t")
-	for {
-		word, rest, _ := strings.Cut(*effect, ": ")
-		condition, text, _ := strings.Cut(word, " ")
-		ok := false
-		switch condition {
-		case "with":
-			ok = strings.Contains(r.whole, text)
-		case "before":
-			ok = strings.HasPrefix(after, text)
-		case "unless":
-			ok = !strings.HasPrefix(after, text)
+// signs returns the signs of the two tokens from i. A text counts as its quote.
+func (r *reader) signs(i int) (signs string) {
+	for _, t := range []token{r.tok(i), r.tok(i + 1)} {
+		switch t.kind {
+		case signToken:
+			signs += t.text[:1]
+		case textToken, filledToken:
+			signs += `"`
 		default:
-			return true
+			return signs
 		}
-		if !ok {
-			return false
-		}
-		*effect = rest
 	}
+	return signs
+}
+
+// effect looks a word up. A condition may stand before its effect.
+func (r *reader) effect(list, word string) (string, bool) {
+	effect, ok := r.rules(list, word)
+	if condition, conditional := strings.CutPrefix(effect, "with "); conditional {
+		texts, rest, _ := strings.Cut(condition, ": ")
+		return rest, slices.ContainsFunc(strings.Split(texts, "|"), func(text string) bool { return strings.Contains(r.whole, text) })
+	}
+	return effect, ok
 }
 
 // apply notes an effect.
-func (r *reader) apply(effect, reason, full string, end int) {
-	called := r.sign(end) == "("
+func (r *reader) apply(effect, reason, full string, next int) {
+	called := r.sign(next) == "("
 	var args [][]token
-	after := end
+	after := next
 	if called || !r.python {
-		args, after = r.args(end)
+		args, after = r.args(next)
 	}
 	switch effect {
 	case "ask":
@@ -228,66 +237,60 @@ func (r *reader) apply(effect, reason, full string, end int) {
 	case "delete", "tree":
 		kind := map[string]Kind{"delete": Delete, "tree": Tree}[effect]
 		for _, arg := range args {
-			if path, ok := r.text(arg); ok {
+			if path, ok := r.text(arg, true); ok {
 				r.add(kind, "", path)
 				r.add(Write, "", path)
 			}
 		}
 		r.add(Ask, reason)
-	case "write", "write-first", "write-rest", "move":
-		r.writes(effect, args)
+	case "write", "move":
+		r.writes(args, effect == "move")
+	case "write-first":
+		r.writes(args[:min(1, len(args))], false)
+	case "write-rest":
+		r.writes(args[min(1, len(args)):], false)
 	case "receiver":
-		r.write(r.receiver(end))
+		r.writes([][]token{r.receiver(next - 1)}, false)
 	case "open":
 		r.open(args)
+	case "open-receiver":
+		r.open(slices.Insert(args, 0, r.receiver(next-1)))
 	case "start":
-		if called || !r.python || r.sign(r.at-2) != "=" {
-			r.start(args)
-		}
+		r.start(args)
 	case "sql":
-		for _, arg := range args[:min(1, len(args))] {
-			if text, ok := r.text(arg); ok {
+		if len(args) > 0 {
+			if text, ok := r.text(args[0], false); ok {
 				r.add(SQL, "", text)
 			}
 		}
 	case "code":
 		for _, arg := range args {
-			if text, ok := r.text(arg); ok {
-				r.inner(token{kind: textToken, code: text})
+			if text, ok := r.text(arg, true); ok && !r.spent(len(text)) {
+				r.run(text)
 			}
 		}
 		if reason != "" {
 			r.ask(reason)
 		}
 	case "module":
-		name, ok := "", false
-		if r.python && len(args) > 0 || len(args) == 1 && len(args[0]) == 1 {
-			name, ok = r.text(args[0])
-		}
-		first, _, _ := strings.Cut(name, ".")
-		switch {
-		case r.javascript && !called:
-		case !ok, r.python && r.in("python-module", first):
-			r.ask(reason)
-		case r.javascript && r.in("javascript-module", strings.TrimPrefix(name, "node:")) && r.escapes(after):
-			r.ask(madeUp)
+		if called || r.python {
+			r.module(reason, args)
 		}
 	case "get":
 		r.get(full, args)
 	case "namespace":
-		if next := r.sign(after); (next == "[" || next == "." && !strings.Contains(" items keys ", " "+r.tok(after+1).text+" ")) && (called || full == "sys.modules") {
+		next := r.tok(after)
+		if (called || full == "sys.modules") && (next.text == "[" || next.kind == nameToken && strings.HasPrefix(next.text, ".") && !r.in("python-keys", next.text)) {
 			r.ask(reason + " (" + full + ")")
 		}
 	case "kill":
 		for i, arg := range args {
-			if len(arg) > 1 && arg[0].text == "-" && (arg[1].text == "1" || r.python && i == 0) {
+			if len(arg) > 1 && arg[0].text == "-" && arg[1].text == "1" && (i == 0 || !r.python) {
 				r.add(Refuse, reason)
 			}
 		}
-	case "loop":
-		r.loops = append(r.loops, r.indent)
 	case "fork":
-		if r.forks++; r.python && (r.forks > manyForks || (len(r.loops) > 0 || r.loopsBehind()) && !r.exits()) {
+		if r.forks++; r.forks > manyForks || r.looped(next) {
 			r.add(Refuse, forkBomb)
 		}
 	}

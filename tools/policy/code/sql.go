@@ -7,7 +7,7 @@ import "strings"
 // DELETE and do neither are left out.
 func Statements(src string) (list []string) {
 	words := ""
-	for _, t := range append(syntax{sql: true}.tokens(src), token{kind: signToken, text: ";"}) {
+	for _, t := range append(languages["sql"].tokens(src), token{kind: signToken, text: ";"}) {
 		switch {
 		case t.kind == textToken:
 			words += " ''"

@@ -7,11 +7,11 @@ import (
 
 // Awk lists the programs that awk code starts and the files that it writes.
 func Awk(src string) []Effect {
-	r := reader{syntax: syntax{awk: true}}
+	r := reader{language: languages["awk"]}
 	if strings.HasPrefix(src, Unknown) {
 		r.ask("runs awk code that cannot be seen")
 	}
-	r.toks = r.tokens(src)
+	r.toks = r.tokens("\n" + src)
 	shell := func(i int) {
 		next := r.tok(i + 1)
 		if t := r.tok(i); t.kind == textToken && (next.kind == lineToken || next.kind == signToken && strings.Contains(")};|&", next.text)) {
@@ -125,4 +125,9 @@ func delimited(src string, i int, sign byte, pattern bool) int {
 		}
 	}
 	return len(src)
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }

@@ -1,6 +1,7 @@
 package code
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
@@ -10,146 +11,148 @@ import (
 // token is a name, a text, or one sign of code.
 type token struct {
 	kind kind
-	text string
+	text string // of a name with its members: "os.remove", or ".unlink" behind another value
 	code string // of a text: the code in it
-	end  int    // where it ends in the source
 }
 
 type kind byte
 
 const (
-	nameToken   kind = iota
-	textToken        // a text
-	filledToken      // a text into which something is filled when the code runs
-	shellToken       // a text that a shell runs
-	lineToken        // the end of a line, with the indentation of the next
-	signToken
+	lineToken   kind = iota // the end of a line, with the indentation of the next
+	nameToken               // a name
+	signToken               // a sign, a number, or a word of the language
+	textToken               // a text
+	filledToken             // a text into which something is filled when the code runs
+	shellToken              // a text that a shell runs
+	oddToken                // begins a text, but its end is not clear
 )
 
-// syntax is the spelling of a language.
-type syntax struct{ python, javascript, sql, awk bool }
+// spelling has regular expressions for the parts of code in a language.
+type spelling struct {
+	skipped string // comments, and others that have no effect
+	texts   string
+	odd     string // what begins a text that is none of these
+	joint   string // what stands between a value and its member
+	words   string // words and signs of several characters
+	before  string // words and signs behind which a pattern may stand
+	filled  string // code that is filled into a text
+}
 
-// tokens splits code. It leaves out the comments of languages that it knows.
-func (x syntax) tokens(src string) (list []token) {
-	add := func(k kind, s string, end int) int {
-		list = append(list, token{kind: k, text: s, end: end})
-		return end
+// language splits code into tokens.
+type language struct {
+	name   string
+	lexer  *lazyregexp.Regexp // its groups are a text, an odd begin, a sign, one before a pattern, a name, a line, any sign
+	joint  *lazyregexp.Regexp
+	filled *lazyregexp.Regexp
+}
+
+// Parts of spellings.
+const (
+	double   = `"(?s:\\.|[^"\\])*(?:"|\z)`
+	single   = `'(?s:\\.|[^'\\])*(?:'|\z)`
+	backtick = "`(?s:\\\\.|[^`\\\\])*(?:`|\\z)"
+	slashes  = `//[^\n]*|/\*(?s:.*?)(?:\*/|\z)`
+	pattern  = `(?:[ \t]*/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/*\\\[\n])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])*/)?`
+	word     = `[A-Za-z_\x{80}-\x{10FFFF}][\w\x{80}-\x{10FFFF}]*`
+	never    = `[^\x00-\x{10FFFF}]`
+	// Code in braces, in which texts and up to two levels of braces are closed.
+	flat   = "[^{}\"'`]|\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`(?:\\\\.|[^`\\\\])*`"
+	braced = `\{(?s:` + flat + `|\{(?:` + flat + `|\{(?:` + flat + `)*\})*\})*\}`
+	format = `(?i:rb?[ft]|[ft]rb?|[ft])`
+)
+
+var languages = map[string]*language{
+	"python": newLanguage("python", spelling{
+		skipped: `#[^\n]*`,
+		texts: format + `(?:"""(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{])*?"""|'''(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{])*?'''|` +
+			`"(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{"])*"|'(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{'])*')|` +
+			`(?i:[rbu]{0,2})(?:"""(?s:\\.|[^\\])*?(?:"""|\z)|'''(?s:\\.|[^\\])*?(?:'''|\z)|` + double + `|` + single + `)`,
+		odd:    format + `["']`,
+		joint:  `\.`,
+		words:  `from\b`,
+		filled: `\{\{|` + braced,
+	}),
+	"javascript": newLanguage("javascript", spelling{
+		skipped: slashes + `|\?\.`,
+		texts:   `"(?s:\\.|[^"\\\n])*"?|'(?s:\\.|[^'\\\n])*'?|\$?` + "`(?s:\\$*(?:\\\\.|[^`\\\\${])|\\{|\\$+" + braced + ")*\\$*`",
+		odd:     "`",
+		joint:   `\.|\?\.`,
+		words:   `\+\+|--|://|\.\.\.`,
+		before:  `(?:return|typeof|case|else|do|void|delete|throw|new|in|instanceof)\b|[(\[{,;:=&|?<>~*%^+-]`,
+		filled:  `\$` + braced,
+	}),
+	"sql": newLanguage("sql", spelling{skipped: `--[^\n]*|` + slashes, texts: `"[^"]*(?:"|\z)|'[^']*(?:'|\z)|` + "`[^`]*(?:`|\\z)"}),
+	"awk": newLanguage("awk", spelling{skipped: `#[^\n]*`, texts: double, before: `\n|[({},;~!&|=]`}),
+	"":    newLanguage("", spelling{texts: double + `|` + single + `|` + backtick, joint: `\.|::|->|\?->|[?&]\.`}),
+}
+
+func newLanguage(name string, s spelling) *language {
+	skipped := strings.TrimSuffix(`[\x00-\x09\x0b-\x20]+|\\\r?\n|`+s.skipped, "|")
+	joint, names := never, word
+	if s.joint != "" {
+		joint = `(?:\n|` + skipped + `)*(?:` + s.joint + `)(?:\n|` + skipped + `)*`
+		names = `(?:` + joint + `)?` + word + `(?:` + joint + word + `)*`
 	}
-	for i := 0; i < len(src); {
-		b, rest := src[i], src[i:]
+	group := func(expression string) string { return `|(` + cmp.Or(expression, never) + `)` }
+	return &language{
+		name:   name,
+		lexer:  lazyregexp.New(skipped + group(s.texts) + group(s.odd) + group(strings.TrimSuffix(`\d\w*|`+s.words, "|")) + group(s.before) + pattern + group(names) + group(`\n[ \t]*`) + group(`.`)),
+		joint:  lazyregexp.New(joint),
+		filled: lazyregexp.New(cmp.Or(s.filled, never)),
+	}
+}
+
+func (l *language) tokens(src string) (list []token) {
+	for _, m := range l.lexer.FindAllStringSubmatch(src, -1) {
+		text, odd, name, sign := m[1], m[2], m[5], m[3]+m[4]+m[6]+m[7]
 		switch {
-		case (x.python || x.awk) && b == '#', x.sql && strings.HasPrefix(rest, "--"):
-			i += len(firstLine(rest))
-		case x.javascript && strings.HasPrefix(rest, "//") && (i == 0 || src[i-1] != ':'):
-			i += len(firstLine(rest))
-		case (x.javascript || x.sql) && strings.HasPrefix(rest, "/*"):
-			_, after, _ := strings.Cut(rest[2:], "*/")
-			i = len(src) - len(after)
-		case b == '\n':
-			k := i + 1 + len(rest[1:]) - len(strings.TrimLeft(rest[1:], " \t"))
-			i = add(lineToken, src[i+1:k], k)
-		case b == '\\' && strings.HasPrefix(rest, "\\\n"):
-			i += 2
-		case x.awk && b == '/' && patternAllowed(list):
-			i += len(awkPattern.FindStringSubmatch(rest)[0])
-		case b == '"' || (b == '\'' || b == '`') && !x.awk:
-			t, ok := x.quoted(src, i, "")
-			if !ok {
-				i = add(signToken, rest[:1], i+1)
-				continue
-			}
-			list, i = append(list, t), t.end
-		case wordByte(b):
-			k := i
-			for k < len(src) && wordByte(src[k]) {
-				k++
-			}
-			word := src[i:k]
-			if x.python && k < len(src) && (src[k] == '\'' || src[k] == '"') && len(word) <= 2 && strings.Trim(strings.ToLower(word), "rbuft") == "" {
-				t, _ := x.quoted(src, k, strings.ToLower(word))
-				list, i = append(list, t), t.end
-				continue
-			}
-			kind := nameToken
-			if b >= '0' && b <= '9' {
-				kind = signToken
-			}
-			i = add(kind, word, k)
-		case !x.python && !x.awk && !x.sql && (strings.HasPrefix(rest, "::") || strings.HasPrefix(rest, "->") || strings.HasPrefix(rest, "?.")):
-			i = add(signToken, ".", i+2)
-		default:
-			if i++; b > ' ' {
-				add(signToken, rest[:1], i)
-			}
+		case text != "":
+			list = append(list, l.text(text))
+		case odd != "":
+			list = append(list, token{kind: oddToken, text: odd})
+		case name != "":
+			list = append(list, token{kind: nameToken, text: l.joint.ReplaceAllString(name, ".")})
+		case strings.HasPrefix(sign, "\n"):
+			list = append(list, token{kind: lineToken, text: sign[1:]})
+		case sign != "":
+			list = append(list, token{kind: signToken, text: sign})
 		}
 	}
 	return list
 }
 
-var awkPattern = lazyregexp.New(`^/(\\.|[^/\\\n])*/?`)
-
-// patternAllowed reports whether a slash begins a pattern of awk and is no division.
-func patternAllowed(before []token) bool {
-	if len(before) == 0 {
-		return true
+// text reads a text with its quotes.
+func (l *language) text(src string) token {
+	prefix := src[:strings.IndexAny(src, "\"'`")]
+	quote := src[len(prefix) : len(prefix)+1]
+	if triple := strings.Repeat(quote, 3); l.name == "python" && strings.HasPrefix(src[len(prefix):], triple) {
+		quote = triple
 	}
-	last := before[len(before)-1]
-	return last.kind == lineToken || last.kind == signToken && strings.Contains("({,;~!&|=", last.text)
-}
-
-// quoted reads the text whose quote stands at i. prefix is that of Python.
-func (x syntax) quoted(src string, i int, prefix string) (t token, ok bool) {
-	quote, lone := src[i:i+1], i > 0 && src[i-1] == '$'
-	if x.python && strings.HasPrefix(src[i:], strings.Repeat(quote, 3)) {
-		quote = src[i : i+3]
-	}
-	k := i + len(quote)
-	for k < len(src) && !strings.HasPrefix(src[k:], quote) {
-		if x.javascript && src[k] == '\n' && quote != "`" {
-			return t, false
-		}
-		if src[k] == '\\' && !x.sql {
-			k++
-		}
-		k++
-	}
-	if k >= len(src) && !x.python {
-		return t, false
-	}
-	raw := src[i+len(quote) : min(k, len(src))]
-	t = token{kind: textToken, text: raw, end: min(k+len(quote), len(src))}
-	if !strings.Contains(prefix, "r") && !x.sql {
+	raw, closed := strings.CutSuffix(src[len(prefix)+len(quote):], quote)
+	t := token{kind: textToken, text: raw}
+	if l.name != "sql" && !strings.ContainsAny(prefix, "rR") {
 		t.text = Unescape(strings.ReplaceAll(raw, "\\\n", ""))
 	}
+	for _, m := range l.filled.FindAllStringSubmatch(raw, -1) {
+		if strings.ContainsAny(prefix, "fFtT") || quote == "`" {
+			t.kind, t.code = filledToken, t.code+strings.TrimLeft(m[0], "${")+"\n"
+		}
+	}
 	switch {
-	case x.sql:
-	case quote == "`" && x.javascript && !lone:
-		t.fill("${")
-	case quote == "`" && x.javascript:
-		if t.kind = shellToken; strings.Contains(raw, "${") {
+	case l.name == "javascript" && prefix == "$":
+		if t.kind == filledToken {
 			t.text = Unknown + t.text
 		}
-	case quote == "`":
 		t.kind = shellToken
-	case x.python && strings.ContainsAny(prefix, "ft"):
-		t.fill("{")
-	case !x.python && !x.javascript && !x.awk:
-		t.code = t.text
-		if quote == `"` && strings.ContainsAny(strings.ReplaceAll(raw, `\$`, ""), "$@") || strings.Contains(raw, "#{") {
-			t.kind = filledToken
-		}
+	case l.name == "" && quote == "`":
+		t.kind = shellToken
+	case l.name == "" && (strings.Contains(raw, "#{") || quote == `"` && strings.ContainsAny(strings.ReplaceAll(raw, `\$`, ""), "$@")):
+		t.kind = filledToken
 	}
-	return t, true
-}
-
-// fill notes the code in a text: all between a mark and a closing bracket.
-func (t *token) fill(mark string) {
-	for i, part := range strings.Split(strings.ReplaceAll(t.text, "{{", ""), mark) {
-		if i > 0 {
-			part, _, _ = strings.Cut(part, "}")
-			t.kind, t.code = filledToken, t.code+part+"\n"
-		}
+	if l.name == "" || l.name == "javascript" && !closed { // the language may not mean a text
+		t.code = raw + "\n" + t.text
 	}
+	return t
 }
 
 // Unescape undoes escapes like those of C. Text after a NUL is lost, as in bash.
@@ -163,13 +166,4 @@ func Unescape(s string) string {
 	}
 	s, _, _ = strings.Cut(s, "\x00")
 	return s
-}
-
-func wordByte(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }

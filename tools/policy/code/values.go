@@ -5,59 +5,35 @@ import (
 	"strings"
 )
 
-// args returns the arguments of a call whose bracket is token i, or the parts of a list there, and
-// the index after them.
-// Without a bracket the arguments are those up to the end of the statement, except in Python.
+// args returns the arguments of a call whose bracket is token i, or the parts of a list there, and the index
+// behind them. Without a bracket they end with the statement.
 func (r *reader) args(i int) (list [][]token, end int) {
-	bare := r.sign(i) != "(" && r.sign(i) != "["
+	bare, depth := !r.is(i, "(["), 0
 	if !bare {
 		i++
 	}
-	k, depth := i, 0
-	for ; k < len(r.toks) && !r.spent(1); k++ {
-		switch s := r.sign(k); {
-		case bare && depth == 0 && (s == ";" || r.toks[k].kind == lineToken):
-			return split(r.toks[i:k]), k
-		case s == "(" || s == "[" || s == "{":
+	begin := i
+	for ; depth >= 0 && i < len(r.toks) && !r.spent(1); i++ {
+		t := r.toks[i]
+		switch {
+		case bare && depth == 0 && r.ends(i):
+			depth = -1
+		case opens(t):
 			depth++
-		case s == ")" || s == "]" || s == "}":
-			if depth--; depth < 0 {
-				return split(r.toks[i:k]), k + 1
-			}
-		}
-	}
-	return split(r.toks[i:k]), k
-}
-
-// split returns the parts of an expression between its commas. It drops names of arguments.
-func split(toks []token) (list [][]token) {
-	depth, start := 0, 0
-	end := func(i int) {
-		one := toks[start:i]
-		for len(one) > 0 && one[0].kind == lineToken {
-			one = one[1:]
-		}
-		if start = i + 1; len(one) > 0 {
-			list = append(list, one)
-		}
-	}
-	for i, t := range toks {
-		if t.kind != signToken {
-			continue
-		}
-		switch t.text {
-		case "(", "[", "{":
-			depth++
-		case ")", "]", "}":
+		case closes(t):
 			depth--
-		case ",":
-			if depth == 0 {
-				end(i)
-			}
+		}
+		for begin < i && r.toks[begin].kind == lineToken {
+			begin++
+		}
+		if depth < 0 || depth == 0 && t.kind == signToken && t.text == "," {
+			list, begin = append(list, r.toks[begin:i]), i+1
 		}
 	}
-	end(len(toks))
-	return list
+	if depth >= 0 {
+		list = append(list, r.toks[min(begin, i):i])
+	}
+	return slices.DeleteFunc(list, func(one []token) bool { return len(one) == 0 }), i
 }
 
 // value returns an argument without its name, and whether it has one.
@@ -68,53 +44,44 @@ func value(arg []token) ([]token, bool) {
 	return arg, false
 }
 
-// text returns the text or path that an expression stands for. It must be made of texts, of
-// variables that are set once, of the home folder, and of functions that join these.
-func (r *reader) text(expr []token) (out string, ok bool) {
-	expr, _ = value(expr)
-	inner := *r
-	inner.toks = expr
+// text returns the text or path that an expression stands for. It must be made of texts, of variables that
+// are set to one, of the home folder, and of functions that join these. Unless it may guess, the variables
+// are set once.
+func (r *reader) text(expression []token, guess bool) (out string, ok bool) {
+	expression, _ = value(expression)
 	join := false
 	add := func(s string) {
-		switch {
-		case join && !strings.HasPrefix(s, "/"):
-			out += "/" + s
-		case join:
-			out = s
-		default:
-			out += s
+		if join && !strings.HasPrefix(s, "/") {
+			out += "/"
+		} else if join {
+			out = ""
 		}
-		join, ok = false, true
+		out, join, ok = out+s, false, true
 		r.spent(len(out) / 16)
 	}
-	for i := 0; i < len(expr) && !r.spent(1); i++ {
-		switch t := expr[i]; {
+	for i := 0; i < len(expression) && !r.spent(1); i++ {
+		t := expression[i]
+		switch known := r.values[t.text]; {
 		case t.kind == textToken:
 			add(t.text)
+		case t.kind == nameToken && len(known) == 1 && (guess || r.once(t.text, true)):
+			add(known[0].text)
+		case t.kind == lineToken:
 		case t.kind == nameToken:
-			full, end := inner.chain(i)
-			if inner.sign(i-1) == "." {
-				full = "." + full
-			}
-			switch known, set := r.texts[full]; {
-			case r.in("code-home", full):
+			meanings := r.meanings(t.text, 0)
+			full := meanings[len(meanings)-1]
+			text, known := r.rules("code-text", full)
+			switch {
+			case known:
+				add(text)
+			case r.in("code-environment", full) && i+3 < len(expression) && expression[i+2].text == "HOME":
 				add(Home)
-			case r.in("code-environment", full):
-				if inner.tok(end+1).text != "HOME" {
-					return "", false
-				}
-				add(Home)
-				end += 2
+				i += 3
 			case r.in("code-join", full):
 				join = ok
-			case r.in("code-path", full):
-			case set && end == i+1:
-				add(known)
-			default:
+			case !r.in("code-path", full):
 				return "", false
 			}
-			i = end - 1
-		case t.kind == lineToken:
 		case t.kind != signToken || !strings.Contains("()[]+./,", t.text):
 			return "", false
 		case t.text == "/" || t.text == ",":
@@ -124,82 +91,76 @@ func (r *reader) text(expr []token) (out string, ok bool) {
 	return out, ok && len(out) <= maxText && !strings.Contains(out, Unknown)
 }
 
-// receiver returns the expression whose method stands before token end.
-func (r *reader) receiver(end int) []token {
-	end -= 2
-	depth, i := 0, end-1
-	for ; i >= 0 && !r.spent(1); i-- {
-		switch {
-		case r.sign(i) == ")" || r.sign(i) == "]":
+// receiver returns the expression whose method is token i.
+func (r *reader) receiver(i int) []token {
+	if name := r.tok(i).text; strings.LastIndexByte(name, '.') > 0 {
+		return []token{{kind: nameToken, text: name[:strings.LastIndexByte(name, '.')]}}
+	}
+	depth := 0
+	for k := i - 1; k >= 0 && !r.spent(1); k-- {
+		if t := r.toks[k]; closes(t) {
 			depth++
-		case r.sign(i) == "(" || r.sign(i) == "[":
+		} else if opens(t) {
 			depth--
 		}
-		if depth < 0 || depth == 0 && r.toks[i].kind == lineToken {
-			return r.toks[i+1 : max(end, i+1)]
-		}
-		if depth == 0 && r.sign(i-1) != "." && r.sign(i) != "." && !(r.sign(i) == "(" && r.tok(i-1).kind == nameToken) {
-			return r.toks[i:max(end, i)]
+		if t := r.toks[k]; depth < 0 || depth == 0 && t.kind == lineToken {
+			return r.toks[k+1 : i]
+		} else if member := t.kind == nameToken && t.text[0] == '.'; depth == 0 && !member && !(opens(t) && r.tok(k-1).kind == nameToken) {
+			return r.toks[k:i]
 		}
 	}
 	return nil
 }
 
-func (r *reader) write(expr []token) {
-	if path, ok := r.text(expr); ok {
-		r.add(Write, "", path)
-	} else {
+// writes notes that files are written, and also moved away. If a path may have another value, all paths in the code count.
+func (r *reader) writes(files [][]token, moved bool) {
+	if len(files) == 0 {
 		r.writesAny()
 	}
-}
-
-// writes notes a call that writes files.
-func (r *reader) writes(effect string, args [][]token) {
-	if effect == "write-first" {
-		args = args[:min(1, len(args))]
-	} else if effect == "write-rest" {
-		args = args[min(1, len(args)):]
-	}
-	if len(args) == 0 {
-		r.writesAny()
-	}
-	for _, arg := range args {
-		if path, ok := r.text(arg); effect == "move" && ok {
+	for i, file := range files {
+		sure := !slices.ContainsFunc(file, func(t token) bool { return r.values[t.text] != nil && !r.once(t.text, false) })
+		path, ok := r.text(file, true)
+		if ok {
+			r.add(Write, "", path)
+		}
+		if _, named := value(file); !(ok && sure) && (ok || i == 0 || !named) { // a name is that of a setting, such as exist_ok=True
+			r.writesAny()
+		}
+		if ok && moved {
 			r.add(Delete, "", path)
 		}
-		if _, named := value(arg); !named || effect == "write-first" {
-			r.write(arg)
-		}
 	}
 }
 
-// open notes the opening of a file to write it. In Perl, the mode stands before the path.
+// open notes the opening of a file to write it. In Perl, the mode stands before the path, or at its begin.
 func (r *reader) open(args [][]token) {
-	path := 0
 	for i, arg := range args {
-		mode, ok := r.text(arg)
-		if !ok && len(arg) == 1 {
+		mode, known := r.text(arg, false)
+		if !known && len(arg) == 1 {
 			mode = arg[0].text
 		}
 		name := strings.TrimLeft(mode, "+<>")
+		command := strings.Trim(mode, "|-")
 		switch {
-		case slices.ContainsFunc(arg, func(t token) bool { return t.kind == nameToken && r.in("code-write-mode", t.text) }),
-			i > 0 && ok && r.in("code-write-mode", strings.Trim(mode, "bt")):
-			r.write(args[path])
-			return
-		case len(name) == len(mode) || strings.HasPrefix(mode, "<"):
-		case strings.TrimSpace(name) == "" || strings.HasPrefix(name, ":"):
-			if path = i + 1; path < len(args) {
-				r.write(args[path])
-			}
-			return
-		case ok:
+		case slices.ContainsFunc(arg, func(t token) bool {
+			return t.kind == nameToken && r.in("code-write-mode", t.text[strings.LastIndexByte(t.text, '.')+1:])
+		}),
+			i > 0 && known && r.in("code-write-mode", strings.Trim(mode, "bt")), r.python && arg[0].text == "*":
+			r.writes(args[:1], false)
+		case !r.python && strings.Contains(mode, "|") && command == "":
+			r.start(args[i+1:])
+		case !r.python && (strings.HasPrefix(mode, "|") || strings.HasSuffix(mode, "|")):
+			r.add(Shell, "", command)
+		case len(name) == len(mode) || mode[0] == '<':
+			continue
+		case strings.TrimSpace(name) == "" || name[0] == ':':
+			r.writes(args[i+1:], false)
+		case known:
 			r.add(Write, "", strings.TrimSpace(name))
-			return
 		default:
 			r.writesAny()
-			return
 		}
+		return
 	}
 }
 
@@ -210,65 +171,43 @@ func (r *reader) start(args [][]token) {
 		return
 	}
 	first, _ := value(args[0])
-	if known, ok := r.known[first[0].text]; ok && len(first) == 1 {
+	if known := r.values[first[0].text]; len(known) > 1 && len(first) == 1 && r.once(first[0].text, true) {
 		first = known
 	}
-	inner := *r
-	inner.toks = first
-	if full, end := inner.chainAt(); full == "shlex.split" {
-		list, _ := inner.args(end)
-		if code, ok := r.text(slices.Concat(list...)); ok {
-			r.add(Shell, "", code)
-		} else {
-			r.ask(startsOther)
-		}
-		return
-	}
-	var argv []string
-	if inner.sign(0) == "[" {
-		argv = inner.list()
-	} else if code, ok := r.text(first); !ok {
+	code, ok := r.text(first, false)
+	rest := r.argv(args[1:])
+	switch {
+	case first[0].kind == signToken && (first[0].text == "[" || r.python && first[0].text == "("):
+		r.add(Start, "", r.argv([][]token{first})...)
+	case !ok:
 		r.ask(startsOther)
-		return
-	} else if argv = []string{code}; len(args) == 1 || strings.ContainsAny(code, " \t\n;&|") {
+	case len(rest) == 0 || strings.ContainsAny(code, " \t\n;&|"):
 		r.add(Shell, "", code)
-		return
-	} else if argv = append(argv, r.argv(args[1:])...); len(argv) == 1 {
-		r.add(Shell, "", code)
-		return
+	default:
+		r.add(Start, "", slices.Insert(rest, 0, code)...)
 	}
-	r.add(Start, "", argv...)
 }
 
-// list returns the parts of the list that the tokens begin with.
-func (r *reader) list() []string {
-	parts, end := r.args(0)
-	list := r.argv(parts)
-	if end < len(r.toks) {
-		list = append(list, Unknown)
-	}
-	return list
-}
-
-// argv returns the arguments of a program as far as they are known. It leaves out settings
-// and functions to call back.
+// argv returns the arguments of a program as far as they are known. It leaves out settings, and functions to
+// call back.
 func (r *reader) argv(args [][]token) (list []string) {
 	for _, arg := range args {
 		_, named := value(arg)
-		inner := *r
-		inner.toks = arg
-		full, _ := inner.chainAt()
-		text, ok := r.text(arg)
+		text, ok := r.text(arg, false)
+		first := arg[0]
 		switch {
 		case named:
-		case inner.sign(0) == "[":
-			list = append(list, inner.list()...)
+		case first.kind == signToken && (first.text == "[" || r.python && first.text == "("):
+			inner := reader{language: r.language, toks: arg}
+			parts, end := inner.args(0)
+			list = append(list, r.argv(parts)...)
+			if end < len(arg) {
+				list = append(list, Unknown)
+			}
 		case ok:
 			list = append(list, text)
-		case full == "sys.executable":
-			list = append(list, "python3")
-		case r.javascript && (arg[0].text == "(" || full == "function" || full == "async"),
-			arg[0].text == "{" && !slices.ContainsFunc(arg, func(t token) bool { return t.text == "args" }):
+		case first.text == "{" && !slices.ContainsFunc(arg, func(t token) bool { return t.text == "args" }):
+		case r.javascript && (first.text == "(" || first.text == "function" || first.text == "async"):
 		default:
 			list = append(list, Unknown)
 		}
@@ -276,12 +215,16 @@ func (r *reader) argv(args [][]token) (list []string) {
 	return list
 }
 
-// chainAt reads the name that the tokens begin with.
-func (r *reader) chainAt() (string, int) {
-	if len(r.toks) == 0 || r.toks[0].kind != nameToken {
-		return "", 0
+// module judges the loading of a module by a text.
+func (r *reader) module(reason string, args [][]token) {
+	name, known := "", false
+	if len(args) > 0 && (r.python || len(args) == 1 && len(args[0]) == 1) {
+		name, known = r.text(args[0], false)
 	}
-	return r.chain(0)
+	first, _, _ := strings.Cut(name, ".")
+	if !known || r.python && r.in("python-module", first) || r.javascript && r.in("javascript-module", strings.TrimPrefix(name, "node:")) {
+		r.ask(reason)
+	}
 }
 
 // get judges access to a member whose name is a text, as by getattr.
@@ -290,28 +233,19 @@ func (r *reader) get(full string, args [][]token) {
 	if strings.HasPrefix(full, "operator.") {
 		i = 0
 	}
-	if len(args) <= i {
-		r.ask(madeUp + " (" + full + ")")
-		return
+	name, known := "", false
+	if i < len(args) {
+		name, known = r.text(args[i], false)
 	}
-	text, ok := r.text(args[i])
+	variable := func(arg []token) bool {
+		first, _, _ := strings.Cut(r.meanings(arg[0].text, 0)[0], ".")
+		return len(arg) == 1 && arg[0].kind == nameToken && (!r.modules[first] || first == "hermes_tools")
+	}
 	switch {
-	case !ok && i > 0 && r.plain(args[0]):
-	case !ok, strings.HasPrefix(text, "__"):
+	case known && r.in("python-dangerous-name", name):
+		r.ask("calls " + name + " by a detour")
+	case !known && i == 1 && len(args) > 1 && variable(args[0]):
+	case !known, strings.HasPrefix(name, "__"):
 		r.ask(madeUp + " (" + full + ")")
-	case r.in("python-dangerous-name", text):
-		r.ask("calls " + text + " by a detour")
 	}
-}
-
-// plain reports whether an argument is a variable, or an attribute of one, that stands for no
-// module except hermes_tools.
-func (r *reader) plain(arg []token) bool {
-	inner := *r
-	inner.toks = arg
-	if full, end := inner.chainAt(); full == "" || end < len(arg) || strings.HasPrefix(full, "__") {
-		return false
-	}
-	_, module := r.names[arg[0].text]
-	return !module || arg[0].text == "hermes_tools"
 }
