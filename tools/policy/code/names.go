@@ -91,12 +91,19 @@ func (r *reader) once(name string, passed bool) bool {
 			continue
 		}
 		binds = binds || r.in("python-binds", t.text)
-		set := binds || r.tok(i-1).text == "as" || r.is(i+1, "=") || r.is(i+2, "=") || passed && !(r.is(i-1, "(,/+") && r.is(i+1, "),/+"))
+		before, next := i-1, i+1
+		for before > 0 && r.tok(before).kind == lineToken {
+			before--
+		}
+		for next < len(r.toks) && r.tok(next).kind == lineToken {
+			next++
+		}
+		set := binds || r.tok(i-1).text == "as" || r.is(i+1, "=") || r.is(i+2, "=") || passed && !(r.is(before, "(,/+") && r.is(next, "),/+"))
 		if t.kind == nameToken && first == name && set {
 			sets++
 		}
 	}
-	return sets == 1 && !r.spent(len(r.toks))
+	return sets == 1 && !r.spent(2*len(r.toks))
 }
 
 // starts reports whether a statement begins at token i.

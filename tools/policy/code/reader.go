@@ -259,7 +259,7 @@ func (r *reader) apply(effect, reason, full string, next int) {
 		r.start(args)
 	case "sql":
 		if len(args) > 0 {
-			if text, ok := r.text(args[0], false); ok {
+			if text, ok := r.text(args[0], true); ok {
 				r.add(SQL, "", text)
 			}
 		}

@@ -145,7 +145,7 @@ func (r *reader) open(args [][]token) {
 		case slices.ContainsFunc(arg, func(t token) bool {
 			return t.kind == nameToken && r.in("code-write-mode", t.text[strings.LastIndexByte(t.text, '.')+1:])
 		}),
-			i > 0 && known && r.in("code-write-mode", strings.Trim(mode, "bt")), r.python && arg[0].text == "*":
+			i > 0 && known && r.in("code-write-mode", strings.Trim(mode, "bt")), r.python && len(arg) > 0 && arg[0].text == "*":
 			r.writes(args[:1], false)
 		case !r.python && strings.Contains(mode, "|") && command == "":
 			r.start(args[i+1:])
