@@ -47,7 +47,7 @@ const (
 type Rules func(list, word string) (reason string, ok bool)
 
 const (
-	maxSteps = 1 << 20  // tokens looked at in one piece of code
+	maxSteps = 1 << 19  // tokens looked at in one piece of code
 	maxText  = 64 << 10 // bytes of one text
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// imports notes what names stand for, by import and by plain assignment. It takes the imports of Python out of the tokens.
+// imports notes the meanings of names, by import and by plain assignment. It takes the imports of Python out of the tokens.
 func (r *reader) imports() {
 	var kept []token
 	for i := 0; i < len(r.toks) && !r.spent(1); i++ {
@@ -81,7 +81,7 @@ func (r *reader) constant(expression []token) []token {
 	return nil
 }
 
-// once reports whether a variable is set once. What is known of a list must also only be passed on as an argument.
+// once reports whether a variable is set once. A list must also only be passed on as an argument.
 func (r *reader) once(name string, passed bool) bool {
 	sets, binds := 0, false
 	for i, t := range r.toks {

@@ -13,7 +13,7 @@ type reader struct {
 	whole              string   // all code
 	lists              []string // of rules, the first counts first
 	toks               []token
-	names              map[string][]string // what names may stand for, such as rm: os.remove
+	names              map[string][]string // meanings of names, such as rm: os.remove
 	modules            map[string]bool     // those of Python that were imported
 	stars              []string            // modules of Python all of whose names were imported
 	values             map[string][]token  // variables of Python that were set to a text or a list
@@ -82,6 +82,10 @@ func (r *reader) run(src string) {
 
 // name judges the name at token i by all that it may mean.
 func (r *reader) name(name string, i int) {
+	if len(name) > maxName {
+		r.ask(tooLong)
+		return
+	}
 	for _, full := range r.meanings(name, 0) {
 		if r.passed(full, i) {
 			r.ask(madeUp + " (" + full + ")")
@@ -107,7 +111,7 @@ func (r *reader) member(text string, i int) {
 	r.name(of.text+"."+text, i+1)
 }
 
-// computed judges what JavaScript reaches by a name that is made up, and patterns that look like a division.
+// computed judges names of JavaScript that are made up, and patterns that look like a division.
 func (r *reader) computed(sign string, i int) {
 	before, next := r.tok(i-1), r.tok(i+1)
 	switch {

@@ -31,8 +31,8 @@ const (
 type spelling struct {
 	skipped string // comments, and others that have no effect
 	texts   string
-	odd     string // what begins a text that is none of these
-	joint   string // what stands between a value and its member
+	odd     string // the begin of a text that is none of these, with all behind it
+	joint   string // stands between a value and its member
 	words   string // words and signs of several characters
 	before  string // words and signs behind which a pattern may stand
 	filled  string // code that is filled into a text
@@ -52,7 +52,7 @@ const (
 	single   = `'(?s:\\.|[^'\\])*(?:'|\z)`
 	backtick = "`(?s:\\\\.|[^`\\\\])*(?:`|\\z)"
 	slashes  = `//[^\n]*|/\*(?s:.*?)(?:\*/|\z)`
-	pattern  = `(?:[ \t]*/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/*\\\[\n])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])*/)?`
+	pattern  = `(?:[ \t]*/(?:\\.|\[(?:\\.|[^\]\[\\\n])*\]|[^/*\\\[\n])(?:\\.|\[(?:\\.|[^\]\[\\\n])*\]|[^/\\\[\n])*/)?`
 	word     = `[A-Za-z_\x{80}-\x{10FFFF}][\w\x{80}-\x{10FFFF}]*`
 	never    = `[^\x00-\x{10FFFF}]`
 	// Code in braces, in which texts and up to two levels of braces are closed.
@@ -67,7 +67,7 @@ var languages = map[string]*language{
 		texts: format + `(?:"""(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{])*?"""|'''(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{])*?'''|` +
 			`"(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{"])*"|'(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{'])*')|` +
 			`(?i:[rbu]{0,2})(?:"""(?s:\\.|[^\\])*?(?:"""|\z)|'''(?s:\\.|[^\\])*?(?:'''|\z)|` + double + `|` + single + `)`,
-		odd:    format + `["']`,
+		odd:    format + `["'](?s:.*)`,
 		joint:  `\.`,
 		words:  `from\b`,
 		filled: `\{\{|` + braced,
@@ -75,7 +75,7 @@ var languages = map[string]*language{
 	"javascript": newLanguage("javascript", spelling{
 		skipped: slashes + `|\?\.`,
 		texts:   `"(?s:\\.|[^"\\\n])*"?|'(?s:\\.|[^'\\\n])*'?|\$?` + "`(?s:\\$*(?:\\\\.|[^`\\\\${])|\\{|\\$+" + braced + ")*\\$*`",
-		odd:     "`",
+		odd:     "`(?s:.*)",
 		joint:   `\.|\?\.`,
 		words:   `\+\+|--|://|\.\.\.`,
 		before:  `(?:return|typeof|case|else|do|void|delete|throw|new|in|instanceof)\b|[(\[{,;:=&|?<>~*%^+-]`,
