@@ -68,15 +68,14 @@ ifdef ROOT
 		./server/... ./tools ./tools/file ./tools/gate ./tools/shell ./tools/web
 endif
 
-# Real editors and the official clients against the built binary, as an ordinary user. They wait
-# more than they compute, so there are more of them than processors.
+# Real editors and the official clients against the built binary, as an ordinary user.
 # Packing the extension, the Python programs and the public projects need this user's caches
 # and programs; the others differ for root.
 OWN := TestVSIX|TestOfficialPythonClient|TestLiteLLM|TestAgentSkills|TestHermesAgent(Memory|Skills)|Test(OpenAI|GenAI|Anthropic)SDK|TestPublicProjects
 
 e2e: build hosts vsix
 	npm test --prefix vscode --silent
-	$(TEST) -count=1 -parallel 3 -timeout 40m -tags e2e -skip '^($(OWN))$$' -exec $(AS_USER) ./e2e
+	$(TEST) -count=1 -timeout 40m -tags e2e -skip '^($(OWN))$$' -exec $(AS_USER) ./e2e
 	$(TEST) -count=1 -timeout 20m -tags e2e -run '^($(OWN)$(if $(ROOT),|TestSoak|TestKilledServers|TestACPX|TestOfficialACPClient|TestClosedPipe))$$' ./e2e
 	$(TEST) -count=1 -tags e2e ./release
 
