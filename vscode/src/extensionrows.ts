@@ -3,6 +3,8 @@ import { ExtensionsResult, MCPServerState, Offer } from "./protocol";
 
 /** An entry, or a group of them. */
 export interface Row {
+  /** The same for the same entry in each listing, so that a menu that is open knows its row after the view was listed again. */
+  readonly id: string;
   readonly label: string;
   readonly detail?: string;
   readonly tooltip?: string;
@@ -74,15 +76,29 @@ export function rowsOf(all: ExtensionsResult, restricted = false): Row[] {
   return groups.filter((g) => g.children!.length > 0);
 }
 
-const group = (label: string, icon: string, children: Row[], kind = "group"): Row => ({
+/** Gives the rows of a group their ids. Rows that are alike are told apart by their order. */
+function withIds(group: string, rows: Unnamed[]): Row[] {
+  const seen = new Map<string, number>();
+  return rows.map((row) => {
+    const id = `${group}/${row.name ?? row.label}`;
+    const before = seen.get(id) ?? 0;
+    seen.set(id, before + 1);
+    return { ...row, id: before > 0 ? `${id}#${before}` : id };
+  });
+}
+
+type Unnamed = Omit<Row, "id">;
+
+const group = (label: string, icon: string, children: Unnamed[], kind = "group"): Row => ({
+  id: label,
   label,
   icon,
   kind,
-  children,
+  children: withIds(label, children),
   detail: children.length > 0 ? String(children.length) : undefined,
 });
 
-const entry = (label: string, tooltip: string, icon: string, kind: string, detail?: string): Row => ({ label, tooltip, icon, kind, name: label, detail });
+const entry = (label: string, tooltip: string, icon: string, kind: string, detail?: string): Unnamed => ({ label, tooltip, icon, kind, name: label, detail });
 
 const serverIcons: Record<string, string> = {
   connected: "pass",
@@ -93,7 +109,7 @@ const serverIcons: Record<string, string> = {
   failed: "error",
 };
 
-function serverRow(s: MCPServerState): Row {
+function serverRow(s: MCPServerState): Unnamed {
   return {
     label: s.name,
     detail: s.state === "connected" ? `${s.tools} ${s.tools === 1 ? "tool" : "tools"}` : s.state,
@@ -107,12 +123,18 @@ function serverRow(s: MCPServerState): Row {
 function offerRow(o: Offer, restricted: boolean): Row {
   const rows = (kind: string, list: Offer["skills"]) => list.map((e) => ({ ...entry(e.name, e.error ?? e.description ?? "", "lock", "offered", kind) }));
   return {
+    id: `offered/${o.folder}`,
     label: restricted ? "Not used in Restricted Mode" : "Not used until you trust the folder",
     tooltip: o.folder,
     icon: "workspace-untrusted",
     kind: restricted ? "restricted" : "untrusted",
     name: o.folder,
-    children: [...rows("skill", o.skills), ...rows("command", o.commands), ...rows("agent", o.agents), ...rows("MCP server", o.servers)],
+    children: withIds(`offered/${o.folder}`, [
+      ...rows("skill", o.skills),
+      ...rows("command", o.commands),
+      ...rows("agent", o.agents),
+      ...rows("MCP server", o.servers),
+    ]),
   };
 }
 

@@ -121,7 +121,7 @@ export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Dispo
   getTreeItem(row: Row): vscode.TreeItem {
     const open = row.kind === "untrusted" || row.kind === "restricted" ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed;
     const item = new vscode.TreeItem(literal(row.label), row.children ? open : vscode.TreeItemCollapsibleState.None);
-    item.id = row.children ? row.label : undefined;
+    item.id = row.id;
     item.description = row.detail;
     item.tooltip = row.tooltip;
     item.contextValue = row.kind;

@@ -55,6 +55,24 @@ test("each entry has the kind that decides its actions", () => {
   ]);
 });
 
+test("an entry keeps its id when others change, and no two rows have the same", () => {
+  const hook = { event: "pre_tool_call", matcher: "", command: "check" };
+  const listing = (state: string): ExtensionsResult => ({
+    ...none,
+    mcp: [...(state === "failed" ? [] : [{ name: "a", state, tools: 0, from: "x" }]), { name: "b", state, tools: 0, from: "x" }],
+    hooks: [hook, hook],
+    commands: [{ name: "b", description: "", path: "/b.md" }],
+    offered: ["/v", "/w"].map((folder) => ({ folder, trusted: false, skills: [{ name: "b" }], commands: [{ name: "b" }], agents: [], servers: [] })),
+  });
+  const ids = (rows: readonly Row[]): string[] => rows.flatMap((r) => [r.id, ...ids(r.children ?? [])]);
+  const before = ids(rowsOf(listing("connecting")));
+  assert.equal(new Set(before).size, before.length, before.join("\n"));
+  assert.deepEqual(
+    ids(rowsOf(listing("failed"))),
+    before.filter((id) => id !== "MCP servers/a"),
+  );
+});
+
 test("in Restricted Mode the row of the folder has no action", () => {
   const folder = { folder: "/w", trusted: false, skills: [{ name: "deploy" }], commands: [], agents: [], servers: [] };
   assert.deepEqual(shown(rowsOf({ ...none, offered: [folder] }, true)), ["Not used in Restricted Mode [restricted]", "  deploy [offered] skill"]);
