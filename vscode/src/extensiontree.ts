@@ -27,6 +27,8 @@ export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Dispo
   private readonly status = vscode.window.createStatusBarItem("hermes.servers", vscode.StatusBarAlignment.Right, 99);
   private readonly subscriptions: vscode.Disposable[];
   private listed: ExtensionsResult | undefined;
+  /** Counts the listings: the answer to an earlier one is old if a later one has begun. */
+  private listing = 0;
   private again: NodeJS.Timeout | undefined;
   private session: string | undefined;
   /** The server at which the user logs in, and when the login ends at the latest. */
@@ -91,7 +93,12 @@ export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Dispo
     clearTimeout(this.again);
     const { phase } = this.hermes.state;
     const runs = phase !== "stopped" && phase !== "starting" && this.hermes.sessions.session !== undefined;
-    this.listed = runs ? await this.hermes.server.command(Command.Extensions, this.of()) : undefined;
+    const number = ++this.listing;
+    const listed = runs ? await this.hermes.server.command(Command.Extensions, this.of()) : undefined;
+    if (number !== this.listing) {
+      return;
+    }
+    this.listed = listed;
     this.showStatus(troubled(this.listed?.mcp ?? []));
     if (this.login && (Date.now() > this.login.until || this.listed?.mcp.some((s) => s.name === this.login!.server && s.state === "connected"))) {
       this.login = undefined;
@@ -202,6 +209,7 @@ export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Dispo
     }
     if (number) {
       await this.say(`/learnings forget ${number}`);
+      this.refresh();
     }
   }
 
