@@ -133,7 +133,7 @@ func TestWorktreeConflict(t *testing.T) {
 			}
 		case agent.ChildEnded:
 			if strings.HasPrefix(e.Goal, "First") {
-				b.write("b.txt", "the user's\n") // the user goes on working
+				b.write("b.txt", "the user's\n") // an edit of the user meanwhile
 				written = done
 			}
 		}
