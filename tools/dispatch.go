@@ -103,14 +103,14 @@ func asObject(tool string, r Result) Result {
 
 // arguments repairs the arguments that the model wrote and checks them against t's schema.
 func (s *Set) arguments(env *Env, t Tool, args json.RawMessage) (json.RawMessage, error) {
-	if fitsAsIs(t.accepts, args) {
+	if fitsAsIs(t.accepts.schema(), args) {
 		return args, nil
 	}
 	object, err := RepairArgs(string(args))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. Nothing was done. Send one JSON object, such as %s", t.Name, err, example(t.accepts))
+		return nil, fmt.Errorf("%s: %w. Nothing was done. Send one JSON object, such as %s", t.Name, err, example(t.accepts.schema()))
 	}
-	fitted, err := fit(t.accepts, object)
+	fitted, err := fit(t.accepts.schema(), object)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w. Nothing was done.%s %s", t.Name, err, s.suggestTool(env, t, object), parameterList(t))
 	}
@@ -130,7 +130,7 @@ func (s *Set) suggestTool(env *Env, t Tool, args json.RawMessage) string {
 			continue
 		}
 		foreign := ""
-		for _, name := range other.accepts.Required {
+		for _, name := range other.accepts.schema().Required {
 			if given.Properties[name] == nil {
 				foreign = ""
 				break
@@ -153,7 +153,7 @@ func parameterList(t Tool) string {
 		return t.Name + " takes no parameters"
 	}
 	var names []string
-	for _, name := range parameters(t.accepts) {
+	for _, name := range parameters(t.accepts.schema()) {
 		if offered.Properties[name] == nil {
 			continue
 		}

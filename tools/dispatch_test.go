@@ -166,6 +166,28 @@ func TestAddRefuses(t *testing.T) {
 	}
 }
 
+// A schema that its extension has checked is read at the first call that needs it.
+func TestCheckedSchema(t *testing.T) {
+	t.Parallel()
+	run := func(_ context.Context, _ *Env, c Call) (Result, error) { return OK(map[string]any{"got": c.Args}), nil }
+	s := setOf(t,
+		Tool{Name: "good", SchemaChecked: true, Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`), Run: run},
+		Tool{Name: "bad", SchemaChecked: true, Schema: json.RawMessage(`{"type":7}`), Run: run},
+	)
+	for _, c := range []struct{ tool, args, want string }{
+		{"good", `{"n":"5"}`, `{"got":{"n":5}}`},
+		{"good", `{"n":5}`, `{"got":{"n":5}}`},
+		{"bad", `{"any":1}`, `{"got":{"any":1}}`},
+	} {
+		if got, err := s.Call(t.Context(), nil, Call{Name: c.tool, Args: json.RawMessage(c.args)}); err != nil || string(got.JSON) != c.want {
+			t.Errorf("%s %s: %s, %v; want %s", c.tool, c.args, got.JSON, err, c.want)
+		}
+	}
+	if got, _ := s.Call(t.Context(), nil, Call{Name: "good", Args: json.RawMessage(`{}`)}); !got.IsError {
+		t.Errorf("a call without a required parameter ran: %s", got.JSON)
+	}
+}
+
 func TestSelect(t *testing.T) {
 	t.Parallel()
 	var all []Tool

@@ -17,10 +17,10 @@ func FuzzFitsAsIs(f *testing.F) {
 	}
 	tool := sample("x")
 	f.Fuzz(func(t *testing.T, args string) {
-		if !fitsAsIs(tool.accepts, []byte(args)) {
+		if !fitsAsIs(tool.accepts.schema(), []byte(args)) {
 			return
 		}
-		fitted, err := fit(tool.accepts, json.RawMessage(args))
+		fitted, err := fit(tool.accepts.schema(), json.RawMessage(args))
 		if err != nil || string(fitted) != args || !json.Valid([]byte(args)) {
 			t.Errorf("%q was taken as it is, and is %q, %v", args, fitted, err)
 		}
@@ -38,7 +38,7 @@ func TestFitsAsIs(t *testing.T) {
 		`{"name":"a","name":"b"}`:                          false,
 		`{"name":"a"} x`:                                   false,
 	} {
-		if got := fitsAsIs(tool.accepts, []byte(args)); got != want {
+		if got := fitsAsIs(tool.accepts.schema(), []byte(args)); got != want {
 			t.Errorf("%s: %v", args, got)
 		}
 	}

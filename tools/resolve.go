@@ -26,7 +26,7 @@ func (s *Set) Resolve(c Call, offered func(name string) bool) (_ Call, failure s
 			return s.Resolve(inner, offered)
 		}
 	}
-	if ok && (c.resolved || fitsAsIs(t.accepts, c.Args)) {
+	if ok && (c.resolved || fitsAsIs(t.accepts.schema(), c.Args)) {
 		return c, ""
 	}
 	if !ok {
@@ -83,7 +83,7 @@ func (s *Set) has(name string) bool {
 // hasParam reports whether a tool accepts a parameter.
 func (s *Set) hasParam(tool, param string) bool {
 	t, ok := s.Get(tool)
-	return ok && t.accepts.Properties[param] != nil
+	return ok && t.accepts.schema().Properties[param] != nil
 }
 
 // unknown returns the error of a name that no tool has. It lists the tools.

@@ -70,9 +70,32 @@ func Titled[In any](title func(In) string) func(json.RawMessage) string {
 	}
 }
 
+// accepted is a schema for arguments. It is read at its first use: a server can have thousands of
+// tools, of which a session calls a few.
+type accepted struct {
+	text  json.RawMessage
+	once  sync.Once
+	known *jsonschema.Schema
+}
+
+// schema returns the schema. If the text cannot be read, it returns one that accepts all arguments.
+func (a *accepted) schema() *jsonschema.Schema {
+	a.once.Do(func() {
+		if a.known != nil {
+			return
+		}
+		var err error
+		if a.known, err = jsonSchema(a.text); err != nil {
+			a.known = &jsonschema.Schema{}
+		}
+		a.text = nil
+	})
+	return a.known
+}
+
 // input has the schema of the type of a tool's input. It does not change.
 type input struct {
-	accepts *jsonschema.Schema
+	accepts *accepted
 	offered json.RawMessage
 }
 
@@ -89,7 +112,7 @@ func inputOf(t reflect.Type) (input, error) {
 	if err != nil {
 		return input{}, err
 	}
-	in, _ := inputs.LoadOrStore(t, input{accepts, offered})
+	in, _ := inputs.LoadOrStore(t, input{&accepted{known: accepts}, offered})
 	return in.(input), nil
 }
 

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"sync"
 )
@@ -57,11 +56,14 @@ func (s *Set) Add(t Tool) error {
 		return err
 	}
 	if t.accepts == nil {
-		schema, err := jsonSchema(t.Schema)
-		if err != nil {
-			return fmt.Errorf("the tool %s: %w", t.Name, err)
+		t.accepts = &accepted{text: t.Schema}
+		if !t.SchemaChecked {
+			schema, err := jsonSchema(t.Schema)
+			if err != nil {
+				return fmt.Errorf("the tool %s: %w", t.Name, err)
+			}
+			t.accepts.known = schema
 		}
-		t.accepts = schema
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,12 +125,21 @@ func (s *Set) empty() *Set {
 	return &Set{Defect: s.Defect, Events: s.Events, Toolsets: s.Toolsets, Secrets: s.Secrets, admits: slices.Clip(s.admits)}
 }
 
-// The letters that every model endpoint takes in a function's name.
-var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
+// isToolName reports whether every model endpoint takes the name of a function.
+func isToolName(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return name != "" && len(name) <= 64
+}
 
 func checkTool(t Tool) error {
 	switch {
-	case !toolName().MatchString(t.Name):
+	case !isToolName(t.Name):
 		return fmt.Errorf("%q cannot be a tool's name: use up to 64 letters, digits, _ and -", t.Name)
 	case t.Run == nil:
 		return fmt.Errorf("the tool %s has nothing to run", t.Name)

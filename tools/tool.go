@@ -11,8 +11,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // Kind is the effect of a tool, in ACP's terms.
@@ -39,6 +37,9 @@ type Tool struct {
 	Kind        Kind
 	Description string // text for the model. For New it may be a template, see [Describe]
 	Schema      json.RawMessage
+	// SchemaChecked is set if Schema is known to be a JSON schema. Then the set reads it at the first
+	// call that needs it. Else [Set.Add] reads it, and reports an error.
+	SchemaChecked bool
 	// ReadOnly tools change nothing: neighbouring calls of them run together.
 	ReadOnly bool
 	// Parallel tools may run beside read-only ones and beside each other, although they write.
@@ -91,9 +92,9 @@ type Tool struct {
 	// interrupted.
 	Interrupted func(ctx context.Context, env *Env, call Call) Result
 
-	// accepts is the parsed schema for arguments: Schema and the parameters that are
-	// accepted but not offered. Set by New, else by a Set.
-	accepts *jsonschema.Schema
+	// accepts is the schema for arguments: Schema and the parameters that are accepted but not
+	// offered. Set by New, else by a Set.
+	accepts *accepted
 }
 
 // Group is a server or a plugin that has tools.

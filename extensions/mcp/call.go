@@ -32,7 +32,7 @@ const (
 func (s *Servers) tool(d definition) tools.Tool {
 	t := tools.Tool{
 		Name: d.full, Toolset: toolset(d.label), Kind: tools.KindOther, Description: d.description, Schema: d.schema,
-		ReadOnly: d.readOnly, Plans: true, ResultCap: resultCap, Group: d.group, Parallel: s.parallel(d.label),
+		SchemaChecked: !d.recalled, ReadOnly: d.readOnly, Plans: true, ResultCap: resultCap, Group: d.group, Parallel: s.parallel(d.label),
 		Title: func(args json.RawMessage) string { return titleOf(d, args) },
 		Run: func(ctx context.Context, env *tools.Env, c tools.Call) (tools.Result, error) {
 			return s.call(ctx, env, c, d)
