@@ -14,6 +14,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/elicit"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/form"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/params"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/sampling"
 )
 
@@ -53,6 +54,7 @@ func (s *server) newClient(roots []string) *sdk.Client {
 		LoggingMessageHandler:       func(_ context.Context, r *sdk.LoggingMessageRequest) { s.logged(r.Params) },
 	})
 	c.AddReceivingMiddleware(form.Keep(s.forms.Sent))
+	c.AddSendingMiddleware(params.Keep)
 	c.AddRoots(rootsOf(roots)...)
 	return c
 }

@@ -19,9 +19,12 @@ const (
 	deepest = 64       // levels of schemas in a schema that is repaired
 )
 
-// Of returns the schema of a tool's arguments. It is always the schema of an object. If the schema is too large
-// or is that of something else, Of returns an error. It changes the schema that it gets.
+// Of returns the schema of a tool's arguments. It is always the schema of an object, and can be read as a JSON schema. If
+// the schema is too large or is that of something else, Of returns an error. It changes the schema that it gets.
 func Of(schema any) (json.RawMessage, error) {
+	if h, ok := schema.(hidden); ok {
+		schema = h.schema
+	}
 	object, ok := schema.(map[string]any)
 	if !ok {
 		object = map[string]any{}
@@ -35,11 +38,11 @@ func Of(schema any) (json.RawMessage, error) {
 	}
 	clean.Schema(object)
 	data, err := encode(object)
-	if err == nil && !readable(data) {
-		repair(object, 0)
-		data, err = encode(object)
+	if err != nil || usual(object) || readable(data) {
+		return data, err
 	}
-	if err != nil {
+	repair(object, 0)
+	if data, err = encode(object); err != nil {
 		return nil, err
 	}
 	return data, json.Unmarshal(data, new(jsonschema.Schema))

@@ -42,6 +42,41 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// FuzzUsual checks that a usual schema can be read.
+func FuzzUsual(f *testing.F) {
+	f.Add(`{"type":["object","null"],"properties":{"a":{"type":"string","enum":["x"],"minLength":1e3},"b":true},"required":["a"],"additionalProperties":false}`)
+	f.Add(`{"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"},{"items":{"maximum":1e300,"maxItems":-0}}]}},"default":null,"const":[{}],"examples":[]}`)
+	f.Add(`{"minLength":-1,"maxLength":1.5,"maxItems":2147483648,"Title":7,"required":[null],"items":[],"properties":{"a":null}}`)
+	f.Fuzz(func(t *testing.T, in string) {
+		var object map[string]any
+		if json.Unmarshal([]byte(in), &object) != nil || !usual(object) {
+			return
+		}
+		if data, err := json.Marshal(object); err != nil || !readable(data) {
+			t.Errorf("%s is usual and cannot be read: %s, %v", in, data, err)
+		}
+	})
+}
+
+// The schemas that most servers have are usual.
+func TestUsual(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]bool{
+		`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"a":{"type":"integer","minimum":0,"maximum":9,"default":3,"description":"x"},"b":{"type":"array","items":{"type":"string"}}},"required":["a"],"additionalProperties":false}`: true,
+		`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"$defs":{"x":{"enum":["a"]}}}`:                                                                                                                                                     true,
+		`{"type":7}`: false, `{"minLength":1.5}`: false, `{"minLength":-1}`: false, `{"Title":"x"}`: false, `{"required":[null]}`: false, `{"required":true}`: false,
+		`{"properties":{"a":null}}`: false, `{"properties":[]}`: false, `{"items":[]}`: false, `{"anyOf":{}}`: false, `{"anyOf":[7]}`: false, `{"if":{}}`: false,
+	} {
+		var object map[string]any
+		if err := json.Unmarshal([]byte(in), &object); err != nil {
+			t.Fatal(err)
+		}
+		if got := usual(object); got != want {
+			t.Errorf("%s: %t", in, got)
+		}
+	}
+}
+
 // FuzzOf checks that a schema of an object is refused for its size only.
 func FuzzOf(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":7,"items":[{"required":true}]}}}`)
