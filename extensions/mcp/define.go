@@ -50,7 +50,7 @@ const (
 // task, or that exceed a limit.
 func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	var found []definition
-	taken, group := map[string]int{}, groupOf(s, l)
+	taken, group, origin := map[string]int{}, groupOf(s, l), s.origin()
 	var left, asTasks []string
 	words := 0
 	for cursor, pages := "", 0; ; pages++ {
@@ -76,7 +76,7 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 				left = append(left, plain(t.Name, nameLimit))
 				continue
 			}
-			d, err := s.define(t, taken)
+			d, err := s.define(t, taken, origin)
 			if err != nil || words+len(d.description)+len(d.schema) > mostWords {
 				left = append(left, plain(t.Name, nameLimit))
 				continue
@@ -135,7 +135,18 @@ func (s *server) tellLeftOut(names []string) {
 	}
 }
 
-func (s *server) define(t *sdk.Tool, taken map[string]int) (definition, error) {
+// origin returns the part of the server's configuration that the keys of its tools are made of, as a JSON list. It returns
+// nil if there is none.
+func (s *server) origin() []byte {
+	data, err := json.Marshal([]any{s.now.Command, s.now.Args, s.now.Dir, withoutSecrets(s.now.Env), s.Transport, login.Address(s.URL)})
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// define returns the definition of a tool. taken counts the names of other tools, origin is that of the server.
+func (s *server) define(t *sdk.Tool, taken map[string]int, origin []byte) (definition, error) {
 	schema, err := params.Of(t.InputSchema)
 	if err != nil {
 		return definition{}, err
@@ -152,21 +163,21 @@ func (s *server) define(t *sdk.Tool, taken map[string]int) (definition, error) {
 		}
 	}
 	d.title = oneLine(d.title, 80)
-	d.shape = hashOf(d.name, d.title, d.description, d.schema, d.readOnly, d.destructive)
-	if of := hashOf(s.now.Command, s.now.Args, s.now.Dir, withoutSecrets(s.now.Env), s.Transport, login.Address(s.URL), d.shape); of != "" {
-		d.key = d.full + "@" + of // without a key, no approval is remembered
+	data, err := json.Marshal([]any{d.name, d.title, d.description, d.schema, d.readOnly, d.destructive})
+	if err != nil {
+		return d, nil // without a key, no approval is remembered
+	}
+	d.shape = hashOf(data)
+	if end := len(origin) - 1; end > 0 {
+		d.key = d.full + "@" + hashOf(fmt.Appendf(nil, "%s,%q]", origin[:end], d.shape))
 	}
 	return d, nil
 }
 
-// hashOf returns a hash of values. The key of a remembered approval is one of the server's configuration and of the tool's
-// definition. If one of them changes, the user must approve again.
-func hashOf(values ...any) string {
-	data, err := json.Marshal(values)
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(data)
+// hashOf returns a hash of a JSON list. The key of a remembered approval is one of the server's configuration and of the
+// tool's definition. If one of them changes, the user must approve again.
+func hashOf(list []byte) string {
+	sum := sha256.Sum256(list)
 	return hex.EncodeToString(sum[:16])
 }
 

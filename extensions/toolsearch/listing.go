@@ -48,13 +48,15 @@ func list(all []tools.Tool, limit int) string {
 		left -= len(texts[g]) + 1
 	}
 	for _, g := range slices.SortedStableFunc(slices.Values(groups), func(a, b *group) int { return len(a.tools) - len(b.tools) }) {
-		for _, text := range []string{g.sentences(), g.names()} {
-			if more := len(text) - len(texts[g]); more <= left {
-				texts[g] = text
-				left -= more
-				break
-			}
+		room := left + len(texts[g])
+		text := g.names()
+		if len(text) > room {
+			continue // the sentences are longer
 		}
+		if long := g.sentences(); len(long) <= room {
+			text = long
+		}
+		texts[g], left = text, room-len(text)
 	}
 	var b strings.Builder
 	for i, g := range groups {

@@ -10,19 +10,31 @@ import (
 // Text returns a server's text without characters that are invisible or control a
 // terminal. It cuts the text at limit.
 func Text(text string, limit int) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
+	if !visible(text) {
+		text = strings.Map(func(r rune) rune {
+			switch {
+			case r == '\n' || r == '\t':
+				return r
+			case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar:
+				return -1
+			}
 			return r
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
+		}, strings.ToValidUTF8(text, ""))
+	}
 	if len(text) > limit {
 		text = strings.ToValidUTF8(text[:limit], "") + "…"
 	}
 	return text
+}
+
+// visible reports whether a text has only printable ASCII characters, newlines and tabs, as most texts of servers.
+func visible(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; (c < ' ' || c > '~') && c != '\n' && c != '\t' {
+			return false
+		}
+	}
+	return true
 }
 
 // Line returns a text in one line, without invisible characters, cut at limit.
