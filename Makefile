@@ -50,19 +50,20 @@ cross:
 	GOOS=windows GOARCH=amd64 $(GO) build -trimpath -o /dev/null ./cmd/hermes-ls
 	GOOS=windows GOARCH=amd64 $(GO) vet -trimpath ./...
 
-# By default, each test program sleeps a second under the race detector before it ends.
+# By default, each program sleeps a second under the race detector before it ends.
 race: hosts
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=100 go test -vet=off -race -timeout 20m ./...
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -vet=off -race -timeout 20m ./...
 	$(TEST) -run TestMemoryLimits ./internal/proc
 
 # Root may do what users may not. So if root runs the tests, the tests of processes and
-# files run again as an ordinary user. Those of internal/proc and internal/sandbox do it
-# themselves; ssh servers and containers need root.
+# files run again as an ordinary user, without the race detector. TestAsUser does it for
+# internal/proc and internal/sandbox; ssh servers and containers need root.
 AS_USER := $(CURDIR)/e2e/setup/as-user.sh
 ROOT    := $(filter 0,$(shell id -u))
 
 user: hosts
 ifdef ROOT
+	$(TEST) -run '^TestAsUser$$' ./internal/proc ./internal/sandbox
 	$(TEST) -exec $(AS_USER) -skip '^TestTerminal(OverSSH|InAContainer|InApptainer)$$' \
 		./agent/store ./codeexec ./delegate/... ./internal/checkpoint ./internal/sandbox/gitguard ./internal/scratch ./internal/search ./internal/workspace \
 		./server/... ./tools ./tools/file ./tools/gate ./tools/shell ./tools/web

@@ -237,8 +237,8 @@ func startSupervisor(files []*os.File, g *group) (*os.Process, error) {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	g.use(attr)
 	return os.StartProcess(spec.Self(), []string{"hermes-ls", spec.Supervise}, &os.ProcAttr{
-		Dir:   "/",                      // keeps no folder busy
-		Env:   []string{"GOMAXPROCS=2"}, // nothing of ours: other processes may read it
+		Dir:   "/", // keeps no folder busy
+		Env:   spec.Environ(),
 		Files: files,
 		Sys:   attr,
 	})

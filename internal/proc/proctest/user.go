@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
 )
 
 // again is set in processes that this package starts: they start no further ones.
@@ -100,11 +102,12 @@ func (u *User) Program(t testing.TB, path string) string {
 	return name
 }
 
-// Environ is the user's environment. It has nothing of root's but PATH.
+// Environ is the user's environment. It has nothing of root's but PATH and the
+// options of the race detector.
 func (u *User) Environ() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "HOME=" + u.Home,
-		"USER=" + u.Name, "LOGNAME=" + u.Name, again + "=1",
+		"USER=" + u.Name, "LOGNAME=" + u.Name, again + "=1", "GORACE=" + os.Getenv("GORACE"),
 	}
 }
 
@@ -117,11 +120,11 @@ func (u *User) Command(t testing.TB, args ...string) *exec.Cmd {
 }
 
 // AsUser runs the tests of this test binary that match pattern again as an ordinary
-// user, and fails if one of them fails or none matches. If this process is not root's
-// or was started by this package, AsUser does nothing.
+// user, and fails if one of them fails or none matches. If this process is not root's,
+// has the race detector, or was started by this package, AsUser does nothing.
 func AsUser(t *testing.T, pattern string) {
 	t.Helper()
-	if os.Geteuid() != 0 || Again() {
+	if os.Geteuid() != 0 || spec.Race || Again() {
 		return
 	}
 	u := NewUser(t)

@@ -22,6 +22,15 @@ const (
 	Work      = "__work"      // a worker of a holder, see package supervisor
 )
 
+// Environ returns the environment of a supervisor. It has nothing of ours: other processes may
+// read it.
+func Environ() []string {
+	if Race { // each process would sleep a second before it ends
+		return []string{"GOMAXPROCS=2", "GORACE=atexit_sleep_ms=0"}
+	}
+	return []string{"GOMAXPROCS=2"}
+}
+
 // Served is set once the program has called supervisor.Main. If it has not, a supervisor would
 // run the program itself, such as all tests of a test binary, so package proc starts none.
 var Served atomic.Bool

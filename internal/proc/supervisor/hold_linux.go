@@ -179,7 +179,7 @@ func (n *namespace) start(m spec.Message) {
 	pidfd := -1
 	n.mu.Lock()
 	pid, err := syscall.ForkExec(spec.Self(), []string{"hermes-ls", spec.Work, n.how}, &syscall.ProcAttr{
-		Dir: "/", Env: []string{"GOMAXPROCS=2"}, Files: files,
+		Dir: "/", Env: spec.Environ(), Files: files,
 		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: &pidfd},
 	})
 	if err == nil {

@@ -97,7 +97,7 @@ func (s supervisor) relay(what spec.Spec) (*nsParent, error) {
 	// user's process may not name its users, which is done from here.
 	show()
 	r.pid, err = syscall.ForkExec(path, args, &syscall.ProcAttr{
-		Dir: "/", Env: []string{"GOMAXPROCS=2"}, Files: files, Sys: &attr,
+		Dir: "/", Env: spec.Environ(), Files: files, Sys: &attr,
 	})
 	hide()
 	if err != nil {
