@@ -23,6 +23,7 @@ type Command struct {
 	Hint        string // tells which arguments may follow Name; empty: none
 	Order       int    // in all lists; equal ones stand in the order of extensions
 	Hidden      bool   // it is in no list
+	Alias       string // another name of the slash command, in no list; empty: none
 	// Run runs the slash command and returns the answer for the user, as Markdown. The
 	// model sees neither the command nor its answer. Run runs beside a turn.
 	Run func(ctx context.Context, args string) (string, error)

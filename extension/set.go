@@ -223,14 +223,18 @@ func (s *Set) Sections(ctx context.Context) []prompt.Section {
 }
 
 // Commands returns the slash commands of all instances.
-func (s *Set) Commands() []Command {
-	var all [][]Command
+func (s *Set) Commands() (all []*Command) {
 	for _, o := range s.opened {
-		if o.commands != nil {
-			all = append(all, o.commands.Commands())
+		if o.commands == nil {
+			continue
+		}
+		list := o.commands.Commands()
+		all = slices.Grow(all, len(list))
+		for i := range list {
+			all = append(all, &list[i])
 		}
 	}
-	return slices.Concat(all...)
+	return all
 }
 
 // Notices returns the notices of all instances in order.

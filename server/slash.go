@@ -18,31 +18,29 @@ import (
 
 // Command is a slash command. A prompt that starts with its name is not sent to the model.
 type Command struct {
-	extension.Command
-	answer slashFunc
-	start  func(x *Session, args string, also agent.Sink) *Turn // takes a turn's place; nil: answer
+	*extension.Command
+	start func(x *Session, args string, also agent.Sink) *Turn // takes a turn's place; nil: Run
 }
 
 // slashFunc does the work of a slash command and returns its answer. It runs beside a turn.
 type slashFunc func(ctx context.Context, x *Session, args string) (string, error)
 
 // answers has the functions of our own slash commands, by their names in the table.
-func answers() map[string]Command {
-	return map[string]Command{
-		"help":     {answer: help},
-		"status":   {answer: statusText},
-		"usage":    {answer: usageText},
-		"model":    {answer: option(optionModel)},
-		"mode":     {answer: option(optionMode)},
-		"think":    {answer: option(optionThought)},
-		"compact":  {start: (*Session).StartCompaction},
-		"undo":     {answer: undoPrompt},
-		"new":      {answer: clearSession},
-		"fork":     {answer: forkHere},
-		"sessions": {answer: listSessions},
-		"title":    {answer: retitle},
-		"notes":    {answer: renote},
-		"tools":    {answer: listTools},
+func answers() map[string]slashFunc {
+	return map[string]slashFunc{
+		"help":     help,
+		"status":   statusText,
+		"usage":    usageText,
+		"model":    option(optionModel),
+		"mode":     option(optionMode),
+		"think":    option(optionThought),
+		"undo":     undoPrompt,
+		"new":      clearSession,
+		"fork":     forkHere,
+		"sessions": listSessions,
+		"title":    retitle,
+		"notes":    renote,
+		"tools":    listTools,
 	}
 }
 
@@ -51,15 +49,15 @@ func (x *Session) Commands() []Command {
 	ours, others := answers(), x.extensions.Commands()
 	all := make([]Command, 0, len(ours)+len(others))
 	for _, row := range table {
-		if c, ok := ours[row.Name]; ok {
-			c.Command = row
-			all = append(all, c)
+		if answer, ok := ours[row.Name]; ok {
+			row.Run = func(ctx context.Context, args string) (string, error) { return answer(ctx, x, args) }
+			all = append(all, Command{Command: &row})
+		} else if row.Name == "compact" {
+			all = append(all, Command{&row, (*Session).StartCompaction})
 		}
 	}
 	for _, c := range others {
-		run := c.Run
-		answer := func(ctx context.Context, _ *Session, args string) (string, error) { return run(ctx, args) }
-		all = append(all, Command{Command: c, answer: answer})
+		all = append(all, Command{Command: c})
 	}
 	slices.SortStableFunc(all, func(a, b Command) int { return cmp.Compare(a.Order, b.Order) })
 	return all
@@ -78,7 +76,7 @@ func commandOf(x *Session, in agent.Input) (c Command, args string, ok bool) {
 	}
 	name = strings.ToLower(name)
 	for _, c := range x.Commands() {
-		if strings.EqualFold(c.Name, name) {
+		if strings.EqualFold(c.Name, name) || c.Alias != "" && strings.EqualFold(c.Alias, name) {
 			return c, args, true
 		}
 	}
@@ -88,8 +86,8 @@ func commandOf(x *Session, in agent.Input) (c Command, args string, ok bool) {
 	if _, err := os.Lstat("/" + name); err == nil { // /etc is …
 		return c, "", false
 	}
-	unknown := func(context.Context, *Session, string) (string, error) { return unknownCommand(x, name), nil }
-	return Command{Command: extension.Command{Name: name}, answer: unknown}, args, true
+	unknown := func(context.Context, string) (string, error) { return unknownCommand(x, name), nil }
+	return Command{Command: &extension.Command{Name: name, Run: unknown}}, args, true
 }
 
 func commandLike(name string) bool {
@@ -120,8 +118,10 @@ func startCommand(x *Session, c Command, in agent.Input, args string, also agent
 	}
 	if c.Prompt != nil {
 		if text := c.Prompt(args); text != "" {
-			c.Send = func(ctx context.Context, args string) (extension.Sent, error) {
-				notice, err := c.answer(ctx, x, args)
+			row := *c.Command
+			c.Command = &row
+			row.Send = func(ctx context.Context, args string) (extension.Sent, error) {
+				notice, err := c.Run(ctx, args)
 				return extension.Sent{Notice: notice, Text: text}, err
 			}
 		}
@@ -132,7 +132,7 @@ func startCommand(x *Session, c Command, in agent.Input, args string, also agent
 	return x.queue.beside(func(ctx context.Context) (agent.StopReason, error) {
 		sink := x.notifier.sink(also)
 		sink.Event(agent.UserMessage{MessageID: store.NewID(), Text: in.Text})
-		text, err := c.answer(ctx, x, args)
+		text, err := c.Run(ctx, args)
 		switch {
 		case ctx.Err() != nil:
 			return agent.Cancelled, nil

@@ -59,7 +59,7 @@ func Check(ctx context.Context, loaded *config.Loaded) string {
 	}
 }
 
-func (o Options) print(cmd *cobra.Command, all []skills.Skill) {
+func (o Options) print(cmd *cobra.Command, all []*skills.Skill) {
 	for _, s := range all {
 		text := s.Description
 		if s.Problem != "" {
@@ -75,7 +75,7 @@ func (o Options) list() *cobra.Command {
 		Use: "list", Short: "List the skills, and those that are left out", Args: cli.NoArgs, Example: "  hermes-ls skills list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, f := o.find(cmd)
-			all := append(append([]skills.Skill{}, f.Skills...), f.LeftOut...)
+			all := append(append([]*skills.Skill{}, f.Skills...), f.LeftOut...)
 			if asJSON {
 				return cli.JSON(cmd.OutOrStdout(), map[string]any{"skills": all})
 			}
@@ -104,7 +104,7 @@ func (o Options) view() *cobra.Command {
 		Use: "view NAME [FILE]", Short: "Print a skill or one of its files", Args: cli.Args(cobra.RangeArgs(1, 2)), Example: "  hermes-ls skills view debug",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, f := o.find(cmd)
-			at := slices.IndexFunc(f.Skills, func(s skills.Skill) bool { return s.Name == args[0] })
+			at := slices.IndexFunc(f.Skills, func(s *skills.Skill) bool { return s.Name == args[0] })
 			if at < 0 {
 				return fmt.Errorf("there is no skill %q; hermes-ls skills list shows all", args[0])
 			}

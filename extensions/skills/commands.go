@@ -30,28 +30,22 @@ const maxStacked = 5
 // Commands returns /skills and a command for each skill.
 func (x *Instance) Commands() []extension.Command {
 	f := x.all(context.Background(), fresh)
-	all := append(make([]extension.Command, 0, 1+2*len(f.Skills)), listCommand.With(x.list))
-	sorted := make([]*Skill, len(f.Skills))
-	for i := range f.Skills {
-		sorted[i] = &f.Skills[i]
-	}
-	slices.SortStableFunc(sorted, byUse(readUse(x.Home)))
+	all := append(make([]extension.Command, 0, 1+len(f.Skills)), listCommand.With(x.list))
+	sorted := slices.Clone(f.Skills)
+	order(sorted, readUse(x.Home))
 	for _, s := range sorted {
 		if !s.forUser() {
 			continue
 		}
-		name := s.command()
 		hint := s.Meta.Hint
 		if hint == "" {
 			hint = "what to do"
 		}
-		c := extension.Command{Name: name, Description: cut(s.Description, 120), Hint: hint, Order: SkillOrder, Run: x.announce(s)}
+		c := extension.Command{Name: s.command(), Alias: "skill:" + s.command(), Description: cut(s.Description, 120), Hint: hint, Order: SkillOrder, Run: x.announce(s)}
 		if s.Place == Workspace {
 			c.Order = workspaceOrder
 		}
-		c.Prompt = func(args string) string { return x.prompt(*s, args) }
-		all = append(all, c)
-		c.Name, c.Hidden = "skill:"+name, true
+		c.Prompt = func(args string) string { return x.prompt(s, args) }
 		all = append(all, c)
 	}
 	return all
@@ -66,7 +60,7 @@ func (x *Instance) list(ctx context.Context, _ string) (string, error) {
 	if len(f.Skills) == 0 {
 		b.WriteString("There are no skills.\n")
 	}
-	left := slices.DeleteFunc(slices.Clone(f.LeftOut), func(s Skill) bool { return s.Place == Bundled })
+	left := slices.DeleteFunc(slices.Clone(f.LeftOut), func(s *Skill) bool { return s.Place == Bundled })
 	if len(left) > 0 {
 		b.WriteString("\nLeft out:\n\n")
 		for _, s := range left {
@@ -83,7 +77,7 @@ func (s *Skill) forUser() bool { return !s.Meta.NotForUser && s.Meta.here() && s
 // announce returns the function of a skill's command. Its prompt follows.
 func (x *Instance) announce(first *Skill) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, args string) (string, error) {
-		for _, s := range x.stacked(*first, args) {
+		for _, s := range x.stacked(first, args) {
 			if _, err := s.skill.Read(); err != nil {
 				return "", fmt.Errorf("the skill %s cannot be read: %w", s.skill.Name, err)
 			}
@@ -98,12 +92,12 @@ func (x *Instance) announce(first *Skill) func(context.Context, string) (string,
 
 // stackedSkill is a skill of a prompt, and the text of the prompt after it.
 type stackedSkill struct {
-	skill Skill
+	skill *Skill
 	rest  string
 }
 
 // stacked returns the skills at the beginning of a prompt.
-func (x *Instance) stacked(first Skill, args string) []stackedSkill {
+func (x *Instance) stacked(first *Skill, args string) []stackedSkill {
 	all := []stackedSkill{{first, args}}
 	f := x.all(context.Background(), time.Minute)
 	for len(all) < maxStacked {
@@ -127,7 +121,7 @@ func (x *Instance) stacked(first Skill, args string) []stackedSkill {
 }
 
 // prompt returns the user's prompt with the texts of the skills before it.
-func (x *Instance) prompt(first Skill, args string) string {
+func (x *Instance) prompt(first *Skill, args string) string {
 	var b strings.Builder
 	all := x.stacked(first, args)
 	x.mu.Lock()

@@ -152,7 +152,7 @@ func skillDir(dir, sub string) (string, error) {
 	if hasSkill(dir) {
 		return dir, nil
 	}
-	w := walker{cache: newCache(), names: map[string]string{}, workspace: map[string]bool{}}
+	w := newWalker(newCache())
 	w.search(dir, Workspace, "")
 	switch len(w.found.Skills) {
 	case 0:
@@ -407,7 +407,7 @@ func Uninstall(ctx context.Context, home, name string) error {
 }
 
 // Search returns the skills that fit a query, the best first.
-func Search(all []Skill, query string) (found []Skill) {
+func Search(all []*Skill, query string) (found []*Skill) {
 	for _, hit := range search(all, query) {
 		if s, ok := find(all, hit.Name); ok {
 			found = append(found, s)

@@ -11,7 +11,7 @@ const shortest = 40
 
 // index returns lines "- NAME: DESCRIPTION" within limit bytes. If they do not fit, all descriptions are shortened to
 // one length. If that is not enough, the last skills have only names, and then the rest is counted.
-func index(all []Skill, limit int) string {
+func index(all []*Skill, limit int) string {
 	if len(all) == 0 || limit <= 0 {
 		return ""
 	}
@@ -19,63 +19,84 @@ func index(all []Skill, limit int) string {
 	for _, s := range all {
 		longest = max(longest, len(s.Description))
 	}
-	if text := lines(all, longest, len(all), len(all)); len(text) <= limit {
-		return text
-	}
-	fits := func(width int) bool { return len(lines(all, width, len(all), len(all))) <= limit }
-	if fits(shortest) {
-		low, high := shortest, longest
-		for low < high {
-			if middle := (low + high + 1) / 2; fits(middle) {
-				low = middle
-			} else {
-				high = middle - 1
-			}
-		}
-		return lines(all, low, len(all), len(all))
-	}
-	for _, names := range []bool{true, false} { // first fewer descriptions, then fewer names
-		low, high := 0, len(all)
-		text := func(n int) string {
-			if names {
-				return lines(all, shortest, n, len(all))
-			}
-			return lines(all, shortest, 0, n)
-		}
-		for low < high {
-			if middle := (low + high + 1) / 2; len(text(middle)) <= limit {
-				low = middle
-			} else {
-				high = middle - 1
-			}
-		}
-		if t := text(low); len(t) <= limit {
-			return t
-		}
+	width := func(n int) layout { return layout{n, len(all), len(all)} }
+	described := func(n int) layout { return layout{shortest, n, len(all)} }
+	named := func(n int) layout { return layout{shortest, 0, n} }
+	fits := func(l layout) bool { return l.size(all) <= limit }
+	switch {
+	case fits(width(longest)):
+		return width(longest).text(all)
+	case fits(width(shortest)):
+		return width(last(shortest, longest, func(n int) bool { return fits(width(n)) })).text(all)
+	case fits(described(0)):
+		return described(last(0, len(all), func(n int) bool { return fits(described(n)) })).text(all)
+	case fits(named(0)):
+		return named(last(0, len(all), func(n int) bool { return fits(named(n)) })).text(all)
 	}
 	return ""
 }
 
-// lines writes the first described skills with descriptions of at most width bytes, and those up to named without.
-func lines(all []Skill, width, described, named int) string {
-	var b strings.Builder
-	for i, s := range all[:named] {
-		if i < described {
-			fmt.Fprintf(&b, "- %s: %s\n", s.Name, cut(s.Description, width))
+// last returns the last number from low to high that is ok. low is, and no number after one that is not.
+func last(low, high int, ok func(int) bool) int {
+	for low < high {
+		if middle := (low + high + 1) / 2; ok(middle) {
+			low = middle
 		} else {
-			fmt.Fprintf(&b, "- %s\n", s.Name)
+			high = middle - 1
 		}
 	}
-	if rest := len(all) - named; rest > 0 {
-		fmt.Fprintf(&b, "and %d more: skill_view with query finds them\n", rest)
+	return low
+}
+
+// layout is a form of the index: the first described skills have descriptions of at most width bytes, those up to named
+// only their names, and the rest is counted.
+type layout struct{ width, described, named int }
+
+// each calls write with the parts of the text. It makes no text that is as long as the index, because [index] tries many
+// layouts.
+func (l layout) each(all []*Skill, write func(part string)) {
+	for i, s := range all[:l.named] {
+		write("- ")
+		write(s.Name)
+		if i < l.described {
+			text, whole := shortened(s.Description, l.width)
+			write(": ")
+			write(text)
+			if !whole {
+				write("…")
+			}
+		}
+		write("\n")
 	}
+	if rest := len(all) - l.named; rest > 0 {
+		write(fmt.Sprintf("and %d more: skill_view with query finds them\n", rest))
+	}
+}
+
+func (l layout) size(all []*Skill) (bytes int) {
+	l.each(all, func(part string) { bytes += len(part) })
+	return bytes
+}
+
+func (l layout) text(all []*Skill) string {
+	var b strings.Builder
+	b.Grow(l.size(all))
+	l.each(all, func(part string) { b.WriteString(part) })
 	return b.String()
 }
 
 // cut shortens a text to limit bytes, at the end of a word if there is one.
 func cut(text string, limit int) string {
+	if text, whole := shortened(text, limit); !whole {
+		return text + "…"
+	}
+	return text
+}
+
+// shortened returns the part of a text that [cut] keeps before the ellipsis. If the text fits, whole is true.
+func shortened(text string, limit int) (part string, whole bool) {
 	if len(text) <= limit {
-		return text
+		return text, true
 	}
 	text = text[:max(limit-len("…"), 0)]
 	for !utf8.ValidString(text) {
@@ -84,5 +105,5 @@ func cut(text string, limit int) string {
 	if at := strings.LastIndexByte(text, ' '); at > len(text)*2/3 {
 		text = text[:at]
 	}
-	return strings.TrimRight(text, " ,;:.") + "…"
+	return strings.TrimRight(text, " ,;:."), false
 }

@@ -4,17 +4,16 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
-	"github.com/hermes-ls/hermes-ls/internal/filelock"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 )
@@ -36,8 +35,8 @@ type Library struct {
 
 // Found are the skills of a library.
 type Found struct {
-	Skills  []Skill // each name once, sorted by name
-	LeftOut []Skill // with their problem
+	Skills  []*Skill // each name once, sorted by name
+	LeftOut []*Skill // with their problem
 	Notes   []string
 }
 
@@ -48,6 +47,7 @@ const (
 	maxSkills = 2000
 	maxDepth  = 4
 	maxDirs   = 20_000
+	manyNew   = 100 // files, which leave megabytes of garbage when they are parsed
 )
 
 // notSearched are directories that hold no skills.
@@ -56,8 +56,8 @@ var notSearched = []string{"node_modules", "venv", "references", "templates", "s
 // Find finds all skills. It reads only files that have changed since an earlier call of any process.
 func (l Library) Find(ctx context.Context) Found {
 	c := openCache(l.Home)
-	w := walker{cache: c, names: make(map[string]string, len(c.entries)), workspace: map[string]bool{}, disabled: l.Disabled}
-	w.found.Skills = make([]Skill, 0, min(len(c.entries)+8, maxSkills)) // 8 are in the program
+	w := newWalker(c)
+	w.disabled = l.Disabled
 	for _, dir := range TrustedDirs(l.Trust, l.Folders, workspaceDirs) {
 		w.search(dir, Workspace, "")
 	}
@@ -72,7 +72,15 @@ func (l Library) Find(ctx context.Context) Found {
 		w.addBundled()
 	}
 	c.save(ctx)
-	slices.SortFunc(w.found.Skills, func(a, b Skill) int { return cmp.Compare(a.Name, b.Name) })
+	if len(c.added) > manyNew {
+		debug.FreeOSMemory()
+	}
+	return w.sorted()
+}
+
+// sorted returns what the walker has found.
+func (w *walker) sorted() Found {
+	slices.SortFunc(w.found.Skills, func(a, b *Skill) int { return cmp.Compare(a.Name, b.Name) })
 	return w.found
 }
 
@@ -115,23 +123,27 @@ func OfferedDirs(folder string, names []string) (dirs []string) {
 }
 
 type walker struct {
-	cache     *cache
-	found     Found
-	names     map[string]string // the path of each skill by its name
-	workspace map[string]bool   // names of skills of the workspace
-	disabled  []string
-	dirs      int
-	count     int
+	cache    *cache
+	found    Found
+	names    map[string]*Skill
+	disabled []string
+	dirs     int
+	count    int
+}
+
+func newWalker(c *cache) *walker {
+	return &walker{cache: c, names: make(map[string]*Skill, len(c.records))}
 }
 
 // search adds the skills below dir.
-func (w *walker) search(dir, place, prefix string) { w.walk(dir, place, prefix, 0) }
+func (w *walker) search(dir, place, prefix string) { w.walk(dir, "", place, prefix, 0) }
 
-func (w *walker) walk(dir, place, prefix string, depth int) {
+// walk adds the skill in file, or those below dir. file is the SKILL.md of dir; empty: dir is no skill.
+func (w *walker) walk(dir, file, place, prefix string, depth int) {
 	if w.dirs++; w.dirs > maxDirs {
 		return
 	}
-	if depth > 0 && w.add(filepath.Join(dir, "SKILL.md"), place, prefix) || depth >= maxDepth {
+	if file != "" && w.add(file, dir, place, prefix) || depth >= maxDepth {
 		return
 	}
 	entries, err := os.ReadDir(dir)
@@ -143,20 +155,21 @@ func (w *walker) walk(dir, place, prefix string, depth int) {
 		if strings.HasPrefix(name, ".") || slices.Contains(notSearched, name) {
 			continue
 		}
-		sub := filepath.Join(dir, name)
+		file := filepath.Join(dir, name, "SKILL.md")
+		sub := filepath.Dir(file) // shares its memory
 		switch {
 		case e.IsDir():
-			w.walk(sub, place, prefix, depth+1)
+			w.walk(sub, file, place, prefix, depth+1)
 		case e.Type()&fs.ModeSymlink != 0 && place != Workspace: // users link skills from elsewhere
 			if info, err := os.Stat(sub); err == nil && info.IsDir() {
-				w.walk(sub, place, prefix, depth+1)
+				w.walk(sub, file, place, prefix, depth+1)
 			}
 		}
 	}
 }
 
-// add adds the skill in a file. If there is no such file, or a link in a workspace, it returns false.
-func (w *walker) add(file, place, prefix string) bool {
+// add adds the skill in a file of dir. If there is no such file, or a link in a workspace, it returns false.
+func (w *walker) add(file, dir, place, prefix string) bool {
 	info, err := os.Lstat(file)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && place == Workspace && !info.Mode().IsRegular() {
 		return false
@@ -170,19 +183,18 @@ func (w *walker) add(file, place, prefix string) bool {
 		}
 		return true
 	}
-	dir := filepath.Dir(file)
-	s := Skill{Name: filepath.Base(dir), Meta: &w.cache.none}
-	if err != nil {
-		s.Problem = err.Error()
+	var s *Skill
+	if name := filepath.Base(dir); err != nil {
+		s = &Skill{Name: name, Meta: w.cache.none, Problem: err.Error()}
 	} else {
-		s = w.cache.skill(file, s.Name, info)
+		s = w.cache.skill(file, name, info)
 	}
 	s.Name, s.Place, s.Path, s.Dir = prefix+s.Name, place, file, dir
 	w.use(s)
 	return true
 }
 
-func (w *walker) use(s Skill) {
+func (w *walker) use(s *Skill) {
 	if slices.Contains(w.disabled, s.Name) {
 		return
 	}
@@ -191,32 +203,28 @@ func (w *walker) use(s Skill) {
 		return
 	}
 	if first, ok := w.names[s.Name]; ok {
-		s.Problem = "another skill of this name is used: " + first
+		s.Problem = "another skill of this name is used: " + first.Path
 		w.found.LeftOut = append(w.found.LeftOut, s)
 		switch {
 		case s.Place != Bundled:
 			w.found.Notes = append(w.found.Notes, fmt.Sprintf("There are two skills named %q. %s is not used.", s.Name, s.Path))
-		case w.workspace[s.Name]:
-			w.found.Notes = append(w.found.Notes, fmt.Sprintf("The skill %q of this workspace is used in place of that of the program: %s", s.Name, first))
+		case first.Place == Workspace:
+			w.found.Notes = append(w.found.Notes, fmt.Sprintf("The skill %q of this workspace is used in place of that of the program: %s", s.Name, first.Path))
 		}
 		return
 	}
-	w.names[s.Name] = s.Path
-	if s.Place == Workspace {
-		w.workspace[s.Name] = true
-	}
+	w.names[s.Name] = s
 	w.found.Skills = append(w.found.Skills, s)
 }
 
 func (w *walker) addBundled() {
 	entries, _ := bundled.ReadDir("bundled")
 	for _, e := range entries {
-		s := bundledSkill(e.Name())
-		w.use(s)
+		w.use(bundledSkill(e.Name()))
 	}
 }
 
-func bundledSkill(name string) Skill {
+func bundledSkill(name string) *Skill {
 	file := path.Join("bundled", name, "SKILL.md")
 	data, err := bundled.ReadFile(file)
 	s, _, problem := parse(data, name)
@@ -224,11 +232,11 @@ func bundledSkill(name string) Skill {
 		s.Problem = err.Error()
 	}
 	s.Place, s.Path = Bundled, file
-	return s
+	return &s
 }
 
 // Read returns the text of a skill after its frontmatter.
-func (s Skill) Read() (body string, err error) {
+func (s *Skill) Read() (body string, err error) {
 	var data []byte
 	if s.Dir == "" {
 		data, err = bundled.ReadFile(s.Path)
@@ -242,100 +250,11 @@ func (s Skill) Read() (body string, err error) {
 	return strings.TrimSpace(body), err
 }
 
-// cache has the frontmatters of earlier calls. The file is below $HERMES_HOME/cache.
-type cache struct {
-	path    string
-	entries map[string]*cached
-	changed bool
-	none    Meta // of skills with an empty one
-}
-
-type cached struct {
-	Time  int64  `json:"t"`
-	Size  int64  `json:"s"`
-	Name  string `json:"n"`
-	Text  string `json:"d"`
-	Error string `json:"e,omitempty"`
-	Meta  *Meta  `json:"m,omitempty"`
-
-	used bool
-}
-
-const cacheVersion = "skills-4.json"
-
-// newCache returns an empty cache, which is not stored.
-func newCache() *cache { return &cache{entries: map[string]*cached{}} }
-
-func openCache(home string) *cache {
-	c := newCache()
-	c.path = filepath.Join(home, "cache", cacheVersion)
-	if data, err := safefile.Read(c.path, 16<<20); err == nil {
-		_ = json.Unmarshal(data, &c.entries) // a broken cache is made again
-	}
-	return c
-}
-
-// skill returns the skill in a file, from the cache if the file has not changed.
-func (c *cache) skill(file, dir string, info fs.FileInfo) Skill {
-	e := c.entries[file]
-	if e == nil || e.Time != info.ModTime().UnixNano() || e.Size != info.Size() {
-		e = c.read(file, dir)
-		e.Time, e.Size = info.ModTime().UnixNano(), info.Size()
-		c.entries[file], c.changed = e, true
-	}
-	e.used = true
-	return Skill{Name: e.Name, Description: e.Text, Problem: e.Error, Meta: cmp.Or(e.Meta, &c.none)}
-}
-
-func (c *cache) read(file, dir string) *cached {
-	data, err := safefile.Read(file, largestSkill)
-	if err != nil {
-		return &cached{Name: dir, Error: "it cannot be read: " + err.Error()}
-	}
-	s, _, err := parse(data, dir)
-	e := &cached{Name: dir, Text: s.Description}
-	if err != nil {
-		e.Error = err.Error()
-	}
-	if m, _ := json.Marshal(s.Meta); string(m) != "{}" {
-		e.Meta = s.Meta
-	}
-	return e
-}
-
-// save stores the entries that were used, if one is new. If it fails, the next process reads the files again.
-func (c *cache) save(ctx context.Context) {
-	if !c.changed {
-		return
-	}
-	unlock, err := filelock.Lock(ctx, c.path+".lock")
-	if err != nil {
-		return
-	}
-	defer unlock()
-	for file, e := range c.entries { // those of other workspaces
-		if e == nil || !e.used && len(c.entries) > 2*maxSkills {
-			delete(c.entries, file)
-		}
-	}
-	data, err := json.Marshal(c.entries)
-	if err != nil {
-		return
-	}
-	dir, err := safefile.OpenFolder(filepath.Dir(c.path))
-	if err != nil {
-		return
-	}
-	defer dir.Close() //nolint:errcheck // only read
-	_ = dir.Write(filepath.Base(c.path), data, 0o600)
-}
-
 // Offered returns the skills that a folder brings, whether the user trusts it or not. It stores nothing.
-func Offered(_ context.Context, folder string) []Skill {
-	w := walker{cache: newCache(), names: map[string]string{}, workspace: map[string]bool{}}
+func Offered(_ context.Context, folder string) []*Skill {
+	w := newWalker(newCache())
 	for _, dir := range OfferedDirs(folder, workspaceDirs) {
 		w.search(dir, Workspace, "")
 	}
-	slices.SortFunc(w.found.Skills, func(a, b Skill) int { return cmp.Compare(a.Name, b.Name) })
-	return w.found.Skills
+	return w.sorted().Skills
 }

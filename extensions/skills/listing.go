@@ -11,7 +11,7 @@ import (
 // Listing lists the skills, those that are left out with an error included.
 func (x *Instance) Listing(ctx context.Context) (map[string]any, error) {
 	f := x.all(ctx, fresh)
-	return map[string]any{"skills": append(append([]Skill{}, f.Skills...), f.LeftOut...)}, nil
+	return map[string]any{"skills": append(append([]*Skill{}, f.Skills...), f.LeftOut...)}, nil
 }
 
 // Document returns the SKILL.md of a skill. That of a bundled skill is a read-only copy in $HERMES_HOME/cache.

@@ -209,7 +209,7 @@ func create(f Found, base string, in manageIn) (edit, error) {
 }
 
 // own returns a skill of the user that may be changed, and the directory that it is below.
-func (x *Instance) own(f Found, settings Settings, name string) (s Skill, base string, err error) {
+func (x *Instance) own(f Found, settings Settings, name string) (s *Skill, base string, err error) {
 	s, ok := find(slices.Concat(f.Skills, f.LeftOut), name)
 	if !ok {
 		return s, "", errors.New(strings.TrimSuffix(noSkill(f.Skills, name), "."))
@@ -226,7 +226,7 @@ func (x *Instance) own(f Found, settings Settings, name string) (s Skill, base s
 }
 
 // whose names the owner of a skill that cannot be changed.
-func (s Skill) whose() string {
+func (s *Skill) whose() string {
 	switch s.Place {
 	case Bundled:
 		return "a skill of hermes-ls itself"

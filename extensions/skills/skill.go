@@ -31,13 +31,13 @@ type Skill struct {
 	Problem     string `json:"error,omitempty"`
 
 	Dir  string `json:"-"` // the skill's directory; empty: it is in the binary
+	Tags string `json:"-"` // with spaces between them
 	Meta *Meta  `json:"-"`
 }
 
 // Meta has the parts of a frontmatter that hermes-ls uses besides name and description.
 type Meta struct {
 	Platforms        []string `json:"platforms,omitempty"`
-	Tags             []string `json:"tags,omitempty"`
 	Environment      []string `json:"environment,omitempty"` // required_environment_variables
 	RequiresToolsets []string `json:"requires_toolsets,omitempty"`
 	RequiresTools    []string `json:"requires_tools,omitempty"`
@@ -81,9 +81,9 @@ func parse(data []byte, dir string) (s Skill, body string, err error) {
 		s.Description = string(runes[:maxDescription])
 	}
 	hermes := fields.Sub("metadata").Sub("hermes")
+	s.Tags = strings.Join(append(fields.List("tags"), hermes.List("tags")...), " ")
 	s.Meta = &Meta{
 		Platforms:        fields.List("platforms"),
-		Tags:             append(fields.List("tags"), hermes.List("tags")...),
 		Environment:      environment(fields),
 		RequiresToolsets: hermes.List("requires_toolsets"), RequiresTools: hermes.List("requires_tools"),
 		FallbackToolsets: hermes.List("fallback_for_toolsets"), FallbackTools: hermes.List("fallback_for_tools"),
@@ -148,14 +148,16 @@ func (m *Meta) offered(toolset, tool func(string) bool) bool {
 }
 
 // command returns the name of the slash command.
-func (s Skill) command() string {
-	name := strings.NewReplacer(" ", "-", "_", "-").Replace(strings.ToLower(s.Name))
-	name = strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == ':' {
+func (s *Skill) command() string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ' || r == '_':
+			return '-'
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == ':':
 			return r
 		}
 		return -1
-	}, name)
+	}, strings.ToLower(s.Name))
 	for strings.Contains(name, "--") {
 		name = strings.ReplaceAll(name, "--", "-")
 	}

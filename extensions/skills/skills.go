@@ -137,11 +137,11 @@ func (x *Instance) notify(f Found) {
 }
 
 // forModel returns the skills that the model may read: those for this system and these tools.
-func (x *Instance) forModel(f Found) (all []Skill) {
+func (x *Instance) forModel(f Found) (all []*Skill) {
 	x.mu.Lock()
 	offers := x.settings.Offers
 	x.mu.Unlock()
-	all = make([]Skill, 0, len(f.Skills))
+	all = make([]*Skill, 0, len(f.Skills))
 	for _, s := range f.Skills {
 		if !s.Meta.NotForModel && s.Meta.here() && s.Meta.offered(offers, func(tool string) bool { return offers(toolsetOf(tool)) }) {
 			all = append(all, s)
@@ -187,10 +187,7 @@ func (x *Instance) Sections(ctx context.Context) []prompt.Section {
 }
 
 // order sorts skills: those of the workspace, then those that were used last, then by name.
-func order(all []Skill, used map[string]int64) {
-	compare := byUse(used)
-	slices.SortStableFunc(all, func(a, b Skill) int { return compare(&a, &b) })
-}
+func order(all []*Skill, used map[string]int64) { slices.SortStableFunc(all, byUse(used)) }
 
 func byUse(used map[string]int64) func(a, b *Skill) int {
 	return func(a, b *Skill) int {
@@ -316,7 +313,7 @@ func writeUse(ctx context.Context, home, name string) {
 }
 
 // installed reports whether a skill of the user was installed. If the lock file cannot be read, it returns true.
-func (x *Instance) installed(s Skill) bool {
+func (x *Instance) installed(s *Skill) bool {
 	all, err := Installed(x.Home)
 	if err != nil {
 		return true
@@ -330,7 +327,7 @@ func (x *Instance) installed(s Skill) bool {
 }
 
 // pass gives the variables of a skill to the commands of the session. It returns the names that are not set.
-func (x *Instance) pass(ctx context.Context, s Skill, call tools.Call) (missing []string) {
+func (x *Instance) pass(ctx context.Context, s *Skill, call tools.Call) (missing []string) {
 	if len(s.Meta.Environment) == 0 || x.Pass == nil {
 		return nil
 	}
@@ -383,7 +380,7 @@ func (x *Instance) pass(ctx context.Context, s Skill, call tools.Call) (missing 
 }
 
 // sum identifies the content of a skill.
-func (s Skill) sum() string {
+func (s *Skill) sum() string {
 	sum, err := Hash(s.Dir)
 	if err != nil {
 		return fmt.Sprint(time.Now().UnixNano()) // it matches no other
@@ -392,7 +389,7 @@ func (s Skill) sum() string {
 }
 
 // linked returns the other files of a skill by their directory.
-func (s Skill) linked() map[string][]string {
+func (s *Skill) linked() map[string][]string {
 	files := map[string][]string{}
 	if s.Dir == "" {
 		return files

@@ -32,7 +32,7 @@ func skillText(name, description string) string {
 	return "---\nname: " + name + "\ndescription: " + description + "\n---\n# " + name + "\nDo it.\n"
 }
 
-func names(all []Skill) (out []string) {
+func names(all []*Skill) (out []string) {
 	for _, s := range all {
 		out = append(out, s.Name+"@"+s.Place)
 	}
@@ -91,9 +91,9 @@ func TestPlaces(t *testing.T) {
 
 func TestIndex(t *testing.T) {
 	t.Parallel()
-	var all []Skill
+	var all []*Skill
 	for i := range 100 {
-		all = append(all, Skill{Name: fmt.Sprintf("skill-%02d", i), Description: strings.Repeat("word ", 10+i%20) + "end."})
+		all = append(all, &Skill{Name: fmt.Sprintf("skill-%02d", i), Description: strings.Repeat("word ", 10+i%20) + "end."})
 	}
 	whole := index(all, 100_000)
 	for _, limit := range []int{20, 60, 300, 1500, 3000, 6000, 8000, len(whole) - 1, len(whole)} {
@@ -279,6 +279,9 @@ func TestCommands(t *testing.T) {
 	h := newHarness(t)
 	at := slices.IndexFunc(h.x.Commands(), func(c extension.Command) bool { return c.Name == "debug" })
 	c := h.x.Commands()[at]
+	if c.Alias != "skill:debug" {
+		t.Errorf("the other name of /debug is %q", c.Alias)
+	}
 	if _, err := c.Run(t.Context(), "/write-tests fix /commit it"); err != nil {
 		t.Fatal(err)
 	}

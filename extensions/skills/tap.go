@@ -124,7 +124,7 @@ func (t Tap) Search(ctx context.Context, home, query string) (found []Remote, er
 		}
 		dir = filepath.Join(root, filepath.FromSlash(t.Path))
 	}
-	w := walker{cache: newCache(), names: map[string]string{}, workspace: map[string]bool{}}
+	w := newWalker(newCache())
 	w.search(dir, Workspace, "")
 	all := w.found.Skills
 	if query != "" {

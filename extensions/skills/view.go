@@ -98,20 +98,20 @@ func (x *Instance) view(ctx context.Context, _ *tools.Env, call tools.Call, in v
 	}), nil
 }
 
-func find(all []Skill, name string) (Skill, bool) {
+func find(all []*Skill, name string) (*Skill, bool) {
 	name = strings.TrimPrefix(name, "/")
-	at := slices.IndexFunc(all, func(s Skill) bool { return s.Name == name })
+	at := slices.IndexFunc(all, func(s *Skill) bool { return s.Name == name })
 	if at < 0 {
-		at = slices.IndexFunc(all, func(s Skill) bool { return s.command() == strings.ToLower(name) })
+		at = slices.IndexFunc(all, func(s *Skill) bool { return s.command() == strings.ToLower(name) })
 	}
 	if at < 0 {
-		return Skill{}, false
+		return nil, false
 	}
 	return all[at], true
 }
 
 // noSkill says that there is no such skill, with the nearest names.
-func noSkill(all []Skill, name string) string {
+func noSkill(all []*Skill, name string) string {
 	text := fmt.Sprintf("There is no skill %q.", tools.OneLine(name, 100))
 	best, distance := "", max(3, len(name)/3)
 	for _, s := range all {
@@ -128,15 +128,15 @@ func noSkill(all []Skill, name string) string {
 const maxHits = 20
 
 // search returns the skills that have most of the words, those with a word in the name first.
-func search(all []Skill, query string) []listed {
+func search(all []*Skill, query string) []listed {
 	words := strings.FieldsFunc(strings.ToLower(query), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 127) })
 	type hit struct {
-		skill Skill
+		skill *Skill
 		score int
 	}
 	var hits []hit
 	for _, s := range all {
-		score, name, text := 0, strings.ToLower(s.Name), strings.ToLower(s.Description+" "+strings.Join(s.Meta.Tags, " "))
+		score, name, text := 0, strings.ToLower(s.Name), strings.ToLower(s.Description+" "+s.Tags)
 		for _, w := range words {
 			switch {
 			case strings.Contains(name, w):
@@ -162,7 +162,7 @@ func search(all []Skill, query string) []listed {
 const filePage = 60_000 // bytes of a file in one result
 
 // readFile reads a file of a skill. No link is followed.
-func readFile(s Skill, in viewIn) tools.Result {
+func readFile(s *Skill, in viewIn) tools.Result {
 	if s.Dir == "" {
 		return tools.Fail("the skill %s has no other files", s.Name)
 	}
@@ -198,7 +198,7 @@ func readFile(s Skill, in viewIn) tools.Result {
 }
 
 // File returns the text of a file of the skill.
-func (s Skill) File(name string) (string, error) {
+func (s *Skill) File(name string) (string, error) {
 	dir, err := safefile.OpenFolder(s.Dir)
 	if err != nil {
 		return "", err

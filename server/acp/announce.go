@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
@@ -53,8 +54,11 @@ func commands(x *server.Session) *acp.CommandsUpdate {
 	u := &acp.CommandsUpdate{SessionUpdate: acp.UpdateCommands}
 	seen := map[string]bool{} // the first command of a name is used
 	for _, c := range x.Commands() {
+		if len(u.AvailableCommands) >= maxCommands {
+			break
+		}
 		double := seen[c.Name]
-		if seen[c.Name] = true; double || c.Hidden || len(u.AvailableCommands) >= maxCommands {
+		if seen[c.Name], seen[cmp.Or(c.Alias, c.Name)] = true, true; double || c.Hidden {
 			continue
 		}
 		listed := acp.AvailableCommand{Name: c.Name, Description: c.Description}

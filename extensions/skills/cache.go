@@ -1,0 +1,285 @@
+package skills
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+// cache has the frontmatters of earlier calls. The file is below $HERMES_HOME/cache.
+//
+// It has a record for each SKILL.md: its length, and the encoded [cached]. A search decodes only the records that it
+// uses, because what it makes stays in memory until the first garbage collection.
+type cache struct {
+	path    string
+	records []record // of the file, sorted by path
+	added   []record // replace those of the file
+	head    [4 << 10]byte
+	none    *Meta // of skills with an empty one; it is not in the cache, which would stay in memory with it
+}
+
+// record is an encoded [cached]. Its path is first.
+type record struct {
+	data []byte
+	used bool
+}
+
+type cached struct {
+	Path  string
+	Time  uint64 // nanoseconds since 1970
+	Size  uint64
+	Text  string // the description
+	Error string
+	Tags  string
+	Meta  *Meta // nil: it is empty
+}
+
+const cacheVersion = "skills-5"
+
+// newCache returns an empty cache, which is not stored.
+func newCache() *cache { return &cache{none: &Meta{}} }
+
+func openCache(home string) *cache {
+	c := newCache()
+	c.path = filepath.Join(home, "cache", cacheVersion)
+	data, err := safefile.Read(c.path, 16<<20)
+	if err != nil {
+		return c
+	}
+	d := decoder{data: data}
+	c.records = make([]record, 0, min(d.number(), 2*maxSkills))
+	for len(d.data) > 0 {
+		c.records = append(c.records, record{data: d.bytes()})
+	}
+	if d.broken { // it is made again
+		c.records = nil
+	}
+	return c
+}
+
+// skill returns the skill in a file, from the cache if the file has not changed.
+func (c *cache) skill(file, dir string, info fs.FileInfo) *Skill {
+	changed, size := uint64(info.ModTime().UnixNano()), uint64(info.Size())
+	e, ok := c.stored(file, changed, size)
+	if !ok {
+		e = c.read(file, dir)
+		e.Path, e.Time, e.Size = file, changed, size
+		c.added = append(c.added, record{e.append(nil), true})
+	}
+	return &Skill{Name: dir, Description: e.Text, Problem: e.Error, Tags: e.Tags, Meta: cmp.Or(e.Meta, c.none)}
+}
+
+// stored returns the entry of a file. If there is none for this time and size, it returns false.
+func (c *cache) stored(file string, changed, size uint64) (e cached, ok bool) {
+	at, found := slices.BinarySearchFunc(c.records, file, func(r record, file string) int {
+		switch path := r.path(); {
+		case string(path) < file:
+			return -1
+		case string(path) > file:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		return cached{}, false
+	}
+	c.records[at].used = true
+	d := decoder{data: c.records[at].data}
+	d.bytes() // the path
+	if d.number() != changed || d.number() != size {
+		return cached{}, false
+	}
+	e = cached{Text: d.text(), Error: d.text(), Tags: d.text()}
+	if len(d.data) > 0 {
+		e.Meta = &Meta{}
+		e.Meta.decode(&d)
+	}
+	return e, !d.broken
+}
+
+// read reads a SKILL.md. If its frontmatter ends in the first 4 KB, it reads no more.
+func (c *cache) read(file, dir string) cached {
+	s, err := c.parseHead(file, dir)
+	if err != nil {
+		data, err := safefile.Read(file, largestSkill)
+		if err != nil {
+			return cached{Error: "it cannot be read: " + err.Error()}
+		}
+		if s, _, err = parse(data, dir); err != nil {
+			return cached{Text: s.Description, Error: err.Error()}
+		}
+	}
+	return cached{Text: s.Description, Tags: s.Tags, Meta: s.Meta}
+}
+
+// parseHead reads a SKILL.md whose frontmatter ends in the first 4 KB. If any other one is in the file, it returns an
+// error, which says nothing of the file.
+func (c *cache) parseHead(file, dir string) (s Skill, err error) {
+	f, info, err := safefile.Open(file)
+	if err != nil {
+		return s, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	if info.Size() > largestSkill {
+		return s, safefile.ErrTooLarge
+	}
+	n, err := io.ReadFull(f, c.head[:])
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return s, err
+	}
+	head := c.head[:n]
+	line := bytes.Index(head, []byte("\n---")) + 1
+	end := bytes.IndexByte(head[line:], '\n')
+	if line == 0 || end < 0 {
+		return s, io.ErrUnexpectedEOF
+	}
+	s, _, err = parse(head[:line+end+1], dir)
+	return s, err
+}
+
+// save stores the entries that were used, if one is new. If it fails, the next process reads the files again.
+func (c *cache) save(ctx context.Context) {
+	if len(c.added) == 0 {
+		return
+	}
+	unlock, err := filelock.Lock(ctx, c.path+".lock")
+	if err != nil {
+		return
+	}
+	defer unlock()
+	all, crowded := c.added, len(c.added)+len(c.records) > 2*maxSkills
+	for _, r := range c.records {
+		if r.used || !crowded { // the others are of other workspaces
+			all = append(all, r)
+		}
+	}
+	slices.SortStableFunc(all, record.compare)
+	all = slices.CompactFunc(all, func(a, b record) bool { return a.compare(b) == 0 }) // keeps what was added
+	data := binary.AppendUvarint(nil, uint64(len(all)))
+	for _, r := range all {
+		data = appendBytes(data, r.data)
+	}
+	dir, err := safefile.OpenFolder(filepath.Dir(c.path))
+	if err != nil {
+		return
+	}
+	defer dir.Close() //nolint:errcheck // only read
+	_ = dir.Write(filepath.Base(c.path), data, 0o600)
+}
+
+func (r record) path() []byte {
+	d := decoder{data: r.data}
+	return d.bytes()
+}
+
+func (r record) compare(other record) int { return bytes.Compare(r.path(), other.path()) }
+
+func (e *cached) append(b []byte) []byte {
+	b = appendBytes(b, e.Path)
+	b = binary.AppendUvarint(binary.AppendUvarint(b, e.Time), e.Size)
+	b = appendBytes(appendBytes(appendBytes(b, e.Text), e.Error), e.Tags)
+	if e.Meta == nil || e.Meta.empty() {
+		return b
+	}
+	return e.Meta.append(b)
+}
+
+// lists are the fields of a Meta with many texts.
+func (m *Meta) lists() [6]*[]string {
+	return [...]*[]string{&m.Platforms, &m.Environment, &m.RequiresToolsets, &m.RequiresTools, &m.FallbackToolsets, &m.FallbackTools}
+}
+
+func (m *Meta) bools() [2]*bool { return [...]*bool{&m.NotForModel, &m.NotForUser} }
+
+func (m *Meta) empty() bool {
+	for _, list := range m.lists() {
+		if len(*list) > 0 {
+			return false
+		}
+	}
+	return len(m.Config) == 0 && m.Hint == "" && !m.NotForModel && !m.NotForUser
+}
+
+func (m *Meta) append(b []byte) []byte {
+	for _, list := range m.lists() {
+		b = binary.AppendUvarint(b, uint64(len(*list)))
+		for _, text := range *list {
+			b = appendBytes(b, text)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(m.Config)))
+	for _, k := range m.Config {
+		b = appendBytes(appendBytes(b, k.Name), k.Default)
+	}
+	for _, v := range m.bools() {
+		if b = append(b, 0); *v {
+			b[len(b)-1] = 1
+		}
+	}
+	return appendBytes(b, m.Hint)
+}
+
+func (m *Meta) decode(d *decoder) {
+	for _, list := range m.lists() {
+		n := d.number()
+		if n == 0 || n > uint64(len(d.data)) {
+			d.broken = d.broken || n > 0
+			continue
+		}
+		*list = make([]string, n)
+		for i := range *list {
+			(*list)[i] = d.text()
+		}
+	}
+	for range d.number() {
+		if m.Config = append(m.Config, Key{d.text(), d.text()}); d.broken {
+			return
+		}
+	}
+	for _, v := range m.bools() {
+		*v = d.number() == 1
+	}
+	m.Hint = d.text()
+}
+
+func appendBytes[T string | []byte](b []byte, text T) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+// decoder reads what append has written. After an error, broken is true, and all values are zero.
+type decoder struct {
+	data   []byte
+	broken bool
+}
+
+func (d *decoder) number() uint64 {
+	n, size := binary.Uvarint(d.data)
+	if size <= 0 {
+		d.data, d.broken = nil, true
+		return 0
+	}
+	d.data = d.data[size:]
+	return n
+}
+
+func (d *decoder) bytes() []byte {
+	n := d.number()
+	if n > uint64(len(d.data)) {
+		d.data, d.broken = nil, true
+		return nil
+	}
+	var b []byte
+	b, d.data = d.data[:n], d.data[n:]
+	return b
+}
+
+func (d *decoder) text() string { return string(d.bytes()) }

@@ -1,0 +1,102 @@
+package skills
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A field that is added to Meta must be stored, too.
+func TestCachedMeta(t *testing.T) {
+	t.Parallel()
+	m := &Meta{}
+	v := reflect.ValueOf(m).Elem()
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Interface().(type) {
+		case []string:
+			f.Set(reflect.ValueOf([]string{v.Type().Field(i).Name, "x"}))
+		case []Key:
+			f.Set(reflect.ValueOf([]Key{{"a", "b"}, {"c", ""}}))
+		case bool:
+			f.SetBool(true)
+		case string:
+			f.SetString("text")
+		default:
+			t.Fatalf("the field %s has a new type", v.Type().Field(i).Name)
+		}
+	}
+	d := decoder{data: m.append(nil)}
+	got := &Meta{}
+	if got.decode(&d); d.broken || len(d.data) > 0 || !reflect.DeepEqual(got, m) {
+		t.Errorf("%+v, not %+v", got, m)
+	}
+	for i := range v.NumField() {
+		one := &Meta{}
+		if reflect.ValueOf(one).Elem().Field(i).Set(v.Field(i)); one.empty() {
+			t.Errorf("the field %s is not stored", v.Type().Field(i).Name)
+		}
+	}
+}
+
+// A second search finds in the cache what the first one has read, and reads the files again if the cache is broken.
+func TestCache(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	for i := range 30 {
+		write(t, home, fmt.Sprintf("skills/k%d/s%d/SKILL.md", i%3, i), fmt.Sprintf("---\nname: s%d\ndescription: Does %d.\nargument-hint: h%d\nmetadata: {hermes: {tags: [a, b%d], requires_tools: [x]}}\n---\n", i, i, i, i))
+	}
+	write(t, home, "skills/plain/SKILL.md", skillText("plain", "Has no more."))
+	write(t, home, "skills/broken/SKILL.md", "---\nname: [\n---\n")
+	l := Library{Home: home}
+	first := l.Find(t.Context())
+	file := filepath.Join(home, "cache", cacheVersion)
+	whole, err := os.ReadFile(file)
+	if err != nil || len(first.Skills) != 31 || len(first.LeftOut) != 1 {
+		t.Fatalf("%d skills, %d left out, %v", len(first.Skills), len(first.LeftOut), err)
+	}
+	if c := openCache(home); len(c.records) != 32 {
+		t.Errorf("%d records", len(c.records))
+	}
+	if again := l.Find(t.Context()); !reflect.DeepEqual(again, first) {
+		t.Errorf("%v, not %v", again, first)
+	}
+	for at := range len(whole) {
+		if err := os.WriteFile(file, whole[:at], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if c := openCache(home); len(c.records) > 32 {
+			t.Errorf("%d records of %d bytes", len(c.records), at)
+		}
+	}
+	for _, data := range [][]byte{whole[:len(whole)/2], []byte("{}"), slices.Repeat([]byte{0xff}, 100), slices.Concat(whole[:40], []byte{0xff, 0xff}, whole[42:])} {
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if again := l.Find(t.Context()); !reflect.DeepEqual(again, first) {
+			t.Errorf("with a broken cache of %d bytes: %v, not %v", len(data), again, first)
+		}
+	}
+}
+
+// The frontmatter is read from the head of the file, or from all of it if it is longer.
+func TestLongFrontmatter(t *testing.T) {
+	t.Parallel()
+	for n := 4060; n < 4110; n++ {
+		home, word := t.TempDir(), strings.Repeat("x", n)
+		for name, text := range map[string]string{
+			"a": "---\ndescription: D\nhint: " + word + "\nargument-hint: H\n---\nBody.\n",
+			"b": "---\r\ndescription: D\r\nhint: " + word + "\r\nargument-hint: H\r\n---\r\n",
+			"c": "---\ndescription: D\nargument-hint: H\nhint: " + word + "\n---more\n",
+		} {
+			write(t, home, "skills/"+name+"/SKILL.md", text)
+		}
+		f := Library{Home: home}.Find(t.Context())
+		if len(f.Skills) != 2 || f.Skills[0].Meta.Hint != "H" || f.Skills[1].Meta.Hint != "H" || len(f.LeftOut) != 1 || !strings.Contains(f.LeftOut[0].Problem, `no second line "---"`) {
+			t.Fatalf("%d bytes: %d skills, left out %+v", n, len(f.Skills), f.LeftOut)
+		}
+	}
+}
