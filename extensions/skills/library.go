@@ -205,12 +205,11 @@ func (w *walker) use(s *Skill) {
 	if first, ok := w.names[s.Name]; ok {
 		s.Problem = "another skill of this name is used: " + first.Path
 		w.found.LeftOut = append(w.found.LeftOut, s)
-		switch {
-		case s.Place != Bundled:
-			w.found.Notes = append(w.found.Notes, fmt.Sprintf("There are two skills named %q. %s is not used.", s.Name, s.Path))
-		case first.Place == Workspace:
-			w.found.Notes = append(w.found.Notes, fmt.Sprintf("The skill %q of this workspace is used in place of that of the program: %s", s.Name, first.Path))
+		note := fmt.Sprintf("There are two skills named %q. %s is not used.", s.Name, s.Path)
+		if s.Place == Bundled { // its path alone does not tell where it is
+			note = fmt.Sprintf("There are two skills named %q. %s is used, %s in the program is not used.", s.Name, first.Path, s.Path)
 		}
+		w.found.Notes = append(w.found.Notes, note)
 		return
 	}
 	w.names[s.Name] = s

@@ -364,3 +364,28 @@ func TestPatchOfWindows(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// A skill with the name of an earlier one is not used, and a note names its path, also if it is in the program.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{Workspace, User, External, ""} {
+		home, ws, external := t.TempDir(), t.TempDir(), t.TempDir()
+		dirs := map[string]string{Workspace: filepath.Join(ws, ".hermes/skills"), User: filepath.Join(home, "skills"), External: external}
+		l := Library{Home: home, Folders: []string{ws}, External: []string{external}, Bundled: true, Trust: trust.Open(home)}
+		if _, err := l.Trust.Trust(t.Context(), ws); err != nil {
+			t.Fatal(err)
+		}
+		if place == "" {
+			if f := l.Find(t.Context()); len(f.Notes) > 0 {
+				t.Errorf("notes without a skill of the user: %q", f.Notes)
+			}
+			continue
+		}
+		write(t, dirs[place], "debug/SKILL.md", skillText("debug", "Another one."))
+		f := l.Find(t.Context())
+		s, _ := find(f.Skills, "debug")
+		if s.Place != place || len(f.Notes) != 1 || !strings.Contains(f.Notes[0], "bundled/debug/SKILL.md") {
+			t.Errorf("%s: %+v is used, notes %q", place, s, f.Notes)
+		}
+	}
+}
