@@ -90,6 +90,10 @@ var ofCommand = sync.OnceValue(func() *regexp.Regexp {
 		`permission denied`, `operation not permitted`, `externally[- ]managed`, `not permitted`, `access denied`, `must be (run as|root)`,
 		`connection refused`, `certificate`, `\b(ssl|tls) `, `version (mismatch|conflict)`, `incompatible`, `not supported`,
 		`(is|are) required`, `wrong number of arguments`, `too (many|few) arguments`,
+		`^[\w./-]*sh: (line \d+: )?\S+: no such file or directory`, `can't open file`, `no rule to make target`,
+		`no matching distribution`, `unable to locate package`, `is not in this registry`, `unknown [\w-]+ (option|flag|argument|command)`,
+		`\beconnrefused\b`, `requires a different`, `\bversion\b[^\n]{0,80}\bnot found`,
+		`: expected (\w+ )+arguments?`, `required arguments? (was|were) not provided`, `invalid value [^\n]{0,80}\bfor (flag )?\W?-`, `accepts [\w ]{0,40}\d+ args?\b`, `needs an argument`, `missing [\w-]+ operand`,
 	}, "|"))
 })
 

@@ -2,9 +2,11 @@ package learnings
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os/exec"
 	"slices"
 	"strings"
@@ -182,36 +184,149 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// TestDecay checks that a learning is not told when it is old.
-func TestDecay(t *testing.T) {
-	t.Parallel()
-	b := newBed(t)
-	b.runs("eslint --fix-all src", unknownFlag, 2)
-	b.runs("eslint --fix src", "", 0)
-	for days, told := range map[int]bool{20: true, 40: false} {
-		b.now = time.Date(2026, 1, 1+days, 0, 0, 0, 0, time.UTC)
-		b.open("/project")
-		if got := b.runs("eslint --fix-all src", unknownFlag, 2); (got != "") != told {
-			t.Errorf("after %d days: %q", days, got)
-		}
+// trust changes the confidence of all learnings.
+func (b *bed) trust(confidence float64) {
+	b.t.Helper()
+	f, err := b.store.open(b.t.Context(), false)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	err = f.Write(b.t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.Exec(`UPDATE learnings SET confidence = ?, used = ?`, confidence, b.now.UnixMicro())
+		return err
+	})
+	if err != nil {
+		b.t.Fatal(err)
 	}
 }
 
-// TestForgotten checks that a learning whose confidence has decayed is deleted.
+// stored returns the number of rows in the file, those that are not listed included.
+func (b *bed) stored() (n int) {
+	b.t.Helper()
+	f, err := b.store.open(b.t.Context(), false)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := f.Reader.QueryRowContext(b.t.Context(), `SELECT COUNT(*) FROM learnings`).Scan(&n); err != nil {
+		b.t.Fatal(err)
+	}
+	return n
+}
+
+// TestConfidence checks how outcomes change the confidence, and which learnings are told and kept.
+func TestConfidence(t *testing.T) {
+	t.Parallel()
+	const bad, good, other = "eslint --fix-all src", "eslint --fix src", "eslint --all src"
+	for name, c := range map[string]struct {
+		start float64 // 0: as it was recorded
+		days  int     // without use
+		told  bool
+		next  string // the next call, after the error came again
+		works bool
+		want  float64 // 0: the row is deleted
+		call  string  // that is known then
+	}{
+		"recorded":                      {told: true, next: "ls", works: true, want: 0.5, call: good},
+		"the advice worked":             {told: true, next: good, works: true, want: 0.65, call: good},
+		"the advice did not work":       {told: true, next: good, want: 0.25, call: good},
+		"it is at most 1":               {start: 0.9, told: true, next: good, works: true, want: 1, call: good},
+		"half a life":                   {days: 30, told: true, next: "ls", works: true, want: 0.354, call: good},
+		"after decay, the advice works": {days: 30, told: true, next: good, works: true, want: 0.504, call: good},
+		"after decay, it does not":      {start: 0.9, days: 60, told: true, next: good, want: 0.2, call: good},
+		"a life":                        {days: 60, next: "ls", works: true, want: 0.25, call: good},
+		"two lives":                     {days: 120, next: "ls", works: true, want: 0.125, call: good},
+		"three lives":                   {days: 180, next: "ls", works: true},
+		"at the limit of showing":       {start: 0.351, told: true, next: "ls", works: true, want: 0.351, call: good},
+		"below it":                      {start: 0.349, next: "ls", works: true, want: 0.349, call: good},
+		"not told, and it works again":  {days: 60, next: good, works: true, want: 0.5, call: good},
+		"forgotten, and it works again": {days: 365, next: good, works: true, want: 0.5, call: good},
+		"trusted, and another works":    {told: true, next: other, works: true, want: 0.5, call: good},
+		"not told, and another works":   {days: 60, next: other, works: true, want: 0.5, call: other},
+		"forgotten, and another works":  {days: 365, next: other, works: true, want: 0.5, call: other},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			b.runs(bad, unknownFlag, 2)
+			b.runs(good, "", 0)
+			if c.start > 0 {
+				b.trust(c.start)
+			}
+			b.now = b.now.AddDate(0, 0, c.days)
+			b.open("/project")
+			if got := b.runs(bad, unknownFlag, 2); (got != "") != c.told {
+				t.Errorf("told %q", got)
+			}
+			output, exit := "error: unknown option '--fix'", 2
+			if c.works {
+				output, exit = "", 0
+			}
+			b.runs(c.next, output, exit)
+			all := b.all()
+			if c.want == 0 {
+				if len(all) > 0 {
+					t.Errorf("kept %+v", all)
+				}
+				return
+			}
+			if len(all) != 1 || math.Abs(all[0].Confidence-c.want) > 0.001 || all[0].Worked != c.call {
+				t.Errorf("%+v", all)
+			}
+		})
+	}
+}
+
+// TestForgotten checks that each write deletes the rows whose confidence has decayed.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
-	b := newBed(t)
-	b.runs("eslint --fix-all src", unknownFlag, 2)
-	b.runs("eslint --fix src", "", 0)
-	b.now = b.now.AddDate(1, 0, 0)
-	if all := b.all(); len(all) != 0 {
-		t.Errorf("after a year: %v", all)
-	}
-	b.runs("tsc --fix-all src", unknownFlag, 2)
-	b.runs("tsc --fix src", "", 0)
-	b.now = b.now.AddDate(-1, 0, 0)
-	if all := b.all(); len(all) != 1 || all[0].Program != "tsc" {
-		t.Errorf("the next write has kept it: %v", all)
+	for name, write := range map[string]func(b *bed){
+		"another learning": func(b *bed) {
+			b.runs("tsc --fix-all src", unknownFlag, 2)
+			b.runs("tsc --fix src", "", 0)
+		},
+		"an outcome of advice": func(b *bed) {
+			if b.runs("eslint --fix-all lib", unknownFlag, 2) == "" {
+				b.t.Error("no advice")
+			}
+			b.runs("eslint --fix lib", "", 0)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			b.runs("prettier --fix-all src", unknownFlag, 2)
+			b.runs("prettier --fix src", "", 0)
+			b.now = b.now.AddDate(1, 0, 0)
+			if all := b.all(); len(all) != 0 {
+				t.Errorf("after a year: %v", all)
+			}
+			b.now = b.now.AddDate(-1, 0, 0)
+			b.runs("eslint --fix-all src", unknownFlag, 2)
+			b.runs("eslint --fix src", "", 0)
+			b.now = b.now.AddDate(0, 0, 20) // eslint is at 0.40
+			f, err := b.store.open(t.Context(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = f.Write(t.Context(), func(tx *sql.Tx) error {
+				_, err := tx.Exec(`UPDATE learnings SET confidence = 0.12 WHERE program = 'prettier'`) // 0.095 now
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := b.stored(); n != 2 {
+				t.Fatalf("%d rows", n)
+			}
+			b.open("/project")
+			write(b)
+			b.now = b.now.AddDate(-1, 0, 0)
+			for _, l := range b.all() {
+				if l.Program == "prettier" {
+					t.Errorf("the write has kept %+v", l)
+				}
+			}
+		})
 	}
 }
 
@@ -326,5 +441,110 @@ func BenchmarkCall(b *testing.B) {
 				_, _ = x.called(b.Context(), extension.ToolCall{Call: tools.Call{Args: args}, Tool: terminal, SessionID: "s"}, tools.Result{JSON: json.RawMessage(result)})
 			}
 		})
+	}
+}
+
+// TestErrors checks which lines are errors about the command itself.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	for _, line := range strings.Split(strings.TrimSpace(`
+bash: line 1: ruff: command not found
+zsh: command not found: ruff
+sh: 1: ruff: not found
+exec: "ruff": executable file not found in $PATH
+bash: line 1: ./run.sh: No such file or directory
+bash: ./run.sh: Permission denied
+python3: can't open file '/w/scripts/run.py': [Errno 2] No such file or directory
+'ruff' is not recognized as an internal or external command,
+error: unknown option '--fix-all'
+error TS5023: Unknown compiler option '--fix-all'.
+ruff: error: unrecognized arguments: --fix-all
+error: unexpected argument '--fix-all' found
+Error: unknown flag: --fix-all
+git: 'comit' is not a git command. See 'git --help'.
+error: no such command: 'biuld'
+make: *** No rule to make target 'biuld'.  Stop.
+npm error Missing script: "biuld"
+ModuleNotFoundError: No module named 'yamll'
+Error: Cannot find module 'yamll'
+ERROR: No matching distribution found for yamll
+E: Unable to locate package yamll
+npm error 404  'yamll@*' is not in this registry.
+mkdir: cannot create directory '/x': Operation not permitted
+EACCES: permission denied, mkdir '/usr/lib/node_modules'
+error: externally-managed-environment
+curl: (7) Failed to connect to localhost port 1: Connection refused
+Error: connect ECONNREFUSED 127.0.0.1:5432
+curl: (60) SSL certificate problem: self-signed certificate
+go: go.mod requires go >= 1.99 (running go 1.26.8)
+ERROR: Package 'x' requires a different Python: 3.11.7 not in '>=3.12'
+The engine "node" is incompatible with this module. Expected version ">=22". Got "18.0.0"
+./x: /lib/libc.so.6: version 'GLIBC_2.99' not found (required by ./x)
+pytest: error: argument -n: expected one argument
+error: the following arguments are required: name
+error: the following required arguments were not provided:
+error: invalid value 'x' for '--jobs <N>'
+argument --format: invalid choice: 'x' (choose from 'a', 'b')
+Error: accepts 1 arg(s), received 2
+flag needs an argument: --jobs
+grep: option requires an argument -- 'e'
+cp: missing file operand
+too many arguments
+`), "\n") {
+		data, err := json.Marshal(map[string]any{"output": "Trying …\n" + line + "\n", "exit_code": 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := failureOf(tools.Result{JSON: data}); got != line {
+			t.Errorf("%q is no error about the command: %q", line, got)
+		}
+	}
+	for _, line := range []string{
+		"E   assert 1 == 2", "FAIL: TestOne (0.00s)", "main.go:3:2: undefined: x", "error TS2322: Type 'string' is not assignable to type 'number'.",
+		"cat: notes.txt: No such file or directory", "SyntaxError: invalid syntax", "panic: runtime error: index out of range [3] with length 2",
+		"KeyError: 'name'", "FileNotFoundError: [Errno 2] No such file or directory: 'data.csv'", "1 failed, 3 passed in 0.02s", "CONFLICT (content): Merge conflict in a.go",
+	} {
+		data, err := json.Marshal(map[string]any{"output": line + "\n", "exit_code": 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := failureOf(tools.Result{JSON: data}); got != "" {
+			t.Errorf("%q is an error about the command", line)
+		}
+	}
+}
+
+// TestEqualErrors checks which errors have the same fingerprint.
+func TestEqualErrors(t *testing.T) {
+	t.Parallel()
+	print := func(program, output string) string {
+		data, err := json.Marshal(map[string]any{"output": output, "exit_code": 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fingerprint(program, failureOf(tools.Result{JSON: data}))
+	}
+	first := print("pip install", "unknown option --x for a.py at 1.2.3.4:80")
+	for name, c := range map[string]struct {
+		program, one, other string
+		equal               bool
+	}{
+		"escapes":             {"p", "\x1b[31munknown option --x\x1b[0m", "unknown option --x", true},
+		"times":               {"p", "2026-01-02T03:04:05Z unknown option", "2027-11-12 13:14:15.999+02:00 unknown option", true},
+		"ids":                 {"p", "unknown option 01a215d1-8478-74f1-b631-ec0d11e6b180 0xdeadbeef", "unknown option 99a215d1-8478-74f1-b631-ec0d11e6b1ff 0x1234", true},
+		"addresses":           {"p", "connection refused 127.0.0.1:80 [::1]:80", "connection refused 10.0.0.255:8080 [fe80::2]:81", true},
+		"numbers":             {"p", "line 3: unknown option", "line 417: unknown option", true},
+		"paths":               {"p", "/a/b/c.py: unknown option", "/home/u/x/y/long-name.py: unknown option", true},
+		"extensions stay":     {"p", "/a/b/c.py: unknown option", "/a/b/c.go: unknown option", false},
+		"other words":         {"p", "unknown option --x", "unknown option --y", false},
+		"other lines do not":  {"p", "Trying a\nunknown option --x\nDone", "Hello\nunknown option --x", true},
+		"the last three only": {"p", "unknown option --a\nunknown option --b\nunknown option --c\nunknown option --d", "unknown option --z\nunknown option --b\nunknown option --c\nunknown option --d", true},
+	} {
+		if equal := print(c.program, c.one) == print(c.program, c.other); equal != c.equal {
+			t.Errorf("%s: equal is %v", name, equal)
+		}
+	}
+	if first == print("pip download", "unknown option --x for a.py at 1.2.3.4:80") {
+		t.Error("another subcommand has the same fingerprint")
 	}
 }

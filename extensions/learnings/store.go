@@ -129,8 +129,8 @@ func (s *Store) find(ctx context.Context, print, folder string, halfLife int) (l
 	return l, here, others, err == nil, err
 }
 
-// record stores a learning, or counts it if it is there. If another call worked before and is
-// still trusted, that one stays.
+// record stores a learning, or counts it if it is there. A call that worked again has at least the
+// confidence of a new learning. If another call worked before and is still trusted, that one stays.
 func (s *Store) record(ctx context.Context, l Learning, most, halfLife int) error {
 	f, err := s.open(ctx, true)
 	if err != nil {
@@ -138,6 +138,9 @@ func (s *Store) record(ctx context.Context, l Learning, most, halfLife int) erro
 	}
 	now := s.now().UnixMicro()
 	return f.Write(ctx, func(tx *sql.Tx) error {
+		if err := s.sweep(ctx, tx, halfLife); err != nil {
+			return err
+		}
 		old, err := s.scan(tx.QueryRowContext(ctx, `SELECT `+columns+` FROM learnings WHERE fingerprint = ?`, l.Fingerprint), halfLife)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
@@ -145,7 +148,7 @@ func (s *Store) record(ctx context.Context, l Learning, most, halfLife int) erro
 				l.Fingerprint, l.Program, l.Error, l.Failed, l.Worked, l.Folder, confidenceFirst, now, now)
 		case err != nil:
 		case old.Worked == l.Worked || old.Confidence >= confidenceFirst:
-			_, err = tx.ExecContext(ctx, `UPDATE learnings SET seen = seen + 1, confidence = ?, used = ? WHERE id = ?`, old.Confidence, now, old.ID)
+			_, err = tx.ExecContext(ctx, `UPDATE learnings SET seen = seen + 1, confidence = ?, used = ? WHERE id = ?`, max(old.Confidence, confidenceFirst), now, old.ID)
 		default:
 			_, err = tx.ExecContext(ctx, `DELETE FROM confirmations WHERE learning = ?`, old.ID)
 			if err == nil {
@@ -159,12 +162,19 @@ func (s *Store) record(ctx context.Context, l Learning, most, halfLife int) erro
 		if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO confirmations SELECT id, ? FROM learnings WHERE fingerprint = ?`, l.Folder, l.Fingerprint); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM learnings WHERE id IN (SELECT id FROM learnings ORDER BY used DESC, id DESC LIMIT -1 OFFSET ?)`, most); err != nil || halfLife <= 0 {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM learnings WHERE confidence * pow(0.5, max(? - used, 0) / ?) < ?`, now, float64(halfLife)*float64(24*time.Hour/time.Microsecond), confidenceKept)
+		_, err = tx.ExecContext(ctx, `DELETE FROM learnings WHERE id IN (SELECT id FROM learnings ORDER BY used DESC, id DESC LIMIT -1 OFFSET ?)`, most)
 		return err
 	})
+}
+
+// sweep deletes the learnings whose confidence has decayed.
+func (s *Store) sweep(ctx context.Context, tx *sql.Tx, halfLife int) error {
+	if halfLife <= 0 {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM learnings WHERE confidence * pow(0.5, max(? - used, 0) / ?) < ?`,
+		s.now().UnixMicro(), float64(halfLife)*float64(24*time.Hour/time.Microsecond), confidenceKept)
+	return err
 }
 
 // judge changes the confidence of a learning whose call was tried in folder.
@@ -174,6 +184,9 @@ func (s *Store) judge(ctx context.Context, id int64, folder string, worked bool,
 		return err
 	}
 	return f.Write(ctx, func(tx *sql.Tx) error {
+		if err := s.sweep(ctx, tx, halfLife); err != nil {
+			return err
+		}
 		l, err := s.scan(tx.QueryRowContext(ctx, `SELECT `+columns+` FROM learnings WHERE id = ?`, id), halfLife)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil // forgotten meanwhile
