@@ -25,6 +25,7 @@ var bundled embed.FS
 type Library struct {
 	Home     string
 	Folders  []string // of the workspace
+	Created  string   // skills.create_dir, expanded; empty: none
 	External []string // skills.external_dirs, expanded
 	Disabled []string // names
 	Bundled  bool
@@ -61,7 +62,11 @@ func (l Library) Find(ctx context.Context) Found {
 	for _, dir := range TrustedDirs(l.Trust, l.Folders, workspaceDirs) {
 		w.search(dir, Workspace, "")
 	}
-	w.search(filepath.Join(l.Home, "skills"), User, "")
+	own := filepath.Join(l.Home, "skills")
+	w.search(own, User, "")
+	if within := func(dir string) bool { return below(dir, l.Created) }; l.Created != "" && !within(own) && !slices.ContainsFunc(l.External, within) {
+		w.search(l.Created, User, "")
+	}
 	for _, dir := range l.External {
 		w.search(dir, External, "")
 	}
@@ -82,6 +87,12 @@ func (l Library) Find(ctx context.Context) Found {
 func (w *walker) sorted() Found {
 	slices.SortFunc(w.found.Skills, func(a, b *Skill) int { return cmp.Compare(a.Name, b.Name) })
 	return w.found
+}
+
+// below reports whether path is dir or in it.
+func below(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // TrustedDirs returns the directories below trusted workspace folders and their git roots that exist.
@@ -203,6 +214,9 @@ func (w *walker) use(s *Skill) {
 		return
 	}
 	if first, ok := w.names[s.Name]; ok {
+		if first.Path == s.Path { // a configured directory is in another one
+			return
+		}
 		s.Problem = "another skill of this name is used: " + first.Path
 		w.found.LeftOut = append(w.found.LeftOut, s)
 		note := fmt.Sprintf("There are two skills named %q. %s is not used.", s.Name, s.Path)

@@ -43,16 +43,16 @@ func (s Settings) Store(home string) trust.Store {
 // Library returns the library of a session.
 func (s Settings) Library(home string, folders []string) Library {
 	return Library{
-		Home: home, Folders: folders, External: Paths(s.ExternalDirs, home), Disabled: s.Disabled, Bundled: s.Bundled, Trust: s.Store(home),
+		Home: home, Folders: folders, Created: s.createDir(home), External: Paths(s.ExternalDirs, home), Disabled: s.Disabled, Bundled: s.Bundled, Trust: s.Store(home),
 	}
 }
 
 // createDir returns the directory for new skills.
 func (s Settings) createDir(home string) string {
-	if s.CreateDir == "" {
-		return filepath.Join(home, "skills")
+	if all := Paths([]string{s.CreateDir}, home); len(all) > 0 {
+		return all[0]
 	}
-	return Paths([]string{s.CreateDir}, home)[0]
+	return filepath.Join(home, "skills")
 }
 
 // Paths expands ~ and variables. Relative paths belong to home.

@@ -132,6 +132,7 @@ func (a *asked) Approve(_ context.Context, r extension.Request) error {
 
 type harness struct {
 	home    string
+	created string // skills.create_dir
 	ask     *asked
 	notices []string
 	passed  []string
@@ -147,7 +148,7 @@ func newHarness(t *testing.T) *harness {
 		Ask: h.ask, Notify: func(text string) { h.notices = append(h.notices, text) },
 		Config: func(into any) error {
 			*into.(*Config) = Config{
-				Settings: Settings{IndexBytes: 3000, Bundled: true, WriteApproval: true, Config: map[string]json.RawMessage{"weather.city": json.RawMessage(`"Bonn"`)}},
+				Settings: Settings{IndexBytes: 3000, Bundled: true, CreateDir: h.created, WriteApproval: true, Config: map[string]json.RawMessage{"weather.city": json.RawMessage(`"Bonn"`)}},
 				Getenv:   func(name string) string { return env[name] },
 				Reserved: func(name string) bool { return name == "OPENAI_API_KEY" }, Offers: func(string) bool { return true },
 			}
@@ -386,6 +387,48 @@ func TestNotes(t *testing.T) {
 		s, _ := find(f.Skills, "debug")
 		if s.Place != place || len(f.Notes) != 1 || !strings.Contains(f.Notes[0], "bundled/debug/SKILL.md") {
 			t.Errorf("%s: %+v is used, notes %q", place, s, f.Notes)
+		}
+	}
+}
+
+// Skills in skills.create_dir are those of the user, also if the directory is in another place of skills.
+func TestCreateDir(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	for _, created := range []string{filepath.Join(t.TempDir(), "made"), filepath.Join(h.home, "skills", "made")} {
+		h.created = created
+		for _, c := range []struct {
+			tool string
+			args m
+			want string
+		}{
+			{"skill_manage", m{"action": "create", "name": "release", "content": skillText("release", "Makes a release.")}, created},
+			{"skill_view", m{"name": "release"}, `"content":"# release\nDo it."`},
+			{"skill_manage", m{"action": "patch", "name": "release", "old_string": "Do it.", "new_string": "Tag it."}, `"success":true`},
+			{"skill_manage", m{"action": "delete", "name": "release"}, `"success":true`},
+		} {
+			if got := h.call(t, c.tool, c.args); !strings.Contains(got, c.want) {
+				t.Errorf("%s: %s %v: %s", created, c.tool, c.args["action"], got)
+			}
+		}
+	}
+	home, both := t.TempDir(), t.TempDir()
+	write(t, both, "deep/a/SKILL.md", skillText("a", "D."))
+	for _, c := range []struct {
+		Settings
+		want string
+	}{
+		{Settings{}, ""},
+		{Settings{CreateDir: "$NOT_SET_ANYWHERE"}, ""},
+		{Settings{CreateDir: both}, "a@user"},
+		{Settings{CreateDir: both, ExternalDirs: []string{both}}, "a@external"},
+		{Settings{CreateDir: filepath.Join(both, "deep"), ExternalDirs: []string{both}}, "a@external"},
+		{Settings{CreateDir: both, ExternalDirs: []string{filepath.Join(both, "deep")}}, "a@user"},
+		{Settings{ExternalDirs: []string{filepath.Join(both, "deep"), both}}, "a@external"},
+	} {
+		f := c.Library(home, nil).Find(t.Context())
+		if got := strings.Join(names(f.Skills), " "); got != c.want || len(f.LeftOut) > 0 || len(f.Notes) > 0 {
+			t.Errorf("%+v: %q, left out %q, notes %q", c.Settings, got, names(f.LeftOut), f.Notes)
 		}
 	}
 }
