@@ -164,7 +164,7 @@ func TestWrites(t *testing.T) {
 		{`{"action":"add","content":"the token is ghp_abcdefghijklmnopqrstuvwxyz012345"}`, false, "has a secret", "remember always tabs"},
 		{`{"action":"add","content":"always tabs in Makefiles, never in Python"}`, false, "", "remember always tabs\n§\nalways tabs in Makefiles, never in Python"},
 		{`{"action":"replace","old_text":"Python","content":"remember always tabs"}`, true, "", "remember always tabs"}, // it removes an entry
-		{`{"action":"add","content":"` + strings.Repeat("long ", 480) + `"}`, false, "MEMORY.md would have 2,422 of 2,200 characters. Nothing was saved. Send one call with operations that shortens or removes other entries first", "remember always tabs"},
+		{`{"action":"add","content":"` + strings.Repeat("long ", 480) + `"}`, false, "MEMORY.md would have 2,422 of 2,200 characters. Nothing was saved. Send one call with operations that shortens or removes other entries first.", "remember always tabs"},
 	} {
 		b.asked = nil
 		out := b.call(c.args)

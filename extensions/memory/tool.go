@@ -114,7 +114,7 @@ func full(f File, entries []string) bool {
 }
 
 func refused(f File, c content, err error) tools.Result {
-	r := tools.OK(failure{err.Error(), c.entries, f.usage(c.entries)})
+	r := tools.OK(failure{err.Error() + ".", c.entries, f.usage(c.entries)})
 	r.IsError = true
 	return r
 }
