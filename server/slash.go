@@ -86,8 +86,7 @@ func commandOf(x *Session, in agent.Input) (c Command, args string, ok bool) {
 	if _, err := os.Lstat("/" + name); err == nil { // /etc is …
 		return c, "", false
 	}
-	unknown := func(context.Context, string) (string, error) { return unknownCommand(x, name), nil }
-	return Command{Command: &extension.Command{Name: name, Run: unknown}}, args, true
+	return Command{Command: &extension.Command{Name: name, Run: func(context.Context, string) (string, error) { return unknownCommand(x, name), nil }}}, args, true
 }
 
 func commandLike(name string) bool {
@@ -95,12 +94,13 @@ func commandLike(name string) bool {
 }
 
 func unknownCommand(x *Session, name string) string {
-	const slips = 2 // typing mistakes
+	const slips, most = 2, 5 // typing mistakes, and names in the answer
 	var near []string
-	for distance := range slips + 1 {
-		for _, c := range x.Commands() {
-			if levenshtein.ComputeDistance(name, c.Name) == distance || distance == 0 && strings.HasPrefix(c.Name, name) {
-				near = append(near, "`/"+c.Name+"`")
+	for distance, all := 0, x.Commands(); distance <= slips; distance++ {
+		for _, c := range all {
+			fits := levenshtein.ComputeDistance(name, c.Name) == distance || distance == 0 && strings.HasPrefix(c.Name, name)
+			if quoted := "`/" + c.Name + "`"; fits && len(near) < most && !slices.Contains(near, quoted) {
+				near = append(near, quoted)
 			}
 		}
 	}

@@ -3,12 +3,15 @@ package app_test
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
@@ -104,4 +107,57 @@ func (bare) Event(agent.Event)                    {}
 
 func (bare) AskPermission(context.Context, tools.Question) (tools.Decision, error) {
 	return tools.DecisionDeny, nil
+}
+
+// said collects the texts of a turn.
+type said struct{ text strings.Builder }
+
+func (s *said) Event(e agent.Event) {
+	if t, ok := e.(agent.Text); ok {
+		s.text.WriteString(t.Text)
+	}
+}
+
+// The answer to an unknown command names at most five that are near, each once. The other name of a skill's command runs it.
+func TestUnknownCommand(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	for i := range 30 {
+		dir := filepath.Join(home, "skills", fmt.Sprintf("zebra-%02d", i))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte("---\ndescription: D\n---\nTEXT-OF-THE-SKILL\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prompted := make(chan string, 1)
+	m := fakemodel.Func(func(x *fakemodel.Exchange) {
+		messages := x.Request.Messages
+		prompted <- messages[len(messages)-1].Text()
+		x.Text("Done")
+		x.End()
+	})
+	svc := app.New(server.Options{Home: home, Environ: []string{}, Model: m, Static: true})
+	t.Cleanup(func() { _ = svc.Close() })
+	x, err := svc.NewSession(t.Context(), server.Place{Cwd: t.TempDir()}, bare{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for command, want := range map[string]string{
+		"/skil":  "Did you mean `/skills`?",
+		"/modle": "Did you mean `/mode` or `/model`?",
+		"/zebra": "Did you mean `/zebra-00` or `/zebra-01` or `/zebra-02` or `/zebra-03` or `/zebra-04`?",
+	} {
+		var s said
+		if _, err := x.Prompt(t.Context(), agent.Input{Text: command}, &s); err != nil || !strings.Contains(s.text.String(), want) {
+			t.Errorf("%s: %q, %v", command, s.text.String(), err)
+		}
+	}
+	if _, err := x.Prompt(t.Context(), agent.Input{Text: "/Skill:zebra-07 go"}, &said{}); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-prompted; !strings.Contains(text, "TEXT-OF-THE-SKILL") || !strings.Contains(text, "\n\ngo") {
+		t.Errorf("the model got %q", text)
+	}
 }
