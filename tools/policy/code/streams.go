@@ -1,133 +1,72 @@
 package code
 
 import (
-	"slices"
+	"regexp"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
+
+// The parts of awk code and of sed scripts. The first group is a file that is written, the others are shell
+// code; an empty one cannot be seen. What has no group has no effect, such as texts and patterns.
+const (
+	awkText    = `(?s:\\.|[^"\\])*`
+	awkSkipped = `#[^\n]*|"` + awkText + `"|(?:\|\||[\n({},;~!&|=])` + pattern + `|\w+`
+	awkInner   = `[^()"]|"` + awkText + `"`
+	awkBracket = `\((?:` + awkInner + `|\((?:` + awkInner + `|\((?:` + awkInner + `|\((?:` + awkInner + `)*\))*\))*\))*\)`
+
+	sedPart  = `(?:(?s:\\.)|\[\^?\]?[^\]]*\]|[^D\\])*D` // D is the sign that ends a part
+	sedSigns = `/|,#@!:;%_+~^=&?*.-"'<>(){}$ `
+)
+
+var (
+	awkCommands = lazyregexp.New(`(` + never + `)|\A\n\x00()|` +
+		`\bsystem\s*\(\s*"(` + awkText + `)"\s*\)|\bsystem\b()|"(` + awkText + `)"\s*\|\s*getline\b|` +
+		`\|\s*"(` + awkText + `)"[ \t]*(?:#[^\n]*)?(?:[)};|&\n]` + pattern + `|\z)|\|\|` + pattern + `|\|()|` + awkSkipped)
+	// The sign of a file compares everywhere but in a print statement.
+	awkFiles = lazyregexp.New(`\bprintf?\b(?:[^;{}\n>"()#]|\\\n|"` + awkText + `"|` + awkBracket + `)*>>?\s*("` + awkText + `"|)|` +
+		`\bprint(?:[^;{}\n]*\(){5}[^;{}\n]*>()|` + awkSkipped)
+	sedParts = lazyregexp.New(`[wW][ \t]*([^\n]*)|\A\x00()|` +
+		`(?:` + each(sedSigns, `sD`+sedPart+sedPart) + `)[^;}\n#ew]*(?:e())?|` + each(sedSigns, `yD`+sedPart+sedPart) + `|` +
+		each(sedSigns, `\\D`+sedPart) + `|` + each("/", `D`+sedPart) + `|[sy]()|e([^\n]*)|[aic](?s:\\.|[^\\\n])*|[rR#][^\n]*|[btT:][^\n;}]*`)
+)
+
+// each returns an expression that matches a template for each of some signs.
+func each(signs, template string) string {
+	var list []string
+	for _, sign := range signs {
+		list = append(list, strings.ReplaceAll(template, "D", regexp.QuoteMeta(string(sign))))
+	}
+	return strings.Join(list, "|")
+}
 
 // Awk lists the programs that awk code starts and the files that it writes.
 func Awk(src string) []Effect {
-	r := reader{language: languages["awk"]}
-	if strings.HasPrefix(src, Unknown) {
-		r.ask("runs awk code that cannot be seen")
-	}
-	r.toks = r.tokens("\n" + src)
-	shell := func(i int) {
-		next := r.tok(i + 1)
-		if t := r.tok(i); t.kind == textToken && (next.kind == lineToken || next.kind == signToken && strings.Contains(")};|&", next.text)) {
-			r.add(Shell, "", t.text)
-		} else {
-			r.ask(startsOther)
-		}
-	}
-	printing, depth := false, 0
-	for i := 0; i < len(r.toks); i++ {
-		switch t := r.toks[i]; {
-		case t.kind == nameToken && (t.text == "print" || t.text == "printf"):
-			printing, depth = true, 0
-		case t.kind == nameToken && t.text == "system":
-			shell(i + 2)
-		case t.kind == lineToken:
-			printing = false
-		case t.kind != signToken:
-		case t.text == "(":
-			depth++
-		case t.text == ")":
-			depth--
-		case strings.Contains(";{}", t.text):
-			printing = false
-		case t.text == "|" && r.sign(i+1) == "|":
-			i++
-		case t.text == "|" && r.tok(i+1).text == "getline":
-			shell(i - 1)
-		case t.text == "|":
-			shell(i + 1)
-		case t.text == ">" && printing && depth <= 0:
-			if r.sign(i+1) == ">" {
-				i++
-			}
-			if to := r.tok(i + 1); to.kind == textToken {
-				r.add(Write, "", to.text)
-			} else {
-				r.add(Ask, "writes to files that cannot be seen")
-			}
-		}
-	}
-	return r.effects
+	read := func(text string) string { return Unescape(strings.ReplaceAll(strings.Trim(text, `"`), "\\\n", "")) }
+	return append(scan(awkCommands, "\n"+src, read), scan(awkFiles, "\n"+src, read)...)
 }
 
 // Sed lists the programs that a script of sed starts and the files that it writes.
-func Sed(src string) []Effect {
+func Sed(src string) []Effect { return scan(sedParts, src, strings.TrimSpace) }
+
+func scan(parts *lazyregexp.Regexp, src string, read func(string) string) []Effect {
 	r := reader{}
-	if strings.HasPrefix(src, Unknown) {
-		r.ask("runs a sed script that cannot be seen")
-		return r.effects
-	}
-	for i := 0; i < len(src); {
-		rest := src[i+1:]
-		lineEnd := i + 1 + len(firstLine(rest))
-		argument := strings.TrimSpace(firstLine(rest))
-		switch b := src[i]; {
-		case b == 's' || b == 'y':
-			end := len(src)
-			if rest != "" {
-				end = delimited(src, delimited(src, i+2, rest[0], true), rest[0], false)
+	for _, m := range parts.FindAllStringSubmatchIndex(src, -1) {
+		for group := 2; group < len(m); group += 2 {
+			if m[group] < 0 {
+				continue
 			}
-			flags, _, _ := strings.Cut(firstLine(src[end:]), "}")
-			before, file, writes := strings.Cut(flags, "w")
-			if before, _, _ = strings.Cut(before, ";"); b == 's' && strings.Contains(before, "e") {
-				r.ask("runs what it makes of its input as commands")
+			switch text := read(src[m[group]:m[group+1]]); {
+			case text == "" && group == 2:
+				r.add(Ask, "writes to files that cannot be seen")
+			case text == "":
+				r.ask(startsOther)
+			case group == 2:
+				r.add(Write, "", text)
+			default:
+				r.add(Shell, "", text)
 			}
-			if i = end + len(before); b == 's' && writes && i == end+len(flags)-len(file)-1 {
-				r.add(Write, "", strings.TrimSpace(file))
-				i = end + len(firstLine(src[end:]))
-			}
-		case b == '\\' && rest != "":
-			i = delimited(src, i+2, rest[0], true)
-		case b == '/':
-			i = delimited(src, i+1, b, true)
-		case b == 'e' && argument == "":
-			r.ask("runs what it reads as commands")
-			i = lineEnd
-		case b == 'e':
-			r.add(Shell, "", firstLine(rest))
-			i = lineEnd
-		case b == 'w' || b == 'W':
-			r.add(Write, "", argument)
-			i = lineEnd
-		case slices.Contains([]byte("aicrR#"), b):
-			i = lineEnd
-		case slices.Contains([]byte("btT:"), b):
-			i = lineEnd - len(firstLine(rest)) + len(strings.FieldsFunc(firstLine(rest)+" ;", func(r rune) bool { return r == ';' || r == '}' })[0])
-		default:
-			i++
 		}
 	}
 	return r.effects
-}
-
-// delimited returns the index after the next sign that ends a part. In a pattern, a sign
-// between square brackets does not.
-func delimited(src string, i int, sign byte, pattern bool) int {
-	set := false
-	for ; i < len(src); i++ {
-		switch {
-		case src[i] == '\\':
-			i++
-		case src[i] == sign && (!set || !strings.Contains(src[i:], "]")):
-			return i + 1
-		case src[i] == '[' && pattern && !set:
-			if set = true; strings.HasPrefix(src[i+1:], "]") {
-				i++
-			}
-		case src[i] == ']':
-			set = false
-		}
-	}
-	return len(src)
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }

@@ -82,7 +82,6 @@ var languages = map[string]*language{
 		filled:  `\$` + braced,
 	}),
 	"sql": newLanguage("sql", spelling{skipped: `--[^\n]*|` + slashes, texts: `"[^"]*(?:"|\z)|'[^']*(?:'|\z)|` + "`[^`]*(?:`|\\z)"}),
-	"awk": newLanguage("awk", spelling{skipped: `#[^\n]*`, texts: double, before: `\n|[({},;~!&|=]`}),
 	"":    newLanguage("", spelling{texts: double + `|` + single + `|` + backtick, joint: `\.|::|->|\?->|[?&]\.`}),
 }
 
