@@ -80,6 +80,9 @@ func (c *child) conclude(stop agent.StopReason, err error) *outcome {
 	return o
 }
 
+// askForReport is the next step for the parent of a child without an answer.
+const askForReport = " Ask it for its report with action message, or do the task in another way."
+
 // unanswered returns the error of a child without an answer. The caller holds the lock.
 func (c *child) unanswered(stop agent.StopReason) string {
 	why := "The subagent gave no answer"
@@ -93,7 +96,7 @@ func (c *child) unanswered(stop agent.StopReason) string {
 	if files := c.changed(); len(files) > 0 {
 		did += " and changed " + oneLine(strings.Join(files, ", "), 300)
 	}
-	return fmt.Sprintf("%s; %s, see summary. Ask it for its report with action message, or do the task in another way.", why, did)
+	return fmt.Sprintf("%s; %s, see summary."+askForReport, why, did)
 }
 
 // changed returns the files that the child's tools changed, as its parent names them. For a

@@ -110,7 +110,7 @@ func spawn(ctx context.Context, x *Children, t extension.Task) (r extension.Repo
 	<-batch[0].done
 	batch[0].markDelivered()
 	o := batch[0].outcome
-	return extension.Report{Summary: o.Summary, Status: o.Status}, nil
+	return extension.Report{Summary: o.Summary, Status: o.Status, Error: strings.TrimSuffix(o.Error, askForReport)}, nil
 }
 
 // await waits until all of a batch have ended, and shows how many have.

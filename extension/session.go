@@ -144,6 +144,7 @@ type Task struct {
 type Report struct {
 	Summary string
 	Status  string // completed, failed, interrupted or timeout
+	Error   string // why it has not completed; may be empty
 }
 
 // Decode is a Config function that decodes a fixed section, for tests.
