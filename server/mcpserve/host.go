@@ -21,13 +21,19 @@ type host struct {
 	ctx context.Context // of the call
 	req *sdk.CallToolRequest
 
-	mu      sync.Mutex
+	// allowed has the keys that the user has allowed for the session, as an approval request shows them. A session is closed
+	// after each call, and forgets them.
+	allowed map[string]bool
+
+	mu      sync.Mutex      // also guards allowed
 	text    strings.Builder // since the last tool call
 	notices []string
 	steps   float64
 }
 
-func newHost(ctx context.Context, req *sdk.CallToolRequest) *host { return &host{ctx: ctx, req: req} }
+func newHost(ctx context.Context, req *sdk.CallToolRequest) *host {
+	return &host{ctx: ctx, req: req, allowed: map[string]bool{}}
+}
 
 func (*host) Documents(string) workspace.Documents { return nil }
 func (*host) Terminals(string) shell.Terminals     { return nil }
@@ -109,8 +115,29 @@ func (h *host) elicit(ctx context.Context, message, title string, choices []stri
 	return strings.TrimSpace(answer), nil
 }
 
-// AskPermission shows an approval request. If the host cannot show one, the action is denied.
+// AskPermission shows an approval request. If the host cannot show one, the action is denied. If an earlier call of the
+// session has an approval for the session, the action is allowed.
 func (h *host) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+	if h.isAllowed(q) {
+		return tools.DecisionSession, nil
+	}
+	decision, err := h.ask(ctx, q)
+	if decision == tools.DecisionSession && err == nil && q.Remember != "" {
+		h.mu.Lock()
+		h.allowed[q.Remember] = true
+		h.mu.Unlock()
+	}
+	return decision, err
+}
+
+func (h *host) isAllowed(q tools.Question) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(q.Choices) == 0 && h.allowed[q.Remember]
+}
+
+// ask is AskPermission without approvals of earlier calls.
+func (h *host) ask(ctx context.Context, q tools.Question) (tools.Decision, error) {
 	if !h.asks() {
 		h.mu.Lock()
 		h.notices = append(h.notices, "Denied, because this host cannot ask the user: "+q.Title)

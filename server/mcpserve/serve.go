@@ -14,13 +14,17 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/agent"
@@ -51,19 +55,20 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	s := sdk.NewServer(&sdk.Implementation{Name: "hermes-ls", Title: "Hermes", Version: o.Version}, &sdk.ServerOptions{
 		Instructions: instructions, Logger: o.Log, SupportedProtocolVersions: versions, Capabilities: &sdk.ServerCapabilities{},
 	})
-	w := &works{Options: o}
+	w := &works{Options: o, busy: map[string]bool{}, allowed: map[string]map[string]bool{}}
 	no, yes := false, true
 	acts := &sdk.ToolAnnotations{DestructiveHint: &yes, OpenWorldHint: &yes}
 	sdk.AddTool(s, &sdk.Tool{
-		Name: "prompt", Title: "Prompt the Hermes agent", Annotations: acts,
+		Name: "prompt", Title: "Prompt the Hermes agent", Annotations: acts, InputSchema: schemaOf[promptInput](), OutputSchema: schemaOf[promptOutput](),
 		Description: "Sends a prompt to the coding agent Hermes and returns its answer. It reads and changes files and runs commands in cwd. Without session, it starts a new session; with the session of an earlier result, it continues that.",
 	}, w.prompt)
 	sdk.AddTool(s, &sdk.Tool{
+		InputSchema: schemaOf[sessionsInput](), OutputSchema: schemaOf[sessionsOutput](),
 		Name: "sessions", Title: "List sessions of the Hermes agent", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no},
 		Description: "Lists the sessions of the coding agent Hermes in cwd, the newest first. With query, it searches their messages.",
 	}, w.sessions)
 	sdk.AddTool(s, &sdk.Tool{
-		Name: "delegate", Title: "Delegate tasks to Hermes subagents", Annotations: acts,
+		Name: "delegate", Title: "Delegate tasks to Hermes subagents", Annotations: acts, InputSchema: schemaOf[delegateInput](), OutputSchema: schemaOf[delegateOutput](),
 		Description: "Lets subagents of Hermes do tasks side by side, and returns their reports. A subagent knows only its goal and context.",
 	}, w.delegate)
 	err := s.Run(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: closer{out}})
@@ -79,7 +84,13 @@ type closer struct{ io.Writer }
 func (closer) Close() error { return nil }
 
 // works runs the tools.
-type works struct{ Options }
+type works struct {
+	Options
+
+	mu      sync.Mutex
+	busy    map[string]bool            // sessions that a call has open
+	allowed map[string]map[string]bool // see host.allowed, by session
+}
 
 type promptInput struct {
 	Prompt  string `json:"prompt" jsonschema:"what the agent has to do"`
@@ -107,7 +118,7 @@ func (w *works) prompt(ctx context.Context, req *sdk.CallToolRequest, in promptI
 	if err != nil {
 		return nil, promptOutput{}, err
 	}
-	defer w.close(ctx, session)
+	defer w.close(ctx, session, h)
 	stop, err := session.Prompt(ctx, agent.Input{Text: in.Prompt, Typed: notTyped, Plain: true}, nil)
 	if err != nil {
 		return nil, promptOutput{}, err
@@ -117,34 +128,79 @@ func (w *works) prompt(ctx context.Context, req *sdk.CallToolRequest, in promptI
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: cmp.Or(text, "The turn ended with "+string(stop)+" and without an answer.")}}}, out, nil
 }
 
-// open returns a new session, or the stored one that the input names.
-func (w *works) open(ctx context.Context, host *sdk.ServerSession, in promptInput, h server.Host) (*server.Session, error) {
+// open returns a new session, or the stored one that the input names. If another call has that open, it returns an error.
+func (w *works) open(ctx context.Context, peer *sdk.ServerSession, in promptInput, h *host) (*server.Session, error) {
 	if in.Session == "" {
-		cwd, err := folder(ctx, host, in.Cwd)
+		cwd, err := folder(ctx, peer, in.Cwd)
 		if err != nil {
 			return nil, err
 		}
-		return w.Service.NewSession(ctx, server.Place{Cwd: cwd, Preset: "acp", Editor: editorOf(host)}, h)
+		x, err := w.Service.NewSession(ctx, server.Place{Cwd: cwd, Preset: "acp", Editor: editorOf(peer)}, h)
+		if err == nil {
+			w.claim(x.ID())
+		}
+		return x, err
 	}
-	if w.Service.Opened(in.Session) != nil {
+	if !w.claim(in.Session) {
 		return nil, fmt.Errorf("the session %q runs another prompt. Wait for its result", in.Session)
 	}
-	head, err := w.Service.Store().Session(ctx, in.Session)
+	w.mu.Lock()
+	maps.Copy(h.allowed, w.allowed[in.Session])
+	w.mu.Unlock()
+	x, err := w.load(ctx, peer, in.Session, h)
+	if err != nil {
+		w.release(in.Session)
+	}
+	return x, err
+}
+
+// load returns a stored session of the host's folders.
+func (w *works) load(ctx context.Context, host *sdk.ServerSession, id string, h server.Host) (*server.Session, error) {
+	head, err := w.Service.Store().Session(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("there is no session %q; the tool sessions lists them", id)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if _, err := folder(ctx, host, head.Cwd); err != nil {
-		return nil, fmt.Errorf("the session %q: %w", in.Session, err)
+		return nil, fmt.Errorf("the session %q: %w", id, err)
 	}
-	return w.Service.LoadSession(ctx, in.Session, server.Place{Editor: editorOf(host), Preset: "acp"}, h)
+	return w.Service.LoadSession(ctx, id, server.Place{Editor: editorOf(host), Preset: "acp"}, h)
 }
 
-// close closes a session at the end of its call, so that it can be opened elsewhere.
-func (w *works) close(ctx context.Context, x *server.Session) {
+// claim reserves a session for a call, until release. If another call has it, claim returns false.
+func (w *works) claim(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy[id] {
+		return false
+	}
+	w.busy[id] = true
+	return true
+}
+
+func (w *works) release(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.busy, id)
+}
+
+// close closes a session at the end of its call, so that it can be opened elsewhere. Approvals for the session hold when a
+// later call continues it.
+func (w *works) close(ctx context.Context, x *server.Session, h *host) {
+	defer w.release(x.ID())
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err := w.Service.CloseSession(ctx, x.ID()); err != nil {
 		w.Log.Warn("a session was not closed", "session", x.ID(), "error", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.allowed) > 0 {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.allowed[x.ID()] = maps.Clone(h.allowed)
 	}
 }
 
@@ -162,6 +218,9 @@ type sessionLine struct {
 	Match   string `json:"match,omitempty"`
 }
 
+// mostHits limits the messages that a search finds. A session can have several.
+const mostHits = 200
+
 type sessionsOutput struct {
 	Sessions []sessionLine `json:"sessions"`
 }
@@ -177,13 +236,15 @@ func (w *works) sessions(ctx context.Context, req *sdk.CallToolRequest, in sessi
 		limit = 20
 	}
 	limit = min(limit, 100)
+	listed := map[string]bool{}
 	add := func(s store.Session, match string) {
-		if s.Origin == "" && s.Title != "" && len(out.Sessions) < limit {
+		if s.Origin == "" && s.Title != "" && len(out.Sessions) < limit && !listed[s.ID] {
+			listed[s.ID] = true
 			out.Sessions = append(out.Sessions, sessionLine{s.ID, s.Title, s.Cwd, s.UpdatedAt.Format(time.RFC3339), match})
 		}
 	}
 	if in.Query != "" {
-		hits, err := w.Service.Search(ctx, cwd, in.Query, limit)
+		hits, err := w.Service.Search(ctx, cwd, in.Query, mostHits)
 		if err != nil {
 			return nil, out, err
 		}
@@ -219,6 +280,7 @@ type delegateInput struct {
 type report struct {
 	Status  string `json:"status"`
 	Summary string `json:"summary"`
+	Error   string `json:"error,omitempty"`
 }
 
 type delegateOutput struct {
@@ -238,7 +300,7 @@ func (w *works) delegate(ctx context.Context, req *sdk.CallToolRequest, in deleg
 	if err != nil {
 		return nil, out, err
 	}
-	defer w.close(ctx, session)
+	defer w.close(ctx, session, h)
 	if err := session.Begin(ctx); err != nil {
 		return nil, out, err
 	}
@@ -247,9 +309,9 @@ func (w *works) delegate(ctx context.Context, req *sdk.CallToolRequest, in deleg
 		t := in.Tasks[i]
 		r, err := server.Spawn(ctx, session, extension.Task{Goal: t.Goal, Context: t.Context, Toolsets: t.Toolsets})
 		if err != nil {
-			r = extension.Report{Status: "failed", Summary: err.Error()}
+			r = extension.Report{Status: "failed", Summary: "It was not started.", Error: err.Error()}
 		}
-		out.Reports[i] = report{r.Status, r.Summary}
+		out.Reports[i] = report{r.Status, r.Summary, r.Error}
 		ended <- i
 	}
 	settings := config.SectionOf[delegate.Settings](w.Service.Config([]string{session.Cwd()}), delegate.SectionName)
@@ -271,7 +333,10 @@ func (w *works) delegate(ctx context.Context, req *sdk.CallToolRequest, in deleg
 // folder returns the workspace folder that a call names: a root of the host, or one below a root.
 // If the host has no roots, the root is the directory in which hermes-ls was started.
 func folder(ctx context.Context, host *sdk.ServerSession, cwd string) (string, error) {
-	roots := rootsOf(ctx, host)
+	roots, err := rootsOf(ctx, host)
+	if err != nil {
+		return "", err
+	}
 	if len(roots) == 0 {
 		here, err := os.Getwd()
 		if err != nil {
@@ -299,23 +364,57 @@ func folder(ctx context.Context, host *sdk.ServerSession, cwd string) (string, e
 	return "", fmt.Errorf("cwd %q is outside of the folders of the host: %s", cwd, strings.Join(roots, ", "))
 }
 
-// rootsOf returns the folders of the host.
-func rootsOf(ctx context.Context, host *sdk.ServerSession) (folders []string) {
+// rootsOf returns the folders of the host. If the host has roots that are no folders, or does not name them, rootsOf returns
+// an error: the agent would otherwise work in a folder that the user has not opened.
+func rootsOf(ctx context.Context, host *sdk.ServerSession) (folders []string, err error) {
 	if p := host.InitializeParams(); p == nil || p.Capabilities == nil || p.Capabilities.RootsV2 == nil {
-		return nil
+		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	list, err := host.ListRoots(ctx, nil)
-	if err != nil {
-		return nil
+	var answer *jsonrpc.Error
+	if errors.As(err, &answer) && answer.Code == jsonrpc.CodeMethodNotFound {
+		return nil, nil
 	}
+	if err != nil {
+		return nil, fmt.Errorf("the host does not name its folders: %w", err)
+	}
+	var others []string
 	for _, r := range list.Roots {
 		if u, err := url.Parse(r.URI); err == nil && u.Scheme == "file" && u.Path != "" {
 			folders = append(folders, filepath.FromSlash(u.Path))
+		} else {
+			others = append(others, r.URI)
 		}
 	}
-	return folders
+	if len(folders) == 0 && len(others) > 0 {
+		return nil, fmt.Errorf("the roots of the host are no folders: %s", strings.Join(others, ", "))
+	}
+	return folders, nil
+}
+
+// schemaOf returns the schema of a type. Each value has one type: some model APIs reject lists of types.
+func schemaOf[T any]() *jsonschema.Schema {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		panic(err) // a mistake in the program
+	}
+	withoutNull(s)
+	return s
+}
+
+func withoutNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if types := slices.DeleteFunc(s.Types, func(t string) bool { return t == "null" }); len(types) == 1 {
+		s.Type, s.Types = types[0], nil
+	}
+	withoutNull(s.Items)
+	for _, p := range s.Properties {
+		withoutNull(p)
+	}
 }
 
 // editorOf names the host to the model.
