@@ -16,10 +16,9 @@ import (
 // analyzer judges one command with all that it runs, and collects the effects.
 type analyzer struct {
 	tracks
-	funcs   map[string][]*syntax.Stmt // every definition met
-	used    map[*syntax.Stmt]bool     // bodies that were called
-	aliases map[string]bool
-	frames  []frame // functions being called
+	funcs  map[string][]*syntax.Stmt // every definition met
+	used   map[*syntax.Stmt]bool     // bodies that were called
+	frames []frame                   // functions being called
 
 	running []string // code being judged within code
 
@@ -52,7 +51,7 @@ const (
 )
 
 func newAnalyzer(src string, p Scope) *analyzer {
-	j := &analyzer{funcs: map[string][]*syntax.Stmt{}, used: map[*syntax.Stmt]bool{}, aliases: map[string]bool{}}
+	j := &analyzer{funcs: map[string][]*syntax.Stmt{}, used: map[*syntax.Stmt]bool{}}
 	j.scope, j.src, j.written, j.fetched, j.keyFiles = p, src, map[string]input{}, map[string]bool{}, map[string][]string{}
 	j.recipes = recipes{files: map[string]*code.Recipes{}, judged: map[string]bool{}}
 	return j
@@ -95,7 +94,7 @@ func (j *analyzer) source(src string, st *state, outer *call) {
 		for _, body := range bodies {
 			if !j.used[body] {
 				inner := s.fork()
-				inner.args, inner.argsKnown = nil, false
+				inner.args = nil
 				inner.stmt(body)
 			}
 		}
@@ -217,10 +216,10 @@ func callFunction(j *analyzer, c *call, bodies []*syntax.Stmt) {
 			continue
 		}
 		j.frames = append(j.frames, frame{body, j.forks})
-		outer := c.st.clone()
-		c.st.args, c.st.argsKnown, c.st.argsElse = c.args, !unseen(c.args), false
+		outer := c.st.args
+		c.st.setArgs(c.args)
 		shell{j, c.st}.stmt(body)
-		c.st.args, c.st.argsKnown, c.st.argsElse = outer.args, outer.argsKnown, outer.argsElse
+		c.st.args = outer
 		j.frames = j.frames[:len(j.frames)-1]
 	}
 }
@@ -246,7 +245,7 @@ func (j *analyzer) call(c *call) {
 		j.ask(c, "runs a program whose name has characters that look like others")
 	}
 	j.record(c)
-	if j.funcs[c.name] != nil || j.aliases[c.name] {
+	if j.funcs[c.name] != nil {
 		j.foreign = true
 	}
 	j.knows(c)
@@ -265,9 +264,6 @@ func (j *analyzer) call(c *call) {
 	j.rewrites = j.rewrites || contains("patch tar bsdtar unzip 7z rsync cpio", c.name)
 	if bodies := j.funcs[program.text]; bodies != nil {
 		callFunction(j, c, bodies)
-	}
-	if j.aliases[program.text] {
-		j.ask(c, "runs an alias")
 	}
 	judge(j, c)
 }

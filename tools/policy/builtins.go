@@ -71,11 +71,14 @@ func sourceFile(j *analyzer, c *call) {
 	c.st.forget()
 }
 
+// alias judges an alias as a function that runs its text with the arguments behind it.
 func alias(j *analyzer, c *call) {
 	for _, a := range c.args {
-		if name, val, ok := strings.Cut(a.text, "="); ok {
-			j.aliases[name] = true
+		name, val, defined := strings.Cut(a.text, "=")
+		if file, err := parseShell(val + ` "$@"`); err != nil || unseen(c.args) {
 			j.code(c, field{text: val})
+		} else if defined {
+			j.funcs[name] = append(j.funcs[name], file.Stmts...)
 		}
 	}
 }
@@ -99,9 +102,9 @@ func builtin(j *analyzer, c *call) {
 			}
 		}
 	case "set", "shift":
-		c.st.argsKnown, c.st.argsElse = false, false
+		c.st.args = nil
 		if i := slices.IndexFunc(c.args, func(a field) bool { return a.text == "--" }); i >= 0 {
-			c.st.args, c.st.argsKnown = c.args[i+1:], !unseen(c.args[i+1:])
+			c.st.setArgs(c.args[i+1:])
 		}
 	}
 }

@@ -217,10 +217,8 @@ func (s shell) forLoop(c *syntax.ForClause) {
 	switch {
 	case l.InPos.IsValid():
 		items = s.expand(l.Items)
-	case !s.argsKnown:
+	case items == nil:
 		items = []field{anything}
-	case s.argsElse:
-		items = append(slices.Clip(items), anything)
 	}
 	if len(items) == 0 {
 		items = []field{{}}

@@ -19,12 +19,10 @@ var anything = field{text: unknown}
 // state holds the variables and the folder of the shell at one point of a script. Where a
 // script may have gone several ways, a variable has several values.
 type state struct {
-	vars      map[string][]field // the value of "" is that of all others, after something unseen may have set any of them
-	cwd       string             // it may be unknown
-	folders   []string           // if it may be in one of several: those, with cwd
-	args      []field            // $1 and on
-	argsKnown bool
-	argsElse  bool // they may be others, too
+	vars    map[string][]field // the value of "" is that of all others, after something unseen may have set any of them
+	cwd     string             // it may be unknown
+	folders []string           // if it may be in one of several: those, with cwd
+	args    []field            // $1 and on; nil: they are not known
 }
 
 // maxValues is how many values of a variable are followed. If there are more, it may have any.
@@ -42,6 +40,13 @@ func (s *state) set(name string, val field) {
 		s.vars = map[string][]field{}
 	}
 	s.vars[name] = []field{{text: val.text, glob: val.glob}}
+}
+
+// setArgs sets $1 and on. If a part of them is not known, none is.
+func (s *state) setArgs(args []field) {
+	if s.args = append([]field{}, args...); unseen(args) {
+		s.args = nil
+	}
 }
 
 // forget drops all that is known of variables.
@@ -91,16 +96,8 @@ func (s shell) join(list ...*state) {
 		} else if len(folders) > 1 {
 			out.folders = folders
 		}
-		switch {
-		case out.argsKnown != st.argsKnown:
-			if st.argsKnown {
-				out.args = st.args
-			}
-			out.argsKnown, out.argsElse = true, true
-		case !slices.Equal(out.args, st.args):
-			out.argsKnown = false
-		default:
-			out.argsElse = out.argsElse || st.argsElse
+		if st.args == nil || !slices.Equal(out.args, st.args) {
+			out.args = nil
 		}
 		vars := map[string][]field{}
 		maps.Copy(vars, out.vars)

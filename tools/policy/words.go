@@ -122,7 +122,7 @@ func (s shell) pieces(parts []syntax.WordPart, quoted bool) (out []piece) {
 		case *syntax.ProcSubst:
 			out = append(out, piece{text: "/dev/fd/" + number})
 		case *syntax.ParamExp:
-			if p.Param != nil && contains("@ *", p.Param.Value) && plain(p) && s.argsKnown && (!s.argsElse || s.one([]field{{}, anything}).text == "") {
+			if p.Param != nil && contains("@ *", p.Param.Value) && plain(p) && s.args != nil {
 				for k, a := range s.args {
 					out = append(out, piece{text: a.text, glob: a.glob, dynamic: true, ends: k > 0})
 				}
@@ -244,12 +244,9 @@ func (s shell) values(name string) []field {
 		val.text = s.pwd()
 	case name == "BASH_SOURCE":
 		return s.values("0") // of a script it is the same
-	case len(name) == 1 && name[0] >= '1' && name[0] <= '9' && s.argsKnown:
+	case len(name) == 1 && name[0] >= '1' && name[0] <= '9' && s.args != nil:
 		if i := int(name[0] - '1'); i < len(s.args) {
 			val = s.args[i]
-		}
-		if s.argsElse {
-			return []field{val, anything}
 		}
 	case len(set) > 0 && !(name == "HOME" && set[0].text == unknown && s.scope.Home != ""): // something unseen ran; it is still home
 		return set
