@@ -98,7 +98,7 @@ func (c *Config) become(ctx context.Context, t *Task, name string) error {
 // names reports whether a list of tools, toolsets and tools of Claude Code has a tool.
 func names(list []string, t tools.Tool) bool {
 	for _, name := range list {
-		if strings.EqualFold(name, t.Name) || strings.EqualFold(name, t.Toolset) {
+		if strings.EqualFold(name, t.Name) || strings.EqualFold(name, t.Toolset) || t.In(strings.ToLower(name)) {
 			return true
 		}
 		if ours, _ := alias.Tool(name, func(tool string) bool { return tool == t.Name }); ours != "" {

@@ -57,6 +57,38 @@ func TestAgents(t *testing.T) {
 	}
 }
 
+// TestToolsOfAgents checks which tools an agent has by the names in its file.
+func TestToolsOfAgents(t *testing.T) {
+	t.Parallel()
+	file := []string{"patch", "read_file", "search_files", "write_file"}
+	for list, want := range map[string][]string{
+		"read_file": {"read_file"}, "Read, Grep": {"read_file", "search_files"}, "Read, NoSuchTool": {"read_file"},
+		"file": file, "file_tools": file, "File": file, "safe": {"read_file", "search_files"}, "coding": {"patch", "process", "read_file", "search_files", "terminal", "todo", "write_file"},
+	} {
+		t.Run(list, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, map[string][][]step{
+				"start": {call("delegate_task", object{"goal": "Look at main.go", "agent": "one"}), say("Done.")}, "Look at": {say("It is good.")},
+			}, func(b *bed) {
+				b.agents = []delegate.Agent{{Name: "one", Description: "D.", Instructions: "I.", Tools: strings.Split(list, ", ")}}
+			})
+			b.prompt("start")
+			var child []string
+			for id, requests := range b.model.requests {
+				for _, tool := range requests[0].Tools {
+					if id != b.id {
+						child = append(child, tool.Name)
+					}
+				}
+			}
+			slices.Sort(child)
+			if !slices.Equal(child, want) {
+				t.Errorf("the subagent has %q: %s", child, lastResult(b))
+			}
+		})
+	}
+}
+
 // TestWithoutAgents checks that nothing of agents exists if there are none.
 func TestWithoutAgents(t *testing.T) {
 	t.Parallel()

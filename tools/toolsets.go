@@ -21,6 +21,15 @@ var composites = map[string]func(Tool) bool{
 	},
 }
 
+// In reports whether the tool is in a toolset. A composite name has the tools of all its toolsets, and an
+// old name ends in _tools.
+func (t Tool) In(toolset string) bool {
+	if composite := composites[toolset]; composite != nil {
+		return composite(t)
+	}
+	return t.Toolset == toolset || t.Toolset == strings.TrimSuffix(toolset, "_tools")
+}
+
 // Preset returns the toolsets that a host offers by default; host is "acp", "lsp", or any
 // other name.
 func Preset(host string) []string {
