@@ -1,8 +1,12 @@
 package policy
 
 import (
+	"cmp"
+	"path"
+	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
@@ -29,17 +33,48 @@ func (s shell) producer(stmt *syntax.Stmt) input {
 	return input{some: true, how: origin(stmt), below: s.below(stmt)}
 }
 
+// printsName finds commands that print a number, or the name of a branch or a commit.
+var printsName = lazyregexp.New(`^(git (branch --show-current|(rev-parse|symbolic-ref) (--(abbrev-ref|short|verify) )?HEAD|merge-base [^- ]\S* \S+)|cat \S+\.pid)$`)
+
 // stdout returns the text that a statement writes, if it is known.
 func (s shell) stdout(stmt *syntax.Stmt) input {
+	prints := func(text string) input { return input{some: true, known: true, text: text} }
+	if b, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.AndStmt && firstWord(b.X) == "cd" && firstWord(b.Y) == "pwd" {
+		inner := s.fork()
+		inner.stmt(b.X)
+		return prints(inner.pwd())
+	}
 	c, ok := stmt.Cmd.(*syntax.CallExpr)
-	switch firstWord(stmt) {
+	if !ok || len(c.Args) == 0 {
+		return input{}
+	}
+	var words []string
+	for _, w := range c.Args {
+		words = append(words, cmp.Or(w.Lit(), " "))
+	}
+	if printsName.MatchString(strings.Join(words, " ")) {
+		return prints(number)
+	}
+	switch words[0] {
 	case "echo", "printf":
 		return s.printed(c.Args)
 	case "cat":
-		for _, r := range stmt.Redirs {
-			if ok && len(c.Args) == 1 && (r.Hdoc != nil || r.Op == syntax.WordHdoc) {
-				return s.here(r)
+		if i := slices.IndexFunc(stmt.Redirs, func(r *syntax.Redirect) bool { return r.Hdoc != nil || r.Op == syntax.WordHdoc }); i >= 0 && len(words) == 1 {
+			return s.here(stmt.Redirs[i])
+		}
+	case "pwd":
+		return prints(s.pwd())
+	case "mktemp":
+		for _, a := range s.expand(c.Args[1:]) {
+			own := a.seen() && (a.text == "--tmpdir" || s.scope.places().OwnTemp(a.text))
+			if !own && (!a.seen() || strings.Contains(a.text, "/") || strings.HasPrefix(a.text, "-p") || strings.HasPrefix(a.text, "--tmp")) {
+				return input{}
 			}
+		}
+		return prints(fresh)
+	case "dirname":
+		if o := parse(&rules.Program{}, s.expand(c.Args[1:])); len(o.rest) == 1 && len(o.list) == 0 && o.rest[0].seen() && o.rest[0].text != "" {
+			return prints(path.Dir(paths.Slashes(o.rest[0].text)))
 		}
 	}
 	return input{}

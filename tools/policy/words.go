@@ -2,14 +2,12 @@ package policy
 
 import (
 	"cmp"
-	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
-	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -277,54 +275,14 @@ func (s shell) substituted(p syntax.WordPart) field {
 	case *syntax.ArithmExp:
 		return field{text: number}
 	case *syntax.CmdSubst:
-		if len(p.Stmts) == 1 && s.substDepth <= 4 && len(p.Stmts[0].Redirs) == 0 {
-			s.substDepth++
-			defer func() { s.substDepth-- }()
-			return s.output(p.Stmts[0])
+		written := func(r *syntax.Redirect) bool { return r.Hdoc == nil }
+		if len(p.Stmts) != 1 || s.substDepth > 4 || slices.ContainsFunc(p.Stmts[0].Redirs, written) {
+			return anything
 		}
-	}
-	return anything
-}
-
-// printsName finds commands that print a number, or the name of a branch or a commit.
-var printsName = lazyregexp.New(`^(git (branch --show-current|(rev-parse|symbolic-ref) (--(abbrev-ref|short|verify) )?HEAD|merge-base [^- ]\S* \S+)|cat \S+\.pid)$`)
-
-// output returns the output of a substituted command, if it is known.
-func (s shell) output(stmt *syntax.Stmt) field {
-	if b, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.AndStmt && firstWord(b.X) == "cd" && firstWord(b.Y) == "pwd" {
-		inner := s.fork()
-		inner.stmt(b.X)
-		return field{text: inner.pwd()}
-	}
-	c, ok := stmt.Cmd.(*syntax.CallExpr)
-	if !ok || len(c.Args) == 0 {
-		return anything
-	}
-	var words []string
-	for _, w := range c.Args {
-		words = append(words, cmp.Or(w.Lit(), " "))
-	}
-	if printsName.MatchString(strings.Join(words, " ")) {
-		return field{text: number}
-	}
-	switch words[0] {
-	case "pwd":
-		return field{text: s.pwd()}
-	case "mktemp":
-		for _, a := range s.expand(c.Args[1:]) {
-			own := a.seen() && (a.text == "--tmpdir" || s.scope.places().OwnTemp(a.text))
-			if !own && (!a.seen() || strings.Contains(a.text, "/") || strings.HasPrefix(a.text, "-p") || strings.HasPrefix(a.text, "--tmp")) {
-				return anything
-			}
-		}
-		return field{text: fresh}
-	case "echo", "printf":
-		if in := s.printed(c.Args); in.known {
+		s.substDepth++
+		defer func() { s.substDepth-- }()
+		if in := s.stdout(p.Stmts[0]); in.known {
 			return field{text: strings.TrimRight(in.text, "\n")}
-		}
-	case "dirname":
-		if o := parse(&rules.Program{}, s.expand(c.Args[1:])); len(o.rest) == 1 && len(o.list) == 0 && o.rest[0].seen() && o.rest[0].text != "" {
-			return field{text: path.Dir(paths.Slashes(o.rest[0].text))}
 		}
 	}
 	return anything
