@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,9 +65,6 @@ func (l *lab) withTools(n int) (out withServer, err error) {
 		return out, err
 	}
 	if n > 0 {
-		if out.server, err = median(5, func() (time.Duration, error) { return listTools(web.URL) }); err != nil {
-			return out, err
-		}
 		file, err := os.OpenFile(filepath.Join(place, "config.yaml"), os.O_APPEND|os.O_WRONLY, 0)
 		if err != nil {
 			return out, err
@@ -76,7 +74,15 @@ func (l *lab) withTools(n int) (out withServer, err error) {
 			return out, err
 		}
 	}
+	var listed []time.Duration
 	out.prompt, err = median(5, func() (time.Duration, error) {
+		if n > 0 { // beside each prompt, so that other work on the machine slows both
+			took, err := listTools(web.URL)
+			if err != nil {
+				return 0, err
+			}
+			listed = append(listed, took)
+		}
 		c, err := open(l.bin, place, l.cwd)
 		if err != nil {
 			return 0, err
@@ -101,6 +107,9 @@ func (l *lab) withTools(n int) (out withServer, err error) {
 		_, err = c.close()
 		return took, err
 	})
+	if slices.Sort(listed); len(listed) > 0 {
+		out.server = listed[len(listed)/2]
+	}
 	return out, err
 }
 
