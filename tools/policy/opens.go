@@ -31,9 +31,10 @@ func (o *opening) knows(c *call) {
 	program := c.args[0].text
 	dir := path.Dir(paths.Slashes(program))
 	plain := !strings.Contains(program, "/") || dir == "/bin" || dir == "/usr/bin"
-	o.foreign = o.foreign || !plain || c.name != "git" && !opensWith(rules.Of(c.name), c.args[1:]) || rules.Any("loader", func(name string) bool {
-		return len(c.st.get(name)) > 0
-	})
+	o.foreign = o.foreign || !plain || c.name != "git" && !opensWith(rules.Of(c.name), c.args[1:])
+	for name := range rules.List("loader") {
+		o.foreign = o.foreign || len(c.st.get(name)) > 0
+	}
 }
 
 // sets notes the setting of a variable: of one that is not known to be harmless, a program
@@ -53,7 +54,7 @@ func namesHelper(variable, value string) bool {
 // Loads reports whether a known program may run or load something else by a variable with
 // this value.
 func Loads(variable, value string) bool {
-	return !namesHelper(variable, value) && (rules.In("loader", variable) || rules.Begins("loader-prefix", variable) && !rules.In("harmless-variable", variable))
+	return !namesHelper(variable, value) && (rules.In("loader", variable) || rules.Any("loader-prefix", variable, strings.HasPrefix) && !rules.In("harmless-variable", variable))
 }
 
 // open notes that the command itself writes a protected place: the folder of settings that

@@ -9,10 +9,11 @@ import (
 
 // options are the options of a command and its operands.
 type options struct {
-	list []option
-	rest []field
-	sets []field // NAME=VALUE before the command
-	open bool    // an argument may be an option that cannot be seen
+	program *rules.Program
+	list    []option
+	rest    []field
+	sets    []field // NAME=VALUE before the command
+	open    []field // arguments that may be options, which cannot be seen
 }
 
 type option struct {
@@ -31,12 +32,9 @@ func parse(p *rules.Program, args []field) (o options) {
 		}
 		args = append([]field{{text: "-" + letters}}, args[1:]...)
 	}
+	o.program = p
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; {
-		case p.Is("numbers") && a.option() && a.text[1] != '-' && (i == 0 && len(a.text) > 2 || strings.Trim(a.text[1:], "0123456789") == ""):
-			if i > 0 { // the first is a signal
-				o.rest = append(o.rest, a)
-			}
 		case a.text == "--":
 			o.rest = append(o.rest, args[i+1:]...)
 			return o
@@ -49,8 +47,10 @@ func parse(p *rules.Program, args []field) (o options) {
 			}
 			o.list = append(o.list, opt)
 		case a.option():
-			o.open = o.open || strings.Contains(a.text, unknown)
-			if i = o.cluster(p, args, i); p.Names("last", "-"+o.list[len(o.list)-1].name) {
+			if strings.Contains(a.text, unknown) {
+				o.open = append(o.open, a)
+			}
+			if i = o.cluster(p, args, i); p.Is("last -" + o.list[len(o.list)-1].name) {
 				o.rest = args[i+1:]
 				return o
 			}
@@ -60,7 +60,9 @@ func parse(p *rules.Program, args []field) (o options) {
 				o.sets = append(o.sets, a)
 				continue
 			}
-			o.open = o.open || a.open()
+			if a.open() {
+				o.open = append(o.open, a)
+			}
 			if p.Is("leads") {
 				o.rest = append(o.rest, args[i:]...)
 				return o
@@ -100,47 +102,35 @@ func (o *options) cluster(p *rules.Program, args []field, i int) int {
 // takes reports whether an option takes a value.
 func takes(p *rules.Program, option string) bool {
 	if p.Is("flags") {
-		return !p.Names("flags", option)
+		return !p.Is("flags " + option)
 	}
-	if name, long := strings.CutPrefix(option, "--"); long {
-		return contains(p.Long, name)
-	}
-	return strings.Contains(p.Short, option[1:])
+	return p.Is("options " + option)
 }
 
-// get returns the last of the named options. A single character is a short one; a longer
-// name counts also when it is abbreviated.
-func (o options) get(names ...string) (option, bool) {
-	for _, opt := range slices.Backward(o.list) {
+// values returns the values of options such as "-f" or "--file", which may be abbreviated: "" where one has none.
+func (o options) values(names ...string) (list []field) {
+	for _, opt := range o.list {
 		for _, n := range names {
-			if !opt.double && opt.name == n || opt.double && opt.name != "" && len(n) > 1 && strings.HasPrefix(n, opt.name) {
-				return opt, true
+			name := strings.TrimLeft(n, "-")
+			abbreviated := opt.name != "" && strings.HasPrefix(name, opt.name) && !o.program.Is("options --"+opt.name)
+			if opt.double == (len(name) > 1) && (opt.name == name || abbreviated) {
+				list = append(list, opt.value)
 			}
 		}
 	}
-	return option{}, false
-}
-
-func (o options) has(names ...string) bool {
-	_, ok := o.get(names...)
-	return ok
-}
-
-// exact tells whether a long option is given by its whole name.
-func (o options) exact(name string) bool {
-	return slices.ContainsFunc(o.list, func(opt option) bool { return opt.double && opt.name == name })
+	return list
 }
 
 // opensWith reports whether a program runs no other code with these arguments.
 func opensWith(p *rules.Program, args []field) bool {
-	if !p.Is("opens") || p.Names("opens", "*") {
+	if !p.Is("opens") || p.Is("opens *") {
 		return p.Is("opens")
 	}
 	o := parse(p, args)
-	return !o.open && !slices.ContainsFunc(o.list, func(opt option) bool {
+	return len(o.open) == 0 && !slices.ContainsFunc(o.list, func(opt option) bool {
 		if opt.double {
-			return !p.Names("opens", "--"+opt.name)
+			return !p.Is("opens --" + opt.name)
 		}
-		return !p.Names("opens", "-"+opt.name) && strings.Trim(opt.name, "0123456789") != ""
+		return !p.Is("opens -"+opt.name) && strings.Trim(opt.name, "0123456789") != ""
 	})
 }

@@ -30,8 +30,8 @@ func handlers() map[string]func(*analyzer, *call) {
 func xargs(j *analyzer, c *call) {
 	o := parse(rules.Of(c.name), c.args)
 	placeholder, input := "", field{text: j.stdin.below + unknown}
-	if v, ok := o.get("I", "replace", "i"); ok || c.name == "parallel" {
-		placeholder = cmp.Or(v.value.text, "{}")
+	if with := o.values("-I", "--replace", "-i"); len(with) > 0 || c.name == "parallel" {
+		placeholder = cmp.Or(append(with, field{})[0].text, "{}")
 	}
 	inner, placed := o.rest, false
 	if i := slices.IndexFunc(inner, func(a field) bool { return a.text == ":::" }); i >= 0 {
@@ -114,12 +114,6 @@ func starts(args []field) []field {
 		}
 	}
 	return out
-}
-
-// remote tells whether a source or a target of a copy is on another machine.
-func remote(s string) bool {
-	host, _, ok := strings.Cut(s, ":")
-	return ok && !strings.Contains(host, "/") && len(host) > 1 || strings.Contains(s, "://")
 }
 
 // links judges a link to a file: a write through it must not avoid the checks of paths.

@@ -24,13 +24,13 @@ const maxTargets = 500 // of one call of make
 
 // runMake judges build tools by the recipes that they would run.
 func runMake(j *analyzer, c *call) {
-	o, inner := j.building(c, rules.Of(c.name), "C", "directory")
+	o, inner := j.building(c, rules.Of(c.name), "-C", "--directory")
 	names := strings.Fields(rules.Reason("recipe-files", c.name))
-	if file, given := o.get("f", "file", "makefile"); given && (file.value.text == "-" || strings.HasPrefix(file.value.text, "/dev/")) {
-		j.ranFiles(c, j.sources...)
-		return
-	} else if given {
-		names = []string{file.value.text}
+	if given := o.values("-f", "--file", "--makefile"); len(given) > 0 {
+		if names = []string{given[0].text}; names[0] == "-" || strings.HasPrefix(names[0], "/dev/") {
+			j.ranFiles(c, j.sources...)
+			return
+		}
 	}
 	j.ran(inner, names...)
 	for _, name := range names {
@@ -58,15 +58,15 @@ func runMake(j *analyzer, c *call) {
 func (j *analyzer) building(c *call, p *rules.Program, folders ...string) (options, *call) {
 	o := parse(p, c.args)
 	inner := &call{name: c.name, words: c.words, st: c.st.clone()}
-	if folder, ok := o.get(folders...); ok {
-		inner.st.chdir(folder.value.text)
+	for _, folder := range o.values(folders...) {
+		inner.st.chdir(folder.text)
 	}
 	return o, inner
 }
 
 // runScripts judges the scripts of package.json that a package manager runs.
 func runScripts(j *analyzer, c *call) {
-	o, inner := j.building(c, &rules.Program{Short: "C", Long: "prefix cwd dir"}, "C", "prefix", "cwd", "dir")
+	o, inner := j.building(c, rules.Of("package.json"), "-C", "--prefix", "--cwd", "--dir")
 	verb := "" // yarn alone installs
 	if len(o.rest) > 0 {
 		verb = o.rest[0].text
@@ -146,7 +146,7 @@ func (j *analyzer) make(c *call, f *code.Recipes, vars map[string]string, target
 	end()
 	kept := j.findings[:before]
 	for _, found := range j.findings[before:] {
-		if found.level == Blocked || found.settings || !rules.Contains("ordinary-in-recipes", found.reason) {
+		if found.level == Blocked || found.settings || !rules.Any("ordinary-in-recipes", found.reason, strings.Contains) {
 			kept = append(kept, found)
 		}
 	}

@@ -143,8 +143,8 @@ func (s shell) below(stmt *syntax.Stmt) string {
 	case "find":
 		from = starts(s.expand(c.Args)[1:])
 	case "grep", "rg":
-		o := parse(&rules.Program{Short: "gteABCmf", Long: "glob type regexp include exclude exclude-dir file max-count"}, s.expand(c.Args)[1:])
-		if o.has("l", "files-with-matches") && !o.has("e", "regexp", "f", "file") && len(o.rest) > 1 {
+		o := parse(rules.Of("grep"), s.expand(c.Args)[1:])
+		if len(o.values("-l", "--files-with-matches")) > 0 && len(o.values("-e", "--regexp", "-f", "--file")) == 0 && len(o.rest) > 1 {
 			from = o.rest[1:]
 		}
 	}

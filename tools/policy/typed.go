@@ -62,7 +62,7 @@ func typedInto(name, text, key string, p Scope) Verdict {
 		return v
 	case !shell && (reads || in.Level != Runs):
 		return in
-	case editor && rules.Contains("editor-mark", text):
+	case editor && rules.Any("editor-mark", text, strings.Contains):
 		return asks("may run a command or change files in the program that it is typed into")
 	case !editor && v.Syntax != "" && (shell || dangerous):
 		return asks("types a part of a command")
@@ -83,7 +83,7 @@ func asInput(name, text, key string, p Scope) (v Verdict, reads bool) {
 	t := newTerms(j, &call{name: name, st: j.start()}, rules.Of(name))
 	for _, r := range rules.Of(name).Rules {
 		code := slices.Contains(r.What, "input")
-		scans := slices.ContainsFunc(slices.Concat(r.When...), func(term string) bool { return term[0] == '~' })
+		scans := slices.ContainsFunc(slices.Concat(r.When...), func(term rules.Term) bool { return term.Select == "~" })
 		if reads = reads || code; (code || scans) && t.all(r.When) {
 			t.do(r)
 		}

@@ -202,7 +202,7 @@ func device(name string) (a Access, ok bool) {
 
 // BlockDevice tells whether a name under /dev is a disk or memory, patterns too.
 func BlockDevice(rest string) bool {
-	return rules.Begins("block-device", rest) || strings.ContainsAny(rest, "*?[")
+	return rules.Any("block-device", rest, strings.HasPrefix) || strings.ContainsAny(rest, "*?[")
 }
 
 // Protects returns why an absolute path must not be deleted or replaced. If it may be, it
@@ -218,7 +218,7 @@ func (p Places) Protects(name string, deep bool) string {
 		target = path.Dir(target)
 	}
 	depth, folded := strings.Count(target, "/"), Fold(target)
-	system := rules.In("system-folder", folded) || rules.Any("system-tree", func(tree string) bool { return Under(folded, tree) })
+	system := rules.In("system-folder", folded) || rules.Any("system-tree", folded, Under)
 	if target == "/tmp" || target == "/var/tmp" {
 		system = target == name
 	}
@@ -279,5 +279,5 @@ func Clean(name string) string { return path.Clean(Slashes(name)) }
 
 // OfSystem tells whether a path lies where only an administrator writes.
 func OfSystem(name string) bool {
-	return !Under(name, "/usr/local") && rules.Any("system-program-folder", func(dir string) bool { return Under(name, dir) })
+	return !Under(name, "/usr/local") && rules.Any("system-program-folder", name, Under)
 }

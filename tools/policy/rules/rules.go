@@ -3,6 +3,7 @@
 package rules
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/protected"
 )
 
@@ -22,35 +24,37 @@ var files embed.FS
 type Set struct {
 	Programs map[string]*Program
 	lists    map[string]map[string]string // by list and word: the reason of the list
-	patterns map[string]*regexp.Regexp    // of terms, by their text
 }
 
 // Program holds the rules of a program, or of a command of one with a name like "git push".
 type Program struct {
-	Short, Long string // options that take a value: letters, and names separated by spaces
-	Skips       int    // arguments before the command that it runs
-	Rules       []Rule
-	properties  map[string]map[string]bool // how it takes its arguments: of each word, the options
+	Rules      []Rule
+	properties map[string]bool // such as "leads", and with an option: "options -f"
 }
 
 // properties are the words that say how a program takes its arguments, as README.md describes.
-const properties = "flags opens last known leads assigns bundled numbers suffixed words"
+const properties = "options flags opens last known leads assigns bundled suffixed words"
 
-// Is reports whether a program has a property.
-func (p *Program) Is(property string) bool { return p.properties[property] != nil }
-
-// Names reports whether a property of a program names an option.
-func (p *Program) Names(property, option string) bool { return p.properties[property][option] }
+// Is reports whether a program has a property, or one with an option, such as "options -f".
+func (p *Program) Is(property string) bool { return p.properties[property] }
 
 // Rule is one line: an effect under conditions.
 type Rule struct {
 	Action     string
-	Other      bool       // it holds only if the rule before it did not
-	What       []string   // the operands of the action
-	When       [][]string // terms: of each group, one must hold
+	Other      bool     // it holds only if the rule before it did not
+	What       []string // selectors for the operands of the action
+	When       [][]Term // of each group, one must hold
 	Reason     string
 	Match, Not []string // commands that it applies to, and does not, for tests
 	At         string   // file and line
+}
+
+// Term is a condition: one of the texts that a selector selects matches.
+type Term struct {
+	Select string
+	Test   *lazyregexp.Regexp // nil: there is a text
+	Other  bool               // one that does not match
+	Not    bool               // the condition must not hold
 }
 
 // All returns the rules. It reads the files when the first command is judged.
@@ -64,7 +68,7 @@ var All = sync.OnceValue(func() *Set {
 
 // Read reads rule files.
 func Read(files fs.FS) (*Set, error) {
-	set := &Set{Programs: map[string]*Program{}, lists: map[string]map[string]string{}, patterns: map[string]*regexp.Regexp{}}
+	set := &Set{Programs: map[string]*Program{}, lists: map[string]map[string]string{}}
 	for _, name := range protected.Names() {
 		set.list("protected-" + name.Kind)[strings.ToLower(name.Text)] = name.Reason
 	}
@@ -124,7 +128,7 @@ func (r *reader) line(line string) error {
 				name = word + " " + name
 			}
 			if r.set.Programs[name] == nil {
-				r.set.Programs[name] = &Program{}
+				r.set.Programs[name] = &Program{properties: map[string]bool{}}
 			}
 			r.block = append(r.block, r.set.Programs[name])
 		}
@@ -139,62 +143,30 @@ func (r *reader) line(line string) error {
 		r.last.Match = append(r.last.Match, rest)
 	case word == "not_match":
 		r.last.Not = append(r.last.Not, rest)
-	default:
-		for i, p := range r.block {
-			if p.property(word, strings.Fields(rest)) {
-				continue
-			}
-			one, err := r.rule(word, rest)
-			if err != nil {
-				return err
-			}
-			if command := slices.Contains(one.What, "command"); command || one.Action == "by" {
-				p.property("known", nil)
-				if command {
-					p.property("leads", nil)
-				}
-			}
-			if p.Rules = append(p.Rules, one); i == 0 {
-				r.last = &p.Rules[len(p.Rules)-1]
+	case slices.Contains(strings.Fields(properties), word):
+		for _, p := range r.block {
+			p.properties[word] = true
+			for _, option := range strings.Fields(rest) {
+				p.properties[word+" "+option] = true
 			}
 		}
+	default:
+		one, err := r.rule(word, rest)
+		if err != nil {
+			return err
+		}
+		for _, p := range r.block {
+			p.Rules = append(p.Rules, one)
+		}
+		r.last = &r.block[0].Rules[len(r.block[0].Rules)-1]
 	}
 	return nil
 }
 
-// property reads a line that says how a program takes its arguments.
-func (p *Program) property(word string, list []string) bool {
-	switch {
-	case slices.Contains(strings.Fields(properties), word):
-		if p.properties == nil {
-			p.properties = map[string]map[string]bool{}
-		}
-		if p.properties[word] == nil {
-			p.properties[word] = map[string]bool{}
-		}
-		for _, option := range list {
-			p.properties[word][option] = true
-		}
-	case word == "options":
-		for _, option := range list {
-			if name, long := strings.CutPrefix(option, "--"); long {
-				p.Long += name + " "
-			} else {
-				p.Short += option[1:]
-			}
-		}
-	case word == "skips":
-		p.Skips = len(list)
-	default:
-		return false
-	}
-	return true
-}
-
-// What the first group of terms of an action is: its condition, its operands, or phrases.
+// Actions by the first group of their terms: a condition, operands, or phrases.
 const (
 	conditions = "asks refused allows passes"
-	operands   = "fetches copies links writes removes moves names configures loads destroys empties makes code shell script sed awk reads module sets receives pipes protects setting runs within sql by verbs"
+	operands   = "fetches copies links writes removes moves names configures loads destroys empties makes code line shell script sed awk reads module sets receives pipes protects setting runs within sql by verbs"
 	phrases    = "changes uploads deletes"
 )
 
@@ -213,35 +185,73 @@ func (r *reader) rule(word, rest string) (one Rule, err error) {
 	case is(operands):
 		one.What, groups = strings.Fields(groups[0]), groups[1:]
 	case is(phrases):
-		one.What, groups = strings.Split(groups[0], "|"), groups[1:]
+		words := phrase(groups[0])
+		if groups[0] = "line/" + words + "/"; word != "deletes" {
+			groups = append(groups, "!dry")
+		}
+		if word == "uploads" {
+			groups = append(groups, "!line/"+words+copiesToHere+"/")
+		}
 	case !is(conditions):
 		return one, fmt.Errorf("unknown word %q", word)
 	}
-	if !is(conditions) != (len(one.What) > 0) || is("asks refused") != (reason != "" && is(conditions)) {
+	if terms == "" || is("asks refused "+phrases) != (reason != "") {
 		return one, fmt.Errorf("%s: wrong form", word)
 	}
 	for _, group := range groups {
-		one.When = append(one.When, strings.Fields(group))
-		for _, term := range strings.Fields(group) {
-			if _, pattern, ok := PatternTerm(strings.TrimPrefix(term, "!")); ok {
-				if r.set.patterns[pattern], err = regexp.Compile(pattern); err != nil {
-					return one, err
-				}
-			}
+		var list []Term
+		for _, text := range strings.Fields(strings.ReplaceAll(group, "!dry", notDry)) {
+			list = append(list, term(text))
 		}
+		one.When = append(one.When, list)
 	}
 	return one, nil
 }
 
-// PatternTerm splits a term like ~/pattern/.
-func PatternTerm(term string) (head, pattern string, ok bool) {
-	head, pattern, ok = strings.Cut(term, "/")
-	pattern, closed := strings.CutSuffix(pattern, "/")
-	return head, pattern, ok && closed && pattern != "" && (head == "~" || head == "+" || head != "" && head[0] == '-')
+// Parts of regular expressions for the arguments of a command, each with a line feed.
+const (
+	skipped      = `(?:-.*\n(?:.*\n)?)*?` // options, and words that may be their values
+	copiesToHere = `(?:-.*\n)*[^-].*:\/\/.*\n(?:-.*\n)*[^-:\x00\n][^:\x00\n]*\n`
+	before       = `^(?:(?:-?|-?[^-\n].*|--.+)\n)*?` // all before "--"
+	showing      = `(?:--(?:dry-run|help|noop|no-op|snapshot|check|syntax-check|list-hosts|list-tasks|check-only)|-h)`
+	notDry       = `!line/` + before + showing + `[=\n]/ line/` + before + `(?:--no-(?:dry-run|help|snapshot|check)\n|` + showing + `[=\n](?:none|false)\n)/`
+)
+
+// phrase returns a regular expression for the beginnings of commands, such as "a b|c".
+func phrase(list string) string {
+	words := strings.NewReplacer(`\|`, `\n|`+skipped, `\*`, ".*", " ", `\n`+skipped)
+	return "^(?:" + skipped + words.Replace(regexp.QuoteMeta(list)) + `\n)`
 }
 
-// Pattern returns the pattern of a term.
-func Pattern(text string) *regexp.Regexp { return All().patterns[text] }
+// selectors are those that are words. Other words stand for the first operand.
+const selectors = "first|second|third|argument|arguments|line|target|input|[*?]"
+
+var (
+	selector = lazyregexp.New("^(?:" + selectors + "|[@^%].*|-[^=]+)$")
+	tested   = lazyregexp.New(`^([~+]|-[^\/=!]+|` + selectors + `)(!?)\/(.+)\/$`)
+)
+
+// term reads a condition, as README.md describes.
+func term(text string) Term {
+	text, not := strings.CutPrefix(strings.ReplaceAll(text, "␠", " "), "!")
+	exact := func(text string) *lazyregexp.Regexp { return lazyregexp.New("^" + regexp.QuoteMeta(text) + "$") }
+	name, value, valued := strings.Cut(text, "=")
+	switch m := tested.FindStringSubmatch(text); {
+	case m != nil:
+		return Term{m[1], lazyregexp.New(m[3]), m[2] != "", not}
+	case selector.MatchString(text):
+		return Term{text, nil, false, not}
+	case text[0] == '-' && valued:
+		return Term{name, exact(value), false, not}
+	case text[0] == '~':
+		return Term{"~", lazyregexp.New(regexp.QuoteMeta(text[1:])), false, not}
+	case text[0] == '+':
+		return Term{"+", exact(text[1:]), false, not}
+	case text[0] == '.':
+		return Term{"argument", exact(text[1:]), false, not}
+	}
+	return Term{"first", exact(text), false, not}
+}
 
 // Of returns the rules of a program. If there are none, it returns the zero program.
 func Of(name string) *Program {
@@ -250,10 +260,7 @@ func Of(name string) *Program {
 			name = kind
 		}
 	}
-	if p := All().Programs[name]; p != nil {
-		return p
-	}
-	return &Program{}
+	return cmp.Or(All().Programs[name], &Program{})
 }
 
 // Lookup returns the reason of the list that a word is in, and whether it is in it.
@@ -274,22 +281,12 @@ func Reason(list, word string) string { return All().lists[list][word] }
 // List returns the words of a list with their reasons.
 func List(list string) map[string]string { return All().lists[list] }
 
-// Any reports whether a word of a list is so.
-func Any(list string, is func(word string) bool) bool {
+// Any reports whether a text stands in a relation to a word of a list, such as [strings.HasPrefix].
+func Any(list, text string, is func(text, word string) bool) bool {
 	for word := range List(list) {
-		if is(word) {
+		if is(text, word) {
 			return true
 		}
 	}
 	return false
-}
-
-// Contains reports whether a text contains a word of a list.
-func Contains(list, text string) bool {
-	return Any(list, func(word string) bool { return strings.Contains(text, word) })
-}
-
-// Begins reports whether a text begins with a word of a list.
-func Begins(list, text string) bool {
-	return Any(list, func(word string) bool { return strings.HasPrefix(text, word) })
 }
