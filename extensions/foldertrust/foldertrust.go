@@ -48,6 +48,14 @@ var command = extension.Command{
 // Table has the rows of the command table.
 var Table = []extension.Command{command}
 
+// announce says that trust has changed, and with it the slash commands.
+func (x *Instance) announce() {
+	x.changed()
+	if changed := x.session.CommandsChanged; changed != nil {
+		changed()
+	}
+}
+
 // Commands returns /trust.
 func (x *Instance) Commands() []extension.Command {
 	return []extension.Command{command.With(x.run)}
@@ -139,7 +147,7 @@ func (x *Instance) Set(ctx context.Context, folder string, trusted bool) (string
 		}
 		folder = list[0]
 	}
-	defer x.changed()
+	defer x.announce()
 	if !trusted {
 		root, err := x.store().Revoke(ctx, folder)
 		if err != nil {
@@ -189,7 +197,7 @@ func (x *Instance) Disapprove(ctx context.Context, name string) (string, error) 
 			if err := x.store().Disapprove(ctx, s); err != nil {
 				return "", err
 			}
-			x.changed()
+			x.announce()
 			return fmt.Sprintf("The MCP server %s is not approved anymore. It does not run until you approve it again.", s.Name), nil
 		}
 	}
@@ -206,7 +214,7 @@ func (x *Instance) approve(ctx context.Context, list []string, name string) (str
 			if err := x.store().Approve(ctx, s); err != nil {
 				return "", err
 			}
-			x.changed()
+			x.announce()
 			text := fmt.Sprintf("The MCP server %s (`%s`) is approved as it is now. It runs in the sandbox.", s.Name, tools.OneLine(s.Line(), 200))
 			if len(s.Variables) > 0 {
 				text += " It gets " + strings.Join(s.Variables, ", ") + "."

@@ -107,9 +107,10 @@ func (x *Instance) manage(ctx context.Context, _ *tools.Env, call tools.Call, in
 	if err := e.apply(); err != nil {
 		return tools.Fail("skill_manage: %v", err), nil
 	}
-	x.mu.Lock()
-	x.at = time.Time{}
-	x.mu.Unlock()
+	x.TrustChanged()
+	if changed := x.session.CommandsChanged; changed != nil && (e.whole || filepath.Base(e.name) == "SKILL.md") {
+		changed()
+	}
 	return tools.OK(managed{true, filepath.Join(e.base, e.name), text, findings}).With(tools.Content{Text: text}), nil
 }
 

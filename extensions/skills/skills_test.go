@@ -136,6 +136,7 @@ type harness struct {
 	ask     *asked
 	notices []string
 	passed  []string
+	changed int // how often the commands have changed
 	x       *Instance
 	set     *tools.Set
 }
@@ -146,6 +147,7 @@ func newHarness(t *testing.T) *harness {
 	env := map[string]string{"WEATHER_TOKEN": "w", "OPENAI_API_KEY": "k"}
 	s := &extension.Session{
 		Ask: h.ask, Notify: func(text string) { h.notices = append(h.notices, text) },
+		CommandsChanged: func() { h.changed++ },
 		Config: func(into any) error {
 			*into.(*Config) = Config{
 				Settings: Settings{IndexBytes: 3000, Bundled: true, CreateDir: h.created, WriteApproval: true, Config: map[string]json.RawMessage{"weather.city": json.RawMessage(`"Bonn"`)}},
@@ -227,6 +229,9 @@ func TestManage(t *testing.T) {
 	if !strings.Contains(got, `"success":true`) || len(h.ask.requests) != 1 || !strings.Contains(h.ask.requests[0].Text, "+Do it.") || !h.ask.requests[0].EveryMode {
 		t.Fatalf("%s %+v", got, h.ask.requests)
 	}
+	if h.changed != 1 {
+		t.Errorf("after a new skill, the commands have changed %d times", h.changed)
+	}
 	file := filepath.Join(h.home, "skills/team/release/SKILL.md")
 	read := func() string {
 		data, _ := os.ReadFile(file)
@@ -262,9 +267,12 @@ func TestManage(t *testing.T) {
 	if got := h.call(t, "skill_manage", m{"action": "delete", "name": "release"}); !strings.Contains(got, "denied") || read() == "" {
 		t.Errorf("a denied call: %s", got)
 	}
-	h.ask.deny = false
+	h.ask.deny, h.changed = false, 0
 	if got := h.call(t, "skill_manage", m{"action": "delete", "name": "release"}); !strings.Contains(got, `"success":true`) || read() != "" {
 		t.Errorf("delete: %s", got)
+	}
+	if h.changed != 1 {
+		t.Errorf("after a skill is gone, the commands have changed %d times", h.changed)
 	}
 	if found, _ := filepath.Glob(filepath.Join(h.home, "skills/.archive/release-*/SKILL.md")); len(found) != 1 {
 		t.Errorf("the archive has %q", found)

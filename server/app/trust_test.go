@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,24 @@ type listener struct {
 	guest
 	mu    sync.Mutex
 	shown strings.Builder
+	told  []bool // at each change of the commands: whether evil-command is one
+}
+
+func (l *listener) CommandsChanged(x *server.Session) {
+	has := slices.ContainsFunc(x.Commands(), func(c server.Command) bool { return c.Name == "evil-command" })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.told = append(l.told, has)
+}
+
+// last is the last value of told.
+func (l *listener) last() (has, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.told) == 0 {
+		return false, false
+	}
+	return l.told[len(l.told)-1], true
 }
 
 func (l *listener) Sink(string) agent.Sink { return l }
@@ -162,6 +181,9 @@ func TestHostileRepository(t *testing.T) {
 	if got := prompt(x, "/trust yes"); !strings.Contains(got, "is trusted") || !strings.Contains(got, "`/trust evil`") {
 		t.Errorf("/trust yes: %s", got)
 	}
+	if has, ok := host.last(); !has || !ok {
+		t.Error("the client was not told of the new commands")
+	}
 	prompt(x, "/evil do it")
 	requests := m.Requests()
 	if last := requests[len(requests)-1]; !strings.Contains(last.Messages[len(last.Messages)-1].Text(), hostileMark) || strings.Contains(last.System, hostileMark) {
@@ -193,6 +215,9 @@ func TestHostileRepository(t *testing.T) {
 		t.Errorf("/mcp after a change: %s", got)
 	}
 	prompt(y, "/trust no")
+	if has, _ := host.last(); has {
+		t.Error("the client was not told that the commands are gone")
+	}
 	if trust.Open(home).Trusted(ws) {
 		t.Error("still trusted")
 	}
