@@ -31,7 +31,7 @@ func TestSkillIndex(t *testing.T) {
 	write(t, filepath.Join(b.home, "skills", "mine", "SKILL.md"), skillFile("mine", "", "Text."))
 	write(t, filepath.Join(b.home, "skills", "hidden", "SKILL.md"), skillFile("hidden", "disable-model-invocation: true\n", "Text."))
 	write(t, filepath.Join(b.home, "skills", "windows-only", "SKILL.md"), skillFile("windows-only", "platforms: [windows]\n", "Text."))
-	write(t, filepath.Join(b.home, "skills", "no-web", "SKILL.md"), skillFile("no-web", "metadata: {hermes: {fallback_for_toolsets: [files]}}\n", "Text."))
+	write(t, filepath.Join(b.home, "skills", "no-web", "SKILL.md"), skillFile("no-web", "metadata: {hermes: {fallback_for_toolsets: [file]}}\n", "Text."))
 	b.hermes(t, "trust", b.workspace, "--yes")
 	u := newUserLine(t, b, "{}")
 	_, requests := u.say("hi", sayCalls("tool_calls", "skill_view", `{"name":"write-tests"}`), sayText("Hello."))

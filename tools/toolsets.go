@@ -79,6 +79,12 @@ func (s *Set) Offers(toolset string, enabled, disabled []string) bool {
 	return unknown != nil || unknownToo != nil || on.match(t) && !off.match(t)
 }
 
+// Knows reports whether configuration may have the name of a toolset, and a feature has it. Each MCP server and plugin has one.
+func (s *Set) Knows(toolset string) bool {
+	_, err := s.matcher(toolset, s.List())
+	return err == nil && (!slices.Contains(reservedToolsets, toolset) || slices.Contains(s.Toolsets, toolset))
+}
+
 type toolMatchers []func(Tool) bool
 
 func (m toolMatchers) match(t Tool) bool {

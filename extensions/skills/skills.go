@@ -157,6 +157,10 @@ var toolsetTable string
 
 // toolsetOf returns the toolset of a tool. If the tool is not known, it returns the name.
 func toolsetOf(tool string) string {
+	if server, ok := strings.CutPrefix(tool, "mcp__"); ok {
+		server, _, _ = strings.Cut(server, "__")
+		return "mcp-" + server
+	}
 	for line := range strings.Lines(toolsetTable) {
 		if name, toolset, _ := strings.Cut(strings.TrimSpace(line), " "); name == tool {
 			return toolset

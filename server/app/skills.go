@@ -44,9 +44,18 @@ func skillLimits(known *tools.Set) func(*config.Loaded) (any, error) {
 			Plugins:  plugins.SkillDirs(c.Home, config.SectionOf[plugins.Settings](c, plugins.Section().Name)),
 			Getenv:   c.Getenv,
 			Reserved: func(name string) bool { return reserved(c, name) },
-			Offers:   func(toolset string) bool { return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled) },
+			Offers:   func(toolset string) bool { return offers(c, known, toolset) },
 		}, nil
 	}
+}
+
+// offers reports whether sessions have the tools of a toolset. Of a plugin, neither tools nor toolset are known before it
+// runs: if one is enabled, offers returns true for an unknown toolset.
+func offers(c *config.Loaded, known *tools.Set, toolset string) bool {
+	if !known.Knows(toolset) {
+		return len(config.SectionOf[plugins.Settings](c, plugins.Section().Name).Enabled) > 0
+	}
+	return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled)
 }
 
 // reserved reports whether a variable belongs to hermes-ls: a key of a provider, a search engine or a server.
