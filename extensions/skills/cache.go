@@ -73,7 +73,7 @@ func (c *cache) skill(file, dir string, info fs.FileInfo) *Skill {
 	if !ok {
 		e = c.read(file, dir)
 		e.Path, e.Time, e.Size = file, changed, size
-		c.added = append(c.added, record{e.append(nil), true})
+		c.added = append(c.added, record{e.append(make([]byte, 0, 64+len(e.Path)+len(e.Text))), true})
 	}
 	return &Skill{Name: dir, Description: e.Text, Problem: e.Error, Tags: e.Tags, Meta: cmp.Or(e.Meta, c.none)}
 }
@@ -164,7 +164,11 @@ func (c *cache) save(ctx context.Context) {
 	}
 	slices.SortStableFunc(all, record.compare)
 	all = slices.CompactFunc(all, func(a, b record) bool { return a.compare(b) == 0 }) // keeps what was added
-	data := binary.AppendUvarint(nil, uint64(len(all)))
+	size := binary.MaxVarintLen64
+	for _, r := range all {
+		size += binary.MaxVarintLen64 + len(r.data)
+	}
+	data := binary.AppendUvarint(make([]byte, 0, size), uint64(len(all)))
 	for _, r := range all {
 		data = appendBytes(data, r.data)
 	}

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/internal/frontmatter"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
@@ -77,8 +79,8 @@ func parse(data []byte, dir string) (s Skill, body string, err error) {
 	case s.Description == "":
 		return s, body, errors.New("it has no description")
 	}
-	if runes := []rune(s.Description); len(runes) > maxDescription {
-		s.Description = string(runes[:maxDescription])
+	if utf8.RuneCountInString(s.Description) > maxDescription {
+		s.Description = string([]rune(s.Description)[:maxDescription])
 	}
 	hermes := fields.Sub("metadata").Sub("hermes")
 	s.Tags = strings.Join(append(fields.List("tags"), hermes.List("tags")...), " ")
@@ -122,7 +124,17 @@ func environment(fields frontmatter.Fields) (names []string) {
 
 // oneLine cleans a text for a list.
 func oneLine(text string) string {
-	return strings.Join(strings.Fields(Visible(tools.WithoutControls(text))), " ")
+	text = Visible(tools.WithoutControls(text))
+	last := ' '
+	odd := strings.ContainsFunc(text, func(r rune) bool {
+		before := last
+		last = r
+		return unicode.IsSpace(r) && (r != ' ' || before == ' ')
+	})
+	if odd || last == ' ' {
+		return strings.Join(strings.Fields(text), " ")
+	}
+	return text // most are on one line
 }
 
 // here reports whether a skill is for this system. Unknown names of platforms do not hide a skill.

@@ -440,3 +440,14 @@ func TestCreateDir(t *testing.T) {
 		}
 	}
 }
+
+func TestOneLine(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "", " ": "", "a": "a", "a b": "a b", " a": "a", "a ": "a", "a  b": "a b", "a\tb": "a b", "a\u2003b": "a b", "ä ö": "ä ö", "a\u00a0 b": "a b", "\n": "",
+	} {
+		if got := oneLine(text); got != want {
+			t.Errorf("%q is %q, not %q", text, got, want)
+		}
+	}
+}
