@@ -9,39 +9,32 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// effects notes the effects of code.
-func effects(j *analyzer, c *call, list []code.Effect) {
-	for _, e := range list {
-		fields := make([]field, len(e.Texts))
-		for i, text := range e.Texts {
-			fields[i].text = text
-			if rest, ok := strings.CutPrefix(text, code.Home); ok && e.Kind != code.Shell && (rest == "" || rest[0] == '/') {
-				fields[i].text = j.scope.Home + rest
-			}
+// act applies an action of code to its operands.
+func (t *terms) act(action string, texts ...string) {
+	j, c := t.j, t.c
+	var operands []field
+	for _, text := range texts {
+		if rest, ok := strings.CutPrefix(text, code.Home); ok && action != "code" && (rest == "" || rest[0] == '/') {
+			text = j.scope.Home + rest
 		}
-		switch e.Kind {
-		case code.Ask:
-			j.ask(c, e.Reason)
-		case code.Refuse:
-			j.block(c, e.Reason)
-		case code.Delete, code.Tree:
-			j.destroys(c, e.Kind == code.Tree, fields...)
-		case code.Write:
-			j.writes(c, fields...)
-		case code.WriteAny:
-			writesAny(j, c, e.Texts)
-		case code.SQL:
-			sqlStatements(j, c, e.Texts[0])
-		case code.Shell:
-			j.code(c, fields[0])
-		case code.Start:
-			stdin := j.stdin
-			j.stdin = input{}
-			j.call(c.with(fields))
-			j.stdin = stdin
-		case code.Foreign:
-			j.foreign = true
-		}
+		operands = append(operands, field{text: text})
+	}
+	switch action {
+	case "asks":
+		j.ask(c, texts[0])
+	case "refused":
+		j.block(c, texts[0])
+	case "foreign":
+		j.foreign = true
+	case "anywhere":
+		writesAny(j, c, texts)
+	case "starts":
+		stdin := j.stdin
+		j.stdin = input{}
+		j.call(c.with(operands))
+		j.stdin = stdin
+	default:
+		t.one(action, operands[0])
 	}
 }
 
@@ -71,7 +64,7 @@ func read(j *analyzer, c *call, src string) {
 		}
 	}
 	src = strings.NewReplacer(unknown, " __unseen__ ", fresh, " __unseen__ ", number, "0").Replace(src)
-	effects(j, c, code.Read(cmp.Or(rules.Reason("language", c.name), c.name), src, rules.Lookup))
+	code.Read(cmp.Or(rules.Reason("language", c.name), c.name), src, (&terms{j: j, c: c}).act)
 }
 
 // module judges "python -m". A module that runs other code runs the arguments behind it.
@@ -99,10 +92,6 @@ func (t *terms) module(name string) {
 // sql judges commands for a database client: the whole text, and each statement.
 func sql(j *analyzer, c *call, text string) {
 	j.apply(c.with([]field{{text: text}}), rules.Of("DATABASE"))
-	sqlStatements(j, c, text)
-}
-
-func sqlStatements(j *analyzer, c *call, text string) {
 	for _, statement := range code.Statements(text) {
 		j.apply(c.with([]field{{text: statement}}), rules.Of("SQL"))
 	}

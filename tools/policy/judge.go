@@ -242,9 +242,9 @@ func (t *terms) one(action string, f field) {
 	case "shell":
 		shellCode(j, c, f)
 	case "sed":
-		effects(j, c, code.Sed(f.text))
+		code.Sed(f.text, t.act)
 	case "awk":
-		effects(j, c, code.Awk(f.text))
+		code.Awk(f.text, t.act)
 	case "reads":
 		read(j, c, f.text)
 	case "module":

@@ -14,7 +14,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
-	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
 // Level says whether an action runs, requires approval, or is blocked.
@@ -113,7 +112,7 @@ func Python(src string, p Scope) Verdict {
 	if len(src) > maxSource {
 		j.block(c, "is longer than 64 KB")
 	} else {
-		effects(j, c, code.Read("python", src, rules.Lookup))
+		code.Read("python", src, (&terms{j: j, c: c}).act)
 	}
 	return j.verdict()
 }

@@ -1,4 +1,4 @@
-// Package code reads code of interpreters by its words, and lists its effects: the files that it
+// Package code reads code of interpreters by its words, and applies its effects: the files that it
 // deletes and writes, the programs that it starts, and the ways in which it hides that.
 //
 // [Read] does not parse. It splits code into names and texts, follows imports and variables
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -19,32 +20,12 @@ const Unknown = "\x00"
 // Home stands at the begin of a path for the home folder of the user.
 const Home = "~"
 
-// Effect is one act of a piece of code.
-type Effect struct {
-	Kind   Kind
-	Reason string   // of Ask and Refuse
-	Texts  []string // paths; a program with its arguments; or code
-}
-
-// Kind is the kind of an effect.
-type Kind int
-
-// Kinds of effects.
-const (
-	Ask      Kind = iota // requires approval
-	Refuse               // is blocked
-	Delete               // deletes or replaces files
-	Tree                 // deletes folders with all that is in them
-	Write                // writes files
-	WriteAny             // writes a file that is not known; the texts are all parts of paths in the code
-	Start                // starts a program with arguments
-	Shell                // runs shell code
-	SQL                  // runs SQL
-	Foreign              // may run code that is not shown
-)
-
-// Rules returns the reason of a word in a list, and whether it is in the list.
-type Rules func(list, word string) (reason string, ok bool)
+// Do applies an action of the rules, such as writes, to a text. Besides those:
+//   - starts has a program with its arguments
+//   - asks and refused have a reason
+//   - foreign has nothing: the code may run other code that is not shown
+//   - anywhere has all parts of paths in the code: it writes a file that is not known
+type Do func(action string, texts ...string)
 
 const (
 	maxSteps = 1 << 19  // tokens looked at in one piece of code
@@ -58,19 +39,18 @@ const (
 )
 
 // requires finds modules of JavaScript that are loaded by their names.
-var requires = lazyregexp.New("(?:\\b[\\w.]+\\.|\\b)(?:require|import)\\s*\\(\\s*" + moduleText + "\\s*\\)|(\\bfrom)\\s*" + moduleText)
+var requires = lazyregexp.New(`\(\s*await\s+import\s*\(\s*` + moduleText + `\s*\)\s*\)|` +
+	`(?:\b[\w.]+\.|\b)(?:require|import)\s*\(\s*` + moduleText + `\s*\)|(\bfrom)\s*` + moduleText)
 
 const moduleText = "[\"'`](?:node:)?([a-z_]+)(?:/\\w+)*[\"'`]"
 
-// Read lists the effects of code for an interpreter.
-func Read(program, src string, rules Rules) []Effect {
-	return read(program, src, rules).effects
-}
+// Read applies the effects of code for an interpreter.
+func Read(program, src string, do Do) { read(program, src, do) }
 
-func read(program, src string, rules Rules) *reader {
-	r := &reader{rules: rules, names: map[string][]string{}, modules: map[string]bool{}, values: map[string][]token{}}
+func read(program, src string, do Do) *reader {
+	r := &reader{do: do, names: map[string][]string{}, modules: map[string]bool{}, values: map[string]value{}}
 	switch {
-	case r.in("javascript-program", program):
+	case rules.In("javascript-program", program):
 		program, r.javascript = "javascript", true
 		r.lists = []string{program, "script"}
 	case program == "python":
@@ -80,7 +60,7 @@ func read(program, src string, rules Rules) *reader {
 		r.lists = []string{program, "other", "script"}
 	}
 	if r.whole = src; r.javascript {
-		src = requires.ReplaceAllString(src, "$2 $1$3 ")
+		src = requires.ReplaceAllString(src, "$3 $1$2$4 ")
 	}
 	if r.language = languages[program]; r.language == nil {
 		r.language = languages[""]
@@ -89,32 +69,25 @@ func read(program, src string, rules Rules) *reader {
 	return r
 }
 
-func (r *reader) add(kind Kind, reason string, texts ...string) {
-	r.effects = append(r.effects, Effect{kind, reason, texts})
-}
-
 // ask notes something that cannot be seen.
 func (r *reader) ask(reason string) {
-	r.add(Ask, reason)
-	r.add(Foreign, "")
+	r.do("asks", reason)
+	r.do("foreign")
 }
 
 // spent counts steps and reports whether there were too many.
 func (r *reader) spent(n int) bool {
 	before := r.steps
-	if r.steps += n; r.steps <= maxSteps {
-		return false
-	}
-	if before <= maxSteps {
+	if r.steps += n; r.steps > maxSteps && before <= maxSteps {
 		r.ask(tooLong)
 	}
-	return true
+	return r.steps > maxSteps
 }
 
 var (
 	glued    = lazyregexp.New(`['"]\s*(\+|\.\.?)\s*['"]`)
 	listed   = lazyregexp.New(`['"]\s*[,/]\s*['"]`)
-	pathText = lazyregexp.New("['\"`}>/]~?[\\w./-]+")
+	pathText = lazyregexp.New("['\"`}>/]~?/*([\\w./-]+)")
 )
 
 // writesAny notes that a file is written whose path is made up when the code runs.
@@ -127,7 +100,7 @@ func (r *reader) writesAny() {
 	src := glued.ReplaceAllString(r.whole, "")
 	joined := listed.ReplaceAllString(src, "/") // the parts of a path may be given one by one
 	for _, match := range pathText.FindAllStringSubmatch(joined+"\n"+src, -1) {
-		paths = append(paths, strings.TrimLeft(strings.TrimPrefix(strings.TrimLeft(match[0], "'\"`}>"), "~"), "/"))
+		paths = append(paths, strings.TrimLeft(match[1], "/"))
 	}
-	r.add(WriteAny, "", paths...)
+	r.do("anywhere", paths...)
 }

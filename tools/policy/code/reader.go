@@ -3,21 +3,23 @@ package code
 import (
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
 // reader judges the tokens of one piece of code.
 type reader struct {
 	*language
 	python, javascript bool
-	rules              Rules
+	do                 Do
 	whole              string   // all code
 	lists              []string // of rules, the first counts first
 	toks               []token
+	sets, uses         map[string]int      // how often variables in toks are set, or may be; and their members used
 	names              map[string][]string // meanings of names, such as rm: os.remove
 	modules            map[string]bool     // those of Python that were imported
 	stars              []string            // modules of Python all of whose names were imported
-	values             map[string][]token  // variables of Python that were set to a text or a list
-	effects            []Effect
+	values             map[string]value    // of variables of Python
 	forks              int
 	wroteAny           bool
 	steps              int
@@ -27,7 +29,6 @@ const (
 	maxName    = 200 // bytes of a name that are looked up
 	maxAliases = 4   // names that stand for another, one after the other
 	manyForks  = 16  // a program may not fork more often
-	forkBomb   = "is a fork bomb: it starts itself over and over"
 )
 
 func (r *reader) tok(i int) token {
@@ -50,34 +51,30 @@ func (r *reader) sign(i int) string {
 	return ""
 }
 
-func (r *reader) in(list, word string) bool {
-	_, ok := r.rules(list, word)
-	return ok
-}
-
 // run judges a piece of code.
 func (r *reader) run(src string) {
-	outer := r.toks
-	r.toks = r.tokens(src)
-	r.imports()
-	for i := 0; i < len(r.toks) && !r.spent(1); i++ {
-		switch t := r.toks[i]; t.kind {
-		case nameToken:
+	toks, sets, uses := r.toks, r.sets, r.uses
+	r.toks, r.sets, r.uses = r.tokens(src), map[string]int{}, map[string]int{}
+	r.bind()
+	for i, t := range r.toks {
+		if r.spent(1 + len(t.code)) {
+			break
+		}
+		if t.code != "" && t.kind != shellToken {
+			r.run(t.code)
+		}
+		switch {
+		case t.kind == nameToken:
 			r.name(t.text, i)
-		case textToken, filledToken:
-			if t.code != "" && !r.spent(len(t.code)) {
-				r.run(t.code)
-			}
-			r.member(t.text, i)
-		case shellToken:
-			r.add(Shell, "", t.text)
-		case oddToken:
+		case t.kind == shellToken:
+			r.do("code", t.text)
+		case t.kind == oddToken:
 			r.ask(madeUp)
-		case signToken:
-			r.computed(t.text, i)
+		case t.kind == signToken && t.text == "]" && strings.Trim(r.tok(i-1).text, "0123456789") != "":
+			r.judge(t.text, i+1, r.follows(i+1))
 		}
 	}
-	r.toks = outer
+	r.toks, r.sets, r.uses = toks, sets, uses
 }
 
 // name judges the name at token i by all that it may mean.
@@ -87,111 +84,24 @@ func (r *reader) name(name string, i int) {
 		return
 	}
 	for _, full := range r.meanings(name, 0) {
-		if r.passed(full, i) {
+		shown := r.sign(i+1) == "=" || r.sign(i-1) == "(" && rules.In("python-shows", r.tok(i-2).text)
+		if r.modules[full] && rules.In("python-module", full) && !shown { // its functions may be called by other names
 			r.ask(madeUp + " (" + full + ")")
 		}
-		for full != "" && !r.judge(full, i+1) { // it may be a method of a function, as in unlink.call
+		for follows := r.follows(i + 1); full != "" && !r.judge(full, i+1, follows); follows = nothing { // it may be a method of a function, as in unlink.call
 			full = full[:max(0, strings.LastIndexByte(full, '.'))]
 		}
 	}
 }
 
-// member judges the member that text i names, as in fs["unlink"].
-func (r *reader) member(text string, i int) {
-	of := r.tok(i - 2)
-	if r.python || r.sign(i-1) != "[" || of.kind != nameToken && of.text != ")" && of.text != "]" {
-		return
-	}
-	if r.javascript && r.sign(i+1) == "+" {
-		r.ask(madeUp)
-	}
-	if of.kind != nameToken {
-		of.text = ""
-	}
-	r.name(of.text+"."+text, i+1)
-}
-
-// computed judges names of JavaScript that are made up, and patterns that look like a division.
-func (r *reader) computed(sign string, i int) {
-	before, next := r.tok(i-1), r.tok(i+1)
-	switch {
-	case !r.javascript:
-	case sign == "/" && (before.kind == lineToken || r.in("javascript-before-pattern", before.text)):
-		r.ask(madeUp)
-	case sign == "]" && (next.text == "(" || r.in("javascript-call", next.text)) && (before.kind == nameToken || before.kind == signToken && strings.Trim(before.text, "0123456789") != ""):
-		r.judge("[]", i+1)
-	}
-}
-
-// passed reports whether a module at token i is passed on, so that its functions may be called by other names.
-func (r *reader) passed(full string, i int) bool {
-	before, next := r.tok(i-1), r.tok(i+1)
-	switch {
-	case r.javascript && r.in("javascript-module", full):
-		return next.kind == signToken && strings.Contains("),]", next.text) && before.text != "await" || before.text == "..." || before.text == ":" ||
-			next.text == "[" && (r.tok(i+2).kind != textToken || r.sign(i+3) != "]")
-	case r.python && r.modules[full] && r.in("python-module", full):
-		return next.text != "=" && !(before.text == "(" && r.in("python-shows", r.tok(i-2).text))
-	}
-	return false
-}
-
-// meanings returns all names that a name may stand for.
-func (r *reader) meanings(name string, depth int) (list []string) {
-	first, rest, dotted := strings.Cut(name, ".")
-	for _, module := range r.stars {
-		if first != "" && !r.spent(1) {
-			list = append(list, module+"."+name)
-		}
-	}
-	for _, full := range r.names[first] {
-		if dotted {
-			full += "." + rest
-		}
-		if depth == maxAliases || full == name || r.spent(1) {
-			list = append(list, full)
-		} else {
-			list = append(list, r.meanings(full, depth+1)...)
-		}
-	}
-	if r.names[first] == nil {
-		list = append(list, name)
-	}
-	return list
-}
-
-// entries returns the words of the rules for a name, the most exact first.
-func (r *reader) entries(full string) (list []string) {
-	full = full[max(0, len(full)-maxName):]
-	first, _, dotted := strings.Cut(full, ".")
-	last := full[strings.LastIndexByte(full, '.')+1:]
-	switch {
-	case !dotted:
-		return []string{full}
-	case !r.python:
-		before := strings.TrimSuffix(full, "."+last)
-		return []string{full, "." + last, before[strings.LastIndexByte(before, '.')+1:] + "." + last, last}
-	}
-	for rest := full; dotted; first, _, dotted = strings.Cut(rest, ".") {
-		if r.in("python-module", first) || rest == full && r.modules[first] {
-			for name := rest; name != ""; name = name[:max(0, strings.LastIndexByte(name, '.'))] {
-				list = append(list, name, name+".*")
-			}
-		}
-		rest = rest[len(first)+1:]
-	}
-	return append(list, "."+last)
-}
-
-// judge applies the effect of a name, and reports whether there is one. next is the token behind it.
-func (r *reader) judge(full string, next int) bool {
-	signs := r.signs(next)
+// judge applies the effect of a name, and reports whether there is one. next is the token behind it, and follows
+// has the words of the rules for the tokens there.
+func (r *reader) judge(full string, next int, follows []string) bool {
 	for _, list := range r.lists {
 		for _, entry := range r.entries(full) {
-			for n := len(signs); n >= 0; n-- {
-				if effect, ok := r.effect(list, entry+signs[:n]); ok {
-					effect, reason, _ := strings.Cut(effect, ": ")
-					r.apply(effect, reason, full, next)
+			for _, behind := range follows {
+				if effect, ok := r.effect(list, entry+behind); ok {
+					r.apply(effect, full, next)
 					return true
 				}
 			}
@@ -200,24 +110,53 @@ func (r *reader) judge(full string, next int) bool {
 	return false
 }
 
-// signs returns the signs of the two tokens from i. A text counts as its quote.
-func (r *reader) signs(i int) (signs string) {
-	for _, t := range []token{r.tok(i), r.tok(i + 1)} {
-		switch t.kind {
-		case signToken:
-			signs += t.text[:1]
-		case textToken, filledToken:
-			signs += `"`
-		default:
-			return signs
+// entries returns the words of the rules for a name, the most exact first.
+func (r *reader) entries(full string) (list []string) {
+	parts := strings.Split(full[max(0, len(full)-maxName):], ".")
+	last := len(parts) - 1
+	switch {
+	case last == 0:
+		return parts
+	case !r.python:
+		return []string{full, "." + parts[last], parts[last-1] + "." + parts[last], parts[last]}
+	}
+	for i, first := range parts[:last] {
+		for end := len(parts); end > i && (rules.In("python-module", first) || i == 0 && r.modules[first]); end-- {
+			name := strings.Join(parts[i:end], ".")
+			list = append(list, name, name+".*")
 		}
 	}
-	return signs
+	return append(list, "."+parts[last])
+}
+
+var nothing = []string{""}
+
+// follows returns the words that may stand behind a name in the rules for the tokens from i, the most exact first: one or two
+// signs, of which a text counts as its quote, or "()" for a call with the sign or the member behind it.
+func (r *reader) follows(i int) (list []string) {
+	signs := ""
+	list = append(list, signs)
+	for _, t := range []token{r.tok(i), r.tok(i + 1)} {
+		if t.kind == textToken || t.kind == filledToken {
+			t = token{kind: signToken, text: `"`}
+		}
+		if t.kind != signToken {
+			break
+		}
+		signs += t.text[:1]
+		list = append(list, signs)
+	}
+	if pair := r.tok(i).pair; r.sign(i) == "(" && pair > 0 {
+		behind := r.tok(i + pair + 1).text
+		list = append(list, "()"+behind[:min(1, len(behind))], "()"+behind)
+	}
+	slices.Reverse(list)
+	return list
 }
 
 // effect looks a word up. A condition may stand before its effect.
 func (r *reader) effect(list, word string) (string, bool) {
-	effect, ok := r.rules(list, word)
+	effect, ok := rules.Lookup(list, word)
 	if condition, conditional := strings.CutPrefix(effect, "with "); conditional {
 		texts, rest, _ := strings.Cut(condition, ": ")
 		return rest, slices.ContainsFunc(strings.Split(texts, "|"), func(text string) bool { return strings.Contains(r.whole, text) })
@@ -225,77 +164,104 @@ func (r *reader) effect(list, word string) (string, bool) {
 	return effect, ok
 }
 
-// apply notes an effect.
-func (r *reader) apply(effect, reason, full string, next int) {
-	called := r.sign(next) == "("
-	var args [][]token
-	after := next
-	if called || !r.python {
-		args, after = r.args(next)
+// apply applies an effect to its operands.
+func (r *reader) apply(effect, full string, next int) {
+	effect, reason, _ := strings.Cut(effect, ": ")
+	words := strings.Fields(effect)
+	var args, of []value
+	if r.sign(next) == "(" || !r.python {
+		args, _ = r.args(r.toks, next)
 	}
-	switch effect {
-	case "ask":
-		r.add(Ask, reason)
+	for _, operand := range words[1:] {
+		switch n := len(args); operand {
+		case "all":
+			of = append(of, args...)
+		case "first":
+			of = append(of, args[:min(1, n)]...)
+		case "second":
+			of = append(of, args[min(1, n):min(2, n)]...)
+		case "others":
+			of = append(of, args[min(1, n):]...)
+		case "value":
+			of = append(of, r.value(r.receiver(next-1)))
+		}
+	}
+	switch action := words[0]; action {
 	case "odd":
 		r.ask(reason + " (" + full + ")")
-	case "delete", "tree":
-		kind := map[string]Kind{"delete": Delete, "tree": Tree}[effect]
-		for _, arg := range args {
-			if path, ok := r.text(arg, true); ok {
-				r.add(kind, "", path)
-				r.add(Write, "", path)
+		return
+	case "destroys", "empties":
+		for _, v := range of {
+			if v.known {
+				r.do(action, v.text)
+				r.do("writes", v.text)
 			}
 		}
-		r.add(Ask, reason)
-	case "write", "move":
-		r.writes(args, effect == "move")
-	case "write-first":
-		r.writes(args[:min(1, len(args))], false)
-	case "write-rest":
-		r.writes(args[min(1, len(args)):], false)
-	case "receiver":
-		r.writes([][]token{r.receiver(next - 1)}, false)
-	case "open":
-		r.open(args)
-	case "open-receiver":
-		r.open(slices.Insert(args, 0, r.receiver(next-1)))
-	case "start":
-		r.start(args)
+	case "writes", "moves":
+		r.writes(of, action == "moves")
+	case "opens":
+		r.opens(of)
+	case "starts":
+		r.starts(of)
 	case "sql":
-		if len(args) > 0 {
-			if text, ok := r.text(args[0], true); ok {
-				r.add(SQL, "", text)
-			}
+		if len(of) > 0 && of[0].known {
+			r.do(action, of[0].text)
 		}
 	case "code":
-		for _, arg := range args {
-			if text, ok := r.text(arg, true); ok && !r.spent(len(text)) {
-				r.run(text)
+		for _, v := range of {
+			if v.known && !r.spent(len(v.text)) {
+				r.run(v.text)
 			}
 		}
-		if reason != "" {
-			r.ask(reason)
-		}
-	case "module":
-		if called || r.python {
-			r.module(reason, args)
-		}
-	case "get":
-		r.get(full, args)
-	case "namespace":
-		next := r.tok(after)
-		if (called || full == "sys.modules") && (next.text == "[" || next.kind == nameToken && strings.HasPrefix(next.text, ".") && !r.in("python-keys", next.text)) {
+	case "reaches":
+		if len(of) == 0 || !r.harmless(of[0], args[0]) {
 			r.ask(reason + " (" + full + ")")
 		}
-	case "kill":
-		for i, arg := range args {
-			if len(arg) > 1 && arg[0].text == "-" && arg[1].text == "1" && (i == 0 || !r.python) {
-				r.add(Refuse, reason)
-			}
+		return
+	case "kills":
+		if slices.ContainsFunc(args, func(v value) bool { return len(v.toks) > 1 && v.toks[0].text == "-" && v.toks[1].text == "1" }) {
+			r.do("refused", reason)
 		}
-	case "fork":
+		return
+	case "forks":
 		if r.forks++; r.forks > manyForks || r.looped(next) {
-			r.add(Refuse, forkBomb)
+			r.do("refused", reason)
 		}
+		return
 	}
+	if reason != "" {
+		r.do("asks", reason)
+	}
+}
+
+// looped reports whether token i stands in code with a loop, in Python in a statement that is not indented, and no
+// child leaves it.
+func (r *reader) looped(i int) bool {
+	outermost := func(t token) bool { return r.python && t.kind == lineToken && t.text == "" }
+	begin, end := i, slices.IndexFunc(r.toks[i:], outermost)
+	for begin > 0 && !outermost(r.toks[begin-1]) {
+		begin--
+	}
+	if end < 0 {
+		end = len(r.toks) - i
+	}
+	return r.has("code-loop", r.toks[begin:i+end]) && !(r.python && r.has("python-exit", r.toks[i:]))
+}
+
+// has reports whether a word of a list is the last part of a name.
+func (r *reader) has(list string, toks []token) bool {
+	return !r.spent(len(toks)) && slices.ContainsFunc(toks, func(t token) bool {
+		return t.kind == nameToken && rules.In(list, t.text[strings.LastIndexByte(t.text, '.')+1:])
+	})
+}
+
+// harmless reports whether a text names a module or a member that may be reached by it. That of a variable
+// may have any name.
+func (r *reader) harmless(name, of value) bool {
+	if !name.known || !name.sure {
+		first, _, _ := strings.Cut(r.meanings(of.toks[0].text, 0)[0], ".")
+		return len(of.toks) == 1 && of.toks[0].kind == nameToken && len(name.toks) > 0 && !slices.Equal(name.toks, of.toks) && (!r.modules[first] || first == "hermes_tools")
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(name.text, "node:"), ".")
+	return !strings.HasPrefix(first, "__") && !rules.In("dangerous-name", name.text) && !rules.In(r.lists[0]+"-module", first)
 }

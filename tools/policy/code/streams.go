@@ -8,7 +8,7 @@ import (
 )
 
 // The parts of awk code and of sed scripts. The first group is a file that is written, the others are shell
-// code; an empty one cannot be seen. What has no group has no effect, such as texts and patterns.
+// code; an empty one cannot be seen. Parts without a group, such as texts and patterns, have no effect.
 const (
 	awkText    = `(?s:\\.|[^"\\])*`
 	awkSkipped = `#[^\n]*|"` + awkText + `"|(?:\|\||[\n({},;~!&|=])` + pattern + `|\w+`
@@ -40,33 +40,32 @@ func each(signs, template string) string {
 	return strings.Join(list, "|")
 }
 
-// Awk lists the programs that awk code starts and the files that it writes.
-func Awk(src string) []Effect {
+// Awk applies the effects of awk code: the programs that it starts and the files that it writes.
+func Awk(src string, do Do) {
 	read := func(text string) string { return Unescape(strings.ReplaceAll(strings.Trim(text, `"`), "\\\n", "")) }
-	return append(scan(awkCommands, "\n"+src, read), scan(awkFiles, "\n"+src, read)...)
+	scan(awkCommands, "\n"+src, read, do)
+	scan(awkFiles, "\n"+src, read, do)
 }
 
-// Sed lists the programs that a script of sed starts and the files that it writes.
-func Sed(src string) []Effect { return scan(sedParts, src, strings.TrimSpace) }
+// Sed applies the effects of a script of sed.
+func Sed(src string, do Do) { scan(sedParts, src, strings.TrimSpace, do) }
 
-func scan(parts *lazyregexp.Regexp, src string, read func(string) string) []Effect {
-	r := reader{}
+func scan(parts *lazyregexp.Regexp, src string, read func(string) string, do Do) {
 	for _, m := range parts.FindAllStringSubmatchIndex(src, -1) {
 		for group := 2; group < len(m); group += 2 {
 			if m[group] < 0 {
 				continue
 			}
-			switch text := read(src[m[group]:m[group+1]]); {
-			case text == "" && group == 2:
-				r.add(Ask, "writes to files that cannot be seen")
-			case text == "":
-				r.ask(startsOther)
-			case group == 2:
-				r.add(Write, "", text)
-			default:
-				r.add(Shell, "", text)
+			action, unseen := "code", startsOther
+			if group == 2 {
+				action, unseen = "writes", "writes to files that cannot be seen"
+			}
+			if text := read(src[m[group]:m[group+1]]); text != "" {
+				do(action, text)
+			} else {
+				do("asks", unseen)
+				do("foreign")
 			}
 		}
 	}
-	return r.effects
 }

@@ -13,6 +13,7 @@ type token struct {
 	kind kind
 	text string // of a name with its members: "os.remove", or ".unlink" behind another value
 	code string // of a text: the code in it
+	pair int    // of a bracket: how far behind it, or before it, the other one stands; without one, the end
 }
 
 type kind byte
@@ -25,11 +26,13 @@ const (
 	filledToken             // a text into which something is filled when the code runs
 	shellToken              // a text that a shell runs
 	oddToken                // begins a text, but its end is not clear
+	importToken             // an import of Python
 )
 
 // spelling has regular expressions for the parts of code in a language.
 type spelling struct {
 	skipped string // comments, and others that have no effect
+	imports string // statements that import
 	texts   string
 	odd     string // the begin of a text that is none of these, with all behind it
 	joint   string // stands between a value and its member
@@ -41,7 +44,7 @@ type spelling struct {
 // language splits code into tokens.
 type language struct {
 	name   string
-	lexer  *lazyregexp.Regexp // its groups are a text, an odd begin, a sign, one before a pattern, a name, a line, any sign
+	lexer  *lazyregexp.Regexp // its groups are an import, a text, an odd begin, a sign, one before a pattern, a name, a line, any sign
 	joint  *lazyregexp.Regexp
 	filled *lazyregexp.Regexp
 }
@@ -54,6 +57,7 @@ const (
 	slashes  = `//[^\n]*|/\*(?s:.*?)(?:\*/|\z)`
 	pattern  = `(?:[ \t]*/(?:\\.|\[(?:\\.|[^\]\[\\\n])*\]|[^/*\\\[\n])(?:\\.|\[(?:\\.|[^\]\[\\\n])*\]|[^/\\\[\n])*/)?`
 	word     = `[A-Za-z_\x{80}-\x{10FFFF}][\w\x{80}-\x{10FFFF}]*`
+	imported = `[\w\x{80}-\x{10FFFF}.,* \t]|\\\n`
 	never    = `[^\x00-\x{10FFFF}]`
 	// Code in braces, in which texts and up to two levels of braces are closed.
 	flat   = "[^{}\"'`]|\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`(?:\\\\.|[^`\\\\])*`"
@@ -64,6 +68,7 @@ const (
 var languages = map[string]*language{
 	"python": newLanguage("python", spelling{
 		skipped: `#[^\n]*`,
+		imports: `(?:from\b(?:[\w. \t]|\\\n)*|\b)import\b(?:` + imported + `|\((?:` + imported + `|#[^\n]*|\n)*\))*`,
 		texts: format + `(?:"""(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{])*?"""|'''(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{])*?'''|` +
 			`"(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{"])*"|'(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{'])*')|` +
 			`(?i:[rbu]{0,2})(?:"""(?s:\\.|[^\\])*?(?:"""|\z)|'''(?s:\\.|[^\\])*?(?:'''|\z)|` + double + `|` + single + `)`,
@@ -75,7 +80,7 @@ var languages = map[string]*language{
 	"javascript": newLanguage("javascript", spelling{
 		skipped: slashes + `|\?\.`,
 		texts:   `"(?s:\\.|[^"\\\n])*"?|'(?s:\\.|[^'\\\n])*'?|\$?` + "`(?s:\\$*(?:\\\\.|[^`\\\\${])|\\{|\\$+" + braced + ")*\\$*`",
-		odd:     "`(?s:.*)",
+		odd:     "`(?s:.*)|(?:\\A|[}\\n]|\\b(?:await|yield|of)\\b)\\s*/[^/*]",
 		joint:   `\.|\?\.`,
 		words:   `\+\+|--|://|\.\.\.`,
 		before:  `(?:return|typeof|case|else|do|void|delete|throw|new|in|instanceof)\b|[(\[{,;:=&|?<>~*%^+-]`,
@@ -95,30 +100,57 @@ func newLanguage(name string, s spelling) *language {
 	group := func(expression string) string { return `|(` + cmp.Or(expression, never) + `)` }
 	return &language{
 		name:   name,
-		lexer:  lazyregexp.New(skipped + group(s.texts) + group(s.odd) + group(strings.TrimSuffix(`\d\w*|`+s.words, "|")) + group(s.before) + pattern + group(names) + group(`\n[ \t]*`) + group(`.`)),
+		lexer:  lazyregexp.New(skipped + group(s.imports) + group(s.texts) + group(s.odd) + group(strings.TrimSuffix(`\d\w*|`+s.words, "|")) + group(s.before) + pattern + group(names) + group(`\n[ \t]*`) + group(`.`)),
 		joint:  lazyregexp.New(joint),
 		filled: lazyregexp.New(cmp.Or(s.filled, never)),
 	}
 }
 
 func (l *language) tokens(src string) (list []token) {
+	var open []int
 	for _, m := range l.lexer.FindAllStringSubmatch(src, -1) {
-		text, odd, name, sign := m[1], m[2], m[5], m[3]+m[4]+m[6]+m[7]
+		imports, text, odd, name, sign, n := m[1], m[2], m[3], m[6], m[4]+m[5]+m[7]+m[8], len(list)
+		t := token{kind: signToken, text: sign}
 		switch {
+		case imports != "":
+			t = token{kind: importToken, text: imports}
 		case text != "":
-			list = append(list, l.text(text))
+			t = l.text(text)
 		case odd != "":
-			list = append(list, token{kind: oddToken, text: odd})
+			t = token{kind: oddToken, text: odd}
 		case name != "":
-			list = append(list, token{kind: nameToken, text: l.joint.ReplaceAllString(name, ".")})
+			t = token{kind: nameToken, text: l.joint.ReplaceAllString(name, ".")}
 		case strings.HasPrefix(sign, "\n"):
-			list = append(list, token{kind: lineToken, text: sign[1:]})
-		case sign != "":
-			list = append(list, token{kind: signToken, text: sign})
+			if t = (token{kind: lineToken, text: sign[1:]}); l.name == "python" && len(open) > 0 {
+				continue
+			}
+		case sign == "":
+			continue
+		case opens(t):
+			open = append(open, n)
+		case closes(t) && len(open) > 0:
+			begin := open[len(open)-1]
+			open = open[:len(open)-1]
+			of, member := list[max(0, begin-1)], sign == "]" && begin == n-2 && list[n-1].kind == textToken && !strings.ContainsAny(list[n-1].text, "/~ ")
+			if !member || l.name == "python" || of.kind != nameToken && !closes(of) {
+				list[begin].pair, t.pair = n-begin, begin-n
+				break
+			}
+			t = token{kind: nameToken, text: "." + list[n-1].text, code: list[n-1].code} // fs["unlink"] is fs.unlink
+			if list = list[:begin]; list[begin-1].kind == nameToken {
+				t.text, t.code, list = list[begin-1].text+t.text, list[begin-1].code+t.code, list[:begin-1]
+			}
 		}
+		list = append(list, t)
+	}
+	for _, i := range open {
+		list[i].pair = len(list) - i
 	}
 	return list
 }
+
+func opens(t token) bool  { return t.kind == signToken && strings.Contains("([{", t.text) }
+func closes(t token) bool { return t.kind == signToken && strings.Contains(")]}", t.text) }
 
 // text reads a text with its quotes.
 func (l *language) text(src string) token {
