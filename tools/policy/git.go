@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
@@ -56,9 +55,7 @@ func (j *tracks) gitSetting(c *call, setting string) {
 
 // gitRuns tells whether a setting makes git run a program, or is not seen.
 func gitRuns(key, val string) bool {
-	p := rules.Of("git -c")
-	t := newTerms(nil, &call{args: []field{{text: "--key=" + strings.ToLower(key)}, {text: "--value=" + val}}}, p)
-	return slices.ContainsFunc(p.Rules, func(r rules.Rule) bool { return t.all(r.When) })
+	return matches("git -c", "--key="+strings.ToLower(key), "--value="+val)
 }
 
 // gitConfig judges a change of settings.

@@ -75,6 +75,16 @@ func newTerms(j *analyzer, c *call, p *rules.Program) *terms {
 	return &terms{j: j, c: c, o: parse(p, c.args), p: p}
 }
 
+// matches reports whether the conditions of a rule of a program hold for arguments.
+func matches(program string, args ...string) bool {
+	c := &call{}
+	for _, a := range args {
+		c.args = append(c.args, field{text: a})
+	}
+	t := newTerms(nil, c, rules.Of(program))
+	return slices.ContainsFunc(t.p.Rules, func(r rules.Rule) bool { return t.all(r.When) })
+}
+
 func (t *terms) all(groups [][]rules.Term) bool {
 	for _, group := range groups {
 		if !slices.ContainsFunc(group, t.holds) {
@@ -132,7 +142,12 @@ func (t *terms) selects(selector string) (list []field) {
 		return append(args[:len(args):len(args)], t.selects("input")...)
 	case "input":
 		if t.j.stdin.known {
-			list = append(list, field{text: t.j.stdin.text})
+			list = []field{{text: t.j.stdin.text}}
+		}
+		return list
+	case "piped":
+		if t.j.stdin.some && !t.j.stdin.known {
+			list = []field{{text: unknown}}
 		}
 		return list
 	case "sources", "target":

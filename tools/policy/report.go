@@ -28,9 +28,10 @@ type report struct {
 	src        string // the whole source
 	findings   []finding
 	commands   []string
-	rememberAs string // when set, the key of all findings
-	wholeKey   string // of the whole source, once it was needed
-	elsewhere  bool   // the command runs in a container or on another machine
+	programs   []string // names of the programs; "" of one that is not known
+	rememberAs string   // when set, the key of all findings
+	wholeKey   string   // of the whole source, once it was needed
+	elsewhere  bool     // the command runs in a container or on another machine
 }
 
 // finding is one effect of a command.
@@ -112,6 +113,11 @@ func (r *report) saw(text string) { r.commands = union(r.commands, []string{text
 // from the subcommand on, as in "npm --silent publish": without the options before it and
 // their possible values.
 func (r *report) record(c *call) {
+	known := c.name
+	if paths.Marked(known) {
+		known = ""
+	}
+	r.programs = union(r.programs, []string{known})
 	add := func(args []field) { r.saw(paths.Visible(render(args))) }
 	add(c.args)
 	name, args := []field{{text: c.name}}, c.args[1:]

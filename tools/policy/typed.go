@@ -16,10 +16,14 @@ import (
 // commands.
 func Typed(command, text string, p Scope) Verdict {
 	text = strings.TrimRight(text, "\x00\x03\x04\r\n")
-	key := "type into " + escape.Line(command)
+	j := newAnalyzer(command, p)
+	j.source(command, j.start(), nil)
+	if len(j.programs) == 0 {
+		j.programs = []string{""}
+	}
 	worst := Verdict{}
-	for i, name := range readers(command, p) {
-		if v := typedInto(name, text, key, p); i == 0 || v.Level > worst.Level {
+	for i, name := range j.programs {
+		if v := typedInto(name, text, "type into "+escape.Line(command)+": "+escape.Line(text), p); i == 0 || v.Level > worst.Level {
 			worst = v
 		}
 	}
@@ -27,36 +31,17 @@ func Typed(command, text string, p Scope) Verdict {
 	return worst
 }
 
-// readers returns the names of all programs in a command, and "" if one is not known.
-func readers(command string, p Scope) (names []string) {
-	v := Command(command, p)
-	for _, c := range v.Commands {
-		word, _, _ := strings.Cut(c, " ")
-		if word == "write" {
-			continue
-		}
-		name := programName(strings.Trim(word, "'"))
-		if strings.Contains(word, "$…") {
-			name = ""
-		}
-		names = union(names, []string{name})
-	}
-	if len(names) == 0 || v.Syntax != "" {
-		return []string{""}
-	}
-	return names
-}
-
+// typedInto judges text by the name of the program that reads it, which is "" if it is not known.
 func typedInto(name, text, key string, p Scope) Verdict {
 	asks := func(why string) Verdict {
-		return Verdict{Level: Asks, Reason: why, Keys: []string{key + ": " + escape.Line(text)}, Commands: []string{paths.Visible(escape.Line(text))}}
+		return Verdict{Level: Asks, Reason: why, Keys: []string{key}, Commands: []string{paths.Visible(escape.Line(text))}}
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7F }) && !rules.In("names-only", name) {
 		return asks("types control characters, which edit what was typed before")
 	}
 	shell, editor := name == "" || rules.In("typed-shell", name), rules.In("typed-editor", name)
 	in, reads := asInput(name, text, key, p)
-	v, dangerous := Command(text, p), startsDangerous(text)
+	v, dangerous := Command(text, p), matches("TYPED", text)
 	switch {
 	case editor && v.Syntax == "" && (v.Level == Blocked || v.Level == Asks && dangerous):
 		return v
@@ -77,11 +62,10 @@ func typedInto(name, text, key string, p Scope) Verdict {
 // asInput judges text as the standard input of a program, and tells whether the program runs that as code.
 func asInput(name, text, key string, p Scope) (v Verdict, reads bool) {
 	j := newAnalyzer(text, p)
-	j.rememberAs = key + ": " + escape.Line(text)
-	j.stdin = input{some: true, known: true, text: text + "\n"}
+	j.rememberAs, j.stdin = key, input{some: true, known: true, text: text + "\n"}
 	j.saw(paths.Visible(text))
 	t := newTerms(j, &call{name: name, st: j.start()}, rules.Of(name))
-	for _, r := range rules.Of(name).Rules {
+	for _, r := range t.p.Rules {
 		code := slices.Contains(r.What, "input")
 		scans := slices.ContainsFunc(slices.Concat(r.When...), func(term rules.Term) bool { return term.Select == "~" })
 		if reads = reads || code; (code || scans) && t.all(r.When) {
@@ -89,21 +73,6 @@ func asInput(name, text, key string, p Scope) (v Verdict, reads bool) {
 		}
 	}
 	return j.verdict(), reads
-}
-
-// startsDangerous tells whether a text that does not parse begins a command, at a place
-// where one may stand, that destroys or runs others.
-func startsDangerous(text string) bool {
-	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(";&|(){}`\n", r) }) {
-		words := strings.Fields(part)
-		for len(words) > 1 && (strings.Contains(words[0], "=") || contains("$ ! then do else if while time command exec env nohup nice", words[0])) {
-			words = words[1:]
-		}
-		if len(words) > 0 && (isDangerous(programName(strings.Trim(words[0], `'"\$`))) || contains("eval exec source .", words[0])) {
-			return true
-		}
-	}
-	return false
 }
 
 // recalls finds text for which an interactive shell fills in an earlier command.
