@@ -11,7 +11,7 @@ import (
 // handlers returns the functions that the rule files name.
 func handlers() map[string]func(*analyzer, *call) {
 	return map[string]func(*analyzer, *call){
-		"scripts":   runScripts,
+		"recipes":   runRecipes,
 		"xargs":     xargs,
 		"eval":      eval,
 		"source":    sourceFile,
@@ -19,7 +19,6 @@ func handlers() map[string]func(*analyzer, *call) {
 		"alias":     alias,
 		"builtin":   builtin,
 		"handsOn":   handsOn,
-		"make":      runMake,
 		"find":      find,
 		"git":       git,
 		"gitConfig": gitConfig,

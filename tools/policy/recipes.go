@@ -22,78 +22,61 @@ type recipes struct {
 
 const maxTargets = 500 // of one call of make
 
-// runMake judges build tools by the recipes that they would run.
-func runMake(j *analyzer, c *call) {
-	o, inner := j.building(c, rules.Of(c.name), "-C", "--directory")
+// runRecipes judges build tools and package managers by the recipes that they would run. A
+// package manager looks for its file in the folders above, too.
+func runRecipes(j *analyzer, c *call) {
 	names := strings.Fields(rules.Reason("recipe-files", c.name))
-	if given := o.values("-f", "--file", "--makefile"); len(given) > 0 {
+	manifest := names[0] == "package.json"
+	o := parse(rules.Of(names[0]), c.args)
+	inner := &call{name: c.name, words: c.words, st: c.st.clone()}
+	for _, folder := range o.values("-C", "--directory", "--prefix", "--cwd", "--dir") {
+		inner.st.chdir(folder.text)
+	}
+	if given := o.values("-f", "--file", "--makefile"); len(given) > 0 && !manifest {
 		if names = []string{given[0].text}; names[0] == "-" || strings.HasPrefix(names[0], "/dev/") {
 			j.ranFiles(c, j.sources...)
 			return
 		}
 	}
-	j.ran(inner, names...)
-	for _, name := range names {
-		f := j.recipeFile(absolute(inner.st, name), code.Makefile)
-		if f == nil || !strings.HasSuffix(c.name, "make") {
-			continue
+	vars, targets, read := map[string]string{}, []string(nil), code.Makefile
+	for _, a := range o.rest {
+		if name, val, ok := strings.Cut(a.text, "="); ok && !manifest {
+			vars[strings.TrimRight(name, ":?+")] = val
+		} else {
+			targets = append(targets, a.text)
 		}
-		vars, targets := map[string]string{}, []string(nil)
-		for _, a := range o.rest {
-			if name, val, ok := strings.Cut(a.text, "="); ok {
-				vars[strings.TrimRight(name, ":?+")] = val
-			} else {
-				targets = append(targets, a.text)
-			}
-		}
-		if len(targets) == 0 {
-			targets = []string{f.First}
-		}
-		j.make(inner, f, vars, targets)
-		return
 	}
-}
-
-// building returns the options of a build tool, and its call in the folder that the options name.
-func (j *analyzer) building(c *call, p *rules.Program, folders ...string) (options, *call) {
-	o := parse(p, c.args)
-	inner := &call{name: c.name, words: c.words, st: c.st.clone()}
-	for _, folder := range o.values(folders...) {
-		inner.st.chdir(folder.text)
-	}
-	return o, inner
-}
-
-// runScripts judges the scripts of package.json that a package manager runs.
-func runScripts(j *analyzer, c *call) {
-	o, inner := j.building(c, rules.Of("package.json"), "-C", "--prefix", "--cwd", "--dir")
-	verb := "" // yarn alone installs
-	if len(o.rest) > 0 {
-		verb = o.rest[0].text
-	}
-	scripts, known := rules.Lookup("package-verb", verb)
-	switch {
-	case scripts == "1" && len(o.rest) > 1:
-		scripts = o.rest[1].text
-	case !known && verb == "" && c.name == "yarn":
-		scripts = rules.Reason("package-verb", "install")
-	case !known && contains("pnpm yarn bun", c.name): // yarn build
-		scripts = verb
-	case !known:
-		return
-	}
-	for root := paths.Clean(inner.st.cwd); !paths.Marked(root); root = path.Dir(root) {
-		file := path.Join(root, "package.json")
-		j.ran(inner, file)
-		f := j.recipeFile(file, code.Manifest)
-		if f != nil {
-			inner.st.cwd = root
-			j.make(inner, f, nil, strings.Fields(scripts))
-		}
-		if f != nil || root == path.Dir(root) || !j.scope.places().Inside(path.Dir(root)) {
+	if manifest {
+		if targets, read = scripts(c.name, targets), code.Manifest; len(targets) == 0 || paths.Marked(inner.st.cwd) {
 			return
 		}
 	}
+	for again := true; again; {
+		for _, name := range names {
+			file := absolute(inner.st, name)
+			j.ran(inner, file)
+			if f := j.recipeFile(file, read); f != nil && (manifest || strings.HasSuffix(c.name, "make")) {
+				j.make(inner, f, vars, targets)
+				return
+			}
+		}
+		above := path.Dir(paths.Clean(inner.st.cwd))
+		again = manifest && above != inner.st.cwd && j.scope.places().Inside(above)
+		inner.st.cwd = above
+	}
+}
+
+// scripts returns the scripts of package.json that a package manager runs for its words.
+func scripts(manager string, words []string) []string {
+	verb := append(words[:len(words):len(words)], manager)[0] // yarn alone installs
+	list, known := rules.Lookup("package-verb", verb)
+	switch {
+	case list == "1":
+		return words[1:min(2, len(words))]
+	case known || !contains("pnpm yarn bun", manager):
+		return strings.Fields(list)
+	}
+	return []string{verb} // yarn build
 }
 
 // recipeFile returns the content of a file, or nil. Each file is read once.
@@ -125,6 +108,9 @@ func (j *analyzer) make(c *call, f *code.Recipes, vars map[string]string, target
 	}
 	before, end := len(j.findings), j.wrapped(c)
 	inner := &call{name: c.name, words: c.words, st: &state{cwd: c.st.cwd}}
+	if len(targets) == 0 {
+		targets = []string{f.First}
+	}
 	seen := map[string]bool{}
 	run := func(lines []string) {
 		for _, line := range lines {
@@ -136,10 +122,9 @@ func (j *analyzer) make(c *call, f *code.Recipes, vars map[string]string, target
 	for i := 0; i < len(targets) && len(seen) < maxTargets && !j.gaveUp; i++ {
 		if target := targets[i]; !seen[target] && !j.spent() {
 			seen[target] = true
-			for _, rule := range f.For(target) {
-				run(rule.Lines)
-				targets = append(targets[:len(targets):len(targets)], rule.Needs...)
-			}
+			needs, lines := f.For(target)
+			run(lines)
+			targets = append(targets[:len(targets):len(targets)], needs...)
 		}
 	}
 	run(f.Always)

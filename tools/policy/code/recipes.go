@@ -9,46 +9,50 @@ import (
 
 // Recipes holds the parts of a Makefile or a package.json that can be read: shell code by target.
 type Recipes struct {
-	First    string              // the target that make runs if it is given none
-	Always   []string            // code that runs when the file is read
-	rules    map[string][]Recipe // by target
-	patterns []string            // targets with a %
-	vars     map[string]string   // of make
+	First    string             // the target that make runs if it is given none
+	Always   []string           // code that runs when the file is read
+	rules    map[string]*recipe // by target
+	patterns []string           // targets with a %
+	vars     map[string]string  // of make
 }
 
-// Recipe is the code of a target with the targets that it needs.
-type Recipe struct{ Needs, Lines []string }
+// recipe is the code of a target with the targets that it needs.
+type recipe struct{ needs, lines []string }
 
 const maxRules = 5000 // of one file
 
-// For returns the recipes for a target.
-func (f *Recipes) For(target string) []Recipe {
-	list := f.rules[target]
+// For returns the targets that a target needs, and its code.
+func (f *Recipes) For(target string) (needs, lines []string) {
+	names := []string{target}
 	for _, pattern := range f.patterns {
 		if before, after, _ := strings.Cut(pattern, "%"); len(target) >= len(pattern)-1 && strings.HasPrefix(target, before) && strings.HasSuffix(target, after) {
-			list = append(list[:len(list):len(list)], f.rules[pattern]...)
+			names = append(names, pattern)
 		}
 	}
-	return list
+	for _, name := range names {
+		if r := f.rules[name]; r != nil {
+			needs, lines = append(needs, r.needs...), append(lines, r.lines...)
+		}
+	}
+	return needs, lines
 }
 
 var (
-	makeSets    = lazyregexp.New(`^(?:(?:export|override)\s+)*([^\s:=#]+?)\s*(?:[:?+]*|!)=\s*(.*)$`)
-	makeShell   = lazyregexp.New(`!=\s*(.+)|\$[({]shell ([^()]*(?:\([^()]*\)[^()]*)*)`)
-	makeRule    = lazyregexp.New(`^([^:]+)::?(.*)$`)
-	makeUse     = lazyregexp.New(`\$(\([^()]*\)|\{[^{}]*\}|.)`)
-	recipeStart = "\t @-+"
+	makeSets  = lazyregexp.New(`^(?:(?:export|override)\s+)*([^\s:=#]+?)\s*(?:[:?+]*|!)=\s*(.*)$`)
+	makeShell = lazyregexp.New(`!=\s*(.+)|\$[({]shell ([^()]*(?:\([^()]*\)[^()]*)*)`)
+	makeRule  = lazyregexp.New(`^([^:]+)::?(.*)$`)
+	makeUse   = lazyregexp.New(`\$(\([^()]*\)|\{[^{}]*\}|.)`)
 )
 
 // Makefile reads rules and plain assignments. Conditionals count as if all their branches
 // were taken.
 func Makefile(text string) *Recipes {
-	f := &Recipes{vars: map[string]string{}, rules: map[string][]Recipe{}}
+	f := &Recipes{vars: map[string]string{}, rules: map[string]*recipe{}}
 	var last []string // the targets that a recipe belongs to
 	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
 		line = strings.TrimRight(line, "\r\n")
 		if strings.HasPrefix(line, "\t") {
-			f.add(last, Recipe{Lines: []string{strings.TrimLeft(line, recipeStart)}})
+			f.add(last, nil, line)
 			continue
 		}
 		line, _, _ = strings.Cut(line, "#")
@@ -60,23 +64,27 @@ func Makefile(text string) *Recipes {
 		} else if m := makeRule.FindStringSubmatch(line); m != nil && len(f.rules) < maxRules {
 			needs, code, _ := strings.Cut(m[2], ";")
 			last = strings.Fields(f.Expand(m[1], nil))
-			f.add(last, Recipe{strings.Fields(f.Expand(strings.ReplaceAll(needs, "|", " "), nil)), []string{strings.TrimLeft(code, recipeStart)}})
+			f.add(last, strings.Fields(f.Expand(strings.ReplaceAll(needs, "|", " "), nil)), code)
 		}
 	}
 	return f
 }
 
-// add adds needs and lines to the rules for targets.
-func (f *Recipes) add(targets []string, rule Recipe) {
+// add adds needs and a line to the rules for targets.
+func (f *Recipes) add(targets, needs []string, line string) {
 	for _, target := range targets {
-		pattern := strings.Contains(target, "%")
-		if pattern && f.rules[target] == nil {
-			f.patterns = append(f.patterns, target)
+		r, pattern := f.rules[target], strings.Contains(target, "%")
+		if r == nil {
+			r = &recipe{}
+			f.rules[target] = r
+			if pattern {
+				f.patterns = append(f.patterns, target)
+			}
 		}
 		if f.First == "" && !pattern && !strings.HasPrefix(target, ".") {
 			f.First = target
 		}
-		f.rules[target] = append(f.rules[target], rule)
+		r.needs, r.lines = append(r.needs, needs...), append(r.lines, strings.TrimLeft(line, "\t @-+"))
 	}
 }
 
@@ -85,12 +93,10 @@ func Manifest(text string) *Recipes {
 	var manifest struct {
 		Scripts map[string]string `json:"scripts"`
 	}
-	f := &Recipes{rules: map[string][]Recipe{}}
-	if json.Unmarshal([]byte(text), &manifest) != nil {
-		return f
-	}
+	f := &Recipes{rules: map[string]*recipe{}}
+	json.Unmarshal([]byte(text), &manifest) //nolint:errcheck // without scripts, it runs none
 	for name, code := range manifest.Scripts {
-		f.rules[name] = []Recipe{{Lines: []string{manifest.Scripts["pre"+name], code, manifest.Scripts["post"+name]}}}
+		f.rules[name] = &recipe{lines: []string{manifest.Scripts["pre"+name], code, manifest.Scripts["post"+name]}}
 	}
 	return f
 }
