@@ -54,7 +54,7 @@ func runRecipes(j *analyzer, c *call) {
 	for again := true; again; {
 		for _, name := range names {
 			file := absolute(inner.st, name)
-			j.ran(inner, file)
+			j.ran(c, file)
 			if f := j.recipeFile(file, read); f != nil && (manifest || strings.HasSuffix(c.name, "make")) {
 				j.make(inner, f, vars, targets)
 				return

@@ -7,8 +7,10 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/protected"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
@@ -46,12 +48,10 @@ type Access struct {
 }
 
 // Write judges the writing of an absolute path, and of the path that its links lead to.
+// Those of streams do not count: they are the command's own, and not those of the server.
 func (p Places) Write(name string) Access {
 	a := p.Classify(name)
-	if _, ok := device(Clean(name)); ok {
-		return a // streams are the command's own, and not those of the server
-	}
-	if p.Resolve != nil && !p.OwnTemp(name) && !a.Blocked && !Marked(name) {
+	if p.Resolve != nil && !p.OwnTemp(name) && !a.Blocked && !Marked(name) && !Under(Clean(name), "/dev") {
 		if real := p.Resolve(name); real != name {
 			if b := p.Classify(real); b.Blocked || a.Reason == "" || b.Settings {
 				return b
@@ -67,12 +67,19 @@ func (p Places) Classify(name string) Access {
 		return Access{}
 	}
 	name = Clean(name)
-	if a, ok := device(name); ok {
+	if a, ok := ruled("DEVICE", name); ok {
 		return a
 	}
 	folded := Fold(name)
-	if p.isOwnState(folded) {
-		return Access{Blocked: true, Reason: "changes the configuration of hermes-ls"}
+	for _, home := range []string{p.HermesHome, path.Join(Slashes(p.Home), ".hermes")} {
+		if home = Fold(Clean(home)); path.IsAbs(home) && Under(folded, home) {
+			if a, ok := ruled("HERMES_HOME", strings.TrimPrefix(folded, home)); ok {
+				return a
+			}
+		}
+	}
+	if a, ok := ruled("OWN", folded); ok {
+		return a
 	}
 	if a := special(folded); a.Reason != "" {
 		return a
@@ -88,6 +95,16 @@ func (p Places) Classify(name string) Access {
 	return Access{}
 }
 
+// ruled judges a path by the first rule of a program in the rule files that matches it.
+func ruled(program, name string) (a Access, ok bool) {
+	for _, r := range rules.Of(program).Rules {
+		if r.When[0][0].Test.MatchString(name) {
+			return Access{Blocked: r.Action == "refused", Reason: r.Reason}, true
+		}
+	}
+	return Access{}, false
+}
+
 // Inside tells whether an absolute path lies in one of the workspace's folders.
 func (p Places) Inside(name string) bool {
 	return slices.ContainsFunc(p.Roots, func(root string) bool { return Under(name, Clean(root)) })
@@ -100,29 +117,14 @@ func (p Places) OwnTemp(name string) bool {
 	return slices.ContainsFunc(p.Temp, func(dir string) bool { return Under(name, dir) }) && !p.Inside(name)
 }
 
-// isOwnState tells whether a folded path is our own configuration or state.
-func (p Places) isOwnState(folded string) bool {
-	for _, home := range []string{p.HermesHome, path.Join(Slashes(p.Home), ".hermes")} {
-		rest, ok := strings.CutPrefix(folded+"/", Fold(Clean(home))+"/")
-		first, _, _ := strings.Cut(rest, "/")
-		if ok && path.IsAbs(Slashes(home)) && (first == "" || strings.HasPrefix(first, "hermes-ls.db") || slices.ContainsFunc(ownFiles, func(name string) bool { return strings.HasPrefix(rest, name) })) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(ownFiles, func(name string) bool { return strings.Contains(folded+"/", "/.hermes/"+name) })
-}
-
-// ownFiles are the beginnings of paths below $HERMES_HOME, with a slash at the end, that hold settings, keys, or what the
-// user has approved. They need not exist.
-var ownFiles = []string{"config.yaml/", ".env/", "trust.json", "mcp-auth/", "plugins/.grants.json"}
-
 // special judges paths that configure or run something wherever they lie.
 func special(folded string) Access {
+	if a, ok := ruled("GIT", folded); ok {
+		a.Settings = true
+		return a
+	}
 	parts := strings.Split(folded, "/")
-	for i, part := range parts {
-		if part == ".git" {
-			return inGit(parts[i+1:])
-		}
+	for _, part := range parts {
 		if reason := rules.Reason("protected-folder", part); reason != "" {
 			return Access{false, reason + " (" + Visible(part) + ")", true}
 		}
@@ -140,69 +142,32 @@ func special(folded string) Access {
 	return Access{}
 }
 
-// inGit judges a path by the part after .git.
-func inGit(rest []string) Access {
-	for i, part := range rest {
-		// hooks itself and the files in it; also those of submodules (modules/NAME/hooks)
-		// and of worktrees, but not a branch of that name.
-		if part == "hooks" && (i == 0 || rest[0] == "modules" || rest[0] == "worktrees") {
-			return Access{true, "changes git hooks, which run by themselves", true}
+// likely are the protected names that a pattern counts for, in the order in which they are looked at.
+var likely = sync.OnceValue(func() []string {
+	names := []string{".git", ".hermes"}
+	for _, name := range protected.Names() {
+		if name.Text[0] == '.' && (name.Kind == "folder" || name.Kind == "path") {
+			names = append(names, strings.ToLower(name.Text))
 		}
 	}
-	if len(rest) > 0 && rest[len(rest)-1] == "config" {
-		return Access{false, "changes git's configuration (.git/config)", true}
-	}
-	return Access{false, "changes git's own files", true}
-}
+	slices.Sort(names)
+	return append(names, "AGENTS.md", "CLAUDE.md")
+})
 
 // Matches judges a pattern that may stand for a file that asks. Only a pattern that begins
 // with a dot matches names that do.
 func Matches(pattern string) Access {
 	for part := range strings.SplitSeq(pattern, "/") {
-		if !strings.ContainsAny(part, "*?[") {
-			continue
-		}
-		names := []string{"AGENTS.md", "CLAUDE.md"}
-		if part[0] == '.' || part[0] == '[' {
-			names = append(names, ".git", ".hermes")
-			for _, name := range protected.Names() {
-				if name.Text[0] == '.' && (name.Kind == "folder" || name.Kind == "path") {
-					names = append(names, strings.ToLower(name.Text))
-				}
+		for _, name := range likely() {
+			if name[0] == '.' {
+				part = strings.ToLower(part)
 			}
-			slices.Sort(names)
-		}
-		for _, name := range names {
-			exact, _ := path.Match(part, name)
-			folded, _ := path.Match(strings.ToLower(part), name)
-			if exact || folded {
+			if ok, _ := path.Match(part, name); ok && strings.ContainsAny(part, "*?[") && (name[0] != '.' || part[0] == '.' || part[0] == '[') {
 				return Access{false, "may change " + name + ", which the pattern matches", true}
 			}
 		}
 	}
 	return Access{}
-}
-
-// device judges paths under /dev and /proc; ok is false for all others.
-func device(name string) (a Access, ok bool) {
-	rest, ok := strings.CutPrefix(name, "/dev/")
-	first, _, _ := strings.Cut(rest, "/")
-	switch reason := rules.Reason("device", first); {
-	case name == "/proc/sysrq-trigger":
-		return Access{Blocked: true, Reason: "restarts or stops the machine"}, true
-	case !ok, rules.In("own-device", first):
-		return Access{}, ok
-	case reason != "":
-		return Access{Reason: reason}, true
-	case BlockDevice(rest):
-		return Access{Blocked: true, Reason: "overwrites a block device"}, true
-	}
-	return Access{Reason: "writes to a device"}, true
-}
-
-// BlockDevice tells whether a name under /dev is a disk or memory, patterns too.
-func BlockDevice(rest string) bool {
-	return rules.Any("block-device", rest, strings.HasPrefix) || strings.ContainsAny(rest, "*?[")
 }
 
 // Protects returns why an absolute path must not be deleted or replaced. If it may be, it
@@ -242,33 +207,20 @@ func Under(name, folder string) bool {
 	return ok && folder != "" && (rest == "" || rest[0] == '/')
 }
 
+var (
+	ignored   = lazyregexp.New(`[\x{AD}\x{200B}-\x{200F}\x{202A}-\x{202E}\x{2060}-\x{206F}\x{FEFF}]`)
+	ending    = lazyregexp.New(`::?\$[^/]*`)
+	dots      = lazyregexp.New(`([^/. ])[. ]+(/|$)`)
+	shortName = lazyregexp.New(`(^|/)git~[^/](/|$)`)
+)
+
 // Fold writes a path in the one spelling that file systems may take it for:
 // lower case, without dots and spaces at the end of a name, without characters
 // that HFS ignores, NTFS streams and short names undone.
 func Fold(name string) string {
-	parts := strings.Split(strings.Map(foldRune, strings.ToLower(Slashes(name))), "/")
-	for i, part := range parts {
-		part, _, _ = strings.Cut(part, "::$")
-		part, _, _ = strings.Cut(part, ":$")
-		if trimmed := strings.TrimRight(part, ". "); trimmed != "" {
-			part = trimmed
-		}
-		if strings.HasPrefix(part, "git~") && len(part) == 5 {
-			part = ".git"
-		}
-		parts[i] = part
-	}
-	return path.Clean(strings.Join(parts, "/"))
-}
-
-func foldRune(r rune) rune {
-	switch {
-	case r == 'ſ':
-		return 's'
-	case r >= 0x200B && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2060 && r <= 0x206F, r == 0xFEFF, r == 0xAD:
-		return -1
-	}
-	return r
+	name = strings.ReplaceAll(strings.ToLower(Slashes(name)), "ſ", "s")
+	name = ending.ReplaceAllString(ignored.ReplaceAllString(name, ""), "")
+	return path.Clean(shortName.ReplaceAllString(dots.ReplaceAllString(name, "$1$2"), "$1.git$2"))
 }
 
 // Slashes writes a path with slashes.
