@@ -9,7 +9,6 @@ package code
 import (
 	"strings"
 
-	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"golang.org/x/text/unicode/norm"
 )
@@ -38,11 +37,7 @@ const (
 	madeUp      = "runs code that is made up while it runs"
 )
 
-// requires finds modules of JavaScript that are loaded by their names.
-var requires = lazyregexp.New(`\(\s*await\s+import\s*\(\s*` + moduleText + `\s*\)\s*\)|` +
-	`(?:\b[\w.]+\.|\b)(?:require|import)\s*\(\s*` + moduleText + `\s*\)|(\bfrom)\s*` + moduleText)
-
-const moduleText = "[\"'`](?:node:)?([a-z_]+)(?:/\\w+)*[\"'`]"
+var requires, glued, listed, pathText = expression("javascript-requires"), expression("glued"), expression("listed"), expression("path")
 
 // Read applies the effects of code for an interpreter.
 func Read(program, src string, do Do) { read(program, src, do) }
@@ -60,10 +55,10 @@ func read(program, src string, do Do) *reader {
 		r.lists = []string{program, "other", "script"}
 	}
 	if r.whole = src; r.javascript {
-		src = requires.ReplaceAllString(src, "$3 $1$2$4 ")
+		src = requires().ReplaceAllString(src, "$3 $1$2$4 ")
 	}
 	if r.language = languages[program]; r.language == nil {
-		r.language = languages[""]
+		r.language = languages["other"]
 	}
 	r.run(src)
 	return r
@@ -84,12 +79,6 @@ func (r *reader) spent(n int) bool {
 	return r.steps > maxSteps
 }
 
-var (
-	glued    = lazyregexp.New(`['"]\s*(\+|\.\.?)\s*['"]`)
-	listed   = lazyregexp.New(`['"]\s*[,/]\s*['"]`)
-	pathText = lazyregexp.New("['\"`}>/]~?/*([\\w./-]+)")
-)
-
 // writesAny notes that a file is written whose path is made up when the code runs.
 func (r *reader) writesAny() {
 	if r.wroteAny {
@@ -97,9 +86,9 @@ func (r *reader) writesAny() {
 	}
 	r.wroteAny = true
 	var paths []string
-	src := glued.ReplaceAllString(r.whole, "")
-	joined := listed.ReplaceAllString(src, "/") // the parts of a path may be given one by one
-	for _, match := range pathText.FindAllStringSubmatch(joined+"\n"+src, -1) {
+	src := glued().ReplaceAllString(r.whole, "")
+	joined := listed().ReplaceAllString(src, "/") // the parts of a path may be given one by one
+	for _, match := range pathText().FindAllStringSubmatch(joined+"\n"+src, -1) {
 		paths = append(paths, strings.TrimLeft(match[1], "/"))
 	}
 	r.do("anywhere", paths...)

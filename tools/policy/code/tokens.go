@@ -2,9 +2,11 @@ package code
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
+	"sync"
 
-	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"mvdan.cc/sh/v3/expand"
 )
 
@@ -29,86 +31,45 @@ const (
 	importToken             // an import of Python
 )
 
-// spelling has regular expressions for the parts of code in a language.
-type spelling struct {
-	skipped string // comments, and others that have no effect
-	imports string // statements that import
-	texts   string
-	odd     string // the begin of a text that is none of these, with all behind it
-	joint   string // stands between a value and its member
-	words   string // words and signs of several characters
-	before  string // words and signs behind which a pattern may stand
-	filled  string // code that is filled into a text
-}
-
-// language splits code into tokens.
+// language splits code into tokens. Its expressions are in the rules.
 type language struct {
-	name   string
-	lexer  *lazyregexp.Regexp // its groups are an import, a text, an odd begin, a sign, one before a pattern, a name, a line, any sign
-	joint  *lazyregexp.Regexp
-	filled *lazyregexp.Regexp
+	name                 string
+	parts, joint, filled func() *regexp.Regexp
 }
 
-// Parts of spellings.
-const (
-	double   = `"(?s:\\.|[^"\\])*(?:"|\z)`
-	single   = `'(?s:\\.|[^'\\])*(?:'|\z)`
-	backtick = "`(?s:\\\\.|[^`\\\\])*(?:`|\\z)"
-	slashes  = `//[^\n]*|/\*(?s:.*?)(?:\*/|\z)`
-	pattern  = `(?:[ \t]*/(?:\\.|\[(?:\\.|[^\]\[\\\n])*\]|[^/*\\\[\n])(?:\\.|\[(?:\\.|[^\]\[\\\n])*\]|[^/\\\[\n])*/)?`
-	word     = `[A-Za-z_\x{80}-\x{10FFFF}][\w\x{80}-\x{10FFFF}]*`
-	imported = `[\w\x{80}-\x{10FFFF}.,* \t]|\\\n`
-	never    = `[^\x00-\x{10FFFF}]`
-	// Code in braces, in which texts and up to two levels of braces are closed.
-	flat   = "[^{}\"'`]|\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|`(?:\\\\.|[^`\\\\])*`"
-	braced = `\{(?s:` + flat + `|\{(?:` + flat + `|\{(?:` + flat + `)*\})*\})*\}`
-	format = `(?i:rb?[ft]|[ft]rb?|[ft])`
-)
+var languages = map[string]*language{"python": newLanguage("python"), "javascript": newLanguage("javascript"), "sql": newLanguage("sql"), "other": newLanguage("other")}
 
-var languages = map[string]*language{
-	"python": newLanguage("python", spelling{
-		skipped: `#[^\n]*`,
-		imports: `(?:from\b(?:[\w. \t]|\\\n)*|\b)import\b(?:` + imported + `|\((?:` + imported + `|#[^\n]*|\n)*\))*`,
-		texts: format + `(?:"""(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{])*?"""|'''(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{])*?'''|` +
-			`"(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{"])*"|'(?s:\\[^{]|\{\{|\\?` + braced + `|[^\\{'])*')|` +
-			`(?i:[rbu]{0,2})(?:"""(?s:\\.|[^\\])*?(?:"""|\z)|'''(?s:\\.|[^\\])*?(?:'''|\z)|` + double + `|` + single + `)`,
-		odd:    format + `["'](?s:.*)`,
-		joint:  `\.`,
-		words:  `from\b`,
-		filled: `\{\{|` + braced,
-	}),
-	"javascript": newLanguage("javascript", spelling{
-		skipped: slashes + `|\?\.`,
-		texts:   `"(?s:\\.|[^"\\\n])*"?|'(?s:\\.|[^'\\\n])*'?|\$?` + "`(?s:\\$*(?:\\\\.|[^`\\\\${])|\\{|\\$+" + braced + ")*\\$*`",
-		odd:     "`(?s:.*)|(?:\\A|[}\\n]|\\b(?:await|yield|of)\\b)\\s*/[^/*]",
-		joint:   `\.|\?\.`,
-		words:   `\+\+|--|://|\.\.\.`,
-		before:  `(?:return|typeof|case|else|do|void|delete|throw|new|in|instanceof)\b|[(\[{,;:=&|?<>~*%^+-]`,
-		filled:  `\$` + braced,
-	}),
-	"sql": newLanguage("sql", spelling{skipped: `--[^\n]*|` + slashes, texts: `"[^"]*(?:"|\z)|'[^']*(?:'|\z)|` + "`[^`]*(?:`|\\z)"}),
-	"":    newLanguage("", spelling{texts: double + `|` + single + `|` + backtick, joint: `\.|::|->|\?->|[?&]\.`}),
+func newLanguage(name string) *language {
+	return &language{name, expression(name), expression(name + "-joint"), expression(name + "-filled")}
 }
 
-func newLanguage(name string, s spelling) *language {
-	skipped := strings.TrimSuffix(`[\x00-\x09\x0b-\x20]+|\\\r?\n|`+s.skipped, "|")
-	joint, names := never, word
-	if s.joint != "" {
-		joint = `(?:\n|` + skipped + `)*(?:` + s.joint + `)(?:\n|` + skipped + `)*`
-		names = `(?:` + joint + `)?` + word + `(?:` + joint + word + `)*`
+// expression returns an expression of the rules. Its first use compiles it.
+func expression(name string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(spelled(name)) })
+}
+
+// spelled returns the text of an expression with those that it names: ‹name›, or ‹name signs›, which stands for one
+// of the expressions in which § is one of the signs.
+func spelled(name string) string {
+	name, signs, _ := strings.Cut(name, " ")
+	text := rules.Reason("expression", name)
+	for inner, found := "", true; found; {
+		var before, behind string
+		if before, behind, found = strings.Cut(text, "‹"); found {
+			inner, behind, _ = strings.Cut(behind, "›")
+			text = before + spelled(inner) + behind
+		}
 	}
-	group := func(expression string) string { return `|(` + cmp.Or(expression, never) + `)` }
-	return &language{
-		name:   name,
-		lexer:  lazyregexp.New(skipped + group(s.imports) + group(s.texts) + group(s.odd) + group(strings.TrimSuffix(`\d\w*|`+s.words, "|")) + group(s.before) + pattern + group(names) + group(`\n[ \t]*`) + group(`.`)),
-		joint:  lazyregexp.New(joint),
-		filled: lazyregexp.New(cmp.Or(s.filled, never)),
+	var each []string
+	for _, sign := range signs {
+		each = append(each, strings.ReplaceAll(text, "§", regexp.QuoteMeta(string(sign))))
 	}
+	return cmp.Or(strings.Join(each, "|"), text)
 }
 
 func (l *language) tokens(src string) (list []token) {
 	var open []int
-	for _, m := range l.lexer.FindAllStringSubmatch(src, -1) {
+	for _, m := range l.parts().FindAllStringSubmatch(src, -1) {
 		imports, text, odd, name, sign, n := m[1], m[2], m[3], m[6], m[4]+m[5]+m[7]+m[8], len(list)
 		t := token{kind: signToken, text: sign}
 		switch {
@@ -119,7 +80,7 @@ func (l *language) tokens(src string) (list []token) {
 		case odd != "":
 			t = token{kind: oddToken, text: odd}
 		case name != "":
-			t = token{kind: nameToken, text: l.joint.ReplaceAllString(name, ".")}
+			t = token{kind: nameToken, text: l.joint().ReplaceAllString(name, ".")}
 		case strings.HasPrefix(sign, "\n"):
 			if t = (token{kind: lineToken, text: sign[1:]}); l.name == "python" && len(open) > 0 {
 				continue
@@ -164,7 +125,7 @@ func (l *language) text(src string) token {
 	if l.name != "sql" && !strings.ContainsAny(prefix, "rR") {
 		t.text = Unescape(strings.ReplaceAll(raw, "\\\n", ""))
 	}
-	for _, m := range l.filled.FindAllStringSubmatch(raw, -1) {
+	for _, m := range l.filled().FindAllStringSubmatch(raw, -1) {
 		if strings.ContainsAny(prefix, "fFtT") || quote == "`" {
 			t.kind, t.code = filledToken, t.code+strings.TrimLeft(m[0], "${")+"\n"
 		}
@@ -175,12 +136,12 @@ func (l *language) text(src string) token {
 			t.text = Unknown + t.text
 		}
 		t.kind = shellToken
-	case l.name == "" && quote == "`":
+	case l.name == "other" && quote == "`":
 		t.kind = shellToken
-	case l.name == "" && (strings.Contains(raw, "#{") || quote == `"` && strings.ContainsAny(strings.ReplaceAll(raw, `\$`, ""), "$@")):
+	case l.name == "other" && (strings.Contains(raw, "#{") || quote == `"` && strings.ContainsAny(strings.ReplaceAll(raw, `\$`, ""), "$@")):
 		t.kind = filledToken
 	}
-	if l.name == "" || l.name == "javascript" && !closed { // the language may not mean a text
+	if l.name == "other" || l.name == "javascript" && !closed { // the language may not mean a text
 		t.code = raw + "\n" + t.text
 	}
 	return t
