@@ -8,8 +8,10 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 
 	"github.com/hermes-ls/hermes-ls/internal/filelock"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
@@ -17,20 +19,17 @@ import (
 
 // cache has the frontmatters of earlier calls. The file is below $HERMES_HOME/cache.
 //
-// It has a record for each SKILL.md: its length, and the encoded [cached]. A search decodes only the records that it
-// uses, because what it makes stays in memory until the first garbage collection.
+// It begins with the number of records and an index, sorted by the hash of the path: hash, offset and length of each
+// record. A record is an encoded [cached]. A search reads only the records that it uses, one at a time, because its garbage stays
+// in memory until the first garbage collection.
 type cache struct {
-	path    string
-	records []record // of the file, sorted by path
-	added   []record // replace those of the file
-	head    [4 << 10]byte
-	none    *Meta // of skills with an empty one; it is not in the cache, which would stay in memory with it
-}
-
-// record is an encoded [cached]. Its path is first.
-type record struct {
-	data []byte
-	used bool
+	path  string
+	file  *os.File // nil: there is none
+	index []byte
+	used  []bool   // records that a search has found
+	added [][]byte // records, which replace those of the file
+	head  [4 << 10]byte
+	none  *Meta // of skills with an empty one; it is not in the cache, which would stay in memory with it
 }
 
 type cached struct {
@@ -43,27 +42,66 @@ type cached struct {
 	Meta  *Meta // nil: it is empty
 }
 
-const cacheVersion = "skills-5"
+const (
+	cacheVersion = "skills-6"
+
+	countBytes   = 4
+	entryBytes   = 16 // of the index
+	largestCache = 16 << 20
+)
 
 // newCache returns an empty cache, which is not stored.
 func newCache() *cache { return &cache{none: &Meta{}} }
 
+// openCache opens the cache of a home directory. If the file is broken, it is made again. The caller closes the cache.
 func openCache(home string) *cache {
 	c := newCache()
 	c.path = filepath.Join(home, "cache", cacheVersion)
-	data, err := safefile.Read(c.path, 16<<20)
+	f, info, err := safefile.Open(c.path)
 	if err != nil {
 		return c
 	}
-	d := decoder{data: data}
-	c.records = make([]record, 0, min(d.number(), 2*maxSkills))
-	for len(d.data) > 0 {
-		c.records = append(c.records, record{data: d.bytes()})
+	c.file = f
+	n, err := f.ReadAt(c.head[:countBytes], 0)
+	count := int64(binary.LittleEndian.Uint32(c.head[:]))
+	if err != nil || n < countBytes || info.Size() > largestCache || countBytes+count*entryBytes > info.Size() {
+		return c
 	}
-	if d.broken { // it is made again
-		c.records = nil
+	index := make([]byte, count*entryBytes)
+	if _, err := f.ReadAt(index, countBytes); err == nil {
+		c.index, c.used = index, make([]bool, count)
 	}
 	return c
+}
+
+func (c *cache) close() {
+	if c.file != nil {
+		_ = c.file.Close() // only read
+	}
+	c.file = nil
+}
+
+func hashOf[T string | []byte](path T) uint64 {
+	hash := uint64(14695981039346656037) // FNV-1a
+	for i := range len(path) {
+		hash = (hash ^ uint64(path[i])) * 1099511628211
+	}
+	return hash
+}
+
+// record reads the record at a place of the index. It is valid until the next call. If it cannot be read, record returns nil.
+func (c *cache) record(at int) []byte {
+	entry := c.index[at*entryBytes:]
+	offset, size := binary.LittleEndian.Uint32(entry[8:]), binary.LittleEndian.Uint32(entry[12:])
+	data := c.head[:]
+	if size > uint32(len(data)) {
+		data = make([]byte, min(size, largestCache))
+	}
+	data = data[:min(int(size), len(data))]
+	if _, err := c.file.ReadAt(data, int64(offset)); err != nil {
+		return nil
+	}
+	return data
 }
 
 // skill returns the skill in a file, from the cache if the file has not changed.
@@ -73,28 +111,24 @@ func (c *cache) skill(file, dir string, info fs.FileInfo) *Skill {
 	if !ok {
 		e = c.read(file, dir)
 		e.Path, e.Time, e.Size = file, changed, size
-		c.added = append(c.added, record{e.append(make([]byte, 0, 64+len(e.Path)+len(e.Text))), true})
+		c.added = append(c.added, e.append(make([]byte, 0, 64+len(e.Path)+len(e.Text))))
 	}
 	return &Skill{Name: dir, Description: e.Text, Problem: e.Error, Tags: e.Tags, Meta: cmp.Or(e.Meta, c.none)}
 }
 
 // stored returns the entry of a file. If there is none for this time and size, it returns false.
 func (c *cache) stored(file string, changed, size uint64) (e cached, ok bool) {
-	at, found := slices.BinarySearchFunc(c.records, file, func(r record, file string) int {
-		switch path := r.path(); {
-		case string(path) < file:
-			return -1
-		case string(path) > file:
-			return 1
-		}
-		return 0
-	})
-	if !found {
+	hash := hashOf(file)
+	hashAt := func(i int) uint64 { return binary.LittleEndian.Uint64(c.index[i*entryBytes:]) }
+	at := sort.Search(len(c.used), func(i int) bool { return hashAt(i) >= hash })
+	if at == len(c.used) || hashAt(at) != hash {
 		return cached{}, false
 	}
-	c.records[at].used = true
-	d := decoder{data: c.records[at].data}
-	d.bytes() // the path
+	d := decoder{data: c.record(at)}
+	if string(d.bytes()) != file {
+		return cached{}, false
+	}
+	c.used[at] = true
 	if d.number() != changed || d.number() != size {
 		return cached{}, false
 	}
@@ -121,8 +155,8 @@ func (c *cache) read(file, dir string) cached {
 	return cached{Text: s.Description, Tags: s.Tags, Meta: s.Meta}
 }
 
-// parseHead reads a SKILL.md whose frontmatter ends in the first 4 KB. If any other one is in the file, it returns an
-// error, which says nothing of the file.
+// parseHead reads a SKILL.md whose frontmatter ends in the first 4 KB. For any other file, it returns an error that does not
+// tell what is wrong.
 func (c *cache) parseHead(file, dir string) (s Skill, err error) {
 	f, info, err := safefile.Open(file)
 	if err != nil {
@@ -156,22 +190,30 @@ func (c *cache) save(ctx context.Context) {
 		return
 	}
 	defer unlock()
-	all, crowded := c.added, len(c.added)+len(c.records) > 2*maxSkills
-	for _, r := range c.records {
-		if r.used || !crowded { // the others are of other workspaces
-			all = append(all, r)
+	all, crowded := c.added, len(c.added)+len(c.used) > 2*maxSkills
+	for i, used := range c.used {
+		if r := c.record(i); r != nil && (used || !crowded) { // the others are of other workspaces
+			all = append(all, bytes.Clone(r))
 		}
 	}
-	slices.SortStableFunc(all, record.compare)
-	all = slices.CompactFunc(all, func(a, b record) bool { return a.compare(b) == 0 }) // keeps what was added
-	size := binary.MaxVarintLen64
+	slices.SortStableFunc(all, byHash)
+	all = slices.CompactFunc(all, func(a, b []byte) bool { return byHash(a, b) == 0 }) // keeps those that were added
+	at := countBytes + len(all)*entryBytes
+	size := at
 	for _, r := range all {
-		size += binary.MaxVarintLen64 + len(r.data)
+		size += len(r)
 	}
-	data := binary.AppendUvarint(make([]byte, 0, size), uint64(len(all)))
+	data := make([]byte, 0, size)
+	data = binary.LittleEndian.AppendUint32(data, uint32(len(all)))
 	for _, r := range all {
-		data = appendBytes(data, r.data)
+		data = binary.LittleEndian.AppendUint64(data, recordHash(r))
+		data = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(data, uint32(at)), uint32(len(r)))
+		at += len(r)
 	}
+	for _, r := range all {
+		data = append(data, r...)
+	}
+	c.close() // Windows does not replace an open file
 	dir, err := safefile.OpenFolder(filepath.Dir(c.path))
 	if err != nil {
 		return
@@ -180,12 +222,13 @@ func (c *cache) save(ctx context.Context) {
 	_ = dir.Write(filepath.Base(c.path), data, 0o600)
 }
 
-func (r record) path() []byte {
-	d := decoder{data: r.data}
-	return d.bytes()
+// recordHash returns the hash of the path, which is the first field.
+func recordHash(record []byte) uint64 {
+	d := decoder{data: record}
+	return hashOf(d.bytes())
 }
 
-func (r record) compare(other record) int { return bytes.Compare(r.path(), other.path()) }
+func byHash(a, b []byte) int { return cmp.Compare(recordHash(a), recordHash(b)) }
 
 func (e *cached) append(b []byte) []byte {
 	b = appendBytes(b, e.Path)

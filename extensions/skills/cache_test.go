@@ -58,21 +58,17 @@ func TestCache(t *testing.T) {
 	if err != nil || len(first.Skills) != 31 || len(first.LeftOut) != 1 {
 		t.Fatalf("%d skills, %d left out, %v", len(first.Skills), len(first.LeftOut), err)
 	}
-	if c := openCache(home); len(c.records) != 32 {
-		t.Errorf("%d records", len(c.records))
+	c := openCache(home)
+	if c.close(); len(c.used) != 32 {
+		t.Errorf("%d records", len(c.used))
 	}
 	if again := l.Find(t.Context()); !reflect.DeepEqual(again, first) {
 		t.Errorf("%v, not %v", again, first)
 	}
-	for at := range len(whole) {
-		if err := os.WriteFile(file, whole[:at], 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if c := openCache(home); len(c.records) > 32 {
-			t.Errorf("%d records of %d bytes", len(c.records), at)
-		}
-	}
-	for _, data := range [][]byte{whole[:len(whole)/2], []byte("{}"), slices.Repeat([]byte{0xff}, 100), slices.Concat(whole[:40], []byte{0xff, 0xff}, whole[42:])} {
+	for _, data := range [][]byte{
+		nil, whole[:3], whole[:4], whole[:300], whole[:len(whole)/2], whole[:len(whole)-1], []byte("{}"), slices.Repeat([]byte{0xff}, 100),
+		slices.Concat(whole[:10], slices.Repeat([]byte{0xff}, 10), whole[20:]), slices.Concat(whole[:len(whole)/2], slices.Repeat([]byte{0xff}, 20), whole[len(whole)/2+20:]),
+	} {
 		if err := os.WriteFile(file, data, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -57,6 +57,7 @@ var notSearched = []string{"node_modules", "venv", "references", "templates", "s
 // Find finds all skills. It reads only files that have changed since an earlier call of any process.
 func (l Library) Find(ctx context.Context) Found {
 	c := openCache(l.Home)
+	defer c.close()
 	w := newWalker(c)
 	w.disabled = l.Disabled
 	for _, dir := range TrustedDirs(l.Trust, l.Folders, workspaceDirs) {
@@ -143,7 +144,7 @@ type walker struct {
 }
 
 func newWalker(c *cache) *walker {
-	return &walker{cache: c, names: make(map[string]*Skill, len(c.records))}
+	return &walker{cache: c, names: make(map[string]*Skill, len(c.used))}
 }
 
 // search adds the skills below dir.
