@@ -128,6 +128,8 @@ func (t *terms) selects(selector string) (list []field) {
 			list = slices.Delete(slices.Clone(list), 1, 2)
 		}
 		return list
+	case "starts":
+		return starts(args)
 	case "argument":
 		return args[:min(1, len(args))]
 	case "arguments":

@@ -28,32 +28,32 @@ func handlers() map[string]func(*analyzer, *call) {
 // xargs judges commands that get arguments which are not seen.
 func xargs(j *analyzer, c *call) {
 	o := parse(rules.Of(c.name), c.args)
-	placeholder, input := "", field{text: j.stdin.below + unknown}
-	if with := o.values("-I", "--replace", "-i"); len(with) > 0 || c.name == "parallel" {
+	placeholder, input, parallel := "\n", j.stdin.below+unknown, c.name == "parallel"
+	if with := o.values("-I", "--replace", "-i"); len(with) > 0 || parallel {
 		placeholder = cmp.Or(append(with, field{})[0].text, "{}")
 	}
-	inner, placed := o.rest, false
+	inner := o.rest
 	if i := slices.IndexFunc(inner, func(a field) bool { return a.text == ":::" }); i >= 0 {
 		inner = inner[:i]
 	}
-	inner = slices.Clone(inner)
-	for i, a := range inner {
-		if placeholder != "" && strings.Contains(a.text, placeholder) {
-			inner[i].text, placed = strings.ReplaceAll(a.text, placeholder, input.text), true
-		}
+	command := insert(inner, placeholder, input)
+	if len(inner) > 0 && (slices.Equal(inner, command) || parallel) {
+		command = append(command, field{text: input})
 	}
-	if len(inner) > 0 && (!placed || c.name == "parallel") {
-		inner = append(inner, input)
-	}
-	switch {
-	case len(inner) == 0 && c.name == "parallel", len(inner) > 0 && inner[0].open():
-		j.ask(c, "runs programs that it reads, which cannot be seen")
-	case len(inner) > 0:
-		j.call(c.with(inner))
-	}
+	j.call(c.with(command))
 }
 
-// find judges find and fd by the actions on the files that they find.
+// insert returns a command with texts instead of placeholders.
+func insert(command []field, placeholder, text string) (out []field) {
+	for _, a := range command {
+		a.text = strings.ReplaceAll(a.text, placeholder, text)
+		out = append(out, a)
+	}
+	return out
+}
+
+// find judges the commands that find and fd run on the files that they find, and takes them out
+// of the arguments.
 func find(j *analyzer, c *call) {
 	fd := strings.HasPrefix(c.name, "fd")
 	from, found := starts(c.args), unknown // the files lie below the start of the search
@@ -63,56 +63,34 @@ func find(j *analyzer, c *call) {
 	case len(from) == 1 && !fd:
 		found = from[0].text + "/" + unknown
 	}
-	if slices.ContainsFunc(c.args, func(a field) bool { return rules.In("find-test", a.text) }) {
-		from = nil // with a test, it does not find all
-	}
+	var own []field
 	for i := 0; i < len(c.args); i++ {
-		a := c.args[i]
-		name, _, _ := strings.Cut(a.text, "=")
-		switch {
-		case contains("-exec -execdir -ok -okdir", a.text), fd && contains("-x -X --exec --exec-batch", a.text):
-			var inner []field
-			for i++; i < len(c.args) && c.args[i].text != ";" && (c.args[i].text != "+" || !strings.Contains(c.args[i-1].text, "{}")); i++ {
-				inner = append(inner, field{text: strings.ReplaceAll(c.args[i].text, "{}", found), dyn: c.args[i].dyn, glob: c.args[i].glob})
-			}
-			if fd {
-				inner = append(inner, anything)
-			}
-			if len(inner) > 0 && strings.Contains(inner[0].text, unknown) {
-				j.ask(c, "runs the programs that it finds")
-			} else if len(inner) > 0 {
-				if programName(inner[0].text) == "rm" {
-					j.destroys(c, true, from...)
-				}
-				j.call(c.with(inner))
-			}
-		case a.open() && !fd:
-			j.ask(c, "has an argument that cannot be seen, which may be one that deletes")
-		case a.text == "-delete":
-			j.destroys(c, true, from...)
-			j.ask(c, "deletes what it finds")
-		case fd && (contains("--exec --exec-batch", name) || len(a.text) > 2 && contains("-x -X", a.text[:2])):
-			j.ask(c, "runs a command on what it finds")
-		case strings.HasPrefix(a.text, "-fprint"), a.text == "-fls":
-			j.writes(c, c.args[i+1:min(i+2, len(c.args))]...)
-			j.ask(c, "writes what it finds into a file")
+		if word := c.args[i].text; !contains("-exec -execdir -ok -okdir", word) && !(fd && contains("-x -X --exec --exec-batch", word)) {
+			own = append(own, c.args[i])
+			continue
 		}
+		begin := i + 1
+		for i++; i < len(c.args) && c.args[i].text != ";" && (c.args[i].text != "+" || !strings.Contains(c.args[i-1].text, "{}")); {
+			i++
+		}
+		inner := insert(c.args[min(begin, len(c.args)):min(i, len(c.args))], "{}", found)
+		if fd {
+			inner = append(inner, anything)
+		}
+		j.call(c.with(inner))
 	}
+	c.args = own
 }
 
 // starts returns the folders that find begins from.
 func starts(args []field) []field {
-	var out []field
-	for _, a := range args {
-		switch {
-		case contains("-H -L -P", a.text):
-		case a.option(), a.text == "!", a.text == "(":
-			return out
-		default:
-			out = append(out, a)
-		}
+	for len(args) > 0 && contains("-H -L -P", args[0].text) {
+		args = args[1:]
 	}
-	return out
+	if end := slices.IndexFunc(args, func(a field) bool { return a.option() || a.text == "!" || a.text == "(" }); end >= 0 {
+		return args[:end]
+	}
+	return args
 }
 
 // links judges a link to a file: a write through it must not avoid the checks of paths.
