@@ -12,13 +12,11 @@ func git(j *analyzer, c *call) {
 	p := rules.Of("git")
 	o := parse(p, c.args)
 	st := c.st.clone()
-	for _, opt := range o.list {
-		switch opt.name {
-		case "C", "work-tree":
-			st.chdir(opt.value.text)
-		case "git-dir":
-			st.chdir(strings.TrimSuffix(strings.TrimSuffix(opt.value.text, "/"), ".git"))
-		}
+	for _, folder := range o.values("-C", "--work-tree") {
+		st.chdir(folder.text)
+	}
+	for _, folder := range o.values("--git-dir") {
+		st.chdir(strings.TrimSuffix(strings.TrimSuffix(folder.text, "/"), ".git"))
 	}
 	j.foreign = j.foreign || !opensWith(p, c.args)
 	if len(o.rest) == 0 {

@@ -17,54 +17,48 @@ type options struct {
 }
 
 type option struct {
-	name   string // without dashes; one character for a short one
-	value  field
-	has    bool // it has a value
-	double bool
+	name  string // such as "-f" or "--file"
+	value field
 }
 
 // parse reads the options of a program. Words behind one dash are clusters of letters.
-func parse(p *rules.Program, args []field) (o options) {
+func parse(p *rules.Program, args []field) options {
 	if p.Is("bundled") && len(args) > 0 && !args[0].option() && !strings.ContainsAny(args[0].text, "/."+unknown) {
-		letters := strings.ReplaceAll(args[0].text, "f", "") // "tar xzf file"
-		if letters != args[0].text {
-			letters += "f"
+		before, after, file := strings.Cut(args[0].text, "f")
+		if file {
+			after += "f" // "tar xzf file"
 		}
-		args = append([]field{{text: "-" + letters}}, args[1:]...)
+		args = append([]field{{text: "-" + before + after}}, args[1:]...)
 	}
-	o.program = p
+	o := options{program: p}
 	for i := 0; i < len(args); i++ {
-		switch a := args[i]; {
+		a := args[i]
+		name, val, valued := strings.Cut(a.text, "=")
+		long := strings.HasPrefix(a.text, "--") || p.Is("words") && len(a.text) > 2
+		switch {
 		case a.text == "--":
 			o.rest = append(o.rest, args[i+1:]...)
 			return o
-		case a.option() && (strings.HasPrefix(a.text, "--") || p.Is("words") && len(a.text) > 2):
-			name, val, has := strings.Cut(strings.TrimPrefix(a.text[1:], "-"), "=")
-			opt := option{name: name, value: field{text: val, glob: a.glob}, has: has, double: true}
-			if !has && i+1 < len(args) && takes(p, "--"+name) {
-				i++
-				opt.value, opt.has = args[i], true
-			}
-			o.list = append(o.list, opt)
+		case a.option() && long && valued:
+			o.list = append(o.list, option{longName(name), field{text: val, glob: a.glob}})
+		case a.option() && long:
+			i = o.add(longName(name), args, i)
 		case a.option():
 			if strings.Contains(a.text, unknown) {
 				o.open = append(o.open, a)
 			}
-			if i = o.cluster(p, args, i); p.Is("last -" + o.list[len(o.list)-1].name) {
+			if i = o.cluster(args, i); p.Is("last " + o.list[len(o.list)-1].name) {
 				o.rest = args[i+1:]
 				return o
 			}
+		case p.Is("assigns") && valued && envName(name):
+			o.sets = append(o.sets, a)
 		default:
-			name, _, assign := strings.Cut(a.text, "=")
-			if p.Is("assigns") && assign && envName(name) {
-				o.sets = append(o.sets, a)
-				continue
-			}
 			if a.open() {
 				o.open = append(o.open, a)
 			}
 			if p.Is("leads") {
-				o.rest = append(o.rest, args[i:]...)
+				o.rest = args[i:]
 				return o
 			}
 			o.rest = append(o.rest, a)
@@ -73,23 +67,19 @@ func parse(p *rules.Program, args []field) (o options) {
 	return o
 }
 
+// longName writes the name of a long option with two dashes.
+func longName(name string) string { return "--" + strings.TrimLeft(name, "-") }
+
 // cluster reads short options in one word and returns the last index it used.
-func (o *options) cluster(p *rules.Program, args []field, i int) int {
+func (o *options) cluster(args []field, i int) int {
 	text := args[i].text[1:]
 	for k, r := range text {
-		opt := option{name: string(r)}
-		if takes(p, "-"+opt.name) {
-			if rest := text[k+len(opt.name):]; rest == "" && i+1 < len(args) {
-				i++
-				opt.value, opt.has = args[i], true
-			} else {
-				opt.value, opt.has = field{text: strings.TrimPrefix(rest, "=")}, rest != ""
-			}
-			o.list = append(o.list, opt)
+		name := "-" + string(r)
+		if _, rest, _ := strings.Cut(text[k:], string(r)); rest != "" && o.takes(name) {
+			o.list = append(o.list, option{name, field{text: strings.TrimPrefix(rest, "=")}})
 			return i
 		}
-		o.list = append(o.list, opt)
-		if p.Is("suffixed") && r == 'i' { // the rest is its suffix, of BSD's also an empty argument
+		if i = o.add(name, args, i); r == 'i' && o.program.Is("suffixed") { // the rest is its suffix, of BSD's also an empty argument
 			if i+1 < len(args) && args[i+1].text == "" {
 				i++
 			}
@@ -99,21 +89,35 @@ func (o *options) cluster(p *rules.Program, args []field, i int) int {
 	return i
 }
 
-// takes reports whether an option takes a value.
-func takes(p *rules.Program, option string) bool {
-	if p.Is("flags") {
-		return !p.Is("flags " + option)
+// add adds an option, with the argument behind it if it takes a value, and returns the last index
+// that it used.
+func (o *options) add(name string, args []field, i int) int {
+	value := field{}
+	if o.takes(name) && i+1 < len(args) {
+		i++
+		value = args[i]
 	}
-	return p.Is("options " + option)
+	o.list = append(o.list, option{name, value})
+	return i
+}
+
+// takes reports whether an option takes a value.
+func (o *options) takes(option string) bool {
+	if o.program.Is("flags") {
+		return !o.program.Is("flags " + option)
+	}
+	return o.program.Is("options " + option)
 }
 
 // values returns the values of options such as "-f" or "--file", which may be abbreviated: "" where one has none.
-func (o options) values(names ...string) (list []field) {
+func (o *options) values(names ...string) (list []field) {
 	for _, opt := range o.list {
-		for _, n := range names {
-			name := strings.TrimLeft(n, "-")
-			abbreviated := opt.name != "" && strings.HasPrefix(name, opt.name) && !o.program.Is("options --"+opt.name)
-			if opt.double == (len(name) > 1) && (opt.name == name || abbreviated) {
+		for _, name := range names {
+			if len(name) > 2 {
+				name = longName(name)
+			}
+			abbreviated := len(opt.name) > 2 && strings.HasPrefix(name, opt.name) && !o.program.Is("options "+opt.name)
+			if opt.name == name || abbreviated {
 				list = append(list, opt.value)
 			}
 		}
@@ -128,9 +132,6 @@ func opensWith(p *rules.Program, args []field) bool {
 	}
 	o := parse(p, args)
 	return len(o.open) == 0 && !slices.ContainsFunc(o.list, func(opt option) bool {
-		if opt.double {
-			return !p.Is("opens --" + opt.name)
-		}
-		return !p.Is("opens -"+opt.name) && strings.Trim(opt.name, "0123456789") != ""
+		return !p.Is("opens "+opt.name) && strings.Trim(opt.name, "-0123456789") != ""
 	})
 }
