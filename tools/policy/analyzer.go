@@ -283,7 +283,7 @@ func runsMade(j *analyzer, c *call, f field) bool {
 		j.note(Asks, made.how, j.whole())
 	case contains("source .", inner.name), strings.HasSuffix(inner.name, "sh"):
 		j.shellFile(c, made.text)
-	case contains("python pypy ipython py perl ruby php lua luajit", inner.name) || rules.In("javascript-program", inner.name):
+	case contains("python pypy ipython py perl ruby php lua luajit", inner.name) || rules.Reason("language", inner.name) == "javascript":
 		read(j, &inner, made.text)
 	}
 	return true

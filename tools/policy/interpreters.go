@@ -1,10 +1,10 @@
 package policy
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
@@ -12,13 +12,6 @@ import (
 // act applies an action of code to its operands.
 func (t *terms) act(action string, texts ...string) {
 	j, c := t.j, t.c
-	var operands []field
-	for _, text := range texts {
-		if rest, ok := strings.CutPrefix(text, code.Home); ok && action != "code" && (rest == "" || rest[0] == '/') {
-			text = j.scope.Home + rest
-		}
-		operands = append(operands, field{text: text})
-	}
 	switch action {
 	case "asks":
 		j.ask(c, texts[0])
@@ -29,12 +22,16 @@ func (t *terms) act(action string, texts ...string) {
 	case "anywhere":
 		writesAny(j, c, texts)
 	case "starts":
+		args := make([]field, len(texts))
+		for i, text := range texts {
+			args[i].text = text
+		}
 		stdin := j.stdin
 		j.stdin = input{}
-		j.call(c.with(operands))
+		j.call(c.with(args))
 		j.stdin = stdin
 	default:
-		t.one(action, operands[0])
+		t.one(action, field{text: texts[0]})
 	}
 }
 
@@ -51,20 +48,21 @@ func writesAny(j *analyzer, c *call, paths []string) {
 	}
 }
 
+// ofShell is a line of IPython that a shell runs.
+var ofShell = lazyregexp.New(`(?m)^[ \t]*[!%]+(?:sx |system )?(.*)`)
+
 // read judges code for an interpreter.
 func read(j *analyzer, c *call, src string) {
 	if strings.Contains(src, unknown) {
 		j.ask(c, "runs code that cannot be seen whole")
 	}
-	if c.name == "ipython" {
-		for line := range strings.Lines(src) {
-			if rest := strings.TrimLeft(strings.TrimSpace(line), "!%"); len(rest) < len(strings.TrimSpace(line)) {
-				j.code(c, field{text: strings.TrimPrefix(strings.TrimPrefix(rest, "sx "), "system ")})
-			}
+	for _, m := range ofShell.FindAllStringSubmatch(src, -1) {
+		if c.name == "ipython" {
+			j.code(c, field{text: m[1]})
 		}
 	}
 	src = strings.NewReplacer(unknown, " __unseen__ ", fresh, " __unseen__ ", number, "0").Replace(src)
-	code.Read(cmp.Or(rules.Reason("language", c.name), c.name), src, (&terms{j: j, c: c}).act)
+	code.Read(c.name, src, j.scope.Home, (&terms{j: j, c: c}).act)
 }
 
 // module judges "python -m". A module that runs other code runs the arguments behind it.

@@ -112,7 +112,7 @@ func Python(src string, p Scope) Verdict {
 	if len(src) > maxSource {
 		j.block(c, "is longer than 64 KB")
 	} else {
-		code.Read("python", src, (&terms{j: j, c: c}).act)
+		code.Read("python", src, p.Home, (&terms{j: j, c: c}).act)
 	}
 	return j.verdict()
 }

@@ -7,6 +7,7 @@
 package code
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
@@ -15,9 +16,6 @@ import (
 
 // Unknown stands in a text for a part that is not known.
 const Unknown = "\x00"
-
-// Home stands at the begin of a path for the home folder of the user.
-const Home = "~"
 
 // Do applies an action of the rules, such as writes, to a text. Besides those:
 //   - starts has a program with its arguments
@@ -39,26 +37,20 @@ const (
 
 var requires, glued, listed, pathText = expression("javascript-requires"), expression("glued"), expression("listed"), expression("path")
 
-// Read applies the effects of code for an interpreter.
-func Read(program, src string, do Do) { read(program, src, do) }
+// Read applies the effects of code for an interpreter. home is the home folder of the user.
+func Read(program, src, home string, do Do) { read(program, src, home, do) }
 
-func read(program, src string, do Do) *reader {
-	r := &reader{do: do, names: map[string][]string{}, modules: map[string]bool{}, values: map[string]value{}}
-	switch {
-	case rules.In("javascript-program", program):
-		program, r.javascript = "javascript", true
-		r.lists = []string{program, "script"}
-	case program == "python":
-		r.lists, r.python = []string{program}, true
-		src = norm.NFKC.String(src) // as Python reads names
-	default:
-		r.lists = []string{program, "other", "script"}
-	}
-	if r.whole = src; r.javascript {
-		src = requires().ReplaceAllString(src, "$3 $1$2$4 ")
-	}
-	if r.language = languages[program]; r.language == nil {
-		r.language = languages["other"]
+func read(program, src, home string, do Do) *reader {
+	program = cmp.Or(rules.Reason("language", program), program)
+	r := &reader{do: do, home: home, whole: src, names: map[string][]string{}, modules: map[string]bool{}, values: map[string]value{}}
+	r.language = cmp.Or(languages[program], languages["other"])
+	r.lists = strings.Fields(cmp.Or(rules.Reason("lists", program), program+" other script"))
+	switch program {
+	case "javascript":
+		r.javascript, src = true, requires().ReplaceAllString(src, "$3 $1$2$4 ")
+	case "python":
+		r.python, src = true, norm.NFKC.String(src) // as Python reads names
+		r.whole = src
 	}
 	r.run(src)
 	return r

@@ -24,21 +24,26 @@ func (r *reader) bind() {
 			r.imported(t.text)
 		case r.javascript && t.text == "from":
 			r.stands(r.tok(i-1).text, r.tok(i+1).text)
-		case t.kind == nameToken && r.sign(i+1) == "=" && (r.python || r.javascript):
-			if r.python && (r.ends(i-1) || r.sign(i-1) == ":") {
-				r.values[t.text] = r.constant(i + 2)
+		case t.kind == nameToken && r.tok(i+1).is("=") && (r.python || r.javascript):
+			if list, _ := r.args(r.toks, i+1); r.python && (r.tok(i-1).ends() || r.tok(i-1).is(":")) {
+				r.values[t.text] = value{}
+				if len(list) == 1 && len(list[0].toks) > 1 {
+					v := r.value(list[0].toks[1:])
+					v.list = v.list && v.toks[0].text == "["
+					r.values[t.text] = v
+				}
 			}
 			if to.text == "await" {
 				to, end = r.tok(end), end+1
 			}
-			if to.kind == nameToken && !r.is(end, "([") {
+			if to.kind == nameToken && !r.tok(end).is("([") {
 				r.stands(t.text, to.text)
 			}
 		}
 		binds = binds || r.python && rules.In("python-binds", t.text)
 		first, _, member := strings.Cut(t.text, ".")
-		set := binds || r.tok(i-1).text == "as" || r.sign(i+1) == "=" || r.sign(i+2) == "="
-		passed := r.is(i-1, "(,/+") && r.is(i+1, "),/+")
+		set := binds || r.tok(i-1).text == "as" || r.tok(i+1).is("=") || r.tok(i+2).is("=")
+		passed := r.tok(i-1).is("(,/+") && r.tok(i+1).is("),/+")
 		switch {
 		case t.kind != nameToken || !set && passed:
 		case set || !member:
@@ -80,27 +85,10 @@ func (r *reader) imported(statement string) {
 	}
 }
 
-// constant returns the value of the statement at token i, of which a list begins with a square bracket.
-func (r *reader) constant(i int) value {
-	end := i
-	for end < len(r.toks) && !r.ends(end) && !r.spent(1) {
-		end++
-	}
-	if end <= i {
-		return value{}
-	}
-	v := r.value(r.toks[i:end])
-	v.list = v.list && v.toks[0].text == "["
-	return v
-}
-
 // once reports whether a variable is set once. A list must also only be passed on as an argument.
 func (r *reader) once(name string) bool {
 	return r.sets[name] == 1 && !(r.values[name].list && r.uses[name] > 0)
 }
-
-// ends reports whether a statement ends before token i.
-func (r *reader) ends(i int) bool { return r.tok(i).kind == lineToken || r.sign(i) == ";" }
 
 // meanings returns all names that a name may stand for.
 func (r *reader) meanings(name string, depth int) (list []string) {

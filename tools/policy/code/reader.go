@@ -12,6 +12,7 @@ type reader struct {
 	*language
 	python, javascript bool
 	do                 Do
+	home               string
 	whole              string   // all code
 	lists              []string // of rules, the first counts first
 	toks               []token
@@ -31,25 +32,7 @@ const (
 	manyForks  = 16  // a program may not fork more often
 )
 
-func (r *reader) tok(i int) token {
-	if i < 0 || i >= len(r.toks) {
-		return token{}
-	}
-	return r.toks[i]
-}
-
-// is reports whether token i is one of some signs.
-func (r *reader) is(i int, signs string) bool {
-	return r.sign(i) != "" && strings.Contains(signs, r.sign(i))
-}
-
-// sign returns the sign at token i. If there is another token, it returns "".
-func (r *reader) sign(i int) string {
-	if t := r.tok(i); t.kind == signToken {
-		return t.text
-	}
-	return ""
-}
+func (r *reader) tok(i int) token { return at(r.toks, i) }
 
 // run judges a piece of code.
 func (r *reader) run(src string) {
@@ -70,7 +53,7 @@ func (r *reader) run(src string) {
 			r.do("code", t.text)
 		case t.kind == oddToken:
 			r.ask(madeUp)
-		case t.kind == signToken && t.text == "]" && strings.Trim(r.tok(i-1).text, "0123456789") != "":
+		case t.is("]") && strings.Trim(r.tok(i-1).text, "0123456789") != "":
 			r.judge(t.text, i+1, r.follows(i+1))
 		}
 	}
@@ -84,7 +67,7 @@ func (r *reader) name(name string, i int) {
 		return
 	}
 	for _, full := range r.meanings(name, 0) {
-		shown := r.sign(i+1) == "=" || r.sign(i-1) == "(" && rules.In("python-shows", r.tok(i-2).text)
+		shown := r.tok(i+1).is("=") || r.tok(i-1).is("(") && rules.In("python-shows", r.tok(i-2).text)
 		if r.modules[full] && rules.In("python-module", full) && !shown { // its functions may be called by other names
 			r.ask(madeUp + " (" + full + ")")
 		}
@@ -134,23 +117,21 @@ var nothing = []string{""}
 // follows returns the words that may stand behind a name in the rules for the tokens from i, the most exact first: one or two
 // signs, of which a text counts as its quote, or "()" for a call with the sign or the member behind it.
 func (r *reader) follows(i int) (list []string) {
-	signs := ""
-	list = append(list, signs)
-	for _, t := range []token{r.tok(i), r.tok(i + 1)} {
-		if t.kind == textToken || t.kind == filledToken {
-			t = token{kind: signToken, text: `"`}
-		}
-		if t.kind != signToken {
-			break
-		}
-		signs += t.text[:1]
-		list = append(list, signs)
+	next, signs := r.tok(i), ""
+	if next.is("(") {
+		behind := r.tok(i + next.pair + 1).text
+		list = append(list, "()"+behind, "()"+behind[:min(1, len(behind))])
 	}
-	if pair := r.tok(i).pair; r.sign(i) == "(" && pair > 0 {
-		behind := r.tok(i + pair + 1).text
-		list = append(list, "()"+behind[:min(1, len(behind))], "()"+behind)
+	for k := i; k < i+2 && r.tok(k).kind >= signToken; k++ {
+		sign := `"`
+		if t := r.tok(k); t.kind == signToken {
+			sign = t.text[:1]
+		}
+		signs += sign
 	}
-	slices.Reverse(list)
+	for n := len(signs); n >= 0; n-- {
+		list = append(list, signs[:n])
+	}
 	return list
 }
 
@@ -169,22 +150,13 @@ func (r *reader) apply(effect, full string, next int) {
 	effect, reason, _ := strings.Cut(effect, ": ")
 	words := strings.Fields(effect)
 	var args, of []value
-	if r.sign(next) == "(" || !r.python {
+	if r.tok(next).is("(") || !r.python {
 		args, _ = r.args(r.toks, next)
 	}
+	one, two := min(1, len(args)), min(2, len(args))
+	operands := map[string][]value{"all": args, "first": args[:one], "second": args[one:two], "others": args[one:], "value": {r.value(r.receiver(next - 1))}}
 	for _, operand := range words[1:] {
-		switch n := len(args); operand {
-		case "all":
-			of = append(of, args...)
-		case "first":
-			of = append(of, args[:min(1, n)]...)
-		case "second":
-			of = append(of, args[min(1, n):min(2, n)]...)
-		case "others":
-			of = append(of, args[min(1, n):]...)
-		case "value":
-			of = append(of, r.value(r.receiver(next-1)))
-		}
+		of = append(of, operands[operand]...)
 	}
 	switch action := words[0]; action {
 	case "odd":
@@ -237,15 +209,15 @@ func (r *reader) apply(effect, full string, next int) {
 // looped reports whether token i stands in code with a loop, in Python in a statement that is not indented, and no
 // child leaves it.
 func (r *reader) looped(i int) bool {
-	outermost := func(t token) bool { return r.python && t.kind == lineToken && t.text == "" }
-	begin, end := i, slices.IndexFunc(r.toks[i:], outermost)
-	for begin > 0 && !outermost(r.toks[begin-1]) {
+	inner := func(t token) bool { return !r.python || t.kind != lineToken || t.text != "" }
+	begin, end := i, i
+	for begin > 0 && inner(r.toks[begin-1]) {
 		begin--
 	}
-	if end < 0 {
-		end = len(r.toks) - i
+	for end < len(r.toks) && inner(r.toks[end]) {
+		end++
 	}
-	return r.has("code-loop", r.toks[begin:i+end]) && !(r.python && r.has("python-exit", r.toks[i:]))
+	return r.has("code-loop", r.toks[begin:end]) && !(r.python && r.has("python-exit", r.toks[i:]))
 }
 
 // has reports whether a word of a list is the last part of a name.

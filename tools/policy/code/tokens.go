@@ -18,6 +18,8 @@ type token struct {
 	pair int    // of a bracket: how far behind it, or before it, the other one stands; without one, the end
 }
 
+const opening, closing = "([{", ")]}"
+
 type kind byte
 
 const (
@@ -52,14 +54,11 @@ func expression(name string) func() *regexp.Regexp {
 // of the expressions in which § is one of the signs.
 func spelled(name string) string {
 	name, signs, _ := strings.Cut(name, " ")
-	text := rules.Reason("expression", name)
-	for inner, found := "", true; found; {
-		var before, behind string
-		if before, behind, found = strings.Cut(text, "‹"); found {
-			inner, behind, _ = strings.Cut(behind, "›")
-			text = before + spelled(inner) + behind
-		}
+	parts := strings.Split(strings.ReplaceAll(rules.Reason("expression", name), "›", "‹"), "‹")
+	for i := 1; i < len(parts); i += 2 {
+		parts[i] = spelled(parts[i])
 	}
+	text := strings.Join(parts, "")
 	var each []string
 	for _, sign := range signs {
 		each = append(each, strings.ReplaceAll(text, "§", regexp.QuoteMeta(string(sign))))
@@ -87,13 +86,13 @@ func (l *language) tokens(src string) (list []token) {
 			}
 		case sign == "":
 			continue
-		case opens(t):
+		case t.is(opening):
 			open = append(open, n)
-		case closes(t) && len(open) > 0:
+		case t.is(closing) && len(open) > 0:
 			begin := open[len(open)-1]
 			open = open[:len(open)-1]
 			of, member := list[max(0, begin-1)], sign == "]" && begin == n-2 && list[n-1].kind == textToken && !strings.ContainsAny(list[n-1].text, "/~ ")
-			if !member || l.name == "python" || of.kind != nameToken && !closes(of) {
+			if !member || l.name == "python" || of.kind != nameToken && !of.is(closing) {
 				list[begin].pair, t.pair = n-begin, begin-n
 				break
 			}
@@ -110,8 +109,19 @@ func (l *language) tokens(src string) (list []token) {
 	return list
 }
 
-func opens(t token) bool  { return t.kind == signToken && strings.Contains("([{", t.text) }
-func closes(t token) bool { return t.kind == signToken && strings.Contains(")]}", t.text) }
+// is reports whether a token is one of some signs.
+func (t token) is(signs string) bool { return t.kind == signToken && strings.Contains(signs, t.text) }
+
+// ends reports whether a statement ends before a token.
+func (t token) ends() bool { return t.kind == lineToken || t.is(";") }
+
+// at returns a token. Outside of the list, it is the end of a line.
+func at(toks []token, i int) token {
+	if i < 0 || i >= len(toks) {
+		return token{}
+	}
+	return toks[i]
+}
 
 // text reads a text with its quotes.
 func (l *language) text(src string) token {

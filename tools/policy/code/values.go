@@ -20,17 +20,13 @@ type value struct {
 // args returns the arguments of a call whose bracket is token i, or the parts of a list there, and the index
 // behind them. Without a bracket they end with the statement.
 func (r *reader) args(toks []token, i int) (list []value, end int) {
-	bare := i >= len(toks) || toks[i].kind != signToken || !strings.Contains("([", toks[i].text)
+	bare := !at(toks, i).is("([")
 	if !bare {
 		i++
 	}
 	for begin := i; ; i++ {
-		var t token
-		if i < len(toks) {
-			t = toks[i]
-		}
-		comma := t.kind == signToken && t.text == ","
-		last := i >= len(toks) || closes(t) || bare && (t.kind == lineToken || t.kind == signToken && t.text == ";") || r.spent(1)
+		t := at(toks, i)
+		comma, last := t.is(","), i >= len(toks) || t.is(closing) || bare && t.ends() || r.spent(1)
 		if (comma || last) && begin < i {
 			list = append(list, r.value(toks[begin:i]))
 		}
@@ -58,7 +54,7 @@ func (r *reader) value(expression []token) value {
 		v.toks, v.list = set.toks, true
 		return v
 	}
-	v.list = first.kind == signToken && (first.text == "[" || r.python && first.text == "(")
+	v.list = first.is("[") || r.python && first.is("(")
 	v.text, v.known, v.sure = r.text(v.toks)
 	return v
 }
@@ -89,23 +85,26 @@ func (r *reader) text(expression []token) (out string, known, sure bool) {
 		case t.kind == nameToken:
 			meanings := r.meanings(t.text, 0)
 			full := meanings[len(meanings)-1]
-			text, is := rules.Lookup("code-text", full)
-			switch {
-			case is:
-				add(text)
-			case rules.In("code-environment", full) && i+3 < len(expression) && expression[i+2].text == "HOME":
-				add(Home)
-				i += 3
-			case rules.In("code-join", full):
-				join = known
-			case !rules.In("code-path", full):
-				return "", false, false
+			part, is := rules.Lookup("code-part", full)
+			if text, named := rules.Lookup("code-part", full+"."+at(expression, i+2).text); named && at(expression, i+1).is("([") {
+				part, is, i = text, true, i+3
 			}
-		case t.kind != signToken || !strings.Contains("()[]+./,", t.text):
+			switch {
+			case !is:
+				return "", false, false
+			case part == "/":
+				join = known
+			case part != "":
+				add(part)
+			}
+		case !t.is("()[]+./,"):
 			return "", false, false
-		case t.text == "/" || t.text == ",":
+		case t.is("/,"):
 			join = known
 		}
+	}
+	if rest, below := strings.CutPrefix(out, "~"); below && (rest == "" || rest[0] == '/') {
+		out = r.home + rest
 	}
 	return out, known && len(out) <= maxText && !strings.Contains(out, Unknown), sure
 }
@@ -118,7 +117,7 @@ func (r *reader) receiver(i int) []token {
 	for k := i - 1; k >= 0 && !r.spent(1); k-- {
 		k += min(0, r.toks[k].pair)
 		t := r.toks[k]
-		called := opens(t) && r.tok(k-1).kind == nameToken
+		called := t.is(opening) && r.tok(k-1).kind == nameToken
 		if member := t.kind == nameToken && t.text[0] == '.'; !member && !called {
 			return r.toks[k:i]
 		}
