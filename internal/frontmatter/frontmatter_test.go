@@ -26,6 +26,10 @@ func TestParse(t *testing.T) {
 			"metadata": map[string]any{"hermes": map[string]any{"tags": []any{"a"}}, "deps": "[@a/b>=1, c]"}}, ""},
 		{"lists", "---\nname: 'a'\ntags: [x, y]\n---\n", frontmatter.Fields{"name": "a", "tags": []any{"x", "y"}}, ""},
 		{"a bool", "---\nuser-invocable: false\n---\n", frontmatter.Fields{"user-invocable": false}, ""},
+		{"some lines", "---\nname: a\ndescription: Does\n  it.\nmetadata: {tags: [a, b]}\n\nlist:\n- x\nlicense: MIT\n---\n", frontmatter.Fields{"name": "a", "description": "Does it.",
+			"metadata": map[string]any{"tags": []any{"a", "b"}}, "list": []any{"x"}, "license": "MIT"}, ""},
+		{"a block", "---\ndescription: |\n  name: b\n\n  c: d\nname: a\n---\n", frontmatter.Fields{"description": "name: b\n\nc: d\n", "name": "a"}, ""},
+		{"a late line", "---\nname: a\n\n  b\nlicense: x\n---\n", frontmatter.Fields{"name": "a\nb", "license": "x"}, ""},
 		{"empty", "---\n---\nx", frontmatter.Fields{}, "x"},
 	} {
 		fields, body, err := frontmatter.Parse([]byte(c.text))
@@ -40,6 +44,8 @@ func TestParse(t *testing.T) {
 		"no end":    "---\nname: a\n",
 		"broken":    "---\nname: [a\n---\n",
 		"too large": "---\nname: " + strings.Repeat("x", frontmatter.Limit) + "\n---\n",
+		"twice":     "---\nname: a\nmetadata: {}\nname: b\n---\n",
+		"a text":    "---\nmetadata: {a: \"b\nname: c\n---\n",
 		"a bomb":    "---\na: &a [x]\nb: *a\n---\n",
 	} {
 		if _, _, err := frontmatter.Parse([]byte(text)); err == nil || frontmatter.Check([]byte(text)) == nil {
