@@ -29,7 +29,7 @@ func git(j *analyzer, c *call) {
 	p = rules.Of("git " + g.name)
 	j.hooked = j.hooked || rules.In("git-hooked", g.name)
 	j.rewrites = j.rewrites || rules.In("git-rewrites", g.name)
-	if !opensWith(p, g.args) || hasWord(g.args, "foreach") {
+	if !opensWith(p, g.args) || len(newTerms(j, g, p).selects("@foreach")) > 0 {
 		j.foreign = true // an option, or an alias, may run something
 	}
 	if !contains("init clone help version --version --help", g.name) && len(j.repository(st.cwd)) == 0 {
@@ -41,19 +41,22 @@ func git(j *analyzer, c *call) {
 	j.apply(g, p)
 }
 
-// gitSetting judges "key=value" as given with -c.
+// gitSetting judges a setting of one command, as given with -c.
 func (j *tracks) gitSetting(c *call, setting string) {
 	key, val, _ := strings.Cut(setting, "=")
 	j.foreign = j.foreign || !rules.In("git-opens-setting", strings.ToLower(key))
-	if gitRuns(key, val) {
+	if j.gitRuns(c, key, val) {
 		j.ranValue(c, strings.TrimPrefix(val, "!"))
-		j.ask(c, "has a git setting that runs programs ("+paths.Visible(key)+")")
 	}
 }
 
-// gitRuns tells whether a setting makes git run a program, or is not seen.
-func gitRuns(key, val string) bool {
-	return matches("git -c", "--key="+strings.ToLower(key), "--value="+val)
+// gitRuns judges a setting with which git runs a program, or that is not seen, and reports whether it is one.
+func (j *tracks) gitRuns(c *call, key, val string) bool {
+	runs := matches("git -c", "--key="+strings.ToLower(key), "--value="+val)
+	if runs {
+		j.ask(c, "has a git setting that runs programs ("+paths.Visible(key)+")")
+	}
+	return runs
 }
 
 // gitConfig judges a change of settings.
@@ -65,12 +68,10 @@ func gitConfig(j *analyzer, c *call) {
 	if len(rest) < 2 {
 		return
 	}
-	key, val := rest[0].text, rest[1].text
 	if rest[0].seen() && rest[1].seen() {
-		j.settings = union(j.settings, []string{strings.ToLower(key) + "=" + val})
+		j.settings = union(j.settings, []string{strings.ToLower(rest[0].text) + "=" + rest[1].text})
 	}
-	if gitRuns(key, val) {
-		j.ask(c, "has a git setting that runs programs ("+paths.Visible(key)+")")
+	if j.gitRuns(c, rest[0].text, rest[1].text) {
 		j.findings[len(j.findings)-1].settings = true
 	}
 }

@@ -11,16 +11,7 @@ import (
 )
 
 func contains(list, word string) bool {
-	for one := range strings.SplitSeq(list, " ") {
-		if one == word {
-			return true
-		}
-	}
-	return false
-}
-
-func hasWord(args []field, word string) bool {
-	return slices.ContainsFunc(args, func(a field) bool { return a.text == word })
+	return slices.Contains(strings.Fields(list), word)
 }
 
 func envName(s string) bool {

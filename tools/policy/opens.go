@@ -40,21 +40,13 @@ func (o *opening) knows(c *call) {
 // sets notes the setting of a variable: of one that is not known to be harmless, a program
 // may run or load something.
 func (o *opening) sets(name, value string) {
-	if name == "GIT_ALLOW_PROTOCOL" && !slices.ContainsFunc(strings.Split(value, ":"), func(p string) bool { return !rules.In("harmless-protocol", p) }) {
-		return
-	}
-	o.foreign = o.foreign || name != strings.ToLower(name) && !rules.In("harmless-variable", name) && !namesHelper(name, value)
-}
-
-// namesHelper reports whether a variable names a pager or an editor that does nothing else.
-func namesHelper(variable, value string) bool {
-	return (strings.Contains(variable, "PAGER") || strings.Contains(variable, "EDITOR") || variable == "VISUAL") && harmlessHelper(value)
+	o.foreign = o.foreign || !matches("HARMLESS", "--name="+name, "--value="+value)
 }
 
 // Loads reports whether a known program may run or load something else by a variable with
 // this value.
 func Loads(variable, value string) bool {
-	return !namesHelper(variable, value) && (rules.In("loader", variable) || rules.Any("loader-prefix", variable, strings.HasPrefix) && !rules.In("harmless-variable", variable))
+	return (rules.In("loader", variable) || rules.Any("loader-prefix", variable, strings.HasPrefix)) && !matches("HARMLESS", "--name="+variable, "--value="+value)
 }
 
 // open notes that the command itself writes a protected place: the folder of settings that

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 )
 
@@ -130,16 +131,14 @@ func (r *report) record(c *call) {
 	}
 }
 
+// versioned are names that interpreters carry with a version.
+var versioned = lazyregexp.New(`^(python|pypy|perl|ruby|node|php|lua|pip|bash|tclsh)[\d.-]+$`)
+
 // programName returns the name of a program without its folder, and without the
 // version that interpreters carry.
 func programName(text string) string {
 	name := strings.TrimSuffix(strings.ToLower(text[strings.LastIndexAny(text, `/\`)+1:]), ".exe")
-	for _, base := range [...]string{"python", "pypy", "perl", "ruby", "node", "php", "lua", "pip", "bash", "tclsh"} {
-		if rest, ok := strings.CutPrefix(name, base); ok && rest != "" && strings.Trim(rest, "0123456789.-") == "" {
-			return base
-		}
-	}
-	return name
+	return versioned.ReplaceAllString(name, "$1")
 }
 
 // absolute returns the path that an argument stands for. If the argument is empty, it returns "".

@@ -160,32 +160,27 @@ func moduleFiles(module string) (files []string) {
 // followed adds to files that a command runs those that scripts of shells and of Python
 // among them run.
 func followed(files []string, p Scope) []string {
-	if p.Read == nil {
-		return files
-	}
-	for i, looked := 0, 0; i < len(files) && looked < maxFollowed; i++ {
+	looked := 0
+	for i := 0; i < len(files) && p.Read != nil && looked < maxFollowed; i++ {
 		text, ok := p.Read(files[i])
 		if !ok || len(text) > maxSource {
 			continue
 		}
 		looked++
 		var more []string
-		first, _, _ := strings.Cut(text, "\n")
 		name := path.Base(paths.Clean(files[i]))
-		switch {
+		switch known := strings.HasPrefix(text, "#!") || strings.HasSuffix(name, "sh") || !strings.Contains(name, "."); {
 		case strings.HasSuffix(name, ".py"):
 			more = imported(files[i], text)
-		case strings.HasPrefix(first, "#!") && strings.Contains(first, "sh"),
-			!strings.HasPrefix(first, "#!") && (strings.HasSuffix(name, "sh") || !strings.Contains(name, ".")):
+		case known && strings.HasSuffix(interpreterOf(name, name, text), "sh"):
 			j := newAnalyzer(text, p)
 			st := j.start()
 			st.set("0", field{text: clean(files[i])})
 			j.source(text, st, nil)
 			more = j.runFiles
 		}
-		if files = union(files, more); len(files) > maxFiles {
-			files = files[:maxFiles]
-		}
+		files = union(files, more)
+		files = files[:min(len(files), maxFiles)]
 	}
 	return files
 }
