@@ -21,6 +21,7 @@ type analyzer struct {
 	frames []frame                   // functions being called
 
 	running []string // code being judged within code
+	actions map[string]func(*terms, field)
 
 	budget     // of the line
 	recipes    recipes
@@ -51,7 +52,7 @@ const (
 )
 
 func newAnalyzer(src string, p Scope) *analyzer {
-	j := &analyzer{funcs: map[string][]*syntax.Stmt{}, used: map[*syntax.Stmt]bool{}}
+	j := &analyzer{actions: actions(), funcs: map[string][]*syntax.Stmt{}, used: map[*syntax.Stmt]bool{}}
 	j.scope, j.src, j.written, j.fetched, j.keyFiles = p, src, map[string]input{}, map[string]bool{}, map[string][]string{}
 	j.recipes = recipes{files: map[string]*code.Recipes{}, judged: map[string]bool{}}
 	return j

@@ -31,7 +31,7 @@ func (t *terms) act(action string, texts ...string) {
 		j.call(c.with(args))
 		j.stdin = stdin
 	default:
-		t.one(action, field{text: texts[0]})
+		j.actions[action](t, field{text: texts[0]})
 	}
 }
 

@@ -235,72 +235,52 @@ func (t *terms) do(r rules.Rule) bool {
 		j.script(c, operands[0])
 	default:
 		for _, f := range operands {
-			t.one(r.Action, f)
+			j.actions[r.Action](t, f)
 		}
 	}
 	return true
 }
 
-// one applies an action to one operand.
-func (t *terms) one(action string, f field) {
-	j, c := t.j, t.c
-	switch action {
-	case "code":
-		j.code(c, f)
-	case "shell":
-		shellCode(j, c, f)
-	case "sed":
-		code.Sed(f.text, t.act)
-	case "awk":
-		code.Awk(f.text, t.act)
-	case "reads":
-		read(j, c, f.text)
-	case "module":
-		t.module(f.text)
-	case "sets":
-		c.st.set(f.text, anything)
-	case "receives":
-		j.put(c.st, f, j.stdin, len(t.o.values("-a", "--append")) > 0)
-	case "makes":
-		j.put(c.st, f, input{}, true)
-	case "pipes":
-		j.put(c.st, f, input{some: true, how: "runs what another command writes"}, false)
-	case "protects":
-		j.protected(c, f)
-	case "sql":
-		sql(j, c, f.text)
-	case "setting":
-		j.gitSetting(c, f.text)
-	case "destroys", "empties":
-		j.destroys(c, action == "empties", f)
-	case "loads":
-		j.ran(c, f.text)
-	case "names":
-		j.ranValue(c, f.text)
-	case "removes":
-		j.writes(c, f)
-		j.openNamed(c, f)
-	case "moves":
-		before := len(j.opens)
-		j.openNamed(c, f)
-		if c.name == "worktree" {
-			j.gitMoves = append(j.gitMoves, j.opens[before:]...)
-		}
-	case "fetches":
-		name, _, _ := strings.Cut(f.text, "?")
-		j.fetched[name[strings.LastIndexAny(name, `/\:`)+1:]] = true
-	case "links":
-		j.links(c, f)
-	case "copies":
-		for _, to := range t.selects("target") {
-			j.copies(c, f, to)
-		}
-	case "writes":
-		if f.text != "-" {
-			j.writes(c, f)
-		}
+// actions returns the functions that apply an action of a rule to one operand.
+func actions() map[string]func(t *terms, f field) {
+	return map[string]func(t *terms, f field){
+		"code":     func(t *terms, f field) { t.j.code(t.c, f) },
+		"shell":    func(t *terms, f field) { shellCode(t.j, t.c, f) },
+		"sed":      func(t *terms, f field) { code.Sed(f.text, t.act) },
+		"awk":      func(t *terms, f field) { code.Awk(f.text, t.act) },
+		"reads":    func(t *terms, f field) { read(t.j, t.c, f.text) },
+		"module":   func(t *terms, f field) { t.module(f.text) },
+		"sql":      func(t *terms, f field) { sql(t.j, t.c, f.text) },
+		"sets":     func(t *terms, f field) { t.c.st.set(f.text, anything) },
+		"setting":  func(t *terms, f field) { t.j.gitSetting(t.c, f.text) },
+		"receives": func(t *terms, f field) { t.j.put(t.c.st, f, t.j.stdin, len(t.o.values("-a", "--append")) > 0) },
+		"makes":    func(t *terms, f field) { t.j.put(t.c.st, f, input{}, true) },
+		"pipes": func(t *terms, f field) {
+			t.j.put(t.c.st, f, input{some: true, how: "runs what another command writes"}, false)
+		},
+		"protects": func(t *terms, f field) { t.j.wrote(t.c, true, f) },
+		"destroys": func(t *terms, f field) { t.j.destroys(t.c, false, f) },
+		"empties":  func(t *terms, f field) { t.j.destroys(t.c, true, f) },
+		"loads":    func(t *terms, f field) { t.j.ran(t.c, f.text) },
+		"names":    func(t *terms, f field) { t.j.ranValue(t.c, f.text) },
+		"links":    func(t *terms, f field) { t.j.links(t.c, f) },
+		"moves":    func(t *terms, f field) { t.j.moved(t.c, f) },
+		"fetches":  func(t *terms, f field) { t.j.fetched[baseName(strings.Split(f.text, "?")[0])] = true },
+		"copies": func(t *terms, f field) {
+			for _, to := range t.selects("target") {
+				t.j.copies(t.c, f, to)
+			}
+		},
+		"writes": func(t *terms, f field) {
+			if f.text != "-" {
+				t.j.writes(t.c, f)
+			}
+		},
 	}
 }
+
+// baseName returns the last part of a path or an address.
+func baseName(text string) string { return text[strings.LastIndexAny(text, `/\:`)+1:] }
 
 // input judges a program that runs its standard input. An approval does not cover other input.
 func (t *terms) input(action string) {
@@ -309,7 +289,7 @@ func (t *terms) input(action string) {
 	where := map[string]string{"shell": " in a shell", "sql": " in a database"}[action]
 	switch in := j.stdin; {
 	case in.known:
-		t.one(action, field{text: in.text})
+		j.actions[action](t, field{text: in.text})
 	case in.some && (action != "sql" || in.how == downloads):
 		j.note(Asks, cmp.Or(in.how, "runs what comes through a pipe")+cmp.Or(where, " in an interpreter"), j.whole())
 	}

@@ -66,16 +66,18 @@ func (o *opening) open(name string) {
 	}
 }
 
-// openNamed notes the paths that a command itself removes or moves: a folder may hold places
+// moved notes a path that a command itself removes or moves: a folder may hold places
 // that are protected. Of a pattern that is the folder in which it is matched.
-func (o *opening) openNamed(c *call, targets ...field) {
-	for t, name := range named(c, targets) {
-		if t.glob {
-			name = name[:strings.LastIndexByte(name[:strings.IndexAny(name+"*", "*?[")], '/')+1]
-		}
-		if name != "" && o.scope.places().Inside(paths.Clean(name)) {
-			o.open(name)
-		}
+func (o *opening) moved(c *call, target field) {
+	name, before := absolute(c.st, target.text), len(o.opens)
+	if target.glob {
+		name = name[:strings.LastIndexByte(name[:strings.IndexAny(name+"*", "*?[")], '/')+1]
+	}
+	if name != "" && o.scope.places().Inside(paths.Clean(name)) {
+		o.open(name)
+	}
+	if c.name == "worktree" {
+		o.gitMoves = append(o.gitMoves, o.opens[before:]...)
 	}
 }
 
@@ -113,12 +115,10 @@ func (o *opening) repository(dir string) []string {
 }
 
 // writes judges arguments as files that a command writes, creates or deletes.
-func (o *opening) writes(c *call, targets ...field) { o.wrote(c, false, targets) }
+func (o *opening) writes(c *call, targets ...field) { o.wrote(c, false, targets...) }
 
-// protected judges targets only by names that are protected in every folder.
-func (o *opening) protected(c *call, targets ...field) { o.wrote(c, true, targets) }
-
-func (o *opening) wrote(c *call, everywhere bool, targets []field) {
+// wrote judges targets that are written: of those that count everywhere, only names that are protected in every folder.
+func (o *opening) wrote(c *call, everywhere bool, targets ...field) {
 	for t, name := range named(c, targets) {
 		a := o.scope.places().Write(name)
 		if a.Reason == "" && t.glob {

@@ -107,9 +107,8 @@ func (j *analyzer) links(c *call, f field) {
 
 // copies judges a file that is copied, perhaps into a folder, where it keeps its name.
 func (j *analyzer) copies(c *call, f, to field) {
-	base := f.text[strings.LastIndexAny(f.text, `/\:`)+1:]
-	if strings.Trim(base, ".") != "" && to.text != "/dev/null" && !f.glob {
-		j.protected(c, field{text: strings.TrimSuffix(to.text, "/") + "/" + base})
+	if base := baseName(f.text); strings.Trim(base, ".") != "" && to.text != "/dev/null" && !f.glob {
+		j.wrote(c, true, field{text: strings.TrimSuffix(to.text, "/") + "/" + base})
 	}
 }
 
