@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSimple compares what is read without the parser, or by parts, with what the parser reads from the whole.
+// TestSimple compares the fields that are read without the parser with those of the parser.
 func TestSimple(t *testing.T) {
 	t.Parallel()
 	parts := []string{
