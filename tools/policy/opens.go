@@ -119,7 +119,11 @@ func (o *opening) writes(c *call, targets ...field) { o.wrote(c, false, targets.
 
 // wrote judges targets that are written: of those that count everywhere, only names that are protected in every folder.
 func (o *opening) wrote(c *call, everywhere bool, targets ...field) {
-	for t, name := range named(c, targets) {
+	for _, t := range targets {
+		name := absolute(c.st, t.text)
+		if name == "" {
+			continue
+		}
 		a := o.scope.places().Write(name)
 		if a.Reason == "" && t.glob {
 			a = paths.Matches(name)
@@ -161,11 +165,9 @@ func (o *opening) recordWrite(name string) {
 
 // destroys blocks the deletion or replacement of protected folders.
 func (o *opening) destroys(c *call, deep bool, targets ...field) {
-	for _, name := range named(c, targets) {
-		if strings.HasPrefix(name, unknown) || strings.HasPrefix(name, fresh) {
-			continue
-		}
-		if why := o.scope.places().Protects(name, deep); why != "" {
+	for _, t := range targets {
+		name := absolute(c.st, t.text)
+		if why := o.scope.places().Protects(name, deep); why != "" && !strings.HasPrefix(name, unknown) && !strings.HasPrefix(name, fresh) {
 			o.block(c, why)
 		}
 	}

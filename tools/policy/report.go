@@ -2,7 +2,6 @@ package policy
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 
@@ -81,19 +80,15 @@ func (r *report) whole() string {
 	return r.wholeKey
 }
 
+// inFolder returns a key with the folder, unless it is the main one. If the folder is not known, it returns
+// the whole source.
 func (r *report) inFolder(st *state, key string) string {
-	if st == nil || len(r.scope.Roots) == 0 {
+	root, cwd := paths.Clean(append(r.scope.Roots, "")[0]), paths.Clean(st.cwd)
+	switch marked := paths.Marked(cwd); {
+	case len(r.scope.Roots) == 0, cwd == root, marked && r.scope.Cwd == "":
 		return key
-	}
-	if paths.Marked(st.cwd) {
-		if r.scope.Cwd == "" {
-			return key
-		}
+	case marked:
 		return r.whole()
-	}
-	root, cwd := paths.Clean(r.scope.Roots[0]), paths.Clean(st.cwd)
-	if cwd == root {
-		return key
 	}
 	return "cd " + escape.Line(quote(field{text: strings.TrimPrefix(cwd, root+"/")})) + " && " + key
 }
@@ -155,14 +150,3 @@ func absolute(st *state, name string) string {
 
 // chdir changes the folder, unless the name is empty.
 func (s *state) chdir(name string) { s.cwd = cmp.Or(absolute(s, name), s.cwd) }
-
-// named yields the arguments of a command that are paths, with their absolute paths.
-func named(c *call, args []field) iter.Seq2[field, string] {
-	return func(yield func(field, string) bool) {
-		for _, f := range args {
-			if name := absolute(c.st, f.text); name != "" && !yield(f, name) {
-				return
-			}
-		}
-	}
-}

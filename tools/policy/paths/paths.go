@@ -144,14 +144,13 @@ func special(folded string) Access {
 
 // likely are the protected names that a pattern counts for, in the order in which they are looked at.
 var likely = sync.OnceValue(func() []string {
-	names := []string{".git", ".hermes"}
+	names := []string{"AGENTS.md", "CLAUDE.md", ".git", ".hermes"}
 	for _, name := range protected.Names() {
 		if name.Text[0] == '.' && (name.Kind == "folder" || name.Kind == "path") {
 			names = append(names, strings.ToLower(name.Text))
 		}
 	}
-	slices.Sort(names)
-	return append(names, "AGENTS.md", "CLAUDE.md")
+	return names
 })
 
 // Matches judges a pattern that may stand for a file that asks. Only a pattern that begins
@@ -182,24 +181,20 @@ func (p Places) Protects(name string, deep bool) string {
 	for strings.Contains(path.Base(target), "*") && strings.Trim(path.Base(target), "*.?[]!") == "" && target != "/" {
 		target = path.Dir(target)
 	}
-	depth, folded := strings.Count(target, "/"), Fold(target)
-	system := rules.In("system-folder", folded) || rules.Any("system-tree", folded, Under)
-	if target == "/tmp" || target == "/var/tmp" {
-		system = target == name
+	folded := Fold(target)
+	if deep {
+		folded += "/"
 	}
 	switch {
 	case target == "/":
 		return "deletes the root of the file system"
 	case p.Home != "" && Under(Clean(p.Home), target):
 		return "deletes the home folder"
-	case p.Inside(target):
+	case p.Inside(target), target != name && (target == "/tmp" || target == "/var/tmp"):
 		return ""
-	case target == "/root", depth == 2 && (Under(target, "/home") || Under(target, "/Users")):
-		return "deletes the home folder"
-	case system && (deep || depth == 1):
-		return "deletes a system folder"
 	}
-	return ""
+	a, _ := ruled("FOLDER", folded)
+	return a.Reason
 }
 
 func Under(name, folder string) bool {

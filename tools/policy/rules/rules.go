@@ -79,10 +79,8 @@ func Read(files fs.FS) (*Set, error) {
 			return nil, err
 		}
 		r := reader{set: set}
-		number := 0
-		for line := range strings.Lines(string(text)) {
-			number++
-			r.at = fmt.Sprintf("rules/%s:%d", name, number)
+		for i, line := range strings.Split(string(text), "\n") {
+			r.at = fmt.Sprintf("rules/%s:%d", name, i+1)
 			if err := r.line(line); err != nil {
 				return nil, fmt.Errorf("%s: %w", r.at, err)
 			}
