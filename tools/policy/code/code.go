@@ -35,7 +35,11 @@ const (
 	madeUp      = "runs code that is made up while it runs"
 )
 
-var requires, glued, listed, pathText = expression("javascript-requires"), expression("glued"), expression("listed"), expression("path")
+var (
+	requires                = expression("javascript-requires")
+	members, member         = expression("members"), expression("member")
+	glued, listed, pathText = expression("glued"), expression("listed"), expression("path")
+)
 
 // Read applies the effects of code for an interpreter. home is the home folder of the user.
 func Read(program, src, home string, do Do) { read(program, src, home, do) }
@@ -45,6 +49,9 @@ func read(program, src, home string, do Do) *reader {
 	r := &reader{do: do, home: home, whole: src, names: map[string][]string{}, modules: map[string]bool{}, values: map[string]value{}}
 	r.language = cmp.Or(languages[program], languages["other"])
 	r.lists = strings.Fields(cmp.Or(rules.Reason("lists", program), program+" other script"))
+	if program != "python" { // fs["unlink"] is fs.unlink
+		src = members().ReplaceAllStringFunc(src, func(list string) string { return member().ReplaceAllString(list, ".$1") })
+	}
 	switch program {
 	case "javascript":
 		r.javascript, src = true, requires().ReplaceAllString(src, "$3 $1$2$4 ")

@@ -16,7 +16,6 @@ func (r *reader) bind() {
 		if r.spent(1) {
 			return
 		}
-		to, end := r.tok(i+2), i+3
 		switch {
 		case t.kind == lineToken:
 			binds = false
@@ -25,18 +24,12 @@ func (r *reader) bind() {
 		case r.javascript && t.text == "from":
 			r.stands(r.tok(i-1).text, r.tok(i+1).text)
 		case t.kind == nameToken && r.tok(i+1).is("=") && (r.python || r.javascript):
-			if list, _ := r.args(r.toks, i+1); r.python && (r.tok(i-1).ends() || r.tok(i-1).is(":")) {
-				r.values[t.text] = value{}
-				if len(list) == 1 && len(list[0].toks) > 1 {
-					v := r.value(list[0].toks[1:])
-					v.list = v.list && v.toks[0].text == "["
-					r.values[t.text] = v
-				}
+			if list := r.args(r.toks, i+1); r.python && len(list) == 1 && (r.tok(i-1).ends() || r.tok(i-1).is(":")) {
+				v := r.value(list[0].toks[1:])
+				v.list = v.list && v.toks[0].text == "["
+				r.values[t.text] = v
 			}
-			if to.text == "await" {
-				to, end = r.tok(end), end+1
-			}
-			if to.kind == nameToken && !r.tok(end).is("([") {
+			if to := r.tok(i + 2); to.kind == nameToken && !r.tok(i+3).is("([") {
 				r.stands(t.text, to.text)
 			}
 		}
@@ -60,12 +53,12 @@ func (r *reader) stands(name, full string) {
 	}
 }
 
-var notImported = lazyregexp.New(`#[^\n]*|[\\()\s]`)
+var notImported = lazyregexp.New(`(?:#[^\n]*|[\\()\s])+`)
 
 // imported notes an import of Python, such as "from os import remove as r, path".
 func (r *reader) imported(statement string) {
-	words := strings.Join(strings.Fields(strings.ReplaceAll(notImported.ReplaceAllString(statement, " "), "*", " * ")), " ")
-	module, list, _ := strings.Cut(" "+words, " import ")
+	words := notImported.ReplaceAllString(strings.ReplaceAll(" "+statement, "*", " * "), " ")
+	module, list, _ := strings.Cut(words, " import ")
 	module = strings.TrimPrefix(module, " from ")
 	for one := range strings.SplitSeq(strings.TrimRight(list, ", "), ",") {
 		full, alias, _ := strings.Cut(strings.TrimSpace(one), " as ")
@@ -76,9 +69,7 @@ func (r *reader) imported(statement string) {
 		if r.modules[first] = true; !rules.In("python-plain-module", first) {
 			r.do("foreign")
 		}
-		if alias == "*" {
-			r.stars = append(r.stars, module)
-		} else if alias != "" {
+		if alias != "" {
 			r.stands(alias, full)
 		}
 		r.judge(first, len(r.toks), nothing)
@@ -92,17 +83,14 @@ func (r *reader) once(name string) bool {
 
 // meanings returns all names that a name may stand for.
 func (r *reader) meanings(name string, depth int) (list []string) {
-	first, rest, dotted := strings.Cut(name, ".")
-	for _, module := range r.stars {
+	first, _, _ := strings.Cut(name, ".")
+	for _, module := range r.names["*"] {
 		if first != "" && !r.spent(1) {
-			list = append(list, module+"."+name)
+			list = append(list, strings.TrimSuffix(module, "*")+name)
 		}
 	}
 	for _, full := range r.names[first] {
-		if dotted {
-			full += "." + rest
-		}
-		if depth == maxAliases || full == name || r.spent(1) {
+		if full += name[len(first):]; depth == maxAliases || full == name || r.spent(1) {
 			list = append(list, full)
 		} else {
 			list = append(list, r.meanings(full, depth+1)...)

@@ -17,9 +17,8 @@ type reader struct {
 	lists              []string // of rules, the first counts first
 	toks               []token
 	sets, uses         map[string]int      // how often variables in toks are set, or may be; and their members used
-	names              map[string][]string // meanings of names, such as rm: os.remove
+	names              map[string][]string // meanings of names, such as rm: os.remove, and *: os.*
 	modules            map[string]bool     // those of Python that were imported
-	stars              []string            // modules of Python all of whose names were imported
 	values             map[string]value    // of variables of Python
 	forks              int
 	wroteAny           bool
@@ -47,12 +46,12 @@ func (r *reader) run(src string) {
 			r.run(t.code)
 		}
 		switch {
+		case t.kind == oddToken, t.kind == nameToken && len(t.text) > maxName:
+			r.ask(madeUp)
 		case t.kind == nameToken:
 			r.name(t.text, i)
 		case t.kind == shellToken:
 			r.do("code", t.text)
-		case t.kind == oddToken:
-			r.ask(madeUp)
 		case t.is("]") && strings.Trim(r.tok(i-1).text, "0123456789") != "":
 			r.judge(t.text, i+1, r.follows(i+1))
 		}
@@ -62,16 +61,13 @@ func (r *reader) run(src string) {
 
 // name judges the name at token i by all that it may mean.
 func (r *reader) name(name string, i int) {
-	if len(name) > maxName {
-		r.ask(tooLong)
-		return
-	}
 	for _, full := range r.meanings(name, 0) {
 		shown := r.tok(i+1).is("=") || r.tok(i-1).is("(") && rules.In("python-shows", r.tok(i-2).text)
 		if r.modules[full] && rules.In("python-module", full) && !shown { // its functions may be called by other names
 			r.ask(madeUp + " (" + full + ")")
 		}
-		for follows := r.follows(i + 1); full != "" && !r.judge(full, i+1, follows); follows = nothing { // it may be a method of a function, as in unlink.call
+		// It may be a method of a function, as in unlink.call.
+		for follows := r.follows(i + 1); full != "" && !r.judge(full, i+1, follows); follows = nothing {
 			full = full[:max(0, strings.LastIndexByte(full, '.'))]
 		}
 	}
@@ -95,7 +91,7 @@ func (r *reader) judge(full string, next int, follows []string) bool {
 
 // entries returns the words of the rules for a name, the most exact first.
 func (r *reader) entries(full string) (list []string) {
-	parts := strings.Split(full[max(0, len(full)-maxName):], ".")
+	parts := strings.Split(full, ".")
 	last := len(parts) - 1
 	switch {
 	case last == 0:
@@ -151,64 +147,51 @@ func (r *reader) apply(effect, full string, next int) {
 	words := strings.Fields(effect)
 	var args, of []value
 	if r.tok(next).is("(") || !r.python {
-		args, _ = r.args(r.toks, next)
+		args = r.args(r.toks, next)
 	}
 	one, two := min(1, len(args)), min(2, len(args))
 	operands := map[string][]value{"all": args, "first": args[:one], "second": args[one:two], "others": args[one:], "value": {r.value(r.receiver(next - 1))}}
 	for _, operand := range words[1:] {
 		of = append(of, operands[operand]...)
 	}
+	verdict := "asks"
 	switch action := words[0]; action {
-	case "odd":
-		r.ask(reason + " (" + full + ")")
-		return
-	case "destroys", "empties":
-		for _, v := range of {
-			if v.known {
-				r.do(action, v.text)
-				r.do("writes", v.text)
-			}
-		}
-	case "writes", "moves":
-		r.writes(of, action == "moves")
+	case "destroys", "empties", "writes":
+		r.writes(action, of)
 	case "opens":
 		r.opens(of)
 	case "starts":
 		r.starts(of)
-	case "sql":
-		if len(of) > 0 && of[0].known {
-			r.do(action, of[0].text)
-		}
-	case "code":
+	case "sql", "code":
 		for _, v := range of {
-			if v.known && !r.spent(len(v.text)) {
+			if v.known && action == "sql" {
+				r.do(action, v.text)
+			} else if v.known && !r.spent(len(v.text)) {
 				r.run(v.text)
 			}
 		}
-	case "reaches":
-		if len(of) == 0 || !r.harmless(of[0], args[0]) {
-			r.ask(reason + " (" + full + ")")
+	case "odd", "reaches":
+		if action == "reaches" && len(of) > 0 && r.harmless(of[0], args[0]) {
+			return
 		}
-		return
-	case "kills":
-		if slices.ContainsFunc(args, func(v value) bool { return len(v.toks) > 1 && v.toks[0].text == "-" && v.toks[1].text == "1" }) {
-			r.do("refused", reason)
+		reason += " (" + full + ")"
+		r.do("foreign")
+	case "kills", "forks":
+		everything := func(v value) bool { return at(v.toks, 0).text == "-" && at(v.toks, 1).text == "1" }
+		if action == "kills" && !slices.ContainsFunc(args, everything) || action == "forks" && !r.forksOften(next) {
+			return
 		}
-		return
-	case "forks":
-		if r.forks++; r.forks > manyForks || r.looped(next) {
-			r.do("refused", reason)
-		}
-		return
+		verdict = "refused"
 	}
 	if reason != "" {
-		r.do("asks", reason)
+		r.do(verdict, reason)
 	}
 }
 
-// looped reports whether token i stands in code with a loop, in Python in a statement that is not indented, and no
-// child leaves it.
-func (r *reader) looped(i int) bool {
+// forksOften reports whether token i is one of many forks, or stands in code with a loop, in Python in a statement
+// that is not indented, and no child leaves it.
+func (r *reader) forksOften(i int) bool {
+	r.forks++
 	inner := func(t token) bool { return !r.python || t.kind != lineToken || t.text != "" }
 	begin, end := i, i
 	for begin > 0 && inner(r.toks[begin-1]) {
@@ -217,7 +200,7 @@ func (r *reader) looped(i int) bool {
 	for end < len(r.toks) && inner(r.toks[end]) {
 		end++
 	}
-	return r.has("code-loop", r.toks[begin:end]) && !(r.python && r.has("python-exit", r.toks[i:]))
+	return r.forks > manyForks || r.has("code-loop", r.toks[begin:end]) && !(r.python && r.has("python-exit", r.toks[i:]))
 }
 
 // has reports whether a word of a list is the last part of a name.

@@ -91,15 +91,7 @@ func (l *language) tokens(src string) (list []token) {
 		case t.is(closing) && len(open) > 0:
 			begin := open[len(open)-1]
 			open = open[:len(open)-1]
-			of, member := list[max(0, begin-1)], sign == "]" && begin == n-2 && list[n-1].kind == textToken && !strings.ContainsAny(list[n-1].text, "/~ ")
-			if !member || l.name == "python" || of.kind != nameToken && !of.is(closing) {
-				list[begin].pair, t.pair = n-begin, begin-n
-				break
-			}
-			t = token{kind: nameToken, text: "." + list[n-1].text, code: list[n-1].code} // fs["unlink"] is fs.unlink
-			if list = list[:begin]; list[begin-1].kind == nameToken {
-				t.text, t.code, list = list[begin-1].text+t.text, list[begin-1].code+t.code, list[:begin-1]
-			}
+			list[begin].pair, t.pair = n-begin, begin-n
 		}
 		list = append(list, t)
 	}

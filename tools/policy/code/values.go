@@ -17,9 +17,9 @@ type value struct {
 	sure  bool   // it has no other: all variables in it are set once
 }
 
-// args returns the arguments of a call whose bracket is token i, or the parts of a list there, and the index
-// behind them. Without a bracket they end with the statement.
-func (r *reader) args(toks []token, i int) (list []value, end int) {
+// args returns the arguments of a call whose bracket is token i, or the parts of a list there. Without
+// a bracket they end with the statement.
+func (r *reader) args(toks []token, i int) (list []value) {
 	bare := !at(toks, i).is("([")
 	if !bare {
 		i++
@@ -32,7 +32,7 @@ func (r *reader) args(toks []token, i int) (list []value, end int) {
 		}
 		switch {
 		case last:
-			return list, i + 1
+			return list
 		case comma || begin == i && t.kind == lineToken:
 			begin = i + 1
 		}
@@ -43,13 +43,10 @@ func (r *reader) args(toks []token, i int) (list []value, end int) {
 // value evaluates an expression.
 func (r *reader) value(expression []token) value {
 	v := value{toks: expression}
-	if len(expression) == 0 {
-		return v
-	}
 	if len(expression) > 2 && expression[0].kind == nameToken && expression[1].text == "=" && expression[2].text != "=" {
 		v.name, v.toks = expression[0].text, expression[2:]
 	}
-	first := v.toks[0]
+	first := at(v.toks, 0)
 	if set := r.values[first.text]; len(v.toks) == 1 && set.list && r.once(first.text) {
 		v.toks, v.list = set.toks, true
 		return v
@@ -125,17 +122,16 @@ func (r *reader) receiver(i int) []token {
 	return nil
 }
 
-// writes notes that files are written, and also moved away. If a path may have another value, all paths in the code count.
-func (r *reader) writes(files []value, moved bool) {
+// writes notes that files are written, and also deleted or moved away. If a path may have another value, all paths in the code count.
+func (r *reader) writes(action string, files []value) {
 	if len(files) == 0 {
 		r.writesAny()
 	}
 	for i, v := range files {
-		if v.known {
-			r.do("writes", v.text)
-		}
-		if v.known && moved {
-			r.do("destroys", v.text)
+		for _, one := range slices.Compact([]string{action, "writes"}) {
+			if v.known {
+				r.do(one, v.text)
+			}
 		}
 		if !(v.known && v.sure) && (v.known || i == 0 || v.name == "") { // a name is that of a setting, such as exist_ok=True
 			r.writesAny()
@@ -153,8 +149,8 @@ func (r *reader) opens(args []value) {
 		command, file := strings.Trim(mode, "|-"), strings.TrimSpace(strings.TrimLeft(mode, "+<>"))
 		switch {
 		case r.has("code-write-mode", v.toks), rules.In("code-write-mode", v.name), i > 0 && v.known && rules.In("code-write-mode", strings.Trim(mode, "bt")),
-			r.python && len(v.toks) > 0 && v.toks[0].text == "*":
-			r.writes(args[:1], false)
+			r.python && at(v.toks, 0).is("*"):
+			r.writes("writes", args[:1])
 		case r.python:
 			continue
 		case command == "" && mode != command:
@@ -164,9 +160,9 @@ func (r *reader) opens(args []value) {
 		case !strings.HasPrefix(mode, ">") && !strings.HasPrefix(mode, "+"):
 			continue
 		case file == "" || file[0] == ':':
-			r.writes(args[i+1:], false)
+			r.writes("writes", args[i+1:])
 		default:
-			r.writes([]value{{text: file, known: v.known, sure: v.sure}}, false)
+			r.writes("writes", []value{{text: file, known: v.known, sure: v.sure}})
 		}
 		return
 	}
@@ -199,9 +195,7 @@ func (r *reader) argv(args []value) (list []string) {
 		switch first := v.toks[0].text; {
 		case v.name != "":
 		case v.list:
-			parts, end := r.args(v.toks, 0)
-			list = append(list, r.argv(parts)...)
-			if end < len(v.toks) {
+			if list = append(list, r.argv(r.args(v.toks, 0))...); v.toks[0].pair < len(v.toks)-1 {
 				list = append(list, Unknown)
 			}
 		case v.known && v.sure:
