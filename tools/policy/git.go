@@ -22,12 +22,9 @@ func git(j *analyzer, c *call) {
 	if len(o.rest) == 0 {
 		return
 	}
-	if len(o.list) > 0 { // for deny rules: the command without the options before its verb
-		j.saw(paths.Visible(render(append([]field{{text: "git"}}, o.rest...))))
-	}
 	g := &call{name: o.rest[0].text, args: o.rest[1:], words: c.words, st: st}
 	p = rules.Of("git " + g.name)
-	j.hooked = j.hooked || rules.In("git-hooked", g.name)
+	j.hooked = j.hooked || rules.In("git-hooked", g.name) || rules.In("git-hooked", strings.TrimSpace(g.name+" "+append(g.args, field{})[0].text))
 	j.rewrites = j.rewrites || rules.In("git-rewrites", g.name)
 	if !opensWith(p, g.args) || len(newTerms(j, g, p).selects("@foreach")) > 0 {
 		j.foreign = true // an option, or an alias, may run something

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
@@ -18,7 +19,6 @@ import (
 type opening struct {
 	report
 	opens    []string // protected places that the command itself writes
-	gitMoves []string // those that git itself moves or removes
 	settings []string // git settings that the command makes
 	rewrites bool     // files change that are not named
 	foreign  bool     // a program runs code that is not known
@@ -69,15 +69,12 @@ func (o *opening) open(name string) {
 // moved notes a path that a command itself removes or moves: a folder may hold places
 // that are protected. Of a pattern that is the folder in which it is matched.
 func (o *opening) moved(c *call, target field) {
-	name, before := absolute(c.st, target.text), len(o.opens)
+	name := absolute(c.st, target.text)
 	if target.glob {
 		name = name[:strings.LastIndexByte(name[:strings.IndexAny(name+"*", "*?[")], '/')+1]
 	}
 	if name != "" && o.scope.places().Inside(paths.Clean(name)) {
 		o.open(name)
-	}
-	if c.name == "worktree" {
-		o.gitMoves = append(o.gitMoves, o.opens[before:]...)
 	}
 }
 
@@ -93,14 +90,11 @@ func (o *opening) opened() []string {
 	if !o.hooked {
 		return o.opens
 	}
-	var git []string
-	for _, place := range o.opens {
-		if slices.ContainsFunc(strings.Split(place, "/"), func(part string) bool { return strings.EqualFold(part, ".git") }) || slices.Contains(o.gitMoves, place) {
-			git = append(git, place)
-		}
-	}
-	return git
+	return slices.DeleteFunc(slices.Clone(o.opens), func(place string) bool { return !inGit.MatchString(place) })
 }
+
+// inGit finds the places of git.
+var inGit = lazyregexp.New(`(?i)/\.git(/|$)`)
 
 // repository returns the git folders that git uses in a folder.
 func (o *opening) repository(dir string) []string {
@@ -150,16 +144,13 @@ func (o *opening) accessed(c *call, name string, a paths.Access) {
 // recordWrite keeps the path of a file that is written for deny rules, in the words
 // of [Write]: as it was named, and where its links lead.
 func (o *opening) recordWrite(name string) {
-	switch {
-	case o.elsewhere, strings.HasPrefix(name, unknown), strings.HasPrefix(name, fresh):
-	case paths.Marked(name):
-		o.saw("write " + paths.Visible(name))
-	default:
-		name = paths.Clean(name)
-		o.saw("write " + escape.Line(name))
-		if o.scope.Resolve != nil {
-			o.saw("write " + escape.Line(o.scope.Resolve(name)))
-		}
+	if o.elsewhere || strings.HasPrefix(name, unknown) || strings.HasPrefix(name, fresh) {
+		return
+	}
+	name = paths.Clean(name)
+	o.saw("write " + paths.Visible(name))
+	if o.scope.Resolve != nil && !paths.Marked(name) {
+		o.saw("write " + escape.Line(o.scope.Resolve(name)))
 	}
 }
 

@@ -122,10 +122,9 @@ func Python(src string, p Scope) Verdict {
 // hermesHome is our own configuration.
 func Write(name string, roots []string, hermesHome string) Verdict {
 	key := "write " + escape.Line(name)
-	v := Verdict{Commands: []string{key}}
 	a := paths.Places{Roots: roots, HermesHome: hermesHome}.Write(name)
-	v.Level, v.Reason, v.EveryMode = levelOf(a), a.Reason, a.Settings
-	if v.Level == Asks {
+	v := Verdict{Commands: []string{key}, Reason: a.Reason, EveryMode: a.Settings}
+	if v.Level = levelOf(a); v.Level == Asks {
 		v.Keys = []string{key}
 	}
 	return v
@@ -155,21 +154,19 @@ func (j *tracks) verdict() Verdict {
 	for _, f := range j.findings {
 		v.Level = max(v.Level, f.level)
 	}
-	if v.Level == Runs {
-		return v
-	}
 	var reasons []string
 	for _, f := range j.findings {
-		if f.level != v.Level {
-			continue
+		if f.level == v.Level {
+			v.EveryMode = v.EveryMode || f.settings
+			reasons = union(reasons, []string{f.reason})
+			v.Keys = union(v.Keys, []string{f.key})
 		}
-		v.EveryMode = v.EveryMode || f.settings
-		if !slices.Contains(reasons, f.reason) {
-			reasons = append(reasons, f.reason)
-		}
-		if v.Level == Asks && !slices.Contains(v.Keys, f.key) {
-			v.Keys = append(v.Keys, f.key)
-		}
+	}
+	if len(reasons) == 0 {
+		return v
+	}
+	if v.Level == Blocked {
+		v.Keys = nil
 	}
 	j.bind(&v)
 	v.Reason = strings.Join(reasons, "; ")

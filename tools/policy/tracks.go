@@ -31,6 +31,12 @@ const (
 	maxFollowed = 16  // of these, how many are looked into for others
 )
 
+// noted adds files to those that are noted, up to the limit.
+func noted(files []string, more ...string) []string {
+	files = union(files, more)
+	return files[:min(len(files), maxFiles)]
+}
+
 // ran notes the files that a field may stand for as run by a command.
 func (t *tracks) ran(c *call, names ...string) {
 	for _, name := range names {
@@ -57,20 +63,18 @@ func (t *tracks) ranFiles(c *call, files ...string) {
 		file := paths.Clean(name)
 		system := paths.OfSystem(file) && !t.scope.places().Inside(file)
 		t.foreign = t.foreign || !system
-		if !paths.Marked(file) && !system && !paths.Under(file, "/dev") && !paths.Under(file, "/proc") && len(t.runFiles) < maxFiles {
-			t.runFiles = union(t.runFiles, []string{file})
+		if !paths.Marked(file) && !system && !paths.Under(file, "/dev") && !paths.Under(file, "/proc") {
+			t.runFiles = noted(t.runFiles, file)
 		}
-		if list := t.keyFiles[key]; len(list) < maxFiles {
-			t.keyFiles[key] = union(list, []string{file})
-		}
+		t.keyFiles[key] = noted(t.keyFiles[key], file)
 	}
 }
 
 // reads notes files whose content a command may write elsewhere.
 func (t *tracks) reads(st *state, list ...field) {
 	for _, f := range list {
-		if name := absolute(st, strings.TrimPrefix(f.text, "if=")); name != "" && !f.option() && len(t.sources) < maxFiles {
-			t.sources = union(t.sources, []string{name})
+		if name := absolute(st, strings.TrimPrefix(f.text, "if=")); name != "" && !f.option() {
+			t.sources = noted(t.sources, name)
 		}
 	}
 }
@@ -179,8 +183,7 @@ func followed(files []string, p Scope) []string {
 			j.source(text, st, nil)
 			more = j.runFiles
 		}
-		files = union(files, more)
-		files = files[:min(len(files), maxFiles)]
+		files = noted(files, more...)
 	}
 	return files
 }

@@ -108,7 +108,7 @@ func (f *Recipes) Expand(text string, vars map[string]string) string {
 		return text
 	}
 	for range 8 {
-		size, more := len(text), false
+		size := len(text)
 		text = makeUse.ReplaceAllStringFunc(text, func(use string) string {
 			name := strings.Trim(use[1:], "(){}")
 			val, known := vars[name]
@@ -121,12 +121,9 @@ func (f *Recipes) Expand(text string, vars map[string]string) string {
 			case size > maxText || !known || len(use) == 2:
 				return "\x01{__unseen}"
 			}
-			size, more = size+len(val), true
+			size += len(val)
 			return val
 		})
-		if !more {
-			break
-		}
 	}
 	return strings.ReplaceAll(text, "\x01", "$")
 }
