@@ -187,7 +187,7 @@ func (t *terms) selects(selector string) (list []field) {
 func (t *terms) do(r rules.Rule) bool {
 	j, c := t.j, t.c
 	switch r.Action {
-	case "asks", "changes", "uploads", "deletes":
+	case "asks", "changes", "deletes":
 		j.ask(c, strings.NewReplacer("{}", paths.Visible(t.found), "{name}", c.name).Replace(r.Reason))
 		return true
 	case "refused":

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
@@ -96,13 +97,10 @@ func starts(args []field) []field {
 // links judges a link to a file: a write through it must not avoid the checks of paths.
 func (j *analyzer) links(c *call, f field) {
 	a := j.scope.places().Write(absolute(c.st, f.text))
-	switch {
-	case f.text == "" || a.Reason == "":
-	case a.Blocked:
-		j.block(c, a.Reason)
-	default:
-		j.ask(c, "links to a place that is protected or outside the workspace")
+	if a.Reason != "" && !a.Blocked {
+		a = paths.Access{Reason: "links to a place that is protected or outside the workspace"}
 	}
+	j.accessed(c, f.text, a)
 }
 
 // copies judges a file that is copied, perhaps into a folder, where it keeps its name.

@@ -9,28 +9,25 @@ import (
 
 // Recipes holds the parts of a Makefile or a package.json that can be read: shell code by target.
 type Recipes struct {
-	First    string             // the target that make runs if it is given none
-	Always   []string           // code that runs when the file is read
-	rules    map[string]*recipe // by target
-	patterns []string           // targets with a %
-	vars     map[string]string  // of make
+	First  string   // the target that make runs if it is given none
+	Always []string // code that runs when the file is read
+	rules  []recipe
+	vars   map[string]string // of make
 }
 
-// recipe is the code of a target with the targets that it needs.
-type recipe struct{ needs, lines []string }
+// recipe is code of a target, which may be a pattern with a %, with the targets that it needs.
+type recipe struct {
+	target       string
+	needs, lines []string
+}
 
-const maxRules = 5000 // of one file
+const maxRules = 20000 // of one file
 
 // For returns the targets that a target needs, and its code.
 func (f *Recipes) For(target string) (needs, lines []string) {
-	names := []string{target}
-	for _, pattern := range f.patterns {
-		if before, after, _ := strings.Cut(pattern, "%"); len(target) >= len(pattern)-1 && strings.HasPrefix(target, before) && strings.HasSuffix(target, after) {
-			names = append(names, pattern)
-		}
-	}
-	for _, name := range names {
-		if r := f.rules[name]; r != nil {
+	for _, r := range f.rules {
+		before, after, pattern := strings.Cut(r.target, "%")
+		if r.target == target || pattern && len(target) >= len(r.target)-1 && strings.HasPrefix(target, before) && strings.HasSuffix(target, after) {
 			needs, lines = append(needs, r.needs...), append(lines, r.lines...)
 		}
 	}
@@ -47,7 +44,7 @@ var (
 // Makefile reads rules and plain assignments. Conditionals count as if all their branches
 // were taken.
 func Makefile(text string) *Recipes {
-	f := &Recipes{vars: map[string]string{}, rules: map[string]*recipe{}}
+	f := &Recipes{vars: map[string]string{}}
 	var last []string // the targets that a recipe belongs to
 	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
 		line = strings.TrimRight(line, "\r\n")
@@ -61,7 +58,7 @@ func Makefile(text string) *Recipes {
 		}
 		if m := makeSets.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 			f.vars[m[1]] = m[2]
-		} else if m := makeRule.FindStringSubmatch(line); m != nil && len(f.rules) < maxRules {
+		} else if m := makeRule.FindStringSubmatch(line); m != nil {
 			needs, code, _ := strings.Cut(m[2], ";")
 			last = strings.Fields(f.Expand(m[1], nil))
 			f.add(last, strings.Fields(f.Expand(strings.ReplaceAll(needs, "|", " "), nil)), code)
@@ -73,18 +70,12 @@ func Makefile(text string) *Recipes {
 // add adds needs and a line to the rules for targets.
 func (f *Recipes) add(targets, needs []string, line string) {
 	for _, target := range targets {
-		r, pattern := f.rules[target], strings.Contains(target, "%")
-		if r == nil {
-			r = &recipe{}
-			f.rules[target] = r
-			if pattern {
-				f.patterns = append(f.patterns, target)
-			}
-		}
-		if f.First == "" && !pattern && !strings.HasPrefix(target, ".") {
+		if f.First == "" && !strings.Contains(target, "%") && !strings.HasPrefix(target, ".") {
 			f.First = target
 		}
-		r.needs, r.lines = append(r.needs, needs...), append(r.lines, strings.TrimLeft(line, "\t @-+"))
+		if len(f.rules) < maxRules {
+			f.rules = append(f.rules, recipe{target, needs, []string{strings.TrimLeft(line, "\t @-+")}})
+		}
 	}
 }
 
@@ -93,10 +84,10 @@ func Manifest(text string) *Recipes {
 	var manifest struct {
 		Scripts map[string]string `json:"scripts"`
 	}
-	f := &Recipes{rules: map[string]*recipe{}}
+	f := &Recipes{}
 	json.Unmarshal([]byte(text), &manifest) //nolint:errcheck // without scripts, it runs none
 	for name, code := range manifest.Scripts {
-		f.rules[name] = &recipe{lines: []string{manifest.Scripts["pre"+name], code, manifest.Scripts["post"+name]}}
+		f.rules = append(f.rules, recipe{name, nil, []string{manifest.Scripts["pre"+name], code, manifest.Scripts["post"+name]}})
 	}
 	return f
 }

@@ -165,7 +165,7 @@ func (r *reader) line(line string) error {
 const (
 	conditions = "asks refused allows passes"
 	operands   = "fetches copies links writes moves names configures loads destroys empties makes code line shell script sed awk reads module sets receives pipes protects setting runs within sql by verbs"
-	phrases    = "changes uploads deletes"
+	phrases    = "changes deletes"
 )
 
 func (r *reader) rule(word, rest string) (one Rule, err error) {
@@ -183,12 +183,8 @@ func (r *reader) rule(word, rest string) (one Rule, err error) {
 	case is(operands):
 		one.What, groups = strings.Fields(groups[0]), groups[1:]
 	case is(phrases):
-		words := phrase(groups[0])
-		if groups[0] = "line/" + words + "/"; word != "deletes" {
+		if groups[0] = "line/" + phrase(groups[0]) + "/"; word != "deletes" {
 			groups = append(groups, "!dry")
-		}
-		if word == "uploads" {
-			groups = append(groups, "!line/"+words+copiesToHere+"/")
 		}
 	case !is(conditions):
 		return one, fmt.Errorf("unknown word %q", word)
@@ -208,11 +204,10 @@ func (r *reader) rule(word, rest string) (one Rule, err error) {
 
 // Parts of regular expressions for the arguments of a command, each with a line feed.
 const (
-	skipped      = `(?:-.*\n(?:.*\n)?)*?` // options, and words that may be their values
-	copiesToHere = `(?:-.*\n)*[^-].*:\/\/.*\n(?:-.*\n)*[^-:\x00\n][^:\x00\n]*\n`
-	before       = `^(?:(?:-?|-?[^-\n].*|--.+)\n)*?` // all before "--"
-	showing      = `(?:--(?:dry-run|help|noop|no-op|snapshot|check|syntax-check|list-hosts|list-tasks|check-only)|-h)`
-	notDry       = `!line/` + before + showing + `[=\n]/ line/` + before + `(?:--no-(?:dry-run|help|snapshot|check)\n|` + showing + `[=\n](?:none|false)\n)/`
+	skipped = `(?:-.*\n(?:.*\n)?)*?`            // options, and words that may be their values
+	before  = `^(?:(?:-?|-?[^-\n].*|--.+)\n)*?` // all before "--"
+	showing = `(?:--(?:dry-run|help|noop|no-op|snapshot|check|syntax-check|list-hosts|list-tasks|check-only)|-h)`
+	notDry  = `!line/` + before + showing + `[=\n]/ line/` + before + `(?:--no-(?:dry-run|help|snapshot|check)\n|` + showing + `[=\n](?:none|false)\n)/`
 )
 
 // phrase returns a regular expression for the beginnings of commands, such as "a b|c".
