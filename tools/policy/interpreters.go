@@ -65,26 +65,19 @@ func read(j *analyzer, c *call, src string) {
 	code.Read(c.name, src, j.scope.Home, (&terms{j: j, c: c}).act)
 }
 
-// module judges "python -m". A module that runs other code runs the arguments behind it.
+// module judges "python -m": it may be a program of that name, such as twine, or run code in the arguments behind it.
 func (t *terms) module(name string) {
-	j, c, args := t.j, t.c, t.o.rest
-	if strings.Contains(name, unknown) {
-		j.ask(c, "runs a module that cannot be seen")
-	} else {
-		j.ran(c, moduleFiles(name)...)
+	if !strings.Contains(name, unknown) {
+		t.j.ran(t.c, moduleFiles(name)...)
 	}
-	if p := rules.Of(name); slices.ContainsFunc(p.Rules, func(r rules.Rule) bool { return r.Action == "changes" }) { // a program of that name, such as twine
-		j.apply(&call{name: name, args: args, words: c.words, st: c.st}, p)
+	if p := rules.Of(name); slices.ContainsFunc(p.Rules, func(r rules.Rule) bool { return r.Action == "changes" }) {
+		t.j.apply(&call{name: name, args: t.o.rest, words: t.c.words, st: t.c.st}, p)
 	}
-	if !rules.In("python-runs-arguments", name) {
-		return
-	}
-	for _, a := range args { // commands and code, in one form or another
-		if name == "timeit" && !a.option() || strings.ContainsAny(a.text, " (;!") {
-			read(j, c, strings.TrimLeft(a.text, "! "))
+	for _, a := range t.o.rest {
+		if rules.In("python-runs-arguments", name) && strings.ContainsAny(a.text, " (;!") {
+			read(t.j, t.c, a.text)
 		}
 	}
-	t.input("reads")
 }
 
 // sql judges commands for a database client: the whole text, and each statement.

@@ -21,9 +21,7 @@ func (r *reader) bind() {
 			binds = false
 		case t.kind == importToken:
 			r.imported(t.text)
-		case r.javascript && t.text == "from":
-			r.stands(r.tok(i-1).text, r.tok(i+1).text)
-		case t.kind == nameToken && r.tok(i+1).is("=") && (r.python || r.javascript):
+		case t.kind == nameToken && (r.python && r.tok(i+1).is("=") || r.javascript && (r.tok(i+1).is("=") || r.tok(i+1).text == "from")):
 			if list := r.args(r.toks, i+1); r.python && len(list) == 1 && (r.tok(i-1).ends() || r.tok(i-1).is(":")) {
 				v := r.value(list[0].toks[1:])
 				v.list = v.list && v.toks[0].text == "["

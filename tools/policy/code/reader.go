@@ -136,7 +136,8 @@ func (r *reader) effect(list, word string) (string, bool) {
 	effect, ok := rules.Lookup(list, word)
 	if condition, conditional := strings.CutPrefix(effect, "with "); conditional {
 		texts, rest, _ := strings.Cut(condition, ": ")
-		return rest, slices.ContainsFunc(strings.Split(texts, "|"), func(text string) bool { return strings.Contains(r.whole, text) })
+		has := func(text string) bool { return strings.Contains(r.whole, text) }
+		return rest, slices.ContainsFunc(strings.Split(texts, "|"), has)
 	}
 	return effect, ok
 }
@@ -213,10 +214,11 @@ func (r *reader) has(list string, toks []token) bool {
 // harmless reports whether a text names a module or a member that may be reached by it. That of a variable
 // may have any name.
 func (r *reader) harmless(name, of value) bool {
-	if !name.known || !name.sure {
-		first, _, _ := strings.Cut(r.meanings(of.toks[0].text, 0)[0], ".")
-		return len(of.toks) == 1 && of.toks[0].kind == nameToken && len(name.toks) > 0 && !slices.Equal(name.toks, of.toks) && (!r.modules[first] || first == "hermes_tools")
+	if name.known && name.sure {
+		first, _, _ := strings.Cut(strings.TrimPrefix(name.text, "node:"), ".")
+		return !strings.HasPrefix(first, "__") && !rules.In("dangerous-name", name.text) && !rules.In(r.lists[0]+"-module", first)
 	}
-	first, _, _ := strings.Cut(strings.TrimPrefix(name.text, "node:"), ".")
-	return !strings.HasPrefix(first, "__") && !rules.In("dangerous-name", name.text) && !rules.In(r.lists[0]+"-module", first)
+	first, _, _ := strings.Cut(r.meanings(of.toks[0].text, 0)[0], ".")
+	variable := len(of.toks) == 1 && of.toks[0].kind == nameToken && (!r.modules[first] || first == "hermes_tools")
+	return variable && !slices.Equal(name.toks, of.toks)
 }

@@ -39,7 +39,9 @@ type language struct {
 	parts, joint, filled func() *regexp.Regexp
 }
 
-var languages = map[string]*language{"python": newLanguage("python"), "javascript": newLanguage("javascript"), "sql": newLanguage("sql"), "other": newLanguage("other")}
+var languages = map[string]*language{
+	"python": newLanguage("python"), "javascript": newLanguage("javascript"), "sql": newLanguage("sql"), "other": newLanguage("other"),
+}
 
 func newLanguage(name string) *language {
 	return &language{name, expression(name), expression(name + "-joint"), expression(name + "-filled")}
