@@ -128,7 +128,7 @@ func (t *terms) selects(selector string) (list []field) {
 	case "line":
 		line := ""
 		for _, a := range args {
-			line += a.text + "\n"
+			line += strings.ReplaceAll(a.text, "\n", " ") + "\n"
 		}
 		return []field{{text: line}}
 	case "~":

@@ -29,7 +29,7 @@ func handlers() map[string]func(*analyzer, *call) {
 // xargs judges commands that get arguments which are not seen.
 func xargs(j *analyzer, c *call) {
 	o := parse(rules.Of(c.name), c.args)
-	placeholder, input, parallel := "\n", j.stdin.below+unknown, c.name == "parallel"
+	placeholder, input, parallel := "\x03", j.stdin.below+unknown, c.name == "parallel"
 	if with := o.values("-I", "--replace", "-i"); len(with) > 0 || parallel {
 		placeholder = cmp.Or(append(with, field{})[0].text, "{}")
 	}
