@@ -35,12 +35,11 @@ func (r *reader) bind() {
 		first, _, member := strings.Cut(t.text, ".")
 		set := binds || r.tok(i-1).text == "as" || r.tok(i+1).is("=") || r.tok(i+2).is("=")
 		passed := r.tok(i-1).is("(,/+") && r.tok(i+1).is("),/+")
-		switch {
-		case t.kind != nameToken || !set && passed:
-		case set || !member:
+		if member && !set {
+			first += "."
+		}
+		if t.kind == nameToken && (set || !passed) {
 			r.sets[first]++
-		default:
-			r.uses[first]++
 		}
 	}
 }
@@ -76,7 +75,7 @@ func (r *reader) imported(statement string) {
 
 // once reports whether a variable is set once. A list must also only be passed on as an argument.
 func (r *reader) once(name string) bool {
-	return r.sets[name] == 1 && !(r.values[name].list && r.uses[name] > 0)
+	return r.sets[name] == 1 && !(r.values[name].list && r.sets[name+"."] > 0)
 }
 
 // meanings returns all names that a name may stand for.

@@ -16,7 +16,7 @@ type reader struct {
 	whole              string   // all code
 	lists              []string // of rules, the first counts first
 	toks               []token
-	sets, uses         map[string]int      // how often variables in toks are set, or may be; and their members used
+	sets               map[string]int      // how often variables in toks are set, or may be; with a dot, their members used
 	names              map[string][]string // meanings of names, such as rm: os.remove, and *: os.*
 	modules            map[string]bool     // those of Python that were imported
 	values             map[string]value    // of variables of Python
@@ -35,8 +35,8 @@ func (r *reader) tok(i int) token { return at(r.toks, i) }
 
 // run judges a piece of code.
 func (r *reader) run(src string) {
-	toks, sets, uses := r.toks, r.sets, r.uses
-	r.toks, r.sets, r.uses = r.tokens(src), map[string]int{}, map[string]int{}
+	toks, sets := r.toks, r.sets
+	r.toks, r.sets = r.tokens(src), map[string]int{}
 	r.bind()
 	for i, t := range r.toks {
 		if r.spent(1 + len(t.code)) {
@@ -56,7 +56,7 @@ func (r *reader) run(src string) {
 			r.judge(t.text, i+1, r.follows(i+1))
 		}
 	}
-	r.toks, r.sets, r.uses = toks, sets, uses
+	r.toks, r.sets = toks, sets
 }
 
 // name judges the name at token i by all that it may mean.
