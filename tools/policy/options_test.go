@@ -32,3 +32,16 @@ func TestLineFeedsInArguments(t *testing.T) {
 		}
 	}
 }
+
+// The program of an option, or a protected folder, is found behind spaces and line feeds, too.
+func TestNoSpaceHidesAName(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]Level{
+		"rsync -e './x /ssh' a host:b": Asks, "rsync -e 'ssh -p 22' a host:b": Runs, "rsync -e './x\n/ssh' a host:b": Asks, "tar -I 'gzip\n./x' -cf a b": Asks, "tar -I 'gzip -1; ./x' -cf a b": Asks,
+		"tar -I 'zstd -T0 --long=31' -cf a b": Runs, "touch '.git/modules/a\nb/hooks/x'": Blocked, "rm -rf '/etc/a\nb'": Blocked, "touch '.git/a\nb/config'": Asks, "echo x > '/dev/a\n[sda'": Blocked,
+	} {
+		if v := Command(src, here); v.Level != want {
+			t.Errorf("%q: %s (%s), want %s", src, v.Level, v.Reason, want)
+		}
+	}
+}
