@@ -144,14 +144,14 @@ func (t *terms) selects(selector string) (list []field) {
 		}
 		return list
 	case "sources", "target":
-		target := t.o.values("-t", "--target-directory")
+		target := slices.DeleteFunc(t.o.values("-t", "--target-directory"), func(f field) bool { return f.text == "" })
 		if n := len(rest) - 1; len(target) == 0 && n > 0 {
 			rest, target = rest[:n], rest[n:]
 		}
 		if selector == "sources" {
 			return rest
 		}
-		return target[:min(1, len(target))]
+		return target[max(0, len(target)-1):]
 	}
 	switch name := selector[1:]; selector[0] {
 	case '%':

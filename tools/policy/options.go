@@ -68,7 +68,7 @@ func parse(p *rules.Program, args []field) options {
 }
 
 // longName writes the name of a long option with two dashes.
-func longName(name string) string { return "--" + strings.TrimLeft(name, "-") }
+func longName(name string) string { return "--" + strings.TrimPrefix(name[1:], "-") }
 
 // cluster reads short options in one word and returns the last index it used.
 func (o *options) cluster(args []field, i int) int {
