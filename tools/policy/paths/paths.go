@@ -4,14 +4,13 @@ package paths
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
-	"github.com/hermes-ls/hermes-ls/internal/protected"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
@@ -142,26 +141,21 @@ func special(folded string) Access {
 	return Access{}
 }
 
-// likely are the protected names that a pattern counts for, in the order in which they are looked at.
-var likely = sync.OnceValue(func() []string {
-	names := []string{"AGENTS.md", "CLAUDE.md", ".git", ".hermes"}
-	for _, name := range protected.Names() {
-		if name.Text[0] == '.' && (name.Kind == "folder" || name.Kind == "path") {
-			names = append(names, strings.ToLower(name.Text))
-		}
-	}
-	return names
-})
-
 // Matches judges a pattern that may stand for a file that asks. Only a pattern that begins
 // with a dot matches names that do.
 func Matches(pattern string) Access {
 	for part := range strings.SplitSeq(pattern, "/") {
-		for _, name := range likely() {
-			if name[0] == '.' {
-				part = strings.ToLower(part)
-			}
-			if ok, _ := path.Match(part, name); ok && strings.ContainsAny(part, "*?[") && (name[0] != '.' || part[0] == '.' || part[0] == '[') {
+		if !strings.ContainsAny(part, "*?[") {
+			continue
+		}
+		names := []string{"AGENTS.md", "CLAUDE.md"}
+		if part[0] == '.' || part[0] == '[' {
+			names = slices.Concat(names, []string{".git", ".hermes"}, slices.Sorted(maps.Keys(rules.List("protected-folder"))), slices.Sorted(maps.Keys(rules.List("protected-path"))))
+		}
+		for _, name := range names {
+			exact, _ := path.Match(part, name)
+			folded, _ := path.Match(strings.ToLower(part), name)
+			if exact || folded && name[0] == '.' {
 				return Access{false, "may change " + name + ", which the pattern matches", true}
 			}
 		}
