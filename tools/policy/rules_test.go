@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,27 +13,32 @@ import (
 // Each rule applies to the commands that it names as examples, and to none of the others.
 func TestRules(t *testing.T) {
 	t.Parallel()
-	set := rules.All()
+	files, err := filepath.Glob("rules/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
 	examples := 0
-	for name, p := range set.Programs {
-		for _, r := range p.Rules {
-			applies := func(command string) bool {
-				v := Command(command, here)
-				if r.Reason == "" {
-					return v.Level != Runs
-				}
-				variable, _, _ := strings.Cut(command, "=")
-				return slices.Contains(strings.Split(v.Reason, "; "), strings.ReplaceAll(r.Reason, "{name}", variable))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reason := "" // of the last rule
+		for i, line := range strings.Split(string(text), "\n") {
+			word, command, _ := strings.Cut(line, " ")
+			if word != "match" && word != "not_match" {
+				_, reason, _ = strings.Cut(line, ": ")
+				continue
 			}
-			for _, command := range r.Match {
-				if examples++; !applies(command) {
-					t.Errorf("%s: %q does not match the rule (of %s)", r.At, command, name)
-				}
+			examples++
+			v := Command(command, here)
+			variable, _, _ := strings.Cut(command, "=")
+			applies := slices.Contains(strings.Split(v.Reason, "; "), strings.ReplaceAll(reason, "{name}", variable))
+			if reason == "" {
+				applies = v.Level != Runs
 			}
-			for _, command := range r.Not {
-				if examples++; applies(command) {
-					t.Errorf("%s: %q matches the rule (of %s)", r.At, command, name)
-				}
+			if applies != (word == "match") {
+				t.Errorf("%s:%d: %s %q: %s (%s)", file, i+1, word, command, v.Level, v.Reason)
 			}
 		}
 	}
@@ -50,7 +57,7 @@ func TestHandlers(t *testing.T) {
 			}
 			handler := handlers()[r.What[0]]
 			if handler == nil {
-				t.Errorf("%s: no function %q", r.At, r.What[0])
+				t.Errorf("%s: no function %q", name, r.What[0])
 				continue
 			}
 			j := newAnalyzer(name, here)

@@ -40,13 +40,11 @@ func (p *Program) Is(property string) bool { return p.properties[property] }
 
 // Rule is one line: an effect under conditions.
 type Rule struct {
-	Action     string
-	Other      bool     // it holds only if the rule before it did not
-	What       []string // selectors for the operands of the action
-	When       [][]Term // of each group, one must hold
-	Reason     string
-	Match, Not []string // commands that it applies to, and does not, for tests
-	At         string   // file and line
+	Action string
+	Other  bool     // it holds only if the rule before it did not
+	What   []string // selectors for the operands of the action
+	When   [][]Term // of each group, one must hold
+	Reason string
 }
 
 // Term is a condition: one of the texts that a selector selects matches.
@@ -80,9 +78,8 @@ func Read(files fs.FS) (*Set, error) {
 		}
 		r := reader{set: set}
 		for i, line := range strings.Split(string(text), "\n") {
-			r.at = fmt.Sprintf("rules/%s:%d", name, i+1)
 			if err := r.line(line); err != nil {
-				return nil, fmt.Errorf("%s: %w", r.at, err)
+				return nil, fmt.Errorf("rules/%s:%d: %w", name, i+1, err)
 			}
 		}
 	}
@@ -100,11 +97,9 @@ func (s *Set) list(name string) map[string]string {
 // reader reads one file.
 type reader struct {
 	set    *Set
-	at     string
 	block  []*Program        // those of the current block
 	list   map[string]string // the current list
 	reason string            // of the current list
-	last   *Rule             // the rule that examples belong to
 }
 
 func (r *reader) line(line string) error {
@@ -120,7 +115,7 @@ func (r *reader) line(line string) error {
 			r.list[strings.ReplaceAll(word, "␠", " ")] = r.reason
 		}
 	case word == "program", word == "git", word == "docker":
-		r.list, r.block, r.last = nil, nil, nil
+		r.list, r.block = nil, nil
 		for _, name := range strings.Fields(rest) {
 			if word != "program" {
 				name = word + " " + name
@@ -135,12 +130,10 @@ func (r *reader) line(line string) error {
 		r.list, r.reason = r.set.list(name), reason
 	case len(r.block) == 0:
 		return fmt.Errorf("%q stands in no block", line)
-	case (word == "match" || word == "not_match") && r.last == nil:
-		return fmt.Errorf("%s without a rule", word)
-	case word == "match":
-		r.last.Match = append(r.last.Match, rest)
-	case word == "not_match":
-		r.last.Not = append(r.last.Not, rest)
+	case word == "match" || word == "not_match": // examples, which a test reads
+		if len(r.block[0].Rules) == 0 {
+			return fmt.Errorf("%s without a rule", word)
+		}
 	case slices.Contains(strings.Fields(properties), word):
 		for _, p := range r.block {
 			p.properties[word] = true
@@ -156,7 +149,6 @@ func (r *reader) line(line string) error {
 		for _, p := range r.block {
 			p.Rules = append(p.Rules, one)
 		}
-		r.last = &r.block[0].Rules[len(r.block[0].Rules)-1]
 	}
 	return nil
 }
@@ -169,7 +161,6 @@ const (
 )
 
 func (r *reader) rule(word, rest string) (one Rule, err error) {
-	one.At = r.at
 	if word == "else" {
 		one.Other = true
 		word, rest, _ = strings.Cut(rest, " ")
