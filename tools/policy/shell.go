@@ -24,14 +24,17 @@ func (s shell) stmts(list []*syntax.Stmt) {
 	}
 }
 
-// branch evaluates statements on a copy of the state. It returns the state after them; none,
-// if they leave the script or the loop.
-func (s shell) branch(list ...*syntax.Stmt) []*state {
-	f := s.fork()
-	if f.stmts(list); ends(list) {
-		return nil
+// ways continues with what may be so after any of several lists of statements. One that leaves the
+// script does not count.
+func (s shell) ways(lists ...[]*syntax.Stmt) {
+	var after []*state
+	for _, list := range lists {
+		f := s.fork()
+		if f.stmts(list); !ends(list) {
+			after = append(after, f.state)
+		}
 	}
-	return []*state{f.state}
+	s.join(after...)
 }
 
 func (s shell) stmt(stmt *syntax.Stmt) {
@@ -73,20 +76,19 @@ func (s shell) command(cmd syntax.Command) {
 	case *syntax.IfClause:
 		s.conditional(c)
 	case *syntax.WhileClause:
-		s.loop([]field{{}, {}}, func(field) {
-			s.stmts(c.Cond)
-			s.stmts(c.Do)
-		})
+		s.loop("", []field{{}, {}}, append(slices.Clip(c.Cond), c.Do...))
 	case *syntax.ForClause:
 		s.forLoop(c)
 	case *syntax.CaseClause:
-		s.words(c.Word)
-		after := []*state{s.clone()}
+		s.inner(c.Word)
+		ways := [][]*syntax.Stmt{nil}
 		for _, item := range c.Items {
-			s.words(item.Patterns...)
-			after = append(after, s.branch(item.Stmts...)...)
+			for _, pattern := range item.Patterns {
+				s.inner(pattern)
+			}
+			ways = append(ways, item.Stmts)
 		}
-		s.join(after...)
+		s.ways(ways...)
 	case *syntax.FuncDecl:
 		for _, n := range append(c.Names, c.Name) {
 			if n != nil {
@@ -139,31 +141,18 @@ func (s shell) inner(n syntax.Node) {
 	})
 }
 
-// words judges the substitutions within words.
-func (s shell) words(words ...*syntax.Word) {
-	for _, w := range words {
-		if w != nil {
-			s.inner(w)
+func (s shell) conditional(c *syntax.IfClause) {
+	s.stmts(c.Cond)
+	var other []*syntax.Stmt
+	if c.Else != nil {
+		if other = c.Else.Then; len(c.Else.Cond) > 0 {
+			other = []*syntax.Stmt{{Cmd: c.Else}}
 		}
 	}
+	s.ways(c.Then, other)
 }
 
-func (s shell) conditional(c *syntax.IfClause) {
-	s.stmts(c.Cond) // none of an else
-	after := s.branch(c.Then...)
-	switch other := s.fork(); {
-	case c.Else == nil:
-		after = append(after, other.state)
-	case len(c.Else.Cond) > 0:
-		other.conditional(c.Else)
-		after = append(after, other.state)
-	default:
-		after = append(after, s.branch(c.Else.Then...)...)
-	}
-	s.join(after...)
-}
-
-// ends tells whether a list of statements leaves the script or the loop.
+// ends tells whether a list of statements leaves the script.
 func ends(list []*syntax.Stmt) bool {
 	if len(list) == 0 {
 		return false
@@ -172,7 +161,7 @@ func ends(list []*syntax.Stmt) bool {
 	if block, ok := last.Cmd.(*syntax.Block); ok {
 		return ends(block.Stmts)
 	}
-	return contains("exit return continue break", firstWord(last)) && firstWord(last) != ""
+	return firstWord(last) == "exit"
 }
 
 // firstWord returns the program of a simple command if it is written plainly.
@@ -186,8 +175,8 @@ func firstWord(stmt *syntax.Stmt) string {
 // maxItems is how often the bodies of loops within loops are judged.
 const maxItems = 64
 
-// loop judges a body for each item. It may end before any of them.
-func (s shell) loop(items []field, body func(field)) {
+// loop judges a body for each value of a variable. It may end before any of them.
+func (s shell) loop(name string, items []field, body []*syntax.Stmt) {
 	outer := max(1, s.unrolled)
 	if len(items)*outer > maxItems {
 		items = []field{anything, anything}
@@ -195,7 +184,10 @@ func (s shell) loop(items []field, body func(field)) {
 	s.unrolled = len(items) * outer
 	after := []*state{s.clone()}
 	for _, item := range items {
-		body(item)
+		if name != "" {
+			s.set(name, item)
+		}
+		s.stmts(body)
 		after = append(after, s.clone())
 	}
 	s.unrolled = outer
@@ -203,16 +195,15 @@ func (s shell) loop(items []field, body func(field)) {
 }
 
 func (s shell) forLoop(c *syntax.ForClause) {
+	s.inner(c.Loop)
 	l, ok := c.Loop.(*syntax.WordIter)
 	if !ok {
-		s.inner(c.Loop)
 		s.forget()
-		s.loop([]field{{}, {}}, func(field) { s.stmts(c.Do) })
+		s.loop("", []field{{}, {}}, c.Do)
 		return
 	}
 	name := l.Name.Value
 	s.sets(name, unknown)
-	s.words(l.Items...)
 	items := s.args
 	switch {
 	case l.InPos.IsValid():
@@ -226,48 +217,35 @@ func (s shell) forLoop(c *syntax.ForClause) {
 	if slices.ContainsFunc(items, func(f field) bool { return !f.seen() }) { // it may stand for several
 		items = append(slices.Clip(items), items...)
 	}
-	s.loop(items, func(item field) {
-		s.set(name, item)
-		s.stmts(c.Do)
-	})
+	s.loop(name, items, c.Do)
 	s.set(name, anything)
 }
 
+// binary judges two statements. Within "a && b && c" each knows that those before it have run.
+// The chain may end behind each, unless that is an assignment, which cannot fail.
 func (s shell) binary(c *syntax.BinaryCmd) {
+	x, y := []*syntax.Stmt{c.X}, []*syntax.Stmt{c.Y}
 	switch c.Op {
 	case syntax.Pipe, syntax.PipeAll:
 		s.forks++
 		s.fork().stmt(c.X)
 		s.beside(s.producer(c.X), c.Y)
 		s.forks--
-	case syntax.AndStmt:
-		s.chain(andChain(c))
+	case syntax.OrStmt:
+		s.ways(x, y)
 	default:
-		failed := s.fork()
+		if and, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && and.Op == syntax.AndStmt && len(c.X.Redirs) == 0 {
+			rest := &syntax.Stmt{Cmd: &syntax.BinaryCmd{Op: and.Op, X: and.Y, Y: c.Y}}
+			s.binary(&syntax.BinaryCmd{Op: and.Op, X: and.X, Y: rest})
+			return
+		}
 		s.stmt(c.X)
-		s.join(append(failed.branch(c.Y), s.clone())...)
-	}
-}
-
-// andChain returns a, b and c of "a && b && c".
-func andChain(c *syntax.BinaryCmd) []*syntax.Stmt {
-	if x, ok := c.X.Cmd.(*syntax.BinaryCmd); ok && x.Op == syntax.AndStmt && len(c.X.Redirs) == 0 {
-		return append(andChain(x), c.Y)
-	}
-	return []*syntax.Stmt{c.X, c.Y}
-}
-
-// chain judges "a && b && c": within it each knows that those before it have
-// run. After it, the chain may have ended behind the first. An assignment cannot fail.
-func (s shell) chain(list []*syntax.Stmt) {
-	var after []*state
-	for i, stmt := range list {
-		s.stmt(stmt)
-		if c, ok := stmt.Cmd.(*syntax.CallExpr); after == nil && i < len(list)-1 && (!ok || len(c.Args) > 0) {
-			after = append(after, s.clone())
+		if set, ok := c.X.Cmd.(*syntax.CallExpr); ok && len(set.Args) == 0 {
+			s.stmt(c.Y)
+		} else {
+			s.ways(nil, y)
 		}
 	}
-	s.join(append(after, s.clone())...)
 }
 
 // simple judges assignments, or a command with those before it.

@@ -171,7 +171,7 @@ func (s shell) here(r *syntax.Redirect) input {
 
 // redirect judges one redirection and returns the input after it.
 func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
-	s.words(r.Word, r.Hdoc)
+	s.inner(r)
 	target := s.text(r.Word).text
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
