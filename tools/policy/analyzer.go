@@ -58,43 +58,17 @@ func newAnalyzer(src string, p Scope) *analyzer {
 	return j
 }
 
-// source judges shell code. outer is the command that runs it, nil for the
-// whole command.
-func (j *analyzer) source(src string, st *state, outer *call) {
-	c := outer
-	if c == nil {
-		c = &call{st: st}
-		if why := escape.HiddenPart(src); why != "" && unfit(src) == "" {
-			j.note(Asks, why, escape.Line(j.src))
-		}
+// line judges the whole command.
+func (j *analyzer) line(st *state) {
+	if why := escape.HiddenPart(j.src); why != "" {
+		j.note(Asks, why, escape.Line(j.src))
 	}
-	if refusal := unfit(src); refusal != "" {
-		j.block(c, refusal)
-		return
-	}
-	if !j.enter() {
-		return
-	}
-	defer j.leave()
-	file, err := parseShell(src)
-	if err != nil {
-		at := escape.Line(err.Error())
-		if e := new(syntax.ParseError); errors.As(err, e) {
-			at = fmt.Sprintf("line %d, column %d: %s", e.Pos.Line(), e.Pos.Col(), escape.Line(e.Text))
-		}
-		j.block(c, unparsed+" as a shell command: "+at)
-		return
-	}
-	j.look(file)
 	began := st.clone()
-	s := shell{j, st}
-	if s.stmts(file.Stmts); outer != nil {
-		return
-	}
+	j.source(j.src, st, &call{st: st})
 	for _, bodies := range j.funcs { // something that was not seen may call those that were only declared
 		for _, body := range bodies {
 			if !j.used[body] {
-				inner := s.fork()
+				inner := shell{j, st.clone()}
 				inner.args = nil
 				inner.stmt(body)
 			}
@@ -104,6 +78,33 @@ func (j *analyzer) source(src string, st *state, outer *call) {
 		// Text that cannot be seen is run: it may be that of the files that are read or copied.
 		j.ranFiles(&call{st: began}, j.sources...)
 	}
+}
+
+// source judges shell code that a command runs. Its findings have keys of their own, unless the
+// command is run by another one that changes their meaning, such as sudo.
+func (j *analyzer) source(src string, st *state, c *call) {
+	if refusal := unfit(src); refusal != "" {
+		j.block(c, refusal)
+		return
+	}
+	if slices.Contains(j.running, src) || !j.enter() { // code that runs itself is judged once
+		return
+	}
+	defer j.leave()
+	defer j.wrapped(c)()
+	file, err := parseShell(src)
+	if err != nil {
+		at := escape.Line(err.Error())
+		if e := new(syntax.ParseError); errors.As(err, e) {
+			at = fmt.Sprintf("line %d, column %d: %s", e.Pos.Line(), e.Pos.Col(), escape.Line(e.Text))
+		}
+		j.block(c, unparsed+" as a shell command: "+at)
+		return
+	}
+	j.running = append(j.running, src)
+	j.look(file)
+	shell{j, st}.stmts(file.Stmts)
+	j.running = j.running[:len(j.running)-1]
 }
 
 func parseShell(src string) (*syntax.File, error) {
@@ -178,19 +179,7 @@ func (j *analyzer) code(c *call, f field) {
 	if len(c.st.vars) > 0 {
 		st.forget()
 	}
-	j.subsource(text, st, c)
-}
-
-// subsource judges code that a command runs. Its findings have keys of their
-// own, unless the command is run by another one that changes their meaning, such as sudo.
-func (j *analyzer) subsource(text string, st *state, c *call) {
-	if slices.Contains(j.running, text) {
-		return // code that runs itself is judged once
-	}
-	defer j.wrapped(c)()
-	j.running = append(j.running, text)
 	j.source(text, st, c)
-	j.running = j.running[:len(j.running)-1]
 }
 
 // wrapped makes the key of a command that is run by another one that of all findings, until the

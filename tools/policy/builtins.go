@@ -57,7 +57,7 @@ func eval(j *analyzer, c *call) {
 		st.forget()
 		return
 	}
-	j.subsource(strings.ReplaceAll(f.text, number, "0"), st, c)
+	j.source(strings.ReplaceAll(f.text, number, "0"), st, c)
 }
 
 func sourceFile(j *analyzer, c *call) {
@@ -90,15 +90,14 @@ func builtin(j *analyzer, c *call) {
 		changeFolder(j, c)
 	case "export", "declare", "typeset", "readonly", "local", "nameref":
 		for _, a := range c.args {
-			name, val, set := strings.Cut(a.text, "=")
+			name, _, set := strings.Cut(a.text, "=")
 			switch {
 			case strings.Contains(name, unknown):
 				j.ask(c, "sets variables that cannot be seen")
 			case a.option() && strings.Contains(a.text, "n"), c.name == "nameref":
 				c.st.forget() // a name for another variable
 			case set:
-				j.sets(name, val)
-				j.assign(c.st, a)
+				j.assign(&call{words: []field{a}, st: c.st}, a, true)
 			}
 		}
 	case "set", "shift":
@@ -127,11 +126,6 @@ func changeFolder(j *analyzer, c *call) {
 			c.st.cwd = unknown
 		}
 	}
-}
-
-// variableSet judges the setting of a variable that makes later programs run something else.
-func (j *analyzer) variableSet(c *call, name, val string) {
-	j.apply(&call{name: name, args: []field{{text: "--value=" + val}}, words: c.words, st: c.st}, rules.Of(name+"="))
 }
 
 // harmlessHelper tells whether a pager or editor is one that does nothing else.

@@ -37,8 +37,7 @@ func (j *analyzer) apply(c *call, p *rules.Program) (done bool) {
 	}
 	t := newTerms(j, c, p)
 	for _, a := range t.o.sets {
-		name, val, _ := strings.Cut(a.text, "=")
-		j.variableSet(c, name, val)
+		j.assign(c, a, false)
 	}
 	held := false
 	for _, r := range p.Rules {

@@ -93,7 +93,7 @@ const maxSource = 64 << 10
 // Command judges a command for bash, as it would run in a scope.
 func Command(src string, p Scope) Verdict {
 	j := newAnalyzer(src, p)
-	j.source(src, j.start(), nil)
+	j.line(j.start())
 	v := j.verdict()
 	if v.Level == Asks {
 		v.Files = followed(v.Files, p)

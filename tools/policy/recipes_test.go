@@ -169,7 +169,7 @@ func TestRecipesAreCounted(t *testing.T) {
 		return files[file], files[file] != ""
 	}
 	j := newAnalyzer("npm run s0; npm --prefix a run s1; git push -f", place)
-	j.source(j.src, j.start(), nil)
+	j.line(j.start())
 	if v := j.verdict(); v.Level != Asks || !strings.Contains(v.Reason, "too involved") || !strings.Contains(v.Reason, "force-pushes") {
 		t.Errorf("%s: %s", v.Level, v.Reason)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
+	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -252,28 +253,25 @@ func (s shell) binary(c *syntax.BinaryCmd) {
 func (s shell) simple(c *syntax.CallExpr) {
 	s.inner(c)
 	assigns, args := s.assigned(c.Assigns), s.expand(c.Args)
-	words := append(slices.Clip(assigns), args...)
+	call := &call{args: args, words: append(slices.Clip(assigns), args...), st: s.state}
 	for _, a := range assigns {
-		name, val, _ := strings.Cut(a.text, "=")
-		if s.sets(name, val); len(c.Args) == 0 {
-			s.assign(s.state, a)
-		} else {
-			s.variableSet(&call{words: words, st: s.state}, name, val)
-		}
+		s.assign(call, a, len(c.Args) == 0)
 	}
-	if len(args) > 0 { // the program may be empty: "$x" that is nothing
-		s.call(&call{args: args, words: words, st: s.state})
-	}
+	s.call(call)
 }
 
-// assign sets a variable of the shell to a value: NAME=VALUE.
-func (j *analyzer) assign(st *state, a field) {
+// assign judges the setting of a variable, NAME=VALUE, of the shell or of one command: later programs may run something
+// else by it.
+func (j *analyzer) assign(c *call, a field, lasts bool) {
 	name, val, _ := strings.Cut(a.text, "=")
-	j.variableSet(&call{st: st, words: []field{a}}, name, val)
+	j.sets(name, val)
+	j.apply(&call{name: name, args: []field{{text: "--value=" + val}}, words: c.words, st: c.st}, rules.Of(name+"="))
 	if subscript.MatchString(val) {
 		j.note(Asks, inSubscript, j.whole())
 	}
-	st.set(name, field{text: val})
+	if lasts {
+		c.st.set(name, field{text: val})
+	}
 }
 
 // assigned returns assignments as words.
@@ -285,10 +283,8 @@ func (s shell) assigned(assigns []*syntax.Assign) (out []field) {
 			f.text = a.Name.Value
 		case !a.Naked:
 			val := f.text
-			if list := s.get(a.Name.Value); a.Append && len(list) > 0 {
-				val = s.one(list).text + val
-			} else if a.Append {
-				val = unknown
+			if a.Append {
+				val = s.variable(a.Name.Value).text + val
 			}
 			if a.Array != nil || a.Index != nil {
 				val = unknown

@@ -180,7 +180,7 @@ func followed(files []string, p Scope) []string {
 			j := newAnalyzer(text, p)
 			st := j.start()
 			st.set("0", field{text: clean(files[i])})
-			j.source(text, st, nil)
+			j.line(st)
 			more = j.runFiles
 		}
 		files = noted(files, more...)

@@ -17,7 +17,7 @@ import (
 func Typed(command, text string, p Scope) Verdict {
 	text = strings.TrimRight(text, "\x00\x03\x04\r\n")
 	j := newAnalyzer(command, p)
-	j.source(command, j.start(), nil)
+	j.line(j.start())
 	if len(j.programs) == 0 {
 		j.programs = []string{""}
 	}
