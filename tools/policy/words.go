@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"mvdan.cc/sh/v3/expand"
@@ -31,8 +31,8 @@ func (f field) option() bool {
 }
 
 const (
+	maxParts  = 32   // parts of a word with braces
 	maxFields = 256  // words from the brace expansion of one word
-	maxBraces = 16   // braces in one word
 	maxArgs   = 4096 // arguments of one command; beyond that the last is unknown
 )
 
@@ -49,35 +49,19 @@ type piece struct {
 func (s shell) expand(words []*syntax.Word) (out []field) {
 	for _, w := range words {
 		split, n := &syntax.Word{Parts: w.Parts}, 0
-		switch {
-		case len(out) >= maxArgs:
-			return append(out[:maxArgs-1], anything)
-		case braces(w) > maxBraces:
+		if syntax.SplitBraces(split) && len(split.Parts) > maxParts {
 			out = append(out, anything)
-			continue
-		case !syntax.SplitBraces(split):
-			out = append(out, s.assemble(s.pieces(w.Parts, false))...)
 			continue
 		}
 		for one, err := range expand.BracesSeq(&expand.Config{}, split) {
-			if n++; err != nil || n > maxFields {
-				out = append(out, anything)
+			if n++; err != nil || n > maxFields || len(out) >= maxArgs {
+				out = append(out[:min(len(out), maxArgs-1)], anything)
 				break
 			}
 			out = append(out, s.assemble(s.pieces(one.Parts, false))...)
 		}
 	}
 	return out
-}
-
-// braces returns how many braces a word opens.
-func braces(w *syntax.Word) (open int) {
-	for _, p := range w.Parts {
-		if lit, ok := p.(*syntax.Lit); ok {
-			open += strings.Count(lit.Value, "{")
-		}
-	}
-	return open
 }
 
 // text returns the value of a word that is not split, as in an assignment.
@@ -94,6 +78,9 @@ func (s shell) text(w *syntax.Word) (f field) {
 
 // pieces returns the parts of a word in the current state.
 func (s shell) pieces(parts []syntax.WordPart, quoted bool) (out []piece) {
+	expansion := func(v field) piece {
+		return piece{text: v.text, glob: v.glob, dynamic: true, splits: !quoted}
+	}
 	for i, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
@@ -126,10 +113,9 @@ func (s shell) pieces(parts []syntax.WordPart, quoted bool) (out []piece) {
 				}
 				continue
 			}
-			v := s.param(p)
-			out = append(out, piece{text: v.text, glob: v.glob, dynamic: true, splits: !quoted})
+			out = append(out, expansion(s.param(p)))
 		default:
-			out = append(out, piece{text: s.substituted(p).text, dynamic: true, splits: !quoted})
+			out = append(out, expansion(s.substituted(p)))
 		}
 	}
 	return out
@@ -141,11 +127,7 @@ func (s shell) assemble(pieces []piece) (out []field) {
 	begun := false
 	end := func() {
 		s.work += 16 + len(f.text)
-		switch {
-		case !begun:
-		case len(out) >= maxArgs:
-			out[maxArgs-1] = anything
-		default:
+		if begun {
 			out = append(out, f)
 		}
 		f, begun = field{}, false
@@ -199,21 +181,20 @@ func plain(p *syntax.ParamExp) bool {
 
 // param returns the value of an expansion of a parameter in the current state.
 func (s shell) param(p *syntax.ParamExp) field {
-	switch {
-	case p.Param == nil, p.Excl, p.Index != nil && p.Param.Value != "BASH_SOURCE":
+	if p.Param == nil {
 		return anything
+	}
+	v, bare := s.variable(p.Param.Value), *p
+	if bare.Exp = nil; p.Param.Value == "BASH_SOURCE" {
+		bare.Index = nil
+	}
+	switch {
 	case p.Length:
 		return field{text: number}
-	}
-	v := s.variable(p.Param.Value)
-	if p.Exp == nil && p.Index != nil && p.Slice == nil && p.Repl == nil {
-		return v
-	}
-	if plain(p) {
-		return v
-	}
-	if p.Exp == nil {
+	case !plain(&bare):
 		return anything
+	case p.Exp == nil:
+		return v
 	}
 	switch p.Exp.Op {
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
@@ -276,11 +257,9 @@ func (s shell) substituted(p syntax.WordPart) field {
 		return field{text: number}
 	case *syntax.CmdSubst:
 		written := func(r *syntax.Redirect) bool { return r.Hdoc == nil }
-		if len(p.Stmts) != 1 || s.substDepth > 4 || slices.ContainsFunc(p.Stmts[0].Redirs, written) {
+		if len(p.Stmts) != 1 || slices.ContainsFunc(p.Stmts[0].Redirs, written) {
 			return anything
 		}
-		s.substDepth++
-		defer func() { s.substDepth-- }()
 		if in := s.stdout(p.Stmts[0]); in.known {
 			return field{text: strings.TrimRight(in.text, "\n")}
 		}
@@ -319,16 +298,18 @@ func clean(s string) string {
 	return strings.NewReplacer(fresh, unknown, number, unknown).Replace(s)
 }
 
+// Words and patterns that need no quotes.
+var (
+	plainWord    = lazyregexp.New(`^[\w./=:,@%+^\x{81}-\x{10FFFF}-]+$`)
+	plainPattern = lazyregexp.New(`^[\w./=:,@%+^*?[\]{}!\x{81}-\x{10FFFF}-]+$`)
+)
+
 // quote writes an argument as one would type it; patterns stay bare.
 func quote(f field) string {
 	if f.text == "" {
 		return "''"
 	}
-	unsafe := func(r rune) bool {
-		return !(r < utf8.RuneSelf && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,@%+^", r)) ||
-			r > utf8.RuneSelf || f.glob && strings.ContainsRune("*?[]{}!", r))
-	}
-	if !strings.ContainsFunc(f.text, unsafe) {
+	if plainWord.MatchString(f.text) || f.glob && plainPattern.MatchString(f.text) {
 		return f.text
 	}
 	return "'" + strings.ReplaceAll(f.text, "'", `'\''`) + "'"
