@@ -424,6 +424,7 @@ func TestLoginKeyring(t *testing.T) {
 	t.Parallel()
 	found(t, "dbus-run-session")
 	found(t, "gnome-keyring-daemon")
+	found(t, "dbus-send")
 	b := newBed(t, map[string]string{"a.txt": ""})
 	a := newAuthority(t, b, 6*time.Second)
 	file := filepath.Join(b.home, "config.yaml")
@@ -441,7 +442,12 @@ func TestLoginKeyring(t *testing.T) {
 	}
 	with := b
 	with.binary = filepath.Join(filepath.Dir(b.home), "with")
-	writeScript(t, with.binary, fmt.Sprintf(`exec dbus-run-session -- sh -c 'printf test | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1; exec "$@"' sh %s "$@"`+"\n", b.binary))
+	// The daemon has its name on the bus only after it has gone into the background. Before that, a request would start a second one, which is locked.
+	writeScript(t, with.binary, fmt.Sprintf(`exec dbus-run-session -- sh -c '
+printf test | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1
+until dbus-send --print-reply --dest=org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus.NameHasOwner string:org.freedesktop.secrets | grep -q true; do :; done
+exec "$@"' sh %s "$@"
+`, b.binary))
 	if said, err := with.login(t, []string{"--no-browser"}, byBrowser); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}

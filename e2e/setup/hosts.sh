@@ -35,6 +35,7 @@ need patchelf patchelf
 need chromium chromium
 need gnome-keyring-daemon gnome-keyring
 need dbus-run-session dbus-daemon
+need dbus-send dbus-bin
 for package in eglot lsp-mode; do
 	compgen -G "/usr/share/emacs/site-lisp/elpa-src/$package-[0-9]*" >/dev/null || missing+=("elpa-$package")
 done

@@ -27,6 +27,8 @@ export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Dispo
   private readonly status = vscode.window.createStatusBarItem("hermes.servers", vscode.StatusBarAlignment.Right, 99);
   private readonly subscriptions: vscode.Disposable[];
   private listed: ExtensionsResult | undefined;
+  /** The rows that VS Code was told of last, as JSON. */
+  private shown = "";
   /** Counts the listings: the answer to an earlier one is old if a later one has begun. */
   private listing = 0;
   private again: NodeJS.Timeout | undefined;
@@ -82,10 +84,19 @@ export class ExtensionTree implements vscode.TreeDataProvider<Row>, vscode.Dispo
     return { sessionId: this.hermes.sessions.session };
   }
 
-  /** Lists the extensions again. While a server connects, or the user logs in at one, it does so until that has ended. */
+  /**
+   * Lists the extensions again. While a server connects, or the user logs in at one, it does so until that has ended. VS Code
+   * is told only of a change: while it asks for the rows again, a click on one of them comes without its row.
+   */
   private refresh(): void {
     void this.list()
-      .then(() => this.changed.fire())
+      .then(() => {
+        const shown = JSON.stringify(this.getChildren());
+        if (shown !== this.shown) {
+          this.shown = shown;
+          this.changed.fire();
+        }
+      })
       .catch((error) => this.hermes.log.warn(`listing the extensions: ${String(error)}`));
   }
 
