@@ -17,8 +17,7 @@ import (
 type analyzer struct {
 	tracks
 	funcs  map[string][]*syntax.Stmt // every definition met
-	used   map[*syntax.Stmt]bool     // bodies that were called
-	frames []frame                   // functions being called
+	called map[*syntax.Stmt]int      // bodies that were called: the forks around the call, or ended
 
 	running []string // code being judged within code
 	actions map[string]func(*terms, field)
@@ -38,12 +37,8 @@ type budget struct {
 	gaveUp bool // it was too much
 }
 
-type frame struct {
-	body  *syntax.Stmt
-	forks int
-}
-
 const (
+	ended    = -1
 	maxSteps = 10000
 	maxWork  = 8 << 20
 	maxDepth = 100
@@ -51,7 +46,7 @@ const (
 )
 
 func newAnalyzer(src string, p Scope) *analyzer {
-	j := &analyzer{actions: actions(), funcs: map[string][]*syntax.Stmt{}, used: map[*syntax.Stmt]bool{}}
+	j := &analyzer{actions: actions(), funcs: map[string][]*syntax.Stmt{}, called: map[*syntax.Stmt]int{}}
 	j.scope, j.src, j.written, j.fetched, j.keyFiles = p, src, map[string]input{}, map[string]bool{}, map[string][]string{}
 	j.recipes = recipes{files: map[string]*code.Recipes{}, judged: map[string]bool{}}
 	return j
@@ -66,7 +61,7 @@ func (j *analyzer) line(st *state) {
 	j.source(j.src, st, &call{st: st})
 	for _, bodies := range j.funcs { // something that was not seen may call those that were only declared
 		for _, body := range bodies {
-			if !j.used[body] {
+			if _, called := j.called[body]; !called {
 				inner := shell{j, st.clone()}
 				inner.args = nil
 				inner.stmt(body)
@@ -175,7 +170,7 @@ func (j *analyzer) code(c *call, f field) {
 		text = strings.NewReplacer(unknown, "${__unseen}", fresh, "${__unseen}", number, "0").Replace(text)
 	}
 	st := &state{cwd: c.st.cwd}
-	if len(c.st.vars) > 0 {
+	if len(c.st.vars) > 1 { // not only the folder
 		st.forget()
 	}
 	j.source(text, st, c)
@@ -194,22 +189,18 @@ func (j *analyzer) wrapped(c *call) (end func()) {
 // callFunction judges the bodies of a function with its arguments in place.
 func callFunction(j *analyzer, c *call, bodies []*syntax.Stmt) {
 	for _, body := range bodies {
-		j.used[body] = true
-		called := false
-		for _, f := range j.frames {
-			if called = called || f.body == body; f.body == body && j.forks > f.forks {
+		if forks, called := j.called[body]; called && forks != ended {
+			if j.forks > forks {
 				j.block(c, "is a fork bomb: a function that starts itself over and over")
 			}
-		}
-		if called {
 			continue
 		}
-		j.frames = append(j.frames, frame{body, j.forks})
+		j.called[body] = j.forks
 		outer := c.st.args
 		c.st.setArgs(c.args)
 		shell{j, c.st}.stmt(body)
 		c.st.args = outer
-		j.frames = j.frames[:len(j.frames)-1]
+		j.called[body] = ended
 	}
 }
 

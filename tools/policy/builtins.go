@@ -113,19 +113,16 @@ func changeFolder(j *analyzer, c *call) {
 	if i := slices.IndexFunc(c.args, func(a field) bool { return !a.option() && a.text != "--" }); i >= 0 {
 		to = c.args[i]
 	}
+	name := absolute(c.st, to.text)
 	switch {
 	case c.name == "popd", to.text == "-", to.glob, c.name == "pushd" && to.text == "":
-		c.st.cwd = unknown
+		name = unknown
 	case to.text == "":
-		c.st.cwd = shell{j, c.st}.home()
-	default:
-		c.st.cwd = absolute(c.st, to.text)
-		if !strings.ContainsAny(c.st.cwd, unknown+fresh) {
-			c.st.cwd = paths.Clean(c.st.cwd)
-		} else if strings.HasPrefix(c.st.cwd, unknown) {
-			c.st.cwd = unknown
-		}
+		name = shell{j, c.st}.home()
+	case !strings.ContainsAny(name, unknown+fresh):
+		name = paths.Clean(name)
 	}
+	c.st.goTo(name)
 }
 
 // harmlessHelper tells whether a pager or editor is one that does nothing else.

@@ -19,11 +19,13 @@ var anything = field{text: unknown}
 // state holds the variables and the folder of the shell at one point of a script. Where a
 // script may have gone several ways, a variable has several values.
 type state struct {
-	vars    map[string][]field // the value of "" is that of all others, after something unseen may have set any of them
-	cwd     string             // it may be unknown
-	folders []string           // if it may be in one of several: those, with cwd
-	args    []field            // $1 and on; nil: they are not known
+	vars map[string][]field // the value of "" is that of all others, after something unseen may have set any of them
+	cwd  string             // it may be unknown
+	args []field            // $1 and on; nil: they are not known
 }
+
+// folder is the name under which the folders are kept that the shell may be in.
+const folder = "."
 
 // maxValues is how many values of a variable are followed. If there are more, it may have any.
 const maxValues = 16
@@ -40,6 +42,12 @@ func (s *state) set(name string, val field) {
 		s.vars = map[string][]field{}
 	}
 	s.vars[name] = []field{{text: val.text, glob: val.glob}}
+}
+
+// goTo changes the folder of the shell.
+func (s *state) goTo(name string) {
+	s.cwd = name
+	s.set(folder, field{text: name})
 }
 
 // setArgs sets $1 and on. If a part of them is not known, none is.
@@ -65,11 +73,9 @@ func (s *state) get(name string) []field {
 func (s shell) each(do func(shell)) {
 	began, pick, most := s.clone(), s.pick, s.most
 	var ended []*state
-	for s.pick, s.most = 0, len(began.folders); s.pick == 0 || s.pick < s.most; s.pick++ {
+	for s.pick, s.most = 0, 0; s.pick == 0 || s.pick < s.most; s.pick++ {
 		one := began.clone()
-		if len(one.folders) > 0 {
-			one.cwd, one.folders = one.folders[min(s.pick, len(one.folders)-1)], nil
-		}
+		one.goTo(s.one(shell{s.analyzer, one}.values(folder)).text)
 		do(shell{s.analyzer, one})
 		ended = append(ended, one)
 	}
@@ -90,12 +96,6 @@ func (s shell) join(list ...*state) {
 	}
 	out := list[0].clone()
 	for _, st := range list[1:] {
-		folders := union(out.allFolders(), st.allFolders())
-		if out.folders = nil; len(folders) > maxValues {
-			out.cwd = unknown
-		} else if len(folders) > 1 {
-			out.folders = folders
-		}
 		if st.args == nil || !slices.Equal(out.args, st.args) {
 			out.args = nil
 		}
@@ -115,13 +115,6 @@ func (s shell) join(list ...*state) {
 		out.vars = vars
 	}
 	*s.state = *out
-}
-
-func (s *state) allFolders() []string {
-	if len(s.folders) > 0 {
-		return s.folders
-	}
-	return []string{s.cwd}
 }
 
 func union[T comparable](a, b []T) []T {

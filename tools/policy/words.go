@@ -227,6 +227,8 @@ func (s shell) values(name string) []field {
 		if i := int(name[0] - '1'); i < len(s.args) {
 			val = s.args[i]
 		}
+	case name == folder && s.vars[folder] == nil:
+		val.text = s.cwd
 	case len(set) > 0 && !(name == "HOME" && set[0].text == unknown && s.scope.Home != ""): // something unseen ran; it is still home
 		return set
 	case name == "HOME":
