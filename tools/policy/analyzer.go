@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
@@ -263,11 +264,14 @@ func runsMade(j *analyzer, c *call, f field) bool {
 		j.note(Asks, made.how, j.whole())
 	case contains("source .", inner.name), strings.HasSuffix(inner.name, "sh"):
 		j.shellFile(c, made.text)
-	case contains("python pypy ipython py perl ruby php lua luajit", inner.name) || rules.Reason("language", inner.name) == "javascript":
+	default:
 		read(j, &inner, made.text)
 	}
 	return true
 }
+
+// shebang is the begin of a script that names its program.
+var shebang = lazyregexp.New(`^#![ \t]*(?:\S*env[ \t]+)?(\S+)`)
 
 // interpreterOf returns the program that runs a file: a shell that is given it, else that of
 // its first line, else the program that is given it. A file that is run by itself is run by
@@ -277,11 +281,8 @@ func interpreterOf(program, file, text string) string {
 	if !itself && (strings.HasSuffix(program, "sh") || contains("source .", program)) {
 		return program
 	}
-	first, _, _ := strings.Cut(text, "\n")
-	for _, word := range strings.Fields(strings.TrimPrefix(first, "#!")) {
-		if name := programName(word); strings.HasPrefix(first, "#!") && name != "env" {
-			return name
-		}
+	if m := shebang.FindStringSubmatch(text); m != nil {
+		return programName(m[1])
 	}
 	if itself {
 		return "sh"

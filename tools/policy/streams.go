@@ -25,10 +25,10 @@ type input struct {
 
 const downloads = "runs what it downloads"
 
-// producer returns the text that a statement writes into a pipe.
+// producer returns what a statement writes into a pipe or a file.
 func (s shell) producer(stmt *syntax.Stmt) input {
-	if in := s.stdout(stmt); in.known {
-		return in
+	if text, known := s.stdout(stmt); known {
+		return input{some: true, known: true, text: text}
 	}
 	return input{some: true, how: origin(stmt), below: s.below(stmt)}
 }
@@ -37,91 +37,81 @@ func (s shell) producer(stmt *syntax.Stmt) input {
 var printsName = lazyregexp.New(`^(git (branch --show-current|(rev-parse|symbolic-ref) (--(abbrev-ref|short|verify) )?HEAD|merge-base [^- ]\S* \S+)|cat \S+\.pid)$`)
 
 // stdout returns the text that a statement writes, if it is known.
-func (s shell) stdout(stmt *syntax.Stmt) input {
-	prints := func(text string) input { return input{some: true, known: true, text: text} }
+func (s shell) stdout(stmt *syntax.Stmt) (text string, known bool) {
 	if b, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.AndStmt && firstWord(b.X) == "cd" && firstWord(b.Y) == "pwd" {
 		inner := s.fork()
 		inner.stmt(b.X)
-		return prints(inner.pwd())
+		return inner.pwd(), true
 	}
 	c, ok := stmt.Cmd.(*syntax.CallExpr)
 	if !ok || len(c.Args) == 0 {
-		return input{}
+		return "", false
 	}
 	var words []string
 	for _, w := range c.Args {
 		words = append(words, cmp.Or(w.Lit(), " "))
 	}
 	if printsName.MatchString(strings.Join(words, " ")) {
-		return prints(number)
+		return number, true
 	}
 	switch words[0] {
 	case "echo", "printf":
 		return s.printed(c.Args)
 	case "cat":
 		if i := slices.IndexFunc(stmt.Redirs, func(r *syntax.Redirect) bool { return r.Hdoc != nil || r.Op == syntax.WordHdoc }); i >= 0 && len(words) == 1 {
-			return s.here(stmt.Redirs[i])
+			return s.here(stmt.Redirs[i]), true
 		}
 	case "pwd":
-		return prints(s.pwd())
+		return s.pwd(), true
 	case "mktemp":
 		for _, a := range s.expand(c.Args[1:]) {
 			own := a.seen() && (a.text == "--tmpdir" || s.scope.places().OwnTemp(a.text))
 			if !own && (!a.seen() || strings.Contains(a.text, "/") || strings.HasPrefix(a.text, "-p") || strings.HasPrefix(a.text, "--tmp")) {
-				return input{}
+				return "", false
 			}
 		}
-		return prints(fresh)
+		return fresh, true
 	case "dirname":
-		if o := parse(&rules.Program{}, s.expand(c.Args[1:])); len(o.rest) == 1 && len(o.list) == 0 && o.rest[0].seen() && o.rest[0].text != "" {
-			return prints(path.Dir(paths.Slashes(o.rest[0].text)))
+		if rest := parse(&rules.Program{}, s.expand(c.Args[1:])).rest; len(rest) == 1 && rest[0].seen() && rest[0].text != "" {
+			return path.Dir(paths.Slashes(rest[0].text)), true
 		}
 	}
-	return input{}
+	return "", false
 }
 
 // printed returns the text that echo or printf writes, if it is known.
-func (s shell) printed(args []*syntax.Word) input {
-	f := s.expand(args)
+func (s shell) printed(args []*syntax.Word) (text string, known bool) {
 	var words []string
-	for _, a := range f[1:] {
-		if paths.Marked(a.text) {
-			return input{some: true}
-		}
+	for _, a := range s.expand(args) {
 		words = append(words, a.text)
 	}
-	if f[0].text == "printf" {
-		if len(words) == 0 || strings.HasPrefix(words[0], "-") {
-			return input{some: true}
+	text = strings.Join(words[1:], " ") + " "
+	switch options := echoOptions.FindStringSubmatch(text)[0]; {
+	case paths.Marked(text):
+		return "", false
+	case words[0] == "printf":
+		if len(words) == 1 || text[0] == '-' {
+			return "", false
 		}
-		text, _, err := expand.Format(&expand.Config{}, words[0], words[1:])
-		return input{some: true, known: err == nil, text: clean(text)}
+		text, _, err := expand.Format(&expand.Config{}, words[1], words[2:])
+		return clean(text), err == nil
+	case strings.Contains(options, "e"):
+		text = code.Unescape(text[len(options):])
+	default:
+		text = text[len(options):]
 	}
-	escapes := false
-	for len(words) > 0 && len(words[0]) > 1 && words[0][0] == '-' && strings.Trim(words[0][1:], "neE") == "" {
-		escapes = escapes || strings.Contains(words[0], "e")
-		words = words[1:]
-	}
-	text := strings.Join(words, " ")
-	if escapes {
-		text = code.Unescape(text)
-	}
-	return input{some: true, known: true, text: clean(text) + "\n"}
+	return clean(strings.TrimSuffix(text, " ")) + "\n", true
 }
+
+// echoOptions are the options of echo, at the begin of its arguments.
+var echoOptions = lazyregexp.New(`^(-[neE]+ )*`)
 
 // origin says how a stream came to be, for those origins that matter when a
 // shell reads it.
 func origin(n syntax.Node) (how string) {
 	syntax.Walk(n, func(n syntax.Node) bool {
-		if c, ok := n.(*syntax.CallExpr); ok {
-			for _, a := range c.Args {
-				switch name := programName(a.Lit()); {
-				case rules.In("downloads", name):
-					how = downloads
-				case how == "" && rules.In("decodes", name):
-					how = "decodes text and runs it"
-				}
-			}
+		if w, ok := n.(*syntax.Word); ok {
+			how = max(how, rules.Reason("origin", programName(w.Lit())))
 		}
 		return true
 	})
@@ -155,18 +145,16 @@ func (s shell) below(stmt *syntax.Stmt) string {
 }
 
 // here returns the text of a here-document or here-string.
-func (s shell) here(r *syntax.Redirect) input {
-	in := input{some: true, known: true}
+func (s shell) here(r *syntax.Redirect) string {
 	switch delimiter := r.Word.Lit(); {
 	case r.Op == syntax.WordHdoc:
-		in.text = s.text(r.Word).text + "\n"
+		return s.text(r.Word).text + "\n"
 	case r.Hdoc == nil:
+		return ""
 	case delimiter == "" || strings.Contains(delimiter, `\`): // quoted
-		in.text = clean(r.Hdoc.Lit())
-	default:
-		in.text = s.text(&syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Parts: r.Hdoc.Parts}}}).text
+		return clean(r.Hdoc.Lit())
 	}
-	return in
+	return s.text(&syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Parts: r.Hdoc.Parts}}}).text
 }
 
 // redirect judges one redirection and returns the input after it.
@@ -175,7 +163,7 @@ func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
 	target := s.text(r.Word).text
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
-		return s.here(r)
+		return input{some: true, known: true, text: s.here(r)}
 	case syntax.RdrIn:
 		switch {
 		case strings.HasPrefix(target, "/dev/fd/"):
@@ -183,16 +171,10 @@ func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
 		case strings.HasPrefix(target, "/dev/tcp/"):
 			return input{some: true, how: downloads}
 		}
-		if name := absolute(s.state, target); name != "" {
-			s.sources = union(s.sources, []string{name})
-			return s.made(name)
-		}
-		return input{}
+		s.reads(s.state, field{text: target})
+		return s.made(absolute(s.state, target))
 	case syntax.DplIn:
-		if target != "0" && target != "-" {
-			return input{some: true} // a file that was opened before
-		}
-		return s.stdin
+		return input{some: true} // a file that was opened before
 	case syntax.DplOut:
 		if strings.Trim(target, "0123456789-"+number) == "" {
 			return s.stdin
@@ -200,11 +182,6 @@ func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
 	}
 	to := field{text: target, glob: strings.ContainsAny(target, "*?[")}
 	s.writes(&call{st: s.state}, to)
-	in := s.stdout(stmt)
-	if stmt.Cmd != nil && !in.some {
-		in.how = origin(stmt.Cmd)
-		in.some = in.how != ""
-	}
-	s.put(s.state, to, in, r.Op == syntax.AppOut)
+	s.put(s.state, to, s.producer(stmt), r.Op == syntax.AppOut)
 	return s.stdin
 }

@@ -262,8 +262,8 @@ func (s shell) substituted(p syntax.WordPart) field {
 		if len(p.Stmts) != 1 || slices.ContainsFunc(p.Stmts[0].Redirs, written) {
 			return anything
 		}
-		if in := s.stdout(p.Stmts[0]); in.known {
-			return field{text: strings.TrimRight(in.text, "\n")}
+		if text, known := s.stdout(p.Stmts[0]); known {
+			return field{text: strings.TrimRight(text, "\n")}
 		}
 	}
 	return anything
