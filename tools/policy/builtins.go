@@ -100,6 +100,8 @@ func builtin(j *analyzer, c *call) {
 				j.assign(&call{words: []field{a}, st: c.st}, a, true)
 			}
 		}
+	case "exit":
+		c.st.left = c.st.left || len(c.words) > 0 && c.words[0].text == c.name
 	case "set", "shift":
 		c.st.args = nil
 		if i := slices.IndexFunc(c.args, func(a field) bool { return a.text == "--" }); i >= 0 {

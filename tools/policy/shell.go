@@ -25,15 +25,13 @@ func (s shell) stmts(list []*syntax.Stmt) {
 	}
 }
 
-// ways continues with what may be so after any of several lists of statements. One that leaves the
-// script does not count.
+// ways continues with what may be so after any of several lists of statements.
 func (s shell) ways(lists ...[]*syntax.Stmt) {
 	var after []*state
 	for _, list := range lists {
 		f := s.fork()
-		if f.stmts(list); !ends(list) {
-			after = append(after, f.state)
-		}
+		f.stmts(list)
+		after = append(after, f.state)
 	}
 	s.join(after...)
 }
@@ -100,12 +98,11 @@ func (s shell) command(cmd syntax.Command) {
 		s.stmt(c.Stmt)
 	case *syntax.CoprocClause:
 		s.beside(input{some: true}, c.Stmt)
+	case *syntax.ArithmCmd, *syntax.LetClause:
+		s.inner(c)
+		s.forget() // it may assign
 	default:
 		s.inner(c)
-		switch c.(type) {
-		case *syntax.ArithmCmd, *syntax.LetClause:
-			s.forget() // it may assign
-		}
 	}
 }
 
@@ -128,9 +125,7 @@ func (s shell) inner(n syntax.Node) {
 			return false
 		case *syntax.ProcSubst:
 			stdin := s.stdin
-			if n.Op == syntax.CmdOut && !stdin.known {
-				stdin = input{some: true}
-			}
+			stdin.some = stdin.some || n.Op == syntax.CmdOut
 			s.beside(stdin, n.Stmts...)
 			return false
 		case *syntax.ParamExp:
@@ -151,18 +146,6 @@ func (s shell) conditional(c *syntax.IfClause) {
 		}
 	}
 	s.ways(c.Then, other)
-}
-
-// ends tells whether a list of statements leaves the script.
-func ends(list []*syntax.Stmt) bool {
-	if len(list) == 0 {
-		return false
-	}
-	last := list[len(list)-1]
-	if block, ok := last.Cmd.(*syntax.Block); ok {
-		return ends(block.Stmts)
-	}
-	return firstWord(last) == "exit"
 }
 
 // firstWord returns the program of a simple command if it is written plainly.
@@ -206,14 +189,11 @@ func (s shell) forLoop(c *syntax.ForClause) {
 	name := l.Name.Value
 	s.sets(name, unknown)
 	items := s.args
-	switch {
-	case l.InPos.IsValid():
+	if l.InPos.IsValid() {
 		items = s.expand(l.Items)
-	case items == nil:
-		items = []field{anything}
 	}
 	if len(items) == 0 {
-		items = []field{{}}
+		items = []field{anything}
 	}
 	if slices.ContainsFunc(items, func(f field) bool { return !f.seen() }) { // it may stand for several
 		items = append(slices.Clip(items), items...)
@@ -228,10 +208,8 @@ func (s shell) binary(c *syntax.BinaryCmd) {
 	x, y := []*syntax.Stmt{c.X}, []*syntax.Stmt{c.Y}
 	switch c.Op {
 	case syntax.Pipe, syntax.PipeAll:
-		s.forks++
-		s.fork().stmt(c.X)
-		s.beside(s.producer(c.X), c.Y)
-		s.forks--
+		s.beside(s.stdin, x...)
+		s.beside(s.producer(c.X), y...)
 	case syntax.OrStmt:
 		s.ways(x, y)
 	default:
@@ -330,8 +308,7 @@ func (j *analyzer) look(file *syntax.File) {
 		case *syntax.DblQuoted:
 			if len(n.Parts) == 1 {
 				if lit, ok := n.Parts[0].(*syntax.Lit); ok {
-					text, _ := unbackslash(lit.Value, quotedEscapes)
-					quoted(text)
+					quoted(quotedEscape.ReplaceAllString(lit.Value, "$1"))
 				}
 			}
 		}

@@ -22,6 +22,7 @@ type state struct {
 	vars map[string][]field // the value of "" is that of all others, after something unseen may have set any of them
 	cwd  string             // it may be unknown
 	args []field            // $1 and on; nil: they are not known
+	left bool               // the script has ended
 }
 
 // folder is the name under which the folders are kept that the shell may be in.
@@ -89,13 +90,16 @@ func (s shell) one(list []field) field {
 	return list[min(s.pick, len(list)-1)]
 }
 
-// join continues with all that may be so in one of several states.
+// join continues with all that may be so in one of several states. Those that have left the script do not count.
 func (s shell) join(list ...*state) {
-	if len(list) == 0 {
-		return
-	}
 	out := list[0].clone()
 	for _, st := range list[1:] {
+		if out.left {
+			out = st.clone()
+		}
+		if st.left {
+			continue
+		}
 		if st.args == nil || !slices.Equal(out.args, st.args) {
 			out.args = nil
 		}

@@ -41,7 +41,7 @@ func (s shell) stdout(stmt *syntax.Stmt) (text string, known bool) {
 	if b, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.AndStmt && firstWord(b.X) == "cd" && firstWord(b.Y) == "pwd" {
 		inner := s.fork()
 		inner.stmt(b.X)
-		return inner.pwd(), true
+		return inner.cwd, true
 	}
 	c, ok := stmt.Cmd.(*syntax.CallExpr)
 	if !ok || len(c.Args) == 0 {
@@ -62,7 +62,7 @@ func (s shell) stdout(stmt *syntax.Stmt) (text string, known bool) {
 			return s.here(stmt.Redirs[i]), true
 		}
 	case "pwd":
-		return s.pwd(), true
+		return s.cwd, true
 	case "mktemp":
 		for _, a := range s.expand(c.Args[1:]) {
 			own := a.seen() && (a.text == "--tmpdir" || s.scope.places().OwnTemp(a.text))

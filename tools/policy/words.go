@@ -84,18 +84,18 @@ func (s shell) pieces(parts []syntax.WordPart, quoted bool) (out []piece) {
 	for i, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			switch {
-			case quoted:
-				text, _ := unbackslash(p.Value, quotedEscapes)
-				out = append(out, piece{text: clean(text)})
-			default:
-				home, rest := "", p.Value
-				if i == 0 {
-					home, rest = s.tilde(p.Value)
-				}
-				text, glob := unbackslash(rest, "")
-				out = append(out, piece{text: home}, piece{text: clean(text), glob: glob})
+			if quoted {
+				out = append(out, piece{text: clean(quotedEscape.ReplaceAllString(p.Value, "$1"))})
+				continue
 			}
+			home, rest := "", p.Value
+			if m := homeOf.FindStringSubmatch(rest); m != nil && i == 0 {
+				if home, rest = "/home/"+m[1], rest[1+len(m[1]):]; m[1] == "" {
+					home = s.home()
+				}
+			}
+			glob := strings.ContainsAny(escaped.ReplaceAllString(rest, ""), "*?[")
+			out = append(out, piece{text: home}, piece{text: clean(escaped.ReplaceAllString(rest, "$1")), glob: glob})
 		case *syntax.SglQuoted:
 			text := p.Value
 			if p.Dollar {
@@ -161,17 +161,13 @@ func (s shell) assemble(pieces []piece) (out []field) {
 	return out
 }
 
-// tilde returns the home folder that stands at the start of a word, and the rest.
-func (s shell) tilde(word string) (home, rest string) {
-	user, _, _ := strings.Cut(word, "/")
-	switch rest = word[len(user):]; {
-	case user == "~":
-		return s.home(), rest
-	case !strings.HasPrefix(user, "~"), strings.Contains(user, `\`):
-		return "", word
-	}
-	return "/home/" + user[1:], rest
-}
+// homeOf finds the home folder of a user at the start of a word. The others find characters with a
+// backslash before them, in a word and within double quotes.
+var (
+	homeOf       = lazyregexp.New(`^~([^/\\]*)(/|$)`)
+	escaped      = lazyregexp.New(`(?s)\\(?:\n|(.))`)
+	quotedEscape = lazyregexp.New("\\\\(?:\n|([$`\"\\\\]))")
+)
 
 // plain tells whether a parameter is expanded with nothing done to it.
 func plain(p *syntax.ParamExp) bool {
@@ -220,7 +216,7 @@ func (s shell) values(name string) []field {
 	case contains("# ? $ ! LINENO RANDOM SECONDS PPID UID EUID BASHPID", name):
 		val.text = number
 	case name == "PWD":
-		val.text = s.pwd()
+		val.text = s.cwd
 	case name == "BASH_SOURCE":
 		return s.values("0") // of a script it is the same
 	case len(name) == 1 && name[0] >= '1' && name[0] <= '9' && s.args != nil:
@@ -247,11 +243,6 @@ func (s shell) values(name string) []field {
 
 func (s shell) home() string { return cmp.Or(s.variable("HOME").text, unknown) }
 
-// pwd is the folder the shell is in, when there is only one it can be.
-func (s shell) pwd() string {
-	return cmp.Or(s.cwd, unknown)
-}
-
 // substituted returns the value of an expansion other than of a parameter.
 func (s shell) substituted(p syntax.WordPart) field {
 	switch p := p.(type) {
@@ -267,29 +258,6 @@ func (s shell) substituted(p syntax.WordPart) field {
 		}
 	}
 	return anything
-}
-
-// quotedEscapes are the characters before which a backslash counts within double quotes.
-const quotedEscapes = "$`\"\\\n"
-
-// unbackslash undoes backslashes: before the special characters, or if there are none, before
-// all. It reports whether a pattern stands in the text.
-func unbackslash(s, special string) (text string, glob bool) {
-	if !strings.ContainsAny(s, `\*?[`) {
-		return s, false
-	}
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && (special == "" || strings.IndexByte(special, s[i+1]) >= 0) {
-			if i++; s[i] == '\n' {
-				continue
-			}
-		} else {
-			glob = glob || strings.IndexByte("*?[", s[i]) >= 0
-		}
-		b = append(b, s[i])
-	}
-	return string(b), glob
 }
 
 // clean replaces characters that could be taken for marks by unknown.
