@@ -161,20 +161,25 @@ func (j *analyzer) spent() bool {
 // code judges the text of an argument as shell code that a program runs in a
 // shell of its own.
 func (j *analyzer) code(c *call, f field) {
-	text := f.text
-	if strings.ContainsAny(text, unknown+fresh) {
-		j.ranFiles(c, j.sources...)
-		j.foreign = true
-		j.ask(c, "runs shell code that cannot be seen")
-	}
-	if paths.Marked(text) {
-		text = strings.NewReplacer(unknown, "${__unseen}", fresh, "${__unseen}", number, "0").Replace(text)
-	}
 	st := &state{cwd: c.st.cwd}
 	if len(c.st.vars) > 1 { // not only the folder
 		st.forget()
 	}
-	j.source(text, st, c)
+	j.eval(c, f, st)
+}
+
+// eval judges a text as shell code in a state.
+func (j *analyzer) eval(c *call, f field, st *state) {
+	hidden := strings.ContainsAny(f.text, unknown+fresh)
+	if hidden {
+		j.ranFiles(c, j.sources...)
+		j.foreign = true
+		j.ask(c, "runs shell code that cannot be seen")
+	}
+	text := strings.NewReplacer(unknown, "${__unseen}", fresh, "${__unseen}", number, "0").Replace(f.text)
+	if j.source(text, st, c); hidden {
+		st.forget()
+	}
 }
 
 // wrapped makes the key of a command that is run by another one that of all findings, until the

@@ -39,74 +39,21 @@ func (j *analyzer) script(c *call, f field) {
 	}
 }
 
-// eval judges eval and trap: code for the present shell, or for its end.
-func eval(j *analyzer, c *call) {
-	args, st := c.args, c.st
-	if len(args) > 0 && args[0].text == "--" {
-		args = args[1:]
-	}
-	f := joined(args)
-	if c.name == "trap" {
-		if len(args) < 2 || args[0].text == "-" || args[0].option() {
-			return
-		}
-		f, st = args[0], st.clone()
-	}
-	if strings.ContainsAny(f.text, unknown+fresh) {
-		j.code(c, f)
-		st.forget()
-		return
-	}
-	j.source(strings.ReplaceAll(f.text, number, "0"), st, c)
-}
-
-func sourceFile(j *analyzer, c *call) {
-	switch {
-	case len(c.args) == 0:
-	case c.args[0].text == "/dev/stdin":
-		newTerms(j, c, &rules.Program{}).input("shell")
-	default:
-		j.script(c, c.args[0])
-	}
-	c.st.forget()
-}
-
-// alias judges an alias as a function that runs its text with the arguments behind it.
-func alias(j *analyzer, c *call) {
-	for _, a := range c.args {
-		name, val, defined := strings.Cut(a.text, "=")
-		if file, err := parseShell(val + ` "$@"`); err != nil || unseen(c.args) {
-			j.code(c, field{text: val})
-		} else if defined {
-			j.funcs[name] = append(j.funcs[name], file.Stmts...)
-		}
+// alias judges an alias, NAME=TEXT, as a function that runs its text with the arguments behind it.
+func alias(j *analyzer, c *call, f field) {
+	name, val, defined := strings.Cut(f.text, "=")
+	if file, err := parseShell(val + ` "$@"`); err != nil || strings.Contains(f.text, unknown) {
+		j.code(c, field{text: val})
+	} else if defined {
+		j.funcs[name] = append(j.funcs[name], file.Stmts...)
 	}
 }
 
-// builtin judges the shell's own commands and applies their changes to the state.
-func builtin(j *analyzer, c *call) {
-	switch c.name {
-	case "cd", "pushd", "popd":
-		changeFolder(j, c)
-	case "export", "declare", "typeset", "readonly", "local", "nameref":
-		for _, a := range c.args {
-			name, _, set := strings.Cut(a.text, "=")
-			switch {
-			case strings.Contains(name, unknown):
-				j.ask(c, "sets variables that cannot be seen")
-			case a.option() && strings.Contains(a.text, "n"), c.name == "nameref":
-				c.st.forget() // a name for another variable
-			case set:
-				j.assign(&call{words: []field{a}, st: c.st}, a, true)
-			}
-		}
-	case "exit":
-		c.st.left = c.st.left || len(c.words) > 0 && c.words[0].text == c.name
-	case "set", "shift":
-		c.st.args = nil
-		if i := slices.IndexFunc(c.args, func(a field) bool { return a.text == "--" }); i >= 0 {
-			c.st.setArgs(c.args[i+1:])
-		}
+// setArguments changes $1 and on.
+func setArguments(_ *analyzer, c *call) {
+	c.st.args = nil
+	if i := slices.IndexFunc(c.args, func(a field) bool { return a.text == "--" }); i >= 0 {
+		c.st.setArgs(c.args[i+1:])
 	}
 }
 

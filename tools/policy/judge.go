@@ -226,6 +226,8 @@ func (t *terms) do(r rules.Rule) bool {
 		return false
 	case r.Action == "line":
 		j.code(c, joined(operands))
+	case r.Action == "evaluates":
+		j.eval(c, joined(operands), c.st)
 	case r.Action == "within":
 		within(j, c, operands)
 	case r.Action == "runs":
@@ -243,14 +245,25 @@ func (t *terms) do(r rules.Rule) bool {
 // actions returns the functions that apply an action of a rule to one operand.
 func actions() map[string]func(t *terms, f field) {
 	return map[string]func(t *terms, f field){
-		"code":     func(t *terms, f field) { t.j.code(t.c, f) },
-		"shell":    func(t *terms, f field) { shellCode(t.j, t.c, f) },
-		"sed":      func(t *terms, f field) { code.Sed(f.text, t.act) },
-		"awk":      func(t *terms, f field) { code.Awk(f.text, t.act) },
-		"reads":    func(t *terms, f field) { read(t.j, t.c, f.text) },
-		"module":   func(t *terms, f field) { t.module(f.text) },
-		"sql":      func(t *terms, f field) { sql(t.j, t.c, f.text) },
-		"sets":     func(t *terms, f field) { t.c.st.set(f.text, anything) },
+		"code":    func(t *terms, f field) { t.j.code(t.c, f) },
+		"shell":   func(t *terms, f field) { shellCode(t.j, t.c, f) },
+		"sed":     func(t *terms, f field) { code.Sed(f.text, t.act) },
+		"awk":     func(t *terms, f field) { code.Awk(f.text, t.act) },
+		"reads":   func(t *terms, f field) { read(t.j, t.c, f.text) },
+		"module":  func(t *terms, f field) { t.module(f.text) },
+		"sql":     func(t *terms, f field) { sql(t.j, t.c, f.text) },
+		"sets":    func(t *terms, f field) { t.c.st.set(f.text, anything) },
+		"forgets": func(t *terms, _ field) { t.c.st.forget() },
+		"traps":   func(t *terms, f field) { t.j.eval(t.c, f, t.c.st.clone()) },
+		"defines": func(t *terms, f field) { alias(t.j, t.c, f) },
+		"keeps": func(t *terms, f field) {
+			if strings.Contains(f.text, "=") {
+				t.j.assign(&call{words: []field{f}, st: t.c.st}, f, true)
+			}
+		},
+		"leaves": func(t *terms, _ field) {
+			t.c.st.left = t.c.st.left || len(t.c.words) > 0 && t.c.words[0].text == t.c.name
+		},
 		"setting":  func(t *terms, f field) { t.j.gitSetting(t.c, f.text) },
 		"receives": func(t *terms, f field) { t.j.put(t.c.st, f, t.j.stdin, len(t.o.values("-a", "--append")) > 0) },
 		"makes":    func(t *terms, f field) { t.j.put(t.c.st, f, input{}, true) },

@@ -14,11 +14,8 @@ func handlers() map[string]func(*analyzer, *call) {
 	return map[string]func(*analyzer, *call){
 		"recipes":   runRecipes,
 		"xargs":     xargs,
-		"eval":      eval,
-		"source":    sourceFile,
-		"trap":      eval,
-		"alias":     alias,
-		"builtin":   builtin,
+		"cd":        changeFolder,
+		"set":       setArguments,
 		"handsOn":   handsOn,
 		"find":      find,
 		"git":       git,

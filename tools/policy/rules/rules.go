@@ -156,7 +156,7 @@ func (r *reader) line(line string) error {
 // Actions by the first group of their terms: a condition, operands, or phrases.
 const (
 	conditions = "asks refused allows passes"
-	operands   = "fetches copies links writes moves names configures loads destroys empties makes code line shell script sed awk reads module sets receives pipes protects setting runs within sql by verbs"
+	operands   = "fetches copies links writes moves names configures loads destroys empties makes code line shell script sed awk reads module sets receives pipes protects setting keeps defines evaluates traps forgets leaves runs within sql by verbs"
 	phrases    = "changes deletes"
 )
 
