@@ -23,16 +23,19 @@ func shellCode(j *analyzer, c *call, f field) {
 	}
 }
 
+// openStream finds the names of files that another command or machine writes.
+var openStream = lazyregexp.New(`^/(dev/(fd|tcp)|proc/self/fd)/`)
+
 // script judges a file that a shell or an interpreter runs.
 func (j *analyzer) script(c *call, f field) {
-	stream := strings.HasPrefix(f.text, "/dev/fd/") || strings.HasPrefix(f.text, "/proc/self/fd/")
+	stream := openStream.MatchString(f.text)
 	if stream {
 		j.ranFiles(c, j.sources...)
 	}
 	j.ran(c, scriptFiles(c.name, f.text)...)
 	switch {
 	case runsMade(j, c, f):
-	case stream, strings.HasPrefix(f.text, "/dev/tcp/"):
+	case stream:
 		j.note(Asks, "runs what another command writes", j.whole())
 	case strings.Contains(f.text[strings.LastIndexByte(f.text, '/')+1:], unknown):
 		j.ask(c, "runs a script that cannot be seen")
@@ -57,11 +60,9 @@ func setArguments(_ *analyzer, c *call) {
 	}
 }
 
+// changeFolder judges cd and its like.
 func changeFolder(j *analyzer, c *call) {
-	var to field
-	if i := slices.IndexFunc(c.args, func(a field) bool { return !a.option() && a.text != "--" }); i >= 0 {
-		to = c.args[i]
-	}
+	to := append(parse(&rules.Program{}, c.args).rest, field{})[0]
 	name := absolute(c.st, to.text)
 	switch {
 	case c.name == "popd", to.text == "-", to.glob, c.name == "pushd" && to.text == "":
@@ -73,6 +74,3 @@ func changeFolder(j *analyzer, c *call) {
 	}
 	c.st.goTo(name)
 }
-
-// harmlessHelper tells whether a pager or editor is one that does nothing else.
-func harmlessHelper(val string) bool { return val == "" || rules.In("harmless-helper", val) }

@@ -154,7 +154,7 @@ func (t *terms) selects(selector string) (list []field) {
 	}
 	switch name := selector[1:]; selector[0] {
 	case '%':
-		return slices.DeleteFunc(t.selects(name), func(f field) bool { return harmlessHelper(f.text) || f.text == "never" })
+		return slices.DeleteFunc(t.selects(name), func(f field) bool { return f.text == "" || rules.In("harmless-helper", f.text) })
 	case '>':
 		if i := slices.IndexFunc(args, func(a field) bool { return a.text == name }); i >= 0 {
 			behind := args[i+1:]

@@ -73,9 +73,16 @@ func (s shell) command(cmd syntax.Command) {
 	case *syntax.Subshell:
 		s.fork().stmts(c.Stmts)
 	case *syntax.IfClause:
-		s.conditional(c)
+		switch s.stmts(c.Cond); {
+		case len(c.Cond) == 0: // an else
+			s.stmts(c.Then)
+		case c.Else == nil:
+			s.ways(c.Then, nil)
+		default:
+			s.ways(c.Then, []*syntax.Stmt{{Cmd: c.Else}})
+		}
 	case *syntax.WhileClause:
-		s.loop("", []field{{}, {}}, append(slices.Clip(c.Cond), c.Do...))
+		s.loop("_", several, append(slices.Clip(c.Cond), c.Do...))
 	case *syntax.ForClause:
 		s.forLoop(c)
 	case *syntax.CaseClause:
@@ -137,17 +144,6 @@ func (s shell) inner(n syntax.Node) {
 	})
 }
 
-func (s shell) conditional(c *syntax.IfClause) {
-	s.stmts(c.Cond)
-	var other []*syntax.Stmt
-	if c.Else != nil {
-		if other = c.Else.Then; len(c.Else.Cond) > 0 {
-			other = []*syntax.Stmt{{Cmd: c.Else}}
-		}
-	}
-	s.ways(c.Then, other)
-}
-
 // firstWord returns the program of a simple command if it is written plainly.
 func firstWord(stmt *syntax.Stmt) string {
 	if c, ok := stmt.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 {
@@ -159,18 +155,19 @@ func firstWord(stmt *syntax.Stmt) string {
 // maxItems is how often the bodies of loops within loops are judged.
 const maxItems = 64
 
+// several are items of which nothing is known.
+var several = []field{anything, anything}
+
 // loop judges a body for each value of a variable. It may end before any of them.
 func (s shell) loop(name string, items []field, body []*syntax.Stmt) {
 	outer := max(1, s.unrolled)
 	if len(items)*outer > maxItems {
-		items = []field{anything, anything}
+		items = several
 	}
 	s.unrolled = len(items) * outer
 	after := []*state{s.clone()}
 	for _, item := range items {
-		if name != "" {
-			s.set(name, item)
-		}
+		s.set(name, item)
 		s.stmts(body)
 		after = append(after, s.clone())
 	}
@@ -183,7 +180,7 @@ func (s shell) forLoop(c *syntax.ForClause) {
 	l, ok := c.Loop.(*syntax.WordIter)
 	if !ok {
 		s.forget()
-		s.loop("", []field{{}, {}}, c.Do)
+		s.loop("_", several, c.Do)
 		return
 	}
 	name := l.Name.Value
@@ -244,10 +241,7 @@ func (j *analyzer) assign(c *call, a field, lasts bool) {
 	name, val, _ := strings.Cut(a.text, "=")
 	j.sets(name, val)
 	j.apply(&call{name: name, args: []field{{text: "--value=" + val}}, words: c.words, st: c.st}, rules.Of(name+"="))
-	if subscript.MatchString(val) {
-		j.note(Asks, inSubscript, j.whole())
-	}
-	if lasts {
+	if j.hides(val); lasts {
 		c.st.set(name, field{text: val})
 	}
 }
@@ -260,14 +254,13 @@ func (s shell) assigned(assigns []*syntax.Assign) (out []field) {
 		case a.Naked && a.Name != nil:
 			f.text = a.Name.Value
 		case !a.Naked:
-			val := f.text
 			if a.Append {
-				val = s.variable(a.Name.Value).text + val
+				f.text = s.variable(a.Name.Value).text + f.text
 			}
 			if a.Array != nil || a.Index != nil {
-				val = unknown
+				f.text = unknown
 			}
-			f = field{text: a.Name.Value + "=" + val}
+			f = field{text: a.Name.Value + "=" + f.text}
 		}
 		out = append(out, f)
 	}
@@ -278,16 +271,16 @@ func (s shell) assigned(assigns []*syntax.Assign) (out []field) {
 // it, it runs the substitution, as in a[$(…)].
 var subscript = lazyregexp.New("^[\\w\\s=+*/%(<>&|!?:,-]*\\w\\[[^\\]]*(\\$\\(|`)")
 
-const inSubscript = "hides a command in the subscript of an array"
+// hides judges a text that the shell may calculate with.
+func (j *analyzer) hides(text string) {
+	if subscript.MatchString(text) {
+		j.note(Asks, "hides a command in the subscript of an array", j.whole())
+	}
+}
 
 // look judges the syntax of code: commands that hide in quoted texts of that form, and syntax that may
 // run or replace a program in ways that are not followed.
 func (j *analyzer) look(file *syntax.File) {
-	quoted := func(text string) {
-		if subscript.MatchString(text) {
-			j.note(Asks, inSubscript, j.whole())
-		}
-	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.FuncDecl, *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause, *syntax.TestDecl:
@@ -302,15 +295,12 @@ func (j *analyzer) look(file *syntax.File) {
 				j.note(Asks, "expands a variable as a prompt, which can run commands", j.whole())
 			}
 		case *syntax.SglQuoted:
-			if quoted(n.Value); n.Dollar {
-				quoted(code.Unescape(n.Value))
+			if j.hides(n.Value); n.Dollar {
+				j.hides(code.Unescape(n.Value))
 			}
 		case *syntax.DblQuoted:
-			if len(n.Parts) == 1 {
-				if lit, ok := n.Parts[0].(*syntax.Lit); ok {
-					quoted(quotedEscape.ReplaceAllString(lit.Value, "$1"))
-				}
-			}
+			word := &syntax.Word{Parts: n.Parts}
+			j.hides(quotedEscape.ReplaceAllString(word.Lit(), "$1"))
 		}
 		return true
 	})

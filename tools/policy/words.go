@@ -215,15 +215,13 @@ func (s shell) values(name string) []field {
 	switch {
 	case contains("# ? $ ! LINENO RANDOM SECONDS PPID UID EUID BASHPID", name):
 		val.text = number
-	case name == "PWD":
-		val.text = s.cwd
 	case name == "BASH_SOURCE":
 		return s.values("0") // of a script it is the same
 	case len(name) == 1 && name[0] >= '1' && name[0] <= '9' && s.args != nil:
 		if i := int(name[0] - '1'); i < len(s.args) {
 			val = s.args[i]
 		}
-	case name == folder && s.vars[folder] == nil:
+	case name == "PWD", name == folder && s.vars[folder] == nil:
 		val.text = s.cwd
 	case len(set) > 0 && !(name == "HOME" && set[0].text == unknown && s.scope.Home != ""): // something unseen ran; it is still home
 		return set
