@@ -24,7 +24,7 @@ const (
 var tooLarge = map[string]int{}
 
 // shrinking has the lines of packages that are to become smaller: lower a bound with the package.
-var shrinking = map[string]int{"tools/policy": 2995, "tools/policy/paths": 224, "tools/policy/rules": 276}
+var shrinking = map[string]int{"tools/policy": 2984, "tools/policy/paths": 224, "tools/policy/rules": 276}
 
 // TestSizes limits packages to 4,000 lines and types to 40 methods, without tests and
 // generated files.

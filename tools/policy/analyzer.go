@@ -237,8 +237,7 @@ func (j *analyzer) call(c *call) {
 		j.reads(c.st, c.args...)
 	}
 	if strings.HasPrefix(program.text, "/etc/init.d/") {
-		j.apply(c, rules.Of("service"))
-		return
+		c.name = "service"
 	}
 	if strings.Contains(program.text, "/") {
 		runsMade(j, c, program)

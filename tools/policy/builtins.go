@@ -68,7 +68,7 @@ func changeFolder(j *analyzer, c *call) {
 	case c.name == "popd", to.text == "-", to.glob, c.name == "pushd" && to.text == "":
 		name = unknown
 	case to.text == "":
-		name = shell{j, c.st}.home()
+		name = shell{j, c.st}.variable("HOME").text
 	case !strings.ContainsAny(name, unknown+fresh):
 		name = paths.Clean(name)
 	}

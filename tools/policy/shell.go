@@ -196,7 +196,6 @@ func (s shell) forLoop(c *syntax.ForClause) {
 		items = append(slices.Clip(items), items...)
 	}
 	s.loop(name, items, c.Do)
-	s.set(name, anything)
 }
 
 // binary judges two statements. Within "a && b && c" each knows that those before it have run.

@@ -38,10 +38,9 @@ func (s *state) clone() *state {
 
 // set gives a variable one value. Clones of the state keep theirs.
 func (s *state) set(name string, val field) {
-	s.vars = maps.Clone(s.vars)
-	if s.vars == nil {
-		s.vars = map[string][]field{}
-	}
+	vars := s.vars
+	s.vars = map[string][]field{}
+	maps.Copy(s.vars, vars)
 	s.vars[name] = []field{{text: val.text, glob: val.glob}}
 }
 
@@ -105,15 +104,14 @@ func (s shell) join(list ...*state) {
 		}
 		vars := map[string][]field{}
 		maps.Copy(vars, out.vars)
-		for _, from := range []*state{out, st} {
-			for name, list := range from.vars {
-				if slices.Equal(out.vars[name], st.vars[name]) {
-					continue
-				}
-				if list = union(shell{s.analyzer, out}.values(name), shell{s.analyzer, st}.values(name)); name == "" || len(list) > maxValues {
-					list = []field{anything}
-				}
-				vars[name] = list
+		maps.Copy(vars, st.vars)
+		for name := range vars {
+			if slices.Equal(out.vars[name], st.vars[name]) {
+				continue
+			}
+			vars[name] = union(shell{s.analyzer, out}.values(name), shell{s.analyzer, st}.values(name))
+			if name == "" || len(vars[name]) > maxValues {
+				vars[name] = []field{anything}
 			}
 		}
 		out.vars = vars

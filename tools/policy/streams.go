@@ -165,11 +165,8 @@ func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 		return input{some: true, known: true, text: s.here(r)}
 	case syntax.RdrIn:
-		switch {
-		case strings.HasPrefix(target, "/dev/fd/"):
+		if openStream.MatchString(target) {
 			return input{some: true, how: origin(r.Word)}
-		case strings.HasPrefix(target, "/dev/tcp/"):
-			return input{some: true, how: downloads}
 		}
 		s.reads(s.state, field{text: target})
 		return s.made(absolute(s.state, target))

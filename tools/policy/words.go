@@ -91,7 +91,7 @@ func (s shell) pieces(parts []syntax.WordPart, quoted bool) (out []piece) {
 			home, rest := "", p.Value
 			if m := homeOf.FindStringSubmatch(rest); m != nil && i == 0 {
 				if home, rest = "/home/"+m[1], rest[1+len(m[1]):]; m[1] == "" {
-					home = s.home()
+					home = s.variable("HOME").text
 				}
 			}
 			glob := strings.ContainsAny(escaped.ReplaceAllString(rest, ""), "*?[")
@@ -194,10 +194,10 @@ func (s shell) param(p *syntax.ParamExp) field {
 	}
 	switch p.Exp.Op {
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		if v.text != "" && !strings.Contains(v.text, unknown) {
-			return v
+		if v.text == "" || strings.Contains(v.text, unknown) {
+			v = s.one([]field{v, s.text(p.Exp.Word)})
 		}
-		return s.one([]field{v, {text: s.text(p.Exp.Word).text}})
+		return v
 	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
 		return v
 	}
@@ -226,7 +226,7 @@ func (s shell) values(name string) []field {
 	case len(set) > 0 && !(name == "HOME" && set[0].text == unknown && s.scope.Home != ""): // something unseen ran; it is still home
 		return set
 	case name == "HOME":
-		val.text = s.scope.Home
+		val.text = cmp.Or(s.scope.Home, unknown)
 	case name == "IFS":
 		val.text = " \t\n"
 	case given:
@@ -238,8 +238,6 @@ func (s shell) values(name string) []field {
 	}
 	return []field{val}
 }
-
-func (s shell) home() string { return cmp.Or(s.variable("HOME").text, unknown) }
 
 // substituted returns the value of an expansion other than of a parameter.
 func (s shell) substituted(p syntax.WordPart) field {
@@ -258,13 +256,11 @@ func (s shell) substituted(p syntax.WordPart) field {
 	return anything
 }
 
-// clean replaces characters that could be taken for marks by unknown.
-func clean(s string) string {
-	if !paths.Marked(s) {
-		return s
-	}
-	return strings.NewReplacer(fresh, unknown, number, unknown).Replace(s)
-}
+// cleaner replaces marks by unknown.
+var cleaner = strings.NewReplacer(fresh, unknown, number, unknown)
+
+// clean replaces characters that could be taken for marks.
+func clean(s string) string { return cleaner.Replace(s) }
 
 // Words and patterns that need no quotes.
 var (
