@@ -155,8 +155,8 @@ func (c *cache) read(file, dir string) cached {
 	return cached{Text: s.Description, Tags: s.Tags, Meta: s.Meta}
 }
 
-// parseHead reads a SKILL.md whose frontmatter ends in the first 4 KB. For any other file, it returns an error that does not
-// tell what is wrong.
+// parseHead reads a SKILL.md whose frontmatter ends in the first 4 KB. For any other file, it returns an error, which is not for
+// users: the caller reads the whole file.
 func (c *cache) parseHead(file, dir string) (s Skill, err error) {
 	f, info, err := safefile.Open(file)
 	if err != nil {

@@ -75,8 +75,8 @@ func (j *analyzer) line(st *state) {
 	}
 }
 
-// source judges shell code that a command runs. Its findings have keys of their own, unless the
-// command is run by another one that changes their meaning, such as sudo.
+// source judges shell code that a command runs. Each finding has a key of its own. If another program runs the command, such as
+// sudo, its key is that of all findings.
 func (j *analyzer) source(src string, st *state, c *call) {
 	if refusal := unfit(src); refusal != "" {
 		j.block(c, refusal)

@@ -110,8 +110,8 @@ func (r *reader) entries(full string) (list []string) {
 
 var nothing = []string{""}
 
-// follows returns the words that may stand behind a name in the rules for the tokens from i, the most exact first: one or two
-// signs, of which a text counts as its quote, or "()" for a call with the sign or the member behind it.
+// follows returns the ends of words in the rules that fit the tokens from i, the most exact first. An end is one or two signs,
+// with a quote for a text. For a call, it is "()" with the sign or the member behind the call.
 func (r *reader) follows(i int) (list []string) {
 	next, signs := r.tok(i), ""
 	if next.is("(") {

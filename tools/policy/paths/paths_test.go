@@ -2,7 +2,7 @@ package paths
 
 import "testing"
 
-// A pattern counts for the protected names that it may stand for.
+// A pattern is judged as each protected name that it matches.
 func TestMatches(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]bool{
