@@ -172,6 +172,31 @@ func TestAllowedForSession(t *testing.T) {
 	}
 }
 
+// An approval of a command that runs a file is one of its content: if the file changes, a later call asks again.
+func TestAllowedForContent(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, nil, func() string { return "Allow for this session" })
+	const run = `sh -c "$(cat x.sh)"`
+	session := ""
+	for i, step := range []struct {
+		content string
+		asked   int
+	}{{"echo a", 1}, {"echo a", 1}, {"echo b", 2}, {"echo b", 2}} {
+		if err := os.WriteFile(filepath.Join(h.root, "x.sh"), []byte(step.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args := map[string]any{"prompt": script(run)}
+		if session != "" {
+			args["session"] = session
+		}
+		out, failure := h.call("prompt", args)
+		if failure != "" || out.Text != "Done." || len(h.asked) != step.asked {
+			t.Errorf("step %d: %+v, %s; asked %q", i, out, failure, h.asked)
+		}
+		session = out.Session
+	}
+}
+
 // A report of a subagent that failed says why.
 func TestFailedReport(t *testing.T) {
 	t.Parallel()
