@@ -166,23 +166,24 @@ func (u Usage) Plus(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.Reasoning + v.Reasoning, u.CachedRead + v.CachedRead, u.CachedWrite + v.CachedWrite, u.Cost + v.Cost}
 }
 
-// Error is a failure of the endpoint. Its text describes the next step for the user.
+// Error is a failure of the endpoint. Its text describes the next step for the user. Traces
+// hold it as JSON.
 type Error struct {
 	Kind       ErrorKind
-	Endpoint   string // base URL, without credentials
-	Provider   string
-	Model      string
-	Status     int           // HTTP status; 0: none
-	Message    string        // the endpoint's message, redacted
-	RetryAfter time.Duration // the wait that the endpoint asked for; 0: none
-	Final      bool          // the endpoint asked not to try again
-	EveryKey   bool          // all keys of a pool are limited
-	FirstFree  time.Duration // if EveryKey is set: until one of the keys may be used
-	Shown      int           // characters of text that came before the failure
-	Others     []*Error      // of fallbacks, which failed, too
-	AddressIn  string        // setting with the address of the endpoint; empty: model.base_url
-	KeyIn      string        // setting or variable with the key; empty: not known
-	Err        error         // the cause, if any
+	Endpoint   string        `json:",omitempty"` // base URL, without credentials
+	Provider   string        `json:",omitempty"`
+	Model      string        `json:",omitempty"`
+	Status     int           `json:",omitempty"` // HTTP status; 0: none
+	Message    string        `json:",omitempty"` // the endpoint's message, redacted
+	RetryAfter time.Duration `json:",omitempty"` // the wait that the endpoint asked for; 0: none
+	Final      bool          `json:",omitempty"` // the endpoint asked not to try again
+	EveryKey   bool          `json:",omitempty"` // all keys of a pool are limited
+	FirstFree  time.Duration `json:",omitempty"` // if EveryKey is set: until one of the keys may be used
+	Shown      int           `json:",omitempty"` // characters of text that came before the failure
+	Others     []*Error      `json:",omitempty"` // of fallbacks, which failed, too
+	AddressIn  string        `json:",omitempty"` // setting with the address of the endpoint; empty: model.base_url
+	KeyIn      string        `json:",omitempty"` // setting or variable with the key; empty: not known
+	Err        error         `json:"-"`          // the cause, if any
 }
 
 // ErrorKind is the kind of a failure. Each kind has its own next step.

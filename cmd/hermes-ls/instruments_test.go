@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -143,8 +144,18 @@ func (p program) acp(args ...string) *agentClient {
 	return c
 }
 
-// call sends a request and reads messages up to its response.
+// call sends a request and returns the result.
 func (c *agentClient) call(method string, params any) json.RawMessage {
+	c.t.Helper()
+	result, failure := c.ask(method, params)
+	if failure != nil {
+		c.t.Fatalf("%s: %s", method, failure)
+	}
+	return result
+}
+
+// ask sends a request and reads messages up to its response.
+func (c *agentClient) ask(method string, params any) (result, failure json.RawMessage) {
 	c.t.Helper()
 	c.next++
 	c.send(map[string]any{"jsonrpc": "2.0", "id": c.next, "method": method, "params": params})
@@ -159,14 +170,11 @@ func (c *agentClient) call(method string, params any) json.RawMessage {
 			c.t.Fatal(err)
 		}
 		if m.Method == "" && string(m.ID) == fmt.Sprint(c.next) {
-			if m.Error != nil {
-				c.t.Fatalf("%s: %s", method, m.Error)
-			}
-			return m.Result
+			return m.Result, m.Error
 		}
 	}
 	c.t.Fatalf("%s: the program has ended: %s", method, c.errOut)
-	return nil
+	return nil, nil
 }
 
 func (c *agentClient) send(m any) {
@@ -199,7 +207,11 @@ func (c *agentClient) open(cwd string) string {
 
 func (c *agentClient) prompt(session, text string) {
 	c.t.Helper()
-	c.call("session/prompt", map[string]any{"sessionId": session, "prompt": []any{map[string]any{"type": "text", "text": text}}})
+	c.call("session/prompt", promptOf(session, text))
+}
+
+func promptOf(session, text string) map[string]any {
+	return map[string]any{"sessionId": session, "prompt": []any{map[string]any{"type": "text", "text": text}}}
 }
 
 // end closes the input and waits for the end of the program.
@@ -240,6 +252,42 @@ func TestTraceOfProgram(t *testing.T) {
 	t.Run("played", func(t *testing.T) { servertest.PlayTrace(t, archive, nil) })
 	if t.Failed() {
 		t.Logf("%.20000s", text)
+	}
+}
+
+// TestTraceOfFailure plays the recordings of prompts that fail: no key is configured, and the
+// endpoint refuses the key.
+func TestTraceOfFailure(t *testing.T) {
+	t.Parallel()
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":{"message":"This key is not known"}}`, http.StatusUnauthorized)
+	}))
+	t.Cleanup(refusing.Close)
+	for name, conf := range map[string]string{
+		"no key":      "model: {provider: openai}\n",
+		"key refused": fmt.Sprintf("model: {provider: custom, default: m, base_url: %q, api_key: %s}\n", refusing.URL, testKey),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t)
+			p.write("home/config.yaml", conf)
+			p.write("home/.env", "")
+			file := filepath.Join(t.TempDir(), "trace.txtar")
+			c := p.acp("--trace", file)
+			_, failure := c.ask("session/prompt", promptOf(c.begin(p.cwd), "Hello"))
+			if !strings.Contains(string(failure), fmt.Sprintf(`"kind":%q`, name)) {
+				t.Errorf("the prompt failed with %s", failure)
+			}
+			c.end()
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			archive.Files = append(archive.Files,
+				txtar.File{Name: "files/main.py", Data: []byte("print('hello')\n")},
+				txtar.File{Name: "home/config.yaml", Data: []byte(conf)})
+			servertest.PlayTrace(t, archive, nil)
+		})
 	}
 }
 

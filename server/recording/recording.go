@@ -56,12 +56,13 @@ func (m *recorded) KnownToSee(ctx context.Context) bool {
 
 // item is a piece of a response, as server/testdata/README.md has it.
 type item struct {
-	Text    string `json:"text,omitempty"`
-	Thought string `json:"thought,omitempty"`
-	Call    *call  `json:"call,omitempty"`
-	Sleep   string `json:"sleep,omitempty"`
-	Hold    bool   `json:"hold,omitempty"`
-	Fail    string `json:"fail,omitempty"`
+	Text    string       `json:"text,omitempty"`
+	Thought string       `json:"thought,omitempty"`
+	Call    *call        `json:"call,omitempty"`
+	Sleep   string       `json:"sleep,omitempty"`
+	Hold    bool         `json:"hold,omitempty"`
+	Fail    string       `json:"fail,omitempty"`
+	Error   *model.Error `json:"error,omitempty"` // in place of fail
 }
 
 type call struct {
@@ -196,9 +197,17 @@ func (x *response) end(ctx context.Context, err error) {
 	case ctx.Err() != nil && !x.finished:
 		x.items = append(x.items, item{Hold: true})
 	case err != nil && !errors.Is(err, context.Canceled):
-		x.items = append(x.items, item{Fail: err.Error()})
+		x.items = append(x.items, failureOf(err))
 	}
 	if x.items == nil {
 		x.items = []item{}
 	}
+}
+
+// failureOf returns the item of a failure. The session shows the fields of a model's error.
+func failureOf(err error) item {
+	if failed, ok := err.(*model.Error); ok { //nolint:errorlint // a wrapped one has a text of its own
+		return item{Error: failed}
+	}
+	return item{Fail: err.Error()}
 }

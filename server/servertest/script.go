@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"go.lsp.dev/uri"
 
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/internal/diff"
 )
@@ -294,8 +295,8 @@ func (s *script) quoted(rest string, n int) []string {
 
 // repliesOf reads the model section: a line is a reply, a list of items such as
 // {"text":"…"}, {"thought":"…"}, {"call":{"name":"…","args":{…}}}, {"sleep":"1s"},
-// {"hold":true} until it is cancelled, {"fail":"…"}. Before it may stand, in quotes,
-// the first prompt of the conversation that it belongs to, or its first line: a subagent's
+// {"hold":true} until it is cancelled, {"fail":"…"}, {"error":{…}} with a model.Error. Before
+// it may stand, in quotes, the first prompt of the conversation that it belongs to, or its first line: a subagent's
 // goal.
 func (s *script) repliesOf(text string) *replies {
 	r := &replies{of: map[string][]func(*fakemodel.Exchange){}}
@@ -358,6 +359,7 @@ type item struct {
 	Sleep string
 	Hold  bool
 	Fail  string
+	Error *model.Error
 }
 
 func (it item) play(x *fakemodel.Exchange, id string) {
@@ -377,6 +379,8 @@ func (it item) play(x *fakemodel.Exchange, id string) {
 		}
 	case it.Hold:
 		<-x.Context().Done()
+	case it.Error != nil:
+		x.Fail(it.Error)
 	case it.Fail != "":
 		x.Fail(fmt.Errorf("%s", it.Fail))
 	}

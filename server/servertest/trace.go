@@ -172,7 +172,9 @@ func (p *player) play(t *testing.T) {
 	p.t = t
 	p.writeHome()
 	p.replies = p.repliesOf(p.here(strings.Join(p.responses, "\n")))
-	p.o.Model = fakemodel.Func(p.replies.next)
+	if len(p.responses) > 0 { // if not, the prompts may have shown that no model is configured
+		p.o.Model = fakemodel.Func(p.replies.next)
+	}
 	p.actual, p.expected, p.echoes = lanes{}, lanes{}, map[uri.URI]int{}
 	p.edits, p.onRequest = map[string]uri.URI{}, p.request
 	p.begin()
