@@ -36,15 +36,6 @@ const (
 	maxArgs   = 4096 // arguments of one command; beyond that the last is unknown
 )
 
-// piece is a part of a word.
-type piece struct {
-	text    string
-	glob    bool // a pattern
-	dynamic bool // it comes from an expansion
-	splits  bool // an argument ends at white space in it
-	ends    bool // an argument ends before it
-}
-
 // expand returns the arguments that words become in the current state.
 func (s shell) expand(words []*syntax.Word) (out []field) {
 	for _, w := range words {
@@ -58,7 +49,7 @@ func (s shell) expand(words []*syntax.Word) (out []field) {
 				out = append(out[:min(len(out), maxArgs-1)], anything)
 				break
 			}
-			out = append(out, s.assemble(s.pieces(one.Parts, false))...)
+			out = append(out, s.fields(one.Parts, false)...)
 		}
 	}
 	return out
@@ -69,97 +60,101 @@ func (s shell) text(w *syntax.Word) (f field) {
 	if w == nil {
 		return f
 	}
-	pieces := s.pieces(w.Parts, false)
-	for i := range pieces {
-		pieces[i].splits, pieces[i].glob, pieces[i].ends = false, false, false
-	}
-	return append(s.assemble(pieces), f)[0]
+	return append(s.fields(w.Parts, true), f)[0]
 }
 
-// pieces returns the parts of a word in the current state.
-func (s shell) pieces(parts []syntax.WordPart, quoted bool) (out []piece) {
-	expansion := func(v field) piece {
-		return piece{text: v.text, glob: v.glob, dynamic: true, splits: !quoted}
-	}
+// fields returns the arguments that a word becomes in the current state: one, if it is whole.
+func (s shell) fields(parts []syntax.WordPart, whole bool) []field {
+	b := builder{shell: s, whole: whole}
+	b.parts(parts, false)
+	b.end()
+	return b.out
+}
+
+// builder joins the parts of a word to arguments.
+type builder struct {
+	shell
+	whole bool // the word is not split
+	begun bool // there is a last argument
+	last  field
+	out   []field // those before it
+}
+
+func (b *builder) parts(parts []syntax.WordPart, quoted bool) {
 	for i, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			if quoted {
-				out = append(out, piece{text: clean(quotedEscape.ReplaceAllString(p.Value, "$1"))})
-				continue
-			}
-			home, rest := "", p.Value
-			if m := homeOf.FindStringSubmatch(rest); m != nil && i == 0 {
-				if home, rest = "/home/"+m[1], rest[1+len(m[1]):]; m[1] == "" {
-					home = s.variable("HOME").text
+			text, escapes := p.Value, quotedEscape
+			if !quoted {
+				escapes = escaped
+				if m := homeOf.FindStringSubmatch(text); m != nil && i == 0 {
+					home := b.variable("HOME")
+					if m[1] != "" {
+						home.text = "/home/" + m[1]
+					}
+					b.add(field{text: home.text}, false)
+					text = text[1+len(m[1]):]
 				}
 			}
-			glob := strings.ContainsAny(escaped.ReplaceAllString(rest, ""), "*?[")
-			out = append(out, piece{text: home}, piece{text: clean(escaped.ReplaceAllString(rest, "$1")), glob: glob})
+			glob := !quoted && strings.ContainsAny(escapes.ReplaceAllString(text, ""), "*?[")
+			b.add(field{text: clean(escapes.ReplaceAllString(text, "$1")), glob: glob}, false)
 		case *syntax.SglQuoted:
 			text := p.Value
 			if p.Dollar {
 				text = code.Unescape(text)
 			}
-			out = append(out, piece{text: clean(text)})
+			b.add(field{text: clean(text)}, false)
 		case *syntax.DblQuoted:
-			out = append(append(out, piece{}), s.pieces(p.Parts, true)...)
-		case *syntax.ProcSubst:
-			out = append(out, piece{text: "/dev/fd/" + number})
-		case *syntax.ParamExp:
-			if p.Param != nil && contains("@ *", p.Param.Value) && plain(p) && s.args != nil {
-				for k, a := range s.args {
-					out = append(out, piece{text: a.text, glob: a.glob, dynamic: true, ends: k > 0})
-				}
-				continue
-			}
-			out = append(out, expansion(s.param(p)))
+			b.add(field{}, false)
+			b.parts(p.Parts, true)
 		default:
-			out = append(out, expansion(s.substituted(p)))
+			for k, v := range b.expansion(p) {
+				if k > 0 && !b.whole {
+					b.end()
+				}
+				v.dyn = true
+				b.add(v, !quoted)
+			}
 		}
 	}
-	return out
 }
 
-// assemble joins the pieces of a word to arguments.
-func (s shell) assemble(pieces []piece) (out []field) {
-	var f field
-	begun := false
-	end := func() {
-		s.work += 16 + len(f.text)
-		if begun {
-			out = append(out, f)
-		}
-		f, begun = field{}, false
-	}
-	for _, p := range pieces {
-		parts := []string{p.text}
-		switch {
-		case p.ends:
-			end()
-		case p.splits && len(s.get("IFS")) > 0 && p.text != "":
-			parts[0] = unknown
-		case p.splits:
-			parts = strings.Split(strings.NewReplacer("\t", " ", "\n", " ").Replace(p.text), " ")
-		}
-		for i, part := range parts {
-			if i > 0 {
-				end()
-			}
-			if p.splits && part == "" {
-				continue
-			}
-			if begun = true; len(f.text)+len(part) > maxSource { // variables that hold each other
-				f.text, part = "", unknown
-			}
-			f.text += part
-			f.glob = f.glob || p.glob || p.splits && strings.ContainsAny(part, "*?[")
-			f.dyn = p.dynamic || f.dyn && !strings.Contains(part, "/")
+// add adds a text to the last argument. One that splits ends it at white space.
+func (b *builder) add(v field, splits bool) {
+	parts := []string{v.text}
+	if splits = splits && !b.whole; splits {
+		if parts = strings.Split(blanks.Replace(v.text), " "); len(b.get("IFS")) > 0 && v.text != "" {
+			parts = []string{unknown}
 		}
 	}
-	end()
-	return out
+	for i, part := range parts {
+		if i > 0 {
+			b.end()
+		}
+		if splits && part == "" {
+			continue
+		}
+		if b.begun = true; len(b.last.text)+len(part) > maxSource { // variables that hold each other
+			b.last.text, part = "", unknown
+		}
+		b.last = field{
+			text: b.last.text + part,
+			glob: !b.whole && (b.last.glob || v.glob || splits && strings.ContainsAny(part, "*?[")),
+			dyn:  v.dyn || b.last.dyn && !strings.Contains(part, "/"),
+		}
+	}
 }
+
+// end ends the last argument, if there is one.
+func (b *builder) end() {
+	b.work += 16 + len(b.last.text)
+	if b.begun {
+		b.out = append(b.out, b.last)
+	}
+	b.last, b.begun = field{}, false
+}
+
+var blanks = strings.NewReplacer("\t", " ", "\n", " ")
 
 // homeOf finds the home folder of a user at the start of a word. The others find characters with a
 // backslash before them, in a word and within double quotes.
@@ -239,21 +234,28 @@ func (s shell) values(name string) []field {
 	return []field{val}
 }
 
-// substituted returns the value of an expansion other than of a parameter.
-func (s shell) substituted(p syntax.WordPart) field {
+// expansion returns the value of an expansion: of "$@" one for each argument.
+func (s shell) expansion(p syntax.WordPart) []field {
+	v := anything
 	switch p := p.(type) {
+	case *syntax.ParamExp:
+		if p.Param != nil && contains("@ *", p.Param.Value) && plain(p) && s.args != nil {
+			return s.args
+		}
+		v = s.param(p)
 	case *syntax.ArithmExp:
-		return field{text: number}
+		v.text = number
+	case *syntax.ProcSubst:
+		v.text = "/dev/fd/" + number
 	case *syntax.CmdSubst:
 		written := func(r *syntax.Redirect) bool { return r.Hdoc == nil }
-		if len(p.Stmts) != 1 || slices.ContainsFunc(p.Stmts[0].Redirs, written) {
-			return anything
-		}
-		if text, known := s.stdout(p.Stmts[0]); known {
-			return field{text: strings.TrimRight(text, "\n")}
+		if len(p.Stmts) == 1 && !slices.ContainsFunc(p.Stmts[0].Redirs, written) {
+			if text, known := s.stdout(p.Stmts[0]); known {
+				v.text = strings.TrimRight(text, "\n")
+			}
 		}
 	}
-	return anything
+	return []field{v}
 }
 
 // cleaner replaces marks by unknown.
