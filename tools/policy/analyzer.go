@@ -27,7 +27,6 @@ type analyzer struct {
 	recipes    recipes
 	depth      int // nesting of statements and of code within code
 	forks      int // pipelines and background jobs around the current statement
-	unrolled   int // how often the bodies of the loops around the statement are judged
 	pick, most int // the turn of each that is judged, and how many there are
 }
 

@@ -152,7 +152,7 @@ func firstWord(stmt *syntax.Stmt) string {
 	return ""
 }
 
-// maxItems is how often the bodies of loops within loops are judged.
+// maxItems is for how many values of its variable the body of a loop is judged.
 const maxItems = 64
 
 // several are items of which nothing is known.
@@ -160,18 +160,15 @@ var several = []field{anything, anything}
 
 // loop judges a body for each value of a variable. It may end before any of them.
 func (s shell) loop(name string, items []field, body []*syntax.Stmt) {
-	outer := max(1, s.unrolled)
-	if len(items)*outer > maxItems {
+	if len(items) > maxItems {
 		items = several
 	}
-	s.unrolled = len(items) * outer
 	after := []*state{s.clone()}
 	for _, item := range items {
 		s.set(name, item)
 		s.stmts(body)
 		after = append(after, s.clone())
 	}
-	s.unrolled = outer
 	s.join(after...)
 }
 

@@ -104,6 +104,8 @@ func (b *builder) parts(parts []syntax.WordPart, quoted bool) {
 				text = code.Unescape(text)
 			}
 			b.add(field{text: clean(text)}, false)
+		case *syntax.ProcSubst:
+			b.add(field{text: "/dev/fd/" + number}, false)
 		case *syntax.DblQuoted:
 			b.add(field{}, false)
 			b.parts(p.Parts, true)
@@ -245,8 +247,6 @@ func (s shell) expansion(p syntax.WordPart) []field {
 		v = s.param(p)
 	case *syntax.ArithmExp:
 		v.text = number
-	case *syntax.ProcSubst:
-		v.text = "/dev/fd/" + number
 	case *syntax.CmdSubst:
 		written := func(r *syntax.Redirect) bool { return r.Hdoc == nil }
 		if len(p.Stmts) == 1 && !slices.ContainsFunc(p.Stmts[0].Redirs, written) {
