@@ -92,12 +92,9 @@ func (s shell) one(list []field) field {
 // join continues with all that may be so in one of several states. Those that have left the script do not count.
 func (s shell) join(list ...*state) {
 	out := list[0].clone()
-	for _, st := range list[1:] {
+	for _, st := range slices.DeleteFunc(list[1:], func(st *state) bool { return st.left }) {
 		if out.left {
 			out = st.clone()
-		}
-		if st.left {
-			continue
 		}
 		if st.args == nil || !slices.Equal(out.args, st.args) {
 			out.args = nil
