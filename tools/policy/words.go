@@ -184,21 +184,12 @@ func (s shell) param(p *syntax.ParamExp) field {
 	switch {
 	case p.Length:
 		return field{text: number}
-	case !plain(&bare):
+	case !plain(&bare), p.Exp != nil && !contains("- = ? :- := :?", p.Exp.Op.String()):
 		return anything
-	case p.Exp == nil:
-		return v
+	case p.Exp != nil && !contains("? :?", p.Exp.Op.String()) && (v.text == "" || strings.Contains(v.text, unknown)):
+		return s.one([]field{v, s.text(p.Exp.Word)})
 	}
-	switch p.Exp.Op {
-	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		if v.text == "" || strings.Contains(v.text, unknown) {
-			v = s.one([]field{v, s.text(p.Exp.Word)})
-		}
-		return v
-	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
-		return v
-	}
-	return anything
+	return v
 }
 
 // variable returns the value of a variable in the present turn.
