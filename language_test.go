@@ -65,6 +65,9 @@ func TestLanguage(t *testing.T) {
 	for file := range goFiles(t) {
 		noteGo(t, file, note)
 	}
+	for _, file := range otherCode(t) {
+		noteCode(t, file, note)
+	}
 	for _, file := range documents(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -110,6 +113,58 @@ func noteGo(t *testing.T, file string, note func(file, text string, comment bool
 		}
 		return true
 	})
+}
+
+// otherComments match the comments of languages other than Go.
+var otherComments = map[string]*regexp.Regexp{
+	".ts": slashComments, ".tsx": slashComments, ".mjs": slashComments,
+	".lua": regexp.MustCompile(`--[^\n]*`),
+	".py":  regexp.MustCompile(`(?s)#[^\n]*|""".*?"""`),
+	".sh":  regexp.MustCompile(`(?m)(^|\s)#[^\n]*`),
+}
+
+var slashComments = regexp.MustCompile(`(?ms)(^|\s)//[^\n]*|/\*.*?\*/`)
+
+// otherCode lists the files of the plugins, of tests in other languages, and of scripts. The demo's
+// project is data.
+func otherCode(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && file != "." || slices.Contains([]string{"node_modules", "testdata", "dist", "bin", "project"}, d.Name())):
+			return filepath.SkipDir
+		case otherComments[filepath.Ext(file)] != nil && filepath.Ext(file) != "":
+			files = append(files, file)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 100 {
+		t.Errorf("only %d files in other languages were found: the walk is broken", len(files))
+	}
+	return files
+}
+
+// noteCode notes the comments of a file, and its whole text if it is no test. The comments of a top
+// folder are counted together.
+func noteCode(t *testing.T, file string, note func(file, text string, comment bool)) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slashed := filepath.ToSlash(file)
+	top, _, _ := strings.Cut(slashed, "/")
+	comments := strings.Join(otherComments[filepath.Ext(file)].FindAllString(string(text), -1), "\n")
+	note(top+"/"+filepath.Base(file), comments, true)
+	if top != "e2e" && !strings.Contains(slashed, "/test/") && !strings.Contains(slashed, ".test.") {
+		note(file, otherComments[filepath.Ext(file)].ReplaceAllString(string(text), ""), false)
+	}
 }
 
 // maxErrorText is how many words a text of an error may have, so that its data fit into the 60

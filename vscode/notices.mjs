@@ -1,4 +1,4 @@
-// What is bundled keeps its licences: dist/ThirdPartyNotices.txt has the name, the
+// Bundled packages keep their licences: dist/ThirdPartyNotices.txt has the name, the
 // version and the licence texts of every package that the builds have taken from.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
--- What the sessions of a Neovim without our plugin have in common: waiting, the
+-- Functions of sessions in a Neovim without our plugin: waiting, the
 -- server through plain vim.lsp, and the report.
 local M = { workspace = vim.env.HERMES_WS, report = {} }
 

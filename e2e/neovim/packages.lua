@@ -1,4 +1,4 @@
--- The plugin as plugin managers load it, by the words of the documentation: what they do
+-- The plugin as plugin managers load it, as the documentation says: what they do
 -- with a folder is done here by hand, since none of them can be had as a package.
 local here = vim.fs.dirname(debug.getinfo(1, "S").source:sub(2))
 local host = dofile(here .. "/host.lua")

@@ -89,7 +89,7 @@ async function issuer() {
         await (await provider.Grant.find(id))?.destroy();
       }
     },
-    // What the user does on the page of the device flow.
+    // The user's steps on the page of the device flow.
     async approve(userCode) {
       const code = await provider.DeviceCode.findByUserCode(userCode.replace(/[^A-Za-z0-9]/g, ""), { ignoreExpiration: false });
       if (!code) return false;

@@ -1,4 +1,4 @@
-// The official client with what the conversations share: a connection to
+// The official client with the parts that the conversations share: a connection to
 // `hermes-ls acp` whose every frame is kept, and scripts for the embedded model.
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -9,7 +9,7 @@ import { acp, call, connected, script, sleep, until, workspace } from "./client.
 const { session } = acp.methods.agent;
 const text = (t) => ({ type: "text", text: t });
 
-// A player is a client that allows or denies everything, and keeps what it is told.
+// A player is a client that allows or denies everything, and keeps the messages that it gets.
 function player(allow) {
   const updates = [];
   const deny = () => { throw new acp.RequestError(-32001, "Permission denied by the player"); };

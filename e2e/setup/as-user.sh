@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a command as an ordinary user. Root needs it for tests: root may do what users
+# Runs a command as an ordinary user. Root needs it for tests: root may do things that users
 # may not, so a test that passes as root says little about them.
 #
 #   go test -exec e2e/setup/as-user.sh ./...

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Unpacks a Debian package of another suite, with what it depends on, into a folder
+# Unpacks a Debian package of another suite, with its dependencies, into a folder
 # of its own; the system's packages stay as they are.
 #
 #   debian-folder.sh SUITE PACKAGE PROGRAM DEST

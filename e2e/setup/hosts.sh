@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Gets the programs that the tests drive: ripgrep, two Neovims, Emacs with eglot,
-# the official ACP clients, recorded clients of pytest-lsp, Hermes Agent, language servers, shells, an ssh server, container engines, a newer Python. What is there already is left alone. Root may install
-# Debian packages; without root, or on another system, it says what to install.
+# the official ACP clients, recorded clients of pytest-lsp, Hermes Agent, language servers, shells, an ssh server, container engines, a newer Python. Programs that are there already are left alone. Root may install
+# Debian packages; without root, or on another system, it names the packages to install.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 hosts=.cache/hosts
@@ -102,7 +102,7 @@ if ! cmp -s e2e/python/litellm.txt "$litellm/installed"; then
 	cp e2e/python/litellm.txt "$litellm/installed"
 fi
 
-# Hermes Agent, whose files we share: its memory, skills and command line, without what its models need.
+# Hermes Agent, whose files we share: its memory, skills and command line, without the packages of its models.
 hermes=$hosts/hermes
 if ! cmp -s e2e/python/hermes.txt "$hermes/installed"; then
 	say "installing Hermes Agent from PyPI into $hermes"

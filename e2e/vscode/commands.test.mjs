@@ -52,7 +52,7 @@ async function pick(words) {
   await editor.page.keyboard.press("Enter");
 }
 
-/** Runs a command, and waits for the turn that it begins: what was asked in the chat. */
+/** Runs a command, and waits for the turn that it begins. It returns the prompt in the chat. */
 async function asks(run, words) {
   const before = await answers().count();
   await run();
@@ -170,7 +170,7 @@ step("a model is chosen for the session", async () => {
   await editor.status.filter({ hasText: "second" }).waitFor();
   await editor.chat.locator(".picker.model .picker-value").filter({ hasText: "second" }).waitFor();
   await editor.run("Hermes: Choose Approval Mode…");
-  await title("Choose what asks before it runs");
+  await title("Choose which actions require approval");
   await pick("Auto");
   await editor.chat.locator(".picker.mode .picker-value").filter({ hasText: "Auto" }).waitFor();
   await editor.run("Hermes: Choose Approval Mode…");

@@ -84,7 +84,7 @@ function write(file, text) {
   fs.writeFileSync(file, text);
 }
 
-/** Editor is what a person does with VS Code. */
+/** Editor has the actions of a user in VS Code. */
 export class Editor {
   constructor(parts) {
     Object.assign(this, parts);

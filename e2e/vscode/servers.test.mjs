@@ -61,7 +61,7 @@ async function ask(name, server = "everything") {
   await form().filter({ hasText: `${server} (MCP server) asks` }).waitFor();
 }
 
-/** Returns what the server got, which it writes into the result of the call. */
+/** Returns the server's input, which it writes into the result of the call. */
 async function got(name) {
   await done(name);
   const rows = editor.chat.locator('.log .row[aria-expanded="false"]').filter({ hasText: "Trigger Elicitation Request Tool" });

@@ -1,4 +1,4 @@
-// What the tests in VS Code have in common: steps, and scripts for the embedded model.
+// Steps of the tests in VS Code, and scripts for the embedded model.
 import { test } from "node:test";
 
 /** Makes steps of a file of tests: when one fails, there is a picture. editor gives the one that is open then. */

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 wire_in = os.fdopen(os.dup(0), "r", encoding="utf-8", errors="replace", newline="\n")
 wire_out = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
-os.dup2(2, 1)  # what the plugin prints is no message
+os.dup2(2, 1)  # output of the plugin is no message
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 sys.stdin = open(os.devnull)
 

@@ -4,10 +4,10 @@ import * as vscode from "vscode";
 import { Hermes } from "./hermes";
 import { Diagnostic, DiagnosticsRequest, DiagnosticsResponse, FileDiagnostics, Method } from "./protocol";
 
-/** Tools tell what they found in several steps: a quiet moment means that they are done. */
+/** Tools report diagnostics in several steps. After so many milliseconds without a report, they are done. */
 const quiet = 150;
 
-/** Answers the server's question what the editor's tools say about a file. */
+/** Answers the server's request for the diagnostics of a file. */
 export function answerDiagnostics(hermes: Hermes): vscode.Disposable {
   const judged = new Judged();
   hermes.server.onRequest(Method.Diagnostics, async (q: DiagnosticsRequest): Promise<DiagnosticsResponse> => {

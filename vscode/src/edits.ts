@@ -2,9 +2,9 @@ import * as vscode from "vscode";
 import { ApplyWorkspaceEditParams, ApplyWorkspaceEditRequest } from "vscode-languageclient/node";
 
 /**
- * Applies an edit of the server's, which goes into the undo stack, and saves what
- * was saved before: a command that runs next sees it. What a person has not saved
- * yet stays unsaved.
+ * Applies an edit of the server, which goes into the undo stack. Documents without
+ * unsaved changes are saved, so that the next command sees the edit. Documents that the
+ * user has not saved stay unsaved.
  */
 export async function savingEdits(params: ApplyWorkspaceEditParams, next: ApplyWorkspaceEditRequest.HandlerSignature) {
   const clean = touched(params).filter((uri) => documentAt(uri)?.isDirty === false);

@@ -59,8 +59,8 @@ async function startFailed(h: Hermes, error: unknown): Promise<void> {
 }
 
 /**
- * What the server gets at its start counts after a restart: settings of the user's,
- * keys, trust. A turn is not torn for it.
+ * Values that the server gets at its start take effect after a restart: settings of the
+ * user, keys, trust. The restart waits for running turns.
  */
 function restartWhenNeeded(context: vscode.ExtensionContext, h: Hermes): vscode.Disposable[] {
   let wanted = false;

@@ -5,7 +5,7 @@ import { ActionArgs } from "./protocol";
 /** A document, and a range of it; none is the whole. */
 export type Place = Pick<ActionArgs, "textDocument" | "range">;
 
-/** What is selected in the active editor; undefined: nothing. */
+/** The selection of the active editor; undefined: nothing is selected. */
 export function selectionHere(): Place | undefined {
   const editor = vscode.window.activeTextEditor;
   return editor && !editor.selection.isEmpty ? placeOf(editor.document, editor.selection) : undefined;
@@ -63,7 +63,7 @@ async function symbolAt(document: vscode.TextDocument, at: vscode.Position): Pro
   return best;
 }
 
-/** What people call a place: "pricing.py, lines 3–9". */
+/** The name of a place for users: "pricing.py, lines 3–9". */
 export function rangeOf(place: Place): string {
   const name = vscode.workspace.asRelativePath(vscode.Uri.parse(place.textDocument.uri));
   if (!place.range) {

@@ -3,13 +3,13 @@ import { broken, revealed } from "./shared/format";
 import { scopeOf } from "./shared/state";
 import * as show from "./show";
 
-/** What is asked, without the session. */
+/** An approval request, without the session. */
 export type Permission = Pick<RequestPermissionRequest, "toolCall" | "options">;
 
 /**
- * Asks outside the chat whether something may run: the id of the chosen option,
- * "show" for the chat, or nothing. Text that a notification would cut is shown in a dialog,
- * so that the user allows only what was shown.
+ * Shows an approval request outside the chat. It returns the id of the chosen option,
+ * "show" for the chat, or undefined. Text that a notification would cut is shown in a dialog,
+ * so that the user sees all that the approval allows.
  */
 export async function askPermission(q: Permission): Promise<string | undefined> {
   if (q.toolCall.kind === "switch_mode") {
@@ -21,7 +21,7 @@ export async function askPermission(q: Permission): Promise<string | undefined> 
 
 const open = { title: "Show", id: "show" };
 
-/** Buttons of a notification have room for a few words. Its text says what is remembered. */
+/** Buttons of a notification hold a few words. The text of the notification has the scope of the options. */
 const buttons: Record<string, string> = { once: "Allow Once", session: "Allow for This Session", always: "Always Allow", no: "Deny" };
 
 async function inNotification(q: Permission): Promise<string | undefined> {
@@ -33,7 +33,7 @@ async function inNotification(q: Permission): Promise<string | undefined> {
 /** A notification cuts long text and joins lines. */
 const needsRoom = (q: Permission) => what(q).length > 160 || /[\n⏎]/.test(what(q));
 
-/** If the text of what is remembered is longer than this, only the chat shows it. */
+/** If the scope of an option is longer than this, in characters, only the chat shows it. */
 const readable = 400;
 
 async function inDialog(q: Permission): Promise<string | undefined> {
@@ -53,7 +53,7 @@ const what = (q: Permission) => revealed(q.toolCall.title ?? q.toolCall.name ?? 
 
 const reason = (q: Permission) => q.toolCall.content?.map((c) => c.content?.text ?? "").join(" ") ?? "";
 
-/** Says what is remembered, as the names of the options do: "Allow for this session: rm -rf build". */
+/** remembered returns the scope of the options, as their names have it: "Allow for this session: rm -rf build". */
 function remembered(q: Permission): string {
   const scope = scopeOf(q.options);
   return scope && scope !== what(q) ? `“Allow for This Session” and “Always Allow” remember: ${scope}` : "";

@@ -12,7 +12,7 @@ interface Setting {
   readonly harmless: boolean; // a repository may set it
 }
 
-/** The manifest is the one list of settings; its scopes say what a repository may set. */
+/** The manifest is the one list of settings. Their scopes say which of them a repository may set. */
 export function serverSettings(context: vscode.ExtensionContext): Setting[] {
   const sections = [context.extension.packageJSON.contributes.configuration].flat() as { properties: Record<string, { scope?: string }> }[];
   return sections
@@ -22,8 +22,8 @@ export function serverSettings(context: vscode.ExtensionContext): Setting[] {
 }
 
 /**
- * What the user has set, for initialize: it outranks config.yaml. In a workspace
- * that is not trusted nothing is written and nothing runs.
+ * The user's settings, for initialize. They take precedence over config.yaml. In a workspace
+ * that is not trusted, nothing is written and nothing runs.
  */
 export function initializationOptions(context: vscode.ExtensionContext): Record<string, unknown> {
   const config = vscode.workspace.getConfiguration(Section);
@@ -37,7 +37,7 @@ export function initializationOptions(context: vscode.ExtensionContext): Record<
   return vscode.workspace.isTrusted ? options : restricted(options);
 }
 
-/** The section hermes: what the workspace has set of what it may set. */
+/** The section hermes: the settings of the workspace, without those that a workspace may not set. */
 export function sectionOf(context: vscode.ExtensionContext): Record<string, unknown> {
   const config = vscode.workspace.getConfiguration(Section);
   const section: Record<string, unknown> = {};

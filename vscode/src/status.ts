@@ -49,7 +49,7 @@ const words: Record<State["phase"], string> = {
 
 const describe = (s: State) => words[s.phase] + (s.restricted ? ", Restricted Mode" : "");
 
-/** What the item shows beside the state: the model, tokens, cost. */
+/** The item's text beside the state: the model, tokens, cost. */
 export function figures(s: State): string[] {
   const list: string[] = [];
   if (s.phase === "waiting" || s.phase === "stopped") {

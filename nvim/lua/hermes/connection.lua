@@ -304,7 +304,7 @@ end
 
 --- Removes a deleted session and returns it.
 ---@param id string
----@return hermes.Session? what was known of it
+---@return hermes.Session? the session as it was known
 function Connection:forget(id)
   local gone = self.sessions[id]
   self.sessions[id] = nil

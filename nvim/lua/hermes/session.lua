@@ -534,7 +534,7 @@ function Session:send_again(messages)
 end
 
 --- Runs a command of the server's that is answered when its turn has ended. The server
---- shows what was asked.
+--- shows the prompt.
 ---@param name string
 ---@param argument table
 function Session:command(name, argument)

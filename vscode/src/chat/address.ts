@@ -3,7 +3,7 @@ export type Target = { outside: string } | { path: string; line?: number };
 
 /**
  * target reads a link: an address outside, or a file, absolute or of the workspace,
- * with a line as in a.go#L3, a.go:3 or a.go:3:7. Nothing for what is not opened.
+ * with a line as in a.go#L3, a.go:3 or a.go:3:7. For any other link, it returns undefined.
  */
 export function target(href: string): Target | undefined {
   if (/^(https?|mailto):/i.test(href)) return { outside: href };

@@ -7,7 +7,7 @@ import { pieces } from "./mentions";
 /** How much of a selection or of a list of problems goes with a prompt, in characters. */
 const maxText = 200_000;
 
-/** blocks is a prompt as the protocol has it: words and mentions in their order, then what is attached. */
+/** blocks returns a prompt as the protocol has it: text and mentions in their order, then the attachments. */
 export async function blocks(text: string, mentions: readonly string[], attachments: readonly Attachment[]): Promise<ContentBlock[]> {
   const mentioned = attachments.filter((a) => text.includes(`@${a.name}`));
   const found: ContentBlock[] = [];
@@ -117,7 +117,7 @@ function line(uri: vscode.Uri, d: vscode.Diagnostic): string {
   return `${vscode.workspace.asRelativePath(uri)}:${d.range.start.line + 1}:${d.range.start.character + 1}: ${severities[d.severity]}: ${d.message}${origin ? ` (${origin})` : ""}`;
 }
 
-/** mentioned is what stands in the composer for a file, or a part of it. */
+/** mentioned returns the text in the composer that stands for a file, or a part of it. */
 export async function mentioned(uri: vscode.Uri, range?: vscode.Range): Promise<Attachment> {
   if (!range || range.isEmpty) return { kind: "file", name: vscode.workspace.asRelativePath(uri), uri: uri.toString() };
   const document = await vscode.workspace.openTextDocument(uri);

@@ -5,7 +5,7 @@ import { target } from "./address";
 import { region } from "./region";
 import * as show from "../show";
 
-/** link opens what a link leads to: an address outside in the browser, a file here. */
+/** link opens the target of a link: an address in the browser, a file in the editor. */
 export async function link(href: string): Promise<void> {
   const to = target(href);
   if (to && "outside" in to) await vscode.env.openExternal(vscode.Uri.parse(to.outside, true));
@@ -42,9 +42,9 @@ function editorInSight(): vscode.TextEditor | undefined {
 export type Compare = (file: string, before: string, after: string) => Promise<void>;
 
 /**
- * apply puts code in the place of what it changes: the selection, else the lines that
- * begin and end as it does. Where that is not plain, the user says. The file is not
- * saved: the change can be undone, and compared with what was there.
+ * apply replaces a text by code: the selection, else the lines that begin and end as the
+ * code does. If there are none or several, it asks the user. The file is not saved: the
+ * change can be undone, and compared with the text before.
  */
 export async function apply(text: string, language: string, compare: Compare): Promise<void> {
   const editor = editorInSight();

@@ -1,7 +1,7 @@
 import { Code } from "../protocol";
 import type { Way } from "../shared/messages";
 
-/** What a turn's failure says in the chat, and the ways out of it, where there are. */
+/** Failure is the text about a failed turn, with the commands that may help. */
 export interface Failure {
   readonly error: string;
   readonly ways?: readonly Way[];

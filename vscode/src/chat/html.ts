@@ -1,4 +1,4 @@
-/** Where the page finds its own, and what it may do besides: nothing. */
+/** PageFiles are the addresses of the page's own files. The page can load no others. */
 export interface PageFiles {
   script: string;
   style: string;

@@ -30,7 +30,7 @@ function opens(text: string, at: number): boolean {
 
 function nameAt(text: string, at: number, names: readonly string[]): string | undefined {
   const name = names.find((n) => text.startsWith(n, at) && !/^[\w/]/.test(text.slice(at + n.length)));
-  // What ends a sentence is no part of a file's name.
+  // A sign that ends a sentence is no part of a file's name.
   return name ?? /^[^\s@]+/.exec(text.slice(at))?.[0].replace(/[.,;:!?)]+$/, "");
 }
 

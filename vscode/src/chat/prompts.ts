@@ -10,19 +10,19 @@ import { failure } from "./failure";
 interface Waiting {
   id: string;
   prompt: ContentBlock[];
-  next?: boolean; // what runs is being stopped for it
+  next?: boolean; // the running turn is being canceled for it
 }
 
 /**
  * Prompts sends one message at a time. A message that comes while a turn runs waits
- * here, where it can be taken back, or has the turn stopped and is the next.
+ * here, where the user can remove it, or it cancels the turn and is the next.
  */
 export class Prompts {
   private waiting: Waiting[] = [];
   private running = false;
-  private paused = false; // the user has stopped a turn: what waits does not begin by itself
+  private paused = false; // the user has canceled a turn: waiting messages do not begin by themselves
   private sending = false;
-  private switches = 0; // between sessions: what waits here is for the one that is shown
+  private switches = 0; // between sessions: the waiting messages are for the one that is shown
   private ids = 1;
 
   constructor(
@@ -58,13 +58,13 @@ export class Prompts {
     this.show();
   }
 
-  /** cancel stops the turn; what waits goes on waiting, until the user sends something. */
+  /** cancel cancels the turn. Waiting messages stay until the user sends one. */
   async cancel(): Promise<void> {
     this.paused = true;
     await this.sessions.cancel();
   }
 
-  /** Another session: what waited was for the one before. */
+  /** forget drops the waiting messages, because another session is shown. */
   forget(): void {
     this.waiting = [];
     this.sending = this.paused = false;
@@ -111,7 +111,7 @@ export class Prompts {
         images: prompt.map(blockImage).filter((i) => i !== undefined),
       });
       tell({ type: "turn", running: true, at: Date.now() });
-      // What ran has ended or was stopped; a turn that began meanwhile is not torn.
+      // The turn before has ended or was canceled. A turn that began since then is not interrupted.
       const { stopReason } = await this.sessions.prompt(prompt, { hermes: { onNewPrompt: "queue", messageId } });
       tell({ type: "turn", running: false, at: Date.now(), stopReason });
     } catch (error) {

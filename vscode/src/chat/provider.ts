@@ -1,5 +1,5 @@
-// The chat view, host side: it brings what the server says to the page, and what the
-// user does there to the server and the editor.
+// The chat view, host side: it passes messages of the server to the page, and actions of
+// the user on the page to the server and the editor.
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
@@ -143,7 +143,7 @@ export class ChatView implements vscode.WebviewViewProvider {
     });
   }
 
-  /** While a session is loaded, what comes of it has happened some time ago. */
+  /** isPast reports whether updates of a session are its history: those that come while it is loaded. */
   private isPast(session: string): boolean {
     return this.chat.state.loading && session === this.hermes.sessions.session;
   }

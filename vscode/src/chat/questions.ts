@@ -57,17 +57,17 @@ export class Questions {
     this.open.get(askId)?.answer({ form, choice });
   }
 
-  /** The view is out of sight: what waits there is said elsewhere. */
+  /** hidden shows waiting questions as notifications, because the view is not visible. */
   hidden(): void {
     for (const o of this.open.values()) this.notify(o);
   }
 
-  /** Another session is shown: what still waits is asked there. */
+  /** again asks the waiting questions in the session that is shown now. */
   again(): void {
     for (const o of this.open.values()) this.ask(o);
   }
 
-  /** The server is gone, and what it has asked. */
+  /** gone ends all questions, because the server has ended. */
   gone(): void {
     for (const o of this.open.values()) o.answer(undefined);
   }

@@ -129,7 +129,7 @@ async function openChat(chat: ChatView, place?: Partial<Place>): Promise<void> {
   }
 }
 
-/** Mentions a file of the explorer, or what is selected in the editor. */
+/** Mentions a file of the explorer, or the editor's selection. */
 async function mention(chat: ChatView, uri?: vscode.Uri): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   const target = uri ?? editor?.document.uri;

@@ -9,7 +9,7 @@ import { initializationOptions } from "../settings";
 import { command } from "./guard";
 import * as show from "../show";
 
-/** What concerns the server itself, and the menu of the status bar. */
+/** Commands for the server itself, and the menu of the status bar. */
 export function registerServerCommands(context: vscode.ExtensionContext, hermes: Hermes): vscode.Disposable[] {
   const doctor = new Doctor(context);
   return [
@@ -22,7 +22,7 @@ export function registerServerCommands(context: vscode.ExtensionContext, hermes:
   ];
 }
 
-/** Doctor shows what the program's own checks say, in a document that can be read and copied. */
+/** Doctor shows the results of the program's own checks in a document that can be read and copied. */
 class Doctor implements vscode.TextDocumentContentProvider {
   static readonly scheme = "hermes-doctor";
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();

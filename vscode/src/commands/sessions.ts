@@ -8,7 +8,7 @@ import { ago, counted } from "../words";
 import { command } from "./guard";
 import * as show from "../show";
 
-/** What is done with the current session, and how another one becomes it. */
+/** Commands for the current session, and those that choose another one. */
 export function registerSessions(hermes: Hermes, chat: ChatView): vscode.Disposable[] {
   return [
     command(Command.SessionNew, async () => {
@@ -30,7 +30,7 @@ export function registerSessions(hermes: Hermes, chat: ChatView): vscode.Disposa
     command("hermes.rollback", () => rollback(hermes)),
     command(Command.Transcript, async () => hermes.server.command(Command.Transcript, { sessionId: await hermes.sessions.ensureSession() })),
     command("hermes.model", () => choose(hermes, Category.Model, "Choose a model")),
-    command("hermes.mode", () => choose(hermes, Category.Mode, "Choose what asks before it runs")),
+    command("hermes.mode", () => choose(hermes, Category.Mode, "Choose which actions require approval")),
     command("hermes.subagents", () => subagents(hermes)),
   ];
 }
@@ -121,7 +121,7 @@ async function subagents(hermes: Hermes): Promise<void> {
   }
 }
 
-/** What a subagent is called: the first line of its goal. */
+/** The name of a subagent: the first line of its goal. */
 const headline = (agent: Subagent) => agent.goal.trim().split("\n", 1)[0]!;
 
 const subagentItem = (agent: Subagent) => ({

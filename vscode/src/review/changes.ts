@@ -61,7 +61,7 @@ export class Changes {
     return turn;
   }
 
-  /** A checkpoint says what a turn that is over has changed in all. */
+  /** complete adds all files that a turn has changed, from its checkpoint. */
   complete(turn: Turn, checkpoint: { id: string; title: string; files: string[] }): void {
     turn.checkpoint = checkpoint.id;
     turn.title = checkpoint.title || turn.title;

@@ -1,4 +1,4 @@
-// Changed lines of a document, and what accepting or rejecting some of them does. Texts
+// Changed lines of a document, and the results of accepting or rejecting some of them. Texts
 // have "\n" as line ends.
 import { diffArrays } from "diff";
 

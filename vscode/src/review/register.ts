@@ -10,7 +10,7 @@ import { beforeScheme, Review } from "./review";
 import { ChangesView, Row } from "./view";
 import * as show from "../show";
 
-/** The list of changes, its diff editors, and what is done with them. */
+/** The list of changes, its diff editors, and their commands. */
 export function registerReview(hermes: Hermes, chat: ChatView): vscode.Disposable[] {
   const review = new Review(hermes);
   const inline = new InlineEdits(hermes, review);

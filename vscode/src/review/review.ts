@@ -12,7 +12,7 @@ import * as show from "../show";
 /** The scheme of documents that show a file as it was before a turn. */
 export const beforeScheme = "hermes-before";
 
-/** Review follows turns, keeps what they changed, and accepts it or takes it back. */
+/** Review follows turns, records their changes, and accepts or reverts them. */
 export class Review implements vscode.Disposable, vscode.TextDocumentContentProvider {
   readonly changes = new Changes();
   private readonly changed = new vscode.EventEmitter<void>();
@@ -56,7 +56,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     this.changed.fire();
   }
 
-  /** Resolves when what the turns that have ended changed is known. */
+  /** Resolves when the changes of all turns that have ended are known. */
   async settled(): Promise<void> {
     await Promise.all(this.ending);
   }
@@ -88,7 +88,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     await this.lookAgain();
   }
 
-  /** Takes off the list what is again as it was before, by whatever way it came to be that. */
+  /** Removes the changes from the list whose files have their earlier text again. */
   async lookAgain(): Promise<void> {
     for (const turn of [...this.changes.turns].reverse()) {
       for (const change of [...turn.changes.values()].slice(0, lookedAt)) {
@@ -178,7 +178,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     return this.hermes.server.request(Method.CheckpointRestore, { sessionId: turn.session, checkpointId: turn.checkpoint!, files });
   }
 
-  /** Naming files brings them back whatever they are: what a person wrote is asked about. */
+  /** mayRevert asks the user if chosen files have changed since the turn, because a revert would overwrite that. */
   private async mayRevert(chosen: Change[]): Promise<boolean> {
     const touched: string[] = [];
     for (const c of chosen) {
@@ -194,7 +194,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     return yes !== undefined;
   }
 
-  /** Without a checkpoint the editor brings the texts back itself, so that undo works. */
+  /** revertHere writes the earlier texts in the editor, so that undo works. It is used without a checkpoint. */
   private async revertHere(turn: Turn, chosen: Change[]): Promise<RestoreResult> {
     const edit = new vscode.WorkspaceEdit();
     for (const c of chosen) {

@@ -9,7 +9,7 @@ import { Review } from "./review";
 /** A row of the list: a turn, or a file of one. */
 export type Row = { readonly turn: Turn; readonly change?: Change };
 
-/** ChangesView lists what waits to be judged: files, below their turns where those are several. */
+/** ChangesView lists the files whose changes are to be accepted or rejected, below their turns if there are several. */
 export class ChangesView implements vscode.TreeDataProvider<Row>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly view: vscode.TreeView<Row>;

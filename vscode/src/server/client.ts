@@ -65,7 +65,7 @@ function kinds(type: MessageType): typeof show.inform {
   return show.inform;
 }
 
-/** Announcement tells the server what this plugin can do. */
+/** Announcement tells the server the capabilities of this plugin. */
 class Announcement implements StaticFeature {
   fillClientCapabilities(capabilities: ClientCapabilities): void {
     capabilities.experimental = {

@@ -44,7 +44,7 @@ function makeExecutable(command: string, context: vscode.ExtensionContext): void
     try {
       fs.chmodSync(command, 0o755);
     } catch {
-      // Starting it says what is wrong.
+      // Starting it reports the problem.
     }
   }
 }

@@ -35,7 +35,7 @@ export class ProgressBars {
   }
 }
 
-/** What is over sooner is not announced, in milliseconds: a notification stays for a moment after its end. */
+/** Work that takes fewer milliseconds is not shown, because a notification stays for a moment after its end. */
 const patience = 500;
 
 /** Bar is one notification. */

@@ -30,7 +30,7 @@ export function plural(n: number, one: string, many = `${one}s`): string {
 
 /**
  * revealed writes characters that reorder text or are invisible as their code, so that the
- * user sees what an approval allows.
+ * user sees everything that an approval allows.
  */
 export function revealed(text: string): string {
   return text.replace(
@@ -39,7 +39,7 @@ export function revealed(text: string): string {
   );
 }
 
-/** broken puts line ends where the server has written signs for them, in what it asks about. */
+/** broken puts line ends in the place of the signs that the server writes for them in approval requests. */
 export function broken(text: string): string {
   return text.replaceAll("⏎", "⏎\n");
 }

@@ -1,4 +1,4 @@
-// What the page and its host say to each other. The host is the extension
+// The messages between the page and its host. The host is the extension
 // (src/chat), or the harness page of the tests.
 
 import type { ElicitRequest, PermissionOption, SessionConfigOption, SessionUpdate, ToolCall } from "../protocol";
@@ -7,7 +7,7 @@ import type { State } from "./state";
 /** Times are milliseconds since 1970, as the host saw them. */
 export type Time = number;
 
-/** What the host tells the page. All but the last few change the state of the view. */
+/** Messages of the host to the page. All but the last few change the state of the view. */
 export type ToPage =
   | { type: "restore"; state: State } // all of it, for a page that has just been opened
   | { type: "reset"; session?: Session }
@@ -30,7 +30,7 @@ export type ToPage =
   | { type: "focus" }
   | { type: "found"; query: string; files: string[] };
 
-/** What one may do about something: a command of ours. */
+/** A command that helps with a failure or a notice. */
 export interface Way {
   label: string;
   command: string;
@@ -49,14 +49,14 @@ export interface Session {
   title: string;
 }
 
-/** What a message that is sent while a turn runs does to it. */
+/** The effect of a message that is sent while a turn runs. */
 export type WhenBusy = "interrupt" | "queue";
 
 /** A message that waits for the turn before it to end, on the host's side. */
 export interface Queued {
   id: string;
   text: string;
-  /** Its turn comes as soon as what runs has been stopped. */
+  /** It is sent as soon as the running turn has been canceled. */
   next?: boolean;
 }
 
@@ -81,7 +81,7 @@ export type Attachment =
   | { kind: "text"; name: string; uri: string; text: string }
   | { kind: "image"; name: string; uri?: string; mimeType: string; data: string }; // a pasted picture has no uri
 
-/** What the page tells its host. */
+/** Messages of the page to the host. */
 export type ToHost =
   | { type: "ready" }
   | { type: "prompt"; text: string; mentions: string[]; attachments: Attachment[]; whenBusy: WhenBusy } // mentions are names that were chosen from the list

@@ -1,5 +1,5 @@
 // The one place where the state of the view changes: a pure function of the state
-// and what the host has said. What has not changed keeps its identity, so that
+// and a message of the host. Parts that have not changed keep their identity, so that
 // finished items are never drawn again.
 
 import type { ContentChunk, InfoUpdate, Rewound, SessionUpdate, ToolCall } from "../protocol";
@@ -115,14 +115,14 @@ function chunk(state: State, u: ContentChunk & { sessionUpdate: keyof typeof kin
   }
 }
 
-/** commandAsked is what was asked last, if that is for the server alone: the log has neither it nor its answer. */
+/** commandAsked returns the last prompt if it is a command of the server, which is not in the history. */
 function commandAsked({ items, commands }: State): Item | undefined {
   const asked = items.findLast((i) => i.kind === "user");
   const name = asked?.kind === "user" ? /^\/(\S+)/.exec(asked.text)?.[1] : undefined;
   return commands.some((c) => c.name === name) ? asked : undefined;
 }
 
-/** push closes what was open: its text is whole now. */
+/** push adds an item. The item before it is complete from then on. */
 function push(state: State, item: Item, at?: number): State {
   const before = closed(state, at);
   return { ...before, items: [...before.items, { ...item, key: before.nextKey }], nextKey: before.nextKey + 1 };
@@ -154,7 +154,7 @@ function newCall(id: string, at?: number): Call {
   return { kind: "call", key: 0, id, title: id, tool: "other", status: "pending", content: [], locations: [], started: at, children: [] };
 }
 
-/** merged is a call after news of it: only what is set has changed. */
+/** merged returns a call after an update, whose fields that are set have changed. */
 function merged(c: Call, u: ToolCall, at?: number): Call {
   const ours = hermes(u._meta);
   const status = u.status ?? c.status;
@@ -230,7 +230,7 @@ function answered(state: State, { askId, choice, at }: Extract<ToPage, { type: "
   if (!state.waiting.includes(askId)) return state;
   const waiting = state.waiting.filter((id) => id !== askId);
   const isElsewhere = (i: Item) => i.kind === "call" && i.ask?.id === askId && i.ask.elsewhere === true;
-  if (state.items.some(isElsewhere)) return { ...state, items: state.items.filter((i) => !isElsewhere(i)), waiting }; // what comes of it is seen there
+  if (state.items.some(isElsewhere)) return { ...state, items: state.items.filter((i) => !isElsewhere(i)), waiting }; // the result is shown there
   const items = changeCall(
     state.items,
     (c) => c.ask?.id === askId,

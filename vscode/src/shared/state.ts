@@ -110,7 +110,7 @@ export interface Call extends Keyed {
   readonly locations: readonly ToolCallLocation[];
   readonly input?: unknown;
   readonly output?: unknown;
-  readonly message?: string; // what it says of itself while it works
+  readonly message?: string; // its progress
   readonly inner?: readonly Inner[];
   readonly subagent?: Subagent;
   readonly ask?: Ask;
@@ -155,7 +155,7 @@ export const initial: State = {
   look: { wrap: false, compact: false },
 };
 
-/** blockText is how a content block stands in a message: what is attached is mentioned, as the server writes it. */
+/** blockText returns the text of a content block in a message. Attachments are mentions, as the server writes them. */
 export function blockText(block: ContentBlock): string {
   switch (block.type) {
     case "text":
@@ -177,7 +177,7 @@ export function lastPart(path: string): string {
   return path.slice(path.replace(/\/+$/, "").lastIndexOf("/") + 1);
 }
 
-/** scopeOf returns what an option remembers, from its name: "Allow for this session: rm -rf build". */
+/** scopeOf returns the scope of the options, from the name of one: "Allow for this session: rm -rf build". */
 export function scopeOf(options: readonly PermissionOption[]): string {
   return (
     options
@@ -189,8 +189,8 @@ export function scopeOf(options: readonly PermissionOption[]): string {
 }
 
 /**
- * ofSubagent splits what a subagent's question is called, which the server ends with the
- * subagent's goal. Only the last bracket can be that: of what is asked nothing is hidden.
+ * ofSubagent splits the title of a subagent's approval request, which the server ends with
+ * the subagent's goal. Only the last bracket can be the goal, so no part of the title is hidden.
  */
 export function ofSubagent(callId: string, title: string): [what: string, goal?: string] {
   const at = callId.includes("/") && title.endsWith(")") ? title.lastIndexOf(" (subagent: ") : -1;

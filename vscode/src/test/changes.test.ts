@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { Changes, firstDifference } from "../review/changes";
 
-/** What waits: turns, newest first, with their files. */
+/** The changes that wait: turns, newest first, with their files. */
 const waiting = (c: Changes) => c.turns.map((t) => `${t.title}: ${[...t.changes.keys()].join(" ")}`);
 
 /** A turn that changes files by edits. */

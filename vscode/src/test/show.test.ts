@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { literal } from "../literal";
 
-/** What VS Code's notifications draw as links (base/common/linkedText.ts), and its lists as icons (iconLabels.ts). */
+/** Texts that VS Code's notifications draw as links (base/common/linkedText.ts), and its lists as icons (iconLabels.ts). */
 const link = /\[([^\]]+)\]\(((?:https?:\/\/|command:|file:)[^)\s]+)(?: (["'])(.+?)(\3))?\)/i;
 const icon = /\$\([A-Za-z0-9-]+(?:~[A-Za-z0-9-]+)?\)/;
 

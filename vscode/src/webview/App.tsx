@@ -150,7 +150,7 @@ function wordsOf(ask: Ask): string {
   return ask.kind === "permission" ? `Hermes asks to run: ${oneLine(ask.toolCall.title ?? "", 120)}` : `Hermes asks: ${oneLine(ask.request.message, 120)}`;
 }
 
-/** useSpeaking tells a screen reader what has happened: beginnings, ends and questions, no tokens. */
+/** useSpeaking tells a screen reader about starts, ends and questions, and not about tokens. */
 function useSpeaking(s: State, say: (words: string) => void): void {
   const before = useRef(s);
   useEffect(() => {

@@ -95,10 +95,10 @@ const PlanText = ({ text }: { text: string }) => (
   </div>
 );
 
-/** Beyond this what would be remembered has a place of its own, and not on each button. */
+/** If the scope of the options is longer than this, it stands once above the buttons, and not on each. */
 const shortScope = 100;
 
-/** titleOf is what is asked for, and for which subagent: the server says both in one. */
+/** titleOf returns the action of an approval request, and its subagent. The server sends both in one text. */
 function titleOf({ toolCall }: PermissionAsk): { what: string; whose?: string } {
   const [what, subagent] = ofSubagent(toolCall.toolCallId, toolCall.title ?? toolCall.name ?? "");
   return { what, ...(subagent && { whose: `For the subagent: ${oneLine(subagent.split("\n", 1)[0]!, 100)}` }) };

@@ -12,7 +12,7 @@ import { memo } from "./memo";
 import { Pictures } from "./Pictures";
 import { blockImage, lastPart, ofSubagent, type Call, type Inner } from "../shared/state";
 
-/** A tool call or a subagent: a row that opens, its question, and what it has started. */
+/** A tool call or a subagent: a row that opens, its approval request, and the calls below it. */
 export const CallRow = memo(({ call }: { call: Call }) => {
   const [shown, show] = useState(false);
   const runs = isRunning(call);
@@ -43,7 +43,7 @@ export const CallRow = memo(({ call }: { call: Call }) => {
   );
 });
 
-/** What a call says of itself while it works; a subagent always says how much it has done. */
+/** The progress of a running call. That of a subagent is shown after its end, too. */
 function Message({ call }: { call: Call }) {
   const message = call.subagent ? subagentFacts(call) : isRunning(call) ? call.message : undefined;
   return message ? <div class="row-message">{message}</div> : null;
@@ -56,7 +56,7 @@ function Title({ call }: { call: Call }) {
   return <span class={`row-title${isCommand ? " command" : ""}`}>{oneLine(isCommand ? title.slice(2) : title, 300)}</span>;
 }
 
-/** What is to say of a call in a few characters. */
+/** Facts about a call in a few characters. */
 function Facts({ call }: { call: Call }) {
   const changed = counts(call.content);
   return (
@@ -187,7 +187,7 @@ function SubagentFacts({ call }: { call: Call }) {
   );
 }
 
-/** What is worth reading of the arguments: a command or a script as such, the rest as JSON. */
+/** The arguments of a call: a command or a script as text, others as JSON. */
 function Input({ call }: { call: Call }) {
   const input = call.input;
   if (input === undefined || input === null) return null;
@@ -233,7 +233,7 @@ function Content({ content, call }: { content: ToolCallContent; call: Call }) {
   return null;
 }
 
-/** Text is what a call shows: output, or a report. A script's own text stands above already. */
+/** Text is the output or the report of a call. The source of a script is shown above it. */
 function Text({ text, call }: { text: string; call: Call }) {
   const { body, language } = unfenced(text);
   if (body.trim() === "" || body === scriptOf(call)?.trim()) return null;

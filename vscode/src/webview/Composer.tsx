@@ -207,9 +207,9 @@ function useGrowing(area: { current: HTMLTextAreaElement | null }, text: string)
   }, [text]);
 }
 
-/** useHistory walks through what was sent before, from the first or the last line on. */
+/** useHistory walks through earlier prompts, from the first or the last line on. */
 function useHistory(area: { current: HTMLTextAreaElement | null }, text: string, setText: (t: string) => void) {
-  const at = useRef<number | undefined>(undefined); // in the history; none: what is being written
+  const at = useRef<number | undefined>(undefined); // in the history; undefined: the draft
   const writing = useRef("");
   const show = (t: string, caretAtEnd: boolean) => {
     setText(t);
@@ -340,7 +340,7 @@ function Suggestions({ id, all, chosen, accept }: { id: string; all: Suggestion[
   );
 }
 
-/** useDrop tells whether something is dragged above, and takes what is dropped. */
+/** useDrop tells whether something is dragged above, and attaches dropped items. */
 function useDrop(take: (data: DataTransfer) => void): [boolean, Record<string, (e: DragEvent) => void>] {
   const [over, setOver] = useState(false);
   return [

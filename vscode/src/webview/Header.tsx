@@ -21,7 +21,7 @@ export const Header = memo(({ title, usage, hasSession }: { title: string; usage
   );
 });
 
-/** How full the window is, as a ring, and what the session has cost. */
+/** How full the context window is, as a ring, and the cost of the session. */
 function UsageButton({ usage, open, toggle }: { usage: Usage; open: boolean; toggle: () => void }) {
   const share = Math.min(1, usage.used / usage.size);
   const cost = usage.cost ? money(usage.cost.amount, usage.cost.currency) : undefined;

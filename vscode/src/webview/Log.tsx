@@ -186,9 +186,9 @@ function lastKey(items: readonly Item[]): number | undefined {
 const byHand = 500;
 
 /**
- * useFollowing keeps the end in sight, unless the user has scrolled away from it. What
- * the user sends leads back to it. A frame that changes its size scrolls too: that is
- * not the user.
+ * useFollowing keeps the end in sight, unless the user has scrolled away from it. After
+ * the user sends a prompt, it follows the end again. A frame that changes its size scrolls,
+ * too: that is not the user.
  */
 function useFollowing(lastSent: number | undefined) {
   const scroller = useRef<HTMLDivElement>(null);
@@ -239,7 +239,7 @@ function scrolls(e: KeyboardEvent, log: HTMLElement): boolean {
   return /^Page/.test(e.key) || (/^(Home|End|Arrow(Up|Down)| |Tab)$/.test(e.key) && log.contains(e.target as Node));
 }
 
-/** onClick opens links and does what the buttons of code blocks say. */
+/** onClick opens links and runs the buttons of code blocks. */
 function onClick(e: MouseEvent): void {
   const target = e.target as Element;
   const link = target.closest("a[href]");

@@ -6,7 +6,7 @@ import { memo } from "./memo";
 const marks: Record<string, string> = { pending: "circle-large-outline", in_progress: "record-small", completed: "pass-filled" };
 const words: Record<string, string> = { pending: "to do", in_progress: "in progress", completed: "done" };
 
-/** The plan as a checklist; closed it says what is being done. */
+/** The plan as a checklist. If it is closed, it shows the item in progress. */
 export const Plan = memo(({ entries }: { entries: readonly PlanEntry[] }) => {
   const [open, setOpen] = useState(false);
   if (entries.length === 0) return null;

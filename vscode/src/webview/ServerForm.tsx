@@ -9,7 +9,7 @@ import { Icon } from "./icons";
 
 type FormAsk = Extract<Ask, { kind: "form" }>;
 
-/** What was sent last. If the server shows the form again because the values do not fit, the form begins with them. */
+/** The values that were sent last. If the server shows the form again because they do not fit, the form begins with them. */
 let sent: { schema: string; values: Values } | undefined;
 const refused = "The last values do not fit";
 

@@ -28,7 +28,7 @@ export function UserMessage({ item }: { item: User }) {
 
 const mention = /\[@([^\]\n]+)\]\(([^)\s]+)\)/g;
 
-/** withMentions shows [@name](uri) as a link to what it names. */
+/** withMentions shows [@name](uri) as a link to the file. */
 function withMentions(text: string) {
   const parts = [];
   let from = 0;

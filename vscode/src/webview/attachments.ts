@@ -8,7 +8,7 @@ const maxText = 512 << 10;
 /** The name that Chromium gives to a picture of the clipboard. */
 const clipboardName = "image.png";
 
-/** fromFiles reads what a browser hands over; what cannot be attached is said in words. */
+/** fromFiles reads files of the browser. If one cannot be attached, it returns a message. */
 export async function fromFiles(files: readonly File[]): Promise<{ attachments: Attachment[]; problems: string[] }> {
   const attachments: Attachment[] = [];
   const problems: string[] = [];

@@ -1,4 +1,4 @@
-// What a change has added and removed, line by line.
+// The lines that a change has added and removed.
 
 import { structuredPatch } from "diff";
 import type { ToolCallContent } from "../protocol";

@@ -1,4 +1,4 @@
-// What can be completed where the caret stands: a mention after @, a command after /.
+// Completion at the caret: a mention after @, a command after /.
 
 import type { AvailableCommand } from "../protocol";
 
@@ -10,7 +10,7 @@ export interface Completing {
 }
 
 export interface Suggestion {
-  insert: string; // in place of what was typed
+  insert: string; // replaces the typed text
   label: string;
   detail?: string;
   icon: string;

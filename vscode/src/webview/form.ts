@@ -86,7 +86,7 @@ function choicesOf(p: Property): Choice[] | undefined {
 
 const numbersOf = (choices: readonly Choice[], values: readonly unknown[]) => choices.flatMap((c, i) => (values.includes(c.value) ? [i] : []));
 
-/** localTime converts a time with a zone to what an input for times shows: the time here, without its zone. */
+/** localTime converts a time with a zone to local time without a zone, as inputs for times show it. */
 function localTime(text: string): string {
   const at = new Date(text);
   if (Number.isNaN(at.getTime())) return "";
@@ -97,7 +97,7 @@ function localTime(text: string): string {
 export const initials = (fields: readonly Field[]): Values => Object.fromEntries(fields.map((f) => [f.name, f.initial]));
 
 /**
- * checked returns what is sent: the fields with a value, and for each field that does not fit a sentence.
+ * checked returns the values to send, and a sentence for each field whose value does not fit.
  * unread names the inputs with text that the browser cannot read, such as half of a date.
  */
 export function checked(
@@ -212,7 +212,7 @@ function fits(kind: TextKind, text: string): boolean {
   }
 }
 
-/** hint says what a field takes, so that the user need not guess. If it takes any text, hint returns undefined. */
+/** hint describes the values of a field, so that the user need not guess. If it takes any text, hint returns undefined. */
 export function hint(f: Field): string | undefined {
   switch (f.kind) {
     case "number":

@@ -5,8 +5,8 @@ const linesOfPart = 200;
 
 /**
  * Growing draws one text that grows at its end. Blocks before the last one are final:
- * they are parsed once, and are the same strings as before, so that what has been drawn
- * stays as it is. A long block of code is final but for its last lines. When the text
+ * they are parsed once, and are the same strings as before, so that they are not drawn
+ * again. A long block of code is final but for its last lines. When the text
  * is whole everything is parsed again, since a link may have been defined after its use.
  */
 export class Growing {

@@ -1,4 +1,4 @@
-// The way to the host, and what it keeps for the page while the page is away.
+// The connection to the host, and the state that the host keeps while the page is closed.
 
 import type { ToHost, ToPage } from "../shared/messages";
 
@@ -23,7 +23,7 @@ export function listen(hear: (messages: readonly ToPage[]) => void): void {
   });
 }
 
-/** What survives the page: what was being written, and what was sent before. */
+/** The state that is kept while the page is closed: the draft, and earlier prompts. */
 export interface Kept {
   draft: string;
   history: readonly string[];

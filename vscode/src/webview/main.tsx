@@ -29,7 +29,7 @@ function draw(): void {
   render(<App state={state} hear={hear} />, document.getElementById("root")!);
 }
 
-/** A page that is not seen gets no frames; what it draws then can wait until it is. */
+/** A page that is not visible gets no frames. It draws when it is visible again. */
 function drawSoon(): void {
   if (drawing) return;
   drawing = true;

@@ -1,7 +1,7 @@
 // Markdown to HTML, block by block.
 //
 // Nothing of a text is trusted: HTML in it is shown as text, pictures become links
-// (none is ever fetched), and what comes out passes DOMPurify before it reaches the
+// (none is ever fetched), and the HTML passes DOMPurify before it reaches the
 // page.
 
 import DOMPurify from "dompurify";
@@ -14,7 +14,7 @@ const colouredAtAll = 100_000;
 
 const markdown = new MarkdownIt({ html: false, linkify: true, breaks: false });
 
-// Only what a host could open; markdown-it itself refuses javascript: and data:.
+// Addresses that a host could open. markdown-it itself rejects javascript: and data:.
 const openable = /^(https?:|mailto:|file:|[^:]*$|[^:]+\.\w+:\d+(:\d+)?$)/i;
 markdown.validateLink = (href) => openable.test(href.trim());
 
@@ -89,7 +89,7 @@ export interface Fence {
   info: string;
 }
 
-/** blocks are the outermost blocks of a text. Of an open one the last is drawn as what still grows. */
+/** blocks returns the outermost blocks of a text. If the text is open, the last block still grows. */
 export function blocks(text: string, env: Env, open: boolean): Block[] {
   const tokens = markdown.parse(text, env);
   const ends = topLevel(tokens);
@@ -135,7 +135,7 @@ function languageOf(info: string): string {
   return /^[\w+#.-]{1,30}/.exec(info.trim())?.[0] ?? "";
 }
 
-/** code is a block with a bar: its language and what can be done with it. While it grows there are no buttons. */
+/** code returns a block of code with a bar: its language and buttons. While it grows, there are no buttons. */
 function code(content: string, info: string, open: boolean): string {
   const language = languageOf(info);
   const buttons = open

@@ -76,7 +76,7 @@ export class Harness {
     return new Harness(browser, server, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, scale);
   }
 
-  /** open begins anew: nothing is left of what a page showed before. */
+  /** open starts with an empty page. */
   async open(o: { theme?: Theme; width?: number; height?: number } = {}): Promise<View> {
     const size = { width: o.width ?? 400, height: o.height ?? 800 };
     const page = this.idle.pop() ?? (await this.page());
@@ -143,7 +143,7 @@ export class View {
     }, messages);
   }
 
-  /** heard is what the page has told its host, of a type. */
+  /** heard returns the messages of a type that the page has sent to its host. */
   async heard<T extends ToHost["type"]>(type: T): Promise<Extract<ToHost, { type: T }>[]> {
     const all = await this.page.evaluate(() => (window as unknown as { posted: ToHost[] }).posted);
     return all.filter((m): m is Extract<ToHost, { type: T }> => m.type === type);

@@ -1,5 +1,5 @@
-// The page in Chromium, under its own policy: what it shows, what it tells its host,
-// and that nothing of it is out of reach for a keyboard or a screen reader.
+// The page in Chromium, under its own policy: its content, its messages to the host, and
+// that a keyboard and a screen reader reach all of it.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -97,7 +97,7 @@ async function converse(c, workspace, home, messages) {
   await new Promise((resolve) => server.on("close", resolve));
 }
 
-/** normal gives what differs from run to run the same names. */
+/** normal replaces values that differ from run to run by fixed names. */
 function normal(text, workspace) {
   const names = new Map();
   return (

@@ -1,5 +1,5 @@
-// The reducer over what the real server has said (streams/, recorded by record.mjs),
-// and over what is hard to record.
+// The reducer over messages of the real server (streams/, recorded by record.mjs), and over
+// messages that are hard to record.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

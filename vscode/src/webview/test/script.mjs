@@ -1,4 +1,4 @@
-// Runs what is no test, on the page as it is shipped:
+// Runs programs other than tests on the page as it is shipped:
 //   node src/webview/test/script.mjs screenshots [FOLDER [NAME]]
 //   node src/webview/test/script.mjs measure
 import { join } from "node:path";
