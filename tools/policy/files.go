@@ -7,23 +7,173 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// tracks follows the content of files: those that a command runs, and those that it makes.
+// tracks follows the files that a command writes and those that it runs.
+//
+// A command line may write a protected place, such as .vscode, after an approval. The place
+// is open for the whole line, so only a line of which each program is known and runs no
+// other code opens one.
 //
 // An approval of a command that runs a file is for the present content of the file. So the
 // files whose content a command runs are part of its verdict.
 type tracks struct {
-	opening
+	report
+	opens    []string // protected places that the command itself writes
+	settings []string // git settings that the command makes
+	rewrites bool     // files change that are not named
+	foreign  bool     // a program runs code that is not known
+	hooked   bool     // git runs hooks, which the user has put there
+
 	stdin    input
 	written  map[string]input    // by the paths of files that the line has written: their text
 	fetched  map[string]bool     // names of files that the line downloads, without folders
 	runFiles []string            // files whose content the command runs
 	keyFiles map[string][]string // the same by the key of the command that runs them, those that cannot be named too
 	sources  []string            // files that the line reads or copies: it may run their content in another form
+}
+
+// knows notes whether a program of a command may run code that is not known. Only programs
+// and options that the rule files name, written out in full, do not.
+func (t *tracks) knows(c *call) {
+	program := c.args[0].text
+	dir := path.Dir(paths.Slashes(program))
+	plain := !strings.Contains(program, "/") || dir == "/bin" || dir == "/usr/bin"
+	t.foreign = t.foreign || !plain || c.name != "git" && !opensWith(rules.Of(c.name), c.args[1:])
+	for name := range rules.List("loader") {
+		t.foreign = t.foreign || len(c.st.get(name)) > 0
+	}
+}
+
+// sets notes the setting of a variable: of one that is not known to be harmless, a program
+// may run or load something.
+func (t *tracks) sets(name, value string) {
+	t.foreign = t.foreign || !matches("HARMLESS", "--name="+name, "--value="+value)
+}
+
+// Loads reports whether a known program may run or load something else by a variable with
+// this value.
+func Loads(variable, value string) bool {
+	return (rules.In("loader", variable) || rules.Any("loader-prefix", variable, strings.HasPrefix)) && !matches("HARMLESS", "--name="+variable, "--value="+value)
+}
+
+// open notes that the command itself writes a protected place: the folder of settings that
+// the path lies in, else the path.
+func (t *tracks) open(name string) {
+	if paths.Marked(name) || t.elsewhere {
+		return
+	}
+	place := paths.Clean(name)
+	parts := strings.Split(place, "/")
+	if i := slices.IndexFunc(parts, func(part string) bool { return rules.In("protected-folder", paths.Fold(part)) }); i >= 0 {
+		place = strings.Join(parts[:i+1], "/")
+	}
+	t.opens = union(t.opens, []string{place})
+	if t.scope.Resolve != nil {
+		t.opens = union(t.opens, []string{t.scope.Resolve(place)})
+	}
+}
+
+// moved notes a path that a command itself removes or moves: a folder may hold places
+// that are protected. Of a pattern that is the folder in which it is matched.
+func (t *tracks) moved(c *call, target field) {
+	name := absolute(c.st, target.text)
+	if target.glob {
+		name = name[:strings.LastIndexByte(name[:strings.IndexAny(name+"*", "*?[")], '/')+1]
+	}
+	if name != "" && t.scope.places().Inside(paths.Clean(name)) {
+		t.open(name)
+	}
+}
+
+// opened returns the places to open, or none: if a program was told to run another one, if
+// code is not known, and, of a line on which git runs hooks, all but those of git.
+func (t *tracks) opened() []string {
+	if t.foreign || slices.ContainsFunc(t.findings, func(f finding) bool {
+		verb, _, _ := strings.Cut(f.reason, " ")
+		return !f.settings && !rules.In("own-act", verb)
+	}) {
+		return nil
+	}
+	if !t.hooked {
+		return t.opens
+	}
+	return slices.DeleteFunc(slices.Clone(t.opens), func(place string) bool { return !inGit.MatchString(place) })
+}
+
+// inGit finds the places of git.
+var inGit = lazyregexp.New(`(?i)/\.git(/|$)`)
+
+// repository returns the git folders that git uses in a folder.
+func (t *tracks) repository(dir string) []string {
+	if paths.Marked(dir) {
+		return nil
+	}
+	dir = paths.Clean(dir)
+	if t.scope.Repository != nil {
+		return t.scope.Repository(dir)
+	}
+	return []string{path.Join(dir, ".git")}
+}
+
+// writes judges arguments as files that a command writes, creates or deletes.
+func (t *tracks) writes(c *call, targets ...field) { t.wrote(c, false, targets...) }
+
+// wrote judges targets that are written: of those that count everywhere, only names that are protected in every folder.
+func (t *tracks) wrote(c *call, everywhere bool, targets ...field) {
+	for _, f := range targets {
+		name := absolute(c.st, f.text)
+		if name == "" {
+			continue
+		}
+		a := t.scope.places().Write(name)
+		if a.Reason == "" && f.glob {
+			a = paths.Matches(name)
+		}
+		if !everywhere || a.Blocked || a.Settings {
+			t.accessed(c, name, a)
+		}
+		t.recordWrite(name)
+	}
+}
+
+// accessed records a judgement of a path, unless it runs.
+func (t *tracks) accessed(c *call, name string, a paths.Access) {
+	if a.Reason == "" {
+		return
+	}
+	if a.Settings && !a.Blocked {
+		t.open(name)
+	}
+	t.note(levelOf(a), a.Reason, t.key(c))
+	t.findings[len(t.findings)-1].settings = a.Settings
+}
+
+// recordWrite keeps the path of a file that is written for deny rules, in the words
+// of [Write]: as it was named, and where its links lead.
+func (t *tracks) recordWrite(name string) {
+	if t.elsewhere || strings.HasPrefix(name, unknown) || strings.HasPrefix(name, fresh) {
+		return
+	}
+	name = paths.Clean(name)
+	t.saw("write " + paths.Visible(name))
+	if t.scope.Resolve != nil && !paths.Marked(name) {
+		t.saw("write " + escape.Line(t.scope.Resolve(name)))
+	}
+}
+
+// destroys blocks the deletion or replacement of protected folders.
+func (t *tracks) destroys(c *call, deep bool, targets ...field) {
+	for _, f := range targets {
+		name := absolute(c.st, f.text)
+		if why := t.scope.places().Protects(name, deep); why != "" && !strings.HasPrefix(name, unknown) && !strings.HasPrefix(name, fresh) {
+			t.block(c, why)
+		}
+	}
 }
 
 const (
