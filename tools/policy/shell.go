@@ -59,6 +59,32 @@ func (s shell) stmt(stmt *syntax.Stmt) {
 	s.stdin = stdin
 }
 
+// redirect judges one redirection and returns the input after it.
+func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
+	s.inner(r)
+	target := s.text(r.Word).text
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return input{some: true, known: true, text: s.here(r)}
+	case syntax.RdrIn:
+		if openStream.MatchString(target) {
+			return input{some: true, how: origin(r.Word)}
+		}
+		s.reads(s.state, field{text: target})
+		return s.made(absolute(s.state, target))
+	case syntax.DplIn:
+		return input{some: true} // a file that was opened before
+	case syntax.DplOut:
+		if strings.Trim(target, "0123456789-"+number) == "" {
+			return s.stdin
+		}
+	}
+	to := field{text: target, glob: strings.ContainsAny(target, "*?[")}
+	s.writes(&call{st: s.state}, to)
+	s.put(s.state, to, s.producer(stmt), r.Op == syntax.AppOut)
+	return s.stdin
+}
+
 func (s shell) command(cmd syntax.Command) {
 	switch c := cmd.(type) {
 	case nil:
