@@ -95,7 +95,7 @@ type Prefix struct {
 	Tools  *tools.Set
 }
 
-// Session is one stored conversation. It is safe for concurrent use.
+// Session is a session with its history. It is safe for concurrent use.
 type Session struct {
 	config Config
 	id     string

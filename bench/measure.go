@@ -143,7 +143,7 @@ func (l *lab) turn(c *client) (took time.Duration, bytes int, err error) {
 	return first.Sub(began) - r.answered.Sub(r.arrived), r.bytes, nil
 }
 
-// firstTurn measures the first turn of a new process, begun as soon as a person can begin it.
+// firstTurn measures the first turn of a new process, begun as soon as a user can begin it.
 func (l *lab) firstTurn() (time.Duration, error) {
 	c, err := open(l.bin, l.home, l.cwd)
 	if err != nil {

@@ -118,7 +118,7 @@ func endpointNamed(l *Loaded, name string) (Endpoint, error) {
 	return l.resolve("model", m)
 }
 
-// Small returns the endpoint of the model for a task other than the conversation: that of auxiliary.TASK, else that of
+// Small returns the endpoint of the model for a task other than the session's turns: that of auxiliary.TASK, else that of
 // model.small. If none is configured, it returns false: the session's model does the task.
 func (l *Loaded) Small(task string) (e Endpoint, ok bool, err error) {
 	provider, id := l.Split("auto", l.Model.Small)

@@ -71,7 +71,7 @@ func (p *plugin) lua(expression string) string {
 	return p.eval(`luaeval("` + strings.ReplaceAll(expression, `"`, `\"`) + `")`)
 }
 
-// send writes a message with a script into the chat, as a person who pastes, and sends it.
+// send writes a message with a script into the chat, as a user who pastes, and sends it.
 func (p *plugin) send(words string, replies ...string) {
 	p.t.Helper()
 	draft := filepath.Join(filepath.Dir(p.bed.home), "draft.txt")

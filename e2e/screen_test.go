@@ -15,7 +15,7 @@ import (
 // screenLimit is how long a screen may take to show something.
 const screenLimit = 60 * time.Second
 
-// screen is a terminal in which a real editor runs, and a person looks and types.
+// screen is a terminal in which a real editor runs, and a user looks and types.
 type screen struct {
 	t        *testing.T
 	server   string // of tmux

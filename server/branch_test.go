@@ -107,7 +107,7 @@ func TestRewindWaitsForNobody(t *testing.T) {
 	}
 }
 
-// Titles and notes are a person's own, and kept, before the first prompt too.
+// Titles and notes are a user's own, and kept, before the first prompt too.
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	home, cwd := t.TempDir(), t.TempDir()
@@ -224,7 +224,7 @@ func TestNew(t *testing.T) {
 	if err != nil || len(tree) != 2 || tree[1].Messages != 2 || tree[1].Title != "the first talk (before going back)" {
 		t.Fatalf("%+v, %v", tree, err)
 	}
-	for i, want := range map[int]string{0: "new conversation already", 2: tree[1].ID, 3: "new conversation already"} {
+	for i, want := range map[int]string{0: "new session already", 2: tree[1].ID, 3: "new session already"} {
 		if i >= len(said) || !strings.Contains(said[i], want) {
 			t.Errorf("answer %d of %q lacks %q", i, said, want)
 		}

@@ -313,7 +313,7 @@ type observed struct {
 
 func (o observed) Window() int { return o.sized.Window() }
 
-// modelFor returns the model for a task other than the conversation. Nil: the session's.
+// modelFor returns the model for a task other than the session's turns. Nil: the session's.
 func (s *settings) modelFor(task string) agent.Sized {
 	if s.svc.Model != nil {
 		return nil

@@ -34,7 +34,7 @@ func newRemote(conf *config.Loaded, folders []string, warn func(string)) (a remo
 		if runtime.GOOS != "windows" { // its paths have another form
 			a.files = backend.FilesOf(a.backend)
 		}
-		warn(fmt.Sprintf("Commands run on %s, and the file tools work on the files there, not on those of this editor. Scripts (execute_code), checkpoints and the editor's unsaved text have no part in that.", t.SSHHost))
+		warn(fmt.Sprintf("Commands run on %s, and the file tools work on the files there, not on those of this editor. Scripts, checkpoints and unsaved buffers are not available for them.", t.SSHHost))
 	}
 	return a
 }

@@ -63,7 +63,7 @@ func TestSessionSearch(t *testing.T) {
 	if err != nil || len(talk.Messages) != 2 || talk.Messages[0].Text != "Which widget?" || talk.Earlier != 0 || talk.Later != 0 {
 		t.Errorf("%+v, %v", talk, err)
 	}
-	for session, want := range map[string]string{elsewhere.ID(): "another workspace", "x": "there is no conversation"} {
+	for session, want := range map[string]string{elsewhere.ID(): "another workspace", "x": "there is no session"} {
 		if _, err := p.ReadMessages(t.Context(), session, "", 10, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", session, err)
 		}

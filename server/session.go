@@ -131,7 +131,7 @@ func (x *Session) SetOption(ctx context.Context, id, value string) error {
 	err = x.settings.setModel(ctx, id, value)
 	x.settingsChanged()
 	if after := x.settings.first(); err == nil && after != before && !x.record.draft() {
-		x.Warn(after + " answers from now on. The prompt cache of " + before + " does not apply, so the next request reads the whole conversation at full price.")
+		x.Warn(after + " answers from now on. The prompt cache of " + before + " does not apply, so the next request reads the whole history at full price.")
 	}
 	return err
 }

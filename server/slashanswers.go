@@ -139,11 +139,11 @@ func undoPrompt(ctx context.Context, x *Session, _ string) (string, error) {
 		return "", err
 	}
 	if x.record.draft() {
-		return "", errors.New("nothing was said yet")
+		return "", errors.New("the session has no messages yet")
 	}
 	last, err := x.svc.theStore(x.svc.synchronous()).LastPrompt(ctx, x.id)
 	if errors.Is(err, store.ErrNoMessage) || errors.Is(err, store.ErrNotFound) {
-		return "", errors.New("nothing was said yet")
+		return "", errors.New("the session has no messages yet")
 	}
 	if err != nil {
 		return "", err
@@ -164,7 +164,7 @@ func clearSession(ctx context.Context, x *Session, _ string) (string, error) {
 	if err := x.queue.halt(ctx); err != nil {
 		return "", err
 	}
-	const already = "This is a new conversation already."
+	const already = "This is a new session already."
 	if x.record.draft() {
 		return already, nil
 	}
@@ -203,7 +203,7 @@ func quoted(text string) string {
 
 func forkHere(ctx context.Context, x *Session, _ string) (string, error) {
 	if x.record.draft() {
-		return "", errors.New("nothing was said yet")
+		return "", errors.New("the session has no messages yet")
 	}
 	fork, err := x.svc.Fork(ctx, x.id, "", Place{Preset: x.place.Preset, Editor: x.place.Editor, Given: []any{}}, x.host)
 	if err != nil {
@@ -214,7 +214,7 @@ func forkHere(ctx context.Context, x *Session, _ string) (string, error) {
 	if err := x.svc.CloseSession(ctx, fork.ID()); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Session %s `%s` has everything that was said here. Open it from your editor's list of sessions.", titled(head), fork.ID()), nil
+	return fmt.Sprintf("Session %s `%s` has the messages of this one. Open it from your editor's list of sessions.", titled(head), fork.ID()), nil
 }
 
 func listSessions(ctx context.Context, x *Session, _ string) (string, error) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Clarifier asks the person who owns a session for a word on how to go on.
+// Clarifier asks the user how to continue.
 type Clarifier interface {
 	// CanClarify tells whether there is a way to ask at all.
 	CanClarify() bool

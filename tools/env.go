@@ -77,7 +77,7 @@ type Approver interface {
 	Planning() bool
 }
 
-// Asker puts a question to the person who owns the session.
+// Asker shows an approval request to the user.
 type Asker interface {
 	// AskPermission returns the chosen decision. If the user closes the request without an
 	// answer, it returns "". If no user can be asked, it returns a [*gate.Unanswered].
@@ -92,7 +92,7 @@ type Question struct {
 	Subagent  string // the session of the subagent that asks; empty: the session itself
 	For       string // the goal of the subagent that asks; empty: the session itself
 	Title     string // the action, whole, with control and bidi characters escaped
-	Reason    string // why it asks, for a person
+	Reason    string // why it asks, for the user
 	Alone     bool   // no tool call of the model stands behind it, which would be ended later
 	Text      string // Markdown that is shown with the request, such as a plan
 	// Choices replace the four options. The answer is the ID of one.
@@ -118,7 +118,7 @@ func (q Question) Choice(id string) (Choice, bool) {
 	return Choice{}, false
 }
 
-// Decision is a person's answer; the values are the option ids of the contract.
+// Decision is the user's answer. The values are the ids of the options.
 type Decision string
 
 const (

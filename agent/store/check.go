@@ -22,7 +22,7 @@ func (s *Store) Check(ctx context.Context) (problems []string, err error) {
 	}
 	// A connection that has searched caches the structure of the search index. It reports later
 	// changes by other connections as damage.
-	fresh, err := connect(s.path, 1, patience, "query_only(1)")
+	fresh, err := connect(s.path, 1, lockTimeout, "query_only(1)")
 	if err != nil {
 		return nil, s.explain("checking", err)
 	}

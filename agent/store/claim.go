@@ -34,10 +34,10 @@ func (s *Store) Claim(id string) (release func(), err error) {
 }
 
 // take locks the file of a session. If another process has it, take tries again until
-// patience is over.
-func (c *claims) take(id string, patience time.Duration) (release func(), err error) {
+// timeout has passed.
+func (c *claims) take(id string, timeout time.Duration) (release func(), err error) {
 	path := filepath.Join(c.dir, url.PathEscape(id)+".lock")
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(timeout)
 	for range 100 {
 		f, err := c.open(path)
 		if err != nil {

@@ -136,7 +136,7 @@ func TestMigrations(t *testing.T) {
 // MigrateAndDie runs the migrations of the file at path and kills the process before
 // they are committed.
 func MigrateAndDie(ctx context.Context, path string) error {
-	db, err := connect(path, 1, patience)
+	db, err := connect(path, 1, lockTimeout)
 	if err != nil {
 		return err
 	}

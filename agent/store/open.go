@@ -33,8 +33,8 @@ type statements struct {
 	messages, session, totals, tail                   *sql.Stmt // reader
 }
 
-// patience is how long a writer waits for the transaction of another process.
-const patience = 10 * time.Second
+// lockTimeout is how long a writer waits for the transaction of another process.
+const lockTimeout = 10 * time.Second
 
 // database opens the file on first use. If the store is closed, it returns [ErrClosed].
 func (s *Store) database(ctx context.Context) (*database, error) {
@@ -90,10 +90,10 @@ func (f format) open(ctx context.Context, path, synchronous string) (writer, rea
 	if synchronous != "full" {
 		synchronous = "normal"
 	}
-	if writer, err = connect(path, 1, patience, "foreign_keys(1)", "synchronous("+synchronous+")"); err != nil {
+	if writer, err = connect(path, 1, lockTimeout, "foreign_keys(1)", "synchronous("+synchronous+")"); err != nil {
 		return nil, nil, err
 	}
-	reader, err = connect(path, 3, patience, "query_only(1)")
+	reader, err = connect(path, 3, lockTimeout, "query_only(1)")
 	if err == nil {
 		if err = f.migrate(ctx, writer); err == nil {
 			return writer, reader, nil
@@ -109,18 +109,18 @@ func (f format) prepareFile(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	err = patiently(ctx, func() error { return f.recognize(ctx, db) })
+	err = untilUnlocked(ctx, func() error { return f.recognize(ctx, db) })
 	if err == nil {
-		err = patiently(ctx, func() error { return enableWAL(ctx, db) })
+		err = untilUnlocked(ctx, func() error { return enableWAL(ctx, db) })
 	}
 	return errors.Join(err, db.Close())
 }
 
-// patiently calls try until the file is not locked, patience is over, or ctx ends. busy_timeout
+// untilUnlocked calls try until the file is not locked, lockTimeout has passed, or ctx ends. busy_timeout
 // is not sufficient: two processes that convert a new file at the same time do not wait for each
 // other, and a context cannot cancel the wait.
-func patiently(ctx context.Context, try func() error) error {
-	for deadline := time.Now().Add(patience); ; {
+func untilUnlocked(ctx context.Context, try func() error) error {
+	for deadline := time.Now().Add(lockTimeout); ; {
 		err := try()
 		if !hasCode(err, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) || time.Now().After(deadline) {
 			return err

@@ -116,7 +116,7 @@ func homeFinding(home string) finding {
 	}
 	probe, err := os.CreateTemp(home, ".doctor-*")
 	if err != nil {
-		return finding{"fail", "home", fmt.Sprintf("cannot be written, so no conversation can be kept: %v", err)}
+		return finding{"fail", "home", fmt.Sprintf("cannot be written, so no session can be saved: %v", err)}
 	}
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())

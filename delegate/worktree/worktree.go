@@ -36,7 +36,7 @@ import (
 // Config is the subagent of a worktree, and the user's files.
 type Config struct {
 	ID   string // of the subagent's session
-	Task string // its text; file names in it are copied with unsaved text
+	Task string // its text; file names in it are copied with unsaved changes
 	// Files is the workspace. Its first folder is in a git repository.
 	Files   *workspace.Workspace
 	Sandbox *sandbox.Box // of the session; bounds git
@@ -198,7 +198,7 @@ func (t *Tree) Workspace() string {
 	return filepath.Join(t.root, rel)
 }
 
-// copyUnlisted copies unsaved text from an editor that does not list its open documents:
+// copyUnlisted copies unsaved buffers from an editor that does not list its open documents:
 // of files that differ from git's index, of files that the session has read, and of files
 // that the task names. It does not ask for all files, because some editors would open them.
 func (t *Tree) copyUnlisted(ctx context.Context, names []string) error {

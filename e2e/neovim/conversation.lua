@@ -9,7 +9,7 @@ local function text(buf)
   return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
 end
 
--- A person who answers the question with the first option that says "once".
+-- A user who answers the question with the first option that says "once".
 local function choose(items)
   for i, item in ipairs(items) do
     table.insert(report.asked, item)

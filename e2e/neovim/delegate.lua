@@ -1,4 +1,4 @@
--- Two subagents through plain vim.lsp, with no plugin: each has a bar; the person
+-- Two subagents through plain vim.lsp, with no plugin: each has a bar; the user
 -- cancels one by its bar, and the other one comes to its end.
 local host = dofile(vim.fs.dirname(debug.getinfo(1, "S").source:sub(2)) .. "/host.lua")
 local wait = host.wait

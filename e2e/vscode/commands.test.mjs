@@ -1,4 +1,4 @@
-// The commands of the palette, the context menu and the light bulb, each as a person
+// The commands of the palette, the context menu and the light bulb, each as a user
 // runs it, in a real VS Code: from the first start without a model on.
 import assert from "node:assert/strict";
 import fs from "node:fs";

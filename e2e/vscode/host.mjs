@@ -130,7 +130,7 @@ export class Editor {
     return this.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: text }).first();
   }
 
-  /** Runs a command by its title, as a person does: again if the palette closes before the click. */
+  /** Runs a command by its title, as a user does: again if the palette closes before the click. */
   async run(title) {
     await this.again(async () => {
       await (await this.palette()).fill(`>${title}`, { timeout: 3_000 });

@@ -1,4 +1,4 @@
-// The extension in a real VS Code, used as a person uses it. The model is the
+// The extension in a real VS Code, used as a user uses it. The model is the
 // embedded one, which plays the scripts that the prompts hold.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -67,7 +67,7 @@ async function poll(what, done) {
   }
 }
 
-/** Everything that was said to the model, as the store has it. */
+/** All messages of the model, as the store has them. */
 function stored() {
   const read = "import sqlite3,sys; print(list(sqlite3.connect('file:'+sys.argv[1]+'?mode=ro',uri=True).execute('select * from messages')))";
   return execFileSync("python3", ["-c", read, path.join(editor.dir, "hermes/hermes-ls.db")], { encoding: "utf8", maxBuffer: 1 << 26 });

@@ -93,20 +93,20 @@ func (p storedSessions) SearchMessages(ctx context.Context, query, sessionID str
 func (p storedSessions) ReadMessages(ctx context.Context, sessionID, messageID string, limit int, everywhere bool) (talk Excerpt, err error) {
 	head, err := p.store.Session(ctx, sessionID)
 	if errors.Is(err, store.ErrNotFound) {
-		return talk, fmt.Errorf("there is no conversation %q; hits have the session_id of those there are", sessionID)
+		return talk, fmt.Errorf("there is no session %q; hits have the session_id of those there are", sessionID)
 	}
 	if err != nil {
 		return talk, err
 	}
 	if head.Cwd != p.cwd && !everywhere {
-		return talk, fmt.Errorf("the conversation %q belongs to another workspace; everywhere=true asks the user for it", sessionID)
+		return talk, fmt.Errorf("the session %q belongs to another workspace; everywhere=true asks the user for it", sessionID)
 	}
 	last := int64(head.Messages)
 	from := max(last-int64(limit), 0)
 	if messageID != "" {
 		seq, err := p.store.Find(ctx, sessionID, messageID)
 		if errors.Is(err, store.ErrNoMessage) {
-			return talk, fmt.Errorf("the conversation %q has no message %q", sessionID, messageID)
+			return talk, fmt.Errorf("the session %q has no message %q", sessionID, messageID)
 		}
 		if err != nil {
 			return talk, err

@@ -19,10 +19,10 @@ var sessionSearchWords string
 
 // Sessions are the earlier sessions that a session can search.
 type Sessions interface {
-	// SearchMessages gives the best hits. SessionID narrows it to one conversation; without
+	// SearchMessages gives the best hits. SessionID narrows it to one session; without
 	// everywhere only those of this workspace are looked at.
 	SearchMessages(ctx context.Context, query, sessionID string, limit int, everywhere bool) ([]Hit, error)
-	// ReadMessages gives messages of a conversation around one of them; an empty messageID
+	// ReadMessages gives messages of a session around one of them; an empty messageID
 	// means its end. One of another workspace is an error without everywhere.
 	ReadMessages(ctx context.Context, sessionID, messageID string, limit int, everywhere bool) (Excerpt, error)
 }
@@ -32,12 +32,12 @@ type Hit struct {
 	SessionID string
 	Title     string
 	Time      time.Time
-	MessageID string // empty: the conversation's title or notes were found
+	MessageID string // empty: the session's title or notes were found
 	Role      string // user or assistant
 	Snippet   string
 }
 
-// Excerpt is a piece of a conversation.
+// Excerpt is a piece of a session.
 type Excerpt struct {
 	SessionID      string
 	Title          string
@@ -45,7 +45,7 @@ type Excerpt struct {
 	Messages       []Message
 }
 
-// Message is one message of a conversation, or the result of a tool.
+// Message is one message of a session, or the result of a tool.
 type Message struct {
 	ID   string
 	Time time.Time
@@ -87,16 +87,16 @@ const (
 // Preload makes the input schema of the tool, which stays in memory.
 func Preload() { tools.Preload[sessionSearchIn]() }
 
-// SessionSearch looks into past conversations.
+// SessionSearch searches and reads earlier sessions.
 func SessionSearch(past Sessions) tools.Tool {
 	return tools.New(tools.Tool{
 		Name: "session_search", Toolset: Toolset, Order: -10, Kind: tools.KindSearch, ReadOnly: true,
 		Description: strings.TrimSpace(sessionSearchWords),
 		Title: tools.Titled(func(in sessionSearchIn) string {
 			if in.Query == "" {
-				return "Read a past conversation"
+				return "Read an earlier session"
 			}
-			return "Search past conversations for “" + in.Query + "”"
+			return "Search earlier sessions for “" + in.Query + "”"
 		}),
 	}, func(ctx context.Context, env *tools.Env, c tools.Call, in sessionSearchIn) (tools.Result, error) {
 		if strings.TrimSpace(in.Query) == "" && in.SessionID == "" {

@@ -173,7 +173,7 @@ func (x *instance) persona() []string {
 		x.session.Notify(err.Error())
 	}
 	if c.Personality != "" && c.Text == "" {
-		x.session.Notify(fmt.Sprintf("agent.personality is %q, but agent.personalities has no words for it: the usual manner is kept.", c.Personality))
+		x.session.Notify(fmt.Sprintf("agent.personality is %q, but agent.personalities has no text for it: the default applies.", c.Personality))
 	}
 	return []string{soul, c.Text}
 }

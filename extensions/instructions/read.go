@@ -17,7 +17,7 @@ import (
 // aboveLimit limits a file above the workspace folders, in bytes.
 const aboveLimit = 1 << 20
 
-// readBelow reads a file in a workspace folder, with the editor's unsaved text. A link must
+// readBelow reads a file in a workspace folder, with the editor's unsaved buffers. A link must
 // lead to a Markdown file in a workspace folder.
 func readBelow(ctx context.Context, files tools.Files, path string) ([]byte, error) {
 	if _, err := files.Stat(ctx, path); err != nil && tools.Local(files) == nil {

@@ -98,7 +98,7 @@ func TestElicitationDuringACall(t *testing.T) {
 	user := &answering{list: []string{"Bob", "3", "Yes", "Send"}}
 	b.cfg.Ask = user
 	b.Connect([]Server{{Name: "shop", URL: web.URL, Protocol: "legacy"}})
-	b.Wait(t.Context(), patience)
+	b.Wait(t.Context(), testTimeout)
 	b.set, _ = tools.NewSet(b.Tools()...)
 	if got := b.call("mcp__shop__order", `{}`); !strings.Contains(got, `accept`) || !strings.Contains(got, `3`) {
 		t.Errorf("the call gave %s", got)
@@ -138,7 +138,7 @@ func TestElicitationOfACanceledCall(t *testing.T) {
 	b, user := newBed(t), silent{make(chan struct{}), make(chan struct{})}
 	b.cfg.Ask = user
 	b.Connect([]Server{{Name: "shop", URL: web.URL, Protocol: "legacy"}})
-	b.Wait(t.Context(), patience)
+	b.Wait(t.Context(), testTimeout)
 	b.set, _ = tools.NewSet(b.Tools()...)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-user.asked; cancel() }()

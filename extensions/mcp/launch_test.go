@@ -80,7 +80,7 @@ func (r *repository) servers(answer tools.Decision, list ...Server) *bed {
 	b.SetRoots([]string{r.dir})
 	b.Connect(list)
 	b.Approve(r.t.Context())
-	b.Wait(r.t.Context(), patience)
+	b.Wait(r.t.Context(), testTimeout)
 	b.offer()
 	return b
 }
@@ -118,7 +118,7 @@ func TestRepositoryIsNotLoaded(t *testing.T) {
 			}
 			r := newRepository(t, tc.files)
 			if tc.server.Name = "s"; tc.server.ConnectTimeout == 0 {
-				tc.server.ConnectTimeout = patience
+				tc.server.ConnectTimeout = testTimeout
 			}
 			b := r.servers(tools.DecisionDeny, tc.server)
 			b.noticed("is not connected")

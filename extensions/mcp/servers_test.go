@@ -25,7 +25,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-const patience = 20 * time.Second
+const testTimeout = 20 * time.Second
 
 type nothing struct{}
 
@@ -151,14 +151,14 @@ func newBed(t *testing.T, list ...Server) *bed {
 		},
 	})
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 		defer cancel()
 		if err := b.Close(ctx); err != nil {
 			t.Error(err)
 		}
 	})
 	b.Connect(list)
-	b.Wait(t.Context(), patience)
+	b.Wait(t.Context(), testTimeout)
 	b.offer()
 	return b
 }
@@ -196,7 +196,7 @@ func (b *bed) questions() []tools.Question {
 // eventually waits until a condition holds.
 func (b *bed) eventually(what string, is func() bool) {
 	b.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(testTimeout); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if is() {
 			return
 		}
@@ -309,7 +309,7 @@ func TestValuesOfAConnection(t *testing.T) {
 		return s, nil
 	}
 	b.Connect([]Server{testProgram("p")})
-	b.Wait(t.Context(), patience)
+	b.Wait(t.Context(), testTimeout)
 	b.set, _ = tools.NewSet(b.Tools()...)
 	if got := b.call("mcp__p__environ", `{}`); strings.Contains(got, "GIVEN=new") {
 		t.Errorf("the first connection has %s", got)
@@ -553,7 +553,7 @@ func TestReplaced(t *testing.T) {
 	b := newBed(t, testProgram("a"), testProgram("b"))
 	kept := b.all()[0]
 	b.Connect([]Server{testProgram("a"), {Name: "c", Command: os.Args[0], Env: []string{serverWord + "=yes"}}, testProgram("a")})
-	b.Wait(t.Context(), patience)
+	b.Wait(t.Context(), testTimeout)
 	b.offer()
 	if b.all()[0] != kept {
 		t.Error("the server that stayed was connected again")
@@ -585,7 +585,7 @@ func TestSandbox(t *testing.T) {
 			b := newBed(t)
 			b.cfg.Confine = tc.confine
 			b.Connect([]Server{asks})
-			b.Wait(t.Context(), patience)
+			b.Wait(t.Context(), testTimeout)
 			b.offer()
 			if tc.notice != "" {
 				b.noticed(tc.notice)
@@ -605,7 +605,7 @@ func TestStubbornProgramEnds(t *testing.T) {
 		t.Errorf("look gave %s", got)
 	}
 	process := b.all()[0].link.carrier.(*program).process
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	if err := b.Close(ctx); err != nil {
 		t.Fatal(err)

@@ -41,6 +41,6 @@ func poisoned(entry string) (reason string) {
 	return ""
 }
 
-// invisible reports whether a text has characters that a person does not see, or that reorder
+// invisible reports whether a text has characters that the user does not see, or that reorder
 // text.
 func invisible(text string) bool { return escape.Text(text) != text }

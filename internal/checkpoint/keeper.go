@@ -20,8 +20,8 @@ type Config struct {
 	// Busy reports whether a background command runs, which may write at any time. Nil: none
 	// runs.
 	Busy func() bool
-	// Patience limits how long a command waits until contents are saved; 0: 5 s.
-	Patience time.Duration
+	// ScanTimeout limits how long a command waits until contents are saved; 0: 5 s.
+	ScanTimeout time.Duration
 	// Confine sandboxes git, which runs to read objects and needs access to the paths in reads.
 	// Nil: git runs without a sandbox.
 	Confine Confiner
@@ -65,8 +65,8 @@ type call struct{ began int64 }
 
 // Keeper creates the keeper of a session. The caller must call [Keeper.Close].
 func (s *Store) Keeper(c Config) *Keeper {
-	if c.Patience == 0 {
-		c.Patience = 5 * time.Second
+	if c.ScanTimeout == 0 {
+		c.ScanTimeout = 5 * time.Second
 	}
 	s.git.avoid(c.Files.Folders())
 	k := &Keeper{Config: c, store: s, restoring: make(chan struct{}, 1), open: map[int]call{}, reported: map[string]bool{}}

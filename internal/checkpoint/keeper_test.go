@@ -48,7 +48,7 @@ func (b *bench) open(session string) {
 		b.t.Fatal(err)
 	}
 	k := b.store.Keeper(Config{
-		Session: session, Files: ws, Limits: func() Limits { return plenty }, Patience: time.Minute,
+		Session: session, Files: ws, Limits: func() Limits { return plenty }, ScanTimeout: time.Minute,
 		Report: func(text string) { b.told = append(b.told, text) },
 	})
 	ws.Journal = k.Journal

@@ -51,7 +51,7 @@ func (w *world) open() {
 	}
 	w.store = New(w.home)
 	w.files = files
-	w.keeper = w.store.Keeper(Config{Session: "s", Files: files, Limits: func() Limits { return plenty }, Patience: time.Minute, Report: func(text string) { w.t.Fatal(text) }})
+	w.keeper = w.store.Keeper(Config{Session: "s", Files: files, Limits: func() Limits { return plenty }, ScanTimeout: time.Minute, Report: func(text string) { w.t.Fatal(text) }})
 	files.Journal = w.keeper.Journal
 }
 

@@ -22,10 +22,10 @@ type snapshot struct {
 	started time.Time     // when it began, by the clock that tests may control
 	done    chan struct{} // closed when it has ended and is written
 
-	surveyed sync.Once
-	ready    chan struct{} // closed when the first scan has ended, or if there is none
-	skip     context.CancelFunc
-	ctx      context.Context // of the first scan
+	firstScan sync.Once
+	ready     chan struct{} // closed when the first scan has ended, or if there is none
+	skip      context.CancelFunc
+	ctx       context.Context // of the first scan
 
 	scanning chan struct{} // a semaphore for one scan
 
@@ -55,7 +55,7 @@ func newSnapshot(k *Keeper, h header, before *snapshot) *snapshot {
 
 // startScan starts the first scan. Later calls do nothing.
 func (p *snapshot) startScan() {
-	p.surveyed.Do(func() {
+	p.firstScan.Do(func() {
 		p.k.work.Go(func() {
 			defer close(p.ready)
 			p.first()
@@ -132,17 +132,17 @@ func (k *Keeper) newest() *tree {
 	return t
 }
 
-// await waits for the first scan. After k.Patience, it reports that to the user and cancels the
+// await waits for the first scan. After k.ScanTimeout, it reports that to the user and cancels the
 // scan. If ctx ends, it returns at once.
 func (p *snapshot) await(ctx context.Context) {
 	defer p.k.Files.Boost()()
-	limit, stop := context.WithTimeout(ctx, p.k.Patience)
+	limit, stop := context.WithTimeout(ctx, p.k.ScanTimeout)
 	defer stop()
 	select {
 	case <-p.ready:
 	case <-limit.Done():
 		if ctx.Err() == nil {
-			p.k.report("Saving the workspace before a command takes longer than %v. Contents that are not saved by then cannot be restored.", p.k.Patience)
+			p.k.report("Saving the workspace before a command takes longer than %v. Contents that are not saved by then cannot be restored.", p.k.ScanTimeout)
 			p.skip() // contents that are not saved are marked as lost
 			<-p.ready
 		}
@@ -305,7 +305,7 @@ func (p *snapshot) end() {
 	if !needed {
 		p.skip()
 	}
-	p.surveyed.Do(func() { close(p.ready) }) // there was no scan, and there will be none
+	p.firstScan.Do(func() { close(p.ready) }) // there was no scan, and there will be none
 	p.k.work.Go(func() {
 		<-p.ready
 		p.scanning <- struct{}{} // no other scan runs anymore

@@ -28,7 +28,7 @@ type Config struct {
 	Network bool
 	Roots   func() []string // the workspace's folders, absolute, as they are now
 	Home    string          // the user's home folder; empty: the user's
-	// HermesHome is the folder of our own configuration, keys and conversations,
+	// HermesHome is the folder of our own configuration, keys and sessions,
 	// which commands do not see, but for Visible.
 	HermesHome string
 	Visible    []string

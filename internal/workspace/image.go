@@ -159,7 +159,7 @@ var ErrKept = errors.New("left as it is")
 
 // PutBack replaces the image at path by want, completely or not at all. It follows no link.
 //
-// check receives the image that is there now; for an open document with unsaved text, that
+// check receives the image that is there now; for an open document with unsaved changes, that
 // is the editor's text. If check returns an error, PutBack returns it and does nothing. An
 // open document is changed in the editor, and saved by the user; it is changed on the disk
 // only if the file does not exist there. PutBack ignores which texts this session has read.

@@ -9,7 +9,7 @@ import (
 )
 
 // Search finds lines or files. It leaves out ignored, hidden and binary files and links, as
-// rg does. It searches the unsaved text of open documents instead of their files.
+// rg does. It searches the unsaved buffers of open documents instead of their files.
 func (w *Workspace) Search(ctx context.Context, q search.Query) (*search.Found, error) {
 	defer w.searching()()
 	s, err := search.New(q)

@@ -95,7 +95,7 @@ func searchTree(t *testing.T) map[string]string {
 	}
 }
 
-// shownByRg asks the real program, the way a person would.
+// shownByRg asks the real program, the way a user would.
 func shownByRg(t *testing.T, dir string, args ...string) []string {
 	t.Helper()
 	var out bytes.Buffer

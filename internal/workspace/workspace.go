@@ -45,7 +45,7 @@ type Documents interface {
 	// disk has the file, and Get has not found it. If the editor leaves the file to
 	// the disk, Write does nothing and returns false.
 	Write(ctx context.Context, path string, text []byte, unknown bool) (done bool, err error)
-	// Paths lists the open documents, for a search that must see unsaved text. If the
+	// Paths lists the open documents, for a search that must see unsaved buffers. If the
 	// editor does not list them, it is nil.
 	Paths() []string
 }

@@ -592,7 +592,7 @@ func TestEndOfInput(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		t.Fatal("Serve does not return")
 	}
 	t.Logf("ended after %v", time.Since(begun))

@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience is the timeout of a test. It is never reached if the test passes.
-const patience = 20 * time.Second
+// testTimeout is the timeout of a test. It is never reached if the test passes.
+const testTimeout = 20 * time.Second
 
 // client is an editor on the other end of a real connection. It validates every
 // frame of both directions against the official schema.
@@ -126,7 +126,7 @@ func (c *client) close() {
 	_ = c.in.Close()
 	select {
 	case <-c.gone:
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		c.t.Error("the agent does not end")
 	}
 }
@@ -256,7 +256,7 @@ func (c *client) wait(answer chan response) response {
 	select {
 	case r := <-answer:
 		return r
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		c.t.Fatal("no answer")
 		return response{}
 	}
@@ -301,7 +301,7 @@ func (c *client) seen() []update {
 // until waits for an update that fits.
 func (c *client) until(what string, fits func(update) bool) update {
 	c.t.Helper()
-	limit := time.After(patience)
+	limit := time.After(testTimeout)
 	for {
 		c.mu.Lock()
 		news := c.news

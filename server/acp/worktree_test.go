@@ -12,7 +12,7 @@ import (
 	protocol "github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// A worktree begins with the client's unsaved text of a file that the task names, and
+// A worktree begins with the client's unsaved buffer of a file that the task names, and
 // the change comes back through the client; the other file goes to the disk.
 func TestWorktreeOfAClientThatLendsFiles(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decisi
 	for _, c := range choices {
 		params.Actions = append(params.Actions, lsp.MessageActionItem{Title: c.title})
 	}
-	// The gate's ctx bounds how long a person may think.
+	// The gate's ctx bounds how long the user may think.
 	var chosen lsp.MessageActionItem
 	if err := h.s.editor.Choose(ctx, params, &chosen); err != nil {
 		if editor.UnknownMethod(err) && len(q.Choices) > 0 {

@@ -49,7 +49,7 @@ func (h host) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer
 	params.Actions = append(params.Actions, lsp.MessageActionItem{Title: last})
 	var chosen lsp.MessageActionItem
 	if err := h.s.editor.Choose(ctx, params, &chosen); editor.UnknownMethod(err) {
-		return tools.Answer{Kind: tools.AnswerLater}, nil // the chat is the place where this person answers
+		return tools.Answer{Kind: tools.AnswerLater}, nil // the user answers in the chat
 	} else if err != nil {
 		return tools.Answer{}, err
 	}

@@ -25,7 +25,7 @@ func (e *Editor) request(f Frame) {
 		time.AfterFunc(e.o.SettingsAfter, func() { e.respond(f, before) })
 		return
 	}
-	if f.Method == "window/showMessageRequest" && !e.o.Modal { // a person takes time, the editor goes on
+	if f.Method == "window/showMessageRequest" && !e.o.Modal { // the user takes time, and the editor does not wait
 		go e.respond(f, before)
 		return
 	}

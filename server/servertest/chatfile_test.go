@@ -13,7 +13,7 @@ import (
 )
 
 // A chat file stands for one session: also when it was opened on one day, first sent on
-// the next and gone on with on a third, and when a person has given it another name.
+// the next and gone on with on a third, and when a user has given it another name.
 func TestChatKeepsItsSession(t *testing.T) {
 	t.Parallel()
 	for name, rename := range map[string]string{"as it was": "", "renamed": ".hermes/chats/my plans.md"} {

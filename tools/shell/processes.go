@@ -332,7 +332,7 @@ func (b *background) reportWatched(p *Processes) {
 	b.unreported, b.unreportedCount = nil, 0
 }
 
-// add keeps news for the model, and tells it to a person in brief.
+// add keeps a notice for the model, and shows it to the user in brief.
 func (p *Processes) add(n processNotice, brief string) {
 	p.mu.Lock()
 	p.notices = append(p.notices, n)

@@ -20,7 +20,7 @@ import (
 
 // newSandboxed is a terminal in a repository, bound as a session's is, whose user
 // answers as given.
-func newSandboxed(t *testing.T, answers ...tools.Decision) (*callEnv, string, *toolstest.Person) {
+func newSandboxed(t *testing.T, answers ...tools.Decision) (*callEnv, string, *toolstest.ListedUser) {
 	t.Helper()
 	env, dir := newTerminal(t)
 	who := toolstest.UserAnswering(answers...)

@@ -11,13 +11,13 @@ export async function savingEdits(params: ApplyWorkspaceEditParams, next: ApplyW
   const result = await next(params, new vscode.CancellationTokenSource().token);
   if (vscode.workspace.getConfiguration("hermes").get("saveEdits", true)) {
     const saved = Promise.all(clean.map((uri) => documentAt(uri)?.save()));
-    await Promise.race([saved, new Promise((resolve) => setTimeout(resolve, patience))]);
+    await Promise.race([saved, new Promise((resolve) => setTimeout(resolve, saveTimeout))]);
   }
   return result;
 }
 
 /** Saving may format, and that may take its time: the server waits no longer than this. */
-const patience = 1000;
+const saveTimeout = 1000;
 
 function touched({ edit }: ApplyWorkspaceEditParams): string[] {
   const changes = edit.documentChanges?.flatMap((c) => ("textDocument" in c ? [c.textDocument.uri] : [])) ?? [];

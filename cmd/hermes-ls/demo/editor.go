@@ -101,7 +101,7 @@ func (e *editor) initialize(ctx context.Context, folder string) error {
 	return e.conn.Notify(ctx, "initialized", map[string]any{})
 }
 
-// open opens a document, which may have unsaved text.
+// open opens a document, which may have unsaved changes.
 func (e *editor) open(ctx context.Context, path, text string) error {
 	e.mu.Lock()
 	e.docs[path] = &document{version: 1, text: text}

@@ -30,9 +30,9 @@ import (
 )
 
 const (
-	maxQueue = 64 << 20        // bytes that wait to be written; if there are more, the recorder stops
-	maxFile  = 256 << 20       // bytes of a file
-	patience = 2 * time.Second // that Close waits for a file that blocks
+	maxQueue     = 64 << 20        // bytes that wait to be written; if there are more, the recorder stops
+	maxFile      = 256 << 20       // bytes of a file
+	closeTimeout = 2 * time.Second // that Close waits for a file that blocks
 )
 
 // Magic begins each trace. Only a file that begins with it, or an empty one, is
@@ -148,7 +148,7 @@ func (r *Recorder) Close() error {
 	r.closed = true
 	r.wake.Signal()
 	r.mu.Unlock()
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(closeTimeout)
 	defer limit.Stop()
 	select {
 	case <-r.done:

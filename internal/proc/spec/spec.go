@@ -95,7 +95,7 @@ func Read(r io.Reader) (Spec, error) {
 	}
 	fields := strings.Split(string(text), "\x00")
 	if len(fields) < 7 {
-		return Spec{}, errors.New("too little was said of what to start")
+		return Spec{}, errors.New("the description of the process is not complete")
 	}
 	s := Spec{Path: fields[0], Dir: fields[1], Scratch: fields[2], PTY: fields[3] == "true", Trusted: fields[4] == "true", Hold: fields[5] == "true"}
 	bounds, fields, err := counted(fields[6:])
@@ -103,7 +103,7 @@ func Read(r io.Reader) (Spec, error) {
 		s.Args, s.Env, err = counted(fields)
 	}
 	if err != nil || len(s.Args) == 0 || len(bounds) < limitFields {
-		return Spec{}, errors.New("what to start was said wrongly")
+		return Spec{}, errors.New("the description of the process is not valid")
 	}
 	s.Limits = limitsFrom(bounds)
 	s.Plan, err = confine.FromFields(bounds[limitFields:])

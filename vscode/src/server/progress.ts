@@ -36,7 +36,7 @@ export class ProgressBars {
 }
 
 /** Work that takes fewer milliseconds is not shown, because a notification stays for a moment after its end. */
-const patience = 500;
+const shownAfter = 500;
 
 /** Bar is one notification. */
 class Bar {
@@ -47,7 +47,7 @@ class Bar {
 
   constructor(begin: WorkDoneProgressBegin, cancel: () => void) {
     this.last = begin.message;
-    this.waiting = setTimeout(() => this.show(begin, cancel), patience);
+    this.waiting = setTimeout(() => this.show(begin, cancel), shownAfter);
   }
 
   end(): void {

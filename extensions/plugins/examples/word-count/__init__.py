@@ -14,7 +14,7 @@ def register(ctx):
     limit = ctx.get_config("limit", 2000)
 
     def word_count(args, cwd=".", **_):
-        if args.get("open_buffer"):  # the tool sees unsaved text, the file does not have it
+        if args.get("open_buffer"):  # the tool sees the unsaved buffer, not the file
             page = json.loads(ctx.dispatch_tool("read_file", {"path": args["path"]}))
             return {"words": len(page.get("content", "").split())}
         return {"words": words(args["path"], cwd)}
@@ -36,7 +36,7 @@ def register(ctx):
             "type": "object",
             "properties": {
                 "path": {"type": "string", "description": "relative to the workspace"},
-                "open_buffer": {"type": "boolean", "description": "count the unsaved text of the editor (default false)"},
+                "open_buffer": {"type": "boolean", "description": "count the unsaved buffer of the editor (default false)"},
             },
             "required": ["path"],
         },

@@ -7,8 +7,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Person answers approval requests from a list, and records them.
-type Person struct {
+// ListedUser answers approval requests from a list, and records them.
+type ListedUser struct {
 	Answers chan tools.Decision // an empty channel: there is no answer
 	Err     error
 	Asked   []tools.Question // read it when nothing is asked
@@ -16,15 +16,15 @@ type Person struct {
 	Most    int32
 }
 
-func UserAnswering(d ...tools.Decision) *Person {
-	p := &Person{Answers: make(chan tools.Decision, 100)}
+func UserAnswering(d ...tools.Decision) *ListedUser {
+	p := &ListedUser{Answers: make(chan tools.Decision, 100)}
 	for _, x := range d {
 		p.Answers <- x
 	}
 	return p
 }
 
-func (p *Person) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+func (p *ListedUser) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
 	p.Most = max(p.Most, p.open.Add(1))
 	defer p.open.Add(-1)
 	p.Asked = append(p.Asked, q)
