@@ -43,6 +43,20 @@ var strict = map[string][]string{
 	"internal/diff":      {"internal/textenc"},
 	"internal/textenc":   {},
 	"internal/proc":      {"internal/proc", "internal/scratch", "internal/safefile"},
+	"internal/scratch":   {"internal/safefile"},
+	"internal/program":   {"internal/safefile"},
+	"internal/gitrepo":   {"internal/safefile"},
+	"internal/gitread": {"internal/gitrepo", "internal/ignore", "internal/lazyregexp", "internal/proc", "internal/program",
+		"internal/safefile", "internal/scratch"},
+	"internal/trust":       {"internal/filelock", "internal/frontmatter", "internal/gitrepo", "internal/lazyregexp", "internal/safefile"},
+	"internal/filelock":    {},
+	"internal/frontmatter": {},
+	"internal/escape":      {},
+	"internal/safefile":    {},
+	"internal/protected":   {},
+	"internal/tokens":      {},
+	"internal/lazyregexp":  {},
+	"config":               {"config", "internal/safefile"},
 }
 
 func TestImports(t *testing.T) {
@@ -118,6 +132,8 @@ func TestLayersForbid(t *testing.T) {
 		{"server/lsp", "agent/model", true},
 		{"cmd/hermes-ls", "server/lsp", true},
 		{"internal/search", "internal/workspace", false},
+		{"internal/safefile", "internal/scratch", false},
+		{"internal/gitread", "internal/workspace", false},
 		{"newdir", "agent", false},
 	} {
 		if got := mayImport(tc.dir, tc.ours); got != tc.want {
