@@ -23,7 +23,7 @@ type analyzer struct {
 	running []string // code being judged within code
 	actions map[string]func(*terms, field)
 
-	budget     // of the line
+	*budget    // of the line, or of the recipes that it runs
 	recipes    recipes
 	depth      int // nesting of statements and of code within code
 	forks      int // pipelines and background jobs around the current statement
@@ -46,7 +46,7 @@ const (
 )
 
 func newAnalyzer(src string, p Scope) *analyzer {
-	j := &analyzer{actions: actions(), funcs: map[string][]*syntax.Stmt{}, called: map[*syntax.Stmt]int{}}
+	j := &analyzer{actions: actions(), budget: &budget{}, funcs: map[string][]*syntax.Stmt{}, called: map[*syntax.Stmt]int{}}
 	j.scope, j.src, j.written, j.fetched, j.keyFiles = p, src, map[string]input{}, map[string]bool{}, map[string][]string{}
 	j.recipes = recipes{files: map[string]*code.Recipes{}, judged: map[string]bool{}}
 	return j

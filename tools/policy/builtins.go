@@ -53,7 +53,7 @@ func alias(j *analyzer, c *call, f field) {
 }
 
 // setArguments changes $1 and on.
-func setArguments(_ *analyzer, c *call) {
+func setArguments(c *call) {
 	c.st.args = nil
 	if i := slices.IndexFunc(c.args, func(a field) bool { return a.text == "--" }); i >= 0 {
 		c.st.setArgs(c.args[i+1:])
@@ -61,14 +61,14 @@ func setArguments(_ *analyzer, c *call) {
 }
 
 // changeFolder judges cd and its like.
-func changeFolder(j *analyzer, c *call) {
-	to := append(parse(&rules.Program{}, c.args).rest, field{})[0]
+func (t *terms) changeFolder() {
+	c, to := t.c, append(t.o.rest, field{})[0]
 	name := absolute(c.st, to.text)
 	switch {
 	case c.name == "popd", to.text == "-", to.glob, c.name == "pushd" && to.text == "":
 		name = unknown
 	case to.text == "":
-		name = shell{j, c.st}.variable("HOME").text
+		name = shell{t.j, c.st}.variable("HOME").text
 	case !strings.ContainsAny(name, unknown+fresh):
 		name = paths.Clean(name)
 	}

@@ -58,7 +58,7 @@ func (t *tracks) sets(name, value string) {
 // Loads reports whether a known program may run or load something else by a variable with
 // this value.
 func Loads(variable, value string) bool {
-	return (rules.In("loader", variable) || rules.Any("loader-prefix", variable, strings.HasPrefix)) && !matches("HARMLESS", "--name="+variable, "--value="+value)
+	return (rules.In("loader", variable) || matches("LOADER", variable)) && !matches("HARMLESS", "--name="+variable, "--value="+value)
 }
 
 // open notes that the command itself writes a protected place: the folder of settings that

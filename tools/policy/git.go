@@ -7,10 +7,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// git judges git by its own options and its verb.
-func git(j *analyzer, c *call) {
-	p := rules.Of("git")
-	o := parse(p, c.args)
+// gitCommand judges git by its own options and its verb.
+func (t *terms) gitCommand() {
+	j, c, o := t.j, t.c, t.o
 	st := c.st.clone()
 	for _, folder := range o.values("-C", "--work-tree") {
 		st.chdir(folder.text)
@@ -18,12 +17,12 @@ func git(j *analyzer, c *call) {
 	for _, folder := range o.values("--git-dir") {
 		st.chdir(strings.TrimSuffix(strings.TrimSuffix(folder.text, "/"), ".git"))
 	}
-	j.foreign = j.foreign || !opensWith(p, c.args)
+	j.foreign = j.foreign || !opensWith(t.p, c.args)
 	if len(o.rest) == 0 {
 		return
 	}
 	g := &call{name: o.rest[0].text, args: o.rest[1:], words: c.words, st: st}
-	p = rules.Of("git " + g.name)
+	p := rules.Of("git " + g.name)
 	j.hooked = j.hooked || rules.In("git-hooked", g.name) || rules.In("git-hooked", strings.TrimSpace(g.name+" "+append(g.args, field{})[0].text))
 	j.rewrites = j.rewrites || rules.In("git-rewrites", g.name)
 	if !opensWith(p, g.args) || len(newTerms(j, g, p).selects("@foreach")) > 0 {
@@ -57,8 +56,8 @@ func (j *tracks) gitRuns(c *call, key, val string) bool {
 }
 
 // gitConfig judges a change of settings.
-func gitConfig(j *analyzer, c *call) {
-	rest := parse(rules.Of("git config"), c.args).rest
+func (t *terms) gitConfig() {
+	j, rest := t.j, t.o.rest
 	if len(rest) > 0 && contains("set unset rename-section remove-section edit", rest[0].text) {
 		rest = rest[1:]
 	}
@@ -68,7 +67,7 @@ func gitConfig(j *analyzer, c *call) {
 	if rest[0].seen() && rest[1].seen() {
 		j.settings = union(j.settings, []string{strings.ToLower(rest[0].text) + "=" + rest[1].text})
 	}
-	if j.gitRuns(c, rest[0].text, rest[1].text) {
+	if j.gitRuns(t.c, rest[0].text, rest[1].text) {
 		j.findings[len(j.findings)-1].settings = true
 	}
 }

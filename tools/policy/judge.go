@@ -194,20 +194,10 @@ func (t *terms) do(r rules.Rule) bool {
 		return true
 	case "allows", "passes":
 		return true
-	case "verbs":
-		if rest := t.o.rest; len(rest) > 0 {
-			inner := *c
-			inner.args = rest[1:]
-			return j.apply(&inner, rules.Of(r.What[0]+" "+rest[0].text))
-		}
-		return true
 	case "configures":
 		for _, dir := range j.repository(c.st.cwd) {
 			j.open(dir + "/" + r.What[0])
 		}
-		return true
-	case "by":
-		handlers()[r.What[0]](j, c)
 		return true
 	}
 	var operands []field
@@ -219,7 +209,7 @@ func (t *terms) do(r rules.Rule) bool {
 		operands = append(operands, t.selects(what)...)
 	}
 	if !contains("runs within", r.Action) {
-		operands = slices.DeleteFunc(operands, func(f field) bool { return f.text == "" })
+		operands = slices.DeleteFunc(operands, func(f field) bool { return f.text == "" || f.text == "-" && r.Action == "writes" })
 	}
 	switch {
 	case len(operands) == 0:
@@ -245,17 +235,27 @@ func (t *terms) do(r rules.Rule) bool {
 // actions returns the functions that apply an action of a rule to one operand.
 func actions() map[string]func(t *terms, f field) {
 	return map[string]func(t *terms, f field){
-		"code":    func(t *terms, f field) { t.j.code(t.c, f) },
-		"shell":   func(t *terms, f field) { shellCode(t.j, t.c, f) },
-		"sed":     func(t *terms, f field) { code.Sed(f.text, t.act) },
-		"awk":     func(t *terms, f field) { code.Awk(f.text, t.act) },
-		"reads":   func(t *terms, f field) { read(t.j, t.c, f.text) },
-		"module":  func(t *terms, f field) { t.module(f.text) },
-		"sql":     func(t *terms, f field) { sql(t.j, t.c, f.text) },
-		"sets":    func(t *terms, f field) { t.c.st.set(f.text, anything) },
-		"forgets": func(t *terms, _ field) { t.c.st.forget() },
-		"traps":   func(t *terms, f field) { t.j.eval(t.c, f, t.c.st.clone()) },
-		"defines": func(t *terms, f field) { alias(t.j, t.c, f) },
+		"code":       func(t *terms, f field) { t.j.code(t.c, f) },
+		"shell":      func(t *terms, f field) { shellCode(t.j, t.c, f) },
+		"sed":        func(t *terms, f field) { code.Sed(f.text, t.act) },
+		"awk":        func(t *terms, f field) { code.Awk(f.text, t.act) },
+		"reads":      func(t *terms, f field) { read(t.j, t.c, f.text) },
+		"module":     func(t *terms, f field) { t.module(f.text) },
+		"sql":        func(t *terms, f field) { sql(t.j, t.c, f.text) },
+		"sets":       func(t *terms, f field) { t.c.st.set(f.text, anything) },
+		"forgets":    func(t *terms, _ field) { t.c.st.forget() },
+		"cd":         func(t *terms, _ field) { t.changeFolder() },
+		"set":        func(t *terms, _ field) { setArguments(t.c) },
+		"find":       func(t *terms, _ field) { t.find() },
+		"xargs":      func(t *terms, _ field) { t.xargs() },
+		"gitCommand": func(t *terms, _ field) { t.gitCommand() },
+		"gitConfig":  func(t *terms, _ field) { t.gitConfig() },
+		"recipes":    func(t *terms, _ field) { t.runRecipes() },
+		"traps":      func(t *terms, f field) { t.j.eval(t.c, f, t.c.st.clone()) },
+		"defines":    func(t *terms, f field) { alias(t.j, t.c, f) },
+		"verbs": func(t *terms, f field) {
+			t.j.apply(&call{name: t.c.name, args: t.o.rest[1:], words: t.c.words, st: t.c.st}, rules.Of("docker "+f.text))
+		},
 		"keeps": func(t *terms, f field) {
 			if strings.Contains(f.text, "=") {
 				t.j.assign(&call{words: []field{f}, st: t.c.st}, f, true)
@@ -278,16 +278,8 @@ func actions() map[string]func(t *terms, f field) {
 		"links":    func(t *terms, f field) { t.j.links(t.c, f) },
 		"moves":    func(t *terms, f field) { t.j.moved(t.c, f) },
 		"fetches":  func(t *terms, f field) { t.j.fetched[baseName(strings.Split(f.text, "?")[0])] = true },
-		"copies": func(t *terms, f field) {
-			for _, to := range t.selects("target") {
-				t.j.copies(t.c, f, to)
-			}
-		},
-		"writes": func(t *terms, f field) {
-			if f.text != "-" {
-				t.j.writes(t.c, f)
-			}
-		},
+		"copies":   func(t *terms, f field) { t.copies(f) },
+		"writes":   func(t *terms, f field) { t.j.writes(t.c, f) },
 	}
 }
 

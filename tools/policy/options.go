@@ -75,15 +75,13 @@ func (o *options) cluster(args []field, i int) int {
 	text := args[i].text[1:]
 	for k, r := range text {
 		name := "-" + string(r)
-		if _, rest, _ := strings.Cut(text[k:], string(r)); rest != "" && o.takes(name) {
+		suffix := r == 'i' && o.program.Is("suffixed") // it takes the rest of the word, of BSD's also an empty argument
+		if _, rest, _ := strings.Cut(text[k:], string(r)); rest != "" && (suffix || o.takes(name)) {
 			o.list = append(o.list, option{name, field{text: strings.TrimPrefix(rest, "=")}})
 			return i
 		}
-		if i = o.add(name, args, i); r == 'i' && o.program.Is("suffixed") { // the rest is its suffix, of BSD's also an empty argument
-			if i+1 < len(args) && args[i+1].text == "" {
-				i++
-			}
-			return i
+		if i = o.add(name, args, i); suffix && i+1 < len(args) && args[i+1].text == "" {
+			i++
 		}
 	}
 	return i

@@ -9,28 +9,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// handlers returns the functions that the rule files name.
-func handlers() map[string]func(*analyzer, *call) {
-	return map[string]func(*analyzer, *call){
-		"recipes":   runRecipes,
-		"xargs":     xargs,
-		"cd":        changeFolder,
-		"set":       setArguments,
-		"handsOn":   handsOn,
-		"find":      find,
-		"git":       git,
-		"gitConfig": gitConfig,
-	}
-}
-
 // xargs judges commands that get arguments which are not seen.
-func xargs(j *analyzer, c *call) {
-	o := parse(rules.Of(c.name), c.args)
-	placeholder, input, parallel := "\x03", j.stdin.below+unknown, c.name == "parallel"
-	if with := o.values("-I", "--replace", "-i"); len(with) > 0 || parallel {
+func (t *terms) xargs() {
+	placeholder, input, parallel := "\x03", t.j.stdin.below+unknown, t.c.name == "parallel"
+	if with := t.o.values("-I", "--replace", "-i"); len(with) > 0 || parallel {
 		placeholder = cmp.Or(append(with, field{})[0].text, "{}")
 	}
-	inner := o.rest
+	inner := t.o.rest
 	if i := slices.IndexFunc(inner, func(a field) bool { return a.text == ":::" }); i >= 0 {
 		inner = inner[:i]
 	}
@@ -38,7 +23,7 @@ func xargs(j *analyzer, c *call) {
 	if len(inner) > 0 && (slices.Equal(inner, command) || parallel) {
 		command = append(command, field{text: input})
 	}
-	j.call(c.with(command))
+	t.j.call(t.c.with(command))
 }
 
 // insert returns a command with texts instead of placeholders.
@@ -52,8 +37,8 @@ func insert(command []field, placeholder, text string) (out []field) {
 
 // find judges the commands that find and fd run on the files that they find, and takes them out
 // of the arguments.
-func find(j *analyzer, c *call) {
-	fd := strings.HasPrefix(c.name, "fd")
+func (t *terms) find() {
+	c, fd := t.c, strings.HasPrefix(t.c.name, "fd")
 	from, found := starts(c.args), unknown // the files lie below the start of the search
 	switch {
 	case len(from) == 0:
@@ -71,11 +56,11 @@ func find(j *analyzer, c *call) {
 		for i++; i < len(c.args) && c.args[i].text != ";" && (c.args[i].text != "+" || !strings.Contains(c.args[i-1].text, "{}")); {
 			i++
 		}
-		inner := insert(c.args[min(begin, len(c.args)):min(i, len(c.args))], "{}", found)
+		inner := insert(c.args[begin:i], "{}", found)
 		if fd {
 			inner = append(inner, anything)
 		}
-		j.call(c.with(inner))
+		t.j.call(c.with(inner))
 	}
 	c.args = own
 }
@@ -101,9 +86,12 @@ func (j *analyzer) links(c *call, f field) {
 }
 
 // copies judges a file that is copied, perhaps into a folder, where it keeps its name.
-func (j *analyzer) copies(c *call, f, to field) {
-	if base := baseName(f.text); strings.Trim(base, ".") != "" && to.text != "/dev/null" && !f.glob {
-		j.wrote(c, true, field{text: strings.TrimSuffix(to.text, "/") + "/" + base})
+func (t *terms) copies(f field) {
+	base := baseName(f.text)
+	for _, to := range t.selects("target") {
+		if strings.Trim(base, ".") != "" && to.text != "/dev/null" && !f.glob {
+			t.j.wrote(t.c, true, field{text: strings.TrimSuffix(to.text, "/") + "/" + base})
+		}
 	}
 }
 

@@ -16,15 +16,15 @@ import (
 type recipes struct {
 	files  map[string]*code.Recipes // by path; nil: there is none
 	judged map[string]bool
-	spare  budget // of the line while recipes are judged, else that of recipes
-	depth  int
+	budget budget
 }
 
 const maxTargets = 500 // of one call of make
 
 // runRecipes judges build tools and package managers by the recipes that they would run. A
 // package manager looks for its file in the folders above, too.
-func runRecipes(j *analyzer, c *call) {
+func (t *terms) runRecipes() {
+	j, c := t.j, t.c
 	names := strings.Fields(rules.Reason("recipe-files", c.name))
 	manifest := names[0] == "package.json"
 	o := parse(rules.Of(names[0]), c.args)
@@ -69,7 +69,7 @@ func runRecipes(j *analyzer, c *call) {
 // scripts returns the scripts of package.json that a package manager runs for its words.
 func scripts(manager string, words []string) []string {
 	verb := append(words[:len(words):len(words)], manager)[0] // yarn alone installs
-	list, known := rules.Lookup("package-verb", verb)
+	list, known := rules.List("package-verb")[verb]
 	switch {
 	case list == "1":
 		return words[1:min(2, len(words))]
@@ -103,9 +103,8 @@ func (j *analyzer) make(c *call, f *code.Recipes, vars map[string]string, target
 		return
 	}
 	r.judged[key] = true
-	if r.depth++; r.depth == 1 {
-		j.budget, r.spare = r.spare, j.budget
-	}
+	outer := j.budget
+	j.budget = &r.budget
 	before, end := len(j.findings), j.wrapped(c)
 	inner := &call{name: c.name, words: c.words, st: &state{cwd: c.st.cwd}}
 	if len(targets) == 0 {
@@ -131,14 +130,12 @@ func (j *analyzer) make(c *call, f *code.Recipes, vars map[string]string, target
 	end()
 	kept := j.findings[:before]
 	for _, found := range j.findings[before:] {
-		if found.level == Blocked || found.settings || !rules.Any("ordinary-in-recipes", found.reason, strings.Contains) {
+		if found.level == Blocked || found.settings || !matches("ORDINARY_IN_RECIPES", found.reason) {
 			kept = append(kept, found)
 		}
 	}
 	j.findings = kept
-	if r.depth--; r.depth == 0 {
-		if j.budget, r.spare = r.spare, j.budget; r.spare.gaveUp {
-			j.note(Asks, "runs recipes that are too involved to be judged", j.whole())
-		}
+	if j.budget = outer; r.budget.gaveUp && outer != &r.budget {
+		j.note(Asks, "runs recipes that are too involved to be judged", j.whole())
 	}
 }

@@ -173,8 +173,8 @@ func TestRecipesAreCounted(t *testing.T) {
 	if v := j.verdict(); v.Level != Asks || !strings.Contains(v.Reason, "too involved") || !strings.Contains(v.Reason, "force-pushes") {
 		t.Errorf("%s: %s", v.Level, v.Reason)
 	}
-	if j.steps > 20 || j.recipes.spare.steps > 2*maxSteps {
-		t.Errorf("%d steps for the line, %d for recipes", j.steps, j.recipes.spare.steps)
+	if j.steps > 20 || j.recipes.budget.steps > 2*maxSteps {
+		t.Errorf("%d steps for the line, %d for recipes", j.steps, j.recipes.budget.steps)
 	}
 	for file, n := range reads {
 		if n > 1 {

@@ -47,7 +47,7 @@ func typedInto(name, text, key string, p Scope) Verdict {
 		return v
 	case !shell && (reads || in.Level != Runs):
 		return in
-	case editor && rules.Any("editor-mark", text, strings.Contains):
+	case editor && matches("TYPED_INTO_EDITOR", text):
 		return asks("may run a command or change files in the program that it is typed into")
 	case !editor && v.Syntax != "" && (shell || dangerous):
 		return asks("types a part of a command")

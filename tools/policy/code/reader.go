@@ -133,7 +133,7 @@ func (r *reader) follows(i int) (list []string) {
 
 // effect looks a word up. A condition may stand before its effect.
 func (r *reader) effect(list, word string) (string, bool) {
-	effect, ok := rules.Lookup(list, word)
+	effect, ok := rules.List(list)[word]
 	if condition, conditional := strings.CutPrefix(effect, "with "); conditional {
 		texts, rest, _ := strings.Cut(condition, ": ")
 		has := func(text string) bool { return strings.Contains(r.whole, text) }

@@ -82,8 +82,8 @@ func (r *reader) text(expression []token) (out string, known, sure bool) {
 		case t.kind == nameToken:
 			meanings := r.meanings(t.text, 0)
 			full := meanings[len(meanings)-1]
-			part, is := rules.Lookup("code-part", full)
-			if text, named := rules.Lookup("code-part", full+"."+at(expression, i+2).text); named && at(expression, i+1).is("([") {
+			part, is := rules.List("code-part")[full]
+			if text, named := rules.List("code-part")[full+"."+at(expression, i+2).text]; named && at(expression, i+1).is("([") {
 				part, is, i = text, true, i+3
 			}
 			switch {

@@ -220,5 +220,6 @@ func Clean(name string) string { return path.Clean(Slashes(name)) }
 
 // OfSystem tells whether a path lies where only an administrator writes.
 func OfSystem(name string) bool {
-	return !Under(name, "/usr/local") && rules.Any("system-program-folder", name, Under)
+	_, ok := ruled("SYSTEM", name)
+	return ok && !Under(name, "/usr/local")
 }

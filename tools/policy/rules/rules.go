@@ -117,9 +117,7 @@ func (r *reader) line(line string) error {
 	case word == "program", word == "git", word == "docker":
 		r.list, r.block = nil, nil
 		for _, name := range strings.Fields(rest) {
-			if word != "program" {
-				name = word + " " + name
-			}
+			name = strings.TrimPrefix(word+" "+name, "program ")
 			if r.set.Programs[name] == nil {
 				r.set.Programs[name] = &Program{properties: map[string]bool{}}
 			}
@@ -156,7 +154,7 @@ func (r *reader) line(line string) error {
 // Actions by the first group of their terms: a condition, operands, or phrases.
 const (
 	conditions = "asks refused allows passes"
-	operands   = "fetches copies links writes moves names configures loads destroys empties makes code line shell script sed awk reads module sets receives pipes protects setting keeps defines evaluates traps forgets leaves runs within sql by verbs"
+	operands   = "fetches copies links writes moves names configures loads destroys empties makes code line shell script sed awk reads module sets receives pipes protects setting keeps defines evaluates traps forgets leaves runs within sql verbs cd set find xargs gitCommand gitConfig recipes"
 	phrases    = "changes deletes"
 )
 
@@ -237,40 +235,22 @@ func term(text string) Term {
 	return Term{"first", exact(text), false, not}
 }
 
+// kind finds names of programs and variables that have the rules of their beginning.
+var kind = lazyregexp.New("(?s)^(mkfs|ld-linux|ld-musl|GIT_CONFIG_KEY_|GIT_CONFIG_VALUE_|BASH_FUNC_).*")
+
 // Of returns the rules of a program. If there are none, it returns the zero program.
 func Of(name string) *Program {
-	for _, kind := range [...]string{"mkfs", "ld-linux", "ld-musl", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "BASH_FUNC_"} {
-		if strings.HasPrefix(name, kind) {
-			name = kind
-		}
-	}
-	return cmp.Or(All().Programs[name], &Program{})
-}
-
-// Lookup returns the reason of the list that a word is in, and whether it is in it.
-func Lookup(list, word string) (string, bool) {
-	reason, ok := All().lists[list][word]
-	return reason, ok
+	return cmp.Or(All().Programs[kind.ReplaceAllString(name, "$1")], &Program{})
 }
 
 // In reports whether a word is in a list.
 func In(list, word string) bool {
-	_, ok := Lookup(list, word)
+	_, ok := List(list)[word]
 	return ok
 }
-
-// Reason returns the reason of the list that a word is in, or "".
-func Reason(list, word string) string { return All().lists[list][word] }
 
 // List returns the words of a list with their reasons.
 func List(list string) map[string]string { return All().lists[list] }
 
-// Any reports whether a text stands in a relation to a word of a list, such as [strings.HasPrefix].
-func Any(list, text string, is func(text, word string) bool) bool {
-	for word := range List(list) {
-		if is(text, word) {
-			return true
-		}
-	}
-	return false
-}
+// Reason returns the reason of the list that a word is in, or "".
+func Reason(list, word string) string { return List(list)[word] }
