@@ -77,8 +77,10 @@ func (p Places) Classify(name string) Access {
 			}
 		}
 	}
-	if a, ok := ruled("OWN", folded); ok {
-		return a
+	for _, kind := range []string{"OWN", "GIT"} {
+		if a, ok := ruled(kind, folded); ok {
+			return a
+		}
 	}
 	if a := special(folded); a.Reason != "" {
 		return a
@@ -98,7 +100,7 @@ func (p Places) Classify(name string) Access {
 func ruled(program, name string) (a Access, ok bool) {
 	for _, r := range rules.Of(program).Rules {
 		if r.When[0][0].Test.MatchString(name) {
-			return Access{Blocked: r.Action == "refused", Reason: r.Reason}, true
+			return Access{r.Action == "refused", r.Reason, program == "GIT"}, true
 		}
 	}
 	return Access{}, false
@@ -118,25 +120,20 @@ func (p Places) OwnTemp(name string) bool {
 
 // special judges paths that configure or run something wherever they lie.
 func special(folded string) Access {
-	if a, ok := ruled("GIT", folded); ok {
-		a.Settings = true
-		return a
-	}
 	parts := strings.Split(folded, "/")
-	for _, part := range parts {
-		if reason := rules.Reason("protected-folder", part); reason != "" {
+	for i, part := range parts {
+		reason := rules.Reason("protected-folder", part)
+		if i == len(parts)-1 && reason == "" { // a file
+			reason = cmp.Or(rules.Reason("protected-path", part), rules.Reason("protected-path", strings.Join(parts[max(0, i-1):], "/")))
+			for ending, why := range rules.List("protected-ending") {
+				if strings.HasSuffix(part, ending) {
+					reason = why
+				}
+			}
+		}
+		if reason != "" {
 			return Access{false, reason + " (" + Visible(part) + ")", true}
 		}
-	}
-	last := parts[len(parts)-1]
-	reason := cmp.Or(rules.Reason("protected-path", last), rules.Reason("protected-path", strings.Join(parts[max(0, len(parts)-2):], "/")))
-	for ending, why := range rules.List("protected-ending") {
-		if strings.HasSuffix(last, ending) {
-			reason = why
-		}
-	}
-	if reason != "" {
-		return Access{false, reason + " (" + Visible(last) + ")", true}
 	}
 	return Access{}
 }
