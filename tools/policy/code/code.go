@@ -35,32 +35,28 @@ const (
 	madeUp      = "runs code that is made up while it runs"
 )
 
-var (
-	requires                = expression("javascript-requires")
-	members, member         = expression("members"), expression("member")
-	glued, listed, pathText = expression("glued"), expression("listed"), expression("path")
-)
-
-// Read applies the effects of code for an interpreter. home is the home folder of the user.
-func Read(program, src, home string, do Do) { read(program, src, home, do) }
-
-func read(program, src, home string, do Do) *reader {
+// Read applies the effects of code for an interpreter, and returns the steps that it took. home is the home folder
+// of the user.
+func Read(program, src, home string, do Do) (steps int) {
 	program = cmp.Or(rules.Reason("language", program), program)
 	r := &reader{do: do, home: home, whole: src, names: map[string][]string{}, modules: map[string]bool{}, values: map[string]value{}}
-	r.language = cmp.Or(languages[program], languages["other"])
+	r.language = language(cmp.Or(rules.Reason("syntax", program), "other"))
+	r.python, r.javascript = r.language == "python", r.language == "javascript"
 	r.lists = strings.Fields(cmp.Or(rules.Reason("lists", program), program+" other script"))
-	if program != "python" { // fs["unlink"] is fs.unlink
-		src = members().ReplaceAllStringFunc(src, func(list string) string { return member().ReplaceAllString(list, ".$1") })
+	for text, lists := range rules.List(program + "-with") {
+		if strings.Contains(norm.NFKC.String(src), text) {
+			r.lists = append(strings.Fields(lists), r.lists...)
+		}
 	}
-	switch program {
-	case "javascript":
-		r.javascript, src = true, requires().ReplaceAllString(src, "$3 $1$2$4 ")
-	case "python":
-		r.python, src = true, norm.NFKC.String(src) // as Python reads names
-		r.whole = src
+	if !r.python { // fs["unlink"] is fs.unlink
+		one := expression("member")
+		src = expression("members").ReplaceAllStringFunc(src, func(list string) string { return one.ReplaceAllString(list, ".$1") })
+	}
+	if r.javascript {
+		src = expression("javascript-requires").ReplaceAllString(src, "$3 $1$2$4 ")
 	}
 	r.run(src)
-	return r
+	return r.steps
 }
 
 // ask notes something that cannot be seen.
@@ -85,10 +81,10 @@ func (r *reader) writesAny() {
 	}
 	r.wroteAny = true
 	var paths []string
-	src := glued().ReplaceAllString(r.whole, "")
-	joined := listed().ReplaceAllString(src, "/") // the parts of a path may be given one by one
-	for _, match := range pathText().FindAllStringSubmatch(joined+"\n"+src, -1) {
-		paths = append(paths, strings.TrimLeft(match[1], "/"))
+	src := expression("glued").ReplaceAllString(r.whole, "")
+	joined := expression("listed").ReplaceAllString(src, "/") // the parts of a path may be given one by one
+	for _, match := range expression("path").FindAllStringSubmatch(joined+"\n"+src, -1) {
+		paths = append(paths, match[1])
 	}
 	r.do("anywhere", paths...)
 }

@@ -20,7 +20,7 @@ func TestSteps(t *testing.T) {
 	} {
 		src := strings.Repeat(part, size/len(part))
 		for _, program := range []string{"python", "node", "perl"} {
-			if steps := read(program, src, "/home/u", ignored).steps; steps > maxSteps+size {
+			if steps := Read(program, src, "/home/u", ignored); steps > maxSteps+size {
 				t.Errorf("%s, %q…: %d steps", program, part, steps)
 			}
 		}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
+	"golang.org/x/text/unicode/norm"
 )
 
 // bind notes the meanings of names, by import and by plain assignment, and the texts of variables.
@@ -22,10 +22,8 @@ func (r *reader) bind() {
 		case t.kind == importToken:
 			r.imported(t.text)
 		case t.kind == nameToken && (r.python && r.tok(i+1).is("=") || r.javascript && (r.tok(i+1).is("=") || r.tok(i+1).text == "from")):
-			if list := r.args(r.toks, i+1); r.python && len(list) == 1 && (r.tok(i-1).ends() || r.tok(i-1).is(":")) {
-				v := r.value(list[0].toks[1:])
-				v.list = v.list && v.toks[0].text == "["
-				r.values[t.text] = v
+			if list := r.args(r.toks, i); r.python && len(list) == 1 && (r.tok(i-1).ends() || r.tok(i-1).is(":")) {
+				r.values[t.text] = list[0]
 			}
 			if to := r.tok(i + 2); to.kind == nameToken && !r.tok(i+3).is("([") {
 				r.stands(t.text, to.text)
@@ -33,12 +31,12 @@ func (r *reader) bind() {
 		}
 		binds = binds || r.python && rules.In("python-binds", t.text)
 		first, _, member := strings.Cut(t.text, ".")
-		set := binds || r.tok(i-1).text == "as" || r.tok(i+1).is("=") || r.tok(i+2).is("=")
-		passed := r.tok(i-1).is("(,/+") && r.tok(i+1).is("),/+")
-		if member && !set {
-			first += "."
-		}
-		if t.kind == nameToken && (set || !passed) {
+		passed := !binds && r.tok(i-1).is("(,/+") && r.tok(i+1).is("),/+") && !r.tok(i+2).is("=")
+		switch {
+		case t.kind != nameToken || passed && !member:
+		case member:
+			r.sets[first+"."]++
+		default:
 			r.sets[first]++
 		}
 	}
@@ -50,11 +48,9 @@ func (r *reader) stands(name, full string) {
 	}
 }
 
-var notImported = lazyregexp.New(`(?:#[^\n]*|[\\()\s])+`)
-
 // imported notes an import of Python, such as "from os import remove as r, path".
 func (r *reader) imported(statement string) {
-	words := notImported.ReplaceAllString(strings.ReplaceAll(" "+statement, "*", " * "), " ")
+	words := expression("python-not-imported").ReplaceAllString(strings.ReplaceAll(" "+norm.NFKC.String(statement), "*", " * "), " ")
 	module, list, _ := strings.Cut(words, " import ")
 	module = strings.TrimPrefix(module, " from ")
 	for one := range strings.SplitSeq(strings.TrimRight(list, ", "), ",") {
@@ -86,15 +82,11 @@ func (r *reader) meanings(name string, depth int) (list []string) {
 			list = append(list, strings.TrimSuffix(module, "*")+name)
 		}
 	}
-	for _, full := range r.names[first] {
-		if full += name[len(first):]; depth == maxAliases || full == name || r.spent(1) {
-			list = append(list, full)
-		} else {
-			list = append(list, r.meanings(full, depth+1)...)
-		}
+	if r.names[first] == nil || depth > maxAliases || r.spent(1) {
+		return append(list, name)
 	}
-	if r.names[first] == nil {
-		list = append(list, name)
+	for _, full := range r.names[first] {
+		list = append(list, r.meanings(full+name[len(first):], depth+1)...)
 	}
 	return list
 }

@@ -9,7 +9,7 @@ import (
 
 // reader judges the tokens of one piece of code.
 type reader struct {
-	*language
+	language
 	python, javascript bool
 	do                 Do
 	home               string
@@ -48,18 +48,16 @@ func (r *reader) run(src string) {
 		switch {
 		case t.kind == oddToken, t.kind == nameToken && len(t.text) > maxName:
 			r.ask(madeUp)
-		case t.kind == nameToken:
-			r.name(t.text, i)
 		case t.kind == shellToken:
 			r.do("code", t.text)
-		case t.is("]") && strings.Trim(r.tok(i-1).text, "0123456789") != "":
-			r.judge(t.text, i+1, r.follows(i+1))
+		case t.kind == nameToken, t.is("]") && strings.Trim(r.tok(i-1).text, "0123456789") != "":
+			r.name(t.text, i)
 		}
 	}
 	r.toks, r.sets = toks, sets
 }
 
-// name judges the name at token i by all that it may mean.
+// name judges the name at token i, or the "]" behind one that is computed, by all that it may mean.
 func (r *reader) name(name string, i int) {
 	for _, full := range r.meanings(name, 0) {
 		shown := r.tok(i+1).is("=") || r.tok(i-1).is("(") && rules.In("python-shows", r.tok(i-2).text)
@@ -79,7 +77,7 @@ func (r *reader) judge(full string, next int, follows []string) bool {
 	for _, list := range r.lists {
 		for _, entry := range r.entries(full) {
 			for _, behind := range follows {
-				if effect, ok := r.effect(list, entry+behind); ok {
+				if effect, ok := rules.List(list)[entry+behind]; ok {
 					r.apply(effect, full, next)
 					return true
 				}
@@ -129,17 +127,6 @@ func (r *reader) follows(i int) (list []string) {
 		list = append(list, signs[:n])
 	}
 	return list
-}
-
-// effect looks a word up. A condition may stand before its effect.
-func (r *reader) effect(list, word string) (string, bool) {
-	effect, ok := rules.List(list)[word]
-	if condition, conditional := strings.CutPrefix(effect, "with "); conditional {
-		texts, rest, _ := strings.Cut(condition, ": ")
-		has := func(text string) bool { return strings.Contains(r.whole, text) }
-		return rest, slices.ContainsFunc(strings.Split(texts, "|"), has)
-	}
-	return effect, ok
 }
 
 // apply applies an effect to its operands.
@@ -216,7 +203,7 @@ func (r *reader) has(list string, toks []token) bool {
 func (r *reader) harmless(name, of value) bool {
 	if name.known && name.sure {
 		first, _, _ := strings.Cut(strings.TrimPrefix(name.text, "node:"), ".")
-		return !strings.HasPrefix(first, "__") && !rules.In("dangerous-name", name.text) && !rules.In(r.lists[0]+"-module", first)
+		return !strings.HasPrefix(first, "__") && !rules.In("dangerous-name", name.text) && !rules.In(string(r.language)+"-module", first)
 	}
 	first, _, _ := strings.Cut(r.meanings(of.toks[0].text, 0)[0], ".")
 	variable := len(of.toks) == 1 && of.toks[0].kind == nameToken && (!r.modules[first] || first == "hermes_tools")

@@ -1,10 +1,10 @@
 package code
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
-
-	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
 // Recipes holds the parts of a Makefile or a package.json that can be read: shell code by target.
@@ -15,68 +15,53 @@ type Recipes struct {
 	vars   map[string]string // of make
 }
 
-// recipe is code of a target, which may be a pattern with a %, with the targets that it needs.
-type recipe struct {
-	target       string
-	needs, lines []string
-}
+// recipe is code of targets, which may be patterns with a %, with the targets that they need.
+type recipe struct{ targets, needs, lines []string }
 
 const maxRules = 20000 // of one file
 
 // For returns the targets that a target needs, and its code.
 func (f *Recipes) For(target string) (needs, lines []string) {
+	fits := func(name string) bool {
+		before, after, pattern := strings.Cut(name, "%")
+		return name == target || pattern && len(target) >= len(name)-1 && strings.HasPrefix(target, before) && strings.HasSuffix(target, after)
+	}
 	for _, r := range f.rules {
-		before, after, pattern := strings.Cut(r.target, "%")
-		if r.target == target || pattern && len(target) >= len(r.target)-1 && strings.HasPrefix(target, before) && strings.HasSuffix(target, after) {
+		if slices.ContainsFunc(r.targets, fits) {
 			needs, lines = append(needs, r.needs...), append(lines, r.lines...)
 		}
 	}
 	return needs, lines
 }
 
-var (
-	makeSets  = lazyregexp.New(`^(?:(?:export|override)\s+)*([^\s:=#]+?)\s*(?:[:?+]*|!)=\s*(.*)$`)
-	makeShell = lazyregexp.New(`!=\s*(.+)|\$[({]shell ([^()]*(?:\([^()]*\)[^()]*)*)`)
-	makeRule  = lazyregexp.New(`^([^:]+)::?(.*)$`)
-	makeUse   = lazyregexp.New(`\$(\([^()]*\)|\{[^{}]*\}|.)`)
-)
-
 // Makefile reads rules and plain assignments. Conditionals count as if all their branches
 // were taken.
 func Makefile(text string) *Recipes {
 	f := &Recipes{vars: map[string]string{}}
-	var last []string // the targets that a recipe belongs to
+	ordinary := func(target string) bool { return !strings.Contains(target, "%") && target[0] != '.' }
 	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
 		line = strings.TrimRight(line, "\r\n")
-		if strings.HasPrefix(line, "\t") {
-			f.add(last, nil, line)
-			continue
+		if !strings.HasPrefix(line, "\t") {
+			line, _, _ = strings.Cut(line, "#")
+			for _, m := range expression("make-shell").FindAllStringSubmatch(line, -1) {
+				f.Always = append(f.Always, m[1]+m[2])
+			}
+			if m := expression("make-sets").FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+				f.vars[m[1]] = m[2]
+			} else if m := expression("make-rule").FindStringSubmatch(line); m != nil && len(f.rules) < maxRules {
+				targets := strings.Fields(f.Expand(m[1], nil))
+				if i := slices.IndexFunc(targets, ordinary); i >= 0 {
+					f.First = cmp.Or(f.First, targets[i])
+				}
+				f.rules = append(f.rules, recipe{targets: targets, needs: strings.Fields(strings.ReplaceAll(f.Expand(m[2], nil), "|", " "))})
+				line = "\t" + m[3] // the rest of it is the first line of the recipe
+			}
 		}
-		line, _, _ = strings.Cut(line, "#")
-		for _, m := range makeShell.FindAllStringSubmatch(line, -1) {
-			f.Always = append(f.Always, m[1]+m[2])
-		}
-		if m := makeSets.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
-			f.vars[m[1]] = m[2]
-		} else if m := makeRule.FindStringSubmatch(line); m != nil {
-			needs, code, _ := strings.Cut(m[2], ";")
-			last = strings.Fields(f.Expand(m[1], nil))
-			f.add(last, strings.Fields(f.Expand(strings.ReplaceAll(needs, "|", " "), nil)), code)
+		if last := len(f.rules) - 1; last >= 0 && strings.HasPrefix(line, "\t") {
+			f.rules[last].lines = append(f.rules[last].lines, strings.TrimLeft(line, "\t @-+"))
 		}
 	}
 	return f
-}
-
-// add adds needs and a line to the rules for targets.
-func (f *Recipes) add(targets, needs []string, line string) {
-	for _, target := range targets {
-		if f.First == "" && !strings.Contains(target, "%") && !strings.HasPrefix(target, ".") {
-			f.First = target
-		}
-		if len(f.rules) < maxRules {
-			f.rules = append(f.rules, recipe{target, needs, []string{strings.TrimLeft(line, "\t @-+")}})
-		}
-	}
 }
 
 // Manifest reads the scripts of package.json.
@@ -87,7 +72,7 @@ func Manifest(text string) *Recipes {
 	f := &Recipes{}
 	json.Unmarshal([]byte(text), &manifest) //nolint:errcheck // without scripts, it runs none
 	for name, code := range manifest.Scripts {
-		f.rules = append(f.rules, recipe{name, nil, []string{manifest.Scripts["pre"+name], code, manifest.Scripts["post"+name]}})
+		f.rules = append(f.rules, recipe{[]string{name}, nil, []string{manifest.Scripts["pre"+name], code, manifest.Scripts["post"+name]}})
 	}
 	return f
 }
@@ -100,7 +85,7 @@ func (f *Recipes) Expand(text string, vars map[string]string) string {
 	}
 	for range 8 {
 		size := len(text)
-		text = makeUse.ReplaceAllStringFunc(text, func(use string) string {
+		text = expression("make-use").ReplaceAllStringFunc(text, func(use string) string {
 			name := strings.Trim(use[1:], "(){}")
 			val, known := vars[name]
 			if !known {

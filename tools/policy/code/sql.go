@@ -7,7 +7,7 @@ import "strings"
 // DELETE and do neither are left out.
 func Statements(src string) (list []string) {
 	words := ""
-	for _, t := range append(languages["sql"].tokens(src), token{kind: signToken, text: ";"}) {
+	for _, t := range append(language("sql").tokens(src), token{kind: signToken, text: ";"}) {
 		switch {
 		case t.kind == textToken:
 			words += " ''"
@@ -15,11 +15,9 @@ func Statements(src string) (list []string) {
 		case t.kind != signToken || t.text != ";":
 			words += " " + strings.ToUpper(t.text)
 		default:
-			list, words = append(list, harmlessPhrases.Replace(words+" ")), ""
+			words = expression("sql-harmless").ReplaceAllString(words+" ", " ")
+			list, words = append(list, strings.ReplaceAll(words, " WHERE ", " § ")), ""
 		}
 	}
 	return list
 }
-
-var harmlessPhrases = strings.NewReplacer(" WHERE ", " § ", " '' DROP '' ", " ", " DROP NOT ", " ",
-	" ON DELETE ", " ", " GRANT DELETE ", " ", " BEFORE DELETE ", " ", " AFTER DELETE ", " ", " FOR DELETE ", " ", " REVOKE DELETE ", " ")

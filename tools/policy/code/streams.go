@@ -1,24 +1,19 @@
 package code
 
-import (
-	"regexp"
-	"strings"
-)
-
-var awkCommands, awkFiles, sedParts = expression("awk-commands"), expression("awk-files"), expression("sed")
+import "strings"
 
 // Awk applies the effects of awk code: the programs that it starts and the files that it writes.
 func Awk(src string, do Do) {
 	read := func(text string) string { return Unescape(strings.ReplaceAll(strings.Trim(text, `"`), "\\\n", "")) }
-	scan(awkCommands, "\n"+src, read, do)
-	scan(awkFiles, "\n"+src, read, do)
+	scan("awk-commands", "\n"+src, read, do)
+	scan("awk-files", "\n"+src, read, do)
 }
 
 // Sed applies the effects of a script of sed.
-func Sed(src string, do Do) { scan(sedParts, src, strings.TrimSpace, do) }
+func Sed(src string, do Do) { scan("sed", src, strings.TrimSpace, do) }
 
-func scan(parts func() *regexp.Regexp, src string, read func(string) string, do Do) {
-	for _, m := range parts().FindAllStringSubmatchIndex(src, -1) {
+func scan(parts, src string, read func(string) string, do Do) {
+	for _, m := range expression(parts).FindAllStringSubmatchIndex(src, -1) {
 		for group := 2; group < len(m); group += 2 {
 			if m[group] < 0 {
 				continue

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
+	"golang.org/x/text/unicode/norm"
 	"mvdan.cc/sh/v3/expand"
 )
 
@@ -33,23 +34,18 @@ const (
 	importToken             // an import of Python
 )
 
-// language splits code into tokens. Its expressions are in the rules.
-type language struct {
-	name                 string
-	parts, joint, filled func() *regexp.Regexp
-}
+// language splits code into tokens: "python", "javascript", "sql" or "other". Its expressions are in the rules.
+type language string
 
-var languages = map[string]*language{
-	"python": newLanguage("python"), "javascript": newLanguage("javascript"), "sql": newLanguage("sql"), "other": newLanguage("other"),
-}
+var expressions sync.Map // by name, those that were used
 
-func newLanguage(name string) *language {
-	return &language{name, expression(name), expression(name + "-joint"), expression(name + "-filled")}
-}
-
-// expression returns an expression of the rules. Its first use compiles it.
-func expression(name string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(spelled(name)) })
+// expression returns an expression of the rules.
+func expression(name string) *regexp.Regexp {
+	e, used := expressions.Load(name)
+	if !used {
+		e, _ = expressions.LoadOrStore(name, regexp.MustCompile(spelled(name)))
+	}
+	return e.(*regexp.Regexp)
 }
 
 // spelled returns the text of an expression with those that it names: ‹name›, or ‹name signs›, which stands for one
@@ -68,9 +64,10 @@ func spelled(name string) string {
 	return cmp.Or(strings.Join(each, "|"), text)
 }
 
-func (l *language) tokens(src string) (list []token) {
+func (l language) tokens(src string) (list []token) {
 	var open []int
-	for _, m := range l.parts().FindAllStringSubmatch(src, -1) {
+	joint := expression(string(l) + "-joint")
+	for _, m := range expression(string(l)).FindAllStringSubmatch(src, -1) {
 		imports, text, odd, name, sign, n := m[1], m[2], m[3], m[6], m[4]+m[5]+m[7]+m[8], len(list)
 		t := token{kind: signToken, text: sign}
 		switch {
@@ -81,9 +78,9 @@ func (l *language) tokens(src string) (list []token) {
 		case odd != "":
 			t = token{kind: oddToken, text: odd}
 		case name != "":
-			t = token{kind: nameToken, text: l.joint().ReplaceAllString(name, ".")}
+			t = token{kind: nameToken, text: norm.NFKC.String(joint.ReplaceAllString(name, "."))}
 		case strings.HasPrefix(sign, "\n"):
-			if t = (token{kind: lineToken, text: sign[1:]}); l.name == "python" && len(open) > 0 {
+			if t = (token{kind: lineToken, text: sign[1:]}); l == "python" && len(open) > 0 {
 				continue
 			}
 		case sign == "":
@@ -118,34 +115,34 @@ func at(toks []token, i int) token {
 }
 
 // text reads a text with its quotes.
-func (l *language) text(src string) token {
+func (l language) text(src string) token {
 	prefix := src[:strings.IndexAny(src, "\"'`")]
 	quote := src[len(prefix) : len(prefix)+1]
-	if triple := strings.Repeat(quote, 3); l.name == "python" && strings.HasPrefix(src[len(prefix):], triple) {
+	if triple := strings.Repeat(quote, 3); l == "python" && strings.HasPrefix(src[len(prefix):], triple) {
 		quote = triple
 	}
 	raw, closed := strings.CutSuffix(src[len(prefix)+len(quote):], quote)
 	t := token{kind: textToken, text: raw}
-	if l.name != "sql" && !strings.ContainsAny(prefix, "rR") {
+	if l != "sql" && !strings.ContainsAny(prefix, "rR") {
 		t.text = Unescape(strings.ReplaceAll(raw, "\\\n", ""))
 	}
-	for _, m := range l.filled().FindAllStringSubmatch(raw, -1) {
+	for _, m := range expression(string(l)+"-filled").FindAllStringSubmatch(raw, -1) {
 		if strings.ContainsAny(prefix, "fFtT") || quote == "`" {
 			t.kind, t.code = filledToken, t.code+strings.TrimLeft(m[0], "${")+"\n"
 		}
 	}
 	switch {
-	case l.name == "javascript" && prefix == "$":
+	case prefix == "$":
 		if t.kind == filledToken {
 			t.text = Unknown + t.text
 		}
 		t.kind = shellToken
-	case l.name == "other" && quote == "`":
+	case l == "other" && quote == "`":
 		t.kind = shellToken
-	case l.name == "other" && (strings.Contains(raw, "#{") || quote == `"` && strings.ContainsAny(strings.ReplaceAll(raw, `\$`, ""), "$@")):
+	case l == "other" && (strings.Contains(raw, "#{") || quote == `"` && strings.ContainsAny(strings.ReplaceAll(raw, `\$`, ""), "$@")):
 		t.kind = filledToken
 	}
-	if l.name == "other" || l.name == "javascript" && !closed { // the language may not mean a text
+	if l == "other" || l == "javascript" && !closed { // the language may not mean a text
 		t.code = raw + "\n" + t.text
 	}
 	return t

@@ -43,15 +43,15 @@ func (r *reader) args(toks []token, i int) (list []value) {
 // value evaluates an expression.
 func (r *reader) value(expression []token) value {
 	v := value{toks: expression}
-	if len(expression) > 2 && expression[0].kind == nameToken && expression[1].text == "=" && expression[2].text != "=" {
-		v.name, v.toks = expression[0].text, expression[2:]
+	for len(v.toks) > 2 && v.toks[0].kind == nameToken && v.toks[1].text == "=" && v.toks[2].text != "=" { // as in a = b = "c"
+		v.name, v.toks = v.toks[0].text, v.toks[2:]
 	}
 	first := at(v.toks, 0)
 	if set := r.values[first.text]; len(v.toks) == 1 && set.list && r.once(first.text) {
 		v.toks, v.list = set.toks, true
 		return v
 	}
-	v.list = first.is("[") || r.python && first.is("(")
+	v.list = first.is("[") || r.python && first.is("(") && len(r.args(v.toks, 0)) > 1
 	v.text, v.known, v.sure = r.text(v.toks)
 	return v
 }
@@ -79,7 +79,7 @@ func (r *reader) text(expression []token) (out string, known, sure bool) {
 			add(set.text)
 			sure = sure && set.sure && r.once(t.text)
 		case t.kind == lineToken:
-		case t.kind == nameToken:
+		default:
 			meanings := r.meanings(t.text, 0)
 			full := meanings[len(meanings)-1]
 			part, is := rules.List("code-part")[full]
@@ -87,17 +87,13 @@ func (r *reader) text(expression []token) (out string, known, sure bool) {
 				part, is, i = text, true, i+3
 			}
 			switch {
-			case !is:
+			case !is || t.kind > signToken:
 				return "", false, false
 			case part == "/":
 				join = known
 			case part != "":
 				add(part)
 			}
-		case !t.is("()[]+./,"):
-			return "", false, false
-		case t.is("/,"):
-			join = known
 		}
 	}
 	if rest, below := strings.CutPrefix(out, "~"); below && (rest == "" || rest[0] == '/') {
@@ -170,38 +166,36 @@ func (r *reader) opens(args []value) {
 
 // starts notes the program or the shell code that a call starts.
 func (r *reader) starts(args []value) {
-	if len(args) == 0 {
-		r.ask(startsOther)
-		return
+	list := len(args) > 0 && args[0].list
+	if list {
+		args = args[:1]
 	}
-	first, rest := args[0], r.argv(args[1:])
-	first.name = ""
-	switch {
-	case first.list:
-		r.do("starts", r.argv([]value{first})...)
-	case !first.known || !first.sure:
+	switch words := r.argv(args); {
+	case list:
+		r.do("starts", words...)
+	case len(words) == 0 || words[0] == Unknown:
 		r.ask(startsOther)
-	case len(rest) == 0 || strings.ContainsAny(first.text, " \t\n;&|"):
-		r.do("code", first.text)
+	case len(words) == 1 || strings.ContainsAny(words[0], " \t\n;&|"):
+		r.do("code", words[0])
 	default:
-		r.do("starts", slices.Insert(rest, 0, first.text)...)
+		r.do("starts", words...)
 	}
 }
 
-// argv returns the arguments of a program as far as they are known. It leaves out settings, and functions to
-// call back.
+// argv returns a program and its arguments as far as they are known. Behind the first, it leaves out settings, and
+// functions to call back.
 func (r *reader) argv(args []value) (list []string) {
-	for _, v := range args {
+	for i, v := range args {
 		switch first := v.toks[0].text; {
-		case v.name != "":
+		case i > 0 && v.name != "":
 		case v.list:
 			if list = append(list, r.argv(r.args(v.toks, 0))...); v.toks[0].pair < len(v.toks)-1 {
 				list = append(list, Unknown)
 			}
 		case v.known && v.sure:
 			list = append(list, v.text)
-		case first == "{" && !slices.ContainsFunc(v.toks, func(t token) bool { return t.text == "args" }):
-		case r.javascript && rules.In("javascript-callback", first):
+		case i > 0 && first == "{" && !slices.ContainsFunc(v.toks, func(t token) bool { return t.text == "args" }):
+		case i > 0 && r.javascript && rules.In("javascript-callback", first):
 		default:
 			list = append(list, Unknown)
 		}
