@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // Some mean other things: toolsets, slash commands, or fields of a protocol. The numbers
 // may only shrink.
 var stillNamed = map[string]int{
-	"cmd/hermes-ls":      3,  // a part of the configuration, and the subcommand lsp
+	"cmd/hermes-ls":      4,  // a part of the configuration, the subcommand lsp, and a kind of event
 	"cmd/memorycmd":      2,  // the command and its default file
 	"internal/proc":      1,  // a controller of control groups
 	"internal/proc/spec": 1,  // the same
@@ -25,16 +26,30 @@ var stillNamed = map[string]int{
 	"extensions/skills":  2,  // actions of skill_manage
 	"server/acp":         2,  // a way to log in, and a capability
 	"server/lsp":         1,  // the protocol
-	"protocol/acp":       1,  // a kind of content
+	"protocol/acp":       2,  // kinds of content and of updates
 	"tools/alias":        14, // the one list of names that models know from other agents
+}
+
+// inTexts has the names of tools of other packages inside texts: messages for the model that name
+// the next step, and texts for the user. The numbers may only shrink.
+var inTexts = map[string]int{
+	"agent/model":         2, // a mark of models
+	"codeexec":            4, // examples of functions
+	"extensions/feedback": 2, // the prompt that keeps a skill
+	"extensions/lsp":      2,
+	"extensions/lsp/own":  1,
+	"extensions/web":      3, // its own tools
+	"tools/alias":         3,
 }
 
 // TestToolNames lets no package name a tool of another: properties of a tool say how it may
 // be used.
 func TestToolNames(t *testing.T) {
 	t.Parallel()
-	owners := map[string]string{"delegate_task": "delegate"} // of tools' names, whose literal has a constant
-	used := map[string][]string{}                            // strings by their folder
+	owners := map[string]string{ // of tools' names, whose literal has a constant
+		"delegate_task": "delegate", "tool_search": "extensions/toolsearch", "tool_call": "extensions/toolsearch",
+	}
+	used := map[string][]string{} // strings by their folder
 	for file := range goFiles(t) {
 		dir := path.Dir(file)
 		if strings.HasSuffix(file, "_test.go") || dir == "bench" || dir == "e2e" {
@@ -64,17 +79,28 @@ func TestToolNames(t *testing.T) {
 		t.Errorf("only %d tools were found: %v", len(owners), owners)
 	}
 	for _, dir := range slices.Sorted(maps.Keys(used)) {
-		var names []string
+		var names, mentions []string
 		for _, text := range used[dir] {
 			if owner := owners[text]; owner != "" && owner != dir {
 				names = append(names, text)
+				continue
 			}
+			for _, word := range toolWord.FindAllString(text, -1) { // a name without _ may be an ordinary word
+				if owner := owners[word]; owner != "" && owner != dir {
+					mentions = append(mentions, word)
+				}
+			}
+		}
+		if len(mentions) != inTexts[dir] {
+			t.Errorf("%s has texts with %d names of tools of other packages, %d are listed: %s", dir, len(mentions), inTexts[dir], strings.Join(mentions, ", "))
 		}
 		if len(names) != stillNamed[dir] {
 			t.Errorf("%s has %d names of tools of other packages, %d are listed: %s. Use a property of tools.Tool", dir, len(names), stillNamed[dir], strings.Join(names, ", "))
 		}
 	}
 }
+
+var toolWord = regexp.MustCompile(`[a-z]+(_[a-z]+)+`)
 
 // declaredTool returns the name in a literal of a tools.Tool; empty: it is none.
 func declaredTool(lit *ast.CompositeLit) (name string) {

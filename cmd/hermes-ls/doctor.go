@@ -158,7 +158,7 @@ func pythonFinding(ctx context.Context, loaded *config.Loaded) finding {
 	search.Confine = func(ctx context.Context, c *proc.Cmd) error { return box.Confine(ctx, c) }
 	found, err := codeexec.NewPythons().Find(ctx, search)
 	if err != nil {
-		return finding{"note", "python", err.Error() + "; the demo and execute_code need it"}
+		return finding{"note", "python", err.Error() + "; the demo and scripts need it"}
 	}
 	text := fmt.Sprintf("%s (%s), %s", found.Path, found.Version, found.Why)
 	if len(found.Passed) > 0 {
@@ -213,7 +213,7 @@ func searchFinding(loaded *config.Loaded) finding {
 	case err != nil:
 		return finding{"note", "web search", err.Error()}
 	case engine == nil:
-		return finding{"note", "web search", "none: web_search is offered once web.search.backend is set (searxng, brave, tavily, firecrawl, json)"}
+		return finding{"note", "web search", "none: the model can search once web.search.backend is set (searxng, brave, tavily, firecrawl, json)"}
 	}
 	where, _, _ := strings.Cut(engine.URL, "?")
 	return finding{"ok", "web search", search.Backend + " at " + where}

@@ -85,7 +85,7 @@ func check(u *url.URL) error {
 	host := u.Hostname()
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("only http and https addresses can be read, not %q; files are read with read_file", u.Scheme)
+		return fmt.Errorf("only http and https addresses can be read, not %q; read files with the file tools", u.Scheme)
 	case host == "":
 		return errors.New("the address names no host")
 	case u.User != nil:

@@ -333,11 +333,11 @@ func (b *Box) Explain(output string) string {
 	view := b.viewHome(b.cfg.Roots())
 	switch {
 	case len(view.entries) > 0 && slices.ContainsFunc(append(refused, "Permission denied"), func(sign string) bool { return strings.Contains(output, sign) }):
-		return "the workspace is the user's home: commands change what is in its folders, but make nothing in the home itself, and do not change what begins with a dot, since shells and editors run some of it by its name; make it in a folder of the home, or use write_file"
+		return "the workspace is the user's home: commands change what is in its folders, but make nothing in the home itself, and do not change what begins with a dot, since shells and editors run some of it by its name; make it in a folder of the home, or use a file tool"
 	case gitRefused(output):
 		return "the sandbox keeps git's settings, hooks and worktrees from commands that run code of their own: run the git command alone, as a command of its own, so that it can be judged and shown"
 	case slices.ContainsFunc(refused, func(sign string) bool { return strings.Contains(output, sign) }):
-		return "the sandbox lets commands write only in the workspace, /tmp and tool caches, and not in git's hooks and settings or places that run by themselves, such as .vscode or .envrc. Change such a file with write_file or patch: the user is asked then. If a git command failed, files may have changed: tell the user to run it"
+		return "the sandbox lets commands write only in the workspace, /tmp and tool caches, and not in git's hooks and settings or places that run by themselves, such as .vscode or .envrc. Change such a file with a file tool: the user is asked then. If a git command failed, files may have changed: tell the user to run it"
 	case view.missed(output) != "":
 		return "of the user's home, commands see the workspace, tools, caches and settings, and not " + view.missed(output) + ": if it is needed, the user can add it, or a folder around it, to sandbox.read"
 	case strings.Contains(output, "Device or resource busy"):

@@ -28,7 +28,7 @@ func (s *scope) notFound(ctx context.Context, path string) error {
 		if near := s.near(ctx, path); len(near) > 0 {
 			return fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 		}
-		return ". Look for it with search_files target=files, or read its folder"
+		return ". Search for the file by its name, or list its folder"
 	})}
 }
 

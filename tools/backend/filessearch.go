@@ -79,7 +79,7 @@ func (f *Files) ripgrep(ctx context.Context, args []string, dir string) ([]byte,
 	case err != nil:
 		return nil, fmt.Errorf("searching on %s: %w", f.ssh.SSH.Host, err)
 	case exit.Code == 127:
-		return nil, fmt.Errorf("search_files needs ripgrep on %s (on Debian: apt install ripgrep); until then search by a command, such as grep -rn", f.ssh.SSH.Host)
+		return nil, fmt.Errorf("a search needs ripgrep on %s (on Debian: apt install ripgrep); until then search by a command, such as grep -rn", f.ssh.SSH.Host)
 	case exit.Code > 2 || exit.Code == 2 && len(out.Bytes()) == 0:
 		return nil, fmt.Errorf("searching on %s: %s", f.ssh.SSH.Host, failureText(errs.text(), exit))
 	case out.Over:
