@@ -25,12 +25,9 @@ func (t *terms) gitCommand() {
 	p := rules.Of("git " + g.name)
 	j.hooked = j.hooked || rules.In("git-hooked", g.name) || rules.In("git-hooked", strings.TrimSpace(g.name+" "+append(g.args, field{})[0].text))
 	j.rewrites = j.rewrites || rules.In("git-rewrites", g.name)
-	if !opensWith(p, g.args) || len(newTerms(j, g, p).selects("@foreach")) > 0 {
-		j.foreign = true // an option, or an alias, may run something
-	}
-	if !contains("init clone help version --version --help", g.name) && len(j.repository(st.cwd)) == 0 {
-		j.foreign = true // the settings of another repository may run programs
-	}
+	// An option, an alias, or the settings of another repository may run something.
+	ours := contains("init clone help version --version --help", g.name) || len(j.repository(st.cwd)) > 0
+	j.foreign = j.foreign || !ours || !opensWith(p, g.args) || len(newTerms(j, g, p).selects("@foreach")) > 0
 	if cwd := paths.Clean(st.cwd); !rules.In("git-harmless-outside", g.name) && len(j.scope.Roots) > 0 && st.cwd != "" && !strings.HasPrefix(cwd, unknown) && !j.scope.places().Inside(cwd) && !j.scope.places().OwnTemp(cwd) {
 		j.ask(g, "changes a repository outside the workspace")
 	}

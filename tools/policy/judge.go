@@ -32,9 +32,6 @@ func judge(j *analyzer, c *call) {
 
 // apply judges a call by the rules of a program, and reports whether they end the judgment.
 func (j *analyzer) apply(c *call, p *rules.Program) (done bool) {
-	if len(p.Rules) == 0 {
-		return false
-	}
 	t := newTerms(j, c, p)
 	for _, a := range t.o.sets {
 		j.assign(c, a, false)
@@ -44,8 +41,7 @@ func (j *analyzer) apply(c *call, p *rules.Program) (done bool) {
 		if r.Other && held {
 			continue
 		}
-		holds := t.all(r.When) && t.do(r)
-		if held = holds || r.Other && held; holds && r.Action == "allows" {
+		if held = t.all(r.When) && t.do(r); held && r.Action == "allows" {
 			return true
 		}
 	}
@@ -132,14 +128,9 @@ func (t *terms) selects(selector string) (list []field) {
 		return []field{{text: line}}
 	case "~":
 		return append(args[:len(args):len(args)], t.selects("input")...)
-	case "input":
-		if t.j.stdin.known {
-			list = []field{{text: t.j.stdin.text}}
-		}
-		return list
-	case "piped":
-		if t.j.stdin.some && !t.j.stdin.known {
-			list = []field{{text: unknown}}
+	case "input", "piped":
+		if in := t.j.stdin; in.some && in.known == (selector == "input") {
+			list = []field{{text: in.text}}
 		}
 		return list
 	case "sources", "target":
@@ -305,9 +296,7 @@ func (t *terms) run(command []field) {
 		t.j.ask(t.c, "runs a command that cannot be seen")
 		command = command[1:]
 	}
-	if len(command) > 0 {
-		t.j.call(t.c.with(command))
-	}
+	t.j.call(t.c.with(command))
 }
 
 // joined returns the arguments as one text, as programs hand them to a shell.
@@ -324,11 +313,9 @@ func joined(args []field) field {
 func within(j *analyzer, c *call, args []field) {
 	inner := c.with(args)
 	inner.st = &state{cwd: unknown}
-	elsewhere, scope, before := j.elsewhere, j.scope, len(j.findings)
+	elsewhere, scope, key := j.elsewhere, j.scope, j.rememberAs
+	j.rememberAs = cmp.Or(key, j.key(c))
 	j.elsewhere, j.scope = true, Scope{Home: scope.Home, Roots: []string{"/"}} // nothing there is ours
 	j.call(inner)
-	j.elsewhere, j.scope = elsewhere, scope
-	for i := before; i < len(j.findings) && j.rememberAs == ""; i++ {
-		j.findings[i].key = j.key(c)
-	}
+	j.elsewhere, j.scope, j.rememberAs = elsewhere, scope, key
 }

@@ -30,15 +30,16 @@ func parse(p *rules.Program, args []field) options {
 		}
 		args = append([]field{{text: "-" + before + after}}, args[1:]...)
 	}
-	o := options{program: p}
+	o, ended := options{program: p}, false
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		name, val, valued := strings.Cut(a.text, "=")
 		long := strings.HasPrefix(a.text, "--") || p.Is("words") && len(a.text) > 2
 		switch {
+		case ended:
+			o.rest = append(o.rest, a)
 		case a.text == "--":
-			o.rest = append(o.rest, args[i+1:]...)
-			return o
+			ended = true
 		case a.option() && long && valued:
 			o.list = append(o.list, option{longName(name), field{text: val, glob: a.glob}})
 		case a.option() && long:
@@ -47,21 +48,16 @@ func parse(p *rules.Program, args []field) options {
 			if strings.Contains(a.text, unknown) {
 				o.open = append(o.open, a)
 			}
-			if i = o.cluster(args, i); p.Is("last " + o.list[len(o.list)-1].name) {
-				o.rest = args[i+1:]
-				return o
-			}
+			i = o.cluster(args, i)
+			ended = p.Is("last " + o.list[len(o.list)-1].name)
 		case p.Is("assigns") && valued && envName(name):
 			o.sets = append(o.sets, a)
 		default:
 			if a.open() {
 				o.open = append(o.open, a)
 			}
-			if p.Is("leads") {
-				o.rest = args[i:]
-				return o
-			}
 			o.rest = append(o.rest, a)
+			ended = p.Is("leads")
 		}
 	}
 	return o
@@ -111,9 +107,6 @@ func (o *options) takes(option string) bool {
 func (o *options) values(names ...string) (list []field) {
 	for _, opt := range o.list {
 		for _, name := range names {
-			if len(name) > 2 {
-				name = longName(name)
-			}
 			abbreviated := len(opt.name) > 2 && strings.HasPrefix(name, opt.name) && !o.program.Is("options "+opt.name)
 			if opt.name == name || abbreviated {
 				list = append(list, opt.value)

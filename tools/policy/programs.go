@@ -127,6 +127,4 @@ func isDangerous(name string) bool {
 	return rules.In("destructive", name) || contains("sh bash zsh dash ksh fish git python perl ruby node", name) || strings.HasPrefix(name, "mkfs")
 }
 
-func unseen(args []field) bool {
-	return slices.ContainsFunc(args, func(a field) bool { return strings.Contains(a.text, unknown) })
-}
+func unseen(args []field) bool { return strings.Contains(joined(args).text, unknown) }

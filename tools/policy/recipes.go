@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/tools/policy/code"
@@ -128,13 +129,10 @@ func (j *analyzer) make(c *call, f *code.Recipes, vars map[string]string, target
 	}
 	run(f.Always)
 	end()
-	kept := j.findings[:before]
-	for _, found := range j.findings[before:] {
-		if found.level == Blocked || found.settings || !matches("ORDINARY_IN_RECIPES", found.reason) {
-			kept = append(kept, found)
-		}
-	}
-	j.findings = kept
+	kept := slices.DeleteFunc(j.findings[before:], func(f finding) bool {
+		return f.level != Blocked && !f.settings && matches("ORDINARY_IN_RECIPES", f.reason)
+	})
+	j.findings = j.findings[:before+len(kept)]
 	if j.budget = outer; r.budget.gaveUp && outer != &r.budget {
 		j.note(Asks, "runs recipes that are too involved to be judged", j.whole())
 	}

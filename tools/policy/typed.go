@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
-	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
@@ -53,7 +52,7 @@ func typedInto(name, text, key string, p Scope) Verdict {
 		return asks("types a part of a command")
 	case editor || v.Syntax != "": // an answer
 		return Verdict{}
-	case v.Level == Runs && shell && recalls.MatchString(text):
+	case v.Level == Runs && shell && matches("RECALLS", text):
 		return asks("runs an earlier command again")
 	}
 	return v
@@ -74,6 +73,3 @@ func asInput(name, text, key string, p Scope) (v Verdict, reads bool) {
 	}
 	return j.verdict(), reads
 }
-
-// recalls finds text for which an interactive shell fills in an earlier command.
-var recalls = lazyregexp.New(`^\^|(^|[ \t\n;&|(])![^ \t\n=("\[]`)

@@ -211,28 +211,25 @@ const selectors = "first|second|third|argument|arguments|line|target|input|piped
 var (
 	selector = lazyregexp.New("^(?:" + selectors + "|[@^%].*|-[^=]+)$")
 	tested   = lazyregexp.New(`^([~+]|-[^\/=!]+|` + selectors + `)(!?)\/(.+)\/$`)
+	signed   = lazyregexp.New(`^([~+.]|-[^=]+=|)(.*)$`)
+	signs    = map[string]string{"": "first", ".": "argument"} // the selectors that they stand for
 )
 
 // term reads a condition, as README.md describes.
 func term(text string) Term {
 	text, not := strings.CutPrefix(strings.ReplaceAll(text, "␠", " "), "!")
-	exact := func(text string) *lazyregexp.Regexp { return lazyregexp.New("^" + regexp.QuoteMeta(text) + "$") }
-	name, value, valued := strings.Cut(text, "=")
-	switch m := tested.FindStringSubmatch(text); {
-	case m != nil:
+	if m := tested.FindStringSubmatch(text); m != nil {
 		return Term{m[1], lazyregexp.New(m[3]), m[2] != "", not}
-	case selector.MatchString(text):
-		return Term{text, nil, false, not}
-	case text[0] == '-' && valued:
-		return Term{name, exact(value), false, not}
-	case text[0] == '~':
-		return Term{"~", lazyregexp.New(regexp.QuoteMeta(text[1:])), false, not}
-	case text[0] == '+':
-		return Term{"+", exact(text[1:]), false, not}
-	case text[0] == '.':
-		return Term{"argument", exact(text[1:]), false, not}
 	}
-	return Term{"first", exact(text), false, not}
+	if selector.MatchString(text) {
+		return Term{text, nil, false, not}
+	}
+	m := signed.FindStringSubmatch(text)
+	pattern := regexp.QuoteMeta(m[2])
+	if m[1] != "~" {
+		pattern = "^" + pattern + "$"
+	}
+	return Term{cmp.Or(signs[m[1]], strings.TrimSuffix(m[1], "=")), lazyregexp.New(pattern), false, not}
 }
 
 // kind finds names of programs and variables that have the rules of their beginning.
