@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -409,15 +410,14 @@ func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
 	if len(out.Keys) > 0 || out.KeyCommand != "" || !known || table.NoKey || local(u) {
 		return nil
 	}
-	var missing string
-	if theirs {
-		missing = " (" + strings.Join(table.Keys, " and ") + " is not set)"
+	set := "providers." + m.Provider + ".api_key in " + Path(l.Home)
+	switch {
+	case theirs:
+		set = strings.Join(table.Keys, " and ") + " in the environment or in " + filepath.Join(l.Home, ".env")
+	case m.BaseURL != "":
+		set = section + ".api_key in " + Path(l.Home)
 	}
-	where := "providers." + m.Provider + ".api_key or key_env"
-	if m.BaseURL != "" {
-		where = section + ".api_key"
-	}
-	return fmt.Errorf("no key for %s at %s: set %s%s. %s", m.Provider, u.Host, where, missing, howTo(l))
+	return fmt.Errorf("no key for %s at %s: set %s, or run `hermes-ls setup` or `hermes-ls login`", m.Provider, u.Host, set)
 }
 
 // setKey sets the key to the first variable that is set.
@@ -562,7 +562,7 @@ func (l *Loaded) checkProvider(tree map[string]any, line func(key string) (sourc
 	}
 	for task, key := range smallModels(l) {
 		if _, _, err := l.Small(task); err != nil {
-			problem, _, _ := strings.Cut(err.Error(), ". ") // the rest is about the first model
+			problem := withoutSteps(err) // they are for the first model
 			source, at := line(key)
 			l.problem(source, at, key+" cannot be used: "+problem+"; the session's model is used")
 		}
@@ -573,11 +573,18 @@ func (l *Loaded) checkProvider(tree map[string]any, line func(key string) (sourc
 	}
 	for _, name := range l.Model.Fallback {
 		if _, err := l.fallback(first, name); err != nil {
-			problem, _, _ := strings.Cut(err.Error(), ". ") // the rest is about the first model
+			problem := withoutSteps(err) // they are for the first model
 			source, at := line("model.fallback")
 			l.problem(source, at, problem+"; this fallback is left out")
 		}
 	}
+}
+
+// withoutSteps returns the text of an endpoint's error without the next steps.
+func withoutSteps(err error) string {
+	problem, _, _ := strings.Cut(err.Error(), ". ")
+	problem, _, _ = strings.Cut(problem, ", or run")
+	return problem
 }
 
 func howTo(l *Loaded) string {

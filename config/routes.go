@@ -107,7 +107,7 @@ func (l *Loaded) routeProblem(section string, r Route, own bool) (key, text stri
 	if err == nil || errors.Is(err, ErrProvider) { // that is the session's, and reported there
 		return "", ""
 	}
-	problem, _, _ := strings.Cut(err.Error(), ". ") // the rest is about the session's model
+	problem := withoutSteps(err) // they are for the session's model
 	return section, problem + "; subagents that use it are rejected"
 }
 

@@ -17,11 +17,7 @@ func (e *Error) Error() string {
 		return e.all()
 	}
 	var b strings.Builder
-	b.WriteString(e.what())
-	if e.Message != "" {
-		b.WriteString(": " + strings.TrimRight(e.Message, ". \n"))
-	}
-	b.WriteString(".")
+	b.WriteString(e.reason() + ".")
 	if advice := e.advice(); advice != "" {
 		b.WriteString(" " + advice)
 	}
@@ -44,11 +40,7 @@ func (e *Error) cutOff() string {
 func (e *Error) all() string {
 	reasons := make([]string, 0, 1+len(e.Others))
 	for _, f := range append([]*Error{e}, e.Others...) {
-		reason := f.what()
-		if f.Message != "" {
-			reason += ": " + strings.TrimRight(f.Message, ". \n")
-		}
-		reasons = append(reasons, f.id()+": "+reason)
+		reasons = append(reasons, f.id()+": "+f.reason())
 	}
 	return "all models failed. " + strings.Join(reasons, "; ") + "." + strings.TrimRight(" "+e.advice(), " ")
 }
@@ -61,8 +53,21 @@ func (e *Error) id() string {
 	return e.Provider + "/" + e.Model
 }
 
+// reason describes the failure with the endpoint's message.
+func (e *Error) reason() string {
+	message := strings.TrimRight(e.Message, ". \n")
+	switch what := e.what(); {
+	case what == "":
+		return message
+	case message == "":
+		return what
+	default:
+		return what + ": " + message
+	}
+}
+
 // what describes the failure and its endpoint: "https://…/v1 refused the key for gpt-5
-// (401)".
+// (401)". If the message does that, it returns "".
 func (e *Error) what() string {
 	where := e.Endpoint
 	if where == "" {
@@ -79,7 +84,7 @@ func (e *Error) what() string {
 	switch e.Kind {
 	case ErrNoKey:
 		if e.Endpoint == "" && e.Message != "" { // the missing part may not be a key
-			return "no model can be asked"
+			return ""
 		}
 		if e.Provider != "" {
 			return fmt.Sprintf("no key for %s at %s: set providers.%[1]s.api_key or key_env", e.Provider, host(where))

@@ -66,7 +66,7 @@ const line = (text) => editor.page.locator(".editor-instance .view-line").filter
 step("without a model it says what to do, and what was asked is not lost", async () => {
   await editor.openFile("pricing.py");
   await editor.ask("Hello");
-  const note = editor.chat.locator(".note.error").filter({ hasText: "there is no key for openai" });
+  const note = editor.chat.locator(".note.error").filter({ hasText: "No API key for openai" });
   for (const way of ["Set API Key…", "Choose Provider…"]) await note.getByRole("button", { name: way }).waitFor();
   assert.equal(await box().inputValue(), "Hello");
   await editor.shot("no-model");

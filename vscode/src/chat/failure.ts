@@ -12,13 +12,12 @@ const setUp: readonly Way[] = [
   { label: "Choose Provider…", command: "hermes.provider" },
 ];
 
-/** failure reads an error. The server's words about a missing key are for people with a shell; here are buttons. */
+/** failure reads an error. The server's text about a missing key names commands of a shell. Here are buttons for them. */
 export function failure(error: unknown): Failure {
   const text = error instanceof Error ? error.message : String(error);
   if ((error as { code?: unknown } | undefined)?.code !== Code.AuthRequired && !/no key for [\w-]+ at |base_url is empty/.test(text)) {
     return { error: text.charAt(0).toUpperCase() + text.slice(1) };
   }
   const provider = /no key for ([\w-]+) at /.exec(text)?.[1];
-  const why = provider ? `there is no key for ${provider}` : "its endpoint has no address";
-  return { error: `No model can be asked yet: ${why}.`, ways: setUp };
+  return { error: provider ? `No API key for ${provider}.` : "The endpoint of the model has no address.", ways: setUp };
 }

@@ -185,5 +185,5 @@ it("a message that no model could be asked is given back", async () => {
     (text) => again.push(text),
   );
   await unset.send([{ type: "text", text: "x" }], "queue");
-  assert.deepEqual([t.shown(), again], [["x", "No model can be asked yet: there is no key for openai."], ["x"]]);
+  assert.deepEqual([t.shown(), again], [["x", "No API key for openai."], ["x"]]);
 });
