@@ -25,7 +25,7 @@ func judge(j *analyzer, c *call) {
 		return
 	}
 	p := rules.Of(c.name)
-	if done := j.apply(c, p); !done && !p.Is("known") {
+	if done := j.apply(c, p); !done && !p.Is("known") && !rules.In("names-only", c.name) {
 		handsOn(j, c)
 	}
 }
@@ -82,9 +82,6 @@ func (t *terms) all(groups [][]rules.Term) bool {
 
 func (t *terms) holds(term rules.Term) bool {
 	return term.Not != slices.ContainsFunc(t.selects(term.Select), func(f field) bool {
-		if term.Test == nil {
-			return true
-		}
 		m := term.Test.FindStringSubmatch(f.text)
 		if m != nil {
 			t.found = m[min(1, len(m)-1)]
@@ -311,11 +308,9 @@ func joined(args []field) field {
 // within judges a command that runs on another machine or in a container. Its destructive
 // effects require approval and are never blocked.
 func within(j *analyzer, c *call, args []field) {
-	inner := c.with(args)
-	inner.st = &state{cwd: unknown}
 	elsewhere, scope, key := j.elsewhere, j.scope, j.rememberAs
 	j.rememberAs = cmp.Or(key, j.key(c))
 	j.elsewhere, j.scope = true, Scope{Home: scope.Home, Roots: []string{"/"}} // nothing there is ours
-	j.call(inner)
+	j.call(&call{args: args, words: c.words, st: &state{cwd: unknown}})
 	j.elsewhere, j.scope, j.rememberAs = elsewhere, scope, key
 }

@@ -98,9 +98,6 @@ func (t *terms) copies(f field) {
 // handsOn judges a command that an unknown program may run: a program among its arguments,
 // or code in one of them.
 func handsOn(j *analyzer, c *call) {
-	if rules.In("names-only", c.name) {
-		return
-	}
 	judged := 0
 	for i, a := range c.args {
 		_, val, has := strings.Cut(a.text, "=")

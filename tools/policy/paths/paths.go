@@ -51,10 +51,8 @@ type Access struct {
 func (p Places) Write(name string) Access {
 	a := p.Classify(name)
 	if p.Resolve != nil && !p.OwnTemp(name) && !a.Blocked && !Marked(name) && !Under(Clean(name), "/dev") {
-		if real := p.Resolve(name); real != name {
-			if b := p.Classify(real); b.Blocked || a.Reason == "" || b.Settings {
-				return b
-			}
+		if b := p.Classify(p.Resolve(name)); b.Blocked || a.Reason == "" || b.Settings {
+			return b
 		}
 	}
 	return a

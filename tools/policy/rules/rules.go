@@ -50,9 +50,9 @@ type Rule struct {
 // Term is a condition: one of the texts that a selector selects matches.
 type Term struct {
 	Select string
-	Test   *lazyregexp.Regexp // nil: there is a text
-	Other  bool               // one that does not match
-	Not    bool               // the condition must not hold
+	Test   *lazyregexp.Regexp
+	Other  bool // one that does not match
+	Not    bool // the condition must not hold
 }
 
 // All returns the rules. It reads the files when the first command is judged.
@@ -164,9 +164,8 @@ func (r *reader) rule(word, rest string) (one Rule, err error) {
 		word, rest, _ = strings.Cut(rest, " ")
 	}
 	one.Action = word
-	terms, reason, _ := strings.Cut(rest, ": ")
-	one.Reason = reason
-	groups := strings.Split(terms, " & ")
+	rest, one.Reason, _ = strings.Cut(rest, ": ")
+	groups := strings.Split(rest, " & ")
 	is := func(actions string) bool { return slices.Contains(strings.Fields(actions), word) }
 	switch {
 	case is(operands):
@@ -178,7 +177,7 @@ func (r *reader) rule(word, rest string) (one Rule, err error) {
 	case !is(conditions):
 		return one, fmt.Errorf("unknown word %q", word)
 	}
-	if terms == "" || is("asks refused "+phrases) != (reason != "") {
+	if rest == "" || is("asks refused "+phrases) != (one.Reason != "") {
 		return one, fmt.Errorf("%s: wrong form", word)
 	}
 	for _, group := range groups {
@@ -210,6 +209,7 @@ const selectors = "first|second|third|argument|arguments|line|target|input|piped
 
 var (
 	selector = lazyregexp.New("^(?:" + selectors + "|[@^%].*|-[^=]+)$")
+	anything = lazyregexp.New("") // holds if there is a text
 	tested   = lazyregexp.New(`^([~+]|-[^\/=!]+|` + selectors + `)(!?)\/(.+)\/$`)
 	signed   = lazyregexp.New(`^([~+.]|-[^=]+=|)(.*)$`)
 	signs    = map[string]string{"": "first", ".": "argument"} // the selectors that they stand for
@@ -222,7 +222,7 @@ func term(text string) Term {
 		return Term{m[1], lazyregexp.New(m[3]), m[2] != "", not}
 	}
 	if selector.MatchString(text) {
-		return Term{text, nil, false, not}
+		return Term{text, anything, false, not}
 	}
 	m := signed.FindStringSubmatch(text)
 	pattern := regexp.QuoteMeta(m[2])
