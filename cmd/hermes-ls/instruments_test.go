@@ -320,9 +320,12 @@ func TestLogLevel(t *testing.T) {
 	for level, want := range map[string]bool{"debug": true, "error": false} {
 		c := p.acp("--log-level", level, "--trace", p.cwd) // a directory, which is logged as a warning
 		c.begin(p.cwd)
+		c.ask("session/prompt", promptOf("none", "Hello"))
 		c.end()
-		if got := strings.Contains(c.errOut.String(), "level=WARN"); got != want {
-			t.Errorf("at %s it logged %s", level, c.errOut)
+		for _, line := range []string{"level=WARN", "method=session/new", `method=session/prompt took=`, "no such session"} {
+			if got := strings.Contains(c.errOut.String(), line); got != want {
+				t.Errorf("at %s it logged %s, and %q: %v", level, c.errOut, line, got)
+			}
 		}
 	}
 }

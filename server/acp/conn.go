@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -158,7 +159,9 @@ func (c *conn) handle(q *request, next func()) {
 		c.answer(q, nil, err)
 		return
 	}
+	began := time.Now()
 	result, err := c.agent.Handle(q.ctx, q.method, q.params, next)
+	LogHandled(c.log, q.method, began, err)
 	if q.method == acp.MethodInitialize && err == nil {
 		c.ready = true // before next, so later messages see it
 	}
@@ -166,6 +169,18 @@ func (c *conn) handle(q *request, next func()) {
 	if err == nil && q.id != nil {
 		c.agent.Answered(q.method, q.params, result)
 	}
+}
+
+// LogHandled logs a message that was handled. If err is not nil, the line has it.
+func LogHandled(log *slog.Logger, method string, began time.Time, err error) {
+	if !log.Enabled(context.Background(), slog.LevelDebug) {
+		return
+	}
+	line := log.With("method", method, "took", time.Since(began).Round(time.Microsecond))
+	if err != nil {
+		line = line.With("error", err)
+	}
+	line.Debug("handled a message")
 }
 
 // refusal returns the error of a message that is not handled.

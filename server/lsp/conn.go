@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	lsp "go.lsp.dev/protocol"
@@ -75,7 +76,9 @@ func (s *server) handle(ctx context.Context, req *jsonrpc2.Request) (any, error)
 	}
 	id := req.ID()
 	base, done := s.requests.begin(base, id)
+	began := time.Now()
 	result, err := s.guarded(name, func() (any, error) { return s.request(base, name, req.Params(), free) })
+	acp.LogHandled(s.log, name, began, err)
 	done() // before the response: the client may use the id again
 	s.respond(id, result, coded(err))
 	return nil, nil
