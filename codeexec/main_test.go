@@ -44,12 +44,12 @@ type bed struct {
 
 	mu    sync.Mutex
 	news  []tools.Progress
-	asked []tools.Question
+	asked []tools.ApprovalRequest
 	says  tools.Decision // to questions; empty: once
 }
 
 // AskPermission makes the bed the user of its session.
-func (b *bed) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+func (b *bed) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked = append(b.asked, q)

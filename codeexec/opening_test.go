@@ -18,7 +18,7 @@ import (
 // firstOnly approves the first request, and denies the others.
 type firstOnly struct{ asked atomic.Bool }
 
-func (f *firstOnly) AskPermission(context.Context, tools.Question) (tools.Decision, error) {
+func (f *firstOnly) AskPermission(context.Context, tools.ApprovalRequest) (tools.Decision, error) {
 	if f.asked.Swap(true) {
 		return tools.DecisionDeny, nil
 	}

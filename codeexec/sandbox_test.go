@@ -76,7 +76,7 @@ print("tool", read_file("a.txt")["total_lines"], write_file("by-tool.txt", "x").
 // deniesHooks approves scripts, and denies to keep the git hooks that they write.
 type deniesHooks struct{}
 
-func (deniesHooks) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+func (deniesHooks) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	if strings.HasPrefix(q.Title, "keep ") {
 		return tools.DecisionDeny, nil
 	}

@@ -124,11 +124,11 @@ func TestSchema(t *testing.T) {
 // asker answers once and remembers who asked.
 type asker struct {
 	mu     sync.Mutex
-	asked  []tools.Question
+	asked  []tools.ApprovalRequest
 	answer tools.Decision
 }
 
-func (a *asker) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+func (a *asker) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked = append(a.asked, q)

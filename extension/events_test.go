@@ -78,7 +78,7 @@ func before(d extension.Decision, err error) extension.Handlers {
 // asked is a user who allows everything, and remembers the titles.
 type asked struct{ titles []string }
 
-func (a *asked) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+func (a *asked) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	a.titles = append(a.titles, q.Title+" because it "+q.Reason)
 	return tools.DecisionOnce, nil
 }

@@ -99,7 +99,7 @@ type Core struct {
 	// OpenAddress opens the page at which the user logs in at a server. If the host cannot, it returns false.
 	OpenAddress func(ctx context.Context, server, address string) bool
 	// Ask asks the user a question that the gate has no rule for, within its time limit.
-	Ask func(ctx context.Context, q tools.Question) (tools.Decision, error)
+	Ask func(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error)
 	// Mode returns the session's mode, and SetMode changes it.
 	Mode    func() string
 	SetMode func(ctx context.Context, id string) error
@@ -307,7 +307,7 @@ func Spawn(ctx context.Context, x *Session, t extension.Task) (extension.Report,
 }
 
 // ask asks the user a question that the gate has no rule for, with the timeout of the gate.
-func (x *Session) ask(ctx context.Context, q tools.Question) (tools.Decision, error) {
+func (x *Session) ask(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	limit := time.Duration(x.settings.config().Approvals.Timeout) * time.Second
 	ctx, stop := context.WithTimeout(ctx, max(limit, time.Second))
 	defer stop()

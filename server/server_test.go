@@ -40,7 +40,7 @@ type guest struct {
 func (g *guest) Documents(string) workspace.Documents { return nil }
 func (g *guest) Terminals(string) shell.Terminals     { return nil }
 func (g *guest) Sink(string) agent.Sink               { return g }
-func (g *guest) AskPermission(context.Context, tools.Question) (tools.Decision, error) {
+func (g *guest) AskPermission(context.Context, tools.ApprovalRequest) (tools.Decision, error) {
 	return tools.DecisionDeny, nil
 }
 

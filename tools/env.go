@@ -81,11 +81,11 @@ type Approver interface {
 type Asker interface {
 	// AskPermission returns the chosen decision. If the user closes the request without an
 	// answer, it returns "". If no user can be asked, it returns a [*gate.Unanswered].
-	AskPermission(ctx context.Context, q Question) (Decision, error)
+	AskPermission(ctx context.Context, q ApprovalRequest) (Decision, error)
 }
 
-// Question is one request for permission.
-type Question struct {
+// ApprovalRequest asks the user to allow an action.
+type ApprovalRequest struct {
 	SessionID string
 	Call      Call
 	Kind      Kind
@@ -109,7 +109,7 @@ type Choice struct {
 }
 
 // Choice returns the option with an ID or label. If there is none, it returns false.
-func (q Question) Choice(id string) (Choice, bool) {
+func (q ApprovalRequest) Choice(id string) (Choice, bool) {
 	for _, c := range q.Choices {
 		if string(c.ID) == id || c.Label == id {
 			return c, true

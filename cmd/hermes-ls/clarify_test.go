@@ -57,7 +57,7 @@ func TestLateLine(t *testing.T) {
 		typeLine("always")
 		decided := make(chan tools.Decision)
 		go func() {
-			d, _ := h.AskPermission(t.Context(), tools.Question{Title: "rm -rf x"})
+			d, _ := h.AskPermission(t.Context(), tools.ApprovalRequest{Title: "rm -rf x"})
 			decided <- d
 		}()
 		synctest.Wait()
@@ -68,7 +68,7 @@ func TestLateLine(t *testing.T) {
 		if err := keyboard.Close(); err != nil {
 			t.Error(err)
 		}
-		if d, err := h.AskPermission(t.Context(), tools.Question{}); d != tools.DecisionDeny || !errors.Is(err, io.EOF) {
+		if d, err := h.AskPermission(t.Context(), tools.ApprovalRequest{}); d != tools.DecisionDeny || !errors.Is(err, io.EOF) {
 			t.Errorf("at the end of the input: %s, %v", d, err)
 		}
 	})

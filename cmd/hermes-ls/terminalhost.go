@@ -179,7 +179,7 @@ func jsonEvent(e agent.Event) map[string]any {
 }
 
 // AskPermission asks for approval at the terminal. An empty line does not approve.
-func (h *terminalHost) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+func (h *terminalHost) AskPermission(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	if h.in == nil && len(q.Choices) > 0 {
 		return "", &gate.Unanswered{Why: "no user is present to choose"}
 	}

@@ -47,7 +47,7 @@ func TestTerminalIsNotSteered(t *testing.T) {
 	} {
 		h.Event(e)
 	}
-	if _, err := h.AskPermission(t.Context(), tools.Question{Title: hostile, Reason: hostile, For: hostile}); err == nil {
+	if _, err := h.AskPermission(t.Context(), tools.ApprovalRequest{Title: hostile, Reason: hostile, For: hostile}); err == nil {
 		t.Error("a question without a user was answered")
 	}
 	for name, text := range map[string]string{"answer": out.String(), "progress": progress.String()} {

@@ -30,7 +30,7 @@ type Options struct {
 	Busy      func() bool                                                   // commands run in the background
 	Remote    bool                                                          // commands run on another machine
 	Show      func(text string)                                             // shows a text to the user at once
-	Ask       func(ctx context.Context, q tools.Question) (tools.Decision, error)
+	Ask       func(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error)
 	// Exclusive runs work while no turn runs; prompts that come meanwhile wait. If a
 	// turn runs, it returns an error.
 	Exclusive func(ctx context.Context, work func(context.Context) error) error
@@ -372,7 +372,7 @@ func (x *Instance) restoreKept(ctx context.Context, id string, out checkpoint.Ou
 
 // mayOverwrite asks the user.
 func (x *Instance) mayOverwrite(ctx context.Context, kept []string) bool {
-	decision, err := x.Ask(ctx, tools.Question{
+	decision, err := x.Ask(ctx, tools.ApprovalRequest{
 		Kind: tools.KindEdit, Call: tools.Call{ID: "restore", Name: "restore", Args: []byte("{}")},
 		Title:  "Overwrite " + strings.Join(kept, ", "),
 		Reason: "overwrites changes that were made outside of this session; a new checkpoint keeps the current state",

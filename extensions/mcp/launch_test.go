@@ -241,7 +241,7 @@ func TestWorkspaceProgramIsAskedAboutInACall(t *testing.T) {
 	if err != nil || !strings.Contains(string(got.JSON), "seen") {
 		t.Errorf("look gave %s, %v; notices %q", got.JSON, err, b.notices)
 	}
-	if asked := b.questions(); len(asked) == 0 || !slices.ContainsFunc(asked, func(q tools.Question) bool { return strings.Contains(q.Title, "run.sh") }) {
+	if asked := b.questions(); len(asked) == 0 || !slices.ContainsFunc(asked, func(q tools.ApprovalRequest) bool { return strings.Contains(q.Title, "run.sh") }) {
 		t.Errorf("asked %+v", asked)
 	}
 }

@@ -122,7 +122,7 @@ type bed struct {
 
 	mu      sync.Mutex
 	notices []string
-	asked   []tools.Question
+	asked   []tools.ApprovalRequest
 	answer  tools.Decision
 	log     bytes.Buffer
 	seen    []tools.Progress
@@ -180,14 +180,14 @@ func (b *bed) offer() {
 	b.set = set
 }
 
-func (b *bed) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+func (b *bed) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked = append(b.asked, q)
 	return b.answer, nil
 }
 
-func (b *bed) questions() []tools.Question {
+func (b *bed) questions() []tools.ApprovalRequest {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.asked)

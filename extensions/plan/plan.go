@@ -19,7 +19,7 @@ type Options struct {
 	Planning func() bool                                  // reports whether the mode is plan
 	SetMode  func(ctx context.Context, mode string) error // changes the mode
 	// Ask asks the user, within its time limit.
-	Ask func(ctx context.Context, q tools.Question) (tools.Decision, error)
+	Ask func(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error)
 }
 
 // New returns the extension.
@@ -133,7 +133,7 @@ const (
 // choose asks the user how to go on with a plan, and changes the mode. Without an answer,
 // the mode stays.
 func (x *instance) choose(ctx context.Context, call tools.Call, plan string, alone bool) (tools.Decision, error) {
-	choice, err := x.Ask(ctx, tools.Question{
+	choice, err := x.Ask(ctx, tools.ApprovalRequest{
 		Call: call, Kind: tools.KindSwitchMode, Title: "Plan", Text: plan, Alone: alone,
 		Choices: []tools.Choice{
 			{ID: choiceAsk, Label: "Start with approvals", Allows: true},

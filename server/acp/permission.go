@@ -11,7 +11,7 @@ import (
 
 // AskPermission asks the client's user. It returns no decision for a dialogue that was
 // canceled and for an answer that was not offered.
-func (c *Client) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+func (c *Client) AskPermission(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	id, title := q.Call.ID, q.Title
 	if q.Subagent != "" { // ids are unique in a session only
 		id, title = q.Subagent+"/"+id, q.Title+" (subagent: "+escape.Line(q.For)+")"
@@ -95,7 +95,7 @@ func ownOptions(choices []tools.Choice) []acp.PermissionOption {
 	return options
 }
 
-func decisionOf(o acp.PermissionOutcome, q tools.Question) tools.Decision {
+func decisionOf(o acp.PermissionOutcome, q tools.ApprovalRequest) tools.Decision {
 	if o.Outcome != acp.OutcomeSelected {
 		return ""
 	}

@@ -105,7 +105,7 @@ func (bare) Terminals(string) shell.Terminals     { return nil }
 func (bare) Sink(string) agent.Sink               { return bare{} }
 func (bare) Event(agent.Event)                    {}
 
-func (bare) AskPermission(context.Context, tools.Question) (tools.Decision, error) {
+func (bare) AskPermission(context.Context, tools.ApprovalRequest) (tools.Decision, error) {
 	return tools.DecisionDeny, nil
 }
 

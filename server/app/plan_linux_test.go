@@ -42,7 +42,7 @@ type approving struct {
 	decision tools.Decision
 }
 
-func (a *approving) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+func (a *approving) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	if len(q.Choices) > 0 { // of a plan
 		return "", nil
 	}

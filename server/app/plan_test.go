@@ -20,10 +20,10 @@ import (
 type chooser struct {
 	guest
 	answers   []tools.Decision
-	questions []tools.Question
+	questions []tools.ApprovalRequest
 }
 
-func (c *chooser) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+func (c *chooser) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	c.questions = append(c.questions, q)
 	if len(c.answers) == 0 {
 		return "", nil

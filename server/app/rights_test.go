@@ -42,12 +42,12 @@ func (x testerInstance) Derive(ctx context.Context, _ extension.Kind, s *extensi
 // asked is a host that keeps the questions, and allows.
 type asked struct {
 	guest
-	questions []tools.Question
+	questions []tools.ApprovalRequest
 }
 
 func (a *asked) Sink(string) agent.Sink { return a }
 
-func (a *asked) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+func (a *asked) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.questions = append(a.questions, q)

@@ -18,7 +18,7 @@ import (
 // AskPermission asks the user: with session/request_permission where the editor gets
 // updates, else, or if it does not know that request, with a message with four buttons.
 // Any other answer than an option denies the request.
-func (h host) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+func (h host) AskPermission(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	if h.s.sessions.updates(q.SessionID) {
 		decision, err := h.s.agent.Client.AskPermission(ctx, q)
 		if !editor.UnknownMethod(err) {
@@ -63,7 +63,7 @@ type choice struct {
 
 // choicesFor returns the options in their order. Their titles have exactly what is remembered.
 // If nothing can be remembered, there are only Allow once and Deny.
-func choicesFor(q tools.Question) []choice {
+func choicesFor(q tools.ApprovalRequest) []choice {
 	if len(q.Choices) > 0 {
 		var own []choice
 		for _, c := range q.Choices {
@@ -80,7 +80,7 @@ func choicesFor(q tools.Question) []choice {
 	return append(choices, choice{tools.DecisionDeny, "Deny"})
 }
 
-func questionText(q tools.Question) string {
+func questionText(q tools.ApprovalRequest) string {
 	var b strings.Builder
 	if q.Text != "" && len(q.Choices) > 0 {
 		return fmt.Sprintf("Hermes has a plan:\n\n%s", escape.Text(shortText(q.Text)))
@@ -110,7 +110,7 @@ func shortText(text string) string {
 }
 
 // showText shows the text of a request in the chat of the answer, if the answer does not have it.
-func (h host) showText(q tools.Question) {
+func (h host) showText(q tools.ApprovalRequest) {
 	if q.Text == "" || q.Alone {
 		return
 	}
@@ -123,7 +123,7 @@ func (h host) showText(q tools.Question) {
 
 // reportDenied reports an action that was denied because the editor cannot show approval
 // requests, and how to allow it: in the chat of the answer, else in a message.
-func (h host) reportDenied(q tools.Question) {
+func (h host) reportDenied(q tools.ApprovalRequest) {
 	if c := h.s.chats.set.OfSession(q.SessionID); c != nil {
 		if a := c.Writing(); a != nil {
 			a.Note("> " + strings.Join(deniedText(q, config.Path(h.s.service.Home)), "\n> "))
@@ -134,7 +134,7 @@ func (h host) reportDenied(q tools.Question) {
 }
 
 // deniedText returns the lines of the report in a chat.
-func deniedText(q tools.Question, configFile string) []string {
+func deniedText(q tools.ApprovalRequest, configFile string) []string {
 	who := "the agent"
 	if q.For != "" {
 		who = "the subagent “" + chat.OneLine(q.For, 60) + "”"

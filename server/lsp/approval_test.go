@@ -14,7 +14,7 @@ func TestChoices(t *testing.T) {
 		{tools.DecisionOnce, "Allow once"}, {tools.DecisionSession, "Allow for this session: rm x"},
 		{tools.DecisionAlways, "Always allow: rm x"}, {tools.DecisionDeny, "Deny"},
 	}
-	if got := choicesFor(tools.Question{Title: "rm x", Remember: "rm x"}); !slices.Equal(got, want) {
+	if got := choicesFor(tools.ApprovalRequest{Title: "rm x", Remember: "rm x"}); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -22,7 +22,7 @@ func TestChoices(t *testing.T) {
 // If nothing can be remembered, no choice says that it would be.
 func TestChoicesThatRememberNothing(t *testing.T) {
 	t.Parallel()
-	choices := choicesFor(tools.Question{Title: "ls | xargs sh"})
+	choices := choicesFor(tools.ApprovalRequest{Title: "ls | xargs sh"})
 	if len(choices) != 2 || choices[0].decision != tools.DecisionOnce || choices[1].decision != tools.DecisionDeny {
 		t.Errorf("%+v", choices)
 	}

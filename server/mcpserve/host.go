@@ -117,7 +117,7 @@ func (h *host) elicit(ctx context.Context, message, title string, choices []stri
 
 // AskPermission shows an approval request. If the host cannot show one, the action is denied. If an earlier call of the
 // session has an approval for the session, the action is allowed.
-func (h *host) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+func (h *host) AskPermission(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	if h.isAllowed(q) {
 		return tools.DecisionSession, nil
 	}
@@ -130,14 +130,14 @@ func (h *host) AskPermission(ctx context.Context, q tools.Question) (tools.Decis
 	return decision, err
 }
 
-func (h *host) isAllowed(q tools.Question) bool {
+func (h *host) isAllowed(q tools.ApprovalRequest) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(q.Choices) == 0 && h.allowed[q.Remember]
 }
 
 // ask is AskPermission without approvals of earlier calls.
-func (h *host) ask(ctx context.Context, q tools.Question) (tools.Decision, error) {
+func (h *host) ask(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	if !h.asks() {
 		h.mu.Lock()
 		h.notices = append(h.notices, "Denied, because this host cannot ask the user: "+q.Title)

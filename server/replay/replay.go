@@ -178,7 +178,7 @@ func (p *player) Terminals(string) shell.Terminals     { return nil }
 func (p *player) Sink(string) agent.Sink               { return p }
 
 // AskPermission allows the calls that the user approved then, if Approve is set.
-func (p *player) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+func (p *player) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	if p.Approve && !strings.HasPrefix(p.then[q.Call.ID], `{"error"`) {
 		return tools.DecisionOnce, nil
 	}

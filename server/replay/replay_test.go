@@ -36,7 +36,7 @@ func (user) Documents(string) workspace.Documents { return nil }
 func (user) Terminals(string) shell.Terminals     { return nil }
 func (user) Sink(string) agent.Sink               { return user{} }
 func (user) Event(agent.Event)                    {}
-func (user) AskPermission(context.Context, tools.Question) (tools.Decision, error) {
+func (user) AskPermission(context.Context, tools.ApprovalRequest) (tools.Decision, error) {
 	return tools.DecisionOnce, nil
 }
 

@@ -516,10 +516,10 @@ func BenchmarkReadFile(b *testing.B) {
 // answers gives the same answer to every question, and keeps the questions.
 type answers struct {
 	say   tools.Decision
-	asked []tools.Question
+	asked []tools.ApprovalRequest
 }
 
-func (a *answers) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+func (a *answers) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	a.asked = append(a.asked, q)
 	return a.say, nil
 }

@@ -222,7 +222,7 @@ func (g *Gate) ask(ctx context.Context, env *tools.Env, by subagent, c tools.Cal
 	}
 	waiting, stop := context.WithTimeout(ctx, g.cfg.Timeout)
 	defer stop()
-	question := tools.Question{
+	question := tools.ApprovalRequest{
 		SessionID: env.SessionID, Call: c, Kind: kind,
 		Title: escape.Line(title), Reason: escape.Text(v.Reason), Text: escape.Text(v.Text), Remember: strings.Join(v.Keys, " and "),
 		Alone: c.Args == nil,

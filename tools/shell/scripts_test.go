@@ -19,7 +19,7 @@ import (
 // meddler agrees, after it has done something.
 type meddler struct{ do func() }
 
-func (m meddler) AskPermission(context.Context, tools.Question) (tools.Decision, error) {
+func (m meddler) AskPermission(context.Context, tools.ApprovalRequest) (tools.Decision, error) {
 	m.do()
 	return tools.DecisionOnce, nil
 }

@@ -319,12 +319,12 @@ func TestTerminalEndsItsTreeOnCancel(t *testing.T) {
 // asked is a user who gets an approval request. It runs a function before the answer.
 type asked struct {
 	t        *testing.T
-	question tools.Question
+	question tools.ApprovalRequest
 	answer   tools.Decision
 	meantime func()
 }
 
-func (a *asked) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+func (a *asked) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	a.question = q
 	if a.meantime != nil {
 		a.meantime()

@@ -40,11 +40,11 @@ func Call(t testing.TB, s *tools.Set, env *tools.Env, name string, args, into an
 // User gives the same answer to every approval request, and keeps the requests.
 type User struct {
 	Say   tools.Decision
-	Asked []tools.Question
+	Asked []tools.ApprovalRequest
 }
 
 // AskPermission implements [tools.Asker].
-func (u *User) AskPermission(_ context.Context, q tools.Question) (tools.Decision, error) {
+func (u *User) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	u.Asked = append(u.Asked, q)
 	return u.Say, nil
 }

@@ -11,7 +11,7 @@ import (
 type ListedUser struct {
 	Answers chan tools.Decision // an empty channel: there is no answer
 	Err     error
-	Asked   []tools.Question // read it when nothing is asked
+	Asked   []tools.ApprovalRequest // read it when nothing is asked
 	open    atomic.Int32
 	Most    int32
 }
@@ -24,7 +24,7 @@ func UserAnswering(d ...tools.Decision) *ListedUser {
 	return p
 }
 
-func (p *ListedUser) AskPermission(ctx context.Context, q tools.Question) (tools.Decision, error) {
+func (p *ListedUser) AskPermission(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	p.Most = max(p.Most, p.open.Add(1))
 	defer p.open.Add(-1)
 	p.Asked = append(p.Asked, q)

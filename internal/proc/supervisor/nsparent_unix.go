@@ -49,8 +49,8 @@ const (
 	behindProgram = "b" // started by the program of Plan.Prefix
 )
 
-// relay starts the second supervisor and sends it the spec.
-func (s supervisor) relay(what spec.Spec) (*nsParent, error) {
+// startNSParent starts the second supervisor and sends it the spec.
+func (s supervisor) startNSParent(what spec.Spec) (*nsParent, error) {
 	what.Scratch = "" // ours to clear up
 	encoded, err := what.Encode()
 	if err != nil {

@@ -75,7 +75,7 @@ type supervisor struct {
 	tell   func(kind string, about ...any)
 	forked func(stops chan<- time.Duration) // called once the child runs
 	how    string                           // letters for the second supervisor, if there is one
-	within bool                             // this is the second one: see relay
+	within bool                             // this is the second one: see startNSParent
 }
 
 // run returns when nothing is left, or nothing more can be done.
@@ -97,7 +97,7 @@ func (s supervisor) run() {
 	keepFromChildren(s.within || what.Trusted)
 	stops := make(chan time.Duration)
 	if (what.Plan.Apart() || what.Plan.Landlock) && !s.within {
-		r, err := s.relay(what)
+		r, err := s.startNSParent(what)
 		if err != nil {
 			s.tell("S", err)
 			return
