@@ -9,16 +9,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// zshOnly finds syntax that other shells do not take: a program by its place, and modules.
-var zshOnly = lazyregexp.New(`(^|\s)=|zmodload`)
-
 // shellCode judges an argument as the code of a shell. Another shell may take code that does not parse.
 func shellCode(j *analyzer, c *call, f field) {
-	_, err := parseShell(f.text)
-	if rules.In("other-shell", c.name) && (err != nil || c.name == "zsh" && zshOnly.MatchString(f.text)) {
+	if _, err := parseShell(f.text); err != nil && rules.In("other-shell", c.name) {
 		j.ask(c, "runs code for "+c.name+", which cannot be judged")
-	}
-	if err == nil || !rules.In("other-shell", c.name) {
+	} else {
 		j.code(c, f)
 	}
 }

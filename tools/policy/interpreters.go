@@ -20,7 +20,12 @@ func (t *terms) act(action string, texts ...string) {
 	case "foreign":
 		j.foreign = true
 	case "anywhere":
-		writesAny(j, c, texts)
+		for _, name := range texts {
+			if a := j.scope.places().Classify(name); a.Blocked || a.Settings {
+				j.accessed(c, name, a)
+				return
+			}
+		}
 	case "starts":
 		args := make([]field, len(texts))
 		for i, text := range texts {
@@ -32,19 +37,6 @@ func (t *terms) act(action string, texts ...string) {
 		j.stdin = stdin
 	default:
 		j.actions[action](t, field{text: texts[0]})
-	}
-}
-
-// writesAny judges the writing of a file that is not known by all parts of paths in the code:
-// those count that name a protected place.
-func writesAny(j *analyzer, c *call, paths []string) {
-	for _, text := range paths {
-		for _, name := range []string{"/" + text, j.scope.Home + "/" + text} {
-			if a := j.scope.places().Classify(name); a.Blocked || a.Settings {
-				j.accessed(c, name, a)
-				return
-			}
-		}
 	}
 }
 

@@ -21,8 +21,14 @@ const Unknown = "\x00"
 //   - starts has a program with its arguments
 //   - asks and refused have a reason
 //   - foreign has nothing: the code may run other code that is not shown
-//   - anywhere has all parts of paths in the code: it writes a file that is not known
+//   - anywhere has all paths that the code may mean: it writes one that is not known
 type Do func(action string, texts ...string)
+
+// ask notes something that cannot be seen.
+func (do Do) ask(reason string) {
+	do("asks", reason)
+	do("foreign")
+}
 
 const (
 	maxSteps = 1 << 19  // tokens looked at in one piece of code
@@ -30,7 +36,6 @@ const (
 )
 
 const (
-	tooLong     = "is too long to be judged"
 	startsOther = "starts another program, which cannot be seen"
 	madeUp      = "runs code that is made up while it runs"
 )
@@ -59,32 +64,23 @@ func Read(program, src, home string, do Do) (steps int) {
 	return r.steps
 }
 
-// ask notes something that cannot be seen.
-func (r *reader) ask(reason string) {
-	r.do("asks", reason)
-	r.do("foreign")
-}
-
 // spent counts steps and reports whether there were too many.
 func (r *reader) spent(n int) bool {
 	before := r.steps
 	if r.steps += n; r.steps > maxSteps && before <= maxSteps {
-		r.ask(tooLong)
+		r.do.ask("is too long to be judged")
 	}
 	return r.steps > maxSteps
 }
 
-// writesAny notes that a file is written whose path is made up when the code runs.
+// writesAny notes that a file is written whose path is made up when the code runs: those in the code count.
 func (r *reader) writesAny() {
-	if r.wroteAny {
-		return
-	}
-	r.wroteAny = true
 	var paths []string
 	src := expression("glued").ReplaceAllString(r.whole, "")
+	r.whole = ""                                              // once is enough
 	joined := expression("listed").ReplaceAllString(src, "/") // the parts of a path may be given one by one
 	for _, match := range expression("path").FindAllStringSubmatch(joined+"\n"+src, -1) {
-		paths = append(paths, match[1])
+		paths = append(paths, "/"+match[1], r.home+"/"+match[1])
 	}
 	r.do("anywhere", paths...)
 }

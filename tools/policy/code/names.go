@@ -23,6 +23,7 @@ func (r *reader) bind() {
 			r.imported(t.text)
 		case t.kind == nameToken && (r.python && r.tok(i+1).is("=") || r.javascript && (r.tok(i+1).is("=") || r.tok(i+1).text == "from")):
 			if list := r.args(r.toks, i); r.python && len(list) == 1 && (r.tok(i-1).ends() || r.tok(i-1).is(":")) {
+				list[0].list = list[0].list && list[0].toks[0].text == "["
 				r.values[t.text] = list[0]
 			}
 			if to := r.tok(i + 2); to.kind == nameToken && !r.tok(i+3).is("([") {
@@ -30,13 +31,9 @@ func (r *reader) bind() {
 			}
 		}
 		binds = binds || r.python && rules.In("python-binds", t.text)
-		first, _, member := strings.Cut(t.text, ".")
 		passed := !binds && r.tok(i-1).is("(,/+") && r.tok(i+1).is("),/+") && !r.tok(i+2).is("=")
-		switch {
-		case t.kind != nameToken || passed && !member:
-		case member:
-			r.sets[first+"."]++
-		default:
+		first := strings.SplitAfterN(t.text, ".", 2)[0] // with the dot, if a member of it is used
+		if t.kind == nameToken && (!passed || first != t.text) {
 			r.sets[first]++
 		}
 	}
@@ -67,11 +64,6 @@ func (r *reader) imported(statement string) {
 		}
 		r.judge(first, len(r.toks), nothing)
 	}
-}
-
-// once reports whether a variable is set once. A list must also only be passed on as an argument.
-func (r *reader) once(name string) bool {
-	return r.sets[name] == 1 && !(r.values[name].list && r.sets[name+"."] > 0)
 }
 
 // meanings returns all names that a name may stand for.

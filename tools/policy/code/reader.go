@@ -13,16 +13,14 @@ type reader struct {
 	python, javascript bool
 	do                 Do
 	home               string
-	whole              string   // all code
+	whole              string   // all code, until its paths were noted
 	lists              []string // of rules, the first counts first
 	toks               []token
 	sets               map[string]int      // how often variables in toks are set, or may be; with a dot, their members used
 	names              map[string][]string // meanings of names, such as rm: os.remove, and *: os.*
 	modules            map[string]bool     // those of Python that were imported
 	values             map[string]value    // of variables of Python
-	forks              int
-	wroteAny           bool
-	steps              int
+	forks, steps       int                 // until now
 }
 
 const (
@@ -47,7 +45,7 @@ func (r *reader) run(src string) {
 		}
 		switch {
 		case t.kind == oddToken, t.kind == nameToken && len(t.text) > maxName:
-			r.ask(madeUp)
+			r.do.ask(madeUp)
 		case t.kind == shellToken:
 			r.do("code", t.text)
 		case t.kind == nameToken, t.is("]") && strings.Trim(r.tok(i-1).text, "0123456789") != "":
@@ -62,7 +60,7 @@ func (r *reader) name(name string, i int) {
 	for _, full := range r.meanings(name, 0) {
 		shown := r.tok(i+1).is("=") || r.tok(i-1).is("(") && rules.In("python-shows", r.tok(i-2).text)
 		if r.modules[full] && rules.In("python-module", full) && !shown { // its functions may be called by other names
-			r.ask(madeUp + " (" + full + ")")
+			r.do.ask(madeUp + " (" + full + ")")
 		}
 		// It may be a method of a function, as in unlink.call.
 		for follows := r.follows(i + 1); full != "" && !r.judge(full, i+1, follows); follows = nothing {

@@ -64,27 +64,30 @@ func spelled(name string) string {
 	return cmp.Or(strings.Join(each, "|"), text)
 }
 
+// groups are the kinds of tokens by the groups in the expression of a language.
+var groups = [...]kind{importToken, textToken, oddToken, signToken, signToken, nameToken, lineToken, signToken}
+
 func (l language) tokens(src string) (list []token) {
 	var open []int
 	joint := expression(string(l) + "-joint")
 	for _, m := range expression(string(l)).FindAllStringSubmatch(src, -1) {
-		imports, text, odd, name, sign, n := m[1], m[2], m[3], m[6], m[4]+m[5]+m[7]+m[8], len(list)
-		t := token{kind: signToken, text: sign}
+		t, n := token{}, len(list)
+		for group, kind := range groups {
+			if text := m[group+1]; text != "" {
+				t = token{kind: kind, text: text}
+			}
+		}
 		switch {
-		case imports != "":
-			t = token{kind: importToken, text: imports}
-		case text != "":
-			t = l.text(text)
-		case odd != "":
-			t = token{kind: oddToken, text: odd}
-		case name != "":
-			t = token{kind: nameToken, text: norm.NFKC.String(joint.ReplaceAllString(name, "."))}
-		case strings.HasPrefix(sign, "\n"):
-			if t = (token{kind: lineToken, text: sign[1:]}); l == "python" && len(open) > 0 {
+		case t.text == "":
+			continue
+		case t.kind == textToken:
+			t = l.text(t.text)
+		case t.kind == nameToken:
+			t.text = norm.NFKC.String(joint.ReplaceAllString(t.text, "."))
+		case t.kind == lineToken:
+			if t.text = t.text[1:]; l == "python" && len(open) > 0 {
 				continue
 			}
-		case sign == "":
-			continue
 		case t.is(opening):
 			open = append(open, n)
 		case t.is(closing) && len(open) > 0:
@@ -132,12 +135,10 @@ func (l language) text(src string) token {
 		}
 	}
 	switch {
-	case prefix == "$":
+	case prefix == "$", l == "other" && quote == "`":
 		if t.kind == filledToken {
 			t.text = Unknown + t.text
 		}
-		t.kind = shellToken
-	case l == "other" && quote == "`":
 		t.kind = shellToken
 	case l == "other" && (strings.Contains(raw, "#{") || quote == `"` && strings.ContainsAny(strings.ReplaceAll(raw, `\$`, ""), "$@")):
 		t.kind = filledToken

@@ -1,6 +1,7 @@
 package code
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -40,18 +41,18 @@ func (r *reader) args(toks []token, i int) (list []value) {
 	}
 }
 
-// value evaluates an expression.
+// value evaluates an expression. A variable with a list counts if it is set once and otherwise only passed on.
 func (r *reader) value(expression []token) value {
 	v := value{toks: expression}
 	for len(v.toks) > 2 && v.toks[0].kind == nameToken && v.toks[1].text == "=" && v.toks[2].text != "=" { // as in a = b = "c"
-		v.name, v.toks = v.toks[0].text, v.toks[2:]
+		v.name, v.toks = cmp.Or(v.name, v.toks[0].text), v.toks[2:]
 	}
 	first := at(v.toks, 0)
-	if set := r.values[first.text]; len(v.toks) == 1 && set.list && r.once(first.text) {
+	if set := r.values[first.text]; len(v.toks) == 1 && set.list && r.sets[first.text] == 1 && r.sets[first.text+"."] == 0 {
 		v.toks, v.list = set.toks, true
 		return v
 	}
-	v.list = first.is("[") || r.python && first.is("(") && len(r.args(v.toks, 0)) > 1
+	v.list = first.is("[") || r.python && first.is("(")
 	v.text, v.known, v.sure = r.text(v.toks)
 	return v
 }
@@ -77,7 +78,7 @@ func (r *reader) text(expression []token) (out string, known, sure bool) {
 			add(t.text)
 		case t.kind == nameToken && set.known && !set.list:
 			add(set.text)
-			sure = sure && set.sure && r.once(t.text)
+			sure = sure && set.sure && r.sets[t.text] == 1
 		case t.kind == lineToken:
 		default:
 			meanings := r.meanings(t.text, 0)
@@ -171,11 +172,9 @@ func (r *reader) starts(args []value) {
 		args = args[:1]
 	}
 	switch words := r.argv(args); {
-	case list:
-		r.do("starts", words...)
-	case len(words) == 0 || words[0] == Unknown:
-		r.ask(startsOther)
-	case len(words) == 1 || strings.ContainsAny(words[0], " \t\n;&|"):
+	case !list && (len(words) == 0 || words[0] == Unknown):
+		r.do.ask(startsOther)
+	case len(words) == 1 && args[0].toks[0].text != "[", !list && strings.ContainsAny(words[0], " \t\n;&|"): // also a text in brackets
 		r.do("code", words[0])
 	default:
 		r.do("starts", words...)
