@@ -37,6 +37,11 @@ var layers = map[string][]string{
 var strict = map[string][]string{
 	"server": {"config", "builder", "extension", "tools", "agent",
 		"internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/workspace"},
+	// The protocols show these features with messages of their own. Others need none.
+	"server/acp": {"server", "protocol", "config", "tools", "agent", "extension", "internal", "delegate",
+		"extensions/checkpoints", "extensions/feedback", "extensions/foldertrust", "extensions/mcp"},
+	"server/lsp": {"server", "protocol", "config", "tools", "agent", "extension", "internal", "delegate",
+		"extensions/checkpoints", "extensions/foldertrust"},
 	"internal/workspace": {"internal/diff", "internal/ignore", "internal/safefile", "internal/scratch", "internal/search", "internal/textenc"},
 	"internal/search":    {"internal/ignore", "internal/safefile", "internal/textenc"},
 	"internal/ignore":    {"internal/safefile"},
@@ -130,6 +135,8 @@ func TestLayersForbid(t *testing.T) {
 		{"server", "internal/websearch", false},
 		{"server/app", "extensions/mcp", true},
 		{"server/lsp", "agent/model", true},
+		{"server/lsp", "extensions/memory", false},
+		{"server/acp", "codeexec", false},
 		{"cmd/hermes-ls", "server/lsp", true},
 		{"internal/search", "internal/workspace", false},
 		{"internal/safefile", "internal/scratch", false},
