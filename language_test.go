@@ -29,7 +29,8 @@ var avoided = regexp.MustCompile(`(?i)\b(` + strings.Join([]string{
 	"(take|takes|taken|took|taking) back", "(bring|brings|brought|bringing) back", "broken? off",
 	"sa(y|ys|id) (yes|no)", "a yes", "needs a yes", "allowed for good", "nothing lifts it", "let(s)? pass",
 	"let go of", "summed up", "moved on", "overtaken", "answer time", "summing up", "patien(ce|tly)", "persons?", "surveyed",
-	"unsaved text", "was said", "let wait", "past conversations?",
+	"unsaved text", "was said", "let wait", "past conversations?", "humans", "place in line", "project notes", "manners?", "scrub(s|bed)?", "inquir(y|ies)",
+	"takes? up again", "begins? again", "goes? back to before", "answer times?", "fixed text", "allowed? unasked",
 	"what (asks|comes back|was said|a tool gave|nobody should see|is else|may be at most|others plug in|you have open|goes on by itself|is below it)",
 }, "|") + `)\b`)
 

@@ -44,7 +44,7 @@ type Facts struct {
 // Has reports whether a tool is offered.
 func (c Config) Has(tool string) bool { return slices.Contains(c.Tools, tool) }
 
-// Section is a text of the system prompt in addition to the fixed text.
+// Section is a text of the system prompt in addition to its own.
 type Section struct {
 	Slot Slot
 	Text string // complete, with its heading
@@ -61,7 +61,7 @@ const (
 // System returns the whole system prompt.
 func System(c Config) string { return c.write("prompt.md") }
 
-// write writes a fixed text, the environment, and the sections of both slots.
+// write writes one of the prompts, the environment, and the sections of both slots.
 func (c Config) write(name string) string {
 	texts := template.Must(template.New("").Funcs(template.FuncMap{"line": oneLine}).ParseFS(files, "*.md"))
 	var b strings.Builder

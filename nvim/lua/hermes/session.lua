@@ -558,7 +558,7 @@ function Session:interrupted(how)
 end
 
 --- Adds a notice about the end of the last server.
----@param again integer how many of its turns begin again
+---@param again integer how many of its turns are sent again
 function Session:tell_cut(again)
   local cut = self.cut
   self.cut = nil
