@@ -5,7 +5,9 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -40,6 +42,54 @@ var inTexts = map[string]int{
 	"extensions/lsp/own":  1,
 	"extensions/web":      3, // its own tools
 	"tools/alias":         3,
+}
+
+// inTemplates has the names of tools of other packages in texts for the model and in the plugins,
+// by file. The numbers may only shrink.
+var inTemplates = map[string]int{
+	"agent/prompt/child.md":                              3, // conditions: a prompt describes the tools that are offered
+	"agent/prompt/prompt.md":                             7,
+	"codeexec/execute_code.md":                           2, // examples of functions
+	"tools/shell/terminal.md":                            4, // conditions
+	"vscode/src/webview/Call.tsx":                        2, // how a script and a report are shown
+	"vscode/src/webview/icons.tsx":                       2, // icons
+	"nvim/lua/hermes/session.lua":                        1, // a kind of update
+	"nvim/lua/hermes/sessions.lua":                       1, // a method of the protocol
+	"vscode/src/shared/reducer.ts":                       1, // the same
+	"extensions/plugins/examples/word-count/__init__.py": 2, // an example of a plugin
+}
+
+// checkTemplates counts the names of tools in files that are not Go. Documents, bundled skills,
+// generated files and tests may name tools.
+func checkTemplates(t *testing.T, owners map[string]string) {
+	t.Helper()
+	found := map[string][]string{}
+	for _, file := range append(otherCode(t), documents(t)...) {
+		file = filepath.ToSlash(file)
+		dir := path.Dir(file)
+		if dir == "." || strings.HasPrefix(file, "docs/") || strings.HasPrefix(file, "e2e/") || strings.HasPrefix(file, "release/") ||
+			strings.Contains(file, "test") || strings.Contains(file, "/bundled/") || path.Base(file) == "protocol.ts" ||
+			path.Base(file) == "protocol.lua" || file == "vscode/package.json" || file == "nvim/doc/hermes.txt" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range toolWord.FindAllString(string(text), -1) {
+			if owner := owners[word]; owner != "" && owner != dir && !strings.HasPrefix(dir, owner+"/") {
+				found[file] = append(found[file], word)
+			}
+		}
+	}
+	for file := range inTemplates {
+		found[file] = append([]string{}, found[file]...) // also those with none
+	}
+	for _, file := range slices.Sorted(maps.Keys(found)) {
+		if len(found[file]) != inTemplates[file] {
+			t.Errorf("%s has %d names of tools of other packages, %d are listed: %s", file, len(found[file]), inTemplates[file], strings.Join(found[file], ", "))
+		}
+	}
 }
 
 // TestToolNames lets no package name a tool of another: properties of a tool say how it may
@@ -78,6 +128,7 @@ func TestToolNames(t *testing.T) {
 	if len(owners) < 12 {
 		t.Errorf("only %d tools were found: %v", len(owners), owners)
 	}
+	checkTemplates(t, owners)
 	for _, dir := range slices.Sorted(maps.Keys(used)) {
 		var names, mentions []string
 		for _, text := range used[dir] {
