@@ -567,8 +567,8 @@ function Session:tell_cut(again)
   end
   local text = cut.wanted and "The server was started again." or ("The server stopped (%s) and was started again."):format(cut.how)
   if cut.turns > again then
-    text = ("The server stopped (%s) in the middle of this, and was started again. "):format(cut.how)
-      .. "What was done is kept: say “go on” to go on."
+    text = ("The server stopped (%s) during this turn and was started again. "):format(cut.how)
+      .. "Changes are kept. Send “continue” to continue."
   end
   self:notice(text, vim.log.levels.WARN)
 end
