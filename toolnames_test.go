@@ -47,8 +47,6 @@ var inTexts = map[string]int{
 // inTemplates has the names of tools of other packages in texts for the model and in the plugins,
 // by file. The numbers may only shrink.
 var inTemplates = map[string]int{
-	"agent/prompt/child.md":                              3, // conditions: a prompt describes the tools that are offered
-	"agent/prompt/prompt.md":                             7,
 	"codeexec/execute_code.md":                           2, // examples of functions
 	"tools/shell/terminal.md":                            4, // conditions
 	"vscode/src/webview/Call.tsx":                        2, // how a script and a report are shown

@@ -60,7 +60,7 @@ func Open(ctx context.Context, p Plan) (*agent.Session, error) {
 	}
 	if c.Head.System == "" {
 		offered := set.Specs(ctx)
-		c.Head.System = p.system(ctx, offered)
+		c.Head.System = p.system(ctx, set, offered)
 		c.Head.Tools = make([]model.Tool, len(offered))
 		for i, t := range offered {
 			c.Head.Tools[i] = model.Tool(t)
@@ -86,7 +86,7 @@ func (p Plan) addEvents(c *agent.Config) {
 		if err != nil {
 			return agent.Prefix{}, err
 		}
-		return agent.Prefix{System: p.system(ctx, set.Specs(ctx)), Tools: set}, nil
+		return agent.Prefix{System: p.system(ctx, set, set.Specs(ctx)), Tools: set}, nil
 	}
 }
 
@@ -118,10 +118,11 @@ func StoredTools(head store.Session) []tools.Spec {
 	return specs
 }
 
-func (p Plan) system(ctx context.Context, offered []tools.Spec) string {
-	c := prompt.Config{OS: runtime.GOOS, Date: time.Now(), Shell: shellName(p.Extensions), Sections: p.Extensions.Sections(ctx), Tools: make([]string, len(offered))}
-	for i, t := range offered {
-		c.Tools[i] = t.Name
+func (p Plan) system(ctx context.Context, set *tools.Set, offered []tools.Spec) string {
+	c := prompt.Config{OS: runtime.GOOS, Date: time.Now(), Shell: shellName(p.Extensions), Sections: p.Extensions.Sections(ctx), Tools: make([]prompt.Tool, len(offered))}
+	for i, spec := range offered {
+		t, _ := set.Get(spec.Name)
+		c.Tools[i] = prompt.Tool{Name: t.Name, Advice: t.Advice, EditsFiles: t.EditsFiles, RunsCommands: t.RunsCommands}
 	}
 	return p.Prompt(c)
 }

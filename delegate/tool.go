@@ -30,6 +30,7 @@ func (x *Children) Tool() tools.Tool {
 	t := tools.New(tools.Tool{
 		Name: ToolName, Toolset: Toolset, Order: -40, Kind: tools.KindOther, Tracked: true, Plans: true,
 		Description: strings.TrimSpace(words),
+		Advice:      "Start a subagent (" + ToolName + ") for large separate work, such as research over many files.",
 		ResultCap:   1 << 20, // summaries are bounded one by one
 		Title:       title,
 		Interrupted: x.interrupted,

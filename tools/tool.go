@@ -53,6 +53,12 @@ type Tool struct {
 	Tracked bool
 	// RunsCommands is set for tools that run shell commands.
 	RunsCommands bool
+	// EditsFiles is set for tools that change files of the workspace as the user's editor does:
+	// the user sees the diff, and unsaved buffers are kept.
+	EditsFiles bool
+	// Advice is a sentence of the system prompt that says when to use the tool. Empty: the
+	// description says it.
+	Advice string
 	// Replay says whether calls of the tool are repeated when a session is replayed.
 	Replay Replay
 	// Order is the tool's place among those of extensions; those of an equal order stand

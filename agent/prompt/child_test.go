@@ -23,8 +23,8 @@ func TestChild(t *testing.T) {
 	if n := len(one); n > 5000 {
 		t.Errorf("%d bytes", n)
 	}
-	c.Tools = []string{"read_file", "search_files"}
-	if text := prompt.Child(c, prompt.Task{Goal: "x"}); strings.Contains(text, "patch") || strings.Contains(text, "{{") || strings.Contains(text, "\n{") {
+	c.Tools = []prompt.Tool{{Name: "read"}}
+	if text := prompt.Child(c, prompt.Task{Goal: "x"}); strings.Contains(text, "Edit with") || strings.Contains(text, "{{") || strings.Contains(text, "\n{") {
 		t.Errorf("with reading tools only:\n%s", text)
 	}
 }

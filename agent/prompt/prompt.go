@@ -24,7 +24,7 @@ type Config struct {
 	OS      string    // such as "linux"
 	Shell   string    // shell of the terminal tool, such as "bash"
 	Date    time.Time // the prompt has only the day
-	Tools   []string  // names of the offered tools
+	Tools   []Tool    // those that are offered
 	Host    string    // the editor, such as "Neovim 0.12"; empty: unknown
 	Model   string    // id of the model; empty: unknown
 	Facts
@@ -41,8 +41,28 @@ type Facts struct {
 	Elsewhere bool   // files are where commands run, and not on this machine
 }
 
-// Has reports whether a tool is offered.
-func (c Config) Has(tool string) bool { return slices.Contains(c.Tools, tool) }
+// Tool is an offered tool, as far as the prompt speaks of it. See [tools.Tool] for its properties.
+type Tool struct {
+	Name, Advice             string
+	EditsFiles, RunsCommands bool
+}
+
+// RunsCommands reports whether a tool that runs commands is offered.
+func (c Config) RunsCommands() bool {
+	return slices.ContainsFunc(c.Tools, func(t Tool) bool { return t.RunsCommands })
+}
+
+// Editors returns the names of the offered tools that edit files, as "patch and write_file". If
+// there are none, it returns "".
+func (c Config) Editors() string {
+	var names []string
+	for _, t := range c.Tools {
+		if t.EditsFiles {
+			names = append(names, t.Name)
+		}
+	}
+	return strings.Join(names, " and ")
+}
 
 // Section is a text of the system prompt in addition to its own.
 type Section struct {

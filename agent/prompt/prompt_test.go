@@ -11,7 +11,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 )
 
-var allTools = []string{"read_file", "write_file", "patch", "search_files", "terminal", "todo"}
+var allTools = []prompt.Tool{
+	{Name: "read"}, {Name: "replace", EditsFiles: true}, {Name: "rewrite", EditsFiles: true}, {Name: "sh", RunsCommands: true},
+	{Name: "list", Advice: "Keep a list."},
+}
 
 func config() prompt.Config {
 	return prompt.Config{
@@ -47,17 +50,17 @@ func TestOnlyOffered(t *testing.T) {
 	t.Parallel()
 	full := prompt.System(config())
 	for tool, words := range map[string]string{
-		"write_file": "write_file", "patch": "patch", "todo": "todo", "terminal": "git log",
+		"replace": "replace and rewrite", "rewrite": "replace and rewrite", "list": "\n- Keep a list.\n", "sh": "git log",
 	} {
 		c := config()
-		c.Tools = slices.DeleteFunc(slices.Clone(allTools), func(name string) bool { return name == tool })
+		c.Tools = slices.DeleteFunc(slices.Clone(allTools), func(one prompt.Tool) bool { return one.Name == tool })
 		if !strings.Contains(full, words) || strings.Contains(prompt.System(c), words) {
 			t.Errorf("%q has to stand there with %s and only then", words, tool)
 		}
 	}
 	c := config()
-	c.Tools = []string{"read_file", "search_files"}
-	if text := prompt.System(c); !strings.Contains(text, "cannot run commands") || !strings.Contains(text, "as a diff") || strings.Contains(text, "Shell:") || strings.Contains(text, "patch") {
+	c.Tools = []prompt.Tool{{Name: "read"}}
+	if text := prompt.System(c); !strings.Contains(text, "cannot run commands") || !strings.Contains(text, "as a diff") || strings.Contains(text, "Shell:") || strings.Contains(text, "Edit with") {
 		t.Errorf("with reading tools only:\n%s", text)
 	}
 }

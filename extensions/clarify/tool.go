@@ -36,6 +36,7 @@ func Clarify(who tools.Clarifier, limit time.Duration) tools.Tool {
 	return tools.New(tools.Tool{
 		Name: "clarify", Toolset: Toolset, Order: -20, Kind: tools.KindThink, Plans: true,
 		Description: strings.TrimSpace(clarifyWords),
+		Advice:      "Use clarify only if a wrong guess costs the user work.",
 		Title:       tools.Titled(func(in clarifyIn) string { return "Ask: " + in.Question }),
 		Available: func(context.Context) error {
 			if !who.CanClarify() {

@@ -65,6 +65,7 @@ func (x *Instance) tool() tools.Tool {
 	return tools.New(tools.Tool{
 		Name: "lsp", Toolset: Toolset, Kind: tools.KindSearch, Replay: tools.NotReplayed, Plans: true, Parallel: true, Tracked: true,
 		Description: strings.TrimSpace(words),
+		Advice:      "Use lsp to find or rename uses of a symbol: a search hits comments, equal names.",
 		Title:       tools.Titled(title),
 	}, x.run)
 }

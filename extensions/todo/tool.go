@@ -57,6 +57,7 @@ func Tool(plan *tools.Plan) tools.Tool {
 	t := tools.New(tools.Tool{
 		Name: "todo", Toolset: Toolset, Order: order, Replay: tools.Replayed, Kind: tools.KindThink, Plans: true,
 		Description: strings.TrimSpace(description),
+		Advice:      "For three or more steps, keep a list with todo.",
 		Title:       tools.Titled(title),
 	}, func(_ context.Context, _ *tools.Env, _ tools.Call, in input) (tools.Result, error) {
 		return change(plan, in), nil

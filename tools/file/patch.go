@@ -58,7 +58,7 @@ type patchOut struct {
 
 func patchTool(c Config) tools.Tool {
 	return tools.New(tools.Tool{
-		Name: "patch", Toolset: "file", Replay: tools.Replayed, Kind: tools.KindEdit,
+		Name: "patch", Toolset: "file", Replay: tools.Replayed, Kind: tools.KindEdit, EditsFiles: true,
 		Description: strings.TrimSpace(patchWords),
 		Title:       tools.Titled(patchTitle),
 		Script:      `(path, old_string, new_string, replace_all=False) → success, diff`,

@@ -42,7 +42,7 @@ type writeOut struct {
 
 func writeTool(c Config) tools.Tool {
 	return tools.New(tools.Tool{
-		Name: "write_file", Toolset: "file", Replay: tools.Replayed, Kind: tools.KindEdit,
+		Name: "write_file", Toolset: "file", Replay: tools.Replayed, Kind: tools.KindEdit, EditsFiles: true,
 		Description: strings.TrimSpace(writeWords),
 		Title:       tools.Titled(func(in writeIn) string { return "Write " + in.Path }),
 		Script:      `(path, content) → bytes_written, created`,
