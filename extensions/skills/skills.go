@@ -169,7 +169,7 @@ func toolsetOf(tool string) string {
 	return tool
 }
 
-const heading = "# Skills\n\nInstructions for kinds of tasks. If one fits, read it with skill_view first.\n\n"
+const heading = "\n# Skills\n\nInstructions for kinds of tasks. If one fits, read it with skill_view first.\n\n"
 
 // Sections returns the index of the skills.
 func (x *Instance) Sections(ctx context.Context) []prompt.Section {
