@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hermes-ls/hermes-ls/cmd/modelcmd"
 	"github.com/hermes-ls/hermes-ls/server/acp"
 )
 
@@ -22,7 +23,7 @@ func acpCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.AddCommand(loginCommand())
+	cmd.AddCommand(modelcmd.Login())
 	flags.add(cmd.PersistentFlags())
 	return cmd
 }

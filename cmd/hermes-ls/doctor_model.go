@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/cmd/modelcmd"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
 )
@@ -93,8 +94,8 @@ func providerFinding(ctx context.Context, loaded *config.Loaded, name string, id
 		host = u.Host
 	}
 	parts := []string{fmt.Sprintf("%s: %s at %s", name, e.API, host), keyText(e)}
-	models, err := listProvider(ctx, loaded, name)
-	if noList(err) {
+	models, err := modelcmd.List(ctx, loaded, name)
+	if modelcmd.NoList(err) {
 		return finding{"note", "provider", strings.Join(parts, ", ") + ": it has no list of models. `hermes-ls model test` sends a request"}
 	}
 	if err != nil {
@@ -126,8 +127,8 @@ func keyText(e config.Endpoint) string {
 }
 
 // listedText says whether the provider lists the model, and whether its price is known.
-func listedText(loaded *config.Loaded, e config.Endpoint, id string, models []modelLine) string {
-	i := slices.IndexFunc(models, func(m modelLine) bool { return m.ID == id })
+func listedText(loaded *config.Loaded, e config.Endpoint, id string, models []modelcmd.Listed) string {
+	i := slices.IndexFunc(models, func(m modelcmd.Listed) bool { return m.ID == id })
 	listed, cost := "does not list "+id, false
 	if i >= 0 {
 		listed, cost = "lists "+id, models[i].Cost != nil

@@ -16,6 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/cmd/learningscmd"
 	"github.com/hermes-ls/hermes-ls/cmd/mcpcmd"
 	"github.com/hermes-ls/hermes-ls/cmd/memorycmd"
+	"github.com/hermes-ls/hermes-ls/cmd/modelcmd"
 	"github.com/hermes-ls/hermes-ls/cmd/plugincmd"
 	"github.com/hermes-ls/hermes-ls/cmd/skillscmd"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
@@ -74,7 +75,7 @@ func rootCommand() *cobra.Command {
 	})
 	skills := skillscmd.Options{Load: loadConfig, Plain: cli.Plain}
 	root.AddCommand(releaseCommands()...)
-	root.AddCommand(serve, acpCommand(), loginCommand(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelCommand(), setupCommand())
+	root.AddCommand(serve, acpCommand(), modelcmd.Login(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelcmd.New(loadConfig), modelcmd.Setup())
 	root.AddCommand( // of features
 		hookscmd.New(),
 		learningscmd.New(),

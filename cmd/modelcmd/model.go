@@ -1,4 +1,6 @@
-package main
+// Package modelcmd has the subcommands model, setup and login, which list, test and choose models
+// and store their keys.
+package modelcmd
 
 import (
 	"context"
@@ -6,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +18,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/client"
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
@@ -23,28 +27,29 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-func modelCommand() *cobra.Command {
+// New returns the command model. load reads the configuration.
+func New(load func() *config.Loaded) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use: "model", Short: "List, test and choose models",
 		Example: "  hermes-ls model list\n" +
 			"  hermes-ls model test anthropic/claude-sonnet-4-6\n" +
 			"  hermes-ls model set openai/gpt-5",
-	}, modelList(), modelTest(), modelSet())
+	}, listCommand(load), testCommand(load), setCommand(load))
 }
 
-// modelLine is a model in the output of model list --json. A value that is not known is 0 or null.
-type modelLine struct {
-	Provider  string     `json:"provider"`
-	ID        string     `json:"id"`
-	API       string     `json:"api"`
-	Window    int        `json:"context_window"`
-	MaxOutput int        `json:"max_output"`
-	Images    *bool      `json:"images"`
-	Cost      *modelCost `json:"cost"`
+// Listed is a model in the output of model list --json. A value that is not known is 0 or null.
+type Listed struct {
+	Provider  string  `json:"provider"`
+	ID        string  `json:"id"`
+	API       string  `json:"api"`
+	Window    int     `json:"context_window"`
+	MaxOutput int     `json:"max_output"`
+	Images    *bool   `json:"images"`
+	Cost      *prices `json:"cost"`
 }
 
-// modelCost is in US dollars per million tokens.
-type modelCost struct {
+// prices is in US dollars per million tokens.
+type prices struct {
 	Input      float64 `json:"input"`
 	Output     float64 `json:"output"`
 	CacheRead  float64 `json:"cache_read"`
@@ -58,17 +63,17 @@ type listError struct {
 	Status   int    `json:"status,omitempty"` // of HTTP, if the provider answered
 }
 
-func modelList() *cobra.Command {
+func listCommand(load func() *config.Loaded) *cobra.Command {
 	var provider, base string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the models of each provider that has a key", Args: noArgs,
+		Use: "list", Short: "List the models of each provider that has a key", Args: cli.NoArgs,
 		Long: "Asks the providers, which is free of charge. Windows and prices that a provider does not tell are from config.yaml,\n" +
 			"else from a table in the program.",
 		Example: "  hermes-ls model list\n" +
 			"  hermes-ls model list --provider openrouter --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			loaded := loadConfig()
+			loaded := load()
 			names := loaded.Configured()
 			if provider != "" {
 				if err := knownProvider(loaded, provider); err != nil {
@@ -78,7 +83,7 @@ func modelList() *cobra.Command {
 			}
 			if base != "" {
 				if provider == "" {
-					return usage(errors.New("--base-url is the address of one provider; add --provider NAME"))
+					return cli.Usage(errors.New("--base-url is the address of one provider; add --provider NAME"))
 				}
 				loaded = loadAt(config.Home(os.Environ()), os.Environ(), provider, "", base)
 			}
@@ -113,20 +118,20 @@ func modelList() *cobra.Command {
 func knownProvider(loaded *config.Loaded, name string) error {
 	known := slices.DeleteFunc(loaded.ProviderNames(), func(n string) bool { return n == "auto" })
 	if !slices.Contains(known, name) {
-		return usage(fmt.Errorf("%q is no provider; there are %s", name, strings.Join(known, ", ")))
+		return cli.Usage(fmt.Errorf("%q is no provider; there are %s", name, strings.Join(known, ", ")))
 	}
 	return nil
 }
 
 // listAll asks the providers at once.
-func listAll(ctx context.Context, loaded *config.Loaded, names []string) (models []modelLine, failed []listError) {
-	lines, errs := make([][]modelLine, len(names)), make([]error, len(names))
+func listAll(ctx context.Context, loaded *config.Loaded, names []string) (models []Listed, failed []listError) {
+	lines, errs := make([][]Listed, len(names)), make([]error, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
-		all.Go(func() { lines[i], errs[i] = listProvider(ctx, loaded, name) })
+		all.Go(func() { lines[i], errs[i] = List(ctx, loaded, name) })
 	}
 	all.Wait()
-	models, failed = []modelLine{}, []listError{}
+	models, failed = []Listed{}, []listError{}
 	for i, name := range names {
 		models = append(models, lines[i]...)
 		if errs[i] != nil {
@@ -136,10 +141,10 @@ func listAll(ctx context.Context, loaded *config.Loaded, names []string) (models
 	return models, failed
 }
 
-// listProvider asks a provider for its models.
-func listProvider(ctx context.Context, loaded *config.Loaded, name string) ([]modelLine, error) {
+// List asks a provider for its models.
+func List(ctx context.Context, loaded *config.Loaded, name string) ([]Listed, error) {
 	if name == "embedded" {
-		return []modelLine{{Provider: name, ID: "embedded", API: "embedded"}}, nil
+		return []Listed{{Provider: name, ID: "embedded", API: "embedded"}}, nil
 	}
 	e, err := loaded.ProviderEndpoint(name, "")
 	if err != nil {
@@ -149,18 +154,31 @@ func listProvider(ctx context.Context, loaded *config.Loaded, name string) ([]mo
 	if err != nil {
 		return nil, err
 	}
-	out := make([]modelLine, 0, len(listed))
+	out := make([]Listed, 0, len(listed))
 	for _, m := range listed {
 		out = append(out, completed(loaded, e, m))
 	}
 	return out, nil
 }
 
+// NoList reports whether a request for the models of a provider failed because the address has no list.
+func NoList(err error) bool {
+	return slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed}, status(err))
+}
+
+// status returns the HTTP status of an error, or 0.
+func status(err error) int {
+	if failed := new(model.Error); errors.As(err, &failed) {
+		return failed.Status
+	}
+	return 0
+}
+
 // completed returns the line of a listed model: config.yaml is before the provider's list, and that before the table.
-func completed(loaded *config.Loaded, e config.Endpoint, m client.Listed) modelLine {
+func completed(loaded *config.Loaded, e config.Endpoint, m client.Listed) Listed {
 	set := loaded.Providers[e.Provider].Models[m.ID]
 	table, known := catalog.Lookup(e.Provider, m.ID)
-	out := modelLine{
+	out := Listed{
 		Provider: e.Provider, ID: m.ID, API: e.API,
 		Window:    firstSet(set.ContextWindow, m.Window, table.Window),
 		MaxOutput: firstSet(set.MaxOutput, m.MaxOutput, table.Output),
@@ -174,11 +192,11 @@ func completed(loaded *config.Loaded, e config.Endpoint, m client.Listed) modelL
 	}
 	switch {
 	case set.Cost != (config.Price{}):
-		out.Cost = (*modelCost)(&set.Cost)
+		out.Cost = (*prices)(&set.Cost)
 	case m.Price != nil:
-		out.Cost = &modelCost{m.Price.Input, m.Price.Output, m.Price.CacheRead, m.Price.CacheWrite}
+		out.Cost = &prices{m.Price.Input, m.Price.Output, m.Price.CacheRead, m.Price.CacheWrite}
 	case table.Price != nil:
-		out.Cost = &modelCost{table.Price.Input, table.Price.Output, table.Price.CacheRead, table.Price.CacheWrite}
+		out.Cost = &prices{table.Price.Input, table.Price.Output, table.Price.CacheRead, table.Price.CacheWrite}
 	}
 	return out
 }
@@ -192,7 +210,7 @@ func firstSet(numbers ...int) int {
 	return 0
 }
 
-func printModels(out io.Writer, models []modelLine) {
+func printModels(out io.Writer, models []Listed) {
 	table := tabwriter.NewWriter(out, 2, 0, 2, ' ', 0)
 	for _, m := range models {
 		window, price := "", "no price known"
@@ -207,14 +225,14 @@ func printModels(out io.Writer, models []modelLine) {
 	_ = table.Flush()
 }
 
-func modelSet() *cobra.Command {
+func setCommand(load func() *config.Loaded) *cobra.Command {
 	return &cobra.Command{
 		Use: "set PROVIDER/MODEL", Short: "Choose the model of new sessions",
 		Long:    "Writes model.provider and model.default to config.yaml, and nothing else.",
 		Example: "  hermes-ls model set anthropic/claude-sonnet-4-6\n  hermes-ls model set openrouter/openai/gpt-5",
-		Args:    func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
+		Args:    func(cmd *cobra.Command, args []string) error { return cli.Usage(cobra.ExactArgs(1)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			loaded := loadConfig()
+			loaded := load()
 			provider, id, err := namedModel(loaded, args[0])
 			if err != nil {
 				return err
@@ -241,7 +259,7 @@ func namedModel(loaded *config.Loaded, name string) (provider, id string, err er
 		return "", "", err
 	}
 	if !ok || id == "" {
-		return "", "", usage(fmt.Errorf("%q has no model; write PROVIDER/MODEL", name))
+		return "", "", cli.Usage(fmt.Errorf("%q has no model; write PROVIDER/MODEL", name))
 	}
 	return provider, id, nil
 }

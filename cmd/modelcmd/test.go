@@ -1,4 +1,4 @@
-package main
+package modelcmd
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
-// modelChecks are the observations of model test.
-type modelChecks struct {
+// checks are the observations of model test.
+type checks struct {
 	Host       string `json:"host"`
 	FirstToken int64  `json:"first_token_ms"`
 	ToolCall   bool   `json:"tool_call"`
@@ -31,16 +31,16 @@ type modelChecks struct {
 	Error      string `json:"error,omitempty"`
 }
 
-// modelTested is the output of model test --json.
-type modelTested struct {
-	OK       bool        `json:"ok"`
-	Provider string      `json:"provider"`
-	Model    string      `json:"model"`
-	API      string      `json:"api"`
-	Checks   modelChecks `json:"checks"`
+// tested is the output of model test --json.
+type tested struct {
+	OK       bool   `json:"ok"`
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+	API      string `json:"api"`
+	Checks   checks `json:"checks"`
 }
 
-func modelTest() *cobra.Command {
+func testCommand(load func() *config.Loaded) *cobra.Command {
 	var base string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -48,9 +48,9 @@ func modelTest() *cobra.Command {
 		Long: "The first request has a tool, the second one its result. Without a name, the configured model is tested.",
 		Example: "  hermes-ls model test\n" +
 			"  hermes-ls model test anthropic/claude-sonnet-4-6 --json",
-		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(1)(cmd, args)) },
+		Args: func(cmd *cobra.Command, args []string) error { return cli.Usage(cobra.MaximumNArgs(1)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			loaded := loadConfig()
+			loaded := load()
 			e, err := endpointToTest(loaded, args, base)
 			if err != nil {
 				return err
@@ -101,7 +101,7 @@ func endpointToTest(loaded *config.Loaded, args []string, base string) (config.E
 		return loaded.ProviderEndpoint(provider, id)
 	}
 	if base != "" {
-		return config.Endpoint{}, usage(errors.New("--base-url is the address of one provider; add PROVIDER/MODEL"))
+		return config.Endpoint{}, cli.Usage(errors.New("--base-url is the address of one provider; add PROVIDER/MODEL"))
 	}
 	all, err := loaded.Endpoints()
 	if err != nil {
@@ -114,8 +114,8 @@ func endpointToTest(loaded *config.Loaded, args []string, base string) (config.E
 }
 
 // testModel sends a request with a tool, then its result.
-func testModel(ctx context.Context, e config.Endpoint) modelTested {
-	out := modelTested{Provider: e.Provider, Model: e.Model, API: e.API}
+func testModel(ctx context.Context, e config.Endpoint) tested {
+	out := tested{Provider: e.Provider, Model: e.Model, API: e.API}
 	if u, err := url.Parse(e.BaseURL); err == nil {
 		out.Checks.Host = u.Host
 	}
@@ -150,7 +150,7 @@ func testModel(ctx context.Context, e config.Endpoint) modelTested {
 }
 
 // send sends a request and records what the response shows.
-func (c *modelChecks) send(ctx context.Context, m model.Model, req *model.Request) (*model.Reply, error) {
+func (c *checks) send(ctx context.Context, m model.Model, req *model.Request) (*model.Reply, error) {
 	var reply model.Reply
 	begun := time.Now()
 	for d, err := range m.Stream(ctx, req) {

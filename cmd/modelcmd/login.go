@@ -1,7 +1,8 @@
-package main
+package modelcmd
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,14 +14,16 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// loginCommand asks for the settings that a model requires. Editors run it in a terminal,
-// also as `hermes-ls acp login`, because they append words to the command of the agent.
-func loginCommand() *cobra.Command {
+// Login returns the command login, which asks for the settings that a model requires. Editors run
+// it in a terminal, also as `hermes-ls acp login`, because they append words to the command of the
+// agent.
+func Login() *cobra.Command {
 	var provider string
 	cmd := &cobra.Command{
 		Use:     "login",
@@ -28,7 +31,7 @@ func loginCommand() *cobra.Command {
 		Example: "  hermes-ls login\n  hermes-ls acp login",
 		Long: "Asks who serves the model and for the key, and writes them to config.yaml and .env (readable for you alone).\n" +
 			"Without a terminal the answers are read from stdin, a line each.",
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return login(config.Home(os.Environ()), provider, newAsker(cmd))
 		},
@@ -60,7 +63,7 @@ func login(home, provider string, a *asker) error {
 		}
 	}
 	if !slices.Contains(loginProviders(), provider) {
-		return usage(fmt.Errorf("%q is no provider; there are %s", provider, strings.Join(loginProviders(), ", ")))
+		return cli.Usage(fmt.Errorf("%q is no provider; there are %s", provider, strings.Join(loginProviders(), ", ")))
 	}
 	if err := loginEndpoint(home, provider, a); err != nil {
 		return err
@@ -97,7 +100,7 @@ func loginEndpoint(home, provider string, a *asker) error {
 			return err
 		}
 		if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return usage(fmt.Errorf("%q is no http(s) address", base))
+			return cli.Usage(fmt.Errorf("%q is no http(s) address", base))
 		}
 	}
 	if base != now.BaseURL {
@@ -116,7 +119,7 @@ func loginEndpoint(home, provider string, a *asker) error {
 	if err != nil || name == "" && usual == now.Default {
 		return err
 	}
-	return app.Config().Set(home, "model.default", firstText(name, usual))
+	return app.Config().Set(home, "model.default", cmp.Or(name, usual))
 }
 
 // asker asks questions on the input and output of the program.

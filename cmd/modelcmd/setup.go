@@ -1,11 +1,11 @@
-package main
+package modelcmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/cmd/editors"
 	"github.com/hermes-ls/hermes-ls/config"
@@ -21,16 +20,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-func setupCommand() *cobra.Command {
+// Setup returns the command setup.
+func Setup() *cobra.Command {
 	return &cobra.Command{
-		Use: "setup", Short: "Choose a provider, enter its key, choose a model and test it", Args: noArgs,
+		Use: "setup", Short: "Choose a provider, enter its key, choose a model and test it", Args: cli.NoArgs,
 		Long: "Asks in a terminal. Writes the key to .env, which only you can read, and the model to config.yaml.\n" +
 			"Then shows how to set up the editors on this machine.",
 		Example: "  hermes-ls setup",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a := newAsker(cmd)
 			if a.terminal < 0 {
-				return usage(errors.New("use `hermes-ls model set PROVIDER/MODEL` and put the key into .env"))
+				return cli.Usage(errors.New("use `hermes-ls model set PROVIDER/MODEL` and put the key into .env"))
 			}
 			return setup(cmd.Context(), config.Home(os.Environ()), os.Environ(), a)
 		},
@@ -55,7 +55,7 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 			return err
 		}
 		if u, err := url.Parse(base); err != nil || u.Host == "" {
-			return usage(fmt.Errorf("%q is no address", base))
+			return cli.Usage(fmt.Errorf("%q is no address", base))
 		}
 	}
 	key := ""
@@ -71,7 +71,7 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 		}
 		return loadAt(home, append(slices.Clip(environ), table.Keys[0]+"="+key), provider, id, base)
 	}
-	id, err := chooseModel(ctx, with(firstText(table.Model, now.Model.Default)), provider, table.Model, a)
+	id, err := chooseModel(ctx, with(cmp.Or(table.Model, now.Model.Default)), provider, table.Model, a)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func chooseProvider(home string, now *config.Loaded, a *asker) (string, error) {
 		provider = "openai"
 	}
 	if !slices.Contains(names, provider) {
-		return "", usage(fmt.Errorf("%q is no provider; there are %s. Add another one under providers in %s", provider, strings.Join(names, ", "), config.Path(home)))
+		return "", cli.Usage(fmt.Errorf("%q is no provider; there are %s. Add another one under providers in %s", provider, strings.Join(names, ", "), config.Path(home)))
 	}
 	return provider, nil
 }
@@ -148,8 +148,8 @@ const mostShown = 40 // models
 
 // chooseModel lists the models of a provider and asks for one. If the provider has no list, it only asks.
 func chooseModel(ctx context.Context, loaded *config.Loaded, provider, usual string, a *asker) (string, error) {
-	models, err := listProvider(ctx, loaded, provider)
-	unlisted := noList(err)
+	models, err := List(ctx, loaded, provider)
+	unlisted := NoList(err)
 	if err != nil && !unlisted {
 		return "", fmt.Errorf("%s. Nothing was written", strings.TrimSuffix(err.Error(), "."))
 	}
@@ -178,31 +178,9 @@ func chooseModel(ctx context.Context, loaded *config.Loaded, provider, usual str
 	if err != nil {
 		return "", err
 	}
-	id = strings.TrimPrefix(firstText(id, usual), provider+"/")
+	id = strings.TrimPrefix(cmp.Or(id, usual), provider+"/")
 	if id == "" {
 		return "", errors.New("no model was named. Nothing was written")
 	}
 	return id, nil
-}
-
-// noList reports whether a request for the models of a provider failed because the address has no list.
-func noList(err error) bool {
-	return slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed}, status(err))
-}
-
-// status returns the HTTP status of an error, or 0.
-func status(err error) int {
-	if failed := new(model.Error); errors.As(err, &failed) {
-		return failed.Status
-	}
-	return 0
-}
-
-func firstText(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }

@@ -1,4 +1,4 @@
-package main
+package modelcmd
 
 import (
 	"bufio"
@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
-	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // Setup writes the key and the model only after the model has answered with a tool call.
@@ -76,25 +76,8 @@ func TestSetup(t *testing.T) {
 
 func TestSetupWithoutTerminal(t *testing.T) {
 	t.Parallel()
-	var out, errOut bytes.Buffer
-	code := execute(t.Context(), []string{"setup"}, strings.NewReader("openai\n"), &out, &errOut)
-	if want := "hermes-ls: use `hermes-ls model set PROVIDER/MODEL` and put the key into .env\n"; code != 2 || errOut.String() != want {
-		t.Errorf("exit %d: %q", code, &errOut)
-	}
-}
-
-// TestDoctorWithoutModelList wants an endpoint without a list of models to be no failure.
-func TestDoctorWithoutModelList(t *testing.T) {
-	t.Parallel()
-	srv := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(srv.Close)
-	home := t.TempDir()
-	if err := os.WriteFile(config.Path(home), []byte("model: {provider: custom, base_url: '"+srv.URL+"/v1', default: m}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range modelFindings(t.Context(), app.Config().Load(home, config.Options{})) {
-		if f.state == "fail" {
-			t.Errorf("%+v", f)
-		}
+	_, errOut, code := execute(t, Setup(), "openai\n")
+	if want := "use `hermes-ls model set PROVIDER/MODEL` and put the key into .env\n"; code != cli.WrongUse || errOut != want {
+		t.Errorf("exit %d: %q", code, errOut)
 	}
 }

@@ -1,8 +1,9 @@
-package main
+package modelcmd
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,8 +11,36 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
+
+// execute runs a command. Its error is appended to errOut.
+func execute(t *testing.T, cmd *cobra.Command, in string, args ...string) (out, errOut string, code int) {
+	t.Helper()
+	var o, e bytes.Buffer
+	cmd.SetArgs(args)
+	cmd.SetIn(strings.NewReader(in))
+	cmd.SetOut(&o)
+	cmd.SetErr(&e)
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		exit := &cli.Exit{Code: cli.Failed, Err: err}
+		errors.As(err, &exit)
+		code = exit.Code
+		if exit.Err != nil {
+			fmt.Fprintln(&e, exit.Err)
+		}
+	}
+	return o.String(), e.String(), code
+}
+
+func load() *config.Loaded {
+	return app.Config().Load(config.Home(os.Environ()), config.Options{Environ: os.Environ()})
+}
 
 // TestModelCommands lists, tests and chooses models of two providers, of which one has no server.
 func TestModelCommands(t *testing.T) {
@@ -50,11 +79,11 @@ providers:
 	}
 	run := func(code int, args ...string) (string, string) {
 		t.Helper()
-		var out, errOut bytes.Buffer
-		if got := execute(t.Context(), append([]string{"model"}, args...), strings.NewReader(""), &out, &errOut); got != code {
-			t.Errorf("model %q: exit %d, want %d:\n%s%s", args, got, code, &out, &errOut)
+		out, errOut, got := execute(t, New(load), "", args...)
+		if got != code {
+			t.Errorf("model %q: exit %d, want %d:\n%s%s", args, got, code, out, errOut)
 		}
-		return out.String(), errOut.String()
+		return out, errOut
 	}
 
 	out, errOut := run(0, "list")
@@ -81,9 +110,9 @@ providers:
 	}
 
 	out, _ = run(0, "test", "--json")
-	var tested modelTested
-	if err := json.Unmarshal([]byte(out), &tested); err != nil || !tested.OK || tested.Provider != "mine" || tested.Model != "big" || tested.API != "chat" ||
-		!tested.Checks.ToolCall || tested.Checks.Thinking || tested.Checks.CacheRead != 40 || tested.Checks.FirstToken < 1 || tested.Checks.Host != strings.TrimPrefix(srv.URL, "http://") {
+	var result tested
+	if err := json.Unmarshal([]byte(out), &result); err != nil || !result.OK || result.Provider != "mine" || result.Model != "big" || result.API != "chat" ||
+		!result.Checks.ToolCall || result.Checks.Thinking || result.Checks.CacheRead != 40 || result.Checks.FirstToken < 1 || result.Checks.Host != strings.TrimPrefix(srv.URL, "http://") {
 		t.Errorf("%s, %v", out, err)
 	}
 	if _, errOut := run(1, "test", "mine/small"); !strings.Contains(errOut, "did not call the tool") {
