@@ -12,9 +12,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	sqlite3 "modernc.org/sqlite/lib"
-
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 const (
@@ -360,4 +359,27 @@ func decode[T any](text string) (list []T, err error) {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return list, nil
+}
+
+const setOrigin = "UPDATE sessions SET origin = ? WHERE id = ?"
+
+// SetOrigin changes only the Origin of a session. If the session does not exist, it returns
+// [ErrNotFound].
+func (s *Store) SetOrigin(ctx context.Context, id, origin string) error {
+	db, err := s.database(ctx)
+	if err != nil {
+		return err
+	}
+	var there int64
+	err = db.writeShared(ctx, func(tx *sql.Tx) error {
+		done, err := tx.StmtContext(ctx, db.setOrigin).ExecContext(ctx, origin, id)
+		if err == nil {
+			there, err = done.RowsAffected()
+		}
+		return err
+	})
+	if err == nil && there == 0 {
+		err = ErrNotFound
+	}
+	return s.explain("changing session "+id, err)
 }

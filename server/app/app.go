@@ -1,3 +1,5 @@
+// Package app is the list of the features that the program is made of. To add a feature, add one
+// line to [Features]; nothing else names it.
 package app
 
 import (
@@ -374,3 +376,6 @@ func webSearch(c *config.Loaded) (any, error) {
 	engine, err := s.Search.Engine(c)
 	return webtools.Config{AllowPrivate: s.AllowPrivate, Search: engine}, err
 }
+
+// Config returns the schema of config.yaml with the sections of all features.
+func Config() *config.Schema { return server.SchemaOf(Features) }
