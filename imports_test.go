@@ -35,8 +35,10 @@ var layers = map[string][]string{
 
 // strict has packages that may import less than their top directory: exactly these.
 var strict = map[string][]string{
-	"server": {"config", "builder", "extension", "tools", "agent",
+	"server": {"server/attachments", "server/models", "config", "builder", "extension", "tools", "agent",
 		"internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/workspace"},
+	"server/attachments": {"agent", "internal/workspace", "tools"},
+	"server/models":      {"config", "agent", "internal/proc"},
 	// The protocols show these features with messages of their own. Others need none.
 	"server/acp": {"server", "protocol", "config", "tools", "agent", "extension", "internal", "delegate",
 		"extensions/checkpoints", "extensions/feedback", "extensions/foldertrust", "extensions/mcp"},

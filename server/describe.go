@@ -33,7 +33,7 @@ func (s *settings) looks(ctx context.Context) bool {
 	if s.config().Auxiliary[visionTask].Model != "" {
 		return true
 	}
-	m, ok := s.model.current().(interface{ KnownToSee(context.Context) bool })
+	m, ok := s.model.Current().(interface{ KnownToSee(context.Context) bool })
 	return ok && m.KnownToSee(ctx)
 }
 

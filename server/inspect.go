@@ -80,7 +80,7 @@ func (s *Service) Inspect() []SessionState {
 
 func (x *Session) inspect() SessionState {
 	head := x.Head()
-	name, _ := x.settings.model.choice()
+	name, _ := x.settings.model.Choice()
 	return SessionState{
 		ID: x.id, Cwd: head.Cwd, Folders: head.Folders, Editor: x.place.Editor, Mode: x.Mode(),
 		Model: name, Opened: x.opened, Updated: head.UpdatedAt, Loaded: x.record.opened() != nil, Queue: x.queue.state(),

@@ -22,6 +22,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/server/models"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
@@ -58,7 +59,7 @@ type Options struct {
 type Service struct {
 	Options
 	features []Feature
-	models   models
+	models   models.Pool
 	ctx      context.Context // ends with the service
 	cancel   context.CancelCauseFunc
 	watched  sync.WaitGroup // the watcher of the configuration, and goroutines of openAhead and background
@@ -93,6 +94,7 @@ func New(o Options) *Service {
 		reported: map[string]bool{},
 		store:    o.Store,
 	}
+	s.models.Log, s.models.Store = s.Log, s.opened
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	if o.Features != nil {
 		s.features = o.Features(s)

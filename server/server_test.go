@@ -393,10 +393,10 @@ func TestModelsAreSharedByConfiguration(t *testing.T) {
 		if err := x.settings.ready(); err != nil {
 			t.Fatal(err)
 		}
-		if have := models[choice]; have != nil && have != x.settings.model.model {
+		if have := models[choice]; have != nil && have != x.settings.model.Current() {
 			t.Errorf("a second model for %q", choice)
 		}
-		models[choice] = x.settings.model.model
+		models[choice] = x.settings.model.Current()
 	}
 	if models[""] != models["a"] || models["a"] == models["b"] {
 		t.Error("the models are not shared as the configuration is")

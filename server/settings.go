@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -16,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/server/models"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
@@ -60,16 +62,17 @@ type settings struct {
 	record  *record
 	gate    *gate.Gate
 	secrets *tools.Secrets // follow the configuration
-	model   *chosen
+	model   *models.Chosen
+	routed  atomic.Bool // model is that of a route, for one turn
 
 	mu   sync.Mutex
 	conf *config.Loaded
 }
 
 func newSettings(svc *Service, r *record, conf *config.Loaded, asker tools.Asker) *settings {
-	s := &settings{svc: svc, record: r, secrets: &tools.Secrets{}, conf: conf}
+	s := &settings{svc: svc, record: r, secrets: &tools.Secrets{}, model: &models.Chosen{}, conf: conf}
 	head := r.head()
-	s.model = &chosen{name: head.Preferred, effort: head.Thinking}
+	s.model.Choose(head.Preferred, head.Thinking)
 	s.gate = gate.New(gate.Config{
 		Mode:    conf.Approvals.Mode,
 		Timeout: time.Duration(conf.Approvals.Timeout) * time.Second,
@@ -154,7 +157,7 @@ const (
 
 func (s *settings) options() []Option {
 	conf := s.config()
-	name, effort := s.model.choice()
+	name, effort := s.model.Choice()
 
 	names := conf.ModelNames()
 	if name = config.FindModel(names, name); name == "" {
@@ -163,13 +166,13 @@ func (s *settings) options() []Option {
 	if effort == "" {
 		effort = thoughtAuto
 	}
-	models := make([]Choice, len(names))
+	choices := make([]Choice, len(names))
 	for i, m := range names {
-		models[i] = Choice{ID: m, Name: m, Description: modelText(conf, m)}
+		choices[i] = Choice{ID: m, Name: m, Description: modelText(conf, m)}
 	}
 	return []Option{
 		{Choice{optionMode, "Mode", "What runs, and what requires approval."}, "mode", s.mode(), Modes()},
-		{Choice{optionModel, "Model", "Which configured model answers first; the others stand in when it fails."}, "model", name, models},
+		{Choice{optionModel, "Model", "Which configured model answers first; the others stand in when it fails."}, "model", name, choices},
 		{Choice{optionThought, "Thinking", "How long the model thinks before it answers, where it can be told."}, "thought_level", effort, []Choice{
 			{thoughtAuto, "Default", "As the model likes."}, {"low", "Low", ""}, {"medium", "Medium", ""}, {"high", "High", ""},
 		}},
@@ -226,7 +229,8 @@ func (s *settings) setModel(ctx context.Context, id, value string) error {
 			h.Thinking = value
 		}
 	})
-	wasSet := s.model.choose(s.record.head())
+	head := s.record.head()
+	wasSet := s.model.Choose(head.Preferred, head.Thinking)
 	if id == optionModel && wasSet {
 		err = errors.Join(err, s.ready()) // a running turn continues with the new model
 	}

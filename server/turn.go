@@ -10,6 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/server/attachments"
 )
 
 // Values of agent.on_new_prompt: a prompt interrupts the running turn, or waits for it.
@@ -95,7 +96,7 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 		in.Environment = x.extensions.Environment(ctx)
 	}
 	if !x.location.remote.otherFiles() {
-		in.Context = attachments(ctx, x.location.ws, in.Context)
+		in.Context = attachments.Read(ctx, x.location.ws, in.Context)
 	}
 	for _, a := range attached {
 		in.Context = append(in.Context, agent.Resource{URI: a.Name, Text: a.Text})

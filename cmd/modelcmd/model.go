@@ -23,8 +23,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
-	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
+	"github.com/hermes-ls/hermes-ls/server/models"
 )
 
 // New returns the command model. load reads the configuration.
@@ -150,7 +150,7 @@ func List(ctx context.Context, loaded *config.Loaded, name string) ([]Listed, er
 	if err != nil {
 		return nil, err
 	}
-	listed, err := client.List(ctx, server.ClientEndpoint(e, slog.New(slog.DiscardHandler)))
+	listed, err := client.List(ctx, models.Endpoint(e, slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package server
+package models
 
 import (
 	"context"
@@ -16,7 +16,7 @@ const (
 )
 
 // printKey runs the command of providers.NAME.key_command, which the user has configured,
-// and returns what it prints. It runs in the home directory of the user, outside of the
+// and returns the printed key. It runs in the home directory of the user, outside of the
 // workspace and of the sandbox.
 func printKey(ctx context.Context, command string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyWithin)

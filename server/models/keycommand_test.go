@@ -1,9 +1,17 @@
-package server
+package models
 
 import (
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/modes"
 )
+
+func TestMain(m *testing.M) {
+	modes.Enter()
+	os.Exit(m.Run())
+}
 
 func TestPrintKey(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,9 @@
-package server
+// Package attachments makes the resources of a prompt readable for the model.
+//
+// Attachments of an editor name a file by its URI, with lines as in #L3-L9, and have a selection
+// as its text. The model gets them as tools name and read files: the path in the workspace, and
+// whole lines with their numbers.
+package attachments
 
 import (
 	"bytes"
@@ -13,18 +18,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Attachments of an editor name a file by its URI, with lines as in #L3-L9, and have a selection
-// as its text. The model gets them as tools name and read files: the path in the workspace, and
-// whole lines with their numbers.
-
 // around is how many lines are attached before and after a place.
 const around = 10
 
 var lineFragment = regexp.MustCompile(`^L(\d{1,9})(?:-L?(\d{1,9}))?$`)
 
-// attachments returns the resources of a prompt as the model gets them. Resources that are no
+// Read returns the resources of a prompt as the model gets them. Resources that are no
 // files of the workspace stay as they are.
-func attachments(ctx context.Context, files tools.Files, all []agent.Resource) []agent.Resource {
+func Read(ctx context.Context, files tools.Files, all []agent.Resource) []agent.Resource {
 	out := make([]agent.Resource, len(all))
 	for i, r := range all {
 		out[i] = attachment(ctx, files, r)

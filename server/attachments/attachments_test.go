@@ -1,4 +1,4 @@
-package server
+package attachments
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-func TestAttachments(t *testing.T) {
+func TestRead(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -47,7 +47,7 @@ func TestAttachments(t *testing.T) {
 		{agent.Resource{URI: "file:///elsewhere/x#L1", Text: "x"}, agent.Resource{URI: "file:///elsewhere/x#L1", Text: "x"}},
 		{agent.Resource{URI: "https://x.dev/a#L1", Text: "x"}, agent.Resource{URI: "https://x.dev/a#L1", Text: "x"}},
 	} {
-		got := attachments(t.Context(), ws, []agent.Resource{tc.in})[0]
+		got := Read(t.Context(), ws, []agent.Resource{tc.in})[0]
 		got.Text = strings.TrimSuffix(got.Text, "\n")
 		if tc.want.Text = strings.TrimSuffix(tc.want.Text, "\n"); got != tc.want {
 			t.Errorf("%+v:\n%+v\nwant\n%+v", tc.in, got, tc.want)

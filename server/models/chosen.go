@@ -1,0 +1,89 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// Chosen is the model of one session. It follows the options. The zero value has none yet.
+type Chosen struct {
+	mu     sync.Mutex
+	model  model.Model
+	name   string // one of the configured models; empty: the first
+	effort string // empty: the configured one
+
+	configured string // model.effort; empty: the endpoint's own
+}
+
+// Stream sends the request to the chosen model. The model sets the name itself, because a
+// fallback has another one.
+func (c *Chosen) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
+	c.mu.Lock()
+	m, effort := c.model, cmp.Or(c.effort, c.configured)
+	c.mu.Unlock()
+	if m == nil {
+		return func(yield func(model.Delta, error) bool) {
+			yield(model.Delta{}, &model.Error{Kind: model.ErrNoKey, Message: "no model is configured"})
+		}
+	}
+	r := *req
+	r.Model = ""
+	if effort != "" {
+		r.Effort = effort
+	}
+	return m.Stream(ctx, &r)
+}
+
+// Configure sets the effort of a session that has chosen none; empty: the endpoint's own.
+func (c *Chosen) Configure(effort string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.configured = effort
+}
+
+// Set replaces the model.
+func (c *Chosen) Set(m model.Model) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.model = m
+}
+
+// Choose sets the options. It reports whether there is a model yet.
+func (c *Chosen) Choose(name, effort string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.name, c.effort = name, effort
+	return c.model != nil
+}
+
+// Choice returns the options.
+func (c *Chosen) Choice() (name, effort string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.name, c.effort
+}
+
+// Current returns the model. Before the first [Chosen.Set], it returns nil.
+func (c *Chosen) Current() model.Model {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.model
+}
+
+// Window returns the context window in tokens; 0: not known yet.
+func (c *Chosen) Window() int {
+	if sized, ok := c.Current().(interface{ Window() int }); ok {
+		return sized.Window()
+	}
+	return 0
+}
+
+// Sees reports whether the chosen model accepts pictures.
+func (c *Chosen) Sees(ctx context.Context) bool {
+	m, ok := c.Current().(interface{ Sees(context.Context) bool })
+	return ok && m.Sees(ctx)
+}

@@ -1,0 +1,62 @@
+package models
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
+	"github.com/hermes-ls/hermes-ls/agent/model/client"
+	"github.com/hermes-ls/hermes-ls/agent/model/gemini"
+	"github.com/hermes-ls/hermes-ls/agent/model/messages"
+	"github.com/hermes-ls/hermes-ls/agent/model/openai"
+	"github.com/hermes-ls/hermes-ls/agent/model/responses"
+	"github.com/hermes-ls/hermes-ls/config"
+)
+
+// Endpoint returns a configured endpoint for the client.
+func Endpoint(e config.Endpoint, log *slog.Logger) client.Endpoint {
+	out := client.Endpoint{
+		API: apiOf(e), Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys,
+		AddressIn: e.AddressFrom, KeyIn: e.KeyFrom,
+		Pool: e.Pool, Cooldown: e.Cooldown, MaxConcurrent: e.Concurrent,
+		Headers: e.Headers, Proxy: e.Proxy, CAFile: e.CAFile,
+		Window: e.Window, MaxTokens: e.MaxTokens, Efforts: e.Efforts, Images: e.Images,
+		Cache: api.Cache{Off: e.CacheOff, Long: e.CacheLong}, ServiceTier: e.ServiceTier, TextCalls: e.TextCalls,
+	}
+	if e.KeyCommand != "" {
+		out.Command = func(ctx context.Context) (string, error) { return printKey(ctx, e.KeyCommand) }
+	}
+	if p := e.Price; p != nil {
+		out.Price = &client.Price{Input: p.Input, CacheRead: p.CacheRead, Output: p.Output, CacheWrite: p.CacheWrite}
+	}
+	out.Known = client.Facts{Window: e.Table.Window, Images: e.Table.Images}
+	if p := e.Table.Price; p != nil {
+		out.Known.Price = &client.Price{Input: p.Input, CacheRead: p.CacheRead, Output: p.Output, CacheWrite: p.CacheWrite}
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.ExtraBody)) {
+		value, err := api.Marshal(e.ExtraBody[name])
+		if err != nil {
+			log.Warn("a field of extra_body is not sent", "field", name, "error", err)
+			continue
+		}
+		out.Extra = append(out.Extra, api.Field{Name: name, Value: value})
+	}
+	return out
+}
+
+// apiOf returns the API of an endpoint.
+func apiOf(e config.Endpoint) api.API {
+	switch {
+	case e.API == api.Messages, e.API == "" && strings.HasSuffix(strings.TrimRight(e.BaseURL, "/"), "/anthropic"):
+		return messages.API{}
+	case e.API == api.Responses:
+		return responses.API{}
+	case e.API == api.Gemini:
+		return gemini.API{}
+	default:
+		return openai.API{}
+	}
+}

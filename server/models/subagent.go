@@ -1,0 +1,25 @@
+package models
+
+import (
+	"context"
+	"iter"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// OfSubagent returns a model whose requests are sent after those of turns of the user.
+func OfSubagent(m model.Model) model.Model { return ofSubagent{m} }
+
+type ofSubagent struct{ model.Model }
+
+func (m ofSubagent) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
+	r := *req
+	r.Background = true
+	return m.Model.Stream(ctx, &r)
+}
+
+// Sees reports whether the model gets pictures.
+func (m ofSubagent) Sees(ctx context.Context) bool {
+	seeing, ok := m.Model.(interface{ Sees(context.Context) bool })
+	return ok && seeing.Sees(ctx)
+}
