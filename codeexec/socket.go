@@ -133,7 +133,7 @@ func (s *socket) serve(conn *net.UnixConn) {
 	defer stop()
 	in := bufio.NewReaderSize(conn, 16<<10)
 	if err := s.authenticate(conn, in); err != nil {
-		writeFrame(conn, tools.Fail("This connection is refused: %v.", err).JSON) //nolint:errcheck // it is closed anyway
+		writeFrame(conn, tools.Fail("This connection is rejected: %v.", err).JSON) //nolint:errcheck // it is closed anyway
 		return
 	}
 	for {

@@ -43,7 +43,7 @@ func Approve(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tool
 		return sandbox.Opening{}, err
 	}
 	if changed := judged.changed(); changed != "" {
-		return sandbox.Opening{}, errors.New("the command was refused: " + escape.Line(bounds.Files.Name(changed)) + " was changed while the user was being asked about it; call again")
+		return sandbox.Opening{}, errors.New("the command was rejected: " + escape.Line(bounds.Files.Name(changed)) + " was changed while the user was being asked about it; call again")
 	}
 	opening.Frozen = judged.frozen(verdict)
 	return opening, nil

@@ -15,7 +15,7 @@ func (t *terms) act(action string, texts ...string) {
 	switch action {
 	case "asks":
 		j.ask(c, texts[0])
-	case "refused":
+	case "blocks":
 		j.block(c, texts[0])
 	case "foreign":
 		j.foreign = true

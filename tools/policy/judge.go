@@ -177,7 +177,7 @@ func (t *terms) do(r rules.Rule) bool {
 	case "asks", "changes", "deletes":
 		j.ask(c, strings.NewReplacer("{}", paths.Visible(t.found), "{name}", c.name).Replace(r.Reason))
 		return true
-	case "refused":
+	case "blocks":
 		j.block(c, r.Reason)
 		return true
 	case "allows", "passes":

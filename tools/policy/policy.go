@@ -26,7 +26,7 @@ const (
 )
 
 func (l Level) String() string {
-	return [...]string{"runs", "asks", "refused"}[l]
+	return [...]string{"runs", "asks", "blocked"}[l]
 }
 
 // Verdict is a level with its reason.

@@ -199,7 +199,7 @@ func mayRun(ctx context.Context, env *callEnv, call tools.Call, c Command) (sand
 		return opening, err
 	}
 	if after, _ := os.Stat(place.Cwd); before != nil && (after == nil || !os.SameFile(before, after)) {
-		return opening, fmt.Errorf("the command was refused: the folder %s is not the one that it was judged in; call again", place.Cwd)
+		return opening, fmt.Errorf("the command was rejected: the folder %s is not the one that it was judged in; call again", place.Cwd)
 	}
 	return opening, nil
 }

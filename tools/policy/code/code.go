@@ -19,7 +19,7 @@ const Unknown = "\x00"
 
 // Do applies an action of the rules, such as writes, to a text. Besides those:
 //   - starts has a program with its arguments
-//   - asks and refused have a reason
+//   - asks and blocks have a reason
 //   - foreign has nothing: the code may run other code that is not shown
 //   - anywhere has all paths that the code may mean: it writes one that is not known
 type Do func(action string, texts ...string)

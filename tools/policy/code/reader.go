@@ -167,7 +167,7 @@ func (r *reader) apply(effect, full string, next int) {
 		if action == "kills" && !slices.ContainsFunc(args, everything) || action == "forks" && !r.forksOften(next) {
 			return
 		}
-		verdict = "refused"
+		verdict = "blocks"
 	}
 	if reason != "" {
 		r.do(verdict, reason)

@@ -98,7 +98,7 @@ func (p Places) Classify(name string) Access {
 func ruled(program, name string) (a Access, ok bool) {
 	for _, r := range rules.Of(program).Rules {
 		if r.When[0][0].Test.MatchString(name) {
-			return Access{r.Action == "refused", r.Reason, program == "GIT"}, true
+			return Access{r.Action == "blocks", r.Reason, program == "GIT"}, true
 		}
 	}
 	return Access{}, false

@@ -153,7 +153,7 @@ func (r *reader) line(line string) error {
 
 // Actions by the first group of their terms: a condition, operands, or phrases.
 const (
-	conditions = "asks refused allows passes"
+	conditions = "asks blocks allows passes"
 	operands   = "fetches copies links writes moves names configures loads destroys empties makes code line shell script sed awk reads module sets receives pipes protects setting keeps defines evaluates traps forgets leaves runs within sql verbs cd set find xargs gitCommand gitConfig recipes"
 	phrases    = "changes deletes"
 )
@@ -177,7 +177,7 @@ func (r *reader) rule(word, rest string) (one Rule, err error) {
 	case !is(conditions):
 		return one, fmt.Errorf("unknown word %q", word)
 	}
-	if rest == "" || is("asks refused "+phrases) != (one.Reason != "") {
+	if rest == "" || is("asks blocks "+phrases) != (one.Reason != "") {
 		return one, fmt.Errorf("%s: wrong form", word)
 	}
 	for _, group := range groups {
