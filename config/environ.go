@@ -1,17 +1,11 @@
 package config
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
-
-	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 func environMap(environ []string) map[string]string {
@@ -20,39 +14,6 @@ func environMap(environ []string) map[string]string {
 		if name, value, ok := strings.Cut(entry, "="); ok {
 			out[name] = value
 		}
-	}
-	return out
-}
-
-// readEnviron returns the variables of .env, replaced by those of the process environment.
-func (l *Loaded) readEnviron(environ []string) map[string]string {
-	file := filepath.Join(l.Home, ".env")
-	data, err := safefile.Read(file, fileLimit)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		l.problem(file, 0, fmt.Sprintf("cannot be read: %v", unreadable(err)))
-	}
-	out := l.parseDotenv(file, string(data))
-	for name, value := range environMap(environ) {
-		out[name] = value
-	}
-	return out
-}
-
-func (l *Loaded) parseDotenv(file, text string) map[string]string {
-	out := map[string]string{}
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
-		if !ok {
-			l.problem(file, n, "is no NAME=value line; it is ignored")
-			continue
-		}
-		out[strings.TrimSpace(name)] = unquote(strings.TrimSpace(value))
 	}
 	return out
 }

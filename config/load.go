@@ -2,16 +2,12 @@ package config
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // fileLimit is the most bytes of a settings file. Parsing YAML needs hundreds of times its size.
@@ -54,8 +50,6 @@ type Loaded struct {
 	tree     map[string]any    // the values that the sources set
 	environ  map[string]string // the process's, over that of .env
 	detached Keys              // of endpoints that a higher source has replaced
-	kept     bool              // see Options.Kept
-	lost     bool              // the user's file has a mistake, so its settings are not known
 	line     func(key string) (source string, line int)
 }
 
@@ -86,22 +80,23 @@ func Path(home string) string { return filepath.Join(home, "config.yaml") }
 // Load reads all sources. It does not fail. A source or key that cannot be used is in Problems, and
 // a lower source or the default applies.
 func (s *Schema) Load(home string, o Options) *Loaded {
-	l := &Loaded{Config: Default(), Home: home, schema: s, kept: o.Kept}
-	l.environ = l.readEnviron(o.Environ)
+	r := &reader{kept: o.Kept}
+	l := &Loaded{Config: Default(), Home: home, schema: s, environ: r.environ(home, o.Environ)}
 
 	var repo []source
 	for _, folder := range o.Folders {
 		if file := filepath.Join(folder, ".hermes", "config.yaml"); file != Path(home) {
-			repo = append(repo, l.readRepository(folder, file))
+			repo = append(repo, r.repository(folder, file))
 		}
 	}
-	repo = append(repo, l.readJSON("workspace/configuration", o.Editor, false))
+	repo = append(repo, r.json("workspace/configuration", o.Editor, false))
 
 	// In rising precedence. A repository never overrides a setting of the user.
 	sources := append(repo,
-		l.readYAML(Path(home), true),
+		r.yaml(Path(home), true),
 		environSource(s.root, o.Environ),
-		l.readJSON("initializationOptions", o.Init, true))
+		r.json("initializationOptions", o.Init, true))
+	l.Problems, l.Broken = r.problems, r.broken
 	tree := map[string]any{}
 	for _, from := range sources {
 		clean, problems := from.check(s.root)
@@ -113,7 +108,7 @@ func (s *Schema) Load(home string, o Options) *Loaded {
 		merge(tree, clean)
 	}
 	l.fill(tree)
-	if l.lost && !sets(tree, "sandbox.mode") {
+	if r.lost && !sets(tree, "sandbox.mode") {
 		l.Sandbox.Mode = lostMode
 	}
 	checkRepoModels(l, sources)
@@ -229,74 +224,6 @@ func (l *Loaded) Persona() string { return l.Agent.Personalities[l.Agent.Persona
 
 func (l *Loaded) problem(source string, line int, text string) {
 	l.Problems = append(l.Problems, Problem{Source: source, Line: line, Text: text})
-}
-
-// readRepository reads a repository's settings. It does not follow a link out of the folder.
-func (l *Loaded) readRepository(folder, file string) source {
-	data, err := safefile.ReadBelow(folder, filepath.Join(".hermes", "config.yaml"), fileLimit)
-	return l.decodeYAML(file, data, err, false)
-}
-
-func (l *Loaded) readYAML(file string, trusted bool) source {
-	data, err := safefile.Read(file, fileLimit)
-	return l.decodeYAML(file, data, err, trusted)
-}
-
-func (l *Loaded) decodeYAML(file string, data []byte, err error, trusted bool) source {
-	if errors.Is(err, fs.ErrNotExist) {
-		return source{}
-	}
-	if err != nil {
-		l.Broken = l.Broken || trusted
-		l.problem(file, 0, fmt.Sprintf("cannot be read: %v; %s", unreadable(err), l.instead(trusted)))
-		return source{}
-	}
-	s, err := parseYAML(file, data)
-	if err != nil {
-		l.Broken = l.Broken || trusted
-		problem, instead := "is no YAML", l.instead(trusted)
-		if complex := (*complexError)(nil); errors.As(err, &complex) {
-			problem = "is too complex"
-		} else if trusted && !l.kept {
-			l.lost = true
-			instead = "nothing of it applies, and commands are rejected until you fix it"
-		}
-		l.problem(file, errorLine(err), fmt.Sprintf("%s: %s; %s", problem, errorText(err), instead))
-		return source{}
-	}
-	if s.trusted = trusted; trusted {
-		translate(s.tree)
-	}
-	return s
-}
-
-// unreadable returns err with a text that fits behind "cannot be read:".
-func unreadable(err error) error {
-	var kind *safefile.KindError
-	if errors.As(err, &kind) {
-		return fmt.Errorf("it %w", kind)
-	}
-	return err
-}
-
-// instead describes the settings that apply while a file is broken.
-func (l *Loaded) instead(trusted bool) string {
-	if l.kept && trusted {
-		return "the last valid settings stay in effect"
-	}
-	return "nothing of it applies"
-}
-
-func (l *Loaded) readJSON(name string, data json.RawMessage, trusted bool) source {
-	if len(data) == 0 || string(data) == "null" {
-		return source{}
-	}
-	tree := map[string]any{}
-	if err := json.Unmarshal(data, &tree); err != nil {
-		l.problem(name, 0, "is no JSON object; nothing of it applies")
-		return source{}
-	}
-	return source{name: name, tree: nested(tree), trusted: trusted}
 }
 
 // nested converts dotted keys, which settings editors send, to nested objects.

@@ -1,0 +1,126 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+// reader reads the sources of a configuration. A source that cannot be read is a problem, and
+// sets nothing.
+type reader struct {
+	kept     bool // see Options.Kept
+	problems []Problem
+	broken   bool // see Loaded.Broken
+	lost     bool // the user's file has a mistake, so its settings are not known
+}
+
+func (r *reader) problem(source string, line int, text string) {
+	r.problems = append(r.problems, Problem{Source: source, Line: line, Text: text})
+}
+
+// repository reads a repository's settings. It does not follow a link out of the folder.
+func (r *reader) repository(folder, file string) source {
+	data, err := safefile.ReadBelow(folder, filepath.Join(".hermes", "config.yaml"), fileLimit)
+	return r.decode(file, data, err, false)
+}
+
+func (r *reader) yaml(file string, trusted bool) source {
+	data, err := safefile.Read(file, fileLimit)
+	return r.decode(file, data, err, trusted)
+}
+
+func (r *reader) decode(file string, data []byte, err error, trusted bool) source {
+	if errors.Is(err, fs.ErrNotExist) {
+		return source{}
+	}
+	if err != nil {
+		r.broken = r.broken || trusted
+		r.problem(file, 0, fmt.Sprintf("cannot be read: %v; %s", unreadable(err), r.instead(trusted)))
+		return source{}
+	}
+	s, err := parseYAML(file, data)
+	if err != nil {
+		r.broken = r.broken || trusted
+		problem, instead := "is no YAML", r.instead(trusted)
+		if complex := (*complexError)(nil); errors.As(err, &complex) {
+			problem = "is too complex"
+		} else if trusted && !r.kept {
+			r.lost = true
+			instead = "nothing of it applies, and commands are rejected until you fix it"
+		}
+		r.problem(file, errorLine(err), fmt.Sprintf("%s: %s; %s", problem, errorText(err), instead))
+		return source{}
+	}
+	if s.trusted = trusted; trusted {
+		translate(s.tree)
+	}
+	return s
+}
+
+// instead describes the settings that apply while a file is broken.
+func (r *reader) instead(trusted bool) string {
+	if r.kept && trusted {
+		return "the last valid settings stay in effect"
+	}
+	return "nothing of it applies"
+}
+
+func (r *reader) json(name string, data json.RawMessage, trusted bool) source {
+	if len(data) == 0 || string(data) == "null" {
+		return source{}
+	}
+	tree := map[string]any{}
+	if err := json.Unmarshal(data, &tree); err != nil {
+		r.problem(name, 0, "is no JSON object; nothing of it applies")
+		return source{}
+	}
+	return source{name: name, tree: nested(tree), trusted: trusted}
+}
+
+// unreadable returns err with a text that fits behind "cannot be read:".
+func unreadable(err error) error {
+	var kind *safefile.KindError
+	if errors.As(err, &kind) {
+		return fmt.Errorf("it %w", kind)
+	}
+	return err
+}
+
+// environ returns the variables of .env in home, replaced by those of the process environment.
+func (r *reader) environ(home string, environ []string) map[string]string {
+	file := filepath.Join(home, ".env")
+	data, err := safefile.Read(file, fileLimit)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.problem(file, 0, fmt.Sprintf("cannot be read: %v", unreadable(err)))
+	}
+	out := r.dotenv(file, string(data))
+	for name, value := range environMap(environ) {
+		out[name] = value
+	}
+	return out
+}
+
+func (r *reader) dotenv(file, text string) map[string]string {
+	out := map[string]string{}
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+		if !ok {
+			r.problem(file, n, "is no NAME=value line; it is ignored")
+			continue
+		}
+		out[strings.TrimSpace(name)] = unquote(strings.TrimSpace(value))
+	}
+	return out
+}
