@@ -1,6 +1,7 @@
 package delegate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -228,6 +229,20 @@ func (a archive) lineage(ctx context.Context, id, root string) (line []origin, e
 
 // depthMost is more than any configured depth.
 const depthMost = 32
+
+// waitsFor returns the task of a stored subagent, if the session owner has delegated it to
+// the background and does not have its result. If it runs in another server, it returns false.
+func (a archive) waitsFor(head store.Session, owner string) (saved origin, ok bool) {
+	if json.Unmarshal([]byte(head.Origin), &saved) != nil || !saved.Background || saved.Delivered || cmp.Or(saved.Owner, head.Parent) != owner {
+		return saved, false
+	}
+	release, err := a.store.Claim(head.ID)
+	if err != nil {
+		return saved, false
+	}
+	release()
+	return saved, true
+}
 
 // interrupted returns the result of a call whose server died, with an entry for each task.
 func (x *Children) interrupted(ctx context.Context, env *tools.Env, c tools.Call) tools.Result {

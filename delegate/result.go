@@ -179,8 +179,8 @@ func (o *outcome) shortened(limit int) *outcome {
 }
 
 // results returns the result of a call, and stores that the parent has it.
-func (x *Children) results(env *tools.Env, batch []*child) tools.Result {
-	r := x.describe(env, batch)
+func results(env *tools.Env, batch []*child) tools.Result {
+	r := describe(env, batch)
 	for _, c := range batch {
 		c.markDelivered()
 	}
@@ -188,7 +188,7 @@ func (x *Children) results(env *tools.Env, batch []*child) tools.Result {
 }
 
 // describe makes a result of the outcomes of a batch, in the order of the tasks.
-func (x *Children) describe(env *tools.Env, batch []*child) tools.Result {
+func describe(env *tools.Env, batch []*child) tools.Result {
 	list := make([]*outcome, len(batch))
 	began, limit := time.Now(), room(env, len(batch))
 	var shown []tools.Content

@@ -130,7 +130,7 @@ func (x *Children) wait(ctx context.Context, env *tools.Env, c tools.Call, in in
 		}
 		done = append(done, child)
 	}
-	result := x.results(env, done)
+	result := results(env, done)
 	if len(still) == 0 {
 		return result
 	}
@@ -244,7 +244,7 @@ func (x *Children) Notice(ctx context.Context, parent string) string {
 	if len(ready) == 0 {
 		return ""
 	}
-	text := "Results of subagents that worked in the background:\n" + string(x.describe(&tools.Env{}, ready).JSON)
+	text := "Results of subagents that worked in the background:\n" + string(describe(&tools.Env{}, ready).JSON)
 	for _, c := range ready {
 		c.handOver()
 	}
@@ -284,7 +284,7 @@ func (x *Children) storedWaiting(ctx context.Context, parent string) []Status {
 	}
 	x.asked = true
 	for _, head := range heads {
-		saved, ok := x.waitsFor(head, parent)
+		saved, ok := x.archive.waitsFor(head, parent)
 		if !ok || x.roster.find(head.ID) != nil {
 			continue
 		}
@@ -293,20 +293,6 @@ func (x *Children) storedWaiting(ctx context.Context, parent string) []Status {
 		})
 	}
 	return slices.Clone(x.earlier)
-}
-
-// waitsFor returns the task of a stored subagent, if the session owner has delegated it to
-// the background and does not have its result. If it runs in another server, it returns false.
-func (x *Children) waitsFor(head store.Session, owner string) (saved origin, ok bool) {
-	if json.Unmarshal([]byte(head.Origin), &saved) != nil || !saved.Background || saved.Delivered || cmp.Or(saved.Owner, head.Parent) != owner {
-		return saved, false
-	}
-	release, err := x.Store.Claim(head.ID)
-	if err != nil {
-		return saved, false
-	}
-	release()
-	return saved, true
 }
 
 // SetNew says that the session is new, so [Children.Notice] does not look for earlier
@@ -345,7 +331,7 @@ func (x *Children) restore(ctx context.Context, parent string) {
 // loadFinished adds a stored subagent that has ended, if it worked for the session owner and
 // its result was not delivered.
 func (x *Children) loadFinished(ctx context.Context, head store.Session, owner string) {
-	if _, ok := x.waitsFor(head, owner); !ok {
+	if _, ok := x.archive.waitsFor(head, owner); !ok {
 		return
 	}
 	o, saved, err := x.archive.fromLog(ctx, head, x.sessionTools())

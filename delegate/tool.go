@@ -86,7 +86,7 @@ func (x *Children) call(ctx context.Context, env *tools.Env, c tools.Call, in in
 		return tools.OK(map[string]any{"subagents": statuses(batch), "note": "They work in the background. Continue with other work, or end your turn: the results come by themselves. Action wait waits for them."}), nil
 	}
 	await(env, c, batch)
-	return x.results(env, batch), nil
+	return results(env, batch), nil
 }
 
 var errTooDeep = errors.New("subagents of subagents are not allowed here (delegation.max_spawn_depth)")
