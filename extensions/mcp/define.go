@@ -76,7 +76,7 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 				left = append(left, plain(t.Name, nameLimit))
 				continue
 			}
-			d, err := s.define(t, taken, origin)
+			d, err := define(s.label, t, taken, origin)
 			if err != nil || words+len(d.description)+len(d.schema) > mostWords {
 				left = append(left, plain(t.Name, nameLimit))
 				continue
@@ -145,16 +145,16 @@ func (s *server) origin() []byte {
 	return data
 }
 
-// define returns the definition of a tool. taken counts the names of other tools, origin is that of the server.
-func (s *server) define(t *sdk.Tool, taken map[string]int, origin []byte) (definition, error) {
+// define returns the definition of a tool of the server with this label. taken counts the names of other tools, origin is that of the server.
+func define(label string, t *sdk.Tool, taken map[string]int, origin []byte) (definition, error) {
 	schema, err := params.Of(t.InputSchema)
 	if err != nil {
 		return definition{}, err
 	}
 	d := definition{
-		full: unique(fullName(s.label, t.Name), taken), label: s.label, name: t.Name, schema: schema,
+		full: unique(fullName(label, t.Name), taken), label: label, name: t.Name, schema: schema,
 		title: t.Title, readOnly: t.Annotations != nil && t.Annotations.ReadOnlyHint,
-		description: strings.TrimSpace(fmt.Sprintf("(MCP server %s) %s", s.label, plain(t.Description, longestDescription))),
+		description: strings.TrimSpace(fmt.Sprintf("(MCP server %s) %s", label, plain(t.Description, longestDescription))),
 	}
 	if a := t.Annotations; a != nil {
 		d.idempotent, d.destructive = a.IdempotentHint, a.DestructiveHint != nil && *a.DestructiveHint

@@ -63,7 +63,7 @@ func (s *server) plan() (*start, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := s.find(env, roots)
+	path, err := s.now.find(env, roots)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s *server) plan() (*start, error) {
 	}
 	p.confine = s.Sandbox == SandboxOn || runs && s.Sandbox == SandboxAuto
 	if runs && s.Workspace == nil {
-		p.ask = s.permission(p, roots)
+		p.ask = p.permission(s, roots)
 	}
 	if p.confine && s.now.Dir == "" {
 		p.cmd.Dir = string(filepath.Separator) // the sandbox hides the directory of hermes-ls
@@ -105,17 +105,17 @@ func workingDir(s *server, roots []string) (string, error) {
 
 // find returns the absolute path of the program. It prefers programs outside of the
 // workspace. If the program is only in a workspace folder, find returns that path.
-func (s *server) find(env, roots []string) (string, error) {
-	if strings.ContainsAny(s.now.Command, `/\`) {
-		if base := s.now.Dir; !filepath.IsAbs(s.now.Command) && len(roots) > 0 {
+func (s Server) find(env, roots []string) (string, error) {
+	if strings.ContainsAny(s.Command, `/\`) {
+		if base := s.Dir; !filepath.IsAbs(s.Command) && len(roots) > 0 {
 			if !filepath.IsAbs(base) {
 				base = filepath.Join(roots[0], base)
 			}
-			return filepath.Join(base, s.now.Command), nil
+			return filepath.Join(base, s.Command), nil
 		}
-		return s.now.Command, nil
+		return s.Command, nil
 	}
-	path, err := programs.FindIn(variable(env, "PATH"), s.now.Command, roots)
+	path, err := programs.FindIn(variable(env, "PATH"), s.Command, roots)
 	if err == nil {
 		return path, nil
 	}
@@ -123,11 +123,11 @@ func (s *server) find(env, roots []string) (string, error) {
 		if !filepath.IsAbs(folder) {
 			continue
 		}
-		if path, err := exec.LookPath(filepath.Join(folder, s.now.Command)); err == nil {
+		if path, err := exec.LookPath(filepath.Join(folder, s.Command)); err == nil {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("cannot start %s: not found in PATH", s.now.Command)
+	return "", fmt.Errorf("cannot start %s: not found in PATH", s.Command)
 }
 
 func variable(env []string, name string) (value string) {
@@ -163,7 +163,7 @@ func argumentFiles(args []string, dir string) (files []string) {
 
 // permission returns the request for the user. Its key applies to the same command line
 // and the same content of the files.
-func (s *server) permission(p *start, roots []string) Permission {
+func (p *start) permission(s *server, roots []string) Permission {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q %q %q %v\n", p.cmd.Args, p.cmd.Dir, withoutSecrets(s.now.Env), p.confine)
 	var names []string
