@@ -27,13 +27,13 @@ func (a *Agent) initialize(_ context.Context, p *initializeParams) (*acp.Initial
 		a.Client.SetName(strings.TrimSpace(cmp.Or(info.Title, info.Name) + " " + info.Version))
 	}
 	a.canLogin.Store(true)
-	can := a.Capabilities()
+	can := Capabilities()
 	can.Auth = &acp.AuthCapabilities{Logout: &acp.Supported{}}
 	return &acp.InitializeResponse{
 		ProtocolVersion:   acp.Version,
 		AgentCapabilities: can,
 		AuthMethods:       a.authMethods(),
-		AgentInfo:         &acp.Implementation{Name: "hermes-ls", Title: "Hermes", Version: a.version()},
+		AgentInfo:         &acp.Implementation{Name: "hermes-ls", Title: "Hermes", Version: cmp.Or(a.svc.Version, "unknown")},
 	}, nil
 }
 
@@ -93,15 +93,8 @@ func leaveOut(value any, path []string) (found bool) {
 	return found
 }
 
-func (a *Agent) version() string {
-	if a.svc.Version == "" {
-		return "unknown"
-	}
-	return a.svc.Version
-}
-
-// Capabilities returns the capabilities of the agent.
-func (a *Agent) Capabilities() acp.AgentCapabilities {
+// Capabilities returns the capabilities of every agent.
+func Capabilities() acp.AgentCapabilities {
 	yes := &acp.Supported{}
 	return acp.AgentCapabilities{
 		LoadSession:        true,

@@ -46,12 +46,12 @@ func (a *Agent) authenticate(_ context.Context, p *acp.AuthenticateRequest) (*ac
 	}
 	a.svc.Reload()
 	if _, err := a.svc.Config(nil).Endpoints(); err != nil {
-		return nil, a.needsKey(err)
+		return nil, needsKey(err)
 	}
 	return &acp.AuthenticateResponse{}, nil
 }
 
-func (a *Agent) needsKey(err error) error {
+func needsKey(err error) error {
 	return &acp.Error{Code: acp.CodeAuthRequired, Message: err.Error(), Data: map[string]any{"kind": string(model.ErrNoKey)}}
 }
 
@@ -60,7 +60,7 @@ func (a *Agent) needsKey(err error) error {
 func (a *Agent) keyless(err error) error {
 	var failed *model.Error
 	if a.canLogin.Load() && errors.As(err, &failed) && failed.Kind == model.ErrNoKey {
-		return a.needsKey(failed)
+		return needsKey(failed)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	lsp "go.lsp.dev/protocol"
 
 	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/server/acp"
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
@@ -56,7 +57,7 @@ func (s *server) initialize(_ context.Context, params jsonrpc2.RawMessage, _ fun
 // offer returns the capabilities of the server.
 func (s *server) offer() (any, error) {
 	experimental, err := json.Marshal(map[string]any{"agentClientProtocol": map[string]any{
-		"protocolVersion": 1, "agentCapabilities": s.agent.Capabilities(),
+		"protocolVersion": 1, "agentCapabilities": acp.Capabilities(),
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the capabilities: %w", err)
