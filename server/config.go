@@ -20,28 +20,17 @@ func (s *Service) SetEditor(settings json.RawMessage) {
 	s.mu.Lock()
 	s.editor = settings
 	s.mu.Unlock()
-	s.reload()
+	s.Reload()
 }
 
 // Config reads the configuration that applies in folders.
-func (s *Service) Config(folders []string) *config.Loaded {
-	s.mu.Lock()
-	o := s.sources(folders)
-	s.mu.Unlock()
-	return s.Options.Config.Load(s.Home, o)
-}
+func (s *Service) Config(folders []string) *config.Loaded { return s.load(folders, false) }
 
-// sources returns the sources besides the user's files. The caller holds the lock.
-func (s *Service) sources(folders []string) config.Options {
-	return config.Options{Environ: s.Environ, Init: s.init, Editor: s.editor, Folders: folders}
-}
-
-// again is Config. If the user's file cannot be read now, the earlier values apply.
-func (s *Service) again(folders []string) *config.Loaded {
+// load is Config. If kept is true and the user's file cannot be read now, the earlier values apply.
+func (s *Service) load(folders []string, kept bool) *config.Loaded {
 	s.mu.Lock()
-	o := s.sources(folders)
+	o := config.Options{Environ: s.Environ, Init: s.init, Editor: s.editor, Folders: folders, Kept: kept}
 	s.mu.Unlock()
-	o.Kept = true
 	return s.Options.Config.Load(s.Home, o)
 }
 
@@ -54,16 +43,17 @@ func (s *Service) watch() {
 	}
 	s.watching = true
 	s.watched.Go(func() {
-		if err := config.Watch(s.ctx, s.Home, s.reload); err != nil && s.ctx.Err() == nil {
+		if err := config.Watch(s.ctx, s.Home, s.Reload); err != nil && s.ctx.Err() == nil {
 			s.Log.Warn("the configuration is not watched; changes apply after a restart", "error", err)
 		}
 	})
 }
 
-// reload applies a changed configuration to open sessions.
-func (s *Service) reload() {
+// Reload reads the configuration again and applies it to open sessions. The service calls it when
+// a file has changed.
+func (s *Service) Reload() {
 	for _, x := range s.open() {
-		fresh := s.again(x.location.ws.Folders())
+		fresh := s.load(x.location.ws.Folders(), true)
 		before := x.Options()
 		if !fresh.Broken {
 			x.settings.setConfig(fresh)
@@ -76,9 +66,6 @@ func (s *Service) reload() {
 		}
 	}
 }
-
-// Reload reads the configuration again, without waiting for a change of its files.
-func (s *Service) Reload() { s.reload() }
 
 func (s *Service) open() []*Session {
 	s.mu.Lock()

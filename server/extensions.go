@@ -125,7 +125,7 @@ type Core struct {
 	Exclusive func(ctx context.Context, work func(context.Context) error) error
 }
 
-func (x *Session) core() *Core {
+func coreOf(x *Session) *Core {
 	n, at := x.notifier, x.location
 	_, offers := x.host.(interface{ ShowsOffers() })
 	return &Core{
@@ -181,11 +181,11 @@ func (x *Session) attach(given []any) {
 }
 
 // openExtensions opens the session's extensions. Those that fail are left out.
-func (x *Session) openExtensions(draft bool) {
+func openExtensions(x *Session, draft bool) {
 	x.extensions = &extension.Set{} // while they are opened
 	var list []extension.Extension
 	sections := map[string]func(*config.Loaded) (any, error){}
-	inner, core := map[string]bool{}, x.core()
+	inner, core := map[string]bool{}, coreOf(x)
 	for _, f := range x.svc.features {
 		ext := f.Extension
 		if f.Core != nil {

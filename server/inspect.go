@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -65,12 +64,10 @@ type TurnState struct {
 
 // Inspect returns the state of the open sessions, the oldest first.
 func (s *Service) Inspect() []SessionState {
-	s.mu.Lock()
-	open := slices.Collect(maps.Values(s.sessions))
-	s.mu.Unlock()
+	open := s.open()
 	out := make([]SessionState, 0, len(open))
 	for _, x := range open {
-		out = append(out, x.inspect())
+		out = append(out, stateOf(x))
 	}
 	slices.SortFunc(out, func(a, b SessionState) int {
 		return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.ID, b.ID))
@@ -78,7 +75,7 @@ func (s *Service) Inspect() []SessionState {
 	return out
 }
 
-func (x *Session) inspect() SessionState {
+func stateOf(x *Session) SessionState {
 	head := x.Head()
 	name, _ := x.settings.model.Choice()
 	return SessionState{

@@ -42,7 +42,7 @@ func (s *Service) newSession(head store.Session, p Place, h Host, draft bool) (*
 	x.queue = newQueue(s.ctx, head.ID, x.wake)
 	x.settings = newSettings(s, x.record, conf, h)
 	at.configure(s, conf, x.notifier)
-	x.openExtensions(draft)
+	openExtensions(x, draft)
 	x.applySettings()
 	x.notifier.report(conf.Problems)
 	s.watch()
