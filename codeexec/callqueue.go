@@ -91,7 +91,7 @@ func (q *callQueue) begin(tool string, args json.RawMessage) (c *openCall, rejec
 	defer q.mu.Unlock()
 	if rejection = q.reject(tool, i >= 0); rejection != "" {
 		q.rejected++
-		q.note(tool, args, 0, "refused")
+		q.note(tool, args, 0, "rejected")
 		return nil, rejection
 	}
 	q.made++
