@@ -77,6 +77,9 @@ func (r *reader) meanings(name string, depth int) (list []string) {
 	if r.names[first] == nil || depth > maxAliases || r.spent(1) {
 		return append(list, name)
 	}
+	if r.modules[first] { // it may be set in a part of the code that does not run
+		list = append(list, name)
+	}
 	for _, full := range r.names[first] {
 		list = append(list, r.meanings(full+name[len(first):], depth+1)...)
 	}

@@ -52,7 +52,7 @@ func (r *reader) value(expression []token) value {
 		v.toks, v.list = set.toks, true
 		return v
 	}
-	v.list = first.is("[") || r.python && first.is("(")
+	v.list = first.is("[") || r.python && first.is("(") && first.pair == len(v.toks)-1
 	v.text, v.known, v.sure = r.text(v.toks)
 	return v
 }
@@ -194,10 +194,17 @@ func (r *reader) argv(args []value) (list []string) {
 		case v.known && v.sure:
 			list = append(list, v.text)
 		case i > 0 && first == "{" && !slices.ContainsFunc(v.toks, func(t token) bool { return t.text == "args" }):
-		case i > 0 && r.javascript && rules.In("javascript-callback", first):
+		case i > 0 && r.javascript && callback(v.toks):
 		default:
 			list = append(list, Unknown)
 		}
 	}
 	return list
+}
+
+// callback reports whether an expression of JavaScript is a function that is not called.
+func callback(toks []token) bool {
+	behind := max(0, toks[0].pair) + 1
+	arrow := at(toks, behind).is("=") && at(toks, behind+1).is(">")
+	return arrow || rules.In("javascript-function", toks[0].text) && toks[len(toks)-1].is("}")
 }
