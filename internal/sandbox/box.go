@@ -94,7 +94,7 @@ func New(c Config) *Box {
 		Roots: func() []string { return s.cfg.Roots() }, Home: c.Home, HermesHome: c.HermesHome,
 		Holds: b.holds, Inside: b.inside, Protect: s.holders.Protect, Notify: b.Report,
 	})
-	s.views.read = c.Read
+	s.views.home, s.views.hermesHome, s.views.environ, s.views.read = c.Home, c.HermesHome, c.Environ, c.Read
 	s.sockets = sync.OnceValue(openSockets)
 	s.caches = sync.OnceValue(func() []string {
 		paths, made := writableCaches(c.Home, c.Environ)
@@ -121,9 +121,7 @@ func (b *Box) SetHome(caches string, read []string) {
 	b.mu.Lock()
 	b.cfg.Caches = caches
 	b.mu.Unlock()
-	b.views.mu.Lock()
-	b.views.read, b.views.view = read, nil
-	b.views.mu.Unlock()
+	b.views.setRead(read)
 	if p := planned(b); p != nil {
 		p.SetHome(caches, read)
 	}
@@ -190,7 +188,7 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 		return err
 	}
 	if len(c.Args) > 0 {
-		b.starts(c.Args[0])
+		b.views.starts(c.Args[0])
 	}
 	policy := b.basePolicy()
 	b.guard(&policy, s)
@@ -267,7 +265,7 @@ func (b *Box) basePolicy() Policy {
 			p.ReadOnly = append(p.ReadOnly, filepath.Join(home, name))
 		}
 	}
-	p.hide(b.viewHome(p.Roots), b.sockets())
+	p.hide(b.views.now(p.Roots), b.sockets())
 	p.Unreadable = append(p.Unreadable, b.cfg.Hide...)
 	return p
 }
@@ -330,7 +328,7 @@ func (b *Box) Explain(output string) string {
 		}
 		return ""
 	}
-	view := b.viewHome(b.cfg.Roots())
+	view := b.views.now(b.cfg.Roots())
 	switch {
 	case len(view.entries) > 0 && slices.ContainsFunc(append(refused, "Permission denied"), func(sign string) bool { return strings.Contains(output, sign) }):
 		return "the workspace is the user's home: commands change what is in its folders, but make nothing in the home itself, and do not change what begins with a dot, since shells and editors run some of it by its name; make it in a folder of the home, or use a file tool"

@@ -22,15 +22,15 @@ type cacheFolder struct {
 }
 
 // cacheFolders lists the caches of a home, and those that the environment names. One that
-// lies in another or in the workspace is left out. b.views.mu is held.
-func (b *Box) cacheFolders(home string, roots []string) (all []cacheFolder) {
+// lies in another or in the workspace is left out. v.mu is held.
+func (v *views) cacheFolders(home string, roots []string) (all []cacheFolder) {
 	add := func(c cache, named string) {
 		f := cacheFolder{cache: c, named: named, path: named}
 		info, err := os.Stat(named)
 		switch {
 		case err == nil && info.IsDir():
 			f.path = fspath.Real(named)
-		case err == nil || !hideable(home) || !fspath.Under(named, home) || !b.hasProgram(c.program):
+		case err == nil || !hideable(home) || !fspath.Under(named, home) || !v.hasProgram(c.program):
 			return
 		default:
 			if _, err := os.Lstat(named); err == nil {
@@ -51,9 +51,9 @@ func (b *Box) cacheFolders(home string, roots []string) (all []cacheFolder) {
 	for _, c := range caches {
 		add(c, filepath.Join(home, c.path))
 	}
-	for _, v := range cacheVariables {
-		if dir := b.variable(v.name, home); filepath.IsAbs(dir) {
-			add(cache{programs: v.programs}, filepath.Join(dir, v.within))
+	for _, c := range cacheVariables {
+		if dir := variable(v.environ, c.name, home); filepath.IsAbs(dir) {
+			add(cache{programs: c.programs}, filepath.Join(dir, c.within))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b cacheFolder) int { return cmp.Compare(a.path, b.path) })
@@ -67,25 +67,25 @@ func (b *Box) cacheFolders(home string, roots []string) (all []cacheFolder) {
 }
 
 // hasProgram reports whether a tool is there. The empty one is.
-func (b *Box) hasProgram(name string) bool {
+func (v *views) hasProgram(name string) bool {
 	if name == "" {
 		return true
 	}
-	has, known := b.views.has[name]
+	has, known := v.has[name]
 	if !known {
 		_, err := exec.LookPath(name)
 		has = err == nil
-		if b.views.has == nil {
-			b.views.has = map[string]bool{}
+		if v.has == nil {
+			v.has = map[string]bool{}
 		}
-		b.views.has[name] = has
+		v.has[name] = has
 	}
 	return has
 }
 
 // variable returns a variable of the environment, or of the file of "go env -w".
-func (b *Box) variable(name, home string) string {
-	for _, kv := range b.cfg.Environ {
+func variable(environ []string, name, home string) string {
+	for _, kv := range environ {
 		if value, ok := strings.CutPrefix(kv, name+"="); ok && value != "" {
 			return value
 		}

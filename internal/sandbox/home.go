@@ -58,6 +58,9 @@ const viewAge = 10 * time.Second
 
 // views keeps the view of a box.
 type views struct {
+	home, hermesHome string
+	environ          []string
+
 	mu       sync.Mutex
 	key      string
 	at       time.Time
@@ -67,63 +70,76 @@ type views struct {
 	has      map[string]bool // programs that were looked for in PATH
 }
 
-// viewHome returns the view of the home, for these roots.
-func (b *Box) viewHome(roots []string) *homeView {
-	v := &b.views
+// setRead replaces the further visible paths.
+func (v *views) setRead(paths []string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.read, v.view = paths, nil
+}
+
+// readable returns the further visible paths.
+func (v *views) readable() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.read
+}
+
+// now returns the view of the home, for these roots.
+func (v *views) now(roots []string) *homeView {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	key := strings.Join(roots, "\x00")
 	if v.view == nil || v.key != key || time.Since(v.at) > viewAge {
-		v.view, v.key, v.at = b.newView(roots, v.programs), key, time.Now()
+		v.view, v.key, v.at = v.look(roots), key, time.Now()
 	}
 	return v.view
 }
 
 // starts has commands see the program that one is started with, if it lies in a home.
-func (b *Box) starts(program string) {
+func (v *views) starts(program string) {
 	if !filepath.IsAbs(program) {
 		return
 	}
-	v := &b.views
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if fspath.Under(program, b.cfg.Home) && !slices.Contains(v.programs, program) {
+	if fspath.Under(program, v.home) && !slices.Contains(v.programs, program) {
 		v.programs, v.view = append(v.programs, program), nil
 	}
 }
 
-func (b *Box) newView(roots, programs []string) *homeView {
+// look makes a view. v.mu is held.
+func (v *views) look(roots []string) *homeView {
 	roots = fspath.Existing(roots)
-	v := &homeView{roots: roots, links: map[string]string{}, secrets: unreadable(b.cfg.Home, b.cfg.HermesHome, b.cfg.Environ)}
-	v.hidden = otherHomes(b.cfg.Home, roots)
-	home := fspath.Real(b.cfg.Home)
+	view := &homeView{roots: roots, links: map[string]string{}, secrets: unreadable(v.home, v.hermesHome, v.environ)}
+	view.hidden = otherHomes(v.home, roots)
+	home := fspath.Real(v.home)
 	if !hideable(home) {
-		v.caches = b.cacheFolders(home, roots)
-		return v
+		view.caches = v.cacheFolders(home, roots)
+		return view
 	}
-	v.home = home
+	view.home = home
 	for _, root := range roots {
 		if fspath.Under(home, root) {
-			v.entries = append(v.entries, v.own(home)...)
+			view.entries = append(view.entries, view.own(home)...)
 		}
 	}
-	s := search{view: v, home: home, roots: roots}
-	s.tools(b.cfg.Environ)
-	s.programs(programs)
+	s := search{view: view, home: home, roots: roots}
+	s.tools(v.environ)
+	s.programs(v.programs)
 	s.settings()
-	for _, path := range b.views.read {
+	for _, path := range v.read {
 		s.add(fspath.Expand(path, home))
 	}
-	v.caches = b.cacheFolders(home, roots)
+	view.caches = v.cacheFolders(home, roots)
 	elsewhere := slices.Clone(roots) // is arranged for on its own
-	for _, c := range v.caches {
+	for _, c := range view.caches {
 		s.link(c.named)
 		if !c.missing {
 			elsewhere = append(elsewhere, c.path)
 		}
 	}
-	v.visible = outermost(v.visible, elsewhere)
-	return v
+	view.visible = outermost(view.visible, elsewhere)
+	return view
 }
 
 // systemFolders hold the files that every program needs. A home that is or holds one is not hidden.

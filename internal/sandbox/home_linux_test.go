@@ -177,7 +177,7 @@ func TestHomeHidden(t *testing.T) {
 			v.host("ln", "-s", v.home+"/apps/real/bin/prog", v.home+"/.local/bin/prog")
 			v.host("rm", "-r", v.home+"/.cache")
 			v.host("ln", "-s", "elsewhere/cache", v.home+"/.cache")
-			v.box.cfg.Environ = append(v.box.cfg.Environ, "PATH="+v.home+"/opt/tool/bin:"+v.home+"/.local/bin:/usr/bin:/bin", "VIRTUAL_ENV="+v.home+"/venvs/a")
+			v.box.views.environ = append(v.box.views.environ, "PATH="+v.home+"/opt/tool/bin:"+v.home+"/.local/bin:/usr/bin:/bin", "VIRTUAL_ENV="+v.home+"/venvs/a")
 			v.box.SetHome(OwnCaches, []string{"~/data"})
 			out := v.run(`cd ~; cat .1password/secret Documents/diary.txt .bash_history .unknown/token .config/unknown/token .local/share/unknown/x apps/other opt/none
 cat .gitconfig .config/pip/pip.conf; echo x > new; echo x > .gitconfig; mkdir .config/fish; true`)

@@ -42,7 +42,7 @@ func (b *Box) ConfineOwn(ctx context.Context, c *proc.Cmd, o Own) error {
 		return err
 	}
 	if len(c.Args) > 0 {
-		b.starts(c.Args[0])
+		b.views.starts(c.Args[0])
 	}
 	policy := b.basePolicy() // nothing of the workspace is writable, so nothing in it is held
 	policy.Mode, policy.Network, policy.Pinned = ReadOnly, false, nil

@@ -13,9 +13,7 @@ func Planning(b *Box) *Box {
 	if b == nil || b.cfg.strict {
 		return b
 	}
-	b.views.mu.Lock()
-	read := b.views.read
-	b.views.mu.Unlock()
+	read := b.views.readable()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.planning == nil {

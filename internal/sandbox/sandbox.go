@@ -180,9 +180,7 @@ func (b *Box) In(roots ...string) *Box {
 	c := b.cfg
 	c.Mode, c.Network, c.Workspace = b.mode, b.network, b.workspaceLocked()
 	b.mu.Unlock()
-	b.views.mu.Lock()
-	c.Read = b.views.read
-	b.views.mu.Unlock()
+	c.Read = b.views.readable()
 	c.Roots = func() []string { return roots }
 	c.Report = nil // b has reported
 	return New(c)
