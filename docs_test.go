@@ -104,3 +104,21 @@ func anchors(text string) (all []string) {
 	}
 	return all
 }
+
+// TestFilesOfArchitecture checks that the source files that ARCHITECTURE.md names exist.
+func TestFilesOfArchitecture(t *testing.T) {
+	t.Parallel()
+	var files []string
+	for file := range goFiles(t) {
+		files = append(files, "/"+filepath.ToSlash(file))
+	}
+	named := regexp.MustCompile("`([\\w./-]+\\.go)`").FindAllStringSubmatch(markdown(t, "ARCHITECTURE.md"), -1)
+	if len(named) < 10 {
+		t.Errorf("only %d files are named", len(named))
+	}
+	for _, m := range named {
+		if !slices.ContainsFunc(files, func(file string) bool { return strings.HasSuffix(file, "/"+m[1]) }) {
+			t.Errorf("ARCHITECTURE.md names %s, which does not exist", m[1])
+		}
+	}
+}
