@@ -173,7 +173,15 @@ for i in range(250):
     try:
         s = connect(); s.sendall(frame(b"", size=16 << 20)); held.append(s)
     except OSError: pass
-print(len(held) > 100)`, "True"},
+print(len(held) > 100, read_file('a.txt')['total_lines'])`, "True 1"},
+		{"large requests that do not end", `
+held = [connect() for i in range(4)]
+for s in held: s.sendall(frame(b"x" * ((16 << 20) - 1), size=16 << 20))
+for i in range(90):
+    text = read_file('a.txt').get('error', '')
+    if text: break
+    time.sleep(0.05)
+print(text)`, "have more than 64 MB of arguments"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

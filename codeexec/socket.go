@@ -180,13 +180,18 @@ func (s *socket) answer(in *bufio.Reader) (tools.Result, error) {
 	if size > maxSkipped {
 		return tools.Result{}, fmt.Errorf("a request of %d bytes", size)
 	}
-	defer s.pending.Add(-int64(size))
-	if s.pending.Add(int64(size)) > maxPending || size > maxRequest {
+	if size > maxRequest {
 		_, err := io.CopyN(io.Discard, in, int64(size))
 		return tools.Fail("The arguments are too long: %d bytes, and %d MB is the most. Nothing was done. Write large data to a file with Python instead.", size, maxRequest>>20), err
 	}
 	var body bytes.Buffer // grows with the bytes that come, not with the announced size
-	if _, err := io.CopyN(&body, in, int64(size)); err != nil {
+	held := &counted{Reader: in, total: &s.pending}
+	defer held.release()
+	switch read, err := io.CopyN(&body, held, int64(size)); {
+	case held.over:
+		_, err := io.CopyN(io.Discard, in, int64(size)-read)
+		return tools.Fail("The calls that run at the same time have more than %d MB of arguments. Nothing was done. Make fewer at once, or write large data to a file with Python instead.", maxPending>>20), err
+	case err != nil:
 		return tools.Result{}, err
 	}
 	var r request
@@ -195,6 +200,26 @@ func (s *socket) answer(in *bufio.Reader) (tools.Result, error) {
 	}
 	return s.call(r)
 }
+
+// counted adds the bytes that it reads to a total, and ends when that is more than maxPending.
+type counted struct {
+	io.Reader
+	own   int64
+	total *atomic.Int64
+	over  bool
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	if c.over {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := c.Reader.Read(p)
+	c.own += int64(n)
+	c.over = c.total.Add(int64(n)) > maxPending
+	return n, err
+}
+
+func (c *counted) release() { c.total.Add(-c.own) }
 
 // call runs a request of a script. If the script is being ended, call returns an error
 // when the socket is closed, so that the script does not continue with a failed call.
