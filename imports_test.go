@@ -37,7 +37,7 @@ var layers = map[string][]string{
 var strict = map[string][]string{
 	"server": {"server/attachments", "server/models", "config", "builder", "extension", "tools", "agent",
 		"internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/workspace"},
-	"server/attachments": {"agent", "internal/workspace", "tools"},
+	"server/attachments": {"agent", "internal/lazyregexp", "internal/workspace", "tools"},
 	"server/models":      {"config", "agent", "internal/proc"},
 	// The protocols show these features with messages of their own. Others need none.
 	"server/acp": {"server", "protocol", "config", "tools", "agent", "extension", "internal", "delegate",

@@ -17,22 +17,22 @@ var wrappers = map[string]int{
 }
 
 // checkers check a project with any arguments.
-var checkers = wordSet(`pytest py.test tox nox ruff mypy pyright flake8 pylint bandit golangci-lint staticcheck gotestsum
+const checkers words = `pytest py.test tox nox ruff mypy pyright flake8 pylint bandit golangci-lint staticcheck gotestsum
 	jest vitest mocha ava tap eslint tsc vue-tsc playwright cypress biome stylelint rspec rubocop minitest phpunit phpstan psalm pest
-	ctest shellcheck shfmt luacheck busted stylua hadolint yamllint markdownlint ktlint detekt swiftlint`)
+	ctest shellcheck shfmt luacheck busted stylua hadolint yamllint markdownlint ktlint detekt swiftlint`
 
 // subcommands are the words after a program that make it a check.
-var subcommands = map[string]map[string]bool{
-	"go": wordSet("test vet build"), "cargo": wordSet("test check clippy build nextest fmt"), "deno": wordSet("test lint check"),
-	"node": wordSet("--test"), "dotnet": wordSet("test build"), "swift": wordSet("test build"), "mix": wordSet("test credo dialyzer compile"),
-	"mvn": wordSet("test verify package install compile"), "mvnw": wordSet("test verify package install compile"), "zig": wordSet("test build"),
-	"bazel": wordSet("test build"), "stack": wordSet("test build"), "cabal": wordSet("test build"), "sbt": wordSet("test compile"),
-	"meson": wordSet("test"), "flutter": wordSet("test analyze"), "dart": wordSet("test analyze"), "php": wordSet("artisan"), "composer": wordSet("test"),
-	"prettier": wordSet("--check -c"), "black": wordSet("--check"), "isort": wordSet("--check"), "gofmt": wordSet("-l -d"),
+var subcommands = map[string]words{
+	"go": "test vet build", "cargo": "test check clippy build nextest fmt", "deno": "test lint check",
+	"node": "--test", "dotnet": "test build", "swift": "test build", "mix": "test credo dialyzer compile",
+	"mvn": "test verify package install compile", "mvnw": "test verify package install compile", "zig": "test build",
+	"bazel": "test build", "stack": "test build", "cabal": "test build", "sbt": "test compile",
+	"meson": "test", "flutter": "test analyze", "dart": "test analyze", "php": "artisan", "composer": "test",
+	"prettier": "--check -c", "black": "--check", "isort": "--check", "gofmt": "-l -d",
 }
 
 // runners run a task of the project by its name.
-var runners = wordSet("make gmake just task mage rake rails npm pnpm yarn bun gradle gradlew ninja turbo nx lerna grunt gulp ant")
+const runners words = "make gmake just task mage rake rails npm pnpm yarn bun gradle gradlew ninja turbo nx lerna grunt gulp ant"
 
 // task is the name of a task that checks.
 var task = lazyregexp.New(`(?i)^:?(?:\w+:)*(t|tests?|checks?|lints?|vet|typecheck|type-check|types|tsc|verify|ci|unit|units|e2e|integration|build|compile|spec)([:._/-].*)?$|[:._-](tests?|checks?|lint)$`)
@@ -40,13 +40,10 @@ var task = lazyregexp.New(`(?i)^:?(?:\w+:)*(t|tests?|checks?|lints?|vet|typechec
 // script is the name of a program of the project that checks.
 var script = lazyregexp.New(`(?i)^(run[-_]?)?(tests?|checks?|lint|verify|ci)([-_.].*)?$|[-_](tests?|checks?|lint)(\.\w+)?$`)
 
-func wordSet(words string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		set[w] = true
-	}
-	return set
-}
+// words is a list of words between white space.
+type words string
+
+func (w words) has(word string) bool { return slices.Contains(strings.Fields(string(w)), word) }
 
 // checksIn returns the commands of a shell line that check a project: those of known
 // programs, and those that begin with the words of one of configured.
@@ -115,15 +112,15 @@ func isCheck(words []string) bool {
 	}
 	name, args := path.Base(words[0]), words[1:]
 	switch {
-	case checkers[name]:
+	case checkers.has(name):
 		return true
 	case strings.HasPrefix(name, "python") || name == "py":
-		return len(args) > 1 && args[0] == "-m" && (checkers[args[1]] || args[1] == "unittest" || args[1] == "doctest") ||
+		return len(args) > 1 && args[0] == "-m" && (checkers.has(args[1]) || args[1] == "unittest" || args[1] == "doctest") ||
 			len(args) > 0 && script.MatchString(path.Base(args[0])) || len(args) > 1 && args[0] == "manage.py" && args[1] == "test"
-	case runners[name]:
+	case runners.has(name):
 		return slices.ContainsFunc(args, task.MatchString) || name == "make" && len(withoutOptions(args)) == 0
-	case subcommands[name] != nil:
-		return slices.ContainsFunc(args, func(a string) bool { return subcommands[name][a] })
+	case subcommands[name] != "":
+		return slices.ContainsFunc(args, subcommands[name].has)
 	case name == "bash" || name == "sh":
 		return len(args) > 0 && script.MatchString(path.Base(args[0]))
 	}

@@ -151,11 +151,11 @@ func knownWords(line string) bool {
 
 // isName reports whether checks have a word in their commands.
 func isName(w string) bool {
-	if _, wraps := wrappers[w]; wraps || checkers[w] || runners[w] || subcommands[w] != nil || task.MatchString(w) {
+	if _, wraps := wrappers[w]; wraps || checkers.has(w) || runners.has(w) || subcommands[w] != "" || task.MatchString(w) {
 		return true
 	}
 	for _, names := range subcommands {
-		if names[w] {
+		if names.has(w) {
 			return true
 		}
 	}

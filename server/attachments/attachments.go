@@ -9,11 +9,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -21,7 +21,7 @@ import (
 // around is how many lines are attached before and after a place.
 const around = 10
 
-var lineFragment = regexp.MustCompile(`^L(\d{1,9})(?:-L?(\d{1,9}))?$`)
+var lineFragment = lazyregexp.New(`^L(\d{1,9})(?:-L?(\d{1,9}))?$`)
 
 // Read returns the resources of a prompt as the model gets them. Resources that are no
 // files of the workspace stay as they are.
