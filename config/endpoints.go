@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -410,12 +409,12 @@ func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
 	if len(out.Keys) > 0 || out.KeyCommand != "" || !known || table.NoKey || local(u) {
 		return nil
 	}
-	set := "providers." + m.Provider + ".api_key in " + Path(l.Home)
-	switch {
-	case theirs:
-		set = strings.Join(table.Keys, " and ") + " in the environment or in " + filepath.Join(l.Home, ".env")
-	case m.BaseURL != "":
-		set = section + ".api_key in " + Path(l.Home)
+	set := "providers." + m.Provider + ".api_key or key_env"
+	if m.BaseURL != "" {
+		set = section + ".api_key"
+	}
+	if theirs {
+		set += " (" + strings.Join(table.Keys, " and ") + " is not set)"
 	}
 	return fmt.Errorf("no key for %s at %s: set %s, or run `hermes-ls setup` or `hermes-ls login`", m.Provider, u.Host, set)
 }

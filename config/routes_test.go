@@ -28,7 +28,7 @@ func TestChildEndpoints(t *testing.T) {
 		"own key":             {"delegation: {base_url: http://b.example/v1, api_key: B}", "", "custom http://b.example/v1 big B", ""},
 		"provider":            {"delegation: {provider: openai, model: m}", "", "openai https://api.openai.com/v1 m O", ""},
 		"provider, other url": {"delegation: {provider: openai, base_url: http://b.example/v1}", "", "custom http://b.example/v1 big ", ""},
-		"provider, no key":    {"delegation: {provider: openrouter}", "", "", "set OPENROUTER_API_KEY in the environment"},
+		"provider, no key":    {"delegation: {provider: openrouter}", "", "", "OPENROUTER_API_KEY is not set"},
 		"route":               {"delegation: {model: m, routes: {cheap: {model: tiny, base_url: http://c.example, api_key: [C, D]}}}", "cheap", "custom http://c.example tiny C D", ""},
 		"unknown route":       {"delegation: {routes: {cheap: {model: tiny}, fast: {model: f}}}", "dear", "", "there are cheap, fast"},
 		"no routes":           {"", "dear", "", "none is configured"},
@@ -91,7 +91,7 @@ delegation:
 	}
 	all := strings.Join(got, "\n")
 	for _, want := range []string{
-		`:2: no key for openrouter at openrouter.ai: set OPENROUTER_API_KEY in the environment or in `,
+		`:2: no key for openrouter at openrouter.ai: set providers.openrouter.api_key or key_env (OPENROUTER_API_KEY is not set)`,
 		":5: delegation.routes.empty names neither a model nor an endpoint",
 		":6: delegation.routes.keyed names neither",
 		":9: delegation.routes.misspelt.modell is an unknown key (did you mean model?)",
@@ -131,10 +131,10 @@ func TestModels(t *testing.T) {
 		"prefix":               {"model: {default: anthropic/claude-x}", all, "", []string{"anthropic messages https://api.anthropic.com claude-x A"}, ""},
 		"no prefix":            {"model: {provider: openrouter, default: anthropic/claude-x}", all, "", []string{"openrouter chat https://openrouter.ai/api/v1 anthropic/claude-x R"}, ""},
 		"fallbacks":            {"model: {fallback: [gpt-x, anthropic/claude-x, {provider: openrouter, model: anthropic/claude-y}]}", all, "", []string{"openai responses https://api.openai.com/v1 gpt-5 O", "openai responses https://api.openai.com/v1 gpt-x O", "anthropic messages https://api.anthropic.com claude-x A", "openrouter chat https://openrouter.ai/api/v1 anthropic/claude-y R"}, ""},
-		"fallback without key": {"model: {fallback: [anthropic/claude-x]}", "OPENAI_API_KEY=O", "", []string{"openai responses https://api.openai.com/v1 gpt-5 O"}, "no key for anthropic at api.anthropic.com: set ANTHROPIC_API_KEY in the environment or in "},
+		"fallback without key": {"model: {fallback: [anthropic/claude-x]}", "OPENAI_API_KEY=O", "", []string{"openai responses https://api.openai.com/v1 gpt-5 O"}, "no key for anthropic at api.anthropic.com: set providers.anthropic.api_key or key_env (ANTHROPIC_API_KEY is not set); this fallback is left out"},
 		"new provider":         {"model: {provider: mine, default: m}\nproviders: {mine: {base_url: 'http://x.example/v1/', key_env: MINE}}", all, "", []string{"mine chat http://x.example/v1 m M"}, ""},
 		"by its path":          {"model: {provider: mine, default: m}\nproviders: {mine: {base_url: 'http://x.example/anthropic'}}", all, "", []string{"mine messages http://x.example/anthropic m "}, ""},
-		"elsewhere":            {"model: {provider: anthropic, default: m}\nproviders: {anthropic: {base_url: 'https://x.example'}}", all, "", nil, "no key for anthropic at x.example: set providers.anthropic.api_key in "},
+		"elsewhere":            {"model: {provider: anthropic, default: m}\nproviders: {anthropic: {base_url: 'https://x.example'}}", all, "", nil, "no key for anthropic at x.example: set providers.anthropic.api_key or key_env"},
 		"on this machine":      {"model: {provider: anthropic, default: m}\nproviders: {anthropic: {base_url: 'http://127.0.0.1:80'}}", all, "", []string{"anthropic messages http://127.0.0.1:80 m "}, ""},
 		"azure":                {"model: {provider: azure, default: m}\nproviders: {azure: {base_url: 'https://me.openai.azure.com/openai/v1'}}", all, "", []string{"azure responses https://me.openai.azure.com/openai/v1 m Z"}, ""},
 		"azure elsewhere":      {"model: {provider: azure, default: m}\nproviders: {azure: {base_url: 'https://openai.azure.com.example/v1'}}", all, "", nil, "no key for azure at openai.azure.com.example"},

@@ -6,7 +6,7 @@ it("a model that is not set up has ways out", () => {
   const noKey = failure(
     Object.assign(
       new Error(
-        "no key for openai at api.openai.com: set OPENAI_API_KEY in the environment or in /home/ann/.hermes/.env, or run `hermes-ls setup` or `hermes-ls login`",
+        "no key for openai at api.openai.com: set providers.openai.api_key or key_env (OPENAI_API_KEY is not set), or run `hermes-ls setup` or `hermes-ls login`",
       ),
       { code: -32000 },
     ),
