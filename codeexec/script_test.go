@@ -621,7 +621,7 @@ hermes_tools._call("todo", {})
 			t.Errorf("arguments of %s: %s", c.Tool, c.Arguments)
 		}
 	}
-	if want := []string{"read_file completed", "read_file failed", "write_file completed", "terminal completed", "todo refused"}; !slices.Equal(listed, want) {
+	if want := []string{"read_file completed", "read_file failed", "write_file completed", "terminal completed", "todo rejected"}; !slices.Equal(listed, want) {
 		t.Errorf("listed %q, want %q", listed, want)
 	}
 	if diffs != 1 || !strings.Contains(text, "```python\n") || !strings.Contains(text, "begun") {
