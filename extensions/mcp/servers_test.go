@@ -605,6 +605,11 @@ func TestStubbornProgramEnds(t *testing.T) {
 		t.Errorf("look gave %s", got)
 	}
 	process := b.all()[0].link.carrier.(*program).process
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := b.Close(ended); err != nil {
+		t.Errorf("a program that ends late is a failure: %v", err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	if err := b.Close(ctx); err != nil {
