@@ -55,7 +55,7 @@ func TestNeovimCommands(t *testing.T) {
 				{"learnings", shows("learnings", "There are no learnings", "learnings open", "# Learnings")},
 				{"plugins", shows("plugins", "No plugin is enabled")},
 				{"hooks", shows("hooks", "There are no hooks")},
-				{"trust", shows("trust", "is not trusted")},
+				{"trust", shows("trust", "trusted.")},
 				{"new", (*plugin).begin},
 				{"delete", (*plugin).remove},
 				{"sessions", (*plugin).sessions},

@@ -343,7 +343,7 @@ func (p *plugin) surviveKill() {
 		if strings.Contains(p.text(), "Press ENTER") {
 			p.keys("C-l")
 		}
-		return strings.Contains(p.text(), "The server stopped (signal 9) in")
+		return strings.Contains(p.text(), "The server stopped (signal 9) during")
 	})
 	shown := p.wait("The server stopped (signal 9)", "● idle", "Never end", "kept while it dies")
 	p.keep(p.name("killed"))
