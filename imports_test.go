@@ -39,7 +39,7 @@ var strict = map[string][]string{
 		"internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/workspace"},
 	"server/attachments": {"agent", "internal/lazyregexp", "internal/workspace", "tools"},
 	"server/models":      {"config", "agent", "internal/proc"},
-	// The protocols show these features with messages of their own. Others need none.
+	// The protocols have methods for these features and for no others.
 	"server/acp": {"server", "protocol", "config", "tools", "agent", "extension", "internal", "delegate",
 		"extensions/checkpoints", "extensions/feedback", "extensions/foldertrust", "extensions/mcp"},
 	"server/lsp": {"server", "protocol", "config", "tools", "agent", "extension", "internal", "delegate",

@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -131,21 +130,7 @@ var slashComments = regexp.MustCompile(`(?ms)(^|\s)//[^\n]*|/\*.*?\*/`)
 // project is data.
 func otherCode(t *testing.T) []string {
 	t.Helper()
-	var files []string
-	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && file != "." || slices.Contains([]string{"node_modules", "testdata", "dist", "bin", "project"}, d.Name())):
-			return filepath.SkipDir
-		case otherComments[filepath.Ext(file)] != nil && filepath.Ext(file) != "":
-			files = append(files, file)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := filesOf(t, func(file string) bool { return otherComments[filepath.Ext(file)] != nil }, "dist", "bin", "project")
 	if len(files) < 100 {
 		t.Errorf("only %d files in other languages were found: the walk is broken", len(files))
 	}
@@ -215,20 +200,8 @@ func TestErrorTexts(t *testing.T) {
 // extension. The changelog is history.
 func documents(t *testing.T) []string {
 	t.Helper()
-	var files []string
-	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && file != "." || d.Name() == "node_modules" || d.Name() == "testdata"):
-			return filepath.SkipDir
-		case strings.HasSuffix(file, ".md") && file != "CHANGELOG.md", slices.Contains([]string{"nvim/doc/hermes.txt", "vscode/package.json"}, filepath.ToSlash(file)):
-			files = append(files, file)
-		}
-		return nil
+	return filesOf(t, func(file string) bool {
+		return strings.HasSuffix(file, ".md") && file != "CHANGELOG.md" ||
+			slices.Contains([]string{"nvim/doc/hermes.txt", "vscode/package.json"}, filepath.ToSlash(file))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
 }

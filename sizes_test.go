@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -146,24 +147,29 @@ func receiver(expr ast.Expr) string {
 }
 
 // goFiles yields the Go files of the module, without testdata.
-func goFiles(t *testing.T) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		t.Helper()
-		err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && file != "." || d.Name() == "node_modules" || d.Name() == "testdata"):
-				return filepath.SkipDir
-			case d.IsDir() || !strings.HasSuffix(file, ".go"):
-				return nil
-			case !yield(file):
-				return filepath.SkipAll
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
+func goFiles(t *testing.T) iter.Seq[string] {
+	t.Helper()
+	return slices.Values(filesOf(t, func(file string) bool { return strings.HasSuffix(file, ".go") }))
+}
+
+// filesOf lists the files that keep selects, without hidden directories, those of dependencies and
+// of testdata, and those with a name in without.
+func filesOf(t *testing.T, keep func(file string) bool, without ...string) (files []string) {
+	t.Helper()
+	without = append(without, "node_modules", "testdata")
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && file != "." || slices.Contains(without, d.Name())):
+			return filepath.SkipDir
+		case !d.IsDir() && keep(file):
+			files = append(files, file)
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	return files
 }

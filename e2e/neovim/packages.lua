@@ -1,5 +1,5 @@
--- The plugin as plugin managers load it, as the documentation says: what they do
--- with a folder is done here by hand, since none of them can be had as a package.
+-- Loads the plugin as plugin managers do, by the steps in the documentation. No manager is
+-- available as a package, so this file does their work.
 local here = vim.fs.dirname(debug.getinfo(1, "S").source:sub(2))
 local host = dofile(here .. "/host.lua")
 local repository = vim.fs.normalize(here .. "/../..")

@@ -170,8 +170,8 @@ func (m Mechanism) Gaps(p Policy) (gaps []string) {
 	return gaps
 }
 
-// In is a sandbox of its own, as b is now, for commands that work in other folders,
-// such as a subagent's in a worktree. The caller closes it.
+// In returns a new sandbox with the present settings of b, for commands that work in other
+// folders, such as those of a subagent in a worktree. The caller closes it.
 func (b *Box) In(roots ...string) *Box {
 	if b == nil {
 		return nil

@@ -74,8 +74,8 @@ func (j *analyzer) line(st *state) {
 	}
 }
 
-// source judges shell code that a command runs. Each finding has a key of its own. If another program runs the command, such as
-// sudo, its key is that of all findings.
+// source judges shell code that a command runs. Each finding has its own key. If another program
+// runs the command, such as sudo, all findings have the key of that program's command.
 func (j *analyzer) source(src string, st *state, c *call) {
 	if refusal := unfit(src); refusal != "" {
 		j.block(c, refusal)
