@@ -7,12 +7,9 @@ LDFLAGS := -s -w -X main.linkedVersion=$(VERSION) -X main.commit=$(COMMIT)
 GO      := CGO_ENABLED=0 go
 comma   := ,
 
-# Tools of the tests, from the module proxy.
-STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
-ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
-.PHONY: announce build demo test lint static cross race user e2e kakoune hosts vsix vsix-all bench soak fuzz notices vulnerabilities release docs models clean
+.PHONY: build demo check test lint e2e kakoune hosts vsix vsix-all bench soak fuzz notices vulnerabilities release docs models clean
 
 build: bin/hermes-ls
 
@@ -23,62 +20,24 @@ FORCE:
 demo: build
 	@bin/hermes-ls demo
 
-# The tests of lint run with the others. go vet ran for all packages, so go test does not repeat it.
-# Apart from the race detector, everything has the flags of the build: it is compiled once.
-test: announce static cross race user e2e
+# The stages of both are in internal/testrun/stages.go. They run side by side; STAGES chooses some:
+#   make test STAGES="race neovim"
+STAGES  :=
+TESTRUN := @mkdir -p .cache && $(GO) build -trimpath -o .cache/testrun ./internal/testrun && exec .cache/testrun
 
-TEST := $(GO) test -vet=off -trimpath
+# Quick, and with Go, git and Python alone.
+check:
+	$(TESTRUN) check $(STAGES)
 
-announce:
-	@echo "make test: lint, all tests with the race detector, then real editors and clients; 40 to 60 minutes on two cores."
-	@echo "It gets Go modules, npm and PyPI packages and, as root on Debian, programs by apt-get (editors, Chromium, ripgrep, sshd, podman, shells);"
-	@echo "otherwise it lists missing programs and stops. Everything else stays in .cache of this folder."
+# Everything. Root on Debian installs missing programs; otherwise tests that need them are left out and listed.
+test:
+	$(TESTRUN) test $(STAGES)
 
-lint: static
-	$(TEST) .
-	$(TEST) -run 'Page|Reference|CommandTable|Documented|Descriptions|Help|Snippets|Subcommands|Palette' ./server/app ./cmd/... ./vscode ./nvim ./extensions/hooks ./extensions/skills
+lint:
+	$(TESTRUN) test lint
 
-static:
-	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
-	$(GO) vet -trimpath -tags e2e,kakoune ./...
-	GOFLAGS=-trimpath $(GO) run $(STATICCHECK) -tags e2e,kakoune ./...
-	GOFLAGS=-trimpath $(GO) run $(ACTIONLINT) -shellcheck= -pyflakes=
-	e2e/setup/lint.sh
-
-cross:
-	GOOS=darwin GOARCH=arm64 $(GO) build -trimpath -o /dev/null ./cmd/hermes-ls
-	GOOS=windows GOARCH=amd64 $(GO) build -trimpath -o /dev/null ./cmd/hermes-ls
-	GOOS=windows GOARCH=amd64 $(GO) vet -trimpath ./...
-
-# By default, each program sleeps a second under the race detector before it ends.
-race: hosts
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -vet=off -race -timeout 20m ./...
-	$(TEST) -run TestMemoryLimits ./internal/proc
-
-# Root may do what users may not. So if root runs the tests, the tests of processes and
-# files run again as an ordinary user, without the race detector. TestAsUser does it for
-# internal/proc and internal/sandbox; ssh servers and containers need root.
-AS_USER := $(CURDIR)/e2e/setup/as-user.sh
-ROOT    := $(filter 0,$(shell id -u))
-
-user: hosts
-ifdef ROOT
-	$(TEST) -run '^TestAsUser$$' ./internal/proc ./internal/sandbox
-	$(TEST) -exec $(AS_USER) -skip '^TestTerminal(OverSSH|InAContainer|InApptainer)$$' \
-		./agent/store ./codeexec ./delegate/... ./internal/checkpoint ./internal/sandbox/gitguard ./internal/scratch ./internal/search ./internal/workspace \
-		./server/... ./tools ./tools/file ./tools/gate ./tools/shell ./tools/web
-endif
-
-# Real editors and the official clients against the built binary, as an ordinary user.
-# Packing the extension, the Python programs and the public projects need this user's caches
-# and programs; the others differ for root.
-OWN := TestVSIX|TestOfficialPythonClient|TestLiteLLM|TestAgentSkills|TestHermesAgent(Memory|Skills)|Test(OpenAI|GenAI|Anthropic)SDK|TestPublicProjects
-
-e2e: build hosts vsix
-	npm test --prefix vscode --silent
-	$(TEST) -count=1 -timeout 40m -tags e2e -skip '^($(OWN))$$' -exec $(AS_USER) ./e2e
-	$(TEST) -count=1 -timeout 20m -tags e2e -run '^($(OWN)$(if $(ROOT),|TestSoak|TestKilledServers|TestACPX|TestOfficialACPClient|TestClosedPipe))$$' ./e2e
-	$(TEST) -count=1 -tags e2e ./release
+e2e:
+	$(TESTRUN) test vscode neovim editors clients
 
 # Kakoune, whose LSP client has to be built first: some minutes, once.
 kakoune: build hosts

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -297,6 +298,7 @@ func TestSweep(t *testing.T) {
 
 func TestServerDeath(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	for name, code := range clinging {
 		if strings.HasPrefix(name, "a thread") {
 			continue

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -73,6 +74,7 @@ func users(t *testing.T) []int {
 }
 
 func TestNoSecretReachesAScript(t *testing.T) {
+	testneed.Long(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("there is /proc on Linux alone")
 	}

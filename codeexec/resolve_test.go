@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // systemPython is a real interpreter, not a shim.
@@ -90,6 +92,7 @@ func (p *place) search(environ ...string) Search {
 
 func TestFind(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	tooOld := `printf '3.7.16\n/x\n/x\n/x\n'`
 	tests := []struct {
 		name string

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // Cancelled at a hundred random moments, a batch of many ends at once, with a result
@@ -19,7 +20,7 @@ import (
 func TestCancelAnywhere(t *testing.T) {
 	t.Parallel()
 	const children = 8
-	for seed := range uint64(100) {
+	for seed := range uint64(testneed.Cases(100, 20)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 const secret = "BEGIN-OF-A-PRIVATE-KEY"
@@ -151,6 +152,7 @@ func (h *hostileBed) check() {
 // A folder that is tracked, and then a link to a place with secrets.
 func TestHostileFolderLink(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	for name, commands := range map[string][]string{
 		"staged":    {"mkdir d; echo x >d/id_test; git add d/id_test; rm -r d; ln -s HOME/.ssh d"},
 		"committed": {"mkdir d; echo x >d/id_test; git add .; git -c user.name=x -c user.email=x@y commit -qm x; rm -r d; ln -s HOME/.ssh d"},
@@ -176,6 +178,7 @@ func TestHostileFolderLink(t *testing.T) {
 // no files.
 func TestHostileIndex(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	const put = `cp INDEX "$(git rev-parse --git-dir)/index"`
 	up := strings.Repeat("../", 12)
 	for name, tc := range map[string]struct {
@@ -227,6 +230,7 @@ func TestHostileIndex(t *testing.T) {
 // A repository within the repository, below a folder that has become a link.
 func TestHostileGitlink(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	const id = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 	for name, commands := range map[string][]string{
 		"below a link": {"git update-index --add --cacheinfo 160000," + id + ",l/.ssh; ln -s HOME l"},
@@ -251,6 +255,7 @@ func TestHostileGitlink(t *testing.T) {
 // Things that are no files, or without an end.
 func TestHostileThings(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	for name, commands := range map[string][]string{
 		"pipes":       {"rm a.txt; mkfifo a.txt pipe"},
 		"zero":        {"ln -sf /dev/zero b.txt; ln -s /dev/zero zero"},

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // A new file has the schema that the migrations create.
@@ -74,6 +76,7 @@ func shape(t *testing.T, scripts ...string) map[string]bool {
 // search finds its messages.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	for version := 1; version < len(migrations); version++ {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 func add(t testing.TB, s *store.Store, id string, m *store.Message) *store.Message {
@@ -118,6 +119,7 @@ func TestSearchBranches(t *testing.T) {
 // the sums match the log, and the index matches the file.
 func TestAnyHistory(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		path := filepath.Join(t.TempDir(), store.FileName)
 		s := store.New(path, store.Options{})

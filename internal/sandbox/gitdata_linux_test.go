@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // gitPayload is the payload of attacks: a program that leaves a trace beside the workspace when
@@ -147,6 +149,7 @@ const types = "\ngit status; git add -A; git commit -qm x --allow-empty; git che
 // An attack that does not work without a sandbox would test nothing.
 func TestGitAttacksWork(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	for _, a := range gitAttacks {
 		t.Run(a.id, func(t *testing.T) {
 			t.Parallel()
@@ -163,6 +166,7 @@ func TestGitAttacksWork(t *testing.T) {
 
 func TestGitData(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	for _, m := range holding(t) {
 		for _, a := range gitAttacks {
 			t.Run(m.letter(WorkspaceWrite)+"/"+a.id, func(t *testing.T) {
@@ -189,6 +193,7 @@ func TestGitData(t *testing.T) {
 // Files that editors, shells and agents run by themselves do not change.
 func TestSettingsPlaces(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	for _, a := range []struct {
 		id, setup, script string
 		has               map[string]string // text of files; empty: there is none
@@ -316,6 +321,7 @@ func TestKilledBesideALivingServer(t *testing.T) {
 // nothing is removed behind the link.
 func TestManyAreRemoved(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	for _, m := range here(t) {
 		t.Run(m.letter(WorkspaceWrite), func(t *testing.T) {
 			t.Parallel()

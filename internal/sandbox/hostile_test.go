@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 const canary = "CANARY-XYZZY"
@@ -384,6 +385,7 @@ func here(t *testing.T) []Mechanism {
 // TestHostile tries every attack against every mechanism, and against none. It fails also if an
 // attack does not succeed that the table lists as open.
 func TestHostile(t *testing.T) {
+	testneed.Long(t)
 	if len(here(t)) == 0 {
 		t.Error("nothing on this host enforces anything, so nothing was tried")
 	}

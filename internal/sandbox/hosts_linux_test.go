@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/proctest"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 func enterHost() { proctest.Enter() }
@@ -44,6 +45,7 @@ const (
 )
 
 func TestHosts(t *testing.T) {
+	testneed.Long(t)
 	if os.Geteuid() != 0 || proctest.Again() {
 		t.Skip("only root can make another host: run the tests as root, too")
 	}

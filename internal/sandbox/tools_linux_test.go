@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strings"
@@ -13,18 +12,21 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/proc/proctest"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // projects are small ones, with the commands of a developer. Each runs if its program
-// is there, in the home of the user who runs the tests.
+// is there, in the home of the user who runs the tests. A quick project runs with each mechanism, the
+// others with the one that a session would choose.
 var projects = []struct {
 	program, name string
+	quick         bool
 	files         map[string]string
 	script        string
 	want          string
 }{
 	{
-		"go", "go", map[string]string{
+		"go", "go", false, map[string]string{
 			"go.mod":    "module m\n\ngo 1.24\n",
 			"m.go":      "package main\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"built\") }\n",
 			"m_test.go": "package main\n\nimport \"testing\"\n\nfunc TestM(t *testing.T) { t.Log(t.TempDir()) }\n",
@@ -32,11 +34,11 @@ var projects = []struct {
 		`export GOFLAGS=-mod=mod GOTOOLCHAIN=local GOPROXY=off; go build -o m . && ./m && go test ./... && go test ./... && go vet ./... && go install . && "$(go list -f '{{.Target}}' .)"`, "built\nok  \tm\nok  \tm\tcached\nbuilt\n",
 	},
 	{
-		"go", "go without a warm cache", map[string]string{"go.mod": "module m\n\ngo 1.24\n", "m.go": "package main\n\nfunc main() { println(\"built\") }\n"},
+		"go", "go without a warm cache", false, map[string]string{"go.mod": "module m\n\ngo 1.24\n", "m.go": "package main\n\nfunc main() { println(\"built\") }\n"},
 		`GOTOOLCHAIN=local go build -o m . && ./m`, "built",
 	},
 	{
-		"npm", "npm", map[string]string{
+		"npm", "npm", false, map[string]string{
 			"package.json": `{"name": "app", "version": "1.0.0", "dependencies": {"dep": "file:dep-1.0.0.tgz"}, "scripts": {"test": "node -p 'require(\"dep\")'"}}`,
 			"dep/index.js": "module.exports = 'dependency'\n", "dep/package.json": `{"name": "dep", "version": "1.0.0", "bin": {"depbin": "bin.js"}}`,
 			"dep/bin.js": "#!/usr/bin/env node\nconsole.log('npx')\n",
@@ -44,29 +46,33 @@ var projects = []struct {
 		`npm pack --silent ./dep >/dev/null && npm install --offline --silent --no-audit --no-fund && npm test --silent && npx --offline depbin`, "dependency\nnpx\n",
 	},
 	{
-		"python3", "python", map[string]string{
+		"python3", "python", true, map[string]string{
 			"pyproject.toml": "[project]\nname = \"p\"\nversion = \"1\"\n", "p.py": "print('imported')\n",
 		},
 		`python3 -m venv --without-pip .venv && .venv/bin/python -c 'import p, ssl, sqlite3, ctypes' && python3 -c 'import sys; print(sys.prefix != "")'`, "imported\nTrue\n",
 	},
 	{
-		"cargo", "cargo", map[string]string{
+		"cargo", "cargo", false, map[string]string{
 			"Cargo.toml": "[package]\nname = \"c\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "src/main.rs": "fn main() { println!(\"built\"); }\n#[test]\nfn t() {}\n",
 		},
 		`cargo build --offline -q && target/debug/c && cargo test --offline -q | grep -c "1 passed" `, "built\n1\n",
 	},
 	{
-		"javac", "java", map[string]string{"M.java": "class M { public static void main(String[] a) { System.out.println(\"built\"); } }\n"},
+		"javac", "java", false, map[string]string{"M.java": "class M { public static void main(String[] a) { System.out.println(\"built\"); } }\n"},
 		`javac M.java && java M`, "built\n",
 	},
 	{
-		"git", "git", map[string]string{"a": "a"},
+		"git", "git", true, map[string]string{"a": "a"},
 		`test -d .git || git init -q && git -c user.name=a -c user.email=b commit -q --allow-empty -m one && git log --format=%s`, "one\n",
 	},
 }
 
+// packages are the Debian packages of programs with another name.
+var packages = map[string]string{"go": "golang", "javac": "default-jdk-headless"}
+
 func TestTools(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	home, err := os.UserHomeDir()
 	if err != nil {
 		t.Fatal(err)
@@ -75,13 +81,14 @@ func TestTools(t *testing.T) {
 		home = account.HomeDir // in which rustup and pyenv keep their programs, and not another HOME
 	}
 	environ := append(os.Environ(), "HOME="+home)
-	for _, m := range here(t) {
+	for i, m := range here(t) {
 		for _, p := range projects {
-			if _, err := exec.LookPath(p.program); err != nil || m.Kind == Namespaces && !m.Processes || p.name == "go" && m.Kind != Namespaces {
+			if i > 0 && !p.quick {
 				continue
 			}
 			t.Run(m.letter(WorkspaceWrite)+" "+p.name, func(t *testing.T) {
 				t.Parallel()
+				testneed.Program(t, p.program, packages[p.program])
 				base, err := os.MkdirTemp(bases(), "hermes-tools-*")
 				if err != nil {
 					t.Fatal(err)

@@ -8,8 +8,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/proctest"
 )
 
-// Root may do more than users, so all tests of this package run as a user, too. Not
+// usersTests are the tests that start commands in a sandbox: the kernel lets root do more than a user. The
+// others do not depend on the user, or start programs of the user who runs the tests.
+const usersTests = "^(" +
+	"TestHostile|TestCapabilities|TestReadOnlyMode|TestNetwork|TestDailyWork|TestCommitOutside|TestSessionsTemp|" +
+	"TestPlanted|TestLayers|TestReadOnlyCaches|TestSharedCaches|TestHomeHidden|TestUnnamedSockets|TestHomeIsWorkspace|" +
+	"TestGitData|TestSettingsPlaces|TestKilledBeforeReview|TestBackgroundIsBound|" +
+	"TestOpening|TestConfineOwn|TestOwnTemp|TestForgedCommondir|TestHardLinks|TestHeldWhileItRuns|TestCloneIsHeldAtOnce" +
+	")$"
+
+// Root may do more than users, so tests of this package run as a user, too. Not
 // beside the others, which would double the load.
 func TestAsUser(t *testing.T) {
-	proctest.AsUser(t, ".")
+	proctest.AsUser(t, usersTests)
 }

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/internal/search"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
@@ -121,6 +122,7 @@ func flat(found *search.Found) []string {
 // Both engines find the results that rg shows.
 func TestSearchAgainstRg(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	w, dir := open(t, searchTree(t), nil)
 	must(t, os.Symlink("a.go", filepath.Join(dir, "link.go")))
 	must(t, os.Symlink("b", filepath.Join(dir, "linkdir")))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
@@ -61,9 +62,7 @@ var demoFiles = map[string]string{
 // right call and nothing was changed.
 func TestWrongCalls(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("opens a session for each of 299 calls")
-	}
+	testneed.Long(t)
 	corpus := wrongCallsOf(t)
 	if len(corpus) < leastCalls {
 		t.Fatalf("%d calls", len(corpus))

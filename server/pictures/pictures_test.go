@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/modes"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -49,6 +50,7 @@ func TestMarkdownImages(t *testing.T) {
 
 func TestAttach(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

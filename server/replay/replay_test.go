@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -86,6 +87,7 @@ func say(text string) func(*fakemodel.Exchange) {
 // the difference. Calls that work elsewhere are not played.
 func TestPlay(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	files := map[string]string{"a.txt": "one\ntwo\n"}
 	cwd := folder(t, files)
 	c := record(t, cwd, []func(*fakemodel.Exchange){
@@ -166,6 +168,7 @@ func TestPlay(t *testing.T) {
 // session and the workspace that it began with.
 func TestRegressions(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	all, err := filepath.Glob("testdata/*/session.jsonl")
 	if err != nil || len(all) == 0 {
 		t.Fatal("no sessions", err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/internal/safefile/hostile"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
@@ -42,6 +43,7 @@ var readByItself = map[string][]string{
 // A workspace that has something else in the place of each file that is read: the
 // session opens, each turn ends, commands, scripts and searches run, and the server ends.
 func TestHostilePlaces(t *testing.T) {
+	testneed.Long(t)
 	for _, thing := range hostile.Obstacles(t) {
 		for group, places := range readByItself {
 			t.Run(thing.Name+", "+group, func(t *testing.T) {
@@ -68,6 +70,7 @@ func TestHostilePlaces(t *testing.T) {
 // A command puts a named pipe in the place of a file that is read: the next command and
 // script run, and the server ends.
 func TestMadeByCommand(t *testing.T) {
+	testneed.Long(t)
 	for _, command := range []string{
 		"mv .git .g && mkfifo .git",
 		"mkfifo .git/commondir",

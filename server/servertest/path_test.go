@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
@@ -16,6 +17,7 @@ import (
 // not to check the syntax of a file, to search, to make a worktree or to keep checkpoints.
 // Not parallel: it changes PATH.
 func TestProgramsOfWorkspaceNotRun(t *testing.T) {
+	testneed.Long(t)
 	root, home, outside := repository(t), t.TempDir(), t.TempDir()
 	t.Chdir(root)
 	entries := ""

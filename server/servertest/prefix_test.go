@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/server/servertest"
@@ -278,6 +279,7 @@ func aPicture(t *testing.T) string {
 // one, from its tools on, except after a compaction.
 func TestPrefixOfFiftyTurns(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	p := &endpoint{holding: make(chan struct{}), subagent: make(chan struct{}, 1)}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)

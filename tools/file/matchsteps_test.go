@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // checkFuzzy is checkEdit with texts as they are.
@@ -242,6 +244,7 @@ func BenchmarkSeekSteps(b *testing.B) {
 // and at once when the call is canceled. It runs alone: a search over all of a file for
 // each of its lines takes minutes even so, and one that is bounded a second.
 func TestPatchThatCostsMuch(t *testing.T) {
+	testneed.Long(t)
 	var unlike, blocks strings.Builder
 	for i := range 15_000 {
 		fmt.Fprintf(&unlike, "    value_%06d = compute(%d, \"some text\")\n", i, i*7)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/image/tiff"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 func picture(t *testing.T) string {
@@ -23,6 +25,7 @@ func picture(t *testing.T) string {
 
 func TestReadPicture(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	var scan bytes.Buffer
 	if err := tiff.Encode(&scan, image.NewGray(image.Rect(0, 0, 2, 3)), nil); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -44,6 +45,7 @@ except OSError: pass'`,
 
 func TestFloods(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	own := sandbox.Detect(t.Context()).Processes // commands have a process namespace
 	for name, script := range floods {
 		if !own && (strings.Contains(script, " -1") || strings.Contains(script, " 1")) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
@@ -126,6 +127,7 @@ func checkAway(t *testing.T, d *desk) {
 
 func TestTerminalOverSSH(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	c := backend.Config{Kind: "ssh", SSH: sshd(t), Cwd: t.TempDir()}
 	if err := os.Mkdir(filepath.Join(c.Cwd, "sub"), 0o755); err != nil {
 		t.Fatal(err)
@@ -157,6 +159,7 @@ func TestTerminalOverSSHFails(t *testing.T) {
 }
 
 func TestTerminalInAContainer(t *testing.T) {
+	testneed.Long(t)
 	podman(t)
 	d := away(t, backend.Config{Kind: "docker", Program: "podman", Image: "localhost/busybox:test"})
 	checkAway(t, d)
@@ -184,6 +187,7 @@ func TestTerminalInAContainer(t *testing.T) {
 // A folder is an image, too.
 func TestTerminalInApptainer(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	apptainer, err := filepath.Abs("../../.cache/hosts/apptainer/run")
 	if err != nil {
 		t.Fatal(err)

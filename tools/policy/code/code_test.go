@@ -3,11 +3,14 @@ package code
 import (
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // Code that is made to take for ever is given up after a bounded number of steps.
 func TestSteps(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	ignored := func(string, ...string) {}
 	const size = 8 << 10
 	for _, part := range []string{

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
+)
+
+// A box holds the processes and the files of a stage, so that none of them outlives it.
+type box struct {
+	dir     string // removed at the end, also if this program is killed
+	private bool   // commands see tmp in it as /tmp
+}
+
+// Names in the folder of a box.
+const (
+	tempName      = "tmp"  // for temporary files
+	baseName      = "base" // for files of tests that must not lie in a temporary folder
+	leftName      = "left" // lists processes that outlived their command
+	omissionsName = "omitted"
+)
+
+// newBox makes a box. If ownTemp is set and this process can do it, its commands see a folder of the box
+// as /tmp. The box of root lies where an ordinary user can reach it.
+func newBox(root string, ownTemp bool) (*box, error) {
+	b := &box{private: ownTemp && os.Geteuid() == 0 && exec.Command("unshare", "--mount", "true").Run() == nil}
+	parent := "/var/lib"
+	if os.Geteuid() != 0 {
+		parent = filepath.Join(root, ".cache")
+	}
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return nil, err
+	}
+	var err error
+	if b.dir, err = os.MkdirTemp(parent, "hermes-test-"); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(b.dir, 0o755); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{tempName, baseName} {
+		dir := filepath.Join(b.dir, name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.Chmod(dir, 0o777|fs.ModeSticky); err != nil { // as /tmp
+			return nil, err
+		}
+	}
+	omissions := filepath.Join(b.dir, omissionsName)
+	if err := os.WriteFile(omissions, nil, 0o666); err != nil {
+		return nil, err
+	}
+	return b, os.Chmod(omissions, 0o666)
+}
+
+// grace is the time that a canceled stage has to end.
+const grace = 10 * time.Second
+
+// run runs a command. Everything that it has started ends with it.
+func (b *box) run(ctx context.Context, dir string, args, env []string, stdout, stderr io.Writer) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	temp := filepath.Join(b.dir, tempName)
+	if b.private {
+		args = append([]string{"unshare", "--mount", "--propagation", "private", "sh", "-c", `mount --bind "$0" /tmp && exec "$@"`, temp}, args...)
+		temp = "/tmp"
+	}
+	env = append(append(os.Environ(), env...), "TMPDIR="+temp,
+		testneed.BaseVariable+"="+filepath.Join(b.dir, baseName), testneed.OmissionsVariable+"="+filepath.Join(b.dir, omissionsName))
+	exit, err := proc.Run(ctx, proc.Cmd{
+		Args: append([]string{self, insideMode, filepath.Join(b.dir, leftName)}, args...), Dir: dir, Env: env,
+		Stdout: stdout, Stderr: stderr, Scratch: b.dir, Trusted: true, Grace: grace,
+	})
+	if err == nil && exit.Code != 0 {
+		err = fmt.Errorf("exit status %d", exit.Code)
+	}
+	return err
+}
+
+// omission is a test that was left out.
+type omission struct{ test, needs string }
+
+// omitted returns the tests that were left out because something is missing.
+func (b *box) omitted() (all []omission) {
+	text, _ := os.ReadFile(filepath.Join(b.dir, omissionsName))
+	for line := range strings.Lines(string(text)) {
+		test, needs, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		all = append(all, omission{test, needs})
+	}
+	return all
+}
+
+// close removes the box. It returns the processes and files that commands left.
+func (b *box) close() (left []string, err error) {
+	text, _ := os.ReadFile(filepath.Join(b.dir, leftName))
+	for line := range strings.Lines(string(text)) {
+		left = append(left, strings.TrimSpace(line))
+	}
+	for _, name := range []string{tempName, baseName} {
+		entries, err := os.ReadDir(filepath.Join(b.dir, name))
+		if err != nil {
+			return left, err
+		}
+		for _, e := range entries {
+			left = append(left, "the file "+filepath.Join(b.dir, name, e.Name()))
+		}
+	}
+	if err := os.RemoveAll(b.dir); err == nil {
+		return left, nil
+	}
+	filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // RemoveAll reports the rest
+		if d != nil && d.IsDir() {
+			os.Chmod(path, 0o755) //nolint:errcheck // as above
+		}
+		return nil
+	})
+	return left, os.RemoveAll(b.dir)
+}

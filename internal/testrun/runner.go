@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A runner runs stages.
+type runner struct {
+	set        string
+	root, logs string // the checkout, and the folder of logs
+	jobs       int
+	ownTemp    bool // root's stages have a /tmp of their own
+	out        io.Writer
+	mu         sync.Mutex // of out
+}
+
+// outcome is how a stage ended.
+type outcome struct {
+	stage   stage
+	status  status
+	took    time.Duration
+	err     error   // why it failed
+	tests   results // of its tests
+	left    []string
+	omitted []omission // tests that were left out
+}
+
+type status string
+
+const (
+	passed  status = "ok"
+	failed  status = "FAILED"
+	skipped status = "not run" // a stage that it needs failed, or the run was interrupted
+)
+
+var errNotAll = errors.New("not everything passed")
+
+// run runs the stages, prints the report, and writes it to times.txt.
+func (r *runner) run(ctx context.Context, stages []stage) error {
+	if err := os.MkdirAll(r.logs, 0o755); err != nil {
+		return err
+	}
+	start := time.Now()
+	outcomes := r.runAll(ctx, stages)
+	var text strings.Builder
+	ok := report(&text, r.set, outcomes, time.Since(start))
+	r.say("%s", text.String())
+	if err := os.WriteFile(filepath.Join(r.logs, "times.txt"), []byte(text.String()), 0o644); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted")
+	}
+	if !ok {
+		return errNotAll
+	}
+	return nil
+}
+
+// runAll starts each stage when the stages that it needs have passed and fewer than r.jobs run.
+// Earlier stages of the list are started first.
+func (r *runner) runAll(ctx context.Context, stages []stage) []outcome {
+	ended := make(chan outcome)
+	waiting := slices.Clone(stages)
+	results := map[string]outcome{}
+	running := 0
+	for len(waiting) > 0 || running > 0 {
+		waiting = slices.DeleteFunc(waiting, func(s stage) bool {
+			switch ready, possible := readiness(s, results); {
+			case !possible || ctx.Err() != nil:
+				results[s.name] = outcome{stage: s, status: skipped}
+				return true
+			case !ready || running >= r.jobs:
+				return false
+			}
+			running++
+			go func() { ended <- r.runStage(ctx, s) }()
+			return true
+		})
+		if running > 0 {
+			o := <-ended
+			running--
+			results[o.stage.name] = o
+			r.tell(o)
+		}
+	}
+	var all []outcome
+	for _, s := range stages {
+		all = append(all, results[s.name])
+	}
+	return all
+}
+
+// readiness reports whether the stages that s needs have passed, and whether they still can.
+func readiness(s stage, ended map[string]outcome) (ready, possible bool) {
+	ready = true
+	for _, name := range s.after {
+		o, done := ended[name]
+		if done && o.status != passed {
+			return false, false
+		}
+		ready = ready && done
+	}
+	return ready, true
+}
+
+// runStage runs the steps of a stage. The log gets their output.
+func (r *runner) runStage(ctx context.Context, s stage) (o outcome) {
+	start := time.Now()
+	o = outcome{stage: s, status: passed}
+	defer func() { o.took = time.Since(start) }()
+	fail := func(err error) {
+		o.status, o.err = failed, err
+	}
+	log, err := os.Create(r.logOf(s))
+	if err != nil {
+		fail(err)
+		return o
+	}
+	defer func() {
+		if err := log.Close(); err != nil && o.err == nil {
+			fail(err)
+		}
+	}()
+	r.say("%s: started\n", s.name)
+	box, err := newBox(r.root, r.ownTemp)
+	if err != nil {
+		fail(err)
+		return o
+	}
+	for _, st := range s.steps {
+		if err := r.runStep(ctx, st, box, log, &o.tests); err != nil {
+			fail(err)
+			break
+		}
+	}
+	o.omitted = box.omitted()
+	if o.left, err = box.close(); err != nil && o.err == nil {
+		fail(err)
+	}
+	if len(o.left) > 0 && !s.loose {
+		o.status = failed
+	}
+	if ctx.Err() != nil {
+		o.status = skipped
+	}
+	return o
+}
+
+func (r *runner) runStep(ctx context.Context, st step, box *box, log io.Writer, tests *results) error {
+	args, err := r.expand(st.args)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(log, "$", strings.Join(append(slices.Clone(st.env), args...), " ")) //nolint:errcheck // a log
+	if !st.test {
+		return box.run(ctx, r.root, args, st.env, log, log)
+	}
+	args = slices.Insert(args, 2, "-json")
+	events := newEvents(log, st, tests)
+	err = box.run(ctx, r.root, args, st.env, events, log)
+	events.end()
+	return err
+}
+
+// expand replaces {root} by the path of the checkout, and {all but PACKAGE…} by all other packages.
+func (r *runner) expand(args []string) (expanded []string, err error) {
+	for _, arg := range args {
+		without, all := strings.CutPrefix(arg, "{all but ")
+		if !all {
+			expanded = append(expanded, strings.ReplaceAll(arg, "{root}", r.root))
+			continue
+		}
+		list := exec.Command("go", "list", "-f", "{{.ImportPath}}", "./...")
+		list.Stderr = os.Stderr
+		out, err := list.Output()
+		if err != nil {
+			return nil, fmt.Errorf("listing packages: %w", err)
+		}
+		left := strings.Fields(strings.TrimSuffix(without, "}"))
+		for _, path := range strings.Fields(string(out)) {
+			short := strings.TrimSuffix("./"+strings.TrimPrefix(strings.TrimPrefix(path, module), "/"), "/")
+			if !slices.Contains(left, short) {
+				expanded = append(expanded, short)
+			}
+		}
+	}
+	return expanded, nil
+}
+
+func (r *runner) logOf(s stage) string { return filepath.Join(r.logs, s.name+".log") }
+
+func (r *runner) say(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.out, format, args...) //nolint:errcheck // the user's terminal
+}
+
+// tell prints how a stage ended. If it failed, it prints each failure, the command that repeats it, and
+// where its log and its pictures are.
+func (r *runner) tell(o outcome) {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: %s, %s\n", o.stage.name, o.status, o.took.Round(time.Second))
+	if o.status == failed {
+		o.explain(&text, r)
+	}
+	r.say("%s", text.String())
+}
+
+// longestLog is how many lines of a failed command or test are printed.
+const longestLog = 80
+
+func (o outcome) explain(text *strings.Builder, r *runner) {
+	switch failures := o.tests.failures(); {
+	case len(failures) > 0:
+		for _, f := range failures {
+			fmt.Fprintf(text, "\n--- %s %s\n%s    repeat it: %s\n", f.pkg, f.name, lastLines(f.output, longestLog), f.again())
+		}
+	case o.err != nil:
+		shown, _ := os.ReadFile(r.logOf(o.stage))
+		fmt.Fprintf(text, "%s%s: %v\n", lastLines(string(shown), longestLog), o.stage.name, o.err)
+	}
+	for _, left := range o.left {
+		fmt.Fprintf(text, "left behind: %s\n", left)
+	}
+	fmt.Fprintf(text, "\n    repeat the stage: make %s STAGES=%s\n    log: %s\n", r.set, o.stage.name, r.shown(r.logOf(o.stage)))
+	for _, folder := range o.stage.pictures {
+		fmt.Fprintf(text, "    pictures: %s\n", folder)
+	}
+}
+
+// shown returns a path of the checkout as a user at its top writes it.
+func (r *runner) shown(path string) string {
+	if short, err := filepath.Rel(r.root, path); err == nil {
+		return short
+	}
+	return path
+}
+
+// lastLines returns the last n lines of a text.
+func lastLines(text string, n int) string {
+	lines := strings.SplitAfter(strings.TrimRight(text, "\n")+"\n", "\n")
+	lines = lines[:len(lines)-1]
+	if len(lines) > n {
+		lines = append([]string{fmt.Sprintf("… %d lines before\n", len(lines)-n)}, lines[len(lines)-n:]...)
+	}
+	return strings.Join(lines, "")
+}

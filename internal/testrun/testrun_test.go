@@ -1,0 +1,310 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/processes"
+	"github.com/hermes-ls/hermes-ls/internal/proc/supervisor"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
+)
+
+// asRunner in the environment has the test binary run the stages of its arguments.
+const asRunner = "HERMES_LS_TEST_RUNNER"
+
+func TestMain(m *testing.M) {
+	supervisor.Main()
+	if len(os.Args) > 1 && os.Args[1] == insideMode {
+		os.Exit(inside(os.Args[2:]))
+	}
+	if os.Getenv(asRunner) != "" {
+		os.Exit(runSleeper())
+	}
+	os.Exit(m.Run())
+}
+
+// project writes a module with these test files.
+func project(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	files["go.mod"] = "module " + module + "\n\ngo 1.26\n"
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// runIn runs stages in a project. It returns the output.
+func runIn(t *testing.T, dir string, stages ...stage) (string, error) {
+	t.Helper()
+	var out strings.Builder
+	r := &runner{set: "test", root: dir, logs: filepath.Join(dir, ".cache/test"), jobs: 2, out: &out}
+	err := r.run(t.Context(), stages)
+	return out.String(), err
+}
+
+func TestAFailureNamesTheTestTheCommandAndTheLog(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{
+		"a/a_test.go": "package a\nimport \"testing\"\nfunc TestGood(t *testing.T) {}\nfunc TestBad(t *testing.T) { t.Run(\"one case\", func(t *testing.T) { t.Error(\"it is wrong\") }) }\n",
+		"b/b_test.go": "package b\nimport \"testing\"\nfunc TestBuilds(t *testing.T) { missing() }\n",
+	})
+	out, err := runIn(t, dir, stage{name: "unit", steps: []step{goTest("./...")}, pictures: []string{"e2e/x/artefacts"}},
+		stage{name: "later", after: []string{"unit"}, steps: []step{command("true")}})
+	if err != errNotAll {
+		t.Errorf("error %v", err)
+	}
+	for _, want := range []string{
+		"it is wrong", "repeat it: CGO_ENABLED=0 go test -vet=off -trimpath -run '^TestBad$/^one_case$' ./a\n",
+		"undefined: missing", "repeat the stage: make test STAGES=unit", "log: .cache/test/unit.log", "pictures: e2e/x/artefacts",
+		"unit       FAILED", "later      not run", "1 passed, 2 failed, 0 skipped",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output lacks %q:\n%s", want, out)
+		}
+	}
+	times, err := os.ReadFile(filepath.Join(dir, ".cache/test/times.txt"))
+	if err != nil || !strings.Contains(out, string(times)) {
+		t.Errorf("times.txt is not the table: %v\n%s", err, times)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, ".cache/test/unit.log"))
+	if err != nil || !strings.Contains(string(log), "--- PASS: TestGood") {
+		t.Errorf("the log: %v\n%s", err, log)
+	}
+}
+
+func TestTimesOfParallelSubtestsCount(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"a/a_test.go": `package a
+import ("testing"; "time")
+func TestMany(t *testing.T) {
+	for _, name := range []string{"a", "b", "c", "d"} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); time.Sleep(500*time.Millisecond) })
+	}
+}
+`})
+	out, err := runIn(t, dir, stage{name: "unit", steps: []step{goTest("./...")}})
+	if err != nil || !regexp.MustCompile(`(?m)^a TestMany +unit +[2-9]\.\d+s`).MatchString(out) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestLeftoversFailAStage(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells which processes a command has left")
+	}
+	dir := project(t, map[string]string{})
+	mark := filepath.Join(dir, "pid")
+	out, err := runIn(t, dir,
+		stage{name: "process", steps: []step{command("sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $! >"+mark)}},
+		stage{name: "file", steps: []step{command("sh", "-c", `touch "$TMPDIR/forgotten"`)}},
+		stage{name: "clean", steps: []step{command("sh", "-c", `f=$(mktemp) && rm "$f"`)}})
+	if err == nil || !strings.Contains(out, ": sleep 1000") || !strings.Contains(out, "/forgotten") || !strings.Contains(out, "clean      ok") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if pid, err := os.ReadFile(mark); err != nil || runs(strings.TrimSpace(string(pid))) {
+		t.Errorf("process %s still runs, %v", pid, err)
+	}
+}
+
+func TestRootsStagesHaveATempFolderOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	testneed.Root(t)
+	dir, err := os.MkdirTemp("/var/lib", "hermes-testrun-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) }) //nolint:errcheck // a folder of this test
+	var out strings.Builder
+	r := &runner{set: "test", root: dir, logs: dir, jobs: 1, ownTemp: true, out: &out}
+	script := `test "$TMPDIR" = /tmp && test -z "$(ls -A /tmp)" && touch /tmp/a && rm /tmp/a`
+	if err := r.run(t.Context(), []stage{{name: "s", steps: []step{command("sh", "-c", script)}}}); err != nil {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+func TestMissingProgramsAreListed(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{})
+	note := `printf 'TestShell\tthe package zsh\n' >>"$` + testneed.OmissionsVariable + `"`
+	out, err := runIn(t, dir, stage{name: "unit", steps: []step{command("sh", "-c", note)}})
+	if err != errNotAll || !strings.Contains(out, "LEFT OUT, needs the package zsh:\n    unit: TestShell\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// runSleeper runs a stage that does not end.
+func runSleeper() int {
+	dir := os.Args[1]
+	r := &runner{set: "test", root: dir, logs: dir, jobs: 1, out: os.Stdout}
+	script := `setsid sh -c 'echo $$ >"$1"; sleep 1000' - "$1" & pwd >"$TMPDIR/file"; dirname "$TMPDIR" >"$2"; sleep 1000`
+	if err := r.run(context.Background(), []stage{{name: "sleeper", steps: []step{command("sh", "-c", script, "-", dir+"/pid", dir+"/temp")}}}); err != nil {
+		return 1
+	}
+	return 0
+}
+
+func TestAKilledRunLeavesNothing(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has supervisors that end what left its process group")
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], dir)
+	cmd.Env = append(os.Environ(), asRunner+"=1")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() }) //nolint:errcheck // it is killed before
+	var pid string
+	until(t, "the stage to start", func() bool {
+		text, _ := os.ReadFile(filepath.Join(dir, "pid"))
+		temp, _ := os.ReadFile(filepath.Join(dir, "temp"))
+		pid = strings.TrimSpace(string(text))
+		return pid != "" && len(temp) > 0
+	})
+	before := boxes(t, dir)
+	if len(before) == 0 {
+		t.Fatal("the stage has no folder")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "its processes and files to be gone", func() bool {
+		return !runs(pid) && !slices.ContainsFunc(before, func(path string) bool { _, err := os.Stat(path); return err == nil })
+	})
+}
+
+// boxes lists the folders of boxes whose runner uses dir.
+func boxes(t *testing.T, dir string) []string {
+	t.Helper()
+	all, err := filepath.Glob("/var/lib/hermes-test-*")
+	if os.Geteuid() != 0 {
+		all, err = filepath.Glob(filepath.Join(dir, ".cache/hermes-test-*"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(path string) bool {
+		_, err := os.Stat(filepath.Join(path, tempName, "file"))
+		return err != nil
+	})
+}
+
+// runs reports whether a process runs. Zombies do not.
+func runs(pid string) bool {
+	return slices.ContainsFunc(processes.All(), func(p processes.Process) bool { return strings.TrimSpace(pid) == strconv.Itoa(p.PID) })
+}
+
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func TestStagesNeedKnownStages(t *testing.T) {
+	t.Parallel()
+	for _, set := range []string{"check", "test"} {
+		for _, root := range []bool{true, false} {
+			stages, err := stagesOf(set, root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, s := range stages {
+				names = append(names, s.name)
+			}
+			for _, s := range stages {
+				chosen, err := choose(slices.Clone(stages), []string{s.name})
+				if err != nil || !slices.ContainsFunc(chosen, func(c stage) bool { return c.name == s.name }) {
+					t.Errorf("choosing %s: %v", s.name, err)
+				}
+				for _, needed := range s.after {
+					if !slices.Contains(names, needed) || !slices.ContainsFunc(chosen, func(c stage) bool { return c.name == needed }) {
+						t.Errorf("%s needs %s, which is not chosen with it", s.name, needed)
+					}
+				}
+			}
+		}
+	}
+	if _, err := choose(checkStages(), []string{"none"}); err == nil {
+		t.Error("a stage that does not exist was chosen")
+	}
+}
+
+// Packages that run without the race detector start no goroutine and use no lock.
+func TestPackagesWithoutRaceDetectorHaveNoGoroutines(t *testing.T) {
+	t.Parallel()
+	concurrent := regexp.MustCompile(`(?m)^\s*go (func|[\w.]+)\(|"sync(/atomic)?"`)
+	for _, pkg := range alone {
+		files, err := filepath.Glob(filepath.Join("../..", pkg, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s has no files, %v", pkg, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(file, "_test.go") && concurrent.Match(text) {
+				t.Errorf("%s has goroutines or locks: run its package with the race detector", file)
+			}
+		}
+	}
+}
+
+// Each end-to-end test is in one group, which no other one has.
+func TestEachEndToEndTestHasAGroup(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../e2e/*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := map[string]*regexp.Regexp{}
+	for name, pattern := range map[string]string{"vscode": vscodeTests, "neovim": neovimTests, "editors": editorTests, "own": ownTests} {
+		groups[name] = regexp.MustCompile("^(" + pattern + ")$")
+	}
+	used := map[string]int{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(t `).FindAllStringSubmatch(string(text), -1) {
+			in := 0
+			for name, group := range groups {
+				if group.MatchString(m[1]) {
+					in++
+					used[name]++
+				}
+			}
+			if in > 1 {
+				t.Errorf("%s is in %d groups", m[1], in)
+			}
+		}
+	}
+	for name := range groups {
+		if used[name] == 0 {
+			t.Errorf("the group %s has no test", name)
+		}
+	}
+}
