@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,8 +78,8 @@ func (b *box) run(ctx context.Context, dir string, args, env []string, stdout, s
 		args = append([]string{"unshare", "--mount", "--propagation", "private", "sh", "-c", `mount --bind "$0" /tmp && exec "$@"`, temp}, args...)
 		temp = "/tmp"
 	}
-	env = append(append(os.Environ(), env...), "TMPDIR="+temp,
-		testneed.BaseVariable+"="+filepath.Join(b.dir, baseName), testneed.OmissionsVariable+"="+filepath.Join(b.dir, omissionsName))
+	env = environ(env, "TMPDIR="+temp, testneed.BaseVariable+"="+filepath.Join(b.dir, baseName),
+		testneed.OmissionsVariable+"="+filepath.Join(b.dir, omissionsName))
 	exit, err := proc.Run(ctx, proc.Cmd{
 		Args: append([]string{self, insideMode, filepath.Join(b.dir, leftName)}, args...), Dir: dir, Env: env,
 		Stdout: stdout, Stderr: stderr, Scratch: b.dir, Trusted: true, Grace: grace,
@@ -87,6 +88,16 @@ func (b *box) run(ctx context.Context, dir string, args, env []string, stdout, s
 		err = fmt.Errorf("exit status %d", exit.Code)
 	}
 	return err
+}
+
+// environ returns the environment of this process, changed by the variables of a step and then by more.
+func environ(step []string, more ...string) []string {
+	changes := append(slices.Clone(step), more...)
+	env := slices.DeleteFunc(os.Environ(), func(old string) bool {
+		name, _, _ := strings.Cut(old, "=")
+		return slices.ContainsFunc(changes, func(new string) bool { return strings.HasPrefix(new, name+"=") })
+	})
+	return append(env, changes...)
 }
 
 // omission is a test that was left out.
