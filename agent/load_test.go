@@ -88,6 +88,7 @@ func TestKilled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that has ended stays so
 	lines := bufio.NewScanner(out)
 	var said []string
 	for len(said) < 3 && lines.Scan() {

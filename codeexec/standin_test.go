@@ -133,6 +133,7 @@ func startStandIn(t *testing.T, uid int, code string, environ ...string) (*exec.
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that has ended stays so
 	return cmd, out
 }
 

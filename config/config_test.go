@@ -523,7 +523,7 @@ func TestWatch(t *testing.T) {
 		"come":             func() { write(t, filepath.Join(home, ".env"), "A=b\n") },
 	} {
 		seen := false
-		for range 20 {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 			step()
 			select {
 			case <-changed:

@@ -178,6 +178,7 @@ func start(t *testing.T, role, path string, more ...string) (*exec.Cmd, *bufio.S
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that has ended stays so
 	return cmd, bufio.NewScanner(out)
 }
 

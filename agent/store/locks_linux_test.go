@@ -37,7 +37,7 @@ func locksOn(t *testing.T, path string) int {
 // in the background has locks of its own for a moment.
 func waitForOneLock(t *testing.T, path string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); locksOn(t, path) != 1; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); locksOn(t, path) != 1; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the process holds %d locks on %s, want 1", locksOn(t, path), path)
 		}

@@ -333,7 +333,7 @@ func TestLogLevel(t *testing.T) {
 // page returns a page of the debug socket.
 func page(t *testing.T, socket, path string) string {
 	t.Helper()
-	client := http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
+	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext:       func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", socket) },
 	}}

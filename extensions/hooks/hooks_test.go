@@ -172,11 +172,13 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan string)
 	go func() { answer, _ := b.before(ctx, `{}`); done <- answer }()
-	for {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		if data, err := os.ReadFile(filepath.Join(b.dir, "pid")); err == nil && strings.HasSuffix(string(data), "\n") {
 			break
 		}
-		time.Sleep(time.Millisecond)
+		if time.Now().After(end) {
+			t.Fatal("the hook does not start")
+		}
 	}
 	cancel()
 	if answer := <-done; answer == "" {

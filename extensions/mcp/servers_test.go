@@ -25,7 +25,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-const testTimeout = 20 * time.Second
+const testTimeout = time.Minute
 
 type nothing struct{}
 

@@ -114,11 +114,10 @@ func (b *bed) log(name string) string {
 // logged waits for a text in the log.
 func (b *bed) logged(name, text string) {
 	b.t.Helper()
-	for !strings.Contains(b.log(name), text) {
-		if b.t.Context().Err() != nil {
+	for end := time.Now().Add(time.Minute); !strings.Contains(b.log(name), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
 			b.t.Fatalf("no %q in the log", text)
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 

@@ -11,7 +11,7 @@ func BenchmarkLook(b *testing.B) {
 	for i := range 20_000 {
 		w.write(fmt.Sprintf("d%d/e%d/f%d.txt", i%40, i%400, i), fmt.Sprint("text ", i))
 	}
-	w.sh("git init -q; git add .; git commit -qm x; sleep 1.1; git status")
+	w.sh("git init -q; git add .; git commit -qm x; " + aged + "; git status")
 	for b.Loop() {
 		t, err := w.store.scan(b.Context(), nil, w.Files, nil, plenty)
 		if err != nil {

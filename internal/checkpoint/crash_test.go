@@ -64,6 +64,7 @@ func kill(t *testing.T, dir string, after time.Duration) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that has ended stays so
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
 		t.Fatal("the victim says nothing")

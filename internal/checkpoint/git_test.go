@@ -33,8 +33,15 @@ func gitState(t *testing.T, dir string) map[string]string {
 	return sums
 }
 
+// Files that are older than the index: git does not trust the stamps of others. Git does not see a second change of
+// the stamps within a second, so the second time is another day.
+const (
+	aged  = `git ls-files -z | xargs -0 touch -d '1 minute ago'`
+	older = `git ls-files -z | xargs -0 touch -d '1 day ago'`
+)
+
 const repository = `git init -q -b main .; git add .; git commit -qm one; echo two >> a.txt; git commit -qam two; git tag v1
-echo stashed > b.txt; git stash -q; echo staged > c.txt; git add c.txt; echo modified >> a.txt; echo untracked > u.txt; sleep 1.1; git status >/dev/null; sleep 0.05`
+echo stashed > b.txt; git stash -q; echo staged > c.txt; git add c.txt; echo modified >> a.txt; echo untracked > u.txt; ` + aged + `; git status >/dev/null`
 
 func newRepository(t *testing.T) *bench {
 	t.Helper()
@@ -43,6 +50,7 @@ func newRepository(t *testing.T) *bench {
 	}
 	b := newBench(t, map[string]string{"a.txt": "one\n", "b.txt": "two\n", "c.txt": "three\n", "d/e.txt": "four\n"})
 	b.sh(repository)
+	pastTick()
 	return b
 }
 
@@ -90,9 +98,9 @@ func TestWhatGitHas(t *testing.T) {
 		}
 	}
 	check("a.txt u.txt")
-	b.sh(`git update-index --index-version 4; sleep 0.05; git status >/dev/null`)
+	b.sh(`git update-index --index-version 4; git status >/dev/null`)
 	check("a.txt u.txt")
-	b.sh(`printf 'x\r\ny\r\n' > crlf.txt; echo '*.txt text=auto' > .gitattributes; git add .; git -c core.autocrlf=true commit -qm three; sleep 1.1; touch -d '1 hour ago' crlf.txt; git add crlf.txt; sleep 0.05; git status >/dev/null`)
+	b.sh(`printf 'x\r\ny\r\n' > crlf.txt; echo '*.txt text=auto' > .gitattributes; git add .; git -c core.autocrlf=true commit -qm three; ` + older + `; touch -d '1 hour ago' crlf.txt; git add crlf.txt; git status >/dev/null`)
 	check("crlf.txt")
 	b.sh(`git update-index --split-index`)
 	tree, err := b.store.scan(t.Context(), nil, b.Files, nil, plenty)
@@ -135,7 +143,8 @@ func TestRepositoryIsGone(t *testing.T) {
 func TestCheckout(t *testing.T) {
 	t.Parallel()
 	b := newRepository(t)
-	b.sh("git commit -qam wip; git checkout -q -b other v1; sleep 1.1; git status")
+	b.sh("git commit -qam wip; git checkout -q -b other v1; " + older + "; git status")
+	pastTick()
 	before := b.tree()
 	b.turn("Turn", func() {
 		b.shell("git checkout -q main; git mv d/e.txt moved.txt; git commit -qm moved; git checkout -q -b third")
@@ -151,7 +160,8 @@ func TestCheckout(t *testing.T) {
 func TestWorktreeAndSubmodule(t *testing.T) {
 	t.Parallel()
 	b := newRepository(t)
-	b.sh("git worktree add -q ../tree-$$ v1; mv ../tree-$$ tree 2>/dev/null && git worktree repair tree; git init -q sub; cd sub; echo s > s.txt; git add .; git commit -qm s; sleep 1.1; git status >/dev/null; cd ../tree; git status >/dev/null; sleep 0.05")
+	b.sh("git worktree add -q ../tree-$$ v1; mv ../tree-$$ tree 2>/dev/null && git worktree repair tree; git init -q sub; cd sub; echo s > s.txt; git add .; git commit -qm s; " + aged + "; git status >/dev/null; cd ../tree; " + older + "; git status >/dev/null")
+	pastTick()
 	before := b.tree()
 	tree, err := b.store.scan(t.Context(), nil, b.Files, nil, plenty)
 	if err != nil {

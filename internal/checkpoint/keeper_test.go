@@ -99,13 +99,21 @@ func (b *bench) edit(name, text string) {
 	}
 }
 
+// pastTick waits until the stamps of later changes differ from those of earlier ones, by the clock of
+// file stamps.
+func pastTick() {
+	for began := time.Now().UnixNano(); stampNow() <= began+tick; {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // turn runs a turn. Then it waits for more than a clock's tick, so that later changes have later
 // stamps, like those of the user.
 func (b *bench) turn(title string, do func()) {
 	b.t.Helper()
 	b.Begin(title)
 	do()
-	time.Sleep(20 * time.Millisecond)
+	pastTick()
 	b.End()
 }
 
@@ -309,9 +317,11 @@ func TestWhatAPersonChangesMeanwhile(t *testing.T) {
 	}
 	b := newBench(t, map[string]string{"a.txt": "one", "b.txt": "two"})
 	b.turn("Turn", func() {
-		b.shell("echo x >> a.txt; sleep 0.05")
-		b.sh("sleep 0.05; echo mine > b.txt; sleep 0.05")
-		b.shell("sleep 0.05; echo y >> a.txt")
+		b.shell("echo x >> a.txt")
+		pastTick()
+		b.sh("echo mine > b.txt")
+		pastTick()
+		b.shell("echo y >> a.txt")
 	})
 	restored, kept := b.restore("Turn")
 	same(t, "restored", restored, []string{"a.txt"})
@@ -370,8 +380,8 @@ func TestIgnoredAndLarge(t *testing.T) {
 func TestNoLongerIgnored(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{".gitignore": "*.env\n", "my.env": "secret", "other.env": "x"})
-	time.Sleep(20 * time.Millisecond)
-	b.turn("Turn", func() { b.shell("sleep 0.05; rm .gitignore; echo y >> other.env") })
+	pastTick()
+	b.turn("Turn", func() { b.shell("rm .gitignore; echo y >> other.env") })
 	restored, kept := b.restore("Turn")
 	same(t, "restored", restored, []string{".gitignore"})
 	same(t, "kept", kept, []string{"other.env"})
@@ -402,7 +412,7 @@ func TestFoldersChange(t *testing.T) {
 	if err := b.Files.SetFolders([]string{b.path("one"), b.path("two")}); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(20 * time.Millisecond)
+	pastTick()
 	b.turn("Turn", func() {
 		b.shell("echo x >> one/a")
 		if err := b.Files.SetFolders([]string{b.path("one"), b.path("three")}); err != nil {

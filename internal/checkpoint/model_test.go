@@ -174,12 +174,12 @@ func (w *world) settle() {
 	if err := w.keeper.waitWritten(context.Background()); err != nil {
 		w.t.Fatal(err)
 	}
-	time.Sleep(12 * time.Millisecond)
+	pastTick()
 }
 
 func (w *world) person() {
 	w.change(w.path())
-	time.Sleep(12 * time.Millisecond)
+	pastTick()
 }
 
 // wanted returns the expected state of a path after restoring a point: its state before the
@@ -276,7 +276,7 @@ func TestAgainstModel(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(12 * time.Millisecond)
+		pastTick()
 		w.open()
 		defer func() { w.close() }()
 		for range rapid.IntRange(1, 6).Draw(t, "steps") {

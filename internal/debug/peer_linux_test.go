@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	if path == "" {
 		os.Exit(m.Run())
 	}
-	client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
+	client := http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", path) },
 	}}
 	resp, err := client.Get("http://hermes/")

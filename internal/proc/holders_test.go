@@ -195,14 +195,22 @@ func TestNothingSurvivesACancelInAHolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			marker := "MARK=" + strings.ReplaceAll(t.Name(), " ", "_") + fmt.Sprint(os.Getpid())
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			c := sh(script)
-			c.Env = append(c.Env, marker)
+			r, w := io.Pipe()
+			c.Env, c.Stdout = append(c.Env, marker), w
 			in(&c)
-			exit, err := Run(ctx, c)
+			p, err := Start(ctx, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			comeUp(t, script, r)
+			cancel()
+			exit, err := p.Wait()
+			w.Close()                                //nolint:errcheck // a pipe's never fails
 			ended := err == nil && name == "hopping" // its first process ends at once
-			if !ended && !errors.Is(err, context.DeadlineExceeded) {
+			if !ended && !errors.Is(err, context.Canceled) {
 				t.Error(exit, err)
 			}
 			if left := carriers(t, marker); len(left) > 0 {
@@ -219,14 +227,12 @@ func TestNothingInAHolderSurvivesTheServer(t *testing.T) {
 			t.Parallel()
 			marker := "MARK=" + strings.ReplaceAll(t.Name(), " ", "_") + fmt.Sprint(os.Getpid())
 			server, out := startServer(t, script, marker, "HELD=1")
-			if _, err := out.ReadString('\n'); err != nil {
-				t.Fatalf("it did not come up: %v", err)
-			}
+			comeUp(t, script, out)
 			if err := server.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			server.Wait() //nolint:errcheck // killed
-			for deadline := time.Now().Add(30 * time.Second); len(carriers(t, marker)) > 0; time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); len(carriers(t, marker)) > 0; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatal("still alive:", carriers(t, marker))
 				}
@@ -240,17 +246,18 @@ func TestNothingInAHolderSurvivesTheServer(t *testing.T) {
 func TestWorkerKilled(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
-		"the worker":  "(setsid sh -c 'trap \"\" TERM HUP; (sleep 1000 &); sleep 1000' &); sleep 0.3; kill -9 $PPID; sleep 1000",
-		"all":         "(setsid sleep 1000 &); sleep 0.3; kill -9 -1; sleep 1000",
-		"a fork bomb": "f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & fi; sleep 1000; }; f 5 & sleep 0.3; kill -9 $PPID; sleep 1000",
-		"a segfault":  "sleep 0.3; kill -SEGV $PPID; kill -ABRT $PPID; sleep 1000",
+		// Before the input comes, the worker has said that they run.
+		"the worker":  "read go; (setsid sh -c 'trap \"\" TERM HUP; (sleep 1000 &); sleep 1000' &); sleep 0.3; kill -9 $PPID; sleep 1000",
+		"all":         "read go; (setsid sleep 1000 &); sleep 0.3; kill -9 -1; sleep 1000",
+		"a fork bomb": "read go; f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & fi; sleep 1000; }; f 5 & sleep 0.3; kill -9 $PPID; sleep 1000",
+		"a segfault":  "read go; kill -SEGV $PPID; kill -ABRT $PPID; sleep 1000",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := hold(t)
 			marker := "MARK=" + strings.ReplaceAll(t.Name(), " ", "_") + fmt.Sprint(os.Getpid())
 			c := sh(script)
-			c.Env = append(c.Env, marker)
+			c.Env, c.Stdin = append(c.Env, marker), strings.NewReader("go\n")
 			in(&c)
 			exit, err := Run(t.Context(), c)
 			if err == nil || !strings.Contains(err.Error(), "supervisor") || exit.Signal != "SIGKILL" {
@@ -273,8 +280,11 @@ func TestHolderStandsFirm(t *testing.T) {
 	_, background := background(t, in, "echo $$; sleep 1000")
 	holder := shown(t, in, "stat -L -c %i /proc/self/ns/pid")
 	shown(t, in, "i=1; while [ $i -lt 65 ]; do kill -$i 1; i=$((i+1)); done 2>/dev/null; true")
-	shown(t, in, "sleep 0.2; true") // all that was sent has arrived
-	for range 20 {                  // while another worker starts, too
+	const arrived = "grep -q '^ShdPnd:[[:space:]]*0*$' /proc/1/status" // all that was sent
+	if got := shown(t, in, "i=0; until "+arrived+" || [ $i -gt 6000 ]; do i=$((i+1)); sleep 0.01; done; "+arrived+" && echo arrived"); got != "arrived" {
+		t.Error("signals to the holder stay")
+	}
+	for range 20 { // while another worker starts, too
 		shown(t, in, "for i in 17 18 20 21 22 23 24 25 26 27 28 29 30 31 32 34 64; do kill -$i 1; done 2>/dev/null; true")
 	}
 	if got := shown(t, in, "sed -nE 's/^Sig(Ign|Blk):\\s*0*//p' /proc/self/status"); got != "" {
@@ -290,22 +300,22 @@ func TestHolderStandsFirm(t *testing.T) {
 func TestWorkerStopped(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
-		"while it runs": "kill -STOP $PPID; sleep 1000",
-		"at the end":    "(sleep 0.05; kill -STOP $PPID) & kill -STOP $PPID; exit 3",
-		"again":         "trap '' TERM; while :; do kill -STOP $PPID; done",
+		"while it runs": "kill -STOP $PPID; echo stopped; sleep 1000",
+		"at the end":    "(sleep 0.05; kill -STOP $PPID) & kill -STOP $PPID; echo stopped; exit 3",
+		"again":         "trap '' TERM; kill -STOP $PPID; echo stopped; while :; do kill -STOP $PPID; done",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := hold(t)
 			marker := "MARK=" + strings.ReplaceAll(t.Name(), " ", "_") + fmt.Sprint(os.Getpid())
-			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			c := sh(script)
-			c.Env = append(c.Env, marker)
+			c.Env, c.Stdout = append(c.Env, marker), &whenWritten{then: cancel}
 			in(&c)
 			exit, err := Run(ctx, c)
 			ended := err == nil && exit.Code == 3
-			if !ended && !errors.Is(err, context.DeadlineExceeded) {
+			if !ended && !errors.Is(err, context.Canceled) {
 				t.Error(exit, err)
 			}
 			if left := carriers(t, marker); len(left) > 0 {
@@ -462,12 +472,7 @@ func TestProtect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "made/before")); err == nil {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+	there(t, filepath.Join(dir, "made/before"))
 	if err := h.Protect(t.Context(), []string{filepath.Join(dir, "made"), "/no/such/file"}, []string{filepath.Join(dir, "pinned")}); err != nil {
 		t.Fatal(err)
 	}
@@ -490,7 +495,7 @@ func TestReplacedWhileRunning(t *testing.T) {
 		},
 		"removed": func(path string) error {
 			err := os.Remove(path)
-			time.Sleep(2 * 20 * time.Millisecond)
+			time.Sleep(2 * 20 * time.Millisecond) // mostly the holder sees that there is no file; if not, the test passes, too
 			return errors.Join(err, os.WriteFile(path, nil, 0o666))
 		},
 	} {
@@ -537,11 +542,14 @@ func TestReplacedWhileRunning(t *testing.T) {
 // there waits for a file.
 func there(t *testing.T, path string) {
 	t.Helper()
-	for t.Context().Err() == nil {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(path); err == nil {
 			return
 		}
-		time.Sleep(time.Millisecond)
+		if time.Now().After(deadline) {
+			t.Errorf("%s does not come", path)
+			return
+		}
 	}
 }
 

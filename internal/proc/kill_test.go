@@ -201,7 +201,7 @@ func TestKilledBeforeTheChildRuns(t *testing.T) {
 	up := filepath.Join(t.TempDir(), "up")
 	marker := fmt.Sprintf("MARK=unheard%d", os.Getpid())
 	server, _ := startServer(t, "true", "PREFIX=: >"+up+"; "+marker+" sleep 1000; true")
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(up); err == nil && len(carriers(t, marker)) > 0 {
 			break
 		}

@@ -54,7 +54,7 @@ func TestPTYEnds(t *testing.T) {
 	if exit, err := p.Wait(); exit.Signal == "" || err != ctx.Err() {
 		t.Errorf("%+v, %v", exit, err)
 	}
-	if took := time.Since(began); took > 30*time.Second {
+	if took := time.Since(began); took > 5*time.Minute { // the sleeps are longer
 		t.Errorf("it took %v", took)
 	}
 }

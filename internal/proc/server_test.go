@@ -78,16 +78,13 @@ func TestNothingSurvivesTheServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			server, out := startServer(t, script, marker, "SCRATCH="+scratch)
-			if _, err := out.ReadString('\n'); err != nil {
-				t.Fatalf("it did not come up: %v", err)
-			}
-			time.Sleep(20 * time.Millisecond)
+			comeUp(t, script, out)
 			if err := server.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			server.Wait() //nolint:errcheck // killed
 			var left []string
-			for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 				_, err := os.Stat(scratch)
 				if left = carriers(t, marker); len(left) == 0 && os.IsNotExist(err) {
 					return
@@ -105,8 +102,8 @@ func TestSupervisorKilled(t *testing.T) {
 	}
 	t.Parallel()
 	marker := fmt.Sprintf("MARK=%s%d", t.Name(), os.Getpid())
-	c := sh("sleep 1; kill -9 $PPID; sleep 1000") // not before it has said that we run
-	c.Env = append(c.Env, marker)
+	c := sh("read go; kill -9 $PPID; sleep 1000") // the supervisor has said that it runs
+	c.Env, c.Stdin = append(c.Env, marker), strings.NewReader("go\n")
 	got, err := Run(t.Context(), c)
 	if err == nil || !strings.Contains(err.Error(), "supervisor") || got.Signal != "SIGKILL" {
 		t.Errorf("%+v, %v", got, err)

@@ -293,10 +293,13 @@ func TestKilledBesideALivingServer(t *testing.T) {
 		t.Fatal("what another server will ask about was removed")
 	}
 	dead.places.Abandon()
-	for v.t.Context().Err() == nil {
+	for end := time.Now().Add(time.Minute); ; {
 		w := watching(v.box)
 		if !w.Left() {
 			w.End()
+			if time.Now().After(end) {
+				t.Fatal("it is not asked about")
+			}
 			time.Sleep(5 * time.Millisecond)
 			continue
 		}
@@ -395,10 +398,9 @@ monitor .git/config; hook .git/hooks; monitor n/.git/config; hook n/.git/hooks; 
 // await waits until a file is there.
 func (v *victim) await(name string) {
 	v.t.Helper()
-	for v.lacks(name) {
-		if v.t.Context().Err() != nil {
-			v.t.Fatal("the test has ended")
+	for end := time.Now().Add(time.Minute); v.lacks(name); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			v.t.Fatalf("%s does not come", name)
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }

@@ -35,8 +35,8 @@ type victim struct {
 	t                           *testing.T
 	base, home, hermes, ws, out string
 	tcp, udp                    string
-	heard                       chan struct{} // something came over udp
-	together                    bool          // commands are started in a holder, as in a session
+	heard                       chan string // each message that came over udp
+	together                    bool        // commands are started in a holder, as in a session
 	process                     *exec.Cmd
 	box                         *Box
 }
@@ -76,7 +76,7 @@ func newVictim(t *testing.T, m Mechanism, mode Mode, network bool) *victim {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.Remove(filepath.Join(base, "ws", selfName)) }) //nolint:errcheck // most have none
-	v := &victim{t: t, base: base, heard: make(chan struct{}, 100)}
+	v := &victim{t: t, base: base, heard: make(chan string, 100)}
 	for to, name := range map[*string]string{&v.home: "home", &v.hermes: "home/.hermes", &v.ws: "ws", &v.out: "out"} {
 		*to = filepath.Join(base, name)
 	}
@@ -153,10 +153,11 @@ func (v *victim) listen() {
 	go func() {
 		buf := make([]byte, 100)
 		for {
-			if _, _, err := p.ReadFrom(buf); err != nil {
+			n, _, err := p.ReadFrom(buf)
+			if err != nil {
 				return
 			}
-			v.heard <- struct{}{}
+			v.heard <- string(buf[:n])
 		}
 	}()
 }
@@ -199,7 +200,7 @@ func (v *victim) start(script string) string {
 	if err := v.box.Confine(v.t.Context(), &c); err != nil {
 		v.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(v.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(v.t.Context(), 2*time.Minute)
 	defer cancel()
 	if _, err := proc.Run(ctx, c); err != nil && !strings.Contains(script, "kill -9 $PPID") {
 		v.t.Errorf("%v\n%s", err, out.String())
@@ -475,11 +476,18 @@ func TestNetwork(t *testing.T) {
 				v := newVictim(t, m, WorkspaceWrite, on)
 				out := v.run(script)
 				reached := strings.Contains(strings.Split(out, "\n")[0], "broken")
+				const last = "of the test" // comes after all that the command has sent
+				if c, err := net.Dial("udp", v.udp); err != nil {
+					t.Error(err)
+				} else {
+					_, err = c.Write([]byte(last))
+					if err := errors.Join(err, c.Close()); err != nil {
+						t.Error(err)
+					}
+				}
 				heard := false
-				select {
-				case <-v.heard:
+				for message := <-v.heard; message != last; message = <-v.heard {
 					heard = true
-				case <-time.After(200 * time.Millisecond):
 				}
 				if reached != on || heard != on {
 					t.Errorf("network %v: tcp %v, udp %v\n%s", on, reached, heard, out)

@@ -44,6 +44,7 @@ func TestDirsOfTheDeadAreSwept(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that has ended stays so
 	path, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)

@@ -118,7 +118,7 @@ func killInWrite(t *testing.T, dir, notes string) {
 	for {
 		cmd := childProcess(t, "writes", dir, notes)
 		must(t, cmd.Start())
-		for deadline := time.Now().Add(30 * time.Second); len(temps(filepath.Join(dir, "sub"))) == 0; {
+		for deadline := time.Now().Add(time.Minute); len(temps(filepath.Join(dir, "sub"))) == 0; {
 			if time.Now().After(deadline) {
 				t.Fatal("the process writes nothing")
 			}

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 // testTimeout is the timeout of a test. It is never reached if the test passes.
-const testTimeout = 20 * time.Second
+const testTimeout = time.Minute
 
 // client is an editor on the other end of a real connection. It validates every
 // frame of both directions against the official schema.

@@ -318,7 +318,7 @@ func (c *client) lendTerminals() {
 	c.on(protocol.MethodTerminalCreate, func(params json.RawMessage) (any, *protocol.Error) {
 		var p protocol.CreateTerminalRequest
 		_ = json.Unmarshal(params, &p)
-		cmd, out := exec.Command(p.Command, p.Args...), &bytes.Buffer{}
+		cmd, out := exec.CommandContext(c.t.Context(), p.Command, p.Args...), &bytes.Buffer{}
 		cmd.Dir, cmd.Stdout, cmd.Stderr = p.Cwd, out, out
 		for _, v := range p.Env {
 			cmd.Env = append(cmd.Environ(), v.Name+"="+v.Value)

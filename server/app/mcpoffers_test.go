@@ -49,7 +49,7 @@ func offering(t *testing.T) (*sdk.Server, string) {
 // waitForCommand waits until a session has a slash command, or has it no more.
 func waitForCommand(t *testing.T, x *server.Session, name string) server.Command {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		all := x.Commands()
 		if i := slices.IndexFunc(all, func(c server.Command) bool { return c.Name == name }); i >= 0 {
 			return all[i]

@@ -199,11 +199,11 @@ func TestManyTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for !slices.ContainsFunc(servers.Status(), func(s mcp.Status) bool { return slices.Contains(s.Tools, "mcp__big__letter") }) {
-		if t.Context().Err() != nil {
+	there := func(s mcp.Status) bool { return slices.Contains(s.Tools, "mcp__big__letter") }
+	for end := time.Now().Add(time.Minute); !slices.ContainsFunc(servers.Status(), there); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
 			t.Fatal("the new tool does not come")
 		}
-		time.Sleep(time.Millisecond)
 	}
 	if _, err := x.Prompt(t.Context(), agent.Input{Text: "Again"}, nil); err != nil {
 		t.Fatal(err)
@@ -297,7 +297,7 @@ func TestToolOfAServerThatConnectsLater(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(silent.Close)
-	if err := os.WriteFile(filepath.Join(home, "config.yaml"), fmt.Appendf(nil, "mcp_servers: {silent: {url: %q, connect_timeout: 1}}\n", silent.URL), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "config.yaml"), fmt.Appendf(nil, "mcp_servers: {silent: {url: %q, connect_timeout: 3600}}\n", silent.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
@@ -307,7 +307,7 @@ func TestToolOfAServerThatConnectsLater(t *testing.T) {
 	if _, err := x.Prompt(t.Context(), agent.Input{Text: "Hi"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if d := time.Since(began); d > 20*time.Second { // connecting itself may take 30 s
+	if d := time.Since(began); d > 5*time.Minute { // connecting itself may take an hour
 		t.Errorf("the first prompt took %v", d)
 	}
 }

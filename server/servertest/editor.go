@@ -422,8 +422,8 @@ func (e *Editor) Wait() int {
 	case code := <-e.run.code:
 		e.run.code <- code
 		return code
-	case <-time.After(time.Second):
-		e.t.Error("the server did not end within a second")
+	case <-time.After(endLimit()):
+		e.t.Errorf("the server did not end within %v", endLimit())
 		return -1
 	}
 }

@@ -111,7 +111,7 @@ func converse(t *testing.T, root, home string, first reply) {
 			if reason != "end_turn" {
 				t.Errorf("turn %d ended with %q", i, reason)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(5 * time.Minute):
 			buf := make([]byte, 1<<20)
 			t.Fatalf("turn %d does not end\n%s", i, buf[:runtime.Stack(buf, true)])
 		}

@@ -23,6 +23,7 @@ func TestEditorDies(t *testing.T) {
 	if err := editor.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = editor.Process.Kill() }) // one that has ended stays so
 	e := servertest.New(t, servertest.Options{Model: fakemodel.New(), Unbegun: true})
 	if _, err := e.Call("initialize", map[string]any{"processId": editor.Process.Pid, "capabilities": map[string]any{}}); err != nil {
 		t.Fatal(err)

@@ -249,7 +249,7 @@ func (c *conversation) cancel(prompt string, replies ...string) {
 // until waits for a condition.
 func (c *conversation) until(what string, holds func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			c.t.Fatalf("%s did not happen", what)
 		}

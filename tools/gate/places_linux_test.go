@@ -16,7 +16,7 @@ import (
 func TestTooManySettingsAreDenied(t *testing.T) {
 	t.Parallel()
 	who := toolstest.UserAnswering(tools.DecisionOnce, tools.DecisionOnce)
-	env := &tools.Env{Gate: New(Config{Mode: "ask", Timeout: time.Second, Asker: who})}
+	env := &tools.Env{Gate: New(Config{Mode: "ask", Timeout: time.Minute, Asker: who})}
 	for _, what := range []string{"the git setting alias.x = !sh, which runs a program", "AGENTS.md, which agents or tools obey"} {
 		var changes []sandbox.Change
 		for range mostShown + 1 {

@@ -127,7 +127,7 @@ func TestTemporaryScriptIsBound(t *testing.T) {
 		if out, _ := runTerminal(t.Context(), t, env, commandOf(t, "echo 'echo judged' > /tmp/approved-x.sh; chmod +x /tmp/approved-x.sh")); out.ExitCode != 0 {
 			t.Fatalf("%+v", out)
 		}
-		env.Gate = gate.New(gate.Config{Mode: "ask", Timeout: time.Second, Asker: meddler{func() {
+		env.Gate = gate.New(gate.Config{Mode: "ask", Timeout: time.Minute, Asker: meddler{func() {
 			plain := *env.Env
 			plain.Gate = nil
 			if out, result := runTerminal(t.Context(), t, &callEnv{&plain, env.Config}, commandOf(t, "echo 'echo swapped' > /tmp/approved-x.sh")); out.ExitCode != 0 || result.IsError {
@@ -138,7 +138,7 @@ func TestTemporaryScriptIsBound(t *testing.T) {
 		if !result.IsError || !strings.Contains(string(result.JSON), "was changed while") {
 			t.Errorf("%s: %s %+v", command, result.JSON, out)
 		}
-		env.Gate = gate.New(gate.Config{Mode: "ask", Timeout: time.Second, Asker: toolstest.UserAnswering(tools.DecisionOnce)})
+		env.Gate = gate.New(gate.Config{Mode: "ask", Timeout: time.Minute, Asker: toolstest.UserAnswering(tools.DecisionOnce)})
 		if out, result := runTerminal(t.Context(), t, env, commandOf(t, "rm -rf y; "+command)); out.Output != "swapped\n" {
 			t.Errorf("%s, unchanged: %s", command, result.JSON)
 		}
@@ -224,7 +224,7 @@ func TestApprovalOpensOnlyWhatTheLineWrites(t *testing.T) {
 				if tt.mode == "off" {
 					user = toolstest.UserAnswering(tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny)
 				}
-				env.Gate = gate.New(gate.Config{Mode: cmp.Or(tt.mode, "ask"), Timeout: time.Second, Asker: user})
+				env.Gate = gate.New(gate.Config{Mode: cmp.Or(tt.mode, "ask"), Timeout: time.Minute, Asker: user})
 			}
 			writeFile(t, filepath.Join(dir, "mk.sh"), evil)
 			writeFile(t, filepath.Join(dir, "mk.py"), "import subprocess\nsubprocess.run(['sh', 'mk.sh'])\n")

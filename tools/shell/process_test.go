@@ -80,11 +80,10 @@ func (d *desk) process(format string, args ...any) map[string]any {
 // output waits for something in the log.
 func (d *desk) output(id, want string) {
 	d.t.Helper()
-	for range 500 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if text, _ := d.process(`{"action":"log","session_id":"%s"}`, id)["output"].(string); strings.Contains(text, want) {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	d.t.Fatalf("%q did not come", want)
 }

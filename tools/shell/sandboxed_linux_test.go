@@ -24,7 +24,11 @@ func newSandboxed(t *testing.T, answers ...tools.Decision) (*callEnv, string, *t
 	t.Helper()
 	env, dir := newTerminal(t)
 	who := toolstest.UserAnswering(answers...)
-	env.Gate = gate.New(gate.Config{Mode: "ask", Timeout: time.Second, Asker: who})
+	limit := time.Minute
+	if len(answers) == 0 { // each request ends at its limit
+		limit = time.Second
+	}
+	env.Gate = gate.New(gate.Config{Mode: "ask", Timeout: limit, Asker: who})
 	env.HermesHome = t.TempDir()
 	env.Sandbox = sandbox.New(sandbox.Config{
 		Mode: sandbox.WorkspaceWrite, Network: true, Roots: env.Files.Folders,

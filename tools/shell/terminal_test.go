@@ -301,18 +301,13 @@ func TestTerminalEndsItsTreeOnCancel(t *testing.T) {
 	env, dir := newTerminal(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	env.Progress = func(tools.Progress) { cancel() } // it has started
-	runTerminal(ctx, t, env, `{"command":"trap '' TERM; (while :; do echo x >>beat; sleep 0.02; done) & while ! test -e beat; do sleep 0.01; done; echo up; while :; do sleep 1; done"}`)
-	beats := func() int64 {
-		info, err := os.Stat(filepath.Join(dir, "beat"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info.Size()
+	beat := filepath.Join(dir, "beat")               // no other test's command has it in its arguments
+	runTerminal(ctx, t, env, fmt.Sprintf(`{"command":"trap '' TERM; (while :; do echo x >>'%[1]s'; sleep 0.02; done) & while ! test -e '%[1]s'; do sleep 0.01; done; echo up; while :; do sleep 1; done"}`, beat))
+	if _, err := os.Stat(beat); err != nil {
+		t.Error(err)
 	}
-	before := beats()
-	time.Sleep(100 * time.Millisecond)
-	if after := beats(); after != before {
-		t.Errorf("something still writes: %d, then %d bytes", before, after)
+	if running, err := exec.Command("ps", "-eww", "-o", "args").Output(); err != nil || strings.Contains(string(running), beat) {
+		t.Errorf("something still runs: %v\n%s", err, running)
 	}
 }
 

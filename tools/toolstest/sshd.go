@@ -65,12 +65,15 @@ func SSHD(t *testing.T) backend.SSHConfig {
 			t.Logf("sshd: %s", &log)
 		}
 	})
-	for range 200 {
-		if c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
 			c.Close() //nolint:errcheck // it answers
 			break
 		}
-		time.Sleep(10 * time.Millisecond)
+		if time.Now().After(end) {
+			t.Fatalf("sshd does not listen: %v", err)
+		}
 	}
 	return backend.SSHConfig{
 		Host: "127.0.0.1", Port: port, Key: filepath.Join(dir, "user"),
