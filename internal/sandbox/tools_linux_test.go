@@ -13,10 +13,12 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/proc/proctest"
+	"github.com/hermes-ls/hermes-ls/internal/testdir"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// projects are small ones, with the commands of a developer. Each runs if its program
-// is there, in the home of the user who runs the tests.
+// projects are small ones, with the commands of a developer. They run in the home of the user who runs
+// the tests.
 var projects = []struct {
 	program, name string
 	files         map[string]string
@@ -65,6 +67,11 @@ var projects = []struct {
 	},
 }
 
+// projectPackages are the Debian packages of programs of projects that a machine may lack.
+var projectPackages = map[string]string{"npm": "npm", "cargo": "cargo", "javac": "default-jdk-headless"}
+
+// TestTools builds and tests each project in the sandbox. The ordinary user as whom root runs this test again
+// may lack programs that lie in root's home: these projects are left out then.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	home, err := os.UserHomeDir()
@@ -77,12 +84,15 @@ func TestTools(t *testing.T) {
 	environ := append(os.Environ(), "HOME="+home)
 	for _, m := range here(t) {
 		for _, p := range projects {
-			if _, err := exec.LookPath(p.program); err != nil || m.Kind == Namespaces && !m.Processes || p.name == "go" && m.Kind != Namespaces {
+			if _, err := exec.LookPath(p.program); err != nil && proctest.Again() || m.Kind == Namespaces && !m.Processes || p.name == "go" && m.Kind != Namespaces {
 				continue
 			}
 			t.Run(m.letter(WorkspaceWrite)+" "+p.name, func(t *testing.T) {
 				t.Parallel()
-				base, err := os.MkdirTemp(bases(), "hermes-tools-*")
+				if debian, ok := projectPackages[p.program]; ok {
+					testneed.Program(t, p.program, debian)
+				}
+				base, err := testdir.Make(bases(), "hermes-tools-")
 				if err != nil {
 					t.Fatal(err)
 				}
