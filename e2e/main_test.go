@@ -1,0 +1,13 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/contain"
+)
+
+// TestMain runs the tests so that no editor, browser or server outlives them, also if they are killed.
+func TestMain(m *testing.M) { os.Exit(contain.Tests(m)) }
