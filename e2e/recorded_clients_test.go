@@ -24,7 +24,7 @@ import (
 // were recorded.
 func TestRecordedClients(t *testing.T) {
 	t.Parallel()
-	pythonClient(t)
+	installed(t, "pytest-lsp", "python-clients", "installed")
 	files, err := filepath.Glob(filepath.Join(root(t), ".cache/hosts/python-clients/lib/python*/site-packages/pytest_lsp/clients/*.json"))
 	if err != nil || len(files) < 8 {
 		t.Fatalf("%d recorded clients, %v", len(files), err)

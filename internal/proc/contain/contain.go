@@ -34,15 +34,16 @@ var settle = 10 * time.Second
 //
 // If the child ends, or if this process is killed, the supervisor ends everything below the child and the
 // folder is removed. If tests that passed leave a process (on Linux) or a file in the folder, Tests lists it
-// and returns 1. SIGINT and SIGTERM end the child.
+// and returns 1. Before it looks for files, it calls the functions sweep, which remove files that are allowed to stay:
+// for example folders of killed servers, which the next server removes. SIGINT and SIGTERM end the child.
 //
 // It must be the first call of TestMain. Standard input of the tests is empty. Fuzzing needs descriptors that the
 // child does not get.
-func Tests(m *testing.M) int {
+func Tests(m *testing.M, sweep ...func()) int {
 	supervisor.Main()
 	if os.Getenv(inside) != "" {
 		os.Unsetenv(inside) //nolint:errcheck // processes of the tests are not marked
-		return run(m)
+		return run(m, sweep)
 	}
 	code, err := start()
 	if err != nil {
@@ -108,9 +109,12 @@ func sameFile(a, b *os.File) bool {
 }
 
 // run runs the tests and returns the exit status. If they passed and have left something, it is 1.
-func run(m *testing.M) int {
+func run(m *testing.M, sweep []func()) int {
 	code := m.Run()
 	left := processesLeft()
+	for _, f := range sweep {
+		f()
+	}
 	entries, _ := os.ReadDir(os.TempDir()) // it may be missing: then nothing is left in it
 	for _, e := range entries {
 		left = append(left, "the file "+filepath.Join(os.TempDir(), e.Name()))
