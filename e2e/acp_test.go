@@ -46,6 +46,7 @@ type acpUpdate struct {
 func TestOfficialACPClient(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, shopFiles)
+	nodeModules(t)
 	b.run(t, found(t, "node"), filepath.Join(root(t), "e2e", "node", "conversation.mjs"))
 	var r acpReport
 	b.read(t, &r)

@@ -21,10 +21,7 @@ import (
 // fixtures. It returns the server's URL.
 func aimock(t *testing.T, fixtures string) string {
 	t.Helper()
-	program := filepath.Join(root(t), "e2e", "node", "node_modules", "@copilotkit", "aimock", "dist", "cli.js")
-	if _, err := os.Stat(program); err != nil {
-		t.Fatalf("aimock is missing: run `make hosts`")
-	}
+	program := filepath.Join(nodeModules(t), "@copilotkit", "aimock", "dist", "cli.js")
 	path := filepath.Join(t.TempDir(), "fixtures.json")
 	write(t, path, fixtures)
 	cmd := exec.CommandContext(t.Context(), found(t, "node"), program, "-p", "0", "-f", path, "--strict")

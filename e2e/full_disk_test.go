@@ -16,6 +16,7 @@ import (
 // so, and once there is room again the same session goes on with all that was kept.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
+	found(t, "unshare")
 	b := newBed(t, map[string]string{"a.txt": "one\n"})
 	config := filepath.Join(b.home, "config.yaml")
 	keep := filepath.Join(b.workspace, "config.yaml")

@@ -27,10 +27,8 @@ type hermesAgent struct {
 
 func newHermesAgent(t *testing.T, b bed) *hermesAgent {
 	t.Helper()
-	python := filepath.Join(root(t), ".cache", "hosts", "hermes", "bin", "python")
-	if _, err := os.Stat(python); err != nil {
-		t.Fatal("Hermes Agent is missing: run `make hosts`")
-	}
+	installed(t, "Hermes Agent", "hermes", "installed")
+	python := installed(t, "Hermes Agent", "hermes", "bin", "python")
 	cmd := exec.Command(python, filepath.Join(root(t), "e2e", "python", "hermes_agent.py"))
 	cmd.Dir, cmd.Env, cmd.Stderr = b.workspace, append(b.environ(), "PYTHONDONTWRITEBYTECODE=1"), os.Stderr
 	in, out := startPiped(t, cmd)

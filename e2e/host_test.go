@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // root is the checkout; tests run in e2e.
@@ -116,21 +118,40 @@ func (b bed) read(t *testing.T, into any) {
 	}
 }
 
-// host is a program that setup/hosts.sh gets.
+// host returns a program that setup/hosts.sh gets from another Debian release.
 func host(t *testing.T, name string) string {
 	t.Helper()
-	path := filepath.Join(root(t), ".cache", "hosts", name, "run")
+	return installed(t, hostNames[name], name, "run")
+}
+
+// hostNames are the names of the programs of host.
+var hostNames = map[string]string{"nvim-0.10": "Neovim 0.10", "nvim-0.12": "Neovim 0.12", "helix": "Helix", "kakoune": "Kakoune"}
+
+// installed returns the path of a file that setup/hosts.sh installs in .cache/hosts. If it is missing, the test
+// needs what the file belongs to.
+func installed(t *testing.T, what string, path ...string) string {
+	t.Helper()
+	return needed(t, what, filepath.Join(append([]string{root(t), ".cache", "hosts"}, path...)...))
+}
+
+// needed returns a path that setup/hosts.sh makes. If it is missing, the test needs what the path belongs to.
+func needed(t *testing.T, what, path string) string {
+	t.Helper()
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%s is missing: run `make hosts`", name)
+		testneed.Missing(t, what+" (e2e/setup/hosts.sh)")
 	}
+	testneed.Extra(t)
 	return path
 }
 
+// packages are the Debian packages of programs that have another name.
+var packages = map[string]string{
+	"node": "nodejs", "emacs": "emacs-nox", "pgrep": "procps", "dbus-run-session": "dbus-daemon", "gnome-keyring-daemon": "gnome-keyring", "dbus-send": "dbus-bin",
+	"unshare": "util-linux", "mvn": "maven",
+}
+
+// found returns the path of an installed program.
 func found(t *testing.T, program string) string {
 	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		t.Fatalf("%s is missing: run `make hosts`", program)
-	}
-	return path
+	return testneed.Program(t, program, packages[program])
 }

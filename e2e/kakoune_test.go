@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 var kakBlock = regexp.MustCompile("(?s)```kak\n(.*?)```")
@@ -21,7 +22,7 @@ func TestKakoune(t *testing.T) {
 	b := newBed(t, shopFiles)
 	client := filepath.Join(root(t), ".cache", "hosts", "kak-lsp", "bin", "kak-lsp")
 	if _, err := os.Stat(client); err != nil {
-		t.Fatal("kak-lsp is missing: run `make kakoune`")
+		testneed.Missing(t, "kak-lsp (e2e/setup/kakoune.sh)")
 	}
 	// Its socket has to have a short path.
 	run, err := os.MkdirTemp("", "kak")

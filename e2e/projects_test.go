@@ -28,6 +28,9 @@ var publicProjects = map[string][]string{
 	"java-commons-cli": {"mvn -q -B -Drat.skip test"},
 }
 
+// projectPrograms are the programs that build a project, beside Go and Python.
+var projectPrograms = map[string]string{"rust-semver": "cargo", "node-fastq": "npm", "java-commons-cli": "mvn"}
+
 // inGit are the commands that follow: git works without approval.
 var inGit = []string{
 	"git add -A", "git commit -q -m first",
@@ -42,6 +45,9 @@ func TestPublicProjects(t *testing.T) {
 	for name, commands := range publicProjects {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if program, ok := projectPrograms[name]; ok {
+				found(t, program)
+			}
 			p := newProject(t, name)
 			for _, command := range append(commands, inGit...) {
 				p.command(command)
@@ -62,9 +68,9 @@ type project struct {
 func newProject(t *testing.T, name string) *project {
 	t.Helper()
 	b := newBed(t, nil)
-	source := filepath.Join(root(t), ".cache", "hosts", "projects", name)
+	source := installed(t, "the project "+name, "projects", name)
 	if err := os.CopyFS(b.workspace, os.DirFS(source)); err != nil {
-		t.Fatalf("%v; run `make hosts`", err)
+		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"config", "user.name", "Tester"}, {"config", "user.email", "tester@example.org"}} {
 		cmd := exec.Command("git", args...)

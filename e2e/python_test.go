@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,11 +13,8 @@ import (
 // pythonClient is the interpreter with the official Python SDK in it.
 func pythonClient(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(root(t), ".cache", "hosts", "python-clients", "bin", "python")
-	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("the official Python SDK is missing: run `make hosts`")
-	}
-	return path
+	installed(t, "the official Python SDKs", "python-clients", "installed")
+	return installed(t, "the official Python SDKs", "python-clients", "bin", "python")
 }
 
 // TestOfficialPythonClient has the official Python SDK drive a conversation with its

@@ -24,9 +24,10 @@ import (
 // were recorded.
 func TestRecordedClients(t *testing.T) {
 	t.Parallel()
+	installed(t, "pytest-lsp", "python-clients", "installed")
 	files, err := filepath.Glob(filepath.Join(root(t), ".cache/hosts/python-clients/lib/python*/site-packages/pytest_lsp/clients/*.json"))
 	if err != nil || len(files) < 8 {
-		t.Fatalf("%d recorded clients, %v: run `make hosts`", len(files), err)
+		t.Fatalf("%d recorded clients, %v", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 var vimBlock = regexp.MustCompile("(?s)```vim\n(set autoread.*?)```")
@@ -19,7 +21,7 @@ func TestVimALE(t *testing.T) {
 	t.Parallel()
 	const ale = "/usr/share/vim-ale"
 	if _, err := os.Stat(ale); err != nil {
-		t.Fatal("ALE is missing: run `make hosts`")
+		testneed.Missing(t, "the package vim-ale")
 	}
 	doc, err := os.ReadFile(filepath.Join(root(t), "docs", "vim.md"))
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // TestRelease makes the release of this platform twice, from two copies of the last commit in
@@ -74,6 +76,7 @@ func fromArchive(t *testing.T, dist, dir string) string {
 // fromDeb installs into a folder, with a database of packages of its own. The packages that are
 // only recommended are not needed.
 func fromDeb(t *testing.T, dist, dir string) string {
+	testneed.Program(t, "dpkg", "")
 	for _, name := range []string{"var/lib/dpkg/info", "var/lib/dpkg/updates"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
 			t.Fatal(err)
@@ -89,6 +92,7 @@ func fromDeb(t *testing.T, dist, dir string) string {
 
 // fromNPM installs from the two files, without a registry.
 func fromNPM(t *testing.T, dist, dir string) string {
+	testneed.Program(t, "npm", "")
 	args := []string{"install", "--offline", "--omit=optional", "--no-audit", "--no-fund", "--prefix", dir}
 	args = append(args, matches(t, dist, "npm/*.tgz")...)
 	must(t, dir, []string{"npm_config_cache=" + t.TempDir()}, "npm", args...)

@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // rg finds only files of the workspace that commands see: not through a list of rules that
 // is a link, and not by a link into the home directory.
 func TestRipgrepInSandbox(t *testing.T) {
 	t.Parallel()
+	testneed.Program(t, "rg", "ripgrep")
 	if m := sandbox.Detect(t.Context()); m.Kind == sandbox.None || m.Kind == sandbox.Unknown {
 		t.Skip(m.Reason)
 	}

@@ -7,9 +7,10 @@
 # Afterwards DEST/run starts PROGRAM (such as usr/bin/nvim) with its own libc.
 set -euo pipefail
 suite=$1 package=$2 program=$3 dest=$4
+[ -x "$dest/run" ] && exit 0
+rm -rf "$dest" # it was interrupted: run is made last
 mkdir -p "$dest"
 dest=$(cd "$dest" && pwd)
-[ -x "$dest/run" ] && exit 0
 
 site=$(apt-get indextargets --format '$(SITE)' | grep -v security | head -n 1)
 [ -n "$site" ] || { echo "no Debian mirror is configured: run apt-get update first" >&2; exit 1; }

@@ -23,11 +23,14 @@ lua=(nvim lua plugin e2e/neovim)
 "$tools/node_modules/.bin/stylua" --check -g '**/*.lua' -g '!**/protocol.lua' "${lua[@]}"
 if ! command -v luacheck >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
 	echo "lint: installing lua-check" >&2
-	apt-get -qq update
-	DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends lua-check >/dev/null
+	apt-get -qq update || true # the lists that are there may suffice
+	DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends lua-check >/dev/null || true # said below
 fi
 if command -v luacheck >/dev/null; then
 	luacheck --quiet "${lua[@]}"
+elif [ -n "${HERMES_LS_TEST_OMITTED:-}" ]; then # make test lists it at the end, and fails
+	printf 'luacheck\tthe package lua-check\n' >>"$HERMES_LS_TEST_OMITTED"
 else
-	echo "lint: luacheck is not installed (on Debian: lua-check); Lua is formatted, but not checked" >&2
+	echo "lint: luacheck is missing, and the Lua code is formatted, but not checked: install the package lua-check" >&2
+	exit 1
 fi

@@ -1,31 +1,37 @@
 #!/usr/bin/env bash
 # Gets the sources of five public projects, with their tests, into .cache/hosts/projects:
 # one each in Go, Rust, JavaScript, Python and Java. They come from the registries of
-# their languages. Projects that are there already are left alone.
+# their languages. Projects that are there already are left alone. If one cannot be had, the others are; then the exit
+# status is 1.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 projects=$PWD/.cache/hosts/projects
 mkdir -p "$projects"
+. e2e/setup/parts.sh
 
 # Tools such as rustup and pyenv keep their programs in the home of the account.
 if ! cargo --version >/dev/null 2>&1; then
-	HOME=$(getent passwd "$(id -u)" | cut -d: -f6)
-	export HOME
+	home=$(getent passwd "$(id -u)" | cut -d: -f6) || home=
+	export HOME="${home:-$HOME}"
 fi
 
-for program in go cargo npm python3 mvn jar; do
-	command -v "$program" >/dev/null || {
-		echo "setup: please install $program: the public projects are built with it" >&2
-		exit 1
-	}
-done
-
-# get NAME FUNCTION makes a project in an empty directory, and puts it in place when it is whole.
-get() {
-	[ -d "$projects/$1" ] && return
-	echo "setup: getting the project $1" >&2
+# project NAME PROGRAMS FUNCTION makes a project in an empty directory, and puts it in place when it is whole.
+project() {
+	local program
+	[ ! -d "$projects/$1" ] || return 0
+	for program in $2; do
+		command -v "$program" >/dev/null || {
+			lacks "$program" "the public project $1"
+			return 0
+		}
+	done
+	get "the public project $1" "a test of the sandbox" make_project "$1" "$3"
+}
+make_project() { # NAME FUNCTION
 	local temp
-	temp=$(mktemp -d "$projects/.new-XXXXXX")
+	rm -rf "$projects/.new-$1"
+	temp=$projects/.new-$1
+	mkdir "$temp"
 	(cd "$temp" && "$2" "$1")
 	chmod -R u+w "$temp"
 	mv "$temp" "$projects/$1"
@@ -75,8 +81,9 @@ java_artifact() {
 	rm -f -- *.jar
 }
 
-get go-multierror go_module
-get rust-semver rust_crate
-get node-fastq npm_package
-get python-markupsafe python_sdist
-get java-commons-cli java_artifact
+project go-multierror go go_module
+project rust-semver cargo rust_crate
+project node-fastq npm npm_package
+project python-markupsafe python3 python_sdist
+project java-commons-cli "mvn jar" java_artifact
+finish

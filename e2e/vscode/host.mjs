@@ -3,6 +3,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import { createRequire } from "node:module";
+import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -46,7 +47,7 @@ export async function open({ dir, vsix, extensions, files, trusted = true, setti
   write(at("data/User/settings.json"), JSON.stringify({ ...userSettings, ...settings }));
   write(at("config.yaml"), "bind-addr: 127.0.0.1:0\nauth: none\ncert: false\n");
   const env = {
-    PATH: process.env.PATH, LANG: "C.UTF-8", HOME: at("home"), HERMES_HOME: at("hermes"),
+    PATH: process.env.PATH, LANG: "C.UTF-8", HOME: at("home"), TMPDIR: os.tmpdir(), HERMES_HOME: at("hermes"),
     XDG_CONFIG_HOME: at("xdg/config"), XDG_DATA_HOME: at("xdg/data"), XDG_CACHE_HOME: at("xdg/cache"), XDG_STATE_HOME: at("xdg/state"),
     EXTENSIONS_GALLERY: '{"serviceUrl":"","itemUrl":"","resourceUrlTemplate":""}',
   };

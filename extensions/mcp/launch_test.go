@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
@@ -113,8 +113,8 @@ func TestRepositoryIsNotLoaded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(tc.server.Command); err != nil {
-				t.Fatalf("%s is missing", tc.server.Command)
+			if tc.server.Command == "npx" {
+				testneed.Program(t, "npx", "npm")
 			}
 			r := newRepository(t, tc.files)
 			if tc.server.Name = "s"; tc.server.ConnectTimeout == 0 {
@@ -264,9 +264,7 @@ func TestDataOfTheWorkspaceDoesNotAsk(t *testing.T) {
 // directory of hermes-ls.
 func TestNpxRunsTheUsersPackage(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("npx"); err != nil {
-		t.Fatal("npx is missing")
-	}
+	testneed.Program(t, "npx", "npm")
 	r := newRepository(t, map[string]string{
 		"package.json":                  `{}`,
 		"../own/package.json":           `{"name": "own", "version": "1.0.0", "bin": {"own": "run.sh"}}`,

@@ -24,6 +24,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 var (
@@ -174,9 +175,7 @@ func victimsCommand(h *Holders, kind, script string) {
 // it ends. Nothing outlives it, and the next server removes its folders.
 func TestKilledAnywhere(t *testing.T) {
 	t.Parallel()
-	if _, err := os.Stat("/usr/bin/bwrap"); err != nil {
-		t.Fatal("bubblewrap is missing: run `make hosts`")
-	}
+	testneed.Program(t, "/usr/bin/bwrap", "bubblewrap")
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

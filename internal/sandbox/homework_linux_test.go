@@ -2,10 +2,11 @@ package sandbox
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // selfRunners are places of a home that run by themselves.
@@ -59,10 +60,7 @@ func TestHomeIsWorkspace(t *testing.T) {
 // TestPrompt has a user of Powerlevel10k open a shell after a command has left a prompt.
 func TestPrompt(t *testing.T) {
 	t.Parallel()
-	zsh, err := exec.LookPath("zsh")
-	if err != nil {
-		t.Fatal("zsh is missing: run `make hosts`")
-	}
+	zsh := testneed.Program(t, "zsh", "")
 	for _, m := range append(here(t), Mechanism{Kind: None}) {
 		mode := WorkspaceWrite
 		if m.Kind == None {

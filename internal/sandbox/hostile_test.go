@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/testdir"
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
@@ -45,16 +46,16 @@ type victim struct {
 // the rest of the system protect their content.
 func bases() string {
 	if os.Geteuid() == 0 {
-		return "/var/lib"
+		return testneed.Base("/var/lib")
 	}
 	home, _ := os.UserHomeDir()
-	return home
+	return testneed.Base(home)
 }
 
 // victims makes the folder of all victims, which TestMain removes. They stay until then: ext4
 // passes over recently deleted files, one by one, for each new file. That was half of the time of
 // these tests.
-var victims = sync.OnceValues(func() (string, error) { return os.MkdirTemp(bases(), "hermes-hostile-*") })
+var victims = sync.OnceValues(func() (string, error) { return testdir.Make(bases(), "hermes-hostile-") })
 
 func removeVictims() {
 	if dir, err := victims(); err == nil {

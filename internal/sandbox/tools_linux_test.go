@@ -12,6 +12,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/proc/proctest"
+	"github.com/hermes-ls/hermes-ls/internal/testdir"
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
@@ -89,7 +90,7 @@ func TestTools(t *testing.T) {
 			t.Run(m.letter(WorkspaceWrite)+" "+p.name, func(t *testing.T) {
 				t.Parallel()
 				testneed.Program(t, p.program, packages[p.program])
-				base, err := os.MkdirTemp(bases(), "hermes-tools-*")
+				base, err := testdir.Make(bases(), "hermes-tools-")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/testdir"
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
@@ -42,7 +43,7 @@ func newBox(root string, ownTemp bool) (*box, error) {
 		return nil, err
 	}
 	var err error
-	if b.dir, err = os.MkdirTemp(parent, "hermes-test-"); err != nil {
+	if b.dir, err = testdir.Make(parent, "hermes-test-"); err != nil {
 		return nil, err
 	}
 	if err := os.Chmod(b.dir, 0o755); err != nil {
@@ -128,14 +129,5 @@ func (b *box) close() (left []string, err error) {
 			left = append(left, "the file "+filepath.Join(b.dir, name, e.Name()))
 		}
 	}
-	if err := os.RemoveAll(b.dir); err == nil {
-		return left, nil
-	}
-	filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // RemoveAll reports the rest
-		if d != nil && d.IsDir() {
-			os.Chmod(path, 0o755) //nolint:errcheck // as above
-		}
-		return nil
-	})
-	return left, os.RemoveAll(b.dir)
+	return left, testdir.Remove(b.dir)
 }

@@ -23,10 +23,7 @@ import (
 // rg returns a runner for the real ripgrep, which these tests need.
 func rg(t testing.TB) search.Runner {
 	t.Helper()
-	path, err := exec.LookPath("rg")
-	if err != nil {
-		t.Fatal("ripgrep is missing; install it with: apt-get install ripgrep")
-	}
+	path := testneed.Program(t, "rg", "ripgrep")
 	home := t.TempDir()
 	return func(ctx context.Context, args []string, dir string, stdout io.Writer) (int, error) {
 		cmd := exec.CommandContext(ctx, path, args...)
@@ -44,7 +41,11 @@ func rg(t testing.TB) search.Runner {
 // engines runs check with each engine.
 func engines(t *testing.T, w *Workspace, check func(t *testing.T)) {
 	t.Helper()
-	for name, runner := range map[string]search.Runner{"in-process": nil, "rg": rg(t)} {
+	runners := map[string]search.Runner{"in-process": nil}
+	if !testing.Short() {
+		runners["rg"] = rg(t)
+	}
+	for name, runner := range runners {
 		w.Ripgrep = runner
 		if !t.Run(name, check) {
 			return

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 )
 
@@ -19,13 +20,9 @@ import (
 func SSHD(t *testing.T) backend.SSHConfig {
 	t.Helper()
 	const server = "/usr/sbin/sshd"
-	keygen, err := exec.LookPath("ssh-keygen")
-	if err != nil {
-		t.Fatalf("ssh-keygen has to be installed for this test (make hosts does it): %v", err)
-	}
-	if _, err := os.Stat(server); err != nil {
-		t.Fatalf("sshd has to be installed for this test (make hosts does it): %v", err)
-	}
+	keygen := testneed.Program(t, "ssh-keygen", "openssh-client")
+	testneed.Program(t, "ssh", "openssh-client")
+	testneed.Program(t, server, "openssh-server")
 	dir := t.TempDir()
 	for _, name := range []string{"host", "user"} {
 		if out, err := exec.Command(keygen, "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, name)).CombinedOutput(); err != nil {

@@ -13,6 +13,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // Host is a machine that allows less than this one. The zero Host allows the same.
@@ -32,9 +34,7 @@ const enter = "enter-host"
 // call [Enter]. Only root can make a host.
 func (h Host) Command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Fatal("only root can make another host")
-	}
+	testneed.Root(t)
 	u := NewUser(t)
 	cmd := exec.CommandContext(t.Context(), u.Bin, append([]string{enter, h.encode(u)}, args...)...)
 	cmd.Env = u.Environ()
@@ -80,10 +80,7 @@ func (h Host) path(t *testing.T, u *User) string {
 		}
 	}
 	if h.SetUIDBubblewrap {
-		plain, err := exec.LookPath("bwrap")
-		if err != nil {
-			t.Fatal("bubblewrap is missing: run `make hosts`")
-		}
+		plain := testneed.Program(t, "bwrap", "bubblewrap")
 		if err := os.Rename(u.Program(t, plain), filepath.Join(dir, "bwrap")); err != nil {
 			t.Fatal(err)
 		}

@@ -21,12 +21,14 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
+	"github.com/hermes-ls/hermes-ls/internal/testdir"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // again is set in processes that this package starts: they start no further ones.
 const again = "HERMES_LS_TEST_AGAIN"
 
-// Again reports whether this process was started by this package.
+// Again reports whether this process was started by this package, or by e2e/setup/as-user.sh for root.
 func Again() bool { return os.Getenv(again) != "" }
 
 // User is an ordinary user. Bin and Home lie in a folder that everybody can enter.
@@ -39,7 +41,7 @@ type User struct {
 }
 
 // NewUser finds the ordinary user "daemon", whom every Unix has, and gives it a home
-// and a copy of the test binary. Only root can call it.
+// and a copy of the test binary. Only root can call it. If the test binary is killed, the next NewUser removes the folder.
 func NewUser(t testing.TB) *User {
 	t.Helper()
 	found, err := user.Lookup("daemon")
@@ -49,7 +51,7 @@ func NewUser(t testing.TB) *User {
 	u := &User{UID: number(t, found.Uid), GID: number(t, found.Gid), Name: found.Username}
 	// Not t.TempDir, which only root can enter, and not in a folder for temporary files,
 	// which commands may write.
-	if u.base, err = os.MkdirTemp("/var/lib", "hermes-as-user-"); err != nil {
+	if u.base, err = testdir.Make(testneed.Base("/var/lib"), "hermes-as-user-"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(u.base) }) //nolint:errcheck // of this test alone
@@ -102,13 +104,19 @@ func (u *User) Program(t testing.TB, path string) string {
 	return name
 }
 
-// Environ is the user's environment. It has nothing of root's but PATH and the
-// options of the race detector.
+// Environ is the user's environment. It has nothing of root's but PATH, the variables of package
+// testneed and the options of the race detector.
 func (u *User) Environ() []string {
-	return []string{
+	env := []string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "HOME=" + u.Home,
 		"USER=" + u.Name, "LOGNAME=" + u.Name, again + "=1", "GORACE=" + os.Getenv("GORACE"),
 	}
+	for _, name := range []string{testneed.OmissionsVariable, testneed.BaseVariable} {
+		if value := os.Getenv(name); value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }
 
 // Command is a command of the user's, in the folder of the running test.

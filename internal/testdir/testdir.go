@@ -1,0 +1,48 @@
+// Package testdir makes folders for tests that do not outlive their test run for long: if the test binary is
+// killed, the next one removes its folders.
+package testdir
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Make makes a folder in parent that only this user can enter. Its name begins with prefix and the id of this
+// process. Before that, Make removes folders with the same prefix whose process has ended.
+func Make(parent, prefix string) (string, error) {
+	sweep(parent, prefix)
+	return os.MkdirTemp(parent, prefix+strconv.Itoa(os.Getpid())+"-")
+}
+
+// sweep removes folders of processes that have ended. If a folder is another user's, it stays.
+func sweep(parent, prefix string) {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		rest, ours := strings.CutPrefix(e.Name(), prefix)
+		number, _, named := strings.Cut(rest, "-")
+		pid, err := strconv.Atoi(number)
+		if ours && named && err == nil && pid > 0 && e.IsDir() && ended(pid) {
+			Remove(filepath.Join(parent, e.Name())) //nolint:errcheck // another user's, or another process removes it
+		}
+	}
+}
+
+// Remove removes a folder, also if folders in it are read-only.
+func Remove(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error { //nolint:errcheck // the removal tells
+		if d != nil && d.IsDir() {
+			os.Chmod(path, 0o700) //nolint:errcheck // as above
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
