@@ -40,7 +40,8 @@ type status string
 const (
 	passed  status = "ok"
 	failed  status = "FAILED"
-	skipped status = "not run" // a stage that it needs failed, or the run was interrupted
+	skipped status = "not run"  // a stage that it needs failed, or the run was interrupted
+	omitted status = "left out" // a program is missing
 )
 
 var errNotAll = errors.New("not everything passed")
@@ -101,12 +102,13 @@ func (r *runner) runAll(ctx context.Context, stages []stage) []outcome {
 	return all
 }
 
-// readiness reports whether the stages that s needs have passed, and whether they still can.
+// readiness reports whether the stages that s needs have ended, and whether s can still run: if one of them
+// was left out, or did not install all programs, the tests that need it are left out.
 func readiness(s stage, ended map[string]outcome) (ready, possible bool) {
 	ready = true
 	for _, name := range s.after {
 		o, done := ended[name]
-		if done && o.status != passed {
+		if done && (o.status == skipped || o.status == failed && !o.stage.installs) {
 			return false, false
 		}
 		ready = ready && done
@@ -121,6 +123,12 @@ func (r *runner) runStage(ctx context.Context, s stage) (o outcome) {
 	defer func() { o.took = time.Since(start) }()
 	fail := func(err error) {
 		o.status, o.err = failed, err
+	}
+	for _, n := range s.needs {
+		if _, err := exec.LookPath(n.program); err != nil {
+			o.status, o.omitted = omitted, append(o.omitted, omission{"the whole stage", n.name})
+			return o
+		}
 	}
 	log, err := os.Create(r.logOf(s))
 	if err != nil {
@@ -148,7 +156,7 @@ func (r *runner) runStage(ctx context.Context, s stage) (o outcome) {
 	if o.left, err = box.close(); err != nil && o.err == nil {
 		fail(err)
 	}
-	if len(o.left) > 0 && !s.loose {
+	if len(o.left) > 0 && !s.installs {
 		o.status = failed
 	}
 	if ctx.Err() != nil {

@@ -12,8 +12,17 @@ type stage struct {
 	after    []string // stages whose results it needs
 	steps    []step
 	pictures []string // folders where its tests keep pictures, of the checkout
-	loose    bool     // it may leave processes and files: it installs programs
+	needs    []need   // programs without which it is left out
+	installs bool     // it installs programs: it may leave files, and without some of them the others still run
 }
+
+// A need is a program of a package that is not Go, git or Python.
+type need struct{ program, name string }
+
+var (
+	node     = need{"npm", "Node.js 20 or newer with npm"}
+	compiler = need{"gcc", "the package gcc, for the race detector"}
+)
 
 // A step is a command, run at the top of the checkout.
 type step struct {
@@ -153,13 +162,13 @@ func testStages(root bool) []stage {
 	}
 	others := strings.Join([]string{vscodeTests, neovimTests, editorTests, ownTests}, "|")
 	return []stage{
-		{name: "hosts", steps: []step{command("e2e/setup/hosts.sh")}, loose: true},
+		{name: "hosts", steps: []step{command("e2e/setup/hosts.sh")}, installs: true},
 		{name: "build", steps: []step{command("make", "--silent", "build")}},
-		{name: "race", after: []string{"hosts"}, steps: []step{
+		{name: "race", after: []string{"hosts"}, needs: []need{compiler}, steps: []step{
 			raceTest("{all but " + strings.Join(alone, " ") + "}"),
 		}},
 		{name: "plain", after: []string{"hosts"}, steps: withoutRace},
-		{name: "vsix", after: []string{"build"}, steps: []step{command("make", "--silent", "vsix"), command("npm", "test", "--prefix", "vscode", "--silent")}},
+		{name: "vsix", after: []string{"build"}, needs: []need{node}, steps: []step{command("make", "--silent", "vsix"), command("npm", "test", "--prefix", "vscode", "--silent")}},
 		{name: "vscode", after: []string{"vsix", "hosts"}, steps: []step{e2eTest(vscodeTests)}, pictures: []string{"e2e/vscode/artefacts"}},
 		{name: "user", after: []string{"hosts"}, steps: []step{userTest(append([]string{"-skip", "^(" + remoteTests + ")$"}, usersPackages...)...)}},
 		{name: "neovim", after: programs, steps: []step{e2eTest(neovimTests)}, pictures: []string{"e2e/neovim/artefacts"}},
@@ -167,9 +176,9 @@ func testStages(root bool) []stage {
 			userTest("-count=1", "-timeout", "40m", "-tags", "e2e", "-skip", "^("+others+")$", "./e2e"), own}},
 		{name: "editors", after: programs, steps: []step{e2eTest(editorTests)}, pictures: []string{"e2e/emacs/artefacts", "e2e/helix/artefacts", "e2e/vim/artefacts"}},
 		{name: "lint", after: []string{"build"}, steps: append(lintSteps(),
-			step{args: []string{"go", "run", actionlint, "-shellcheck=", "-pyflakes="}, env: append([]string{"GOFLAGS=-trimpath"}, plain...)},
-			command("e2e/setup/lint.sh"))},
-		{name: "release", after: []string{"vsix"}, steps: []step{goTest("-count=1", "-tags", "e2e", "./release")}},
+			step{args: []string{"go", "run", actionlint, "-shellcheck=", "-pyflakes="}, env: append([]string{"GOFLAGS=-trimpath"}, plain...)})},
+		{name: "plugins", needs: []need{node}, steps: []step{command("e2e/setup/lint.sh")}},
+		{name: "release", after: []string{"vsix"}, needs: []need{node}, steps: []step{goTest("-count=1", "-tags", "e2e", "./release")}},
 		{name: "cross", after: []string{"lint"}, steps: []step{
 			{args: []string{"go", "build", "-o", "/dev/null", "./cmd/hermes-ls"}, env: append([]string{"GOOS=darwin", "GOARCH=arm64"}, plain...)},
 			{args: []string{"go", "build", "-trimpath", "-o", "/dev/null", "./cmd/hermes-ls"}, env: append([]string{"GOOS=windows", "GOARCH=amd64"}, plain...)},

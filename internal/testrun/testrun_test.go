@@ -149,6 +149,19 @@ func TestMissingProgramsAreListed(t *testing.T) {
 	}
 }
 
+func TestAStageWithoutItsProgramIsLeftOut(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{})
+	out, err := runIn(t, dir, stage{name: "pack", needs: []need{{"no-such-program", "the package none"}}, steps: []step{command("false")}},
+		stage{name: "hosts", steps: []step{command("false")}, installs: true},
+		stage{name: "tests", after: []string{"pack", "hosts"}, steps: []step{command("true")}})
+	for _, want := range []string{"LEFT OUT, needs the package none:\n    pack: the whole stage\n", "pack       left out", "hosts      FAILED", "tests      ok"} {
+		if err != errNotAll || !strings.Contains(out, want) {
+			t.Errorf("%v, want %q in\n%s", err, want, out)
+		}
+	}
+}
+
 // runSleeper runs a stage that does not end.
 func runSleeper() int {
 	dir := os.Args[1]
