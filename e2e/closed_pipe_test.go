@@ -38,7 +38,7 @@ func TestClosedPipe(t *testing.T) {
 		if _, err := fmt.Fprintln(in, message); err != nil {
 			t.Fatal(err)
 		}
-		late := time.AfterFunc(20*time.Second, func() { _ = server.Process.Kill() })
+		late := time.AfterFunc(time.Minute, func() { _ = server.Process.Kill() })
 		_ = server.Wait() // the state says how it ended
 		late.Stop()
 		if status, ok := server.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {

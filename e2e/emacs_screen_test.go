@@ -132,11 +132,12 @@ func (e *emacs) answer(question, word string) {
 		e.keys("C-a", "C-k")
 		e.write(word)
 		e.keys("Tab")
-		if !e.soon(func(shown string) bool { return strings.HasSuffix(minibuffer(shown), " "+word) }) {
+		if !e.within(2*time.Second, func(shown string) bool { return strings.HasSuffix(minibuffer(shown), " "+word) }) {
 			return false
 		}
 		e.keys("Enter")
-		return e.soon(func(shown string) bool { return !strings.Contains(shown, question) })
+		// Typed again too early, the text would come into the document.
+		return e.within(20*time.Second, func(shown string) bool { return !strings.Contains(shown, question) })
 	})
 }
 
@@ -146,9 +147,9 @@ func minibuffer(shown string) string {
 	return shown[strings.LastIndex(shown, "\n")+1:]
 }
 
-// soon reports whether the screen is as wanted within two seconds.
-func (e *emacs) soon(wanted func(shown string) bool) bool {
-	for range 40 {
+// within reports whether the screen is as wanted within a time.
+func (e *emacs) within(limit time.Duration, wanted func(shown string) bool) bool {
+	for end := time.Now().Add(limit); time.Now().Before(end); {
 		time.Sleep(50 * time.Millisecond)
 		if wanted(e.text()) {
 			return true

@@ -169,7 +169,7 @@ func TestEndlessReplyIsCancelled(t *testing.T) {
 			}
 			said := l.answerOf(id)
 			took := time.Since(began)
-			if !strings.Contains(said, "cancelled") || took > 5*time.Second {
+			if !strings.Contains(said, "cancelled") || took > time.Minute { // it takes a second; another minute passes on a busy machine
 				t.Errorf("after %v the turn ended with %q", took, said)
 			}
 			<-ended

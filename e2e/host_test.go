@@ -58,7 +58,7 @@ func newBed(t *testing.T, files map[string]string) bed {
 // may end before its server does.
 func (b bed) waitForServers() {
 	uses := []byte("HERMES_HOME=" + b.home + "\x00")
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		running := false
 		files, _ := filepath.Glob("/proc/[0-9]*/environ")
 		for _, file := range files {
@@ -92,7 +92,7 @@ func (b bed) environ() []string {
 // run starts a host and waits for its end; the host's own words are shown on failure.
 func (b bed) run(t *testing.T, program string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = b.workspace

@@ -172,7 +172,7 @@ func (l *line) end() {
 		if err != nil {
 			l.t.Errorf("the server ended with %v", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		l.t.Error("the server does not end")
 	}
 }

@@ -4,9 +4,12 @@ package e2e
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
 // background is a prompt whose subagent ends after a while. The turn that starts with its
@@ -62,7 +65,12 @@ func TestKilledServerKeepsResults(t *testing.T) {
 		u := f.Params.Update
 		ended = u.SessionUpdate == "tool_call_update" && u.Status == "completed" && strings.HasPrefix(u.ToolCallID, "subagent-")
 	}
-	time.Sleep(100 * time.Millisecond) // its result is stored beside the event
+	db := store.New(filepath.Join(b.home, store.FileName), store.Options{})
+	defer db.Close()
+	waitFor(t, "its result in the store", func() bool { // it is stored beside the event
+		all, _, err := db.List(t.Context(), store.Filter{})
+		return err == nil && slices.ContainsFunc(all, func(x store.Session) bool { return strings.Contains(x.Origin, `"status":"completed"`) })
+	})
 	if err := l.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

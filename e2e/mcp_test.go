@@ -141,7 +141,7 @@ func checkCommands(t *testing.T, r everythingReport) {
 // output runs a program to its end and returns its stdout.
 func (b bed) output(t *testing.T, program string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = b.workspace, b.environ()

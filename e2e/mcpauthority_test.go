@@ -320,7 +320,7 @@ func TestLoginChat(t *testing.T) {
 	if said := say("/mcp login corp " + last); !strings.Contains(said, "The address is right") {
 		t.Errorf("the pasted address: %s", said)
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(screenLimit); ; time.Sleep(50 * time.Millisecond) {
 		if said = say("/mcp"); strings.Contains(said, "whoami") || time.Now().After(end) {
 			break
 		}
@@ -340,7 +340,7 @@ func TestLoginChat(t *testing.T) {
 				Tools            int
 			}
 		}
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		for end := time.Now().Add(screenLimit); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 			l.call("_hermes/extensions", map[string]any{"sessionId": session}, &r, nil)
 			if len(r.MCP) != 1 || r.MCP[0].Log == "" {
 				t.Fatalf("the servers are %+v", r.MCP)
@@ -371,7 +371,7 @@ func TestLoginChat(t *testing.T) {
 	if text := do("login", map[string]any{"address": browse(t, address, false)}); !strings.Contains(text, "The address is right") {
 		t.Errorf("the pasted address: %s", text)
 	}
-	for end := time.Now().Add(20 * time.Second); state() != "connected, 3 tools" && time.Now().Before(end); {
+	for end := time.Now().Add(screenLimit); state() != "connected, 3 tools" && time.Now().Before(end); {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if text := do("restart", nil); !strings.Contains(text, "starts again") {

@@ -253,7 +253,7 @@ func TestPluginDev(t *testing.T) {
 	b := newExtensionBed(t, nil)
 	b.must("plugin", "create", "mine")
 	file := filepath.Join(b.home, "plugins", "mine", "__init__.py")
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer stop()
 	cmd := exec.CommandContext(ctx, b.binary, "plugin", "dev", "mine")
 	cmd.Dir, cmd.Env = b.workspace, b.environ()

@@ -91,7 +91,7 @@ type lspClient struct {
 // lsp starts the server. It ends with the test at the latest.
 func (b bed) lsp(t *testing.T) *lspClient {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	cmd := exec.CommandContext(ctx, b.binary, "serve")
 	cmd.Dir, cmd.Env, cmd.Stderr = b.workspace, b.environ(), os.Stderr
 	in, out := startPiped(t, cmd)

@@ -28,7 +28,7 @@
         (eglot--signal-textDocument/didChange)))))
 
 (defun wait-for (what predicate)
-  (let ((end (+ (float-time) 30)))
+  (let ((end (+ (float-time) 60)))
     (while (not (funcall predicate))
       (send-changes)
       (when (> (float-time) end)

@@ -8,7 +8,7 @@ function M.fail(message)
 end
 
 function M.wait(what, predicate)
-  if not vim.wait(30000, predicate, 20) then
+  if not vim.wait(60000, predicate, 20) then
     M.fail("waited in vain for " .. what .. "\n" .. vim.inspect(M.report))
   end
 end

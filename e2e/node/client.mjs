@@ -12,7 +12,7 @@ export const script = (...replies) => "```hermes-script\n" + replies.map((r) => 
 export const call = (name, args) => ({ call: { name, args } });
 export const sleep = (ms) => new Promise((r) => setTimeout(r, ms));
 
-export async function until(what, is, limit = 30000) {
+export async function until(what, is, limit = 60000) {
   for (const end = Date.now() + limit; Date.now() < end; await sleep(10)) {
     if (is()) return;
   }

@@ -4,7 +4,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import assert from "node:assert/strict";
-import { acp, call, connected, script, sleep, until, workspace } from "./client.mjs";
+import { acp, call, connected, script, until, workspace } from "./client.mjs";
 
 const { session } = acp.methods.agent;
 const text = (t) => ({ type: "text", text: t });
@@ -124,9 +124,8 @@ const cases = {
   "session.prompt.post_success_drain": async ({ open, ask, updates }) => {
     const id = await open();
     assert.equal(await ask(id, script([call("terminal", { command: "echo late" })], [{ text: "Done." }])), "end_turn");
-    await sleep(100);
-    const kinds = updates.map((u) => u.update.sessionUpdate);
-    assert.ok(kinds.includes("tool_call") && kinds.includes("tool_call_update") && kinds.length >= 4);
+    const kinds = () => updates.map((u) => u.update.sessionUpdate);
+    await until("the updates", () => kinds().includes("tool_call") && kinds().includes("tool_call_update") && kinds().length >= 4);
     assert.ok(updates.every((u) => u.sessionId === id));
   },
 };

@@ -55,7 +55,7 @@ const said = (from) => report.updates.slice(from).filter((u) => u.sessionUpdate 
 async function ask(agent, sessionId, text) {
   const from = report.updates.length;
   const { stopReason } = await prompt(agent, sessionId, text);
-  await sleep(20);
+  await agent.request(acp.methods.agent.session.list, { cwd: workspace }); // handlers of what came before have run
   return `${stopReason}: ${said(from)}`;
 }
 

@@ -19,7 +19,7 @@ writeFileSync(join(home, "config.yaml"), JSON.stringify({ mcp_servers: { suite: 
 function hermes(...words) {
   const browser = `${process.execPath} ${join(import.meta.dirname, "browser.mjs")}`;
   const r = spawnSync(process.env.HERMES_BIN, ["mcp", ...words], {
-    cwd: home, encoding: "utf8", input: "", timeout: 20_000, env: { ...process.env, HERMES_HOME: home, HOME: home, BROWSER: browser },
+    cwd: home, encoding: "utf8", input: "", timeout: 60_000, env: { ...process.env, HERMES_HOME: home, HOME: home, BROWSER: browser },
   });
   console.log(`mcp ${words.join(" ")}: exit ${r.status}\n${r.stdout}${r.stderr}`);
   return r;

@@ -1,7 +1,7 @@
 // The client that the official MCP conformance suite starts with a server's address:
 // a session of `hermes-ls acp` that connects to the server, and whose scripted model
 // calls every tool that it is offered, or those that the scenario names.
-import { acp, call, connected, prompt, script, sleep, until, workspace } from "./client.mjs";
+import { acp, call, connected, prompt, script, until, workspace } from "./client.mjs";
 
 const url = process.argv.at(-1);
 const given = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}");
@@ -21,7 +21,7 @@ function filledIn(schema) {
 async function said(agent, sessionId, text) {
   const from = updates.length;
   await prompt(agent, sessionId, text);
-  await sleep(20);
+  await agent.request(acp.methods.agent.session.list, { cwd: workspace }); // handlers of what came before have run
   return updates.slice(from).filter((u) => u.sessionUpdate === "agent_message_chunk").map((u) => u.content.text).join("");
 }
 

@@ -122,6 +122,6 @@ async def converse():
         report["listed"] = [s.session_id == session for s in listed.sessions]
 
 
-asyncio.run(asyncio.wait_for(converse(), 60))
+asyncio.run(asyncio.wait_for(converse(), 150))
 with open(os.environ["HERMES_REPORT"], "w", encoding="utf-8") as out:
     json.dump(report, out, indent=1)

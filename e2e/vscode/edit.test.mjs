@@ -49,7 +49,7 @@ const step = stepsOf("edit", () => editor);
 const lens = (title) => editor.page.locator(".codelens-decoration a").filter({ hasText: new RegExp(`^${title}$`) });
 const idle = () => editor.page.locator('[id="hermes-ls.hermes-ls.hermes.status"] .codicon-sparkle').waitFor();
 const becomes = async (text) => {
-  for (const end = Date.now() + 30_000; editor.read("pricing.py") !== text && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 50));
+  for (const end = Date.now() + 120_000; editor.read("pricing.py") !== text && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 50));
   assert.equal(editor.read("pricing.py"), text);
 };
 

@@ -60,7 +60,7 @@ function code(f) {
 }
 
 async function poll(what, done) {
-  const end = Date.now() + 40_000;
+  const end = Date.now() + 120_000;
   while (!(await done())) {
     assert.ok(Date.now() < end, `waited in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -159,8 +159,9 @@ step("a command's text is no link in a notification", async () => {
 });
 
 step("the notification cancels", async () => {
-  await send("Wait.", [call("terminal", { command: "echo begun > begun.txt; sleep 300" })], [{ text: "Done." }]);
-  const bar = editor.notification("sleep 300");
+  const nap = `sleep 300.${process.pid}`; // as no other process of this machine
+  await send("Wait.", [call("terminal", { command: `echo begun > begun.txt; ${nap}` })], [{ text: "Done." }]);
+  const bar = editor.notification(nap);
   await poll("the command to begin", () => fs.existsSync(editor.file("begun.txt")));
   await bar.waitFor();
   await editor.page.waitForTimeout(500);
@@ -168,7 +169,7 @@ step("the notification cancels", async () => {
   await bar.getByRole("button", { name: "Cancel" }).click();
   await bar.waitFor({ state: "detached" });
   await idle();
-  const left = execFileSync("ps", ["-eo", "args="], { encoding: "utf8" }).split("\n").filter((line) => line.trim() === "sleep 300");
+  const left = execFileSync("ps", ["-eo", "args="], { encoding: "utf8" }).split("\n").filter((line) => line.trim() === nap);
   assert.deepEqual(left, [], "the command still runs");
   await editor.shot("cancelled");
 });
@@ -369,7 +370,7 @@ test("trust lifts the restriction", { timeout: 300_000 }, async () => {
   assert.deepEqual(await editor.offered(["Delegate…"], []), []);
 });
 
-test("the server ends with the window", { timeout: 30_000 }, async () => {
+test("the server ends with the window", { timeout: 300_000 }, async () => {
   assert.equal(servers().length, 1);
   await editor.close();
   await poll("the server to end", () => servers().length === 0);

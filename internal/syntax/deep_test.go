@@ -52,7 +52,7 @@ func TestDeep(t *testing.T) {
 				ext, _, _ := strings.Cut(name, " ")
 				began := time.Now()
 				Check(t.Context(), ext, []byte(text))
-				if took := time.Since(began); took > 12*time.Second {
+				if took := time.Since(began); took > 30*time.Second { // ten times the limit of the helper, for a busy machine
 					t.Errorf("it took %v", took)
 				}
 			})

@@ -296,7 +296,7 @@ func TestToolOfAServerThatConnectsLater(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then does the context end with the connection
 		<-r.Context().Done()
 	}))
-	t.Cleanup(silent.Close)
+	t.Cleanup(func() { _ = service.Close(); silent.Close() }) // the service waits for the server
 	if err := os.WriteFile(filepath.Join(home, "config.yaml"), fmt.Appendf(nil, "mcp_servers: {silent: {url: %q, connect_timeout: 3600}}\n", silent.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
