@@ -36,6 +36,7 @@ func TestHelix(t *testing.T) {
 	write(t, filepath.Join(b.home, "xdg", "helix", "config.toml"), "[editor.soft-wrap]\nenable = true\n")
 
 	hx := b.screen(t, "helix", host(t, "helix"), "shop.py")
+	hx.tmux("resize-window", "-y", "60") // the whole chat fits: Helix does not follow the cursor after edits of the server
 	hx.wait("return a - b", "NOR")
 	hx.act("Chat with Hermes", 0)
 	hx.wait("# Chat with Hermes", "## You", ".hermes/chats")

@@ -150,8 +150,11 @@ export class Editor {
     const input = await this.palette();
     const found = [];
     for (const title of others) {
+      // If the command of another name is gone, the list has been made for the new text.
+      await input.fill(">Developer: Reload Window");
+      await this.row("Developer: Reload Window").waitFor();
       await input.fill(`>Hermes: ${title}`);
-      await this.page.waitForTimeout(700);
+      await this.row("Developer: Reload Window").waitFor({ state: "detached" });
       (await this.row(`Hermes: ${title}`).count()) > 0 && found.push(title);
     }
     await this.page.keyboard.press("Escape");

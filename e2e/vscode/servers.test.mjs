@@ -188,6 +188,7 @@ step("a login at a real authorization server, from the view", async () => {
 step("a server is restarted, its log is opened, and the user logs out", async () => {
   await act("everything", "Restart MCP Server…");
   await editor.notification("The MCP server everything starts again.").waitFor();
+  await row("everything").filter({ hasText: "tools" }).waitFor(); // the view is listed again when it is ready
   await menu("everything", "Show Log of MCP Server…");
   await editor.page.locator(".tab.active").filter({ hasText: "mcp-everything.log" }).waitFor();
   await menu("corp", "Log out at MCP Server…");

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/proc/proctest"
 	"github.com/hermes-ls/hermes-ls/internal/testdir"
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
@@ -49,17 +50,20 @@ func bases() string {
 		return testneed.Base("/var/lib")
 	}
 	home, _ := os.UserHomeDir()
+	if proctest.Again() { // it is a folder of this run
+		return home
+	}
 	return testneed.Base(home)
 }
 
 // victims makes the folder of all victims, which TestMain removes. They stay until then: ext4
 // passes over recently deleted files, one by one, for each new file. That was half of the time of
 // these tests.
-var victims = sync.OnceValues(func() (string, error) { return testdir.Make(bases(), "hermes-hostile-") })
+var victims = sync.OnceValues(func() (string, error) { return testdir.Make(bases(), "hermes-v-") })
 
 func removeVictims() {
 	if dir, err := victims(); err == nil {
-		os.RemoveAll(dir) //nolint:errcheck // a folder of the tests
+		testdir.Remove(dir) //nolint:errcheck // a folder of the tests
 	}
 }
 

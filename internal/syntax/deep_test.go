@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/supervisor"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 func TestMain(m *testing.M) {
@@ -43,6 +44,7 @@ func deep(size int) map[string]string {
 
 // A file of any shape is checked in little time, and this process needs no memory for it.
 func TestDeep(t *testing.T) {
+	testneed.Long(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	t.Run("each", func(t *testing.T) {

@@ -3,7 +3,9 @@
 package testdir
 
 import (
+	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,8 +16,17 @@ import (
 // process. Before that, Make removes folders with the same prefix whose process has ended.
 func Make(parent, prefix string) (string, error) {
 	sweep(parent, prefix)
-	return os.MkdirTemp(parent, prefix+strconv.Itoa(os.Getpid())+"-")
+	for {
+		name := prefix + strconv.FormatInt(int64(os.Getpid()), base) + "-" + strconv.FormatUint(uint64(rand.Uint32()), base)
+		err := os.Mkdir(filepath.Join(parent, name), 0o700)
+		if !errors.Is(err, fs.ErrExist) {
+			return filepath.Join(parent, name), err
+		}
+	}
 }
+
+// base is that of the numbers in names: they are short, since a path of a socket has at most 108 bytes.
+const base = 36
 
 // sweep removes folders of processes that have ended. If a folder is another user's, it stays.
 func sweep(parent, prefix string) {
@@ -26,8 +37,8 @@ func sweep(parent, prefix string) {
 	for _, e := range entries {
 		rest, ours := strings.CutPrefix(e.Name(), prefix)
 		number, _, named := strings.Cut(rest, "-")
-		pid, err := strconv.Atoi(number)
-		if ours && named && err == nil && pid > 0 && e.IsDir() && ended(pid) {
+		pid, err := strconv.ParseInt(number, base, 32)
+		if ours && named && err == nil && pid > 0 && e.IsDir() && ended(int(pid)) {
 			Remove(filepath.Join(parent, e.Name())) //nolint:errcheck // another user's, or another process removes it
 		}
 	}

@@ -3,10 +3,10 @@
 package testdir
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 )
 
@@ -18,8 +18,9 @@ func TestMake(t *testing.T) {
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
 	}
-	stale := fmt.Sprintf("a-%d-123", gone.Process.Pid)
-	stay := []string{fmt.Sprintf("b-%d-123", gone.Process.Pid), fmt.Sprintf("a-%d-123", os.Getpid()), "a-x-123", "a-123", "a-0-1"}
+	gonePID, ourPID := strconv.FormatInt(int64(gone.Process.Pid), base), strconv.FormatInt(int64(os.Getpid()), base)
+	stale := "a-" + gonePID + "-123"
+	stay := []string{"b-" + gonePID + "-123", "a-" + ourPID + "-123", "a-%-123", "a-123", "a-0-1"}
 	for _, name := range append(stay, stale) {
 		if err := os.MkdirAll(filepath.Join(parent, name, "in"), 0o700); err != nil {
 			t.Fatal(err)

@@ -19,14 +19,15 @@ import (
 
 // A box holds the processes and the files of a stage, so that none of them outlives it.
 type box struct {
-	dir     string // removed at the end, also if this program is killed
-	private bool   // commands see tmp in it as /tmp
+	dir     string        // removed at the end, also if this program is killed
+	private bool          // commands see tmp in it as /tmp
+	cpu     time.Duration // processor time of the commands that have ended; zero if the system does not tell it
 }
 
 // Names in the folder of a box.
 const (
 	tempName      = "tmp"  // for temporary files
-	baseName      = "base" // for files of tests that must not lie in a temporary folder
+	baseName      = "b"    // for files of tests that must not lie in a temporary folder
 	leftName      = "left" // lists processes that outlived their command
 	omissionsName = "omitted"
 )
@@ -43,7 +44,7 @@ func newBox(root string, ownTemp bool) (*box, error) {
 		return nil, err
 	}
 	var err error
-	if b.dir, err = testdir.Make(parent, "hermes-test-"); err != nil {
+	if b.dir, err = testdir.Make(parent, "ht-"); err != nil { // short: see testdir
 		return nil, err
 	}
 	if err := os.Chmod(b.dir, 0o755); err != nil {
@@ -85,6 +86,10 @@ func (b *box) run(ctx context.Context, dir string, args, env []string, stdout, s
 		Args: append([]string{self, insideMode, filepath.Join(b.dir, leftName)}, args...), Dir: dir, Env: env,
 		Stdout: stdout, Stderr: stderr, Scratch: b.dir, Trusted: true, Grace: grace,
 	})
+	if text, err := os.ReadFile(filepath.Join(b.dir, leftName+".cpu")); err == nil {
+		used, _ := time.ParseDuration(string(text))
+		b.cpu += used
+	}
 	if err == nil && exit.Code != 0 {
 		err = fmt.Errorf("exit status %d", exit.Code)
 	}

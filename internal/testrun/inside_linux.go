@@ -21,8 +21,8 @@ const insideMode = "inside-stage"
 // settle is how long processes that a command has started may need to end after it.
 const settle = 10 * time.Second
 
-// inside runs a command, args[1:], and writes the processes that outlive it to the file args[0]. It
-// returns the exit status.
+// inside runs a command, args[1:], and writes the processes that outlive it to the file args[0], and the
+// processor time of all its processes to the file args[0].cpu. It returns the exit status.
 func inside(args []string) int {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
@@ -37,6 +37,11 @@ func inside(args []string) int {
 		if err := os.WriteFile(args[0], []byte(strings.Join(left, "\n")+"\n"), 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, "testrun:", err)
 		}
+	}
+	var used unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_CHILDREN, &used) == nil {
+		took := time.Duration(used.Utime.Nano() + used.Stime.Nano())
+		os.WriteFile(args[0]+".cpu", []byte(took.String()), 0o644) //nolint:errcheck // the table shows none
 	}
 	if cmd.ProcessState == nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
@@ -64,7 +69,8 @@ func leftovers() []string {
 		var all []string
 		for _, p := range left {
 			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
-			all = append(all, fmt.Sprintf("process %d: %s", p.PID, bytes.ReplaceAll(bytes.TrimRight(line, "\x00"), []byte{0}, []byte{' '})))
+			cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.PID))
+			all = append(all, fmt.Sprintf("process %d in %s: %s", p.PID, cwd, bytes.ReplaceAll(bytes.TrimRight(line, "\x00"), []byte{0}, []byte{' '})))
 		}
 		return all
 	}

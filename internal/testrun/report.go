@@ -21,10 +21,12 @@ func report(w io.Writer, set string, outcomes []outcome, took time.Duration) boo
 	var packages, tests []labeled
 	var count results
 	failures := 0
+	cpu := time.Duration(0)
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nSTAGE\tRESULT\tTIME")
+	fmt.Fprintln(table, "\nSTAGE\tRESULT\tTIME\tPROCESSOR TIME")
 	for _, o := range outcomes {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", o.stage.name, o.status, o.took.Round(time.Second))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", o.stage.name, o.status, o.took.Round(time.Second), o.cpu.Round(time.Second))
+		cpu += o.cpu
 		ok = ok && o.status == passed
 		for _, p := range o.tests.packages {
 			packages = append(packages, labeled{o.stage.name, p})
@@ -36,7 +38,7 @@ func report(w io.Writer, set string, outcomes []outcome, took time.Duration) boo
 		count.skipped += o.tests.skipped
 		failures += len(o.tests.failures())
 	}
-	fmt.Fprintf(table, "make %s\t\t%s\n", set, took.Round(time.Second))
+	fmt.Fprintf(table, "make %s\t\t%s\t%s\n", set, took.Round(time.Second), cpu.Round(time.Second))
 	table.Flush() //nolint:errcheck // into a builder
 	writeSlowest(w, "PACKAGE", packages)
 	writeSlowest(w, "TEST", tests)

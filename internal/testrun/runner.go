@@ -29,8 +29,9 @@ type outcome struct {
 	stage   stage
 	status  status
 	took    time.Duration
-	err     error   // why it failed
-	tests   results // of its tests
+	cpu     time.Duration // of all its processes
+	err     error         // why it failed
+	tests   results       // of its tests
 	left    []string
 	omitted []omission // tests that were left out
 }
@@ -152,7 +153,7 @@ func (r *runner) runStage(ctx context.Context, s stage) (o outcome) {
 			break
 		}
 	}
-	o.omitted = box.omitted()
+	o.omitted, o.cpu = box.omitted(), box.cpu
 	if o.left, err = box.close(); err != nil && o.err == nil {
 		fail(err)
 	}

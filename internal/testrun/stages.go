@@ -177,7 +177,7 @@ func testStages(root bool) []stage {
 		{name: "editors", after: programs, steps: []step{e2eTest(editorTests)}, pictures: []string{"e2e/emacs/artefacts", "e2e/helix/artefacts", "e2e/vim/artefacts"}},
 		{name: "lint", after: []string{"build"}, steps: append(lintSteps(),
 			step{args: []string{"go", "run", actionlint, "-shellcheck=", "-pyflakes="}, env: append([]string{"GOFLAGS=-trimpath"}, plain...)})},
-		{name: "plugins", needs: []need{node}, steps: []step{command("e2e/setup/lint.sh")}},
+		{name: "plugins", after: []string{"vsix"}, needs: []need{node}, steps: []step{command("e2e/setup/lint.sh")}},
 		{name: "release", after: []string{"vsix"}, needs: []need{node}, steps: []step{goTest("-count=1", "-tags", "e2e", "./release")}},
 		{name: "cross", after: []string{"lint"}, steps: []step{
 			{args: []string{"go", "build", "-o", "/dev/null", "./cmd/hermes-ls"}, env: append([]string{"GOOS=darwin", "GOARCH=arm64"}, plain...)},

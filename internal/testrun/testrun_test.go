@@ -115,7 +115,7 @@ func TestLeftoversFailAStage(t *testing.T) {
 		stage{name: "process", steps: []step{command("sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $! >"+mark)}},
 		stage{name: "file", steps: []step{command("sh", "-c", `touch "$TMPDIR/forgotten"`)}},
 		stage{name: "clean", steps: []step{command("sh", "-c", `f=$(mktemp) && rm "$f"`)}})
-	if err == nil || !strings.Contains(out, ": sleep 1000") || !strings.Contains(out, "/forgotten") || !strings.Contains(out, "clean      ok") {
+	if err == nil || !strings.Contains(out, "process ") || !strings.Contains(out, "sleep 1000") || !strings.Contains(out, "/forgotten") || !strings.Contains(out, "clean      ok") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if pid, err := os.ReadFile(mark); err != nil || runs(strings.TrimSpace(string(pid))) {
@@ -207,9 +207,9 @@ func TestAKilledRunLeavesNothing(t *testing.T) {
 // boxes lists the folders of boxes whose runner uses dir.
 func boxes(t *testing.T, dir string) []string {
 	t.Helper()
-	all, err := filepath.Glob("/var/lib/hermes-test-*")
+	all, err := filepath.Glob("/var/lib/ht-*")
 	if os.Geteuid() != 0 {
-		all, err = filepath.Glob(filepath.Join(dir, ".cache/hermes-test-*"))
+		all, err = filepath.Glob(filepath.Join(dir, ".cache/ht-*"))
 	}
 	if err != nil {
 		t.Fatal(err)
