@@ -76,13 +76,19 @@ func (r *runner) runAll(ctx context.Context, stages []stage) []outcome {
 	waiting := slices.Clone(stages)
 	results := map[string]outcome{}
 	running := 0
+	waits := func(s stage) bool { // for a stage that it is behind
+		return slices.ContainsFunc(stages, func(other stage) bool {
+			_, done := results[other.name]
+			return !done && slices.Contains(s.behind, other.name)
+		})
+	}
 	for len(waiting) > 0 || running > 0 {
 		waiting = slices.DeleteFunc(waiting, func(s stage) bool {
 			switch ready, possible := readiness(s, results); {
 			case !possible || ctx.Err() != nil:
 				results[s.name] = outcome{stage: s, status: skipped}
 				return true
-			case !ready || running >= r.jobs:
+			case !ready || waits(s) || running >= r.jobs:
 				return false
 			}
 			running++

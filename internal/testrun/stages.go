@@ -10,6 +10,7 @@ import (
 type stage struct {
 	name     string
 	after    []string // stages whose results it needs
+	behind   []string // stages that share files with it, or compile for it: it waits for those that run, too
 	steps    []step
 	pictures []string // folders where its tests keep pictures, of the checkout
 	needs    []need   // programs without which it is left out
@@ -152,7 +153,6 @@ var alone = []string{".", "./internal/diff", "./internal/picture", "./internal/s
 // testStages are all tests.
 func testStages(root bool) []stage {
 	own := goTest("-count=1", "-timeout", "20m", "-tags", "e2e", "-run", "^("+ownTests+")$", "./e2e")
-	programs := []string{"build", "hosts"}
 	withoutRace := []step{
 		goTest(append(slices.Clone(alone), "./internal/sandbox", "./tools/policy/code")...),
 		goTest("-run", "^("+remoteTests+"|TestMemoryLimits|TestAsUser)$", "./tools/shell", "./internal/proc"),
@@ -164,25 +164,23 @@ func testStages(root bool) []stage {
 	return []stage{
 		{name: "hosts", steps: []step{command("e2e/setup/hosts.sh")}, installs: true},
 		{name: "build", steps: []step{command("make", "--silent", "build")}},
-		{name: "race", after: []string{"hosts"}, needs: []need{compiler}, steps: []step{
-			raceTest("{all but " + strings.Join(alone, " ") + "}"),
-		}},
-		{name: "plain", after: []string{"hosts"}, steps: withoutRace},
 		{name: "vsix", after: []string{"build"}, needs: []need{node}, steps: []step{command("make", "--silent", "vsix"), command("npm", "test", "--prefix", "vscode", "--silent")}},
+		{name: "race", after: []string{"hosts"}, needs: []need{compiler}, steps: []step{raceTest("{all but " + strings.Join(alone, " ") + "}")}},
 		{name: "vscode", after: []string{"vsix", "hosts"}, steps: []step{e2eTest(vscodeTests)}, pictures: []string{"e2e/vscode/artefacts"}},
+		{name: "plain", after: []string{"hosts"}, steps: withoutRace},
+		{name: "clients", after: []string{"vsix", "hosts"}, steps: []step{userTest("-count=1", "-timeout", "40m", "-tags", "e2e", "-skip", "^("+others+")$", "./e2e")}},
 		{name: "user", after: []string{"hosts"}, steps: []step{userTest(append([]string{"-skip", "^(" + remoteTests + ")$"}, usersPackages...)...)}},
-		{name: "neovim", after: programs, steps: []step{e2eTest(neovimTests)}, pictures: []string{"e2e/neovim/artefacts"}},
-		{name: "clients", after: append([]string{"vsix"}, programs...), steps: []step{
-			userTest("-count=1", "-timeout", "40m", "-tags", "e2e", "-skip", "^("+others+")$", "./e2e"), own}},
-		{name: "editors", after: programs, steps: []step{e2eTest(editorTests)}, pictures: []string{"e2e/emacs/artefacts", "e2e/helix/artefacts", "e2e/vim/artefacts"}},
 		{name: "lint", after: []string{"build"}, steps: append(lintSteps(),
 			step{args: []string{"go", "run", actionlint, "-shellcheck=", "-pyflakes="}, env: append([]string{"GOFLAGS=-trimpath"}, plain...)})},
-		{name: "plugins", after: []string{"vsix"}, needs: []need{node}, steps: []step{command("e2e/setup/lint.sh")}},
-		{name: "release", after: []string{"vsix"}, needs: []need{node}, steps: []step{goTest("-count=1", "-tags", "e2e", "./release")}},
-		{name: "cross", after: []string{"lint"}, steps: []step{
-			{args: []string{"go", "build", "-o", "/dev/null", "./cmd/hermes-ls"}, env: append([]string{"GOOS=darwin", "GOARCH=arm64"}, plain...)},
+		{name: "neovim", after: []string{"build", "hosts"}, steps: []step{e2eTest(neovimTests)}, pictures: []string{"e2e/neovim/artefacts"}},
+		{name: "editors", after: []string{"build", "hosts"}, steps: []step{e2eTest(editorTests)}, pictures: []string{"e2e/emacs/artefacts", "e2e/helix/artefacts", "e2e/vim/artefacts"}},
+		{name: "cross", behind: []string{"build"}, steps: []step{
+			{args: []string{"go", "build", "-trimpath", "-o", "/dev/null", "./cmd/hermes-ls"}, env: append([]string{"GOOS=darwin", "GOARCH=arm64"}, plain...)},
 			{args: []string{"go", "build", "-trimpath", "-o", "/dev/null", "./cmd/hermes-ls"}, env: append([]string{"GOOS=windows", "GOARCH=amd64"}, plain...)},
 			{args: []string{"go", "vet", "-trimpath", "./..."}, env: append([]string{"GOOS=windows", "GOARCH=amd64"}, plain...)},
 		}},
+		{name: "sdks", after: []string{"vsix", "hosts"}, behind: []string{"cross"}, steps: []step{own}},
+		{name: "release", after: []string{"vsix"}, behind: []string{"cross"}, needs: []need{node}, steps: []step{goTest("-count=1", "-tags", "e2e", "./release")}},
+		{name: "plugins", behind: []string{"vsix"}, needs: []need{node}, steps: []step{command("e2e/setup/lint.sh")}},
 	}
 }

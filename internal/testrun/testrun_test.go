@@ -3,17 +3,12 @@ package main
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/hermes-ls/hermes-ls/internal/proc/processes"
 	"github.com/hermes-ls/hermes-ls/internal/proc/supervisor"
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
@@ -104,25 +99,6 @@ func TestMany(t *testing.T) {
 	}
 }
 
-func TestLeftoversFailAStage(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells which processes a command has left")
-	}
-	dir := project(t, map[string]string{})
-	mark := filepath.Join(dir, "pid")
-	out, err := runIn(t, dir,
-		stage{name: "process", steps: []step{command("sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $! >"+mark)}},
-		stage{name: "file", steps: []step{command("sh", "-c", `touch "$TMPDIR/forgotten"`)}},
-		stage{name: "clean", steps: []step{command("sh", "-c", `f=$(mktemp) && rm "$f"`)}})
-	if err == nil || !strings.Contains(out, "process ") || !strings.Contains(out, "sleep 1000") || !strings.Contains(out, "/forgotten") || !strings.Contains(out, "clean      ok") {
-		t.Errorf("%v\n%s", err, out)
-	}
-	if pid, err := os.ReadFile(mark); err != nil || runs(strings.TrimSpace(string(pid))) {
-		t.Errorf("process %s still runs, %v", pid, err)
-	}
-}
-
 func TestRootsStagesHaveATempFolderOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	testneed.Root(t)
@@ -154,8 +130,9 @@ func TestAStageWithoutItsProgramIsLeftOut(t *testing.T) {
 	dir := project(t, map[string]string{})
 	out, err := runIn(t, dir, stage{name: "pack", needs: []need{{"no-such-program", "the package none"}}, steps: []step{command("false")}},
 		stage{name: "hosts", steps: []step{command("false")}, installs: true},
-		stage{name: "tests", after: []string{"pack", "hosts"}, steps: []step{command("true")}})
-	for _, want := range []string{"LEFT OUT, needs the package none:\n    pack: the whole stage\n", "pack       left out", "hosts      FAILED", "tests      ok"} {
+		stage{name: "behind", behind: []string{"hosts", "tests"}, steps: []step{command("test", "-e", "done")}},
+		stage{name: "tests", after: []string{"pack", "hosts"}, steps: []step{command("sh", "-c", "sleep 0.1; touch done")}})
+	for _, want := range []string{"LEFT OUT, needs the package none:\n    pack: the whole stage\n", "pack       left out", "hosts      FAILED", "tests      ok", "behind     ok"} {
 		if err != errNotAll || !strings.Contains(out, want) {
 			t.Errorf("%v, want %q in\n%s", err, want, out)
 		}
@@ -171,67 +148,6 @@ func runSleeper() int {
 		return 1
 	}
 	return 0
-}
-
-func TestAKilledRunLeavesNothing(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux has supervisors that end what left its process group")
-	}
-	dir := t.TempDir()
-	cmd := exec.Command(os.Args[0], dir)
-	cmd.Env = append(os.Environ(), asRunner+"=1")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() }) //nolint:errcheck // it is killed before
-	var pid string
-	until(t, "the stage to start", func() bool {
-		text, _ := os.ReadFile(filepath.Join(dir, "pid"))
-		temp, _ := os.ReadFile(filepath.Join(dir, "temp"))
-		pid = strings.TrimSpace(string(text))
-		return pid != "" && len(temp) > 0
-	})
-	before := boxes(t, dir)
-	if len(before) == 0 {
-		t.Fatal("the stage has no folder")
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "its processes and files to be gone", func() bool {
-		return !runs(pid) && !slices.ContainsFunc(before, func(path string) bool { _, err := os.Stat(path); return err == nil })
-	})
-}
-
-// boxes lists the folders of boxes whose runner uses dir.
-func boxes(t *testing.T, dir string) []string {
-	t.Helper()
-	all, err := filepath.Glob("/var/lib/ht-*")
-	if os.Geteuid() != 0 {
-		all, err = filepath.Glob(filepath.Join(dir, ".cache/ht-*"))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.DeleteFunc(all, func(path string) bool {
-		_, err := os.Stat(filepath.Join(path, tempName, "file"))
-		return err != nil
-	})
-}
-
-// runs reports whether a process runs. Zombies do not.
-func runs(pid string) bool {
-	return slices.ContainsFunc(processes.All(), func(p processes.Process) bool { return strings.TrimSpace(pid) == strconv.Itoa(p.PID) })
-}
-
-func until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
 }
 
 func TestStagesNeedKnownStages(t *testing.T) {
@@ -250,6 +166,11 @@ func TestStagesNeedKnownStages(t *testing.T) {
 				chosen, err := choose(slices.Clone(stages), []string{s.name})
 				if err != nil || !slices.ContainsFunc(chosen, func(c stage) bool { return c.name == s.name }) {
 					t.Errorf("choosing %s: %v", s.name, err)
+				}
+				for _, other := range s.behind {
+					if !slices.Contains(names, other) {
+						t.Errorf("%s is behind %s, which does not exist", s.name, other)
+					}
 				}
 				for _, needed := range s.after {
 					if !slices.Contains(names, needed) || !slices.ContainsFunc(chosen, func(c stage) bool { return c.name == needed }) {
