@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"os"
+	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/contain"
@@ -12,4 +14,17 @@ import (
 
 // TestMain runs the tests so that no editor, browser or server outlives them, also if they are killed.
 // Some editors kill their server; the next server removes its folders.
-func TestMain(m *testing.M) { os.Exit(contain.Tests(m, scratch.Sweep)) }
+func TestMain(m *testing.M) { os.Exit(contain.Tests(m, scratch.Sweep, sweepOthers)) }
+
+// othersFolders are temporary folders that other programs never remove: Neovim's, pyright's and those of
+// the language server for TypeScript.
+var othersFolders = regexp.MustCompile(`^(nvim\.\w+|pyright-\S+|[0-9a-f]{32})$`)
+
+func sweepOthers() {
+	entries, _ := os.ReadDir(os.TempDir())
+	for _, e := range entries {
+		if othersFolders.MatchString(e.Name()) {
+			os.RemoveAll(filepath.Join(os.TempDir(), e.Name())) //nolint:errcheck // the list of leftovers tells
+		}
+	}
+}

@@ -59,7 +59,7 @@ func bases() string {
 // victims makes the folder of all victims, which TestMain removes. They stay until then: ext4
 // passes over recently deleted files, one by one, for each new file. That was half of the time of
 // these tests.
-var victims = sync.OnceValues(func() (string, error) { return testdir.Make(bases(), "hermes-v-") })
+var victims = sync.OnceValues(func() (string, error) { return testdir.Make(bases(), "hv-") })
 
 func removeVictims() {
 	if dir, err := victims(); err == nil {
@@ -291,7 +291,7 @@ var hostile = []struct {
 		return v.has("home/.bashrc", "# start") && !v.has("home/.bashrc", "x") && v.lacks("home/.config/autostart") && v.lacks("home/.bash_profile")
 	}},
 	{name: "our own skills", script: `echo x >> $HERMES/skills/one/SKILL.md; cat $HERMES/skills/one/SKILL.md`, open: "o", held: func(v *victim, out string) bool {
-		return strings.Contains(out, "visible") && !strings.Contains(out, "x")
+		return strings.Contains(out, "visible") && !strings.Contains(out, "visiblex")
 	}},
 	{name: "modes and times outside", script: `chmod 640 $OUT/file; touch -d 2001-01-01 $OUT/file; python3 -c "import os; os.utime('$OUT/file', (1, 1))"`, open: "lo", held: func(v *victim, _ string) bool {
 		info, err := os.Stat(filepath.Join(v.out, "file"))

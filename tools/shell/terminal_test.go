@@ -3,6 +3,7 @@
 package shell
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
@@ -373,18 +375,14 @@ type editorTerminals struct {
 }
 
 func (e editorTerminals) Run(ctx context.Context, args []string, dir string, env []string, limit int, shown func(string)) (string, bool, int, error) {
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir, cmd.Env = dir, append([]string{"EDITORS_KEY=hush", "PATH=/nowhere"}, env...)
-	cmd.WaitDelay = 3 * time.Second // the killed shell's child holds the output open
+	var out bytes.Buffer
 	shown("term-1")
-	out, err := cmd.CombinedOutput()
-	if e.limit > 0 && len(out) > e.limit {
-		return string(out[len(out)-e.limit:]), true, cmd.ProcessState.ExitCode(), nil
+	env = append([]string{"EDITORS_KEY=hush", "PATH=/nowhere"}, env...)
+	exit, err := proc.Run(ctx, proc.Cmd{Args: args, Dir: dir, Env: env, Stdout: &out, Stderr: &out}) // also ends what the shell has started
+	if e.limit > 0 && out.Len() > e.limit {
+		return out.String()[out.Len()-e.limit:], true, exit.Code, nil
 	}
-	if cmd.ProcessState == nil {
-		return "", false, 0, err
-	}
-	return string(out), false, cmd.ProcessState.ExitCode(), ctx.Err()
+	return out.String(), false, exit.Code, err
 }
 
 func TestTerminalOfTheEditor(t *testing.T) {

@@ -51,7 +51,7 @@ func NewUser(t testing.TB) *User {
 	u := &User{UID: number(t, found.Uid), GID: number(t, found.Gid), Name: found.Username}
 	// Not t.TempDir, which only root can enter, and not in a folder for temporary files,
 	// which commands may write.
-	if u.base, err = testdir.Make(testneed.Base("/var/lib"), "hermes-as-user-"); err != nil {
+	if u.base, err = testdir.Make(testneed.Base("/var/lib"), "hu-"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(u.base) }) //nolint:errcheck // of this test alone
