@@ -10,6 +10,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/contain"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // TestMain runs the tests so that no editor, browser or server outlives them, also if they are killed.
@@ -21,10 +22,16 @@ func TestMain(m *testing.M) { os.Exit(contain.Tests(m, scratch.Sweep, sweepOther
 var othersFolders = regexp.MustCompile(`^(nvim\.\w+|pyright-\S+|[0-9a-f]{32})$`)
 
 func sweepOthers() {
-	entries, _ := os.ReadDir(os.TempDir())
-	for _, e := range entries {
-		if othersFolders.MatchString(e.Name()) {
-			os.RemoveAll(filepath.Join(os.TempDir(), e.Name())) //nolint:errcheck // the list of leftovers tells
+	dirs := []string{os.TempDir()}
+	if testneed.Base("") != "" { // /tmp is a folder of this run
+		dirs = append(dirs, "/tmp")
+	}
+	for _, dir := range dirs {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			if othersFolders.MatchString(e.Name()) {
+				os.RemoveAll(filepath.Join(dir, e.Name())) //nolint:errcheck // the list of leftovers tells
+			}
 		}
 	}
 }
