@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -16,6 +17,7 @@ import (
 // the user has approved it; after a denial another one runs the script.
 func TestInterpreterOfWorkspaceAsks(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	for _, folder := range []string{".venv", "venv", "LINK"} {
 		t.Run(folder, func(t *testing.T) {
 			t.Parallel()

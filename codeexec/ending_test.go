@@ -81,6 +81,7 @@ os.kill(os.getpid(), signal.SIGSTOP)`,
 
 func TestTimeout(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	for name, code := range clinging {
 		for _, persist := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%v", name, persist), func(t *testing.T) {
@@ -176,6 +177,7 @@ func TestTimeLimit(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	for name, code := range clinging {
 		for _, persist := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%v", name, persist), func(t *testing.T) {

@@ -116,6 +116,7 @@ func TestEnviron(t *testing.T) {
 // After abuse of the socket, the script and the next one can still make calls.
 func TestSocketAbuse(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	head := `
 import socket, struct, os, time
 from hermes_tools import read_file
@@ -293,6 +294,7 @@ func TestOutputLimits(t *testing.T) {
 
 // The server's memory does not grow with the output.
 func TestFlood(t *testing.T) {
+	testneed.Extra(t)
 	if testing.Short() {
 		t.Skip("prints 600 MB")
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/internal/websearch"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/web"
@@ -61,6 +62,7 @@ func interpreters(t *testing.T) []string {
 // Each script must print ok with every interpreter.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	tests := []struct{ name, code string }{
 		{"every function", `
 from hermes_tools import *

@@ -21,6 +21,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // child is another process with the same store. It announces each action on sessions of its own,
@@ -290,6 +291,7 @@ var kills = flag.Int("kills", 24, "how many processes TestKilled kills")
 // Three servers at a time use the same file.
 func TestKilled(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	path := filepath.Join(t.TempDir(), store.FileName)
 	var workers sync.WaitGroup
 	var slowest atomic.Int64
@@ -367,6 +369,7 @@ var together = flag.Duration("together", time.Second, "how long TestProcesses le
 // Nothing is lost.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	path := filepath.Join(t.TempDir(), "home", store.FileName)
 	s := store.New(path, store.Options{})
 	shared := create(t, s, store.Session{Title: "shared"})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/internal/modes"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 )
 
@@ -305,6 +306,7 @@ func TestAddRemove(t *testing.T) {
 
 // Secrets in arguments and URLs go to .env, too. Two servers with different values of one name get two variables.
 func TestAddHidesSecrets(t *testing.T) {
+	testneed.Extra(t)
 	s := newShell(t)
 	s.write(".hermes/config.yaml", "")
 	add := func(name string, args ...string) {

@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
@@ -225,6 +226,7 @@ func tool(name, body string) string {
 // TestExamples uses the three examples, in Python, Go and shell.
 func TestExamples(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	b := newBed(t)
 	for _, name := range []string{"word-count", "no-force-push", "todo-finder"} {
 		b.example(name)
@@ -293,6 +295,7 @@ func TestExamples(t *testing.T) {
 // TestPermissions lets a plugin try what its permissions do not grant.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	body := tool("probe", `out = {}
 def attempt(name, f):
     try:
@@ -352,6 +355,7 @@ return out`)
 // TestStates checks that only plugins whose files are as the user enabled them are loaded.
 func TestStates(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	b := newBed(t)
 	b.add("good", python(`{}`, tool("hello", `return "hi"`)))
 	b.add("changed", python(`{}`, tool("one", `return 1`)))
@@ -400,6 +404,7 @@ func TestStates(t *testing.T) {
 // checked do not run.
 func TestEnds(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	b := newBed(t)
 	b.add("p", python(`{}`, tool("die", `os._exit(3)`)+"\nctx.register_hook('pre_tool_call', lambda **kw: None)"))
 	b.enable("p")
@@ -482,6 +487,7 @@ done
 // TestContext checks ctx of plugins in Python.
 func TestContext(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	b := newBed(t)
 	b.add("p", python(`{tools: [read_file]}`, strings.Join([]string{
 		tool("text_after", `return '{"a": 1} and more'`),

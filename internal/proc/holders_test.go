@@ -19,6 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/spec"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // holders are some that end with the test.
@@ -350,6 +351,7 @@ func TestWorkerChanged(t *testing.T) {
 // A thousand commands leave nothing: no process, no descriptor, no folder.
 func TestThousandCommands(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	marker := fmt.Sprintf("MARK=thousand%d", os.Getpid())
 	h := &Holders{}
 	defer h.Close()

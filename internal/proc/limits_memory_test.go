@@ -5,12 +5,15 @@ package proc
 import (
 	"os"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // Not under the race detector: the supervisor is this binary too, and the detector
 // alone takes more than these limits. The Makefile runs it without.
 func TestMemoryLimits(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/safefile/hostile"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // folderBed is a folder that a command may write, beside a place outside of it.
@@ -310,6 +311,7 @@ func TestFolderRemoveAll(t *testing.T) {
 // While a folder is exchanged for a link and back, nothing outside is read or written.
 func TestFolderRaces(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	b := newFolder(t)
 	b.put("outside/b/file", "outside")
 	b.link("../outside", "link")

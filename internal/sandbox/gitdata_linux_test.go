@@ -239,6 +239,7 @@ func TestSettingsPlaces(t *testing.T) {
 // A server is killed while a command goes on: the next one reviews its changes.
 func TestKilledBeforeReview(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	m := holding(t)[0]
 	v := newVictim(t, m, WorkspaceWrite, true)
 	v.run("true")
@@ -369,6 +370,7 @@ git init -q n; for i in $(seq 20); do git -C n config alias.a$i '!x'; git -C n c
 // command makes a repository: neither is open to it.
 func TestBackgroundIsBound(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	v := newVictim(t, holding(t)[0], WorkspaceWrite, true)
 	v.together = true
 	watch := watching(v.box)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
@@ -106,6 +107,7 @@ func TestFoldersChange(t *testing.T) {
 // Twenty thousand changes arrive in their order while turns come and go.
 func TestChangesStayInOrder(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	o := servertest.Options{
 		Files: map[string]string{"a.txt": ""},
 		Init:  map[string]any{"agent": map[string]any{"on_new_prompt": "queue"}}, // so that each makes its request

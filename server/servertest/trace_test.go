@@ -11,6 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/debug/tap"
 	"github.com/hermes-ls/hermes-ls/internal/debug/trace"
 	"github.com/hermes-ls/hermes-ls/internal/redact"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/recording"
 	"github.com/hermes-ls/hermes-ls/server/servertest"
@@ -20,6 +21,7 @@ import (
 // fresh server.
 func TestTraces(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	paths, err := filepath.Glob("../testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no scripts: %v", err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/toolstest"
@@ -77,6 +78,7 @@ func TestJudgedContentIsFrozen(t *testing.T) {
 // names them, and by nothing beside it.
 func TestFoldersThatAreNamedMove(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	const made = "for d in a b; do mkdir -p $d/.vscode && git init -q $d && (cd $d && git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x); done; git init -q . ; git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x"
 	for name, tt := range map[string]struct {
 		command string
@@ -149,6 +151,7 @@ func TestTemporaryScriptIsBound(t *testing.T) {
 // directory.
 func TestJudgedContentIsNotReplaced(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	const wait = "rm -rf y; touch ready; until test -e go; do sleep 0.01; done; "
 	for name, tt := range map[string]struct{ command, swap string }{
 		"written": {"sh x.sh", "echo 'echo swapped' > x.sh"},
@@ -185,6 +188,7 @@ func TestJudgedContentIsNotReplaced(t *testing.T) {
 // The approval of a command opens no protected place to other code.
 func TestApprovalOpensOnlyWhatTheLineWrites(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	const evil = "mkdir -p .vscode; echo evil > .vscode/tasks.json; echo evil > .vscode/settings.json; git config core.fsmonitor ./evil; true"
 	for name, tt := range map[string]struct {
 		mode    string

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/toolstest"
@@ -62,6 +63,7 @@ func holds(path, text string) bool {
 
 func TestTerminalSandboxed(t *testing.T) {
 	t.Parallel()
+	testneed.Extra(t)
 	const (
 		settings = `printf '[core]\nfsmonitor = ./x\n' >> .git/config`
 		made     = "git init -q sub; git -C sub config core.fsmonitor ./x"
