@@ -62,7 +62,7 @@ func interpreters(t *testing.T) []string {
 // Each script must print ok with every interpreter.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	testneed.Extra(t)
+	testneed.Long(t)
 	tests := []struct{ name, code string }{
 		{"every function", `
 from hermes_tools import *

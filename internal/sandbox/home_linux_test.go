@@ -28,7 +28,7 @@ var planted = []string{
 // there is not. Nothing reaches the user's home.
 func TestPlanted(t *testing.T) {
 	t.Parallel()
-	testneed.Extra(t)
+	testneed.Long(t)
 	for _, m := range here(t) {
 		t.Run(m.letter(WorkspaceWrite), func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +56,7 @@ func TestPlanted(t *testing.T) {
 // for the next command, for one that runs meanwhile, and for the next session.
 func TestLayers(t *testing.T) {
 	t.Parallel()
-	testneed.Extra(t)
+	testneed.Long(t)
 	for _, m := range here(t) {
 		if m.Kind != Namespaces {
 			continue
@@ -163,7 +163,7 @@ func TestSharedCaches(t *testing.T) {
 // TestHomeHidden has nothing of a home there but tools, caches and settings.
 func TestHomeHidden(t *testing.T) {
 	t.Parallel()
-	testneed.Extra(t)
+	testneed.Long(t)
 	for _, m := range here(t) {
 		t.Run(m.letter(WorkspaceWrite), func(t *testing.T) {
 			t.Parallel()
@@ -209,7 +209,7 @@ cat .gitconfig .config/pip/pip.conf; echo x > new; echo x > .gitconfig; mkdir .c
 // them.
 func TestUnnamedSockets(t *testing.T) {
 	t.Parallel()
-	testneed.Extra(t)
+	testneed.Long(t)
 	for _, m := range here(t) {
 		for _, network := range []bool{true, false} {
 			t.Run(fmt.Sprint(m.letter(WorkspaceWrite), network), func(t *testing.T) {

@@ -23,7 +23,7 @@ var selfRunners = []string{
 // TestHomeIsWorkspace has the home itself opened as a workspace.
 func TestHomeIsWorkspace(t *testing.T) {
 	t.Parallel()
-	testneed.Extra(t)
+	testneed.Long(t)
 	for _, m := range here(t) {
 		for _, exists := range []bool{true, false} {
 			t.Run(fmt.Sprint(m.letter(WorkspaceWrite), exists), func(t *testing.T) {

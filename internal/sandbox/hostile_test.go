@@ -473,7 +473,7 @@ func TestReadOnlyMode(t *testing.T) {
 
 func TestNetwork(t *testing.T) {
 	t.Parallel()
-	testneed.Extra(t)
+	testneed.Long(t)
 	const script = `$ATTACK tcp $TCP; $ATTACK udp $UDP; $ATTACK loopback > l; cat l`
 	for _, m := range here(t) {
 		for _, on := range []bool{true, false} {

@@ -21,7 +21,7 @@ import (
 // fresh server.
 func TestTraces(t *testing.T) {
 	t.Parallel()
-	testneed.Extra(t)
+	testneed.Long(t)
 	paths, err := filepath.Glob("../testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no scripts: %v", err)

@@ -78,7 +78,7 @@ func TestJudgedContentIsFrozen(t *testing.T) {
 // names them, and by nothing beside it.
 func TestFoldersThatAreNamedMove(t *testing.T) {
 	t.Parallel()
-	testneed.Extra(t)
+	testneed.Long(t)
 	const made = "for d in a b; do mkdir -p $d/.vscode && git init -q $d && (cd $d && git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x); done; git init -q . ; git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x"
 	for name, tt := range map[string]struct {
 		command string
@@ -188,7 +188,7 @@ func TestJudgedContentIsNotReplaced(t *testing.T) {
 // The approval of a command opens no protected place to other code.
 func TestApprovalOpensOnlyWhatTheLineWrites(t *testing.T) {
 	t.Parallel()
-	testneed.Extra(t)
+	testneed.Long(t)
 	const evil = "mkdir -p .vscode; echo evil > .vscode/tasks.json; echo evil > .vscode/settings.json; git config core.fsmonitor ./evil; true"
 	for name, tt := range map[string]struct {
 		mode    string

@@ -63,7 +63,7 @@ func holds(path, text string) bool {
 
 func TestTerminalSandboxed(t *testing.T) {
 	t.Parallel()
-	testneed.Extra(t)
+	testneed.Long(t)
 	const (
 		settings = `printf '[core]\nfsmonitor = ./x\n' >> .git/config`
 		made     = "git init -q sub; git -C sub config core.fsmonitor ./x"

@@ -80,7 +80,7 @@ var apart = map[string][]string{
 // The state that a command leaves for the next: each case is one session.
 func TestShellState(t *testing.T) {
 	t.Parallel()
-	testneed.Extra(t)
+	testneed.Long(t)
 	type step struct{ run, want string }
 	for _, program := range shells(t) {
 		for name, steps := range map[string][]step{
