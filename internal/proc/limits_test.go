@@ -175,14 +175,25 @@ func TestSupervisorStopped(t *testing.T) {
 	}
 }
 
-// A child that stops its supervisor and ends is waited for no longer than any other.
+// A child that stops its supervisor and ends is waited for no longer than any other, also if the supervisor had
+// no time to close its copies of the child's outputs.
 func TestSupervisorStoppedAndNobodyAsks(t *testing.T) {
 	t.Parallel()
-	var out bytes.Buffer
-	c := sh("read go; kill -STOP $PPID; echo said; exit 3") // the supervisor has said that it runs
-	c.Stdin, c.Stdout, c.Stderr = strings.NewReader("go\n"), &out, &out
-	if exit, err := Run(t.Context(), c); err != nil || exit.Code != 3 || out.String() != "said\n" {
-		t.Errorf("%+v, %v, %q", exit, err, out.String())
+	for name, script := range map[string]string{
+		"at once":       "kill -STOP $PPID; echo said; exit 3",
+		"while it runs": "read go; kill -STOP $PPID; echo said; exit 3",
+	} {
+		for i := range 5 {
+			t.Run(fmt.Sprint(name, i), func(t *testing.T) {
+				t.Parallel()
+				var out bytes.Buffer
+				c := sh(script)
+				c.Stdin, c.Stdout, c.Stderr = strings.NewReader("go\n"), &out, &out
+				if exit, err := Run(t.Context(), c); err != nil || exit.Code != 3 || out.String() != "said\n" {
+					t.Errorf("%+v, %v, %q", exit, err, out.String())
+				}
+			})
+		}
 	}
 }
 

@@ -278,7 +278,7 @@ func (p *Process) run(ctx context.Context, grace time.Duration) {
 	release := context.AfterFunc(ctx, func() { defer stopping.Done(); p.Stop(grace) })
 
 	p.controlMu.Lock()
-	p.alarm = newAlarm(wakeSilent, p.escalateKill)
+	p.alarm = newAlarm(wakeStopped, p.escalateKill)
 	if !p.deadline.IsZero() { // the end was asked for before
 		p.alarm.timer.Reset(spec.WakeEvery)
 	}
@@ -415,44 +415,29 @@ func (p *Process) expect(grace time.Duration) {
 }
 
 const (
-	wakeSilent      = 500 * time.Millisecond
+	wakeStopped     = 500 * time.Millisecond
 	supervisorTries = 2 * time.Second // for a supervisor to say that it could not end something
 )
 
 // escalateKill makes sure that the supervisor ends the child: a child that is not confined can
-// stop it, by a signal or by tracing it. Once the end was asked for, escalateKill continues the
-// supervisor again and again, and kills all descendants after the deadline. A child whose
-// outputs have ended has nearly always ended too. If its supervisor does not say so, something may
-// have stopped it, and no request comes: it is continued now and then.
+// stop it, by a signal or by tracing it. escalateKill continues the supervisor now and then, and again
+// and again once the end was asked for. After the deadline it kills all descendants. Whether the child has
+// ended does not show here: a supervisor that is stopped at once still holds the child's outputs open.
 func (p *Process) escalateKill(a *alarm) {
 	p.controlMu.Lock()
 	deadline := p.deadline
 	p.controlMu.Unlock()
-	if !deadline.IsZero() || p.isSilent() {
-		p.owner.wake()
-	}
+	p.owner.wake()
 	if !deadline.IsZero() && time.Now().After(deadline) {
 		p.owner.kill()
 	}
 	p.controlMu.Lock()
 	defer p.controlMu.Unlock()
 	if p.deadline.IsZero() {
-		a.timer.Reset(wakeSilent)
+		a.timer.Reset(wakeStopped)
 	} else {
 		a.timer.Reset(spec.WakeEvery)
 	}
-}
-
-// isSilent reports whether all outputs have ended.
-func (p *Process) isSilent() bool {
-	for _, o := range p.outputs {
-		select {
-		case <-o.done:
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // keepAwake is escalateKill for the time before the supervisor has said that the child
