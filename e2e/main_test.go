@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/contain"
@@ -17,21 +18,23 @@ import (
 // Some editors kill their server; the next server removes its folders.
 func TestMain(m *testing.M) { os.Exit(contain.Tests(m, scratch.Sweep, sweepOthers)) }
 
-// othersFolders are temporary folders that other programs never remove: Neovim's, pyright's and those of
-// the language server for TypeScript.
-var othersFolders = regexp.MustCompile(`^(nvim\.\w+|pyright-\S+|[0-9a-f]{32})$`)
+// ours are the names of temporary files of the tests and of hermes-ls. Other programs leave theirs when
+// they are ended, such as Neovim, Emacs' compiler and pyright: these are removed with the folder.
+var ours = regexp.MustCompile(`^(hermes|Test|vs-)`)
 
 func sweepOthers() {
-	dirs := []string{os.TempDir()}
-	if testneed.Base("") != "" { // /tmp is a folder of this run
-		dirs = append(dirs, "/tmp")
+	sweep(os.TempDir(), func(name string) bool { return !ours.MatchString(name) })
+	if testneed.Base("") != "" { // /tmp is a folder of this run; a language server does not get our TMPDIR
+		sweep("/tmp", func(name string) bool { return strings.HasPrefix(name, "pyright-") })
 	}
-	for _, dir := range dirs {
-		entries, _ := os.ReadDir(dir)
-		for _, e := range entries {
-			if othersFolders.MatchString(e.Name()) {
-				os.RemoveAll(filepath.Join(dir, e.Name())) //nolint:errcheck // the list of leftovers tells
-			}
+}
+
+// sweep removes the entries of a folder with such names.
+func sweep(dir string, remove func(name string) bool) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if remove(e.Name()) {
+			os.RemoveAll(filepath.Join(dir, e.Name())) //nolint:errcheck // the list of leftovers tells
 		}
 	}
 }

@@ -45,13 +45,19 @@ func (r results) failures() []failure {
 // again returns the command that repeats the test alone.
 func (f failure) again() string {
 	var words []string
-	args := slices.DeleteFunc(slices.Clone(f.step.args), func(arg string) bool { return strings.HasPrefix(arg, "./") })
+	args := slices.DeleteFunc(slices.Clone(f.step.args), func(arg string) bool {
+		return strings.HasPrefix(arg, "./") || strings.HasPrefix(arg, "{all but") || arg == "."
+	})
 	for i := 0; i < len(args); i++ {
-		if args[i] == "-run" || args[i] == "-skip" {
+		if (args[i] == "-run" || args[i] == "-skip") && f.name != "" {
 			i++
 			continue
 		}
-		words = append(words, strings.ReplaceAll(args[i], "{root}", "$PWD"))
+		word := strings.ReplaceAll(args[i], "{root}", "$PWD")
+		if strings.ContainsAny(word, "^$|(") && word == args[i] {
+			word = "'" + word + "'"
+		}
+		words = append(words, word)
 	}
 	if f.name != "" {
 		parts := strings.Split(f.name, "/")
