@@ -150,6 +150,7 @@ local function restore(session, checkpoint, files)
       prompt = "You have changed these since: " .. table.concat(result.kept, ", "),
       kind = "hermes.kept",
     }, function(_, choice)
+      vim.cmd.redraw() -- clears the list, so that the message of the edit asks for no key
       if choice == 2 then
         restore(session, checkpoint, result.kept)
       end
@@ -175,6 +176,7 @@ function M.rollback(session)
         return ("%s  %s  (%s)"):format(when, c.title, table.concat(c.files, ", "))
       end,
     }, function(checkpoint)
+      vim.cmd.redraw() -- as above
       if checkpoint then
         restore(session, checkpoint.id)
       end
