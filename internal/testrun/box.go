@@ -21,6 +21,7 @@ import (
 type box struct {
 	dir     string        // removed at the end, also if this program is killed
 	private bool          // commands see tmp in it as /tmp
+	shown   []string      // folders of /tmp that commands see all the same
 	cpu     time.Duration // processor time of the commands that have ended; zero if the system does not tell it
 }
 
@@ -36,6 +37,9 @@ const (
 // as /tmp. The box of root lies where an ordinary user can reach it.
 func newBox(root string, ownTemp bool) (*box, error) {
 	b := &box{private: ownTemp && os.Geteuid() == 0 && exec.Command("unshare", "--mount", "true").Run() == nil}
+	if b.private {
+		b.shown = belowTemp(root)
+	}
 	parent := "/var/lib"
 	if os.Geteuid() != 0 {
 		parent = filepath.Join(root, ".cache")
@@ -66,8 +70,30 @@ func newBox(root string, ownTemp bool) (*box, error) {
 	return b, os.Chmod(omissions, 0o666)
 }
 
+// belowTemp returns the folders below /tmp that commands need: the checkout, the home, and those of Go.
+func belowTemp(root string) []string {
+	dirs := []string{root, os.Getenv("HOME")}
+	if out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT").Output(); err == nil {
+		dirs = append(dirs, strings.Split(strings.TrimSpace(string(out)), "\n")...)
+	}
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		info, err := os.Stat(dir)
+		return !strings.HasPrefix(dir, "/tmp/") || err != nil || !info.IsDir()
+	})
+}
+
 // grace is the time that a canceled stage has to end.
 const grace = 10 * time.Second
+
+// privateTemp shows a folder as /tmp and runs a command. Folders of /tmp that are listed in $1 stay where they are.
+const privateTemp = `set -e
+printf '%s\n' "$1" | while IFS= read -r dir; do
+	[ -z "$dir" ] || { mkdir -p "$0/${dir#/tmp/}" && mount --rbind "$dir" "$0/${dir#/tmp/}"; }
+done
+mount --rbind "$0" /tmp
+cd "$PWD" # the folder under the new /tmp
+shift
+exec "$@"`
 
 // run runs a command. Everything that it has started ends with it.
 func (b *box) run(ctx context.Context, dir string, args, env []string, stdout, stderr io.Writer) error {
@@ -77,7 +103,7 @@ func (b *box) run(ctx context.Context, dir string, args, env []string, stdout, s
 	}
 	temp := filepath.Join(b.dir, tempName)
 	if b.private {
-		args = append([]string{"unshare", "--mount", "--propagation", "private", "sh", "-c", `mount --bind "$0" /tmp && exec "$@"`, temp}, args...)
+		args = append([]string{"unshare", "--mount", "--propagation", "private", "sh", "-c", privateTemp, temp, strings.Join(b.shown, "\n")}, args...)
 		temp = "/tmp"
 	}
 	env = environ(env, "TMPDIR="+temp, testneed.BaseVariable+"="+filepath.Join(b.dir, baseName),
@@ -131,6 +157,9 @@ func (b *box) close() (left []string, err error) {
 			return left, err
 		}
 		for _, e := range entries {
+			if slices.ContainsFunc(b.shown, func(dir string) bool { return strings.HasPrefix(dir+"/", "/tmp/"+e.Name()+"/") }) {
+				continue
+			}
 			left = append(left, "the file "+filepath.Join(b.dir, name, e.Name()))
 		}
 	}

@@ -115,6 +115,22 @@ func TestRootsStagesHaveATempFolderOfTheirOwn(t *testing.T) {
 	}
 }
 
+func TestACheckoutInTheTempFolderIsSeenThere(t *testing.T) {
+	t.Parallel()
+	testneed.Root(t)
+	dir := project(t, map[string]string{"a/a_test.go": "package a\nimport \"testing\"\nfunc TestA(t *testing.T) {}\n"})
+	other := t.TempDir()
+	var out strings.Builder
+	r := &runner{set: "test", root: dir, logs: filepath.Join(dir, ".cache/test"), jobs: 1, ownTemp: true, out: &out}
+	err := r.run(t.Context(), []stage{{name: "s", steps: []step{goTest("./..."), command("test", "!", "-e", other), command("sh", "-c", "touch made")}}})
+	if err != nil {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	if _, err := os.Stat(filepath.Join(dir, "made")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestMissingProgramsAreListed(t *testing.T) {
 	t.Parallel()
 	dir := project(t, map[string]string{})
