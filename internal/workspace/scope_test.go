@@ -192,6 +192,7 @@ func TestSwapRace(t *testing.T) {
 	writeFiles(t, base, map[string]string{"work/d/f.txt": "inside", "work/keep": "", "out/f.txt": "OUTSIDE", "out/only.txt": "OUTSIDE"})
 	dir, out := filepath.Join(base, "work"), filepath.Join(base, "out")
 	must(t, os.Symlink(out, filepath.Join(dir, "evil")))
+	runner := rg(t) // it may end the test
 	stop := make(chan struct{})
 	var swapping sync.WaitGroup
 	swapping.Go(func() {
@@ -213,7 +214,6 @@ func TestSwapRace(t *testing.T) {
 		}
 	})
 	var using sync.WaitGroup
-	runner := rg(t)
 	for range 2 {
 		using.Go(func() { abuse(t, dir, runner) })
 	}
