@@ -109,7 +109,7 @@ func TestRootsStagesHaveATempFolderOfTheirOwn(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) }) //nolint:errcheck // a folder of this test
 	var out strings.Builder
 	r := &runner{set: "test", root: dir, logs: dir, jobs: 1, ownTemp: true, out: &out}
-	script := `test "$TMPDIR" = /tmp && test -z "$(ls -A /tmp)" && touch /tmp/a && rm /tmp/a`
+	script := `test "$TMPDIR" = /tmp && test ! -e ` + t.TempDir() + ` && touch /tmp/a && rm /tmp/a`
 	if err := r.run(t.Context(), []stage{{name: "s", steps: []step{command("sh", "-c", script)}}}); err != nil {
 		t.Errorf("%v\n%s", err, out.String())
 	}
