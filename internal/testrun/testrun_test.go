@@ -258,3 +258,42 @@ func TestEachEndToEndTestHasAGroup(t *testing.T) {
 		}
 	}
 }
+
+// Tests that the race detector leaves out run in a step without it, which runs their whole package.
+func TestLongTestsRunWithoutRaceDetector(t *testing.T) {
+	t.Parallel()
+	stages, err := stagesOf("test", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var patterns []string
+	for _, s := range stages {
+		for _, st := range s.steps {
+			if st.test && !slices.Contains(st.args, "-race") && !slices.Contains(st.args, "-run") && !slices.Contains(st.args, "e2e") {
+				patterns = append(patterns, st.args...)
+			}
+		}
+	}
+	found := 0
+	err = filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || !regexp.MustCompile(`(?m)^\s+testneed\.Long\(t\)`).Match(text) {
+			return err
+		}
+		found++
+		dir := "./" + filepath.ToSlash(strings.TrimPrefix(filepath.Dir(path), filepath.FromSlash("../../")))
+		if !slices.ContainsFunc(patterns, func(p string) bool {
+			all, many := strings.CutSuffix(p, "/...")
+			return p == dir || many && strings.HasPrefix(dir+"/", all+"/")
+		}) {
+			t.Errorf("%s has tests that run nowhere: add its package to a step without the race detector", path)
+		}
+		return nil
+	})
+	if err != nil || found < 10 {
+		t.Errorf("%d files, %v", found, err)
+	}
+}
