@@ -21,7 +21,8 @@ func TestRelease(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the packages for Linux are tested")
 	}
-	dists := [2]string{released(t), released(t)}
+	commit := strings.TrimSpace(must(t, ".", nil, "git", "-c", "safe.directory=*", "rev-parse", "HEAD")) // a commit may be added meanwhile
+	dists := [2]string{released(t, commit), released(t, commit)}
 	sums := readFile(t, filepath.Join(dists[0], "SHA256SUMS"))
 	if other := readFile(t, filepath.Join(dists[1], "SHA256SUMS")); sums != other {
 		t.Errorf("two releases of one commit differ:\n%s\n%s", sums, other)
@@ -49,9 +50,9 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// released clones the repository and makes the release of this platform there. It returns the
-// folder with the files.
-func released(t *testing.T) string {
+// released clones the repository at a commit and makes the release of this platform there. It returns
+// the folder with the files.
+func released(t *testing.T, commit string) string {
 	t.Helper()
 	source, err := filepath.Abs("..")
 	if err != nil {
@@ -59,6 +60,7 @@ func released(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	must(t, dir, nil, "git", "-c", "safe.directory=*", "clone", "--quiet", "--shared", source, "copy")
+	must(t, filepath.Join(dir, "copy"), nil, "git", "checkout", "--quiet", "--detach", commit)
 	dist := filepath.Join(dir, "dist")
 	must(t, filepath.Join(dir, "copy"), nil, "go", "run", "./release", "-version", "9.8.7", "-commit", "abcdef", "-out", dist,
 		"-platforms", runtime.GOOS+"/"+runtime.GOARCH)
