@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -20,6 +21,7 @@ import (
 // A box holds the processes and the files of a stage, so that none of them outlives it.
 type box struct {
 	dir     string        // removed at the end, also if this program is killed
+	base    string        // for files of tests that must not lie in a temporary folder; removed at the end
 	private bool          // commands see tmp in it as /tmp
 	shown   []string      // folders of /tmp that commands see all the same
 	cpu     time.Duration // processor time of the commands that have ended; zero if the system does not tell it
@@ -28,7 +30,7 @@ type box struct {
 // Names in the folder of a box.
 const (
 	tempName      = "tmp"  // for temporary files
-	baseName      = "b"    // for files of tests that must not lie in a temporary folder
+	baseName      = "b"    // of root
 	leftName      = "left" // lists processes that outlived their command
 	omissionsName = "omitted"
 )
@@ -40,23 +42,14 @@ func newBox(root string, ownTemp bool) (*box, error) {
 	if b.private {
 		b.shown = belowTemp(root)
 	}
-	parent := "/var/lib"
-	if os.Geteuid() != 0 {
-		parent = filepath.Join(root, ".cache")
-	}
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return nil, err
-	}
-	var err error
-	if b.dir, err = testdir.Make(parent, "ht-"); err != nil { // short: see testdir
+	if err := b.make(root); err != nil {
 		return nil, err
 	}
 	if err := os.Chmod(b.dir, 0o755); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{tempName, baseName} {
-		dir := filepath.Join(b.dir, name)
-		if err := os.Mkdir(dir, 0o755); err != nil {
+	for _, dir := range []string{b.temp(), b.base} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, err
 		}
 		if err := os.Chmod(dir, 0o777|fs.ModeSticky); err != nil { // as /tmp
@@ -69,6 +62,27 @@ func newBox(root string, ownTemp bool) (*box, error) {
 	}
 	return b, os.Chmod(omissions, 0o666)
 }
+
+// make makes the folders of the box. An ordinary user's checkout may lie so deep that the path of a socket
+// in it is too long. So the temporary files lie in the user's temporary folder.
+func (b *box) make(root string) (err error) {
+	if os.Geteuid() == 0 {
+		b.dir, err = testdir.Make("/var/lib", "ht-") // short: see testdir
+		b.base = filepath.Join(b.dir, baseName)
+		return err
+	}
+	if b.dir, err = testdir.Make(os.TempDir(), "ht-"); err != nil {
+		return err
+	}
+	cache := filepath.Join(root, ".cache")
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return err
+	}
+	b.base, err = testdir.Make(cache, "ht-")
+	return err
+}
+
+func (b *box) temp() string { return filepath.Join(b.dir, tempName) }
 
 // belowTemp returns the folders below /tmp that commands need: the checkout, the home, and those of Go.
 func belowTemp(root string) []string {
@@ -101,12 +115,12 @@ func (b *box) run(ctx context.Context, dir string, args, env []string, stdout, s
 	if err != nil {
 		return err
 	}
-	temp := filepath.Join(b.dir, tempName)
+	temp := b.temp()
 	if b.private {
 		args = append([]string{"unshare", "--mount", "--propagation", "private", "sh", "-c", privateTemp, temp, strings.Join(b.shown, "\n")}, args...)
 		temp = "/tmp"
 	}
-	env = environ(env, "TMPDIR="+temp, testneed.BaseVariable+"="+filepath.Join(b.dir, baseName),
+	env = environ(env, "TMPDIR="+temp, testneed.BaseVariable+"="+b.base,
 		testneed.OmissionsVariable+"="+filepath.Join(b.dir, omissionsName))
 	exit, err := proc.Run(ctx, proc.Cmd{
 		Args: append([]string{self, insideMode, filepath.Join(b.dir, leftName)}, args...), Dir: dir, Env: env,
@@ -151,8 +165,8 @@ func (b *box) close() (left []string, err error) {
 	for line := range strings.Lines(string(text)) {
 		left = append(left, strings.TrimSpace(line))
 	}
-	for _, name := range []string{tempName, baseName} {
-		entries, err := os.ReadDir(filepath.Join(b.dir, name))
+	for _, dir := range []string{b.temp(), b.base} {
+		entries, err := os.ReadDir(dir)
 		if err != nil {
 			return left, err
 		}
@@ -160,8 +174,8 @@ func (b *box) close() (left []string, err error) {
 			if slices.ContainsFunc(b.shown, func(dir string) bool { return strings.HasPrefix(dir+"/", "/tmp/"+e.Name()+"/") }) {
 				continue
 			}
-			left = append(left, "the file "+filepath.Join(b.dir, name, e.Name()))
+			left = append(left, "the file "+filepath.Join(dir, e.Name()))
 		}
 	}
-	return left, testdir.Remove(b.dir)
+	return left, errors.Join(testdir.Remove(b.base), testdir.Remove(b.dir))
 }
