@@ -44,6 +44,7 @@ type Feature struct {
 	// reported as a problem of the configuration; the result applies all the same. If it is nil,
 	// the extension gets its own section.
 	Section  func(c *config.Loaded) (any, error)
+	Stored   bool                         // the extension also works for sessions that are not open, see [Stored]
 	Preload  func()                       // prepares things that sessions share, before a prompt needs them; may be nil
 	Shutdown func() error                 // is called when the service is closed; may be nil
 	Deleted  func(sessionID string) error // is called when a session is deleted; may be nil
@@ -121,7 +122,8 @@ type Core struct {
 	Describe func(ctx context.Context, picture model.Image, prompt string) (d model.Description, asked bool, err error)
 	// Spend adds the usage of a request to that of the session.
 	Spend func(model.Usage)
-	// Exclusive runs work while no turn runs; prompts that come meanwhile wait. If a turn runs, it returns [ErrRunning].
+	// Exclusive runs work while no turn runs, here or in another process; prompts that come meanwhile wait. If a turn
+	// runs, it returns [ErrRunning] or [store.ErrClaimed].
 	Exclusive func(ctx context.Context, work func(context.Context) error) error
 }
 
@@ -144,7 +146,7 @@ func coreOf(x *Session) *Core {
 		Look:       x.settings.look,
 		Describe:   x.settings.describe,
 		Spend:      x.record.spend,
-		Exclusive:  x.queue.runExclusive,
+		Exclusive:  x.runExclusive,
 	}
 }
 
@@ -180,13 +182,16 @@ func (x *Session) attach(given []any) {
 	start()
 }
 
-// openExtensions opens the session's extensions. Those that fail are left out.
-func openExtensions(x *Session, draft bool) {
+// openExtensions opens the wanted extensions of the session. Those that fail are left out.
+func openExtensions(x *Session, draft bool, wanted func(Feature) bool) {
 	x.extensions = &extension.Set{} // while they are opened
 	var list []extension.Extension
 	sections := map[string]func(*config.Loaded) (any, error){}
 	inner, core := map[string]bool{}, coreOf(x)
 	for _, f := range x.svc.features {
+		if !wanted(f) {
+			continue
+		}
 		ext := f.Extension
 		if f.Core != nil {
 			ext = f.Core(core)

@@ -9,6 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
 // Session is an open session of a host. Its parts have one subject each; Session is their
@@ -29,7 +30,20 @@ type Session struct {
 }
 
 func (s *Service) newSession(head store.Session, p Place, h Host, draft bool) (*Session, error) {
-	at, err := openLocation(s, head, h.Documents(head.ID))
+	x, err := s.prepareSession(head, p, h, h.Documents(head.ID))
+	if err != nil {
+		return nil, err
+	}
+	openExtensions(x, draft, func(Feature) bool { return true })
+	x.applySettings()
+	x.notifier.report(x.settings.config().Problems)
+	s.watch()
+	return x, nil
+}
+
+// prepareSession makes a session without extensions.
+func (s *Service) prepareSession(head store.Session, p Place, h Host, documents workspace.Documents) (*Session, error) {
+	at, err := openLocation(s, head, documents)
 	if err != nil {
 		return nil, err
 	}
@@ -42,10 +56,6 @@ func (s *Service) newSession(head store.Session, p Place, h Host, draft bool) (*
 	x.queue = newQueue(s.ctx, head.ID, x.wake)
 	x.settings = newSettings(s, x.record, conf, h)
 	at.configure(s, conf, x.notifier)
-	openExtensions(x, draft)
-	x.applySettings()
-	x.notifier.report(conf.Problems)
-	s.watch()
 	return x, nil
 }
 

@@ -119,7 +119,7 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 	defer release()
 	out, err := keeper.Restore(ctx, chosen.ID, checkpoint.Choice{Files: paths, Force: forced(cmd, flags, len(paths) > 0)})
 	printRestored(cmd, files, out)
-	return err
+	return errors.Join(err, checkpoints.NoteRestored(ctx, sessions.State(head.ID, checkpoints.Name), files, out.Restored))
 }
 
 // noCheckpoints is the error of a directory without a session that has checkpoints.

@@ -47,7 +47,10 @@ func New(o Options) extension.Extension { return checkpoints{o} }
 
 type checkpoints struct{ Options }
 
-func (checkpoints) Name() string { return "checkpoints" }
+// Name is the name of the extension.
+const Name = "checkpoints"
+
+func (checkpoints) Name() string { return Name }
 
 func (e checkpoints) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
 	x := &Instance{Options: e.Options, session: s}
@@ -71,7 +74,7 @@ type Instance struct {
 	keeper  *checkpoint.Keeper // nil: they are off
 
 	mu       sync.Mutex
-	restored []string // files that the user has restored, for the model
+	restored []string // files that the user has restored, for the model, if the session is not stored
 }
 
 // Checkpoint is the state before a turn that changed files, or a named one.
@@ -168,14 +171,11 @@ func (x *Instance) beforeCall(ctx context.Context, c extension.ToolCall) (d exte
 }
 
 // Notices tells the model of files that the user has restored.
-func (x *Instance) Notices(_ context.Context, when extension.When) []string {
+func (x *Instance) Notices(ctx context.Context, when extension.When) []string {
 	if when != extension.WithPrompt {
 		return nil
 	}
-	x.mu.Lock()
-	files := x.restored
-	x.restored = nil
-	x.mu.Unlock()
+	files := x.takeRestored(ctx)
 	if len(files) == 0 {
 		return nil
 	}
@@ -187,6 +187,56 @@ func (x *Instance) Notices(_ context.Context, when extension.When) []string {
 		text += fmt.Sprintf(" and %d more", len(files)-most)
 	}
 	return []string{text + ". Read them again before you rely on them."}
+}
+
+// keyRestored names the files that the user has restored, in the state of the stored session. The next prompt may be in
+// another process.
+const keyRestored = "restored"
+
+// noteRestored notes restored files for the next prompt. It keeps them in memory if the session is not stored.
+func (x *Instance) noteRestored(ctx context.Context, files []string) {
+	if len(files) == 0 {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if noteRestored(ctx, x.session.State, files) != nil {
+		x.restored = append(x.restored, files...)
+	}
+}
+
+func noteRestored(ctx context.Context, state extension.State, files []string) error {
+	var earlier []string
+	if _, err := state.Load(ctx, keyRestored, &earlier); err != nil {
+		return err
+	}
+	return state.Save(context.WithoutCancel(ctx), keyRestored, append(earlier, files...))
+}
+
+// NoteRestored notes files that a program without a session has restored, so that the next prompt tells the model.
+func NoteRestored(ctx context.Context, state extension.State, ws *workspace.Workspace, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	names := make([]string, len(paths))
+	for i, p := range paths {
+		names[i] = ws.Name(p)
+	}
+	return noteRestored(ctx, state, names)
+}
+
+// takeRestored returns the noted files, and forgets them.
+func (x *Instance) takeRestored(ctx context.Context) []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	files := x.restored
+	x.restored = nil
+	var stored []string
+	if found, err := x.session.State.Load(ctx, keyRestored, &stored); found && err == nil {
+		files = append(files, stored...)
+		_ = x.session.State.Save(ctx, keyRestored, nil) // else the model is told twice
+	}
+	return files
 }
 
 // List lists the checkpoints, newest first.
@@ -345,11 +395,7 @@ func (x *Instance) restoreNow(ctx context.Context, id string, files []string, ov
 	for _, k := range out.Kept {
 		r.Kept, r.Why = append(r.Kept, x.Workspace.Name(k.Path)), append(r.Why, k.Why)
 	}
-	if len(r.Restored) > 0 {
-		x.mu.Lock()
-		x.restored = append(x.restored, r.Restored...)
-		x.mu.Unlock()
-	}
+	x.noteRestored(ctx, r.Restored)
 	return r, inputError(err)
 }
 

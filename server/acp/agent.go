@@ -44,7 +44,10 @@ type Options struct {
 	// Turn is called before each session/prompt. It returns the context of the turn, a
 	// further sink, which may be nil, and a function that is called at the end of the turn.
 	Turn func(ctx context.Context, sessionID string, in agent.Input) (context.Context, agent.Sink, func(agent.StopReason, error))
-	Log  *slog.Logger
+	// InWorkspace reports whether a folder is one of the client's workspace. Requests for the checkpoints of sessions
+	// that are not open are limited to these folders. Nil: the client has no workspace, so all folders are allowed.
+	InWorkspace func(cwd string) bool
+	Log         *slog.Logger
 }
 
 // Agent answers the methods of the protocol. It is safe for concurrent use.
@@ -91,7 +94,7 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 		acp.MethodSessionCancel:     short(a.cancel),
 		acp.MethodSessionSetMode:    short(a.setMode),
 		acp.MethodSessionSetValue:   short(a.setOption),
-		acp.MethodCheckpointList:    short(a.listCheckpoints),
+		acp.MethodCheckpointList:    long(a.listCheckpoints),
 		acp.MethodCheckpointDiff:    long(a.checkpointDiff),
 		acp.MethodCheckpointRestore: long(a.restoreCheckpoint),
 		acp.MethodCheckpointFile:    long(a.checkpointFile),

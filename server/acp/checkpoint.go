@@ -4,17 +4,20 @@ import (
 	"context"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/checkpoints"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
-func (a *Agent) listCheckpoints(ctx context.Context, p *protocol.CheckpointArgs) (*protocol.CheckpointListResult, error) {
-	x, err := find[*checkpoints.Instance](a, p.SessionID)
+func (a *Agent) listCheckpoints(ctx context.Context, p *protocol.CheckpointArgs, next func()) (*protocol.CheckpointListResult, error) {
+	x, release, err := a.checkpointsOf(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
+	next()
 	list, err := x.List(ctx)
 	if err != nil {
 		return nil, err
@@ -38,12 +41,35 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// checkpointOf returns the checkpoints of the session that a request names.
-func (a *Agent) checkpointOf(p *protocol.CheckpointArgs) (*checkpoints.Instance, error) {
-	if p.CheckpointID == "" {
-		return nil, missing("checkpointId")
+// checkpointsOf returns the checkpoints of a session, open or not. The caller must call release.
+func (a *Agent) checkpointsOf(ctx context.Context, sessionID string) (x *checkpoints.Instance, release func(), err error) {
+	if sessionID == "" {
+		return nil, nil, missing("sessionId")
 	}
-	return find[*checkpoints.Instance](a, p.SessionID)
+	return StoredCheckpoints(ctx, a.svc, sessionID, a.host, a.o.InWorkspace)
+}
+
+// StoredCheckpoints returns the checkpoints of a session that does not have to be open. If it is not open and
+// inWorkspace rejects its folder, StoredCheckpoints returns an error. Nil allows all folders. The caller must call release.
+func StoredCheckpoints(ctx context.Context, svc *server.Service, id string, h server.Host, inWorkspace func(cwd string) bool) (x *checkpoints.Instance, release func(), err error) {
+	if inWorkspace != nil && svc.Opened(id) == nil {
+		head, err := svc.StoredHead(ctx, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !inWorkspace(head.Cwd) {
+			return nil, nil, extension.BadInput("sessionId", "session %q belongs to %s, which is not a folder of this workspace; nothing was changed. Open that folder", id, head.Cwd)
+		}
+	}
+	return server.Stored[*checkpoints.Instance](ctx, svc, id, h)
+}
+
+// checkpointOf returns the checkpoints of the session that a request names, which must name a checkpoint, too.
+func (a *Agent) checkpointOf(ctx context.Context, p *protocol.CheckpointArgs) (x *checkpoints.Instance, release func(), err error) {
+	if p.CheckpointID == "" {
+		return nil, nil, missing("checkpointId")
+	}
+	return a.checkpointsOf(ctx, p.SessionID)
 }
 
 // find returns the extension of a session that is a T.
@@ -56,10 +82,11 @@ func find[T any](a *Agent, sessionID string) (found T, err error) {
 }
 
 func (a *Agent) checkpointDiff(ctx context.Context, p *protocol.CheckpointArgs, next func()) (*protocol.CheckpointDiffResult, error) {
-	x, err := a.checkpointOf(p)
+	x, release, err := a.checkpointOf(ctx, p)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	next()
 	text, err := x.Diff(ctx, p.CheckpointID, p.Files)
 	if err != nil {
@@ -70,10 +97,11 @@ func (a *Agent) checkpointDiff(ctx context.Context, p *protocol.CheckpointArgs, 
 
 // restoreCheckpoint may send an approval request, so later messages do not wait for it.
 func (a *Agent) restoreCheckpoint(ctx context.Context, p *protocol.CheckpointArgs, next func()) (*protocol.RestoreResult, error) {
-	x, err := a.checkpointOf(p)
+	x, release, err := a.checkpointOf(ctx, p)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	next()
 	r, err := x.Restore(ctx, p.CheckpointID, p.Files)
 	if err != nil {
@@ -89,10 +117,11 @@ func (a *Agent) checkpointFile(ctx context.Context, p *acp.CheckpointFileRequest
 	case p.Path == "":
 		return nil, missing("path")
 	}
-	x, err := find[*checkpoints.Instance](a, p.SessionID)
+	x, release, err := a.checkpointsOf(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	next()
 	text, err := x.File(ctx, p.CheckpointID, p.Path)
 	if err != nil {

@@ -30,6 +30,34 @@ func (c *Client) Documents(sessionID string) workspace.Documents {
 	return documents{c, sessionID, fs.ReadTextFile}
 }
 
+// StoredDocuments returns the files of the client for a session that is not open. The client may not know the session:
+// what it rejects is read from disk and written there.
+func (c *Client) StoredDocuments(sessionID string) workspace.Documents {
+	known, ok := c.Documents(sessionID).(documents)
+	if !ok {
+		return nil
+	}
+	return storedDocuments{known}
+}
+
+type storedDocuments struct{ documents }
+
+func (d storedDocuments) Get(ctx context.Context, path string) (workspace.Document, bool, error) {
+	doc, found, err := d.documents.Get(ctx, path)
+	if errors.Is(err, workspace.ErrRefused) {
+		return workspace.Document{}, false, nil
+	}
+	return doc, found, err
+}
+
+func (d storedDocuments) Write(ctx context.Context, path string, text []byte, unknown bool) (bool, error) {
+	written, err := d.documents.Write(ctx, path, text, unknown)
+	if errors.Is(err, workspace.ErrRefused) {
+		return false, nil
+	}
+	return written, err
+}
+
 type documents struct {
 	client  *Client
 	session string

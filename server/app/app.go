@@ -69,7 +69,7 @@ func Features(s *server.Service) []server.Feature {
 		{Core: mcpServers(s), Settings: mcp.Settings(), Section: servers(&known), Commands: mcp.Table, Toolset: mcp.ResourceToolset},
 		{Core: checks, Settings: verify.Section()}, // before the checkpoints: its turn begins first
 		{
-			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table, Toolset: checkpoints.Toolset, Needs: server.NeedsLocalFiles,
+			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table, Toolset: checkpoints.Toolset, Needs: server.NeedsLocalFiles, Stored: true,
 			Preload: checkpoints.Preload, Shutdown: kept.Close, Deleted: kept.Forget,
 		},
 		{Extension: todo.New(), Toolset: todo.Toolset, Preload: todo.Preload},

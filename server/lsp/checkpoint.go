@@ -8,6 +8,7 @@ import (
 
 	lsp "go.lsp.dev/protocol"
 
+	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/extensions/checkpoints"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	service "github.com/hermes-ls/hermes-ls/server"
@@ -19,14 +20,15 @@ type checkpointCommands struct{ sessions *sessions }
 
 // list is hermes.checkpoint.list. Where there is no session, there are none.
 func (c checkpointCommands) list(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
-	session, err := c.sessions.ofSession(a.SessionID)
-	if err != nil || session == nil {
-		return acp.CheckpointList(nil), err
+	id := orElse(a.SessionID, c.sessions.currentID())
+	if id == "" {
+		return acp.CheckpointList(nil), nil
 	}
-	kept, err := service.Find[*checkpoints.Instance](session)
+	kept, release, err := c.stored(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	list, err := kept.List(ctx)
 	if err != nil {
 		return nil, err
@@ -36,10 +38,11 @@ func (c checkpointCommands) list(ctx context.Context, a protocol.CheckpointArgs)
 
 // diff is hermes.checkpoint.diff.
 func (c checkpointCommands) diff(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
-	kept, err := c.of(protocol.CommandCheckpointDiff, a)
+	kept, release, err := c.of(ctx, protocol.CommandCheckpointDiff, a)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	text, err := kept.Diff(ctx, a.CheckpointID, a.Files)
 	if err != nil {
 		return nil, checkpointError(protocol.CommandCheckpointDiff, err)
@@ -50,10 +53,11 @@ func (c checkpointCommands) diff(ctx context.Context, a protocol.CheckpointArgs)
 // restore is hermes.checkpoint.restore. The result is shown to the user of an
 // editor without a plugin, who sees no results.
 func (c checkpointCommands) restore(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
-	kept, err := c.of(protocol.CommandRestore, a)
+	kept, release, err := c.of(ctx, protocol.CommandRestore, a)
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	r, err := kept.Restore(ctx, a.CheckpointID, a.Files)
 	if err != nil {
 		return nil, checkpointError(protocol.CommandRestore, err)
@@ -88,24 +92,34 @@ func plural(n int, word string) string {
 	return word + "s"
 }
 
-func (c checkpointCommands) of(command string, a protocol.CheckpointArgs) (*checkpoints.Instance, error) {
-	if a.CheckpointID == "" {
-		return nil, invalidParams("%s: checkpointId is missing; %s names those there are", command, protocol.CommandCheckpoints)
-	}
-	session, err := c.sessions.ofSession(a.SessionID)
-	if err == nil && session == nil {
-		err = invalidParams("%s: there is no session yet, and so no checkpoint", command)
+// stored returns the checkpoints of a session of the workspace, open or not. The caller must call release.
+func (c checkpointCommands) stored(ctx context.Context, id string) (*checkpoints.Instance, func(), error) {
+	kept, release, err := acp.StoredCheckpoints(ctx, c.sessions.service, id, c.sessions.host, c.sessions.inWorkspace)
+	var input *service.InputError
+	if errors.As(err, &input) {
+		return nil, nil, invalidParams("%v", err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, sessionError(id, err)
 	}
-	return service.Find[*checkpoints.Instance](session)
+	return kept, release, nil
+}
+
+func (c checkpointCommands) of(ctx context.Context, command string, a protocol.CheckpointArgs) (*checkpoints.Instance, func(), error) {
+	if a.CheckpointID == "" {
+		return nil, nil, invalidParams("%s: checkpointId is missing; %s names those there are", command, protocol.CommandCheckpoints)
+	}
+	id := orElse(a.SessionID, c.sessions.currentID())
+	if id == "" {
+		return nil, nil, invalidParams("%s: there is no session yet, and so no checkpoint", command)
+	}
+	return c.stored(ctx, id)
 }
 
 // checkpointError describes a problem with the checkpoint that a command names.
 func checkpointError(command string, err error) error {
 	var input *service.InputError
-	if errors.As(err, &input) || errors.Is(err, service.ErrRunning) {
+	if errors.As(err, &input) || errors.Is(err, service.ErrRunning) || errors.Is(err, store.ErrClaimed) {
 		return invalidParams("%s: %v", command, err)
 	}
 	return err

@@ -147,7 +147,7 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 	s.quotes = quotes{s.editor, &s.sessions}
 	s.chats = chats{editor: s.editor, sessions: &s.sessions, quotes: &s.quotes, prompts: &s.prompts}
 	s.chats.set = chat.NewSet(s.chats.view(o.Service.Home, o.Log))
-	s.agent = acp.NewAgent(o.Service, peer{s.editor}, acp.Options{Host: h, Log: o.Log, Preset: preset, Turn: s.prompts.acpTurn})
+	s.agent = acp.NewAgent(o.Service, peer{s.editor}, acp.Options{Host: h, Log: o.Log, Preset: preset, Turn: s.prompts.acpTurn, InWorkspace: s.sessions.inWorkspace})
 	s.prompts = prompts{o.Log, s.editor, s.agent, &s.work, &s.progress, &s.sessions, &s.quotes, &s.chats}
 	actions, docs := actions{s.editor, &s.sessions, &s.chats}, s.editor.Documents
 	s.commands = handlers(s)
