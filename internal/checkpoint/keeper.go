@@ -123,24 +123,14 @@ func (k *Keeper) current() *snapshot {
 // has saved the contents that the command may destroy, or after the timeout. The caller calls
 // done when the command has ended.
 func (k *Keeper) BeginCommand(ctx context.Context) (done func()) {
-	k.mu.Lock()
-	if k.closed {
-		k.mu.Unlock()
-		return func() {}
-	}
-	p := k.current()
-	p.startScan()
-	k.mu.Unlock()
-	p.await(ctx)
-	k.mu.Lock()
+	p := k.ready(ctx)
 	defer k.mu.Unlock()
-	if k.closed {
+	if p == nil {
 		return func() {}
 	}
 	k.calls++
 	id := k.calls
 	k.open[id] = call{stampNow()}
-	k.current().opaque()
 	return func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -158,6 +148,24 @@ func (k *Keeper) BeginCommand(ctx context.Context) (done func()) {
 			k.snapshot.scanSoon()
 		}
 	}
+}
+
+// ready returns the current snapshot after its first scan, prepared for commands. If the keeper is
+// closed, it returns nil. It locks mu, and the caller unlocks it.
+func (k *Keeper) ready(ctx context.Context) *snapshot {
+	k.mu.Lock()
+	for !k.closed {
+		p := k.current()
+		p.startScan()
+		k.mu.Unlock()
+		p.await(ctx)
+		p.opaque()
+		k.mu.Lock()
+		if p == k.snapshot {
+			return p
+		}
+	}
+	return nil
 }
 
 // Journal is a [workspace.Journal] that records the writes of tools.

@@ -3,9 +3,11 @@ package checkpoint
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -227,17 +229,48 @@ func (p *pruning) drop() error {
 	return nil
 }
 
-// sweep removes contents that are not needed.
+// sweep removes contents that are not needed. Before that, it replaces the file that tells every
+// process so.
 func (p *pruning) sweep() error {
+	told := false
 	for sum := range p.sizes {
 		if p.needed[sum] {
 			continue
+		}
+		if !told {
+			if err := writeAtomic(p.sweptFile(), []byte(newID())); err != nil {
+				return err
+			}
+			told = true
 		}
 		if err := removeFile(p.object(sum)); err != nil {
 			return err
 		}
 	}
 	return p.sweepOwners()
+}
+
+// sweptFile is replaced by each clean-up that removes contents.
+func (s *Store) sweptFile() string { return filepath.Join(s.dir, "swept") }
+
+// recheck returns t, or a copy of it without the contents that a clean-up has removed. The caller
+// prevents clean-ups.
+func (s *Store) recheck(t *tree) *tree {
+	swept := fileStamp(s.sweptFile())
+	if t.swept == swept {
+		return t
+	}
+	c := &tree{began: t.began, stamped: t.stamped, swept: swept, entries: maps.Clone(t.entries), repos: t.repos}
+	for path, e := range c.entries {
+		if !e.kept {
+			continue
+		}
+		if _, err := os.Lstat(s.object(hex.EncodeToString(e.sum[:]))); err != nil {
+			e.sum, e.kept, e.readAt = [32]byte{}, false, 0
+			c.entries[path] = e
+		}
+	}
+	return c
 }
 
 // sweepOwners removes the files of owner processes that have died.

@@ -55,7 +55,7 @@ func (s *Store) scan(ctx context.Context, confine Confiner, files *workspace.Wor
 	if before != nil {
 		size = len(before.entries)
 	}
-	x.tree = &tree{began: now(), stamped: stampNow(), entries: make(map[string]entry, size)}
+	x.tree = &tree{began: now(), stamped: stampNow(), swept: fileStamp(s.sweptFile()), entries: make(map[string]entry, size)}
 	if s.git.program() != "" {
 		for _, folder := range files.Folders() {
 			if outer := findRepo(folder); outer != "" {

@@ -99,6 +99,8 @@ func (k *Keeper) baseline(ctx context.Context, t *tree, limits Limits) (*tree, e
 		if t, err = k.store.scan(ctx, k.Confine, k.Files, known, limits); err != nil {
 			return nil, err
 		}
+	} else {
+		t = k.store.recheck(t)
 	}
 	changed := k.store.saveBlobs(ctx, k.Files, t, limits)
 	k.Files.Yield(ctx)
@@ -149,20 +151,33 @@ func (p *snapshot) await(ctx context.Context) {
 	}
 }
 
-// opaque notes that commands run from now on. Its caller holds the keeper's mu.
+// opaque notes that commands run from now on.
 func (p *snapshot) opaque() {
+	if done, err := p.k.store.writing(); err == nil { // else writeDown reports it
+		defer done()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.closed {
+		return // the caller uses the next snapshot
+	}
 	p.blind, p.used = true, true
 	p.pinBase()
 	p.writeDown()
 }
 
-// pinBase keeps the tree of the first scan, so that another process can complete the record. Its
-// caller holds mu.
+// pinBase keeps the tree of the first scan and its contents, also for another process that
+// completes the record. Its caller holds mu and prevents clean-ups.
 func (p *snapshot) pinBase() {
 	if p.base == nil || p.record.Base != "" {
 		return
+	}
+	if name := newest(p.record.Folders); p.base.file == (stamp{}) || fileStamp(p.k.store.treeFile(name)) != p.base.file {
+		// Another process has replaced the file that kept the contents.
+		if checked := p.k.store.recheck(p.base); checked != p.base {
+			p.k.store.saveBlobs(p.ctx, p.k.Files, checked, p.k.Limits())
+			p.base = checked
+		}
 	}
 	if err := p.k.store.pin(p.base, newest(p.record.Folders), p.record.ID); err != nil {
 		return // the record is useful without it

@@ -17,6 +17,7 @@ type tree struct {
 	file    stamp // of the file that it was read from or written to; zero: none
 	began   int64 // when the scan began
 	stamped int64 // when the scan began, by the clock of file stamps
+	swept   stamp // of the store's sweptFile when the contents were certainly in the store
 	entries map[string]entry
 	repos   []repo // repositories that entries refer to
 }

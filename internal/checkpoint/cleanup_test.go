@@ -1,0 +1,64 @@
+package checkpoint
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// A clean-up runs at the worst moment: between the last scan of a turn and the first scan of the
+// next turn, which takes over its result, or between a first scan and the first command. The
+// contents that the scan found in the store are then gone. The record of the command has them.
+func TestCleanUpBetweenScans(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"before the first scan", "before the command"} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, map[string]string{"f": "one"})
+			cleanUp := func() {
+				for errors.Is(b.store.Prune(t.Context(), plenty), errInUse) {
+				}
+			}
+			// A turn whose last scan runs after the next turn has begun.
+			b.Begin("First")
+			last := b.Keeper.snapshot
+			last.scanning <- struct{}{}
+			b.shell("echo two > f")
+			var armed atomic.Bool
+			armed.Store(when == "before the first scan")
+			free := func() bool {
+				b.store.shared.mu.Lock()
+				defer b.store.shared.mu.Unlock()
+				return b.store.shared.n == 0
+			}
+			b.Limits = func() Limits {
+				if armed.Load() && free() {
+					cleanUp()
+				}
+				return plenty
+			}
+			b.Begin("Second")
+			<-last.scanning
+			<-b.Keeper.snapshot.ready
+			armed.Store(false)
+			if when == "before the command" {
+				// Another process has scanned the workspace since, and has written its tree.
+				other := New(strings.TrimSuffix(b.store.dir, "checkpoints"))
+				if err := other.save(&tree{entries: map[string]entry{}}, newest(b.Files.Folders())); err != nil {
+					t.Fatal(err)
+				}
+				cleanUp()
+			}
+			b.shell("echo three > f")
+			b.End()
+			for _, r := range must(b.records(t.Context())) {
+				for _, c := range r.changes {
+					if _, err := b.content(c.Before); err != nil {
+						t.Errorf("%s: %s: %v", r.Title, c.Path, err)
+					}
+				}
+			}
+		})
+	}
+}
