@@ -20,6 +20,7 @@ type editorReport struct {
 	Buffer   string   // the source file's buffer at the end
 	Modified bool     // whether that buffer has unsaved changes
 	Explain  string   // the chat document after the code action Explain
+	Failures []string // errors of the editor's handlers
 }
 
 const shopSource = "def total(a, b):\n    return a - b\n"
@@ -51,6 +52,9 @@ func checkConversation(t *testing.T, b bed) (r editorReport) {
 		if !slices.Contains(r.Actions, title) {
 			t.Errorf("code actions = %q, want %q among them", r.Actions, title)
 		}
+	}
+	if len(r.Failures) > 0 {
+		t.Errorf("the editor failed: %q", r.Failures)
 	}
 	if !slices.Contains(r.Lenses, "Send to Hermes") {
 		t.Errorf("code lenses = %q", r.Lenses)

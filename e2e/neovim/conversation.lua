@@ -2,7 +2,7 @@
 -- the chat document, an edit to an unsaved buffer, an approval, progress.
 local host = dofile(vim.fs.dirname(debug.getinfo(1, "S").source:sub(2)) .. "/host.lua")
 local wait, request = host.wait, host.request
-local report = { actions = {}, lenses = {}, progress = {}, asked = {} }
+local report = { actions = {}, lenses = {}, progress = {}, asked = {}, failures = {} }
 host.report = report
 
 local function text(buf)
@@ -35,6 +35,17 @@ vim.api.nvim_create_autocmd("LspProgress", {
     table.insert(report.progress, (value.title or "") .. (value.message or ""))
   end,
 })
+
+-- Handlers of the server's requests must not fail.
+local show = vim.lsp.handlers["window/showDocument"]
+vim.lsp.handlers["window/showDocument"] = function(...)
+  local ok, result = pcall(show, ...)
+  if not ok then
+    table.insert(report.failures, result)
+    error(result)
+  end
+  return result
+end
 
 host.start("shop.py", function(buf)
   vim.api.nvim_buf_set_lines(buf, 0, 0, false, { "# typed, not saved" })
@@ -79,6 +90,9 @@ local opened = run(source, titled(code_actions(source, 1), "Chat with Hermes"))
 local chat = chat_of(opened.uri)
 wait("the chat to be shown", function()
   return vim.fn.bufwinid(chat) ~= -1
+end)
+wait("the cursor below the last heading", function()
+  return #report.failures > 0 or vim.api.nvim_win_get_cursor(vim.fn.bufwinid(chat))[1] == vim.api.nvim_buf_line_count(chat)
 end)
 local script = {
   '[{"text":"Let me look. "},{"call":{"name":"read_file","args":{"path":"shop.py"}}}]',

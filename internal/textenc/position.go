@@ -62,6 +62,12 @@ func PositionAt(text []byte, offset int, enc Encoding) Position {
 	}
 }
 
+// LastPosition returns the end of the last line of text. If text ends with a line end, this is before
+// it: some editors have no line after it.
+func LastPosition(text []byte, enc Encoding) Position {
+	return PositionAt(text, len(trimEnd(text)), enc)
+}
+
 // lineLength is the length of the first line of text with its end; -1 when the
 // line has no end.
 func lineLength(text []byte) int {

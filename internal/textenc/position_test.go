@@ -49,6 +49,17 @@ func TestPositionAt(t *testing.T) {
 	}
 }
 
+func TestLastPosition(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Position{
+		"": {0, 0}, "a": {0, 1}, "a\n": {0, 1}, "\n": {0, 0}, "a\n\n": {1, 0}, "a\r\n": {0, 1}, "a\r\n\r\n": {1, 0}, "a\né😀\n": {1, 3}, "a\nb": {1, 1},
+	} {
+		if got := LastPosition([]byte(text), UTF16); got != want {
+			t.Errorf("LastPosition(%q) = %v, want %v", text, got, want)
+		}
+	}
+}
+
 func FuzzPosition(f *testing.F) {
 	f.Add("aé😀b\r\nc\rd\ne", uint32(0), uint32(3), 7)
 	f.Add("\r\r\n\n\r", uint32(2), uint32(0), 2)

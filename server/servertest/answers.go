@@ -9,6 +9,7 @@ import (
 
 	"go.lsp.dev/uri"
 
+	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
@@ -187,22 +188,37 @@ func (e *Editor) permission(params json.RawMessage) (any, *RPCError) {
 	return acp.RequestPermissionResponse{Outcome: outcome}, nil
 }
 
-// showDocument opens the document that the server shows.
+// showDocument opens the document that the server shows. As some editors do, it rejects a place outside of it, and
+// counts no line after the last line end.
 func (e *Editor) showDocument(params json.RawMessage) (any, *RPCError) {
-	var p struct{ URI uri.URI }
+	var p struct {
+		URI       uri.URI
+		Selection *protocol.Range
+	}
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, &RPCError{Code: -32602, Message: err.Error()}
 	}
 	e.mu.Lock()
 	e.shown = append(e.shown, string(p.URI))
-	open := e.docs[p.URI] != nil
+	doc := e.docs[p.URI]
 	e.mu.Unlock()
-	if !open {
+	if doc == nil {
 		text, err := os.ReadFile(p.URI.FsPath())
 		if err != nil {
 			return map[string]any{"success": false}, nil
 		}
 		e.OpenText(string(p.URI), string(text))
+	}
+	if at := p.Selection; at != nil {
+		e.mu.Lock()
+		text := e.docs[p.URI].text
+		e.mu.Unlock()
+		if last := strings.Count(strings.TrimSuffix(text, "\n"), "\n"); e.o.Behind || int(max(at.Start.Line, at.End.Line)) > last {
+			if !e.o.Behind {
+				e.t.Errorf("the selection %+v is outside of %s, whose last line is %d", *at, p.URI, last)
+			}
+			return nil, &RPCError{Code: -32603, Message: "Invalid cursor line: out of range"}
+		}
 	}
 	return map[string]any{"success": true}, nil
 }

@@ -36,6 +36,7 @@ type Options struct {
 	UTF16      bool                                           // it knows no other encoding
 	NoEdits    bool                                           // it takes no edits
 	NoShow     bool                                           // it shows no documents
+	Behind     bool                                           // it shows no place in documents: its text is an earlier one
 	NoProgress bool                                           // it shows no progress
 	Modal      bool                                           // it does nothing else while its user thinks about a question
 	Swallows   bool                                           // it reports changes that happen while a question is open only with the next change

@@ -302,6 +302,28 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
+// Editors follow the agent to a place, which is inside of the file.
+func TestShownPlacesAreInTheFile(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{"a": "one\ntwo\n", "b": "one\ntwo\n", "c": "one\r\ntwo\r\n", "d": "one\n", "e": "one\ntwo\n"})
+	for _, test := range []struct {
+		tool string
+		args map[string]any
+		line int
+	}{
+		{"write_file", map[string]any{"path": "a", "content": "one\n"}, 1},
+		{"write_file", map[string]any{"path": "b", "content": ""}, 1},
+		{"write_file", map[string]any{"path": "c", "content": "one\r\n"}, 1},
+		{"write_file", map[string]any{"path": "d", "content": "one\ntwo\n"}, 2},
+		{"read_file", map[string]any{"path": "e", "offset": 900}, 2},
+	} {
+		r := p.call(t, test.tool, test.args)
+		if len(r.Shown) != 1 || r.Shown[0].Location == nil || r.Shown[0].Location.Line != test.line {
+			t.Errorf("%s %v shows %+v, want line %d", test.tool, test.args, r.Shown, test.line)
+		}
+	}
+}
+
 func TestWriteFileShows(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{"a": "one\ntwo\n"})

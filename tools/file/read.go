@@ -86,7 +86,7 @@ func read(ctx context.Context, env *callEnv, _ tools.Call, in readIn) (tools.Res
 	}
 	asked.path = w.Path
 	env.Recall.read(w.Path)
-	place := tools.Content{Location: &tools.Location{Path: w.Path, Line: asked.offset}}
+	place := tools.Content{Location: &tools.Location{Path: w.Path, Line: max(min(asked.offset, w.Total), 1)}}
 	if w.Binary {
 		return readBinary(ctx, env, w, in.Path).With(place), nil
 	}

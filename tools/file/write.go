@@ -174,11 +174,15 @@ func shownEdit(w *workspace.Written) []tools.Content {
 	return []tools.Content{{Diff: diff, Location: place.Location}}
 }
 
-// firstChanged is the number of the first line that differs.
+// firstChanged returns the number of the first line that differs. If the end was removed, it
+// returns the last line.
 func firstChanged(old, new []byte) int {
 	n := 0
 	for n < min(len(old), len(new)) && old[n] == new[n] {
 		n++
+	}
+	if n == len(new) && n > 0 && new[n-1] == '\n' {
+		n--
 	}
 	return 1 + bytes.Count(new[:n], []byte("\n"))
 }

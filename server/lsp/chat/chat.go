@@ -331,10 +331,9 @@ func (c *Chat) create(ctx context.Context, session *service.Session) error {
 	return nil
 }
 
-// Reveal shows the chat with the cursor at its end, where the user writes.
+// Reveal shows the chat with the cursor in its last line, where the user writes.
 func (c *Chat) Reveal() bool {
-	text := c.text.snapshot()
-	end := textenc.PositionAt(text, len(text), c.editor.Encoding())
+	end := textenc.LastPosition(c.text.snapshot(), c.editor.Encoding())
 	return c.editor.Show(c.path, textenc.Range{Start: end, End: end})
 }
 

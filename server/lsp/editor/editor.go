@@ -106,16 +106,18 @@ func (e *Editor) Queues(q *wire.Queues) {
 	q.Held = len(e.out.held)
 }
 
-// ShowDocument opens a document for the user; at may be nil. If the editor cannot, a message
-// names the path, and the result is false. If the editor does not answer, it is not asked
-// again.
+// ShowDocument opens a document for the user; at may be nil. If the editor rejects the place, as
+// one that still shows an earlier text does, the document is shown without it. If the editor
+// cannot show the document, a message names the path, and the result is false. If the editor does
+// not answer, it is not asked again.
 func (e *Editor) ShowDocument(path, name string, at *lsp.Range) bool {
 	if e.Client.ShowDocument && !e.blind.Load() {
-		focus := true
-		var result lsp.ShowDocumentResult
-		params := &lsp.ShowDocumentParams{URI: e.Documents.URI(path), TakeFocus: &focus, Selection: at}
-		err := e.Call(e.Ctx, AnswerLimit, lsp.MethodWindowShowDocument, params, &result)
-		if err == nil && result.Success {
+		shown, err := e.show(path, at)
+		var rejected *jsonrpc2.Error
+		if at != nil && errors.As(err, &rejected) && !UnknownMethod(err) {
+			shown, err = e.show(path, nil)
+		}
+		if shown {
 			return true
 		}
 		e.blind.Store(errors.Is(err, context.DeadlineExceeded))
@@ -123,6 +125,14 @@ func (e *Editor) ShowDocument(path, name string, at *lsp.Range) bool {
 	}
 	e.WarnOnce("show "+path, "Hermes writes to %s: open it to read and to answer.", name)
 	return false
+}
+
+func (e *Editor) show(path string, at *lsp.Range) (bool, error) {
+	focus := true
+	var result lsp.ShowDocumentResult
+	params := &lsp.ShowDocumentParams{URI: e.Documents.URI(path), TakeFocus: &focus, Selection: at}
+	err := e.Call(e.Ctx, AnswerLimit, lsp.MethodWindowShowDocument, params, &result)
+	return err == nil && result.Success, err
 }
 
 // OpenAddress lets the editor open an address in the user's browser. If it does not, the result
