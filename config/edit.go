@@ -158,7 +158,7 @@ func writeFile(file string, data []byte) error {
 	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
 		return fmt.Errorf("writing %s: %w", file, err)
 	}
-	if err := os.Rename(tmp.Name(), file); err != nil {
+	if err := safefile.MoveOver(tmp.Name(), file); err != nil {
 		return fmt.Errorf("writing %s: %w", file, err)
 	}
 	return nil

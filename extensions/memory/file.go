@@ -115,7 +115,7 @@ func (f File) write(text string) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(temp.Name(), path)
+	return safefile.MoveOver(temp.Name(), path)
 }
 
 // backUp copies the text of a file that cannot be written back as it is.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // ErrLink says that a part of a path is a symbolic link, which a [Folder] never follows.
@@ -201,8 +202,8 @@ func (f *Folder) Create(name string, mode fs.FileMode) (file *os.File, err error
 }
 
 // Write replaces the file name by text, in one step: readers see the old file or the new
-// one. It replaces a link or a hard link and does not write through it. If Write fails,
-// nothing has changed.
+// one. It replaces a link or a hard link and does not write through it. A file that is a mount
+// point is written in place. If Write fails, nothing has changed.
 func (f *Folder) Write(name string, text []byte, mode fs.FileMode) error {
 	return f.in("write", name, func(dir handle, base string) error {
 		temp := ".hermes-" + rand.Text()[:12] + ".tmp"
@@ -216,6 +217,9 @@ func (f *Folder) Write(name string, text []byte, mode fs.FileMode) error {
 		}
 		if err != nil {
 			_ = dir.remove(temp) // the first error says more
+		}
+		if errors.Is(err, syscall.EBUSY) {
+			err = overwriteIn(dir, base, text)
 		}
 		return err
 	})

@@ -124,6 +124,16 @@ func (h handle) open(base string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), base), nil
 }
 
+func (h handle) openWriting(base string) (*os.File, error) {
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(h.fd(), base, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), base), nil
+}
+
 func (h handle) create(base string, mode fs.FileMode) (*os.File, error) {
 	fd, err := retry(func() (int, error) {
 		return unix.Openat(h.fd(), base, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, uint32(mode.Perm()))

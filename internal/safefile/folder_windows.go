@@ -95,6 +95,10 @@ func (h handle) open(base string) (*os.File, error) {
 	return f, nil
 }
 
+func (h handle) openWriting(base string) (*os.File, error) {
+	return h.root.OpenFile(base, os.O_WRONLY, 0)
+}
+
 func (h handle) create(base string, mode fs.FileMode) (*os.File, error) {
 	return h.root.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 }

@@ -14,7 +14,8 @@ import (
 
 // replaceFile puts text at p: through the editor unless it leaves the file to the
 // disk, and there in one step: readers see the old text or the new one. A hard link is
-// replaced, not written through. If it fails, it leaves no files. It returns the stamp of the
+// replaced, not written through. A file that cannot be replaced, such as a mount point, is
+// written in place. If it fails, it leaves no files. It returns the stamp of the
 // new text.
 func (w *Workspace) replaceFile(ctx context.Context, p place, text []byte, old before) (after stamp, err error) {
 	if old.exists() && old.text != nil && bytes.Equal(old.text, text) {
@@ -37,22 +38,34 @@ func (w *Workspace) replaceFile(ctx context.Context, p place, text []byte, old b
 	if done, err := w.writeThroughEditor(ctx, p, text, old.exists()); done || err != nil {
 		return stampOf(text), err
 	}
-	temp, done := w.temp(p)
-	defer done()
-	if err := writeTemp(dir, temp, text, old.info); err != nil {
-		return stamp{}, err
-	}
-	if err = w.stillThere(p, dir, base, old.info); err == nil {
-		err = dir.Rename(temp, base)
+	err = w.replaceByRename(p, dir, text, old)
+	if old.exists() && safefile.OnlyInPlace(err) {
+		err = w.overwrite(p, dir, base, old, text)
 	}
 	if err != nil {
-		_ = dir.Remove(temp)
 		return stamp{}, err
 	}
 	if err := syncFolder(dir); err != nil {
 		return stamp{}, fmt.Errorf("the new text is there, but the disk did not confirm it: %w", plain(err))
 	}
 	return stampWritten(dir, base, text)
+}
+
+func (w *Workspace) replaceByRename(p place, dir *os.Root, text []byte, old before) error {
+	temp, done := w.temp(p)
+	defer done()
+	if err := writeTemp(dir, temp, text, old.info); err != nil {
+		return err
+	}
+	base := filepath.Base(p.rel)
+	err := w.stillThere(p, dir, base, old.info)
+	if err == nil {
+		err = dir.Rename(temp, base)
+	}
+	if err != nil {
+		_ = dir.Remove(temp)
+	}
+	return err
 }
 
 // openParent opens the folder that will hold p, which is made when it is not

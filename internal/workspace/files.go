@@ -2,10 +2,12 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
@@ -176,7 +178,9 @@ func (v *view) checkAbsent(ctx context.Context, path string, q place) error {
 // move takes the file, or the text of the document open there, from p to q.
 func (w *Workspace) move(ctx context.Context, p, q place, open *Document) (err error) {
 	if open == nil && p.folder == q.folder && !w.HasUnlistedBuffers() {
-		return w.moveFile(p, q)
+		if err := w.moveFile(p, q); !errors.Is(err, syscall.EXDEV) {
+			return err
+		} // to another mount
 	}
 	var text []byte
 	if open != nil {

@@ -311,7 +311,8 @@ func (w *Workspace) replaceByText(ctx context.Context, p place, dir *os.Root, wa
 	return nil
 }
 
-// replaceByImage replaces the file or link at p, if any, by want in one step.
+// replaceByImage replaces the file or link at p, if any, by want in one step. A file that
+// cannot be replaced is written in place.
 func (w *Workspace) replaceByImage(p place, dir *os.Root, want Image) (err error) {
 	base := filepath.Base(p.rel)
 	temp, done := w.temp(p)
@@ -326,6 +327,11 @@ func (w *Workspace) replaceByImage(p place, dir *os.Root, want Image) (err error
 	}
 	if err != nil {
 		_ = dir.Remove(temp)
+	}
+	if want.Mode.IsRegular() && safefile.OnlyInPlace(err) && !p.absent() {
+		err = w.overwriteByImage(p, dir, want)
+	}
+	if err != nil {
 		return err
 	}
 	return syncFolder(dir)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
@@ -110,6 +111,8 @@ func (s *scope) explain(ctx context.Context, doing, path string, err error) erro
 		return &PathError{path, path + " " + kind.Error(), ErrNotRegular}
 	case missing(err):
 		return s.notFound(ctx, path)
+	case errors.Is(err, syscall.EBUSY):
+		return mountPoint(path, err)
 	}
 	return &PathError{path, fmt.Sprintf("%s %s: %v", doing, path, plain(err)), err}
 }

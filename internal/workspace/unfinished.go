@@ -34,6 +34,7 @@ type leftover struct {
 	Folder string `json:"folder"`
 	Temp   string `json:"temp"`
 	Back   string `json:"back,omitempty"` // the file that it is, put aside; empty: it may go
+	Into   string `json:"into,omitempty"` // the file that is written in place; Temp names the kept texts
 }
 
 const (
@@ -61,7 +62,7 @@ func (u *unfinished) noteTemp(p place, name, back string) (done func()) {
 	if u.Unfinished == "" {
 		return func() {}
 	}
-	return u.add(u.Unfinished, leftover{p.folder.path, filepath.Join(filepath.Dir(p.rel), name), back})
+	return u.add(u.Unfinished, leftover{Folder: p.folder.path, Temp: filepath.Join(filepath.Dir(p.rel), name), Back: back})
 }
 
 // add writes a note. If it cannot be written, the change is made without it: only a
@@ -132,8 +133,8 @@ func UnfinishedIn(home string) string { return filepath.Join(home, "unfinished")
 // notesLimit is how much of a file of notes is read.
 const notesLimit = 1 << 20
 
-// Sweep removes the temporary files of processes that were killed, and restores the files
-// that they had put aside. dir is the value of [Workspace.Unfinished].
+// Sweep removes the temporary files of processes that were killed, restores the files
+// that they had put aside, and completes those that they were writing in place. dir is the value of [Workspace.Unfinished].
 func Sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -147,7 +148,7 @@ func Sweep(dir string) {
 		}
 		if text, err := io.ReadAll(io.LimitReader(f, notesLimit)); err == nil {
 			for _, l := range leftovers(text) {
-				l.clean()
+				l.clean(dir)
 			}
 		}
 		_ = os.Remove(path)
@@ -168,12 +169,16 @@ func leftovers(text []byte) map[string]leftover {
 }
 
 // clean removes the file, or puts it back if nothing has taken its place.
-func (l leftover) clean() {
+func (l leftover) clean(notes string) {
 	root, err := safefile.OpenRoot(l.Folder)
 	if err != nil {
 		return
 	}
 	defer root.Close()
+	if l.Into != "" {
+		l.complete(root, notes)
+		return
+	}
 	if l.Back != "" {
 		if _, err := root.Lstat(l.Back); errors.Is(err, fs.ErrNotExist) {
 			_ = root.Rename(l.Temp, l.Back)

@@ -1,0 +1,144 @@
+package workspace
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+)
+
+// overwrite writes text into the file base of dir, which cannot be replaced: it is a mount
+// point, or no other file can be made beside it. old is what was read there. Both texts are
+// kept until the new one is on the disk. If overwrite fails, the file has its old text.
+func (w *Workspace) overwrite(p place, dir *os.Root, base string, old before, text []byte) (err error) {
+	if old.text == nil {
+		return fmt.Errorf("%w for a file that can only be written in place, and nothing was changed; use a command", ErrTooLarge)
+	}
+	f, err := dir.OpenFile(base, os.O_WRONLY|safefile.Flags, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	now, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !sameStat(now, old.info) {
+		return w.staleError(p.abs(), "on disk")
+	}
+	done, err := w.keepTexts(p, old.text, text)
+	if err != nil {
+		return fmt.Errorf("the text could not be kept for the case of a crash, and nothing was changed: %w", plain(err))
+	}
+	defer done()
+	return safefile.Overwrite(f, old.text, text)
+}
+
+// overwriteByImage is overwrite for [PutBack].
+func (w *Workspace) overwriteByImage(p place, dir *os.Root, want Image) error {
+	base := filepath.Base(p.rel)
+	old, err := readBefore(p, false)
+	if err != nil {
+		return err
+	}
+	if err := w.overwrite(p, dir, base, old, want.Text); err != nil {
+		return err
+	}
+	if !want.Open && want.Mode.Perm() != old.info.Mode().Perm() {
+		return dir.Chmod(base, want.Mode.Perm())
+	}
+	return nil
+}
+
+// keepTexts keeps both texts of a file that is written in place, in a folder of ours, and notes
+// it: if this process is killed while it writes, [Sweep] completes the file.
+func (u *unfinished) keepTexts(p place, old, text []byte) (done func(), err error) {
+	if u.Unfinished == "" {
+		return func() {}, nil
+	}
+	dir, name := textsIn(u.Unfinished), tempName()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	remove := func() { removeTexts(dir, name) }
+	for suffix, text := range map[string][]byte{oldSuffix: old, newSuffix: text} {
+		if err := writeSynced(filepath.Join(dir, name+suffix), text); err != nil {
+			remove()
+			return nil, err
+		}
+	}
+	noted := u.add(u.Unfinished, leftover{Folder: p.folder.path, Temp: name, Into: p.rel})
+	return func() {
+		remove()
+		noted()
+	}, nil
+}
+
+const oldSuffix, newSuffix = ".old", ".new"
+
+// textsIn returns the folder of texts that are being written in place.
+func textsIn(notes string) string { return filepath.Join(notes, "texts") }
+
+func removeTexts(dir, name string) {
+	_ = os.Remove(filepath.Join(dir, name+newSuffix)) // a file that stays does no harm
+	_ = os.Remove(filepath.Join(dir, name+oldSuffix))
+}
+
+func writeSynced(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// complete writes the rest of a text into a file that a killed process was writing in place.
+// A file with any other content was changed since, and stays as it is.
+func (l leftover) complete(root *os.Root, notes string) {
+	dir := textsIn(notes)
+	defer removeTexts(dir, l.Temp)
+	old, err := safefile.Read(filepath.Join(dir, l.Temp+oldSuffix), MaxWhole)
+	if err != nil {
+		return
+	}
+	text, err := safefile.Read(filepath.Join(dir, l.Temp+newSuffix), MaxWhole)
+	if err != nil {
+		return
+	}
+	f, err := root.OpenFile(l.Into, os.O_RDWR|safefile.Flags, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close() // Overwrite has synced it
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	now, err := readAll(io.NewSectionReader(f, 0, info.Size()), info.Size())
+	if err == nil && halfWritten(now, old, text) {
+		_ = safefile.Overwrite(f, now, text)
+	}
+}
+
+// halfWritten reports whether now is the beginning of text and then the rest of old.
+func halfWritten(now, old, text []byte) bool {
+	if bytes.Equal(now, old) || bytes.Equal(now, text) {
+		return false
+	}
+	n := 0
+	for n < min(len(now), len(text)) && now[n] == text[n] {
+		n++
+	}
+	return bytes.Equal(now[n:], old[min(n, len(old)):])
+}
+
+// mountPoint is the error for a file that cannot be removed or renamed.
+func mountPoint(path string, err error) error {
+	return &PathError{path, path + " is a mount point: its text can be changed, but it cannot be removed or moved here", errors.Join(fs.ErrInvalid, err)}
+}
