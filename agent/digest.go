@@ -60,7 +60,7 @@ func (h *history) digest(from int, facts digestFacts, set *tools.Set, at tools.F
 			continue
 		}
 		if last != "" {
-			asked = append(asked, quoted(last, askedLong))
+			asked = append(asked, quoted(withoutRules(last), askedLong))
 		}
 		if last = h.messages[i].Text(); i >= from {
 			last = "" // it stays in the history

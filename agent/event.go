@@ -195,6 +195,9 @@ type Input struct {
 	// ID becomes the id of the message. It must be unique. If it is empty, a new id is used.
 	ID   string
 	Text string
+	// Rules are instructions of hermes-ls for the prompt, such as those of an inline edit. They
+	// follow Text. The user does not see them.
+	Rules string
 	// Typed is the text that the user typed, if a command made Text of it. Empty: Text.
 	Typed string
 	// Piped says that the user did not type Text: it came from a file or a program.

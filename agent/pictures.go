@@ -82,7 +82,7 @@ func (h *history) promptBefore(i int) string {
 			continue
 		}
 		text := h.messages[i].Text()
-		for _, added := range []string{environmentText, newsText, attachedText, linkedText} {
+		for _, added := range []string{rulesText, environmentText, newsText, attachedText, linkedText} {
 			text, _, _ = strings.Cut(text, "\n\n"+added)
 		}
 		return text

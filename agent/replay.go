@@ -99,7 +99,7 @@ func (r *replay) message(m *store.Message) {
 func userMessage(m *store.Message) UserMessage {
 	text := m.Text()
 	typed := min(m.Typed, len(text))
-	return UserMessage{MessageID: m.ID, Text: text[:typed], Images: m.Images(), Attached: strings.TrimSpace(withoutEnvironment(text[typed:]))}
+	return UserMessage{MessageID: m.ID, Text: text[:typed], Images: m.Images(), Attached: strings.TrimSpace(visible(text[typed:]))}
 }
 
 func (r *replay) reply(m *store.Message) {

@@ -243,16 +243,18 @@ func (f *fanOut) answerText() string {
 	return f.text.String()
 }
 
-// actionPrompts are the prompts of the code actions; %s is the location. The first line
-// names the session and the progress.
-var actionPrompts = map[string]string{
-	protocol.CommandExplain: "Explain %s.\n\nWhat it does, how, and what is easy to get wrong about it. Read what you need around it. Change nothing.",
-	protocol.CommandFix:     "Fix %s.\n\nFind the cause before you change anything, make the smallest change that removes it, and check the result.",
-	protocol.CommandReview: "Review %s.\n\nLook for bugs, missed cases, and unclear code, the worst first, each with its line and what to do about it. " +
-		"Change nothing.",
-	protocol.CommandTest: "Write tests for %s.\n\nFollow the tests that are there already, and run them.",
-	protocol.CommandDocument: "Document %s.\n\nComments in the way of the language and of the code around it, saying why where it is not plain. " +
-		"Change no behaviour.",
+// asking is a prompt that hermes-ls writes for a location. The user sees the text and not the rules.
+type asking struct{ text, rules string }
+
+// actionPrompts are the prompts of the code actions; %s is the location.
+var actionPrompts = map[string]asking{
+	protocol.CommandExplain: {"Explain %s.", "What it does, how, and what is easy to get wrong about it. Read what you need around it. Change nothing."},
+	protocol.CommandFix:     {"Fix %s.", "Find the cause before you change anything, make the smallest change that removes it, and check the result."},
+	protocol.CommandReview: {"Review %s.", "Look for bugs, missed cases, and unclear code, the worst first, each with its line and what to do about it. " +
+		"Change nothing."},
+	protocol.CommandTest: {"Write tests for %s.", "Follow the tests that are there already, and run them."},
+	protocol.CommandDocument: {"Document %s.", "Comments in the way of the language and of the code around it, saying why where it is not plain. " +
+		"Change no behaviour."},
 }
 
 // action is hermes.explain and its kin: a prompt about a place in a document.
@@ -264,8 +266,8 @@ func (x *prompts) action(a protocol.ActionArgs, p *lsp.ExecuteCommandParams) (co
 	if err != nil {
 		return command{}, err
 	}
-	wish := fmt.Sprintf(actionPrompts[p.Command], q.place)
-	input := agent.Input{Text: wish, Context: []agent.Resource{q.resource()}}
+	wish := fmt.Sprintf(actionPrompts[p.Command].text, q.place)
+	input := agent.Input{Text: wish, Rules: actionPrompts[p.Command].rules, Context: []agent.Resource{q.resource()}}
 	if len(a.Diagnostics) > 0 {
 		list := diagnosticsText(a.Diagnostics)
 		input.Context = append(input.Context, agent.Resource{URI: a.TextDocument.URI + "#diagnostics", Text: list})
@@ -288,8 +290,9 @@ func (x *prompts) edit(a protocol.EditArgs, p *lsp.ExecuteCommandParams) (comman
 	if err != nil {
 		return command{}, err
 	}
-	wish := fmt.Sprintf("Edit %s: %s\n\n%s", q.place, instruction, editRules)
-	return x.prompting(a.SessionID, agent.Input{Text: wish, Context: []agent.Resource{q.resource()}}, wish, p.WorkDoneToken, a.Wait), nil
+	wish := fmt.Sprintf("Edit %s: %s", q.place, instruction)
+	input := agent.Input{Text: wish, Typed: instruction, Rules: editRules, Context: []agent.Resource{q.resource()}}
+	return x.prompting(a.SessionID, input, wish, p.WorkDoneToken, a.Wait), nil
 }
 
 const editRules = "Change only these lines, and others only if they must change with them. Edit the file at once, without commands or tests. " +
