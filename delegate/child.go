@@ -25,6 +25,7 @@ type child struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	began  time.Time
+	prompt int // number of the user's prompt that it works for
 	budget *budget
 	done   chan struct{} // closed when outcome is set and all goroutines have ended
 
@@ -40,7 +41,7 @@ type child struct {
 }
 
 func (x *Children) newChild(ctx context.Context, env *tools.Env, t *Task) *child {
-	c := &child{Task: t, owner: x, env: env, began: time.Now(), done: make(chan struct{})}
+	c := &child{Task: t, owner: x, env: env, began: time.Now(), prompt: x.promptNumber(), done: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.record.last = c.began
 	return c
@@ -264,6 +265,9 @@ func (c *child) watch(limit time.Duration, over <-chan struct{}) {
 func (c *child) editorChild() agent.Child {
 	return agent.Child{SessionID: c.ID, ParentID: c.Parent, CallID: c.Call, Goal: c.Goal, Model: c.Model, Background: c.Background}
 }
+
+// canceledByUser reports whether the child ended, or will, because the user canceled its turn.
+func (c *child) canceledByUser() bool { return tools.CanceledByUser(c.ctx) }
 
 // hasEnded reports whether the child has ended.
 func (c *child) hasEnded() bool {

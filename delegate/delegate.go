@@ -96,6 +96,7 @@ type Children struct {
 	restored bool       // the stored subagents were loaded
 	earlier  []Status   // stored subagents whose results wait; see storedWaiting
 	asked    bool       // earlier is known
+	prompts  int        // of the user, so far
 }
 
 // New makes the Children of a session, without subagents.
@@ -140,6 +141,26 @@ func (x *Children) sessionTools() *tools.Set {
 		return nil
 	}
 	return env.Dispatch.Set
+}
+
+// promptNumber returns the number of the user's last prompt.
+func (x *Children) promptNumber() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.prompts
+}
+
+// NextPrompt says that the user has sent a prompt. Subagents that start from now on belong to it.
+func (x *Children) NextPrompt() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.prompts++
+}
+
+// CancelBackground ends all background subagents, and does not wait for them. If none runs, it
+// returns false.
+func (x *Children) CancelBackground(cause error) bool {
+	return x.roster.cancel(cause, func(*child) bool { return true })
 }
 
 // Close ends every subagent and waits for them, or for ctx.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/extension"
@@ -56,19 +57,49 @@ func (x *Instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	return []tools.Tool{x.Tool()}, nil
 }
 
+// canceledWait is how long a prompt waits for the results of subagents that the user canceled. It
+// is longer than a command gets to end.
+const canceledWait = 8 * time.Second
+
+// Events cancels the background subagents of a turn that the user cancels.
+func (x *Instance) Events() []extension.Handlers {
+	return []extension.Handlers{{Limit: extension.NoLimit, Turn: x.begin}}
+}
+
+func (x *Instance) begin(ctx context.Context, p extension.Prompt) (ended func(), err error) {
+	if !p.Note {
+		x.NextPrompt()
+	}
+	cancel := func() {
+		if tools.CanceledByUser(ctx) {
+			current := x.promptNumber() // also of subagents that the results of others have led to
+			x.roster.cancel(context.Cause(ctx), func(c *child) bool { return c.prompt == current })
+		}
+	}
+	stop := context.AfterFunc(ctx, cancel)
+	return func() {
+		stop()
+		cancel() // a call could start a subagent until now
+	}, nil
+}
+
 // Notices returns the results of subagents that worked in the background.
 func (x *Instance) Notices(ctx context.Context, when extension.When) []string {
 	if when != extension.WithPrompt {
 		x.Confirm() // the prompt is stored by now
 		return nil
 	}
+	ended, stop := context.WithTimeout(ctx, canceledWait)
+	defer stop()
+	x.roster.awaitCanceled(ended)
 	if text := x.Notice(ctx, x.session.ID); text != "" {
 		return []string{text}
 	}
 	return nil
 }
 
-// Waiting reports whether results wait, also those of an earlier server.
+// Waiting reports whether results wait that the user does not know of, also those of an earlier
+// server.
 func (x *Instance) Waiting() bool {
 	return x.Children.Waiting() > 0 || len(x.storedWaiting(context.Background(), x.session.ID)) > 0
 }

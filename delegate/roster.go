@@ -1,6 +1,7 @@
 package delegate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,6 +29,31 @@ func (r *roster) unlessClosed(start func()) {
 	defer r.mu.Unlock()
 	if !r.closed {
 		start()
+	}
+}
+
+// cancel ends the running background subagents that match. If there are none, it returns false.
+func (r *roster) cancel(cause error, match func(*child) bool) (canceled bool) {
+	for _, c := range r.latest() {
+		if c.Background && !c.hasEnded() && match(c) {
+			c.cancel(cause)
+			canceled = true
+		}
+	}
+	return canceled
+}
+
+// awaitCanceled waits until the background subagents that the user canceled have ended, or for ctx.
+func (r *roster) awaitCanceled(ctx context.Context) {
+	for _, c := range r.undelivered() {
+		if !c.canceledByUser() {
+			continue
+		}
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

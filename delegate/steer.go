@@ -230,8 +230,11 @@ func (x *Children) Stop(id string) (bool, error) {
 	return true, nil
 }
 
-// Waiting counts the results that the parent does not have yet.
-func (x *Children) Waiting() int { return len(x.roster.ready()) }
+// Waiting counts the results that the parent does not have yet, except those of subagents that the
+// user canceled with their turn.
+func (x *Children) Waiting() int {
+	return len(slices.DeleteFunc(x.roster.ready(), (*child).canceledByUser))
+}
 
 // Ready describes the subagents whose results wait.
 func (x *Children) Ready() []Status { return statuses(x.roster.ready()) }

@@ -13,6 +13,7 @@
 //	Events    functions that are called before and after calls, prompts, and so on
 //	Notices   text that the model gets with its next request
 //	Waiting   the user is told of notices that wait; with StartsTurn they start a turn
+//	Cancels   work in the background that the user can cancel
 //	Environment  text about editor and workspace, with each prompt
 //	Attach    a host has opened the session, and perhaps gives something
 //	Forget    the model no longer has the text of earlier results

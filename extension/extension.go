@@ -92,6 +92,13 @@ type StartsTurn interface {
 	StartsTurn() bool
 }
 
+// Cancels is an instance with work in the background.
+type Cancels interface {
+	// CancelBackground ends that work, and does not wait for it. It is called if the user cancels while no
+	// turn runs. If nothing runs, it returns false.
+	CancelBackground(cause error) bool
+}
+
 // Attach is an instance that is told when a host opens the session, or opens it again
 // while it is open.
 type Attach interface {

@@ -32,6 +32,7 @@ type opened struct {
 	notices  Notices
 	waiting  Waiting
 	starts   StartsTurn
+	cancels  Cancels
 	attach   Attach
 	secrets  Secrets
 	forget   Forget
@@ -56,6 +57,7 @@ func implemented(ext Extension, session *Session, x Instance) opened {
 	o.notices, _ = x.(Notices)
 	o.waiting, _ = x.(Waiting)
 	o.starts, _ = x.(StartsTurn)
+	o.cancels, _ = x.(Cancels)
 	o.attach, _ = x.(Attach)
 	o.secrets, _ = x.(Secrets)
 	o.forget, _ = x.(Forget)
@@ -258,6 +260,14 @@ func (s *Set) StartsTurn() bool {
 	return slices.ContainsFunc(s.opened, func(o opened) bool {
 		return o.waiting != nil && o.starts != nil && o.starts.StartsTurn() && o.waiting.Waiting()
 	})
+}
+
+// CancelBackground ends the work in the background of all instances. If nothing ran, it returns false.
+func (s *Set) CancelBackground(cause error) (canceled bool) {
+	for _, o := range s.opened {
+		canceled = o.cancels != nil && o.cancels.CancelBackground(cause) || canceled
+	}
+	return canceled
 }
 
 // Attach tells all instances that a host has opened the session. The function that it

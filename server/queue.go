@@ -21,6 +21,7 @@ type queue struct {
 	mu       sync.Mutex
 	turns    []*Turn
 	notified bool // the host was told that notices wait
+	canceled bool // by the user, who has sent no prompt since then
 	closed   bool
 }
 
@@ -149,7 +150,7 @@ func (t *Turn) Run(ctx context.Context) (agent.StopReason, error) {
 	defer t.queue.leave(t)
 	end := func() {
 		if context.Cause(ctx) == context.Canceled { // only a canceled request has exactly this cause
-			t.cancel(errCancelled)
+			t.queue.cancelTurn(t)
 			return
 		}
 		t.cancel(errClosing) // the connection has ended, and Stop may come later
@@ -177,16 +178,33 @@ func (t *Turn) Run(ctx context.Context) (agent.StopReason, error) {
 func (q *queue) cancel() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.canceled = true
 	for _, t := range q.turns {
 		t.cancel(errCancelled)
 	}
 	return len(q.turns) > 0
 }
 
+// cancelTurn cancels one turn, for the user.
+func (q *queue) cancelTurn(t *Turn) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.canceled = true
+	t.cancel(errCancelled)
+}
+
+// held reports whether the user has canceled, and sent no prompt since then.
+func (q *queue) held() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.canceled
+}
+
 // halt cancels all prompts, and waits until all turns have ended.
 func (q *queue) halt(ctx context.Context) error {
 	q.mu.Lock()
 	turns := slices.Clone(q.turns)
+	q.canceled = true
 	q.mu.Unlock()
 	for _, t := range turns {
 		if !t.exclusive {
@@ -245,11 +263,13 @@ func (q *queue) wake() bool {
 	return true
 }
 
-// prompted makes the next wake return true.
-func (q *queue) prompted() {
+// prompted makes the next wake return true. If the prompt is the user's (no note), held returns
+// false from now on, unless ctx, the turn's, is canceled already.
+func (q *queue) prompted(ctx context.Context, note bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.notified = false
+	q.canceled = q.canceled && (note || ctx.Err() != nil)
 }
 
 // state describes the turns, for [Service.Inspect].

@@ -174,7 +174,7 @@ type SubagentNotifier interface {
 func (x *Session) wake() {
 	n, ok := x.host.(SubagentNotifier)
 	if ok && x.extensions.Waiting() && x.queue.wake() {
-		n.NoticesWaiting(x, x.extensions.StartsTurn())
+		n.NoticesWaiting(x, x.startsTurn())
 	}
 }
 

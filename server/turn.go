@@ -61,9 +61,12 @@ func (x *Session) Prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	return x.Start(in, also).Run(ctx)
 }
 
-// Cancel cancels the turns in the queue. It does not wait for them. If there is none, it
-// returns false.
-func (x *Session) Cancel() bool { return x.queue.cancel() }
+// Cancel cancels the turns in the queue. If there is none, it cancels the work in the background.
+// It does not wait for them. If there is nothing to cancel, it returns false. Until the user's
+// next prompt, no notice starts a turn.
+func (x *Session) Cancel() bool {
+	return x.queue.cancel() || x.extensions.CancelBackground(errCancelled)
+}
 
 // Running reports whether a turn runs or waits.
 func (x *Session) Running() bool { return x.queue.running() }
@@ -82,7 +85,7 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	}
 	x.notifier.flush(sink)
 	events := x.extensions.Events()
-	defer events.Turn(ctx, extension.Prompt{SessionID: x.id, Text: cmp.Or(in.Text, "Results of background work")})()
+	defer events.Turn(ctx, extension.Prompt{SessionID: x.id, Text: cmp.Or(in.Text, "Results of background work"), Note: in.Note})()
 	added, attached, block := beforePrompt(ctx, x, in)
 	if block != "" {
 		sink.Event(agent.Notice{Text: block})
@@ -101,7 +104,7 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	for _, a := range attached {
 		in.Context = append(in.Context, agent.Resource{URI: a.Name, Text: a.Text})
 	}
-	x.queue.prompted()
+	x.queue.prompted(ctx, in.Note)
 	defer x.record.prompted()
 	return runTurn(ctx, x, a, in, sink)
 }
@@ -148,12 +151,15 @@ func runTurn(ctx context.Context, x *Session, a *agent.Session, in agent.Input, 
 // to the host's sink, and to also if it is not nil. [Turn.Run] must follow.
 func StartNotices(x *Session, also agent.Sink) *Turn {
 	return x.queue.add(false, func(ctx context.Context) (agent.StopReason, error) {
-		if !x.extensions.StartsTurn() || x.queue.waiting() {
+		if !x.startsTurn() || x.queue.waiting() {
 			return agent.EndTurn, nil
 		}
 		return x.prompt(ctx, agent.Input{Note: true}, also)
 	})
 }
+
+// startsTurn reports whether notices that wait may start a turn.
+func (x *Session) startsTurn() bool { return !x.queue.held() && x.extensions.StartsTurn() }
 
 // beforePrompt calls the functions at the start of a session, and of its prompts. It
 // returns texts for the model, those that the prompt refers to, or the reason why the prompt is
