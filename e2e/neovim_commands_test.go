@@ -47,6 +47,7 @@ func TestNeovimCommands(t *testing.T) {
 				{"edit", (*plugin).editLines},
 				{"accept", (*plugin).acceptLines},
 				{"reject", (*plugin).rejectLines},
+				{"edit", (*plugin).editKeepsTheRest},
 				{"delegate", (*plugin).delegate},
 				{"transcript", (*plugin).transcript},
 				{"mcp", (*plugin).mcpServers},
@@ -239,7 +240,10 @@ func (p *plugin) closeIt() {
 func (p *plugin) writeTests() {
 	p.t.Helper()
 	p.line(":Hermes test")
-	p.wait("Write tests for shop.py.", "Follow the tests that are there already", "● idle")
+	p.wait("Write tests for shop.py.", "● idle")
+	if rules := "Follow the tests that are there already"; !strings.Contains(p.log(), rules) || strings.Contains(p.text(), rules) {
+		p.t.Errorf("the model gets %q, and the chat does not show it:\n%s", rules, p.text())
+	}
 }
 
 func (p *plugin) document() {
@@ -315,6 +319,48 @@ func (p *plugin) rejectLines() {
 	p.line("is this right?")
 	p.wait("I am not a real model")
 	p.keys("C-l")
+	p.line(":silent %d | call setline(1, ['def total(a, b):', '    return a - b'])")
+	p.line(":silent write")
+}
+
+// editKeepsTheRest checks that an inline edit shows nothing of an earlier turn, and that Reject leaves
+// what the user has typed.
+func (p *plugin) editKeepsTheRest() {
+	p.t.Helper()
+	p.line(":silent %d | call setline(1, ['def total(a, b):', '    return a - b'])")
+	p.line(":silent write")
+	p.send("Mend it.", `[{"call":{"name":"read_file","args":{"path":"shop.py"}}}]`, `[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"a - b","new_string":"a + b"}}}]`, `[{"text":"It adds now."}]`)
+	p.wait("✓ Edit shop.py", "It adds now.", "● idle")
+	p.line(":Hermes close")
+	p.line(":buffer shop.py")
+	p.wait("return a + b")
+	p.line(":2")
+	p.line(":Hermes edit")
+	p.wait("Edit:")
+	if at := p.lua(`vim.api.nvim_win_get_config(0).relative ~= '' and vim.api.nvim_win_get_position(0)[1] or 0`); at != "2" {
+		p.t.Errorf("the instruction is asked below line %s, not below line 2", at)
+	}
+	p.keep(p.name("edit-asks"))
+	p.line("is this right?")
+	p.wait("I am not a real model")
+	p.keys("C-l")
+	p.line(":%Hermes reject")
+	p.wait("there is no change at the cursor")
+	if text := p.eval(`join(getline(1, '$'), "\n")`); text != "def total(a, b):\n    return a + b" {
+		p.t.Errorf("reject has removed lines of an earlier turn:\n%s", text)
+	}
+	draft := filepath.Join(filepath.Dir(p.bed.home), "again.lua")
+	write(p.t, draft, "vim.cmd.Hermes({ args = { 'edit', [==[double it\n```hermes-script\n"+
+		`[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return a + b","new_string":"return 2 * (a + b)"}}}]`+"\n"+`[{"text":"Doubled."}]`+"\n```]==] }, range = { 2, 2 } })")
+	p.line(":luafile " + draft)
+	p.wait("-     return a + b", ":Hermes accept, :Hermes reject", "Hermes: idle")
+	p.line(":call append(0, '# mine') | call append('$', '# mine, too')")
+	p.wait("# mine, too")
+	p.line(":%Hermes reject")
+	p.until("the change to be rejected", func() bool { return !strings.Contains(p.text(), ":Hermes accept,") })
+	if text := p.eval(`join(getline(1, '$'), "\n")`); text != "# mine\ndef total(a, b):\n    return a + b\n# mine, too" {
+		p.t.Errorf("after reject, the buffer has:\n%s", text)
+	}
 	p.line(":silent %d | call setline(1, ['def total(a, b):', '    return a - b'])")
 	p.line(":silent write")
 }

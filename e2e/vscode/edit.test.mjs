@@ -95,7 +95,36 @@ step("at the cursor, commands accept and reject", async () => {
   await lens("Reject").waitFor({ state: "detached" });
 });
 
-step("an edit that changes nothing shows the answer", async () => {
+const message = () => editor.chat.getByLabel("Message to Hermes");
+
+step("an edit that changes nothing shows the answer, and none of the lines of an earlier turn", async () => {
+  const now = editor.read("pricing.py").replace("note = 'keep'", "note = 'from the chat'");
+  replies.push({ read_file: { path: "pricing.py" } }, ...rewrite(now));
+  await editor.run("Hermes: Open Chat");
+  await message().fill("change the note");
+  await message().press("Enter");
+  await editor.chat.getByText("Done as you said.").last().waitFor();
+  await idle();
+  await becomes(now);
   await edit("is this right?", { text: "It is right as it is." });
   await editor.notification("It is right as it is.").waitFor();
+  await editor.shot("inline-edit-nothing");
+  assert.equal(await lens("Reject").count(), 0);
+  await editor.run("Hermes: Open Chat");
+  await editor.chat.getByText("Edit pricing.py, lines 1–7: is this right?").waitFor();
+  assert.doesNotMatch(await editor.chat.locator("body").innerText(), /Change only these lines|Then say in one sentence/);
+});
+
+step("reject leaves the lines that the user has typed since", async () => {
+  const now = editor.read("pricing.py");
+  await edit("halve the tax", ...rewrite(now.replace("amount / 5", "amount / 10")));
+  await lens("Reject").waitFor();
+  await idle();
+  await editor.page.locator(".editor-instance .view-line").filter({ hasText: "def price" }).click();
+  await editor.page.keyboard.press("Control+Home");
+  await editor.page.keyboard.type("# mine\n");
+  await lens("Reject").click();
+  await lens("Reject").waitFor({ state: "detached" });
+  await editor.page.keyboard.press("Control+s");
+  await becomes(`# mine\n${now}`);
 });

@@ -106,6 +106,24 @@ T["hunks are accepted and rejected one by one"] = function()
   same({ inline.accepted({ "a" }, {}, first[1]), inline.rejected({ "a" }, {}, first[1]) }, { {}, { "a" } })
 end
 
+T["of changed lines, only the agent's are found"] = function()
+  local before, after = { "a", "b", "c", "d" }, { "a", "B", "c", "d", "new" }
+  for _, case in ipairs({
+    { after, before },
+    { { "mine", "a", "B", "c", "d", "new" }, { "mine", "a", "b", "c", "d" } },
+    { { "a", "mine", "B", "c", "mine too", "d", "new", "last" }, { "a", "mine", "b", "c", "mine too", "d", "last" } },
+    { { "a", "B, edited", "c", "d", "new" }, { "a", "B, edited", "c", "d" } },
+    { { "a", "  B", "c", "d", "new" }, before }, -- formatted
+    { before, before },
+  }) do
+    local buf = vim.api.nvim_create_buf(true, false)
+    vim.api.nvim_buf_set_lines(buf, 0, -1, false, case[1])
+    inline.review(buf, before, after)
+    inline.decide(buf, 1, 100, false)
+    same({ case[1], vim.api.nvim_buf_get_lines(buf, 0, -1, false) }, { case[1], case[2] })
+  end
+end
+
 T["forks stand below their session"] = function()
   local function s(id, parent)
     return { sessionId = id, title = id .. "\n", updatedAt = "", _meta = parent and { hermes = { parentId = parent } } }

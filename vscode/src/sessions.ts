@@ -130,6 +130,15 @@ export class Sessions implements vscode.Disposable {
     }
   }
 
+  /** Resolves when no turn of the current session runs. */
+  async idle(): Promise<void> {
+    while (this.running) {
+      await new Promise<void>((resolve) => {
+        const listening = this.onTurn(() => (listening.dispose(), resolve()));
+      });
+    }
+  }
+
   async ensureSession(): Promise<string> {
     await this.server.restarted();
     if (this.session !== undefined) {

@@ -124,7 +124,7 @@ local function edit(call)
   if call.words ~= "" then
     return go(call.words)
   end
-  vim.ui.input({ prompt = "Edit: " }, go)
+  require("hermes.lineinput").ask("Edit: ", go)
 end
 
 --- Returns a function that accepts or rejects changes in the given lines, else at the cursor.

@@ -1,5 +1,7 @@
 --- Inline edits: an instruction for some lines, and its changes, which are shown in the
---- buffer with the earlier lines above them until the user accepts or rejects them.
+--- buffer with the earlier lines above them until the user accepts or rejects them. Lines that
+--- the user has changed are not among them.
+local compat = require("hermes.compat")
 local connection = require("hermes.connection")
 local protocol = require("hermes.protocol")
 
@@ -9,17 +11,20 @@ local M = {}
 ---@class hermes.Hunk
 ---@field from integer its first line in the earlier text
 ---@field removed integer number of lines there
----@field at integer its first line in the buffer
+---@field at integer its first line in the later text
 ---@field added integer number of lines there
+---@field row integer? its first line in the buffer, if that has changed since
 
 ---@class hermes.Inline
 ---@field before string[] the earlier lines
----@field running integer turns that may still change the buffer
+---@field after string[] the lines as the agent left them
+---@field running integer edits that may still change the buffer
 
 ---@type table<integer, hermes.Inline> by buffer
 local shown = {}
 
 local space = vim.api.nvim_create_namespace("hermes.inline")
+local waiting = vim.api.nvim_create_namespace("hermes.inline.waiting") -- lines of edits that wait
 
 ---@param before string[]
 ---@param now string[]
@@ -68,6 +73,69 @@ function M.rejected(before, now, hunk)
   return spliced(now, hunk.at, hunk.added, before, hunk.from, hunk.removed)
 end
 
+--- Whether lines differ in spaces only, as after they were formatted.
+---@param a string[]
+---@param b string[]
+---@return boolean
+local function same_words(a, b)
+  return (table.concat(a):gsub("%s+", "")) == (table.concat(b):gsub("%s+", ""))
+end
+
+--- Returns the lines as the agent left them, with the spaces of the present lines.
+---@param after string[]
+---@param now string[]
+---@return string[]
+local function formatted(after, now)
+  local hunks = M.hunks(after, now)
+  for i = #hunks, 1, -1 do
+    local h = hunks[i]
+    local old, new = vim.list_slice(after, h.from, h.from + h.removed - 1), vim.list_slice(now, h.at, h.at + h.added - 1)
+    if h.removed > 0 and same_words(old, new) then
+      after = M.accepted(after, now, h)
+    end
+  end
+  return after
+end
+
+--- Returns the agent's hunks with their rows in the present lines, and the lines as the agent left
+--- them. Hunks in which the user has changed lines since are left out.
+---@param before string[]
+---@param after string[]
+---@param now string[]
+---@return hermes.Hunk[] hunks
+---@return string[] after
+function M.own(before, after, now)
+  after = formatted(after, now)
+  local since = M.hunks(after, now)
+  local own = {}
+  for _, hunk in ipairs(M.hunks(before, after)) do
+    local first = hunk.added > 0 and hunk.at or hunk.at + 1
+    local shift, touched = 0, false
+    for _, other in ipairs(since) do
+      local from = other.removed > 0 and other.from or other.from + 1
+      if from + other.removed <= first then
+        shift = shift + other.added - other.removed
+      elseif from < first + hunk.added then
+        touched = true
+      end
+    end
+    if not touched then
+      hunk.row = hunk.at + shift
+      table.insert(own, hunk)
+    end
+  end
+  return own, after
+end
+
+--- Returns the present lines without those of the agent's hunk.
+---@param before string[]
+---@param now string[]
+---@param hunk hermes.Hunk of M.own
+---@return string[]
+local function without(before, now, hunk)
+  return spliced(now, hunk.row, hunk.added, before, hunk.from, hunk.removed)
+end
+
 ---@param buf integer
 ---@return string[]
 local function lines_of(buf)
@@ -78,7 +146,7 @@ end
 ---@param hunk hermes.Hunk
 ---@param before string[]
 local function mark(buf, hunk, before)
-  local row = math.max(hunk.at, 1) - 1
+  local row = math.max(hunk.row, 1) - 1
   for line = row, row + hunk.added - 1 do
     vim.api.nvim_buf_set_extmark(buf, space, line, 0, { line_hl_group = "DiffAdd" })
   end
@@ -88,7 +156,7 @@ local function mark(buf, hunk, before)
   end
   vim.api.nvim_buf_set_extmark(buf, space, row, 0, {
     virt_lines = virtual,
-    virt_lines_above = hunk.added > 0 or hunk.at == 0,
+    virt_lines_above = hunk.added > 0 or hunk.row == 0,
     virt_text = { { " :Hermes accept, :Hermes reject", "HermesDim" } },
   })
 end
@@ -102,7 +170,7 @@ local function draw(buf)
     return
   end
   vim.api.nvim_buf_clear_namespace(buf, space, 0, -1)
-  local hunks = M.hunks(state.before, lines_of(buf))
+  local hunks = M.own(state.before, state.after, lines_of(buf))
   for _, hunk in ipairs(hunks) do
     mark(buf, hunk, state.before)
   end
@@ -118,7 +186,8 @@ local function show(buf)
   if shown[buf] then
     return shown[buf]
   end
-  local state = { before = lines_of(buf), running = 0 }
+  local lines = lines_of(buf)
+  local state = { before = lines, after = lines, running = 0 }
   shown[buf] = state
   local redraw = vim.schedule_wrap(function()
     if shown[buf] == state then
@@ -135,32 +204,110 @@ local function show(buf)
   return state
 end
 
---- Runs an instruction for lines of a buffer. If it changes nothing there, the answer is shown.
+--- Makes what the user has changed since a part of the earlier lines and of the agent's.
+---@param state hermes.Inline
+---@param now string[]
+local function rebase(state, now)
+  local hunks = M.own(state.before, state.after, now)
+  local before = now
+  for i = #hunks, 1, -1 do
+    before = without(state.before, before, hunks[i])
+  end
+  state.before, state.after = before, now
+end
+
+---@param text string
+---@return string[]
+local function lines_in(text)
+  local lines = vim.split(text:gsub("\r\n", "\n"), "\n")
+  if #lines > 1 and lines[#lines] == "" then
+    table.remove(lines)
+  end
+  return lines
+end
+
+--- Follows the agent's changes of a file during an edit.
+---@param session hermes.Session
+---@param buf integer
+---@param state hermes.Inline
+---@return fun(): boolean stop returns whether there were any
+local function follow(session, buf, state)
+  local path = vim.uv.fs_realpath(vim.api.nvim_buf_get_name(buf))
+  local seen, changed = {}, false
+  local function heard(_, item)
+    local call = item and item.kind == "call" and item.call
+    for _, content in ipairs(call and compat.some(call.content) or {}) do
+      if content.type == "diff" and not seen[content] and vim.uv.fs_realpath(content.path) == path then
+        seen[content], changed = true, true
+        rebase(state, lines_in(compat.some(content.oldText) or ""))
+        state.after = lines_in(compat.some(content.newText) or "")
+        draw(buf)
+      end
+    end
+  end
+  session:watch(heard)
+  return function()
+    session:unwatch(heard)
+    return changed
+  end
+end
+
+---@param session hermes.Session
+---@param buf integer
+---@param range lsp.Range
+---@param instruction string
+local function run(session, buf, range, instruction)
+  local state = show(buf)
+  rebase(state, lines_of(buf))
+  state.running = state.running + 1
+  local stop = follow(session, buf, state)
+  local ended = session:begin()
+  session:execute(
+    protocol.command.edit,
+    { textDocument = { uri = vim.uri_from_bufnr(buf) }, range = range, instruction = instruction, wait = true },
+    function(err, result)
+      ended(err, result)
+      state.running = state.running - 1
+      local changed = stop()
+      if err then
+        connection.say(err.message, vim.log.levels.ERROR)
+      elseif not changed then
+        local answer = type(result.text) == "string" and vim.trim(result.text) or ""
+        connection.say(answer ~= "" and answer or "nothing was changed in this file")
+      end
+      draw(buf)
+    end
+  )
+end
+
+--- Runs an instruction for lines of a buffer, once the session is idle. If it changes nothing
+--- there, the answer is shown.
 ---@param buf integer
 ---@param first integer
 ---@param last integer
 ---@param instruction string
 function M.edit(buf, first, last, instruction)
-  local state = show(buf)
-  state.running = state.running + 1
   local session = connection.of(buf):newest()
-  local ended = session:begin()
-  session:execute(protocol.command.edit, {
-    textDocument = { uri = vim.uri_from_bufnr(buf) },
-    range = { start = { line = first - 1, character = 0 }, ["end"] = { line = last, character = 0 } },
-    instruction = instruction,
-    wait = true,
-  }, function(err, result)
-    ended(err, result)
-    state.running = state.running - 1
-    if err then
-      connection.say(err.message, vim.log.levels.ERROR)
-    elseif vim.deep_equal(state.before, lines_of(buf)) then
-      local answer = type(result.text) == "string" and vim.trim(result.text) or ""
-      connection.say(answer ~= "" and answer or "nothing was changed in this file")
+  local mark = vim.api.nvim_buf_set_extmark(buf, waiting, first - 1, 0, { end_row = last - 1, end_col = 0 })
+  session:when_idle(function()
+    if not vim.api.nvim_buf_is_loaded(buf) then
+      return
     end
-    draw(buf)
+    local row, _, details = unpack(vim.api.nvim_buf_get_extmark_by_id(buf, waiting, mark, { details = true }))
+    vim.api.nvim_buf_del_extmark(buf, waiting, mark)
+    local range = { start = { line = row, character = 0 }, ["end"] = { line = details.end_row + 1, character = 0 } }
+    run(session, buf, range, instruction)
   end)
+end
+
+--- Shows the changes that the agent has made in a buffer.
+---@param buf integer
+---@param before string[]
+---@param after string[]
+function M.review(buf, before, after)
+  local state = show(buf)
+  state.before, state.after = before, after
+  draw(buf)
 end
 
 --- Accepts or rejects the changes in some lines.
@@ -172,17 +319,22 @@ function M.decide(buf, first, last, accept)
   local state = shown[buf]
   local found = false
   local now = state and lines_of(buf) or {}
-  local hunks = state and M.hunks(state.before, now) or {}
+  local hunks, after = {}, {} ---@type hermes.Hunk[], string[]
+  if state then
+    hunks, after = M.own(state.before, state.after, now)
+    state.after = after
+  end
   local kept = now
   for i = #hunks, 1, -1 do -- from the end, so that the numbers above stay true
     local hunk = hunks[i]
-    local start = math.max(hunk.at, 1)
+    local start = math.max(hunk.row, 1)
     if start <= last and start + math.max(hunk.added, 1) - 1 >= first then
       found = true
       if accept then
-        state.before = M.accepted(state.before, now, hunk)
+        state.before = M.accepted(state.before, after, hunk)
       else
-        kept = M.rejected(state.before, kept, hunk)
+        kept = without(state.before, kept, hunk)
+        state.after = M.rejected(state.before, state.after, hunk)
       end
     end
   end

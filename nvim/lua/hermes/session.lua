@@ -174,6 +174,23 @@ function Session:running()
   return self.turns > 0
 end
 
+--- Runs a function when no turn of the session runs.
+---@param go_on fun()
+function Session:when_idle(go_on)
+  if not self:running() then
+    return go_on()
+  end
+  local function watcher(event)
+    if event == "state" and not self:running() then
+      self:unwatch(watcher)
+      vim.schedule(function()
+        self:when_idle(go_on)
+      end)
+    end
+  end
+  self:watch(watcher)
+end
+
 --- Applies the server's response that opened the session.
 ---@param result hermes.NewSessionResponse|hermes.LoadSessionResponse
 function Session:opened(result)

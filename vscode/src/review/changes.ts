@@ -95,10 +95,15 @@ export class Changes {
     return this.list.find((t) => t.id === id);
   }
 
-  /** The newest turn that has changed a file. */
-  find(path: string): { turn: Turn; change: Change } | undefined {
+  /** The number of the turn that began last. */
+  get newest(): number {
+    return this.last;
+  }
+
+  /** The newest turn that has changed a file, of those that are chosen. */
+  find(path: string, chosen: (turn: Turn) => boolean = () => true): { turn: Turn; change: Change } | undefined {
     for (const turn of this.list) {
-      const change = turn.changes.get(path);
+      const change = chosen(turn) ? turn.changes.get(path) : undefined;
       if (change) {
         return { turn, change };
       }

@@ -50,8 +50,48 @@ export function hunksOf(before: string, now: string): Hunk[] {
   return hunks;
 }
 
+/** A hunk of the agent's in a text that has changed since. */
+export interface OwnHunk extends Hunk {
+  /** Its first line in the text as the agent left it. */
+  readonly was: number;
+}
+
+/**
+ * Returns the agent's hunks, where they are in the present text. after is the text as the agent left
+ * it. Lines that have changed since are the user's and are left out, unless only spaces differ, as
+ * after the document was formatted.
+ */
+export function ownHunks(before: string, after: string, now: string): OwnHunk[] {
+  const left = formatted(after, now);
+  const since = hunksOf(left, now);
+  return hunksOf(before, left).flatMap((h) => {
+    const end = h.at + h.added.length;
+    const above = since.filter((s) => s.from + s.removed.length <= h.at);
+    if (since.some((s) => !above.includes(s) && s.from < end)) {
+      return [];
+    }
+    return [{ ...h, was: h.at, at: h.at + above.reduce((n, s) => n + s.added.length - s.removed.length, 0) }];
+  });
+}
+
+/** Returns the text as the agent left it, with the spaces of the present text. */
+export function formatted(after: string, now: string): string {
+  const words = (lines: readonly string[]) => lines.join("").replace(/\s+/g, "");
+  return hunksOf(after, now)
+    .filter((h) => h.removed.length > 0 && words(h.removed) === words(h.added))
+    .reverse()
+    .reduce(accepted, after);
+}
+
+/** Returns the text as the agent left it, with the earlier lines of a hunk. */
+export function withdrawn(left: string, hunk: OwnHunk): string {
+  const lines = left.split("\n");
+  lines.splice(hunk.was, hunk.added.length, ...hunk.removed);
+  return lines.join("\n");
+}
+
 /** Returns the hunk at a line of the present text. A hunk without lines there belongs to the line above it. */
-export const hunkAt = (hunks: readonly Hunk[], line: number): Hunk | undefined =>
+export const hunkAt = <H extends Hunk>(hunks: readonly H[], line: number): H | undefined =>
   hunks.find((h) => line >= h.at - (h.added.length === 0 ? 1 : 0) && line < h.at + Math.max(h.added.length, 1));
 
 /** Returns the earlier text with the hunk's new lines. */

@@ -3,7 +3,8 @@ import * as vscode from "vscode";
 import { Hermes } from "../hermes";
 import { Command } from "../protocol";
 import { Place } from "../places";
-import { accepted, Hunk, hunkAt, hunksOf, rejection } from "./hunks";
+import { Turn } from "./changes";
+import { accepted, formatted, Hunk, hunkAt, ownHunks, rejection, withdrawn } from "./hunks";
 import { Review } from "./review";
 import { Row } from "./view";
 import * as show from "../show";
@@ -25,16 +26,23 @@ const removed = vscode.window.createTextEditorDecorationType({
   },
 });
 
+/** One inline edit: its turns are those of a session after one and up to another. */
+interface Run {
+  readonly path: string;
+  readonly session: string;
+  readonly after: number;
+  until: number;
+}
+
 /**
- * InlineEdits runs an instruction for some lines and shows the changes in the document, with
- * the earlier text behind the new one. Each change is accepted or rejected there.
+ * InlineEdits runs an instruction for some lines and shows the changes of its turn in the document,
+ * with the earlier text behind the new one. Each change is accepted or rejected there.
  */
 export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
-  /** Documents whose changes are shown in place. */
-  private readonly shown = new Set<string>();
+  /** Edits whose changes are shown in place. */
+  private runs: Run[] = [];
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly subscriptions: vscode.Disposable[];
-  private running = 0;
 
   readonly onDidChangeCodeLenses = this.changed.event;
 
@@ -45,7 +53,7 @@ export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
     this.subscriptions = [
       review.onChange(() => void this.refresh()),
       vscode.workspace.onDidChangeTextDocument((e) => this.has(e.document) && void this.refresh()),
-      vscode.window.onDidChangeVisibleTextEditors(() => this.shown.size > 0 && void this.refresh()),
+      vscode.window.onDidChangeVisibleTextEditors(() => this.runs.length > 0 && void this.refresh()),
     ];
   }
 
@@ -55,42 +63,48 @@ export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
 
   /** Whether the changes of a document are shown in place. */
   has(document: vscode.TextDocument): boolean {
-    return document.uri.scheme === "file" && this.shown.has(document.uri.fsPath);
+    return document.uri.scheme === "file" && this.runs.some((r) => r.path === document.uri.fsPath);
   }
 
-  /** Runs the instruction, and shows the changes as they come. If there are none, it shows the answer. */
+  /**
+   * Runs the instruction when the session is idle, and shows the changes as they come. If there are
+   * none, it shows the answer.
+   */
   async edit(place: Place, instruction: string): Promise<void> {
+    const { sessions } = this.hermes;
+    const session = await sessions.ensureSession();
+    await sessions.idle();
     const path = vscode.Uri.parse(place.textDocument.uri).fsPath;
-    this.shown.add(path);
-    this.running++;
+    const run: Run = { path, session, after: this.review.changes.newest, until: Infinity };
+    this.runs.push(run);
     try {
-      const result = await this.hermes.sessions.commandTurn(Command.Edit, { ...place, instruction });
+      const result = await sessions.commandTurn(Command.Edit, { ...place, instruction });
       await this.review.settled();
-      if (!this.review.changes.find(path)) {
+      if (!this.found(path, [run])) {
         void show.inform(result.text?.trim() || "Hermes changed nothing in this file.");
       }
     } finally {
-      this.running--;
+      run.until = this.review.changes.newest;
       await this.refresh();
     }
   }
 
-  /** Accepts the hunk at a line: it becomes a part of the earlier text. */
-  async accept(line?: number): Promise<void> {
-    const at = await this.at(line);
+  /** Accepts a hunk, or the one at the cursor: it becomes a part of the earlier text. */
+  async accept(from?: number): Promise<void> {
+    const at = await this.at(from);
     if (!at) {
       return;
     }
     const before = accepted(at.before, at.hunk);
-    if (before === at.now) {
+    if (before === at.left) {
       return this.review.accept(at.found.turn, at.found.change);
     }
     this.review.rebase(at.found.turn, at.found.change, before);
   }
 
-  /** Rejects the hunk at a line: its earlier lines return. */
-  async reject(line?: number): Promise<void> {
-    const at = await this.at(line);
+  /** Rejects a hunk, or the one at the cursor: its earlier lines return. */
+  async reject(from?: number): Promise<void> {
+    const at = await this.at(from);
     if (!at) {
       return;
     }
@@ -98,9 +112,15 @@ export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
     const edit = new vscode.WorkspaceEdit();
     edit.replace(at.document.uri, new vscode.Range(start[0], start[1], end[0], end[1]), text);
     const clean = !at.document.isDirty;
-    await vscode.workspace.applyEdit(edit);
+    if (!(await vscode.workspace.applyEdit(edit))) {
+      return;
+    }
+    at.found.change.after = withdrawn(at.left, at.hunk);
     if (clean && vscode.workspace.getConfiguration("hermes").get("saveEdits", true)) {
       await at.document.save();
+    }
+    if (at.found.change.after === at.before) {
+      this.review.accept(at.found.turn, at.found.change); // nothing of the agent's is left
     }
     await this.review.lookAgain();
   }
@@ -116,46 +136,57 @@ export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
       const lens = (title: string, command: string, argument: unknown) =>
         new vscode.CodeLens(new vscode.Range(line, 0, line, 0), { title, command, arguments: [argument] });
       return [
-        lens("Accept", "hermes.edit.accept", line),
-        lens("Reject", "hermes.edit.reject", line),
+        lens("Accept", "hermes.edit.accept", hunk.from),
+        lens("Reject", "hermes.edit.reject", hunk.from),
         ...(several && i === 0 ? [lens("Accept All", "hermes.changes.accept", state.found), lens("Reject All", "hermes.changes.revert", state.found)] : []),
         ...(i === 0 ? [lens("Open Changes", "hermes.changes.open", state.found)] : []),
       ];
     });
   }
 
-  /** The hunk at a line of the active document, or at its cursor. */
-  private async at(line?: number) {
+  /**
+   * The hunk of the active document whose earlier text begins at a line, or the one at the cursor. The
+   * earlier text has the same lines while the user types.
+   */
+  private async at(from?: number) {
     const document = vscode.window.activeTextEditor?.document;
     const state = document && (await this.stateOf(document));
-    const hunk = state && hunkAt(state.hunks, line ?? vscode.window.activeTextEditor!.selection.active.line);
+    const cursor = vscode.window.activeTextEditor?.selection.active.line ?? 0;
+    const hunk = state && (from === undefined ? hunkAt(state.hunks, cursor) : state.hunks.find((h) => h.from === from));
     if (state && !hunk) {
       void show.inform("There is no change at the cursor.");
     }
     return hunk && { ...state!, hunk, document: document! };
   }
 
+  /** The newest change of a file by one of the edits. */
+  private found(path: string, runs: readonly Run[]): Found | undefined {
+    const ofRun = (t: Turn) => runs.some((r) => r.path === path && r.session === t.session && t.id > r.after && t.id <= r.until);
+    return this.review.changes.find(path, ofRun) as Found | undefined;
+  }
+
   private async stateOf(document: vscode.TextDocument) {
-    const found = this.has(document) ? this.review.changes.find(document.uri.fsPath) : undefined;
+    const found = this.has(document) ? this.found(document.uri.fsPath, this.runs) : undefined;
     if (!found || document.getText().length > largest) {
       return undefined;
     }
-    const before = ((await this.review.textBefore(found.turn, found.change)) ?? "").replace(/\r\n/g, "\n");
-    const now = document.getText().replace(/\r\n/g, "\n");
-    return { found: found as Found, before, now, hunks: hunksOf(before, now) };
+    const before = lines((await this.review.textBefore(found.turn, found.change)) ?? "");
+    const now = lines(document.getText());
+    const left = formatted(lines(found.change.after ?? now), now);
+    return { found, before, left, now, hunks: ownHunks(before, left, now) };
   }
 
   private async refresh(): Promise<void> {
-    if (this.running === 0) {
-      [...this.shown].filter((path) => !this.review.changes.find(path)).forEach((path) => this.shown.delete(path));
-    }
-    void vscode.commands.executeCommand("setContext", "hermes.editing", this.shown.size > 0);
+    this.runs = this.runs.filter((r) => r.until === Infinity || this.found(r.path, [r]));
+    void vscode.commands.executeCommand("setContext", "hermes.editing", this.runs.length > 0);
     this.changed.fire();
     for (const editor of vscode.window.visibleTextEditors) {
       draw(editor, (await this.stateOf(editor.document))?.hunks ?? []);
     }
   }
 }
+
+const lines = (text: string) => text.replace(/\r\n/g, "\n");
 
 /** Of larger documents, changes are shown in the diff editor only. */
 const largest = 1_000_000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { accepted, Edit, hunkAt, hunksOf, rejection } from "../review/hunks";
+import { accepted, Edit, formatted, hunkAt, hunksOf, ownHunks, rejection, withdrawn } from "../review/hunks";
 
 const apply = (text: string, e: Edit) => {
   const lines = text.split("\n");
@@ -44,4 +44,25 @@ test("a hunk is found by the lines that it shows", () => {
     [0, 1, 2, 3, 4].map((line) => hunkAt(hunks, line)?.removed[0]),
     [undefined, "b", "b", "d", "d"],
   );
+});
+
+test("only the agent's lines are found in a text that the user has changed since", () => {
+  const before = "a\nb\nc\nd\n";
+  const after = "a\nB\nc\nd\nnew\n"; // the agent changed b and added a line
+  const cases: [now: string, rejected: string][] = [
+    [after, before],
+    ["mine\na\nB\nc\nd\nnew\n", "mine\na\nb\nc\nd\n"],
+    ["a\nmine\nB\nc\nmine too\nd\nnew\nlast\n", "a\nmine\nb\nc\nmine too\nd\nlast\n"],
+    ["a\nB, edited\nc\nd\nnew\n", "a\nB, edited\nc\nd\n"],
+    ["a\n  B\nc\nd\nnew\n", before], // formatted
+  ];
+  for (const [now, want] of cases) {
+    let text = now;
+    let left = formatted(after, text);
+    for (let h = ownHunks(before, left, text); h.length > 0; h = ownHunks(before, left, text)) {
+      text = apply(text, rejection(text, h[0]!));
+      left = withdrawn(left, h[0]!);
+    }
+    assert.equal(text, want, JSON.stringify(now));
+  }
 });
