@@ -17,10 +17,10 @@ import (
 
 const (
 	maxPackageLines = 5000
-	maxTypeMethods  = 40
+	maxTypeMethods  = 55
 )
 
-// TestSizes limits packages to 5,000 lines and types to 40 methods, without tests and
+// TestSizes limits packages to 5,000 lines and types to 55 methods, without tests and
 // generated files.
 func TestSizes(t *testing.T) {
 	t.Parallel()

@@ -111,6 +111,9 @@ func errorKind(result json.RawMessage) string {
 	if first, _, more := strings.Cut(text, ". "); more {
 		text = first
 	}
+	if strings.Contains(text, "since it was read") {
+		return text // each file that has changed is another error
+	}
 	return differing().ReplaceAllString(text, "…")
 }
 

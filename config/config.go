@@ -34,6 +34,7 @@ type Config struct {
 	Compaction       Compaction           `json:"compaction" doc:"When older messages are replaced by a summary."`
 	Store            Store                `json:"store" doc:"The session store."`
 	Sandbox          Sandbox              `json:"sandbox" doc:"What commands and scripts can reach."`
+	Files            Files                `json:"files" doc:"Edits of documents that are open in the editor."`
 }
 
 // Model selects the model and its endpoint.
@@ -175,6 +176,12 @@ type Sandbox struct {
 	Read    []string `json:"read" doc:"Paths below your home directory that commands can read besides tools, caches and settings. A path can start with ~."`
 }
 
+// Files says how edits of open documents reach the disk.
+type Files struct {
+	Open string `json:"open" enum:"buffer,disk" doc:"Where documents without unsaved changes are edited by an editor that has no plugin of ours. buffer: in the editor, and you save them. disk: on disk, and the editor reloads them."`
+	Save bool   `json:"save" doc:"Save a document after an edit, if it had no unsaved changes. Only our plugins can; hermes.saveEdits (VS Code) and save_edits (Neovim) turn it off, too."`
+}
+
 // Default returns the settings of a user who has set nothing.
 func Default() *Config {
 	return &Config{
@@ -195,5 +202,6 @@ func Default() *Config {
 		Compaction:       Compaction{At: 0.8},
 		Store:            Store{Synchronous: "normal"},
 		Sandbox:          Sandbox{Mode: "workspace-write", Network: true, Caches: "own", Read: []string{}},
+		Files:            Files{Open: "buffer", Save: true},
 	}
 }

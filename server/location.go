@@ -44,6 +44,7 @@ func openLocation(svc *Service, head store.Session, documents workspace.Document
 func (l *location) configure(svc *Service, conf *config.Loaded, n *notifier) {
 	l.box = newSandbox(svc, conf, l.ws, n)
 	l.ws.Ripgrep = ripgrep(l.ws.Folders(), l.box)
+	l.ws.SetSaving(savingOf(conf))
 	l.pictures = tools.Pictures(conf.Images)
 	l.remote = newRemote(conf, l.ws.Folders(), n.warn)
 }
@@ -76,6 +77,11 @@ func (l *location) apply(conf *config.Loaded) {
 	want := conf.Sandbox
 	l.box.Set(sandbox.Mode(want.Mode), want.Network)
 	l.box.SetHome(want.Caches, want.Read)
+	l.ws.SetSaving(savingOf(conf))
+}
+
+func savingOf(conf *config.Loaded) workspace.Saving {
+	return workspace.Saving{Disk: conf.Files.Open == "disk", Save: conf.Files.Save}
 }
 
 // facts returns the limits of commands and scripts for the system prompt.

@@ -24,6 +24,7 @@ type Files interface {
 	Unsaved(ctx context.Context) []string
 	Write(ctx context.Context, path string, text []byte) (*workspace.Written, error)
 	Edit(ctx context.Context, path string, change func(old []byte) ([]byte, error)) (*workspace.Written, error)
+	EditPresent(ctx context.Context, path string, change func(old []byte, since workspace.Since) ([]byte, error)) (*workspace.Written, error)
 	Batch(ctx context.Context, actions []workspace.Action) ([]*workspace.Written, error)
 	Close() error
 }

@@ -21,11 +21,12 @@ func NewGapBuffer(text []byte) *GapBuffer {
 	return t
 }
 
-func (t *GapBuffer) len() int { return len(t.buf) - (t.end - t.start) }
+// Len returns the bytes of the text.
+func (t *GapBuffer) Len() int { return len(t.buf) - (t.end - t.start) }
 
 // Bytes returns a copy of the text.
 func (t *GapBuffer) Bytes() []byte {
-	text := make([]byte, 0, t.len())
+	text := make([]byte, 0, t.Len())
 	text = append(text, t.buf[:t.start]...)
 	return append(text, t.buf[t.end:]...)
 }
@@ -40,7 +41,7 @@ func (t *GapBuffer) at(i int) byte {
 // Replace replaces the bytes from offset from up to offset to by text.
 func (t *GapBuffer) Replace(from, to int, text []byte) {
 	t.seekLines(from)
-	for n := len(t.below); n > 0 && t.len()-t.below[n-1] <= to; n-- {
+	for n := len(t.below); n > 0 && t.Len()-t.below[n-1] <= to; n-- {
 		t.below = t.below[:n-1]
 	}
 	t.seek(from)
@@ -63,14 +64,14 @@ func (t *GapBuffer) startsLine(at int) bool {
 	case '\n':
 		return true
 	case '\r':
-		return at == t.len() || t.at(at) != '\n'
+		return at == t.Len() || t.at(at) != '\n'
 	}
 	return false
 }
 
 // seekLines makes above hold exactly the line starts before offset.
 func (t *GapBuffer) seekLines(offset int) {
-	size := t.len()
+	size := t.Len()
 	for n := len(t.above); n > 0 && t.above[n-1] >= offset; n-- {
 		t.below = append(t.below, size-t.above[n-1])
 		t.above = t.above[:n-1]
@@ -100,7 +101,7 @@ func (t *GapBuffer) reserve(n int) {
 	if t.end-t.start >= n {
 		return
 	}
-	grow := n + t.len()/8 + 256
+	grow := n + t.Len()/8 + 256
 	t.buf = slices.Insert(t.buf, t.end, make([]byte, grow)...)
 	t.end += grow
 }
@@ -113,9 +114,9 @@ func (t *GapBuffer) lineStart(line int) (offset int, ok bool) {
 	case i < len(t.above):
 		return t.above[i], true
 	case i < len(t.above)+len(t.below):
-		return t.len() - t.below[len(t.below)-1-(i-len(t.above))], true
+		return t.Len() - t.below[len(t.below)-1-(i-len(t.above))], true
 	}
-	return t.len(), false
+	return t.Len(), false
 }
 
 // Offset is [Offset] for the text of the buffer.

@@ -13,8 +13,8 @@ func TestGapBufferLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := NewGapBuffer([]byte(texttest.Texts().Draw(t, "text")))
 		for range 10 {
-			from := rapid.IntRange(0, text.len()).Draw(t, "from")
-			to := rapid.IntRange(from, text.len()).Draw(t, "to")
+			from := rapid.IntRange(0, text.Len()).Draw(t, "from")
+			to := rapid.IntRange(from, text.Len()).Draw(t, "to")
 			text.Replace(from, to, []byte(texttest.Texts().Draw(t, "with")))
 			for line, want := range lineStarts(text.Bytes()) {
 				if got, ok := text.lineStart(line); !ok || got != want {

@@ -11,14 +11,16 @@ import (
 )
 
 // Action is one change of a [Workspace.Batch]. One of Change, Text and Remove says
-// its kind; MoveTo may go with Change, or stand alone.
+// its kind; MoveTo may go with Change or ChangePresent, or stand alone.
 type Action struct {
 	Path string
 	// Change returns the new text for the old one. Batch returns its error unchanged.
 	Change func(old []byte) ([]byte, error)
-	Text   []byte // of a new file, where nothing is yet; not nil
-	Remove bool
-	MoveTo string // where the file goes; nothing may be there
+	// ChangePresent is Change of the present text, also if the session has read another one.
+	ChangePresent func(old []byte, since Since) ([]byte, error)
+	Text          []byte // of a new file, where nothing is yet; not nil
+	Remove        bool
+	MoveTo        string // where the file goes; nothing may be there
 }
 
 // Batch makes all of the changes or, when one cannot be made, none. The actions see
@@ -64,11 +66,13 @@ type batchFile struct {
 	path  string // as it was asked for
 	place place
 	disk  before
-	link  bool      // a symbolic link, which can only be removed
-	gone  bool      // and it will be
-	doc   *Document // open in the editor
-	old   []byte    // the text before, the editor's if it is open; nil: nothing was there
-	text  []byte    // the text after; nil: nothing will be there
+	link  bool    // a symbolic link, which can only be removed
+	gone  bool    // and it will be
+	doc   *opened // open in the editor
+	since Since   // what has become of it since it was read
+	note  string  // the editor did not save it
+	old   []byte  // the text before, the editor's if it is open; nil: nothing was there
+	text  []byte  // the text after; nil: nothing will be there
 	from  *batchFile
 	moved bool // it went elsewhere
 	mode  fs.FileMode
@@ -85,6 +89,13 @@ func (b *batch) plan(a Action) error {
 	if a.Text != nil {
 		return b.add(f, a.Text)
 	}
+	if f.since.Changed && a.ChangePresent == nil {
+		where := "on disk"
+		if f.doc != nil {
+			where = "in the editor"
+		}
+		return b.w.staleError(f.place.abs(), where)
+	}
 	if !f.there() && f.refused != nil {
 		return f.refused
 	}
@@ -98,20 +109,28 @@ func (b *batch) plan(a Action) error {
 		f.text, f.gone = nil, f.link
 		return nil
 	}
-	text := f.text
-	if a.Change != nil {
-		if text, err = a.Change(f.text); err != nil {
-			return err
-		}
-		if text == nil {
-			text = []byte{}
-		}
+	var text []byte
+	if text, err = a.changed(f); err != nil {
+		return err
 	}
 	if a.MoveTo == "" {
 		f.text = text
 		return nil
 	}
 	return b.move(f, a.MoveTo, text)
+}
+
+// changed returns the new text of an action.
+func (a Action) changed(f *batchFile) (text []byte, err error) {
+	switch {
+	case a.ChangePresent != nil:
+		text, err = a.ChangePresent(f.text, f.since)
+	case a.Change != nil:
+		text, err = a.Change(f.text)
+	default:
+		return f.text, nil
+	}
+	return notNil(text), err
 }
 
 func (b *batch) add(f *batchFile, text []byte) error {
@@ -178,8 +197,7 @@ func (b *batch) look(path string, p place) (*batchFile, error) {
 		return nil, &PathError{path, path + " is too large to be changed here; use a command", ErrTooLarge}
 	}
 	f.old, f.mode = f.disk.text, f.disk.mode()
-	where, seen := "on disk", f.disk.stamp
-	doc, open, err := b.w.document(b.ctx, p)
+	doc, open, err := b.w.editable(b.ctx, p)
 	if errors.Is(err, errAbsent) {
 		f.refused, err = err, nil
 	}
@@ -187,14 +205,10 @@ func (b *batch) look(path string, p place) (*batchFile, error) {
 		return nil, err
 	}
 	if open {
-		f.doc, f.old = &doc, doc.Text
-		if f.old == nil {
-			f.old = []byte{}
-		}
-		where, seen = "in the editor", stampOf(doc.Text)
+		f.doc, f.old = &doc, notNil(doc.present())
 	}
-	if f.old != nil && !b.w.known(p.abs(), seen) {
-		return nil, b.w.staleError(p.abs(), where)
+	if f.old != nil {
+		f.since = b.w.since(p.abs(), f.old)
 	}
 	f.text = f.old
 	return f, nil
@@ -233,7 +247,7 @@ func (b *batch) run() error {
 	for _, f := range b.order {
 		switch {
 		case f.text != nil && f.changed():
-			b.w.remember(f.place.abs(), stampOf(f.text))
+			b.w.remember(f.place.abs(), f.text)
 		case f.text == nil && f.old != nil:
 			b.w.forget(f.place.abs())
 		}
@@ -298,20 +312,21 @@ func (b *batch) changeDocument(f *batchFile) error {
 	if f.text == nil || f.doc == nil || !f.changed() {
 		return nil
 	}
-	_, err := b.w.replaceDocument(b.ctx, f.place, *f.doc, update{change: func([]byte) ([]byte, error) { return f.text, nil }})
+	written, err := b.w.replaceDocument(b.ctx, f.place, *f.doc, update{change: func([]byte, Since) ([]byte, error) { return f.text, nil }})
 	if err != nil {
 		return err
 	}
+	f.note = written.Note
 	b.undo = append(b.undo, func() error {
 		ctx := context.WithoutCancel(b.ctx)
-		doc, open, err := b.w.get(ctx, f.doc.Path)
+		o, open, err := b.w.comparedAt(ctx, f.place)
 		if err != nil {
 			return err
 		}
-		if !open || !bytes.Equal(doc.Text, f.text) {
+		if !open || !bytes.Equal(o.present(), written.New) {
 			return errors.New("it was changed meanwhile")
 		}
-		_, err = b.w.replaceDocument(ctx, f.place, doc, update{change: func([]byte) ([]byte, error) { return f.old, nil }})
+		_, err = b.w.replaceDocument(ctx, f.place, o, update{change: func([]byte, Since) ([]byte, error) { return f.old, nil }})
 		return err
 	})
 	return nil
@@ -399,7 +414,7 @@ func (b *batch) written() []*Written {
 			continue
 		}
 		abs := f.place.abs()
-		x := &Written{Path: abs, Name: b.w.Name(abs), Old: f.old, New: f.text, Created: f.old == nil, Open: f.doc != nil}
+		x := &Written{Path: abs, Name: b.w.Name(abs), Old: f.old, New: f.text, Created: f.old == nil, Open: f.doc != nil, Note: f.note}
 		if f.gone {
 			x.Old, x.Created = []byte{}, false
 		}

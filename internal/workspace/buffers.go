@@ -74,6 +74,20 @@ func (b *Buffers) Get(path string) (Document, bool) {
 	return buf.document(path), true
 }
 
+// Size returns the bytes of the document at path. If none is open, it returns -1.
+func (b *Buffers) Size(path string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	buf, ok := b.docs[filepath.Clean(path)]
+	switch {
+	case !ok:
+		return -1
+	case buf.whole != nil:
+		return len(buf.whole)
+	}
+	return buf.pieces.Len()
+}
+
 // Paths lists the open documents, sorted.
 func (b *Buffers) Paths() []string {
 	b.mu.Lock()

@@ -75,7 +75,7 @@ func TestBuffers(t *testing.T) {
 	must(t, b.Change("/b", 2, []Change{{at(0, 0, 3), "1\n1.5"}, {at(2, 0, 9), "2"}}, textenc.UTF16))
 	after, ok := b.Get("/b")
 	if !ok || string(after.Text) != "1\n1.5\n2\n" || after.Version != 2 || after.Path != "/b" {
-		t.Errorf("Get = %q, %v", after, ok)
+		t.Errorf("Get = %+v, %v", after, ok)
 	}
 	if string(before.Text) != "one\ntwo\n" {
 		t.Errorf("a document that was handed out has changed: %q", before.Text)

@@ -125,7 +125,9 @@ func (v *view) editorText(ctx context.Context, path string) ([]byte, error) {
 	case outside != nil: // in the repository, but not in the session's folders
 		doc, ok, err = v.get(ctx, path)
 	case p.abs() == path:
-		doc, ok, err = v.document(ctx, p)
+		var o opened
+		o, ok, err = v.reading(ctx, p)
+		doc = o.Document
 	}
 	if err != nil || !ok {
 		return nil, err

@@ -185,7 +185,8 @@ func (w *Workspace) rewrite(ctx context.Context, p place, old Image) error {
 	return w.replaceByImage(p, dir, old)
 }
 
-// documents returns the open documents that lie in the folders, by resolved path.
+// documents returns the open documents that lie in the folders and have the text to read, by
+// resolved path. If the file has it, the document is left out.
 func (v *view) documents(ctx context.Context) (map[string]Document, error) {
 	docs := make(map[string]Document)
 	if v.docs == nil {
@@ -200,7 +201,7 @@ func (v *view) documents(ctx context.Context) (map[string]Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		if ok {
+		if ok && !v.compared(p, doc).stale() {
 			docs[p.abs()] = doc
 		}
 	}

@@ -140,12 +140,14 @@ func (w *Workspace) movable(ctx context.Context, p place) (*Document, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &safefile.KindError{Mode: info.Mode()}
 	}
-	doc, open, err := w.document(ctx, p)
+	o, open, err := w.editable(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	if open {
-		if !w.known(p.abs(), stampOf(doc.Text)) {
+		doc := o.Document
+		doc.Text = o.present()
+		if w.since(p.abs(), doc.Text).Changed {
 			return nil, w.staleError(p.abs(), "in the editor")
 		}
 		return &doc, nil
@@ -154,7 +156,7 @@ func (w *Workspace) movable(ctx context.Context, p place) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	if before.exists() && !w.known(p.abs(), before.stamp) {
+	if before.exists() && !w.knows(p.abs(), before) {
 		return nil, w.staleError(p.abs(), "on disk")
 	}
 	return nil, nil
@@ -205,7 +207,7 @@ func (w *Workspace) move(ctx context.Context, p, q place, open *Document) (err e
 		return err
 	}
 	w.forget(p.abs())
-	w.remember(q.abs(), after)
+	w.rememberWritten(q.abs(), text, after)
 	return nil
 }
 

@@ -14,7 +14,7 @@ func (w *Workspace) Fork() (*Workspace, error) {
 	}
 	forked, err := w.fork(names, w.docs)
 	if err == nil {
-		forked.Journal = w.Journal
+		forked.Journal, forked.saved, forked.edited = w.Journal, w.saved, w.edited
 	}
 	return forked, err
 }
@@ -76,5 +76,6 @@ func (w *Workspace) fork(folders []string, docs Documents) (*Workspace, error) {
 	}
 	forked.Ripgrep, forked.Unfinished = w.Ripgrep, w.Unfinished
 	forked.priorityGate, forked.refusals = w.priorityGate, w.refusals
+	forked.saving.Store(w.saving.Load())
 	return forked, nil
 }

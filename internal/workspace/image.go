@@ -90,7 +90,7 @@ func (v *view) Look(ctx context.Context, path string) (now Image, err error) {
 
 // look is Look of a place.
 func (v *view) look(ctx context.Context, p place) (Image, error) {
-	doc, open, err := v.document(ctx, p)
+	doc, open, err := v.reading(ctx, p)
 	if err != nil {
 		return NoImage, err
 	}

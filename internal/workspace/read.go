@@ -33,7 +33,7 @@ func (w *Workspace) Read(ctx context.Context, path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, open, err := w.document(ctx, p)
+	doc, open, err := w.reading(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (w *Workspace) Read(ctx context.Context, path string) (*File, error) {
 		}
 		file.Text, file.Mode = text, info.Mode()
 	}
-	w.remember(file.Path, stampOf(file.Text))
+	w.remember(file.Path, file.Text)
 	return file, nil
 }
 
@@ -124,18 +124,25 @@ func (w *Workspace) Lines(ctx context.Context, path string, offset, limit int) (
 	if err != nil {
 		return nil, err
 	}
-	doc, open, err := w.document(ctx, p)
+	doc, open, err := w.reading(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	if open {
-		return w.window(ctx, p, bytes.NewReader(doc.Text), int64(len(doc.Text)), nil, offset, limit)
+		return w.textWindow(ctx, p, doc.Text, offset, limit)
 	}
 	p, f, info, err := w.openFile(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if info.Size() <= maxKept {
+		text, err := readAll(f, info.Size())
+		if err != nil {
+			return nil, w.explain(ctx, "reading", path, err)
+		}
+		return w.textWindow(ctx, p, text, offset, limit)
+	}
 	win, err := w.window(ctx, p, f, info.Size(), info, offset, limit)
 	if err != nil {
 		return nil, w.explain(ctx, "reading", path, err)
@@ -143,11 +150,20 @@ func (w *Workspace) Lines(ctx context.Context, path string, offset, limit int) (
 	return win, nil
 }
 
-// window reads all of r to count its lines, and keeps those asked for. info is
-// nil for a document.
+// textWindow returns lines of a whole text.
+func (w *Workspace) textWindow(ctx context.Context, p place, text []byte, offset, limit int) (*Window, error) {
+	read, err := textenc.ReadWindow(ctx, bytes.NewReader(text), int64(len(text)), offset, limit)
+	if err != nil {
+		return nil, err
+	}
+	w.remember(p.abs(), text)
+	return &Window{p.abs(), w.Name(p.abs()), *read}, nil
+}
+
+// window reads all of r to count its lines, and keeps those asked for.
 func (w *Workspace) window(ctx context.Context, p place, r io.Reader, size int64, info fs.FileInfo, offset, limit int) (*Window, error) {
 	var sum hash.Hash
-	if info == nil || size <= MaxWhole {
+	if size <= MaxWhole {
 		sum = sha256.New()
 		r = io.TeeReader(r, sum)
 	}
@@ -156,7 +172,7 @@ func (w *Workspace) window(ctx context.Context, p place, r io.Reader, size int64
 		return nil, err
 	}
 	win := &Window{p.abs(), w.Name(p.abs()), *read}
-	w.remember(win.Path, windowStamp(sum, info))
+	w.rememberText(win.Path, readText{stamp: windowStamp(sum, info)})
 	return win, nil
 }
 

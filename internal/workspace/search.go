@@ -68,7 +68,7 @@ func (v *view) starts(ctx context.Context, path string) ([]place, error) {
 		return err
 	})
 	if err != nil {
-		if _, open, _ := v.document(ctx, start); start.folder != nil && open {
+		if _, open, _ := v.reading(ctx, start); start.folder != nil && open {
 			return []place{start}, nil
 		}
 		return nil, v.explain(ctx, "searching", path, err)
@@ -94,7 +94,7 @@ func (v *view) searchedTexts(ctx context.Context, starts []place) (map[string][]
 	if info, err := p.folder.root.Stat(p.rel); err != nil || info.IsDir() {
 		return texts, nil
 	}
-	doc, open, err := v.document(ctx, p)
+	doc, open, err := v.reading(ctx, p)
 	if open {
 		texts[p.abs()] = doc.Text
 	}

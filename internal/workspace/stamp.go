@@ -32,17 +32,79 @@ func sameStat(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
+// Texts are kept up to this size each, and together, to tell later what has changed since.
+const (
+	maxKept      = 1 << 20
+	maxKeptTotal = 32 << 20
+)
+
 // readTexts are the texts that a session has last read or written.
 type readTexts struct {
 	seenMu sync.Mutex
-	seen   map[string]stamp // by absolute path
+	seen   map[string]readText // by absolute path
+	kept   []string            // paths with a text, the oldest first
+	total  int                 // bytes of the texts
+}
+
+// readText is one of them. text is what the session knows, as UTF-8; nil: it is not kept.
+type readText struct {
+	stamp stamp
+	text  []byte
 }
 
 // remember notes that the session knows the text at an absolute path.
-func (r *readTexts) remember(abs string, s stamp) {
+func (r *readTexts) remember(abs string, text []byte) {
+	known := readText{stamp: stampOf(text)}
+	if len(text) <= maxKept {
+		known.text = plainText(text)
+		if known.text == nil {
+			known.text = []byte{}
+		}
+	}
+	r.rememberText(abs, known)
+}
+
+// rememberWritten is remember of a text of any size.
+func (r *readTexts) rememberWritten(abs string, text []byte, s stamp) {
+	if s.sum == nil {
+		r.rememberText(abs, readText{stamp: s})
+		return
+	}
+	r.remember(abs, text)
+}
+
+func (r *readTexts) rememberText(abs string, known readText) {
 	r.seenMu.Lock()
 	defer r.seenMu.Unlock()
-	r.seen[abs] = s
+	r.drop(abs)
+	r.seen[abs] = known
+	if known.text == nil {
+		return
+	}
+	r.kept, r.total = append(r.kept, abs), r.total+len(known.text)
+	for r.total > maxKeptTotal {
+		oldest := r.seen[r.kept[0]]
+		r.total -= len(oldest.text)
+		oldest.text = nil
+		r.seen[r.kept[0]] = oldest
+		r.kept = r.kept[1:]
+	}
+}
+
+// drop deletes an entry. The lock is held.
+func (r *readTexts) drop(abs string) {
+	old, ok := r.seen[abs]
+	if !ok {
+		return
+	}
+	delete(r.seen, abs)
+	for i, path := range r.kept {
+		if path == abs {
+			r.kept = append(r.kept[:i:i], r.kept[i+1:]...)
+			r.total -= len(old.text)
+			return
+		}
+	}
 }
 
 // Forget takes files, by absolute path, for ones that the session has never looked at:
@@ -56,7 +118,30 @@ func (r *readTexts) Forget(paths ...string) {
 func (r *readTexts) forget(abs string) {
 	r.seenMu.Lock()
 	defer r.seenMu.Unlock()
-	delete(r.seen, abs)
+	r.drop(abs)
+}
+
+// Since says what has become of a file since the session has read or written it.
+type Since struct {
+	// Changed is set if the file has another text now.
+	Changed bool
+	// Text is the text that the session knows, as UTF-8, with LF if each line ended with CRLF. nil:
+	// it was not kept.
+	Text []byte
+}
+
+// since compares the present text at an absolute path with the one that the session knows.
+func (r *readTexts) since(abs string, present []byte) Since {
+	r.seenMu.Lock()
+	seen, ok := r.seen[abs]
+	r.seenMu.Unlock()
+	if !ok || seen.stamp.same(stampOf(present)) {
+		return Since{}
+	}
+	if seen.text != nil && bytes.Equal(seen.text, plainText(present)) {
+		return Since{} // in another encoding: the editor's, and the file's
+	}
+	return Since{Changed: true, Text: seen.text}
 }
 
 // known reports whether the session may overwrite a text with stamp s: it has read exactly
@@ -65,17 +150,25 @@ func (r *readTexts) known(abs string, s stamp) bool {
 	r.seenMu.Lock()
 	defer r.seenMu.Unlock()
 	seen, ok := r.seen[abs]
-	return !ok || seen.same(s)
+	return !ok || seen.stamp.same(s)
+}
+
+// knows is known of the file that a write replaces.
+func (r *readTexts) knows(abs string, b before) bool {
+	if b.text == nil {
+		return r.known(abs, b.stamp)
+	}
+	return !r.since(abs, b.text).Changed
 }
 
 // moved notes that a file was moved.
 func (r *readTexts) moved(from, to string) {
 	r.seenMu.Lock()
-	defer r.seenMu.Unlock()
-	if s, ok := r.seen[from]; ok {
-		r.seen[to] = s
-		delete(r.seen, from)
-	} else {
-		delete(r.seen, to)
+	known, ok := r.seen[from]
+	r.drop(from)
+	r.drop(to)
+	r.seenMu.Unlock()
+	if ok {
+		r.rememberText(to, known)
 	}
 }

@@ -12,18 +12,45 @@ import (
 )
 
 // Unsaved names the open documents whose text in the editor is not that of the
-// file, sorted; those that a program which reads the disk sees otherwise. Our own
+// file, sorted; those that a program which reads the disk sees otherwise. Of an editor that does
+// not list its documents, they are those that the session has changed. Our own
 // chat documents are none of them.
-func (v *view) Unsaved(ctx context.Context) []string {
-	docs, err := v.documents(ctx)
+func (w *Workspace) Unsaved(ctx context.Context) []string {
+	if w.HasUnlistedBuffers() {
+		return w.UnsavedEdits(ctx)
+	}
+	docs, err := w.documents(ctx)
 	if err != nil {
 		return nil // an editor that does not answer: the next command asks again
 	}
 	var names []string
 	for path, doc := range docs {
-		p, err := v.locate(path)
-		if err == nil && !strings.HasPrefix(p.rel, ".hermes/") && v.differs(ctx, p, doc.Text) {
-			names = append(names, v.Name(path))
+		p, err := w.locate(path)
+		if err == nil && !isOurs(p) && w.differs(ctx, p, doc.Text) {
+			names = append(names, w.Name(path))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// isOurs reports whether p is a chat document.
+func isOurs(p place) bool { return strings.HasPrefix(p.rel, ".hermes/") }
+
+// UnsavedEdits names the documents that the session or its subagents have changed in the editor,
+// and that are not saved, sorted.
+func (w *Workspace) UnsavedEdits(ctx context.Context) (names []string) {
+	for _, path := range w.edited.list() {
+		p, err := w.locate(path)
+		if err != nil || isOurs(p) {
+			continue
+		}
+		switch o, open, err := w.comparedAt(ctx, p); {
+		case err != nil:
+		case !open || o.clean():
+			w.edited.remove(path)
+		default:
+			names = append(names, w.Name(path))
 		}
 	}
 	slices.Sort(names)

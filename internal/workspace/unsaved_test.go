@@ -32,7 +32,7 @@ func TestUnsaved(t *testing.T) {
 	}
 }
 
-// lossy is an editor that reads every file as UTF-8. It does not list its open documents.
+// lossy is an editor that reads every file as UTF-8, and has unsaved changes. It does not list its open documents.
 type lossy struct{ Documents }
 
 func (lossy) Get(_ context.Context, path string) (Document, bool, error) {
@@ -40,7 +40,7 @@ func (lossy) Get(_ context.Context, path string) (Document, bool, error) {
 	if err != nil {
 		return Document{}, false, nil
 	}
-	return Document{Path: path, Text: bytes.ToValidUTF8(text, []byte("\ufffd"))}, true, nil
+	return Document{Path: path, Text: append(bytes.ToValidUTF8(text, []byte("\ufffd")), "typed"...)}, true, nil
 }
 
 func (lossy) Paths() []string { return nil }
@@ -55,7 +55,7 @@ func TestPictureOpenInEditor(t *testing.T) {
 		w, dir := open(t, files, lossy{})
 		want := files[name]
 		if !disk {
-			want = strings.ToValidUTF8(want, "\ufffd")
+			want = strings.ToValidUTF8(want, "\ufffd") + "typed"
 		}
 		if f, err := w.Read(t.Context(), name); err != nil || string(f.Text) != want || f.Open == disk {
 			t.Errorf("%s: %+v, %v", name, f, err)

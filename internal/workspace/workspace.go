@@ -27,6 +27,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hermes-ls/hermes-ls/internal/ignore"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
@@ -55,6 +56,7 @@ type Document struct {
 	Path    string // absolute
 	Version int32
 	Text    []byte // UTF-8; never changed in place
+	Save    bool   // of a document that is replaced: the editor should save it
 }
 
 // File is the text at one path.
@@ -82,6 +84,8 @@ type Workspace struct {
 	unfinished
 	*priorityGate
 	writing writeLock
+	saving  atomic.Pointer[Saving]
+	edited  *editedDocuments
 }
 
 // scope is the folders of a workspace: how paths lead into them, and which paths git ignores.
@@ -99,6 +103,7 @@ type view struct {
 	disk
 	docs     Documents
 	refusals *refusals
+	saved    *SavedTexts
 }
 
 // folder is one workspace folder, held open.
@@ -117,15 +122,21 @@ func Open(folders []string, docs Documents) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Workspace{
+	w := &Workspace{
 		view: view{
 			disk: disk{scope{folders: opened, gitConfig: ignore.UserGitConfig()}},
-			docs: docs, refusals: &refusals{},
+			docs: docs, refusals: &refusals{}, saved: &SavedTexts{},
 		},
-		readTexts:    readTexts{seen: make(map[string]stamp)},
+		readTexts:    readTexts{seen: make(map[string]readText)},
 		writing:      make(writeLock, 1),
 		priorityGate: &priorityGate{},
-	}, nil
+		edited:       &editedDocuments{},
+	}
+	if keeper, ok := docs.(interface{ SavedTexts() *SavedTexts }); ok { // one for all sessions of the editor
+		w.saved = keeper.SavedTexts()
+	}
+	w.saving.Store(&Saving{Save: true})
+	return w, nil
 }
 
 // openFolders opens the named folders, and reuses those in have.

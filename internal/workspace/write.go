@@ -1,11 +1,11 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
@@ -18,11 +18,12 @@ type Written struct {
 	Old     []byte // the text before; nil when there was none, or over 64 MiB of it
 	New     []byte // the text now; nil only for a file that a batch has removed
 	From    string // as the model says it: where a batch has moved it from, with the text Old
-	Open    bool   // the editor has it open: Old and New are its buffer, not yet saved
+	Open    bool   // the editor has it open: Old and New are its buffer
+	Note    string // for the model and the user: the editor did not save it; empty: it did, or need not
 }
 
 // change makes the new text from the old.
-type change func(old []byte) ([]byte, error)
+type change func(old []byte, since Since) ([]byte, error)
 
 // Write makes text the whole content of path, which is created with its parents
 // if it does not exist. An open document is changed in the editor; a file is
@@ -33,7 +34,7 @@ func (w *Workspace) Write(ctx context.Context, path string, text []byte) (*Writt
 		text = []byte{}
 	}
 	return w.update(ctx, path, update{
-		change: func([]byte) ([]byte, error) { return text, nil },
+		change: func([]byte, Since) ([]byte, error) { return text, nil },
 		whole:  true,
 	})
 }
@@ -44,12 +45,19 @@ func (w *Workspace) Write(ctx context.Context, path string, text []byte) (*Writt
 // it moves again, the edit is [ErrStale]. An error of change is returned as it is,
 // and nothing is written.
 func (w *Workspace) Edit(ctx context.Context, path string, change func(old []byte) ([]byte, error)) (*Written, error) {
-	return w.update(ctx, path, update{change: change})
+	return w.update(ctx, path, update{change: func(old []byte, _ Since) ([]byte, error) { return change(old) }})
+}
+
+// EditPresent is [Workspace.Edit] of the present text, also if it has changed since the session
+// has read it. change decides whether it still applies.
+func (w *Workspace) EditPresent(ctx context.Context, path string, change func(old []byte, since Since) ([]byte, error)) (*Written, error) {
+	return w.update(ctx, path, update{change: change, present: true})
 }
 
 type update struct {
-	change change
-	whole  bool // the old text does not matter: it may be missing or too large
+	change  change
+	whole   bool // the old text does not matter: it may be missing or too large
+	present bool // a text that has changed since it was read is not stale
 }
 
 func (w *Workspace) update(ctx context.Context, path string, u update) (*Written, error) {
@@ -61,13 +69,13 @@ func (w *Workspace) update(ctx context.Context, path string, u update) (*Written
 	if err != nil {
 		return nil, err
 	}
-	doc, open, err := w.document(ctx, p)
+	o, open, err := w.editable(ctx, p)
 	if err != nil && (!u.whole || !errors.Is(err, errAbsent)) {
 		return nil, err
 	}
 	var written *Written
 	if open {
-		written, err = w.updateDocument(ctx, p, doc, u)
+		written, err = w.updateDocument(ctx, p, o, u)
 	} else {
 		written, err = w.updateFile(ctx, path, u)
 	}
@@ -97,58 +105,56 @@ func (l writeLock) lock(ctx context.Context) error {
 func (l writeLock) unlock() { <-l }
 
 // updateDocument changes an open document through the editor.
-func (w *Workspace) updateDocument(ctx context.Context, p place, doc Document, u update) (*Written, error) {
+func (w *Workspace) updateDocument(ctx context.Context, p place, o opened, u update) (*Written, error) {
 	abs := p.abs()
-	if !w.known(abs, stampOf(doc.Text)) {
+	if !u.present && w.since(abs, o.present()).Changed {
 		return nil, w.staleError(abs, "in the editor")
 	}
-	written, err := w.replaceDocument(ctx, p, doc, u)
+	written, err := w.replaceDocument(ctx, p, o, u)
 	if u.whole || !errors.Is(err, ErrStale) {
 		return written, err
 	}
 	// The buffer moved between our look and the edit: once more on the newer text.
-	doc, open, err := w.get(ctx, doc.Path)
+	o, open, err := w.editable(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	if !open {
 		return nil, w.staleError(abs, "in the editor")
 	}
-	return w.replaceDocument(ctx, p, doc, u)
+	return w.replaceDocument(ctx, p, o, u)
 }
 
-func (w *Workspace) replaceDocument(ctx context.Context, p place, doc Document, u update) (*Written, error) {
-	abs := p.abs()
-	text, err := u.change(doc.Text)
+// replaceDocument makes the change of the present text, and puts the result into the editor.
+func (w *Workspace) replaceDocument(ctx context.Context, p place, o opened, u update) (*Written, error) {
+	abs, old := p.abs(), o.present()
+	text, err := u.change(old, w.since(abs, old))
 	if err != nil {
 		return nil, err
 	}
-	old := doc.Text
-	if old == nil {
-		old = []byte{}
+	written := &Written{Path: abs, Old: notNil(old), New: notNil(text), Open: true}
+	if bytes.Equal(text, old) {
+		w.remember(abs, text)
+		return written, nil
 	}
+	after := w.Journal.note(p, openImage(written.Old))
+	settled, err := w.putIntoEditor(ctx, p, o, written.New)
+	if err != nil {
+		after(openImage(written.Old))
+		return nil, err
+	}
+	after(openImage(settled.text))
+	written.New, written.Note = settled.text, settled.note
+	w.remember(abs, text)
+	return written, nil
+}
+
+// notNil returns a text that says that something is there.
+func notNil(text []byte) []byte {
 	if text == nil {
-		text = []byte{}
+		return []byte{}
 	}
-	if !slices.Equal(text, old) {
-		after := w.Journal.note(p, openImage(old))
-		err := w.docs.Replace(ctx, doc, text)
-		if err != nil {
-			after(openImage(old))
-		} else {
-			after(openImage(text))
-		}
-		switch {
-		case errors.Is(err, ErrStale):
-			return nil, w.staleError(abs, "in the editor")
-		case errors.Is(err, ErrRefused):
-			return nil, w.refused("write", abs, err)
-		case err != nil:
-			return nil, fmt.Errorf("changing %s in the editor: %w", w.Name(abs), err)
-		}
-	}
-	w.remember(abs, stampOf(text))
-	return &Written{Path: abs, Old: old, New: text, Open: true}, nil
+	return text
 }
 
 func (s *scope) staleError(abs, where string) error {
@@ -164,10 +170,14 @@ func (w *Workspace) updateFile(ctx context.Context, path string, u update) (writ
 		if err != nil {
 			return err
 		}
-		if before.exists() && !w.known(p.abs(), before.stamp) {
+		if before.exists() && !u.present && !w.knows(p.abs(), before) {
 			return w.staleError(p.abs(), "on disk")
 		}
-		text, err := u.change(before.text)
+		var since Since
+		if before.text != nil {
+			since = w.since(p.abs(), before.text)
+		}
+		text, err := u.change(before.text, since)
 		if err != nil {
 			fromChange = err
 			return nil
@@ -183,7 +193,7 @@ func (w *Workspace) updateFile(ctx context.Context, path string, u update) (writ
 			return err
 		}
 		noted(Image{Text: text, Size: int64(len(text))})
-		w.remember(p.abs(), after)
+		w.rememberWritten(p.abs(), text, after)
 		written = &Written{Path: p.abs(), Created: !before.exists(), Old: before.text, New: text}
 		return nil
 	})

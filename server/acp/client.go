@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
@@ -16,6 +17,7 @@ type Client struct {
 	editor     atomic.Pointer[acp.EditorState]
 	unanswered atomic.Int32 // requests for diagnostics, in a row
 	known      sync.Map     // ids of sessions that the client knows
+	saved      workspace.SavedTexts
 }
 
 func newClient(peer Peer) *Client {

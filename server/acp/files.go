@@ -162,5 +162,14 @@ func (d documents) write(ctx context.Context, path string, text []byte) error {
 	return nil
 }
 
+// SavedTexts returns the texts of all sessions of the client.
+func (d documents) SavedTexts() *workspace.SavedTexts { return &d.client.saved }
+
+// SavesEdits is true: a client writes a file by itself.
+func (documents) SavesEdits() bool { return true }
+
+// SaveFailure returns nothing: the protocol does not tell it.
+func (documents) SaveFailure(string) string { return "" }
+
 // Paths returns nothing: the protocol does not list open files.
 func (documents) Paths() []string { return nil }

@@ -165,7 +165,7 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 		lsp.MethodTextDocumentDidOpen:                s.didOpen,
 		lsp.MethodTextDocumentDidChange:              noted(func(_ context.Context, p *lsp.DidChangeTextDocumentParams) error { return docs.DidChange(p) }),
 		lsp.MethodTextDocumentDidClose:               noted(func(_ context.Context, p *lsp.DidCloseTextDocumentParams) error { return docs.DidClose(p) }),
-		lsp.MethodTextDocumentDidSave:                bare(func(context.Context) error { return nil }), // the text is known already
+		lsp.MethodTextDocumentDidSave:                noted(func(_ context.Context, p *lsp.DidSaveTextDocumentParams) error { return docs.DidSave(p) }),
 		lsp.MethodWorkspaceDidChangeWorkspaceFolders: noted(s.sessions.foldersChanged),
 		lsp.MethodWorkspaceDidChangeConfiguration:    bare(s.settings.changed),
 		lsp.MethodWindowWorkDoneProgressCancel:       noted(s.cancelProgress),

@@ -122,7 +122,8 @@ type script struct {
 	waited     int // frames that a wait has gone past
 	names      names
 	transcript strings.Builder
-	answers    map[string]json.RawMessage // of requests, by method
+	answers    map[string]json.RawMessage
+	answersMu  sync.Mutex // of requests, by method
 }
 
 func stepsOf(text string) []string {
@@ -165,7 +166,15 @@ func (s *script) begin() {
 
 // request answers as the script says, else as an editor does.
 func (s *script) request(f Frame) {
+	s.answersMu.Lock()
 	answer, ok := s.answers[f.Method]
+	var written struct {
+		Content *string `json:"content"`
+	}
+	if ok && f.Method == "fs/write_text_file" && json.Unmarshal(f.Params, &written) == nil {
+		s.answers["fs/read_text_file"], _ = json.Marshal(written) // a client that has taken a text has it
+	}
+	s.answersMu.Unlock()
 	if !ok {
 		s.editor.request(f)
 		return
@@ -190,6 +199,8 @@ func (s *script) step(line string) {
 		s.wait(rest)
 	case "answer":
 		method, body, _ := strings.Cut(rest, " ")
+		s.answersMu.Lock()
+		defer s.answersMu.Unlock()
 		if s.answers == nil {
 			s.answers = map[string]json.RawMessage{}
 		}

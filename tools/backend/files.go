@@ -339,6 +339,31 @@ func (f *Files) Write(ctx context.Context, name string, text []byte) (*workspace
 // Edit changes the file at name, which must exist. If change returns an error, Edit returns
 // it and writes nothing.
 func (f *Files) Edit(ctx context.Context, name string, change func(old []byte) ([]byte, error)) (written *workspace.Written, err error) {
+	return f.edit(ctx, name, func(p string, old []byte) ([]byte, error, error) {
+		if err := f.known(p, old); err != nil {
+			return nil, nil, err
+		}
+		text, refused := change(old)
+		return text, refused, nil
+	})
+}
+
+// EditPresent is Edit of the present text, also if it has changed since it was read. Texts are not
+// kept, so change does not get the one that was read.
+func (f *Files) EditPresent(ctx context.Context, name string, change func(old []byte, since workspace.Since) ([]byte, error)) (*workspace.Written, error) {
+	return f.edit(ctx, name, func(p string, old []byte) ([]byte, error, error) {
+		text, refused := change(old, f.since(p, old))
+		return text, refused, nil
+	})
+}
+
+func (f *Files) since(p string, text []byte) workspace.Since {
+	return workspace.Since{Changed: f.known(p, text) != nil}
+}
+
+// edit changes the file at name. change returns the new text, or an error of the caller's function, or
+// one of its own.
+func (f *Files) edit(ctx context.Context, name string, change func(p string, old []byte) (text []byte, refused, err error)) (written *workspace.Written, err error) {
 	unlock, err := f.lockWrites(ctx)
 	if err != nil {
 		return nil, err
@@ -350,13 +375,9 @@ func (f *Files) Edit(ctx context.Context, name string, change func(old []byte) (
 		if err != nil {
 			return err
 		}
-		if err := f.known(p, old); err != nil {
+		text, reason, err := change(p, old)
+		if refused = reason; err != nil || reason != nil {
 			return err
-		}
-		text, err := change(old)
-		if err != nil {
-			refused = err
-			return nil
 		}
 		if !bytes.Equal(text, old) {
 			if err := f.replace(c, p, text, info); err != nil {

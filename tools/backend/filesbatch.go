@@ -55,6 +55,7 @@ type batchFile struct {
 	info     fs.FileInfo // nil: nothing is there
 	old, new []byte      // nil: nothing
 	from     *batchFile
+	stale    error // it has changed since it was read
 }
 
 func (b *batch) look(c *sftp.Client, name, p string) (*batchFile, error) {
@@ -68,9 +69,7 @@ func (b *batch) look(c *sftp.Client, name, p string) (*batchFile, error) {
 	case err != nil:
 		return nil, err
 	default:
-		if err := b.files.known(p, text); err != nil {
-			return nil, err
-		}
+		file.stale = b.files.known(p, text)
 		file.info, file.old, file.new = info, text, text
 	}
 	b.known[p] = file
@@ -91,6 +90,9 @@ func (b *batch) plan(c *sftp.Client, p string, a workspace.Action) (refused, err
 		file.new = a.Text
 		return nil, nil
 	}
+	if file.stale != nil && a.ChangePresent == nil {
+		return nil, file.stale
+	}
 	if file.new == nil {
 		return nil, fs.ErrNotExist
 	}
@@ -99,12 +101,16 @@ func (b *batch) plan(c *sftp.Client, p string, a workspace.Action) (refused, err
 		return nil, nil
 	}
 	text := file.new
-	if a.Change != nil {
-		if text, err = a.Change(text); err != nil {
-			return err, nil
-		}
-		text = append([]byte{}, text...)
+	switch {
+	case a.ChangePresent != nil:
+		text, err = a.ChangePresent(text, workspace.Since{Changed: file.stale != nil})
+	case a.Change != nil:
+		text, err = a.Change(text)
 	}
+	if err != nil {
+		return err, nil
+	}
+	text = append([]byte{}, text...)
 	if a.MoveTo == "" {
 		file.new = text
 		return nil, nil

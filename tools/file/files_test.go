@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -337,28 +338,56 @@ func TestWriteFileShows(t *testing.T) {
 	}
 }
 
-func TestStale(t *testing.T) {
+// TestChangedSinceRead changes a file that was read. An edit of its present text is made and says which
+// lines had changed; an edit of more than the model has seen is rejected.
+func TestChangedSinceRead(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"write_file", "patch"} {
-		p := newPlace(t, map[string]string{"a": "one\ntwo\n"})
-		p.call(t, "read_file", `{"path":"a"}`)
-		if err := os.WriteFile(filepath.Join(p.dir, "a"), []byte("one\ntwo\nthree\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		args := map[string]string{"path": "a", "content": "x"}
-		if tool == "patch" {
-			args = map[string]string{"path": "a", "old_string": "one", "new_string": "1"}
-		}
-		if text := failureOf(t, p.call(t, tool, args)); !strings.Contains(text, "read it again") {
-			t.Errorf("%s: %s", tool, text)
-		}
-		if got := p.text(t, "a"); got != "one\ntwo\nthree\n" {
-			t.Errorf("%s clobbered: %q", tool, got)
-		}
-		p.call(t, "read_file", `{"path":"a"}`)
-		if got := p.call(t, tool, args); got.IsError {
-			t.Errorf("%s after reading again: %s", tool, got.JSON)
-		}
+	v4a := func(body string) map[string]string {
+		return map[string]string{"mode": "patch", "patch": "*** Begin Patch\n" + body + "\n*** End Patch\n"}
+	}
+	replace := func(old, text string) map[string]any {
+		return map[string]any{"path": "a", "old_string": old, "new_string": text}
+	}
+	all := replace("one", "1")
+	all["replace_all"] = true
+	for name, x := range map[string]struct {
+		read, now, want string // want is empty: rejected, and the file is as it was
+		tool            string
+		args            any
+		note            string
+	}{
+		"patch":            {"one\ntwo\n", "one\nTWO\nthree\n", "1\nTWO\nthree\n", "patch", replace("one", "1"), "lines 2-3 had changed"},
+		"one line":         {"one\ntwo\n", "one\nTWO\n", "1\nTWO\n", "patch", replace("one", "1"), "line 2 had changed"},
+		"in that line":     {"one two\n", "one TWO\n", "1 TWO\n", "patch", replace("one", "1"), "line 1 had changed"},
+		"CRLF now":         {"one\ntwo\n", "one\r\ntwo\r\n", "1\r\ntwo\r\n", "patch", replace("one", "1"), ""},
+		"twice now":        {"one\ntwo\n", "one\none\n", "", "patch", replace("one", "1"), "2 times"},
+		"gone now":         {"one\ntwo\n", "two\n", "", "patch", replace("one", "1"), "has changed since it was read"},
+		"all, as many":     {"one\none\ntwo\n", "one\none\nTWO\n", "1\n1\nTWO\n", "patch", all, "line 3 had changed"},
+		"all, one more":    {"one\none\ntwo\n", "one\none\none\n", "", "patch", all, "other places"},
+		"write_file":       {"one\ntwo\n", "one\nTWO\n", "", "write_file", map[string]string{"path": "a", "content": "x"}, "read it again"},
+		"V4A":              {"one\ntwo\n", "one\nTWO\n", "1\nTWO\n", "patch", v4a("*** Update File: a\n@@\n-one\n+1"), "a: line 2 had changed"},
+		"V4A, other lines": {"one\ntwo\n", "one\nTWO\n", "", "patch", v4a("*** Update File: a\n@@\n one\n-two\n+2"), "has changed since it was read"},
+		"V4A delete":       {"one\ntwo\n", "one\nTWO\n", "", "patch", v4a("*** Delete File: a"), "read it again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, map[string]string{"a": x.read})
+			p.call(t, "read_file", `{"path":"a"}`)
+			if err := os.WriteFile(filepath.Join(p.dir, "a"), []byte(x.now), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			got := p.call(t, x.tool, x.args)
+			if got.IsError != (x.want == "") || !strings.Contains(string(got.JSON), x.note) || x.note == "" && strings.Contains(string(got.JSON), "changed since") {
+				t.Errorf("%s", got.JSON)
+			}
+			if text := p.text(t, "a"); text != cmp.Or(x.want, x.now) {
+				t.Errorf("the file has %q", text)
+			}
+			p.call(t, "read_file", `{"path":"a"}`)
+			if got := p.call(t, "write_file", map[string]string{"path": "a", "content": "x"}); got.IsError {
+				t.Errorf("after reading again: %s", got.JSON)
+			}
+		})
 	}
 }
 

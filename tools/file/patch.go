@@ -92,15 +92,19 @@ func patch(ctx context.Context, env *callEnv, call tools.Call, in patchIn) (tool
 	}
 	var done replaced
 	known := diagnose(ctx, env, in.Path)
-	written, err := env.Files.Edit(ctx, in.Path, onText(func(old string) (string, error) {
+	written, err := env.Files.EditPresent(ctx, in.Path, onPresent(func(old string, since sinceRead) (string, error) {
 		var err error
+		if err = since.check(in.edits()); err != nil {
+			return "", err
+		}
 		if done, err = replaceAll(ctx, old, in.edits()); err == nil && done.text == old {
 			err = errUnchanged
 		}
-		return done.text, err
+		done.since = since.note()
+		return done.text, since.explain(err)
 	}))
 	if errors.Is(err, errUnchanged) {
-		out := patchOut{Success: true, FilesModified: []string{}, Note: done.note}
+		out := patchOut{Success: true, FilesModified: []string{}, Note: joined(done.note, done.since)}
 		return tools.OK(out).Brief(out.brief(false)), nil
 	}
 	if err != nil {
@@ -113,7 +117,7 @@ func patch(ctx context.Context, env *callEnv, call tools.Call, in patchIn) (tool
 		Replacements:  done.count,
 		SyntaxErrors:  afterwards(ctx, env, written),
 		problems:      known.notice(ctx, written),
-		Note:          done.note,
+		Note:          joined(done.note, done.since, written.Note),
 	}
 	return tools.OK(out).Brief(out.brief(done.note != "", written)).With(shownEdit(written)...), nil
 }
@@ -270,6 +274,7 @@ type replaced struct {
 	text  string
 	count int
 	note  string
+	since string // what had changed since the file was read
 }
 
 // alreadyLength is how long new_string must be for its presence to show that the

@@ -113,15 +113,18 @@ func (p *filesPatch) action(ctx context.Context, i int, op fileOp) workspace.Act
 	case op.kind == opDelete:
 		a.Remove = true
 	case len(op.hunks) > 0:
-		a.Change = onText(func(old string) (string, error) {
+		a.ChangePresent = onPresent(func(old string, since sinceRead) (string, error) {
 			done, err := applyHunks(ctx, old, op.hunks)
-			if err != nil {
+			done.since = since.note()
+			if err = since.explain(err); err != nil {
 				p.failed = op.path
 				return "", fmt.Errorf("%s: %w; nothing was changed", op.path, singleFileError(err))
 			}
 			p.replaced[i] = done
 			return done.text, nil
 		})
+	case op.moveTo != "": // all of the text stays
+		a.ChangePresent = func(old []byte, _ workspace.Since) ([]byte, error) { return old, nil }
 	}
 	return a
 }
@@ -140,6 +143,9 @@ func (p *filesPatch) result(ctx context.Context, env *callEnv, written []*worksp
 		diff.WriteString(briefDiff(shownDiff(w)))
 		out.FilesModified = append(out.FilesModified, w.Name)
 		shown = append(shown, shownEdit(w)...)
+		if w.Note != "" {
+			said.add(w.Note)
+		}
 		out.SyntaxErrors = append(out.SyntaxErrors, afterwards(ctx, env, w)...)
 	}
 	out.Diff, out.problems = diff.String(), known.notice(ctx, written...)
@@ -150,6 +156,9 @@ func (p *filesPatch) result(ctx context.Context, env *callEnv, written []*worksp
 		if done.note != "" {
 			fuzzy = true
 			said.add(p.actions[i].Path + ": " + done.note)
+		}
+		if done.since != "" {
+			said.add(p.actions[i].Path + ": " + done.since)
 		}
 	}
 	if len(written) == 0 {

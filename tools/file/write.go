@@ -77,7 +77,7 @@ func write(ctx context.Context, env *callEnv, call tools.Call, in writeIn) (tool
 	if err != nil {
 		return tools.Result{}, err
 	}
-	out := writeOut{BytesWritten: len(written.New), Created: written.Created, SyntaxErrors: afterwards(ctx, env, written), problems: known.notice(ctx, written), Note: note}
+	out := writeOut{BytesWritten: len(written.New), Created: written.Created, SyntaxErrors: afterwards(ctx, env, written), problems: known.notice(ctx, written), Note: joined(note, written.Note)}
 	if !written.Created {
 		out.Diff = shownDiff(written)
 		if len(out.Diff) > writeDiffBytes {

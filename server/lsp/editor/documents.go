@@ -30,6 +30,8 @@ const (
 	// changeLimit is the time until it has sent the change. Emacs sends only when the
 	// user pauses.
 	changeLimit = time.Minute
+	// savedEvery is how often the disk is looked at meanwhile.
+	savedEvery = time.Second
 )
 
 // Documents has the open documents of the editor. Files are known by their path with
@@ -43,6 +45,9 @@ type Documents struct {
 	applies atomic.Bool        // the editor has answered an edit
 
 	focus focus
+
+	saved    workspace.SavedTexts
+	failures sync.Map // path → why the editor did not save it after the last edit
 
 	mu    sync.Mutex
 	paths map[uri.URI]string  // open files, as the editor names them
@@ -72,6 +77,7 @@ func (d *Documents) DidOpen(p *lsp.DidOpenTextDocumentParams) error {
 		return nil
 	}
 	path := Resolve(u.FsPath())
+	d.saved.Observe(path, []byte(text))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.paths[u], d.uris[path] = path, u
@@ -123,7 +129,29 @@ func (d *Documents) change(r revision) error {
 		text.Changed(version, changes, enc)
 	}
 	d.focus.changed(path, changes)
-	return d.buffers.Change(path, version, changes, enc)
+	if err := d.buffers.Change(path, version, changes, enc); err != nil {
+		return err
+	}
+	if size := d.buffers.Size(path); size >= 0 { // perhaps the editor has reloaded it
+		d.saved.ObserveSize(path, size, func() []byte {
+			doc, _ := d.buffers.Get(path)
+			return doc.Text
+		})
+	}
+	return nil
+}
+
+// DidSave compares a document with its file, which the editor has just written.
+func (d *Documents) DidSave(p *lsp.DidSaveTextDocumentParams) error {
+	path, ok := d.path(p.TextDocument.URI)
+	if !ok {
+		return nil
+	}
+	d.failures.Delete(path)
+	if doc, open := d.buffers.Get(path); open {
+		d.saved.Observe(path, doc.Text)
+	}
+	return nil
 }
 
 // DidClose forgets a document.
@@ -149,6 +177,7 @@ func (d *Documents) DidClose(p *lsp.DidCloseTextDocumentParams) error {
 		text.Closed()
 	}
 	d.buffers.Close(path)
+	d.saved.Forget(path)
 	d.focus.closed(path)
 	return nil
 }
@@ -249,12 +278,41 @@ func (d *Documents) Replace(ctx context.Context, doc workspace.Document, text []
 	if err := d.Apply(ctx, 0, doc, edits, "Edit "+filepath.Base(doc.Path)); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, changeLimit)
-	defer cancel()
-	if _, err := d.buffers.Await(ctx, doc.Path, doc.Version); err != nil {
+	if err := d.awaitChange(ctx, doc, text); err != nil {
 		return fmt.Errorf("the editor said that it applied the edit to %s, but has not sent the change (%w); read the file again before editing it", doc.Path, err)
 	}
 	return nil
+}
+
+// awaitChange waits until the editor has sent the change of an edit. An editor that has saved the
+// text may send it late.
+func (d *Documents) awaitChange(ctx context.Context, doc workspace.Document, text []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, changeLimit)
+	defer cancel()
+	for {
+		look, stop := context.WithTimeout(ctx, savedEvery)
+		_, err := d.buffers.Await(look, doc.Path, doc.Version)
+		stop()
+		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		if workspace.OnDisk(doc.Path, text) {
+			return nil
+		}
+	}
+}
+
+// SavedTexts returns the texts of the open documents.
+func (d *Documents) SavedTexts() *workspace.SavedTexts { return &d.saved }
+
+// SavesEdits reports whether the editor has our plugin, which saves documents after an edit.
+func (d *Documents) SavesEdits() bool { return d.e.Client.ACP != nil }
+
+// SaveFailure returns what the plugin said about the last edit of a document.
+func (d *Documents) SaveFailure(path string) string {
+	why, _ := d.failures.Load(path)
+	text, _ := why.(string)
+	return text
 }
 
 var errNoEdits = errors.New("the editor does not take edits from language servers (workspace/applyEdit)")
@@ -272,7 +330,10 @@ func (d *Documents) Apply(ctx context.Context, limit time.Duration, doc workspac
 	case limit == 0:
 		limit = applyLimit
 	}
-	params := &lsp.ApplyWorkspaceEditParams{Label: &label, Edit: d.workspaceEdit(doc, edits)}
+	params := any(&lsp.ApplyWorkspaceEditParams{Label: &label, Edit: d.workspaceEdit(doc, edits)})
+	if d.SavesEdits() {
+		params = &savingEdit{&label, d.workspaceEdit(doc, edits), doc.Save}
+	}
 	var result lsp.ApplyWorkspaceEditResult
 	var refused *jsonrpc2.Error // as eglot says that the version has moved
 	if err := d.e.Call(ctx, limit, lsp.MethodWorkspaceApplyEdit, params, &result); errors.As(err, &refused) && !UnknownMethod(err) {
@@ -288,7 +349,18 @@ func (d *Documents) Apply(ctx context.Context, limit time.Duration, doc workspac
 		}
 		return fmt.Errorf("the editor refused the edit to %s (%s): %w", doc.Path, reason, workspace.ErrStale)
 	}
+	if d.failures.Delete(doc.Path); result.FailureReason != nil {
+		d.failures.Store(doc.Path, *result.FailureReason)
+	}
 	return nil
+}
+
+// savingEdit is an edit for our plugins, which save the document if save is set and it had no
+// unsaved changes. If they cannot, the result has a failureReason although the edit is applied.
+type savingEdit struct {
+	Label *string           `json:"label,omitempty"`
+	Edit  lsp.WorkspaceEdit `json:"edit"`
+	Save  bool              `json:"save"`
 }
 
 // workspaceEdit is always versioned, also for Neovim, which does not announce that

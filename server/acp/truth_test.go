@@ -1,0 +1,155 @@
+package acp_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	protocol "github.com/hermes-ls/hermes-ls/protocol/acp"
+)
+
+// opener is an editor that has files open. It keeps its text until it reloads a file, and reloads
+// only documents without unsaved changes.
+type opener struct {
+	late time.Duration // after which it notices that a file has changed; below 0: never
+
+	mu   sync.Mutex
+	docs map[string]*openDocument
+	done chan struct{}
+}
+
+type openDocument struct {
+	text, saved string // saved: the text on disk as far as the editor knows
+	noticed     time.Time
+}
+
+// opens lets the client have files open, with the texts that they have on disk.
+func (c *client) opens(late time.Duration, paths ...string) *opener {
+	o := &opener{late: late, docs: map[string]*openDocument{}}
+	for _, path := range paths {
+		text := read(c.t.(*testing.T), path)
+		o.docs[path] = &openDocument{text: text, saved: text}
+	}
+	c.on(protocol.MethodReadTextFile, func(params json.RawMessage) (any, *protocol.Error) {
+		var p protocol.ReadTextFileRequest
+		_ = json.Unmarshal(params, &p)
+		text, err := o.text(p.Path)
+		if err != nil {
+			return nil, protocol.Errorf(protocol.CodeUnknownResource, "no such file")
+		}
+		return protocol.ReadTextFileResponse{Content: text}, nil
+	})
+	c.on(protocol.MethodWriteTextFile, func(params json.RawMessage) (any, *protocol.Error) {
+		var p protocol.WriteTextFileRequest
+		_ = json.Unmarshal(params, &p)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if doc := o.docs[p.Path]; doc != nil {
+			doc.text, doc.saved = p.Content, p.Content
+		}
+		if err := os.WriteFile(p.Path, []byte(p.Content), 0o600); err != nil {
+			return nil, protocol.Errorf(protocol.CodeInternal, "%v", err)
+		}
+		return protocol.WriteTextFileResponse{}, nil
+	})
+	return o
+}
+
+func (o *opener) text(path string) (string, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	disk, err := os.ReadFile(path)
+	doc := o.docs[path]
+	if doc == nil {
+		return string(disk), err
+	}
+	switch {
+	case o.late < 0 || err != nil || string(disk) == doc.saved:
+		doc.noticed = time.Time{}
+	case doc.noticed.IsZero():
+		doc.noticed = time.Now()
+	}
+	if !doc.noticed.IsZero() && time.Since(doc.noticed) >= o.late && doc.text == doc.saved {
+		doc.text, doc.saved, doc.noticed = string(disk), string(disk), time.Time{}
+	}
+	return doc.text, nil
+}
+
+func (o *opener) types(path, text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.docs[path].text = text
+}
+
+// TestDiskChangesUnderAnOpenDocument changes the file of an open, clean document in several ways.
+// What follows works on the new text, also if the editor reloads late or never.
+func TestDiskChangesUnderAnOpenDocument(t *testing.T) {
+	t.Parallel()
+	const patch = `{"path":"f.txt","old_string":"alpha","new_string":"ALPHA"}`
+	sed := tool("terminal", `{"command":"sed -i s/beta/BETA/ f.txt"}`)
+	script := tool("execute_code", `{"code":"p = 'f.txt'\nt = open(p).read()\nopen(p, 'w').write(t.replace('beta', 'BETA'))"}`)
+	scriptTools := tool("execute_code", `{"code":"from hermes_tools import read_file, patch\nprint(read_file('f.txt')['content'])\npatch('f.txt', 'alpha', 'ALPHA')"}`)
+	for name, late := range map[string]time.Duration{"at once": 0, "after 0.3 s": 300 * time.Millisecond, "after 2 s": 2 * time.Second, "never": -1} {
+		for kind, calls := range map[string][]func(*fakemodel.Exchange){
+			"command": {tool("read_file", `{"path":"f.txt"}`), sed, tool("patch", patch)},
+			"script":  {tool("read_file", `{"path":"f.txt"}`), script, tool("patch", patch)},
+			"written": {tool("write_file", `{"path":"f.txt","content":"alpha\nbeta\n"}`), sed, tool("read_file", `{"path":"f.txt"}`), tool("patch", patch)},
+			"in script": {tool("read_file", `{"path":"f.txt"}`), sed, scriptTools},
+			"V4A": {tool("read_file", `{"path":"f.txt"}`), sed,
+				tool("patch", `{"mode":"patch","patch":"*** Begin Patch\n*** Update File: f.txt\n@@\n-alpha\n+ALPHA\n*** End Patch\n"}`)},
+		} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				search := tool("search_files", `{"path":"f.txt","pattern":"BETA"}`)
+				m := fakemodel.Script(append(calls, search, tool("read_file", `{"path":"f.txt"}`), reply("ok"))...)
+				c := connect(t, setup{model: m, client: lendsFiles})
+				path := filepath.Join(c.ws, "f.txt")
+				write(t, path, "alpha\nbeta\n")
+				c.opens(late, path)
+				c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
+				if got := read(t, path); got != "ALPHA\nBETA\n" {
+					t.Errorf("the disk has %q", got)
+				}
+				messages := m.Requests()[len(calls)+2].Messages
+				for _, at := range []int{len(messages) - 3, len(messages) - 1} { // the search and the last read
+					if got := messages[at].Text(); !strings.Contains(got, "BETA") {
+						t.Errorf("the model was told %s", got)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestBothChanged: the user has typed, and the disk has changed, too.
+func TestBothChanged(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(*fakemodel.Exchange){
+		"patch":      tool("patch", `{"path":"f.txt","old_string":"alpha","new_string":"ALPHA"}`),
+		"write_file": tool("write_file", `{"path":"f.txt","content":"x"}`),
+		"V4A":        tool("patch", `{"mode":"patch","patch":"*** Begin Patch\n*** Delete File: f.txt\n*** End Patch\n"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := fakemodel.Script(tool("read_file", `{"path":"f.txt"}`), tool("terminal", `{"command":"sed -i s/beta/BETA/ f.txt"}`), call, reply("ok"))
+			c := connect(t, setup{model: m, client: lendsFiles})
+			path := filepath.Join(c.ws, "f.txt")
+			write(t, path, "alpha\nbeta\n")
+			o := c.opens(0, path)
+			o.types(path, "alpha\nbeta\ntyped\n")
+			c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
+			messages := m.Requests()[3].Messages
+			if got := messages[len(messages)-1].Text(); !strings.Contains(got, "error") || !strings.Contains(got, "both texts are still there") {
+				t.Errorf("the model was told %s", got)
+			}
+			if text, _ := o.text(path); text != "alpha\nbeta\ntyped\n" || read(t, path) != "alpha\nBETA\n" {
+				t.Errorf("the editor has %q, the disk %q", text, read(t, path))
+			}
+		})
+	}
+}
