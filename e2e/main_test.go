@@ -23,10 +23,17 @@ func TestMain(m *testing.M) { os.Exit(contain.Tests(m, scratch.Sweep, sweepOther
 var ours = regexp.MustCompile(`^(hermes|Test|vs-)`)
 
 func sweepOthers() {
-	sweep(os.TempDir(), func(name string) bool { return !ours.MatchString(name) })
+	sweep(os.TempDir(), func(name string) bool { return !ours.MatchString(name) || unlocked(name) })
 	if testneed.Base("") != "" { // /tmp is a folder of this run; a language server does not get our TMPDIR
 		sweep("/tmp", func(name string) bool { return strings.HasPrefix(name, "pyright-") })
 	}
+}
+
+// unlocked reports whether a folder belongs to a server that was killed before it locked it. If another process
+// has got the server's id, the next server removes the folder only when it is a minute old.
+func unlocked(name string) bool {
+	_, err := os.Lstat(filepath.Join(os.TempDir(), name, "lock"))
+	return strings.HasPrefix(name, "hermes-ls-") && os.IsNotExist(err)
 }
 
 // sweep removes the entries of a folder with such names.
