@@ -39,6 +39,8 @@ const (
 	CommandCheckpoints     = "hermes.checkpoint.list"    // CheckpointArgs → CheckpointListResult
 	CommandCheckpointDiff  = "hermes.checkpoint.diff"    // CheckpointArgs → CheckpointDiffResult
 	CommandRestore         = "hermes.checkpoint.restore" // CheckpointArgs → RestoreResult
+	CommandChanges         = "hermes.checkpoint.changes" // ChangesArgs → ChangesResult
+	CommandAccept          = "hermes.checkpoint.accept"  // CheckpointArgs → AcceptResult
 	CommandTranscript      = "hermes.transcript"         // SessionArgs → TranscriptResult
 	CommandTrust           = "hermes.trust"              // TrustArgs → TrustResult
 	CommandExtensions      = "hermes.extensions"         // SessionArgs → ExtensionsResult
@@ -399,6 +401,32 @@ type CheckpointInfo struct {
 	Title     string   `json:"title"`
 	Files     []string `json:"files"`             // changed since then by that turn; relative to the working directory where below it
 	Restore   bool     `json:"restore,omitempty"` // made by a restore, of the state that it replaced
+}
+
+// ChangesArgs asks for the changes of all sessions of a workspace. Without folders, they are those of the editor's workspace.
+type ChangesArgs struct {
+	Cwd                   string   `json:"cwd,omitempty"`
+	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
+}
+
+// ChangesResult is the changes that the user has neither accepted nor reverted, also of sessions that are closed; the
+// newest turn is first.
+type ChangesResult struct {
+	Changes []TurnChanges `json:"changes"`
+}
+
+// TurnChanges is the files that wait after a checkpoint of a session, up to the next one.
+type TurnChanges struct {
+	SessionID    string   `json:"sessionId"`
+	CheckpointID string   `json:"checkpointId"`
+	CreatedAt    string   `json:"createdAt"` // RFC 3339
+	Title        string   `json:"title"`     // of the turn
+	Files        []string `json:"files"`     // relative to the working directory where below it
+}
+
+// AcceptResult is the files whose changes no longer wait.
+type AcceptResult struct {
+	Accepted []string `json:"accepted"`
 }
 
 // CheckpointDiffResult is a unified diff from the checkpoint to now.

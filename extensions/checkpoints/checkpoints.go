@@ -255,6 +255,47 @@ func (x *Instance) List(ctx context.Context) ([]Checkpoint, error) {
 	return list, nil
 }
 
+// Waiting is the files that one session has changed after a checkpoint, up to the next one, and that the user has neither
+// accepted nor reverted.
+type Waiting struct {
+	Checkpoint
+	SessionID string
+}
+
+// Waiting lists the waiting changes of all sessions of the workspace, newest first.
+func (x *Instance) Waiting(ctx context.Context) ([]Waiting, error) {
+	if x.keeper == nil {
+		return nil, errOff
+	}
+	all, err := x.Store.Waiting(ctx, x.keeper.Config)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Waiting, len(all))
+	for i, w := range all {
+		list[i] = Waiting{x.checkpoint(w.Info), w.Session}
+	}
+	return list, nil
+}
+
+// Accept accepts the changes after a checkpoint, up to the next one: those of files, or all. It returns the files.
+func (x *Instance) Accept(_ context.Context, id string, files []string) ([]string, error) {
+	if x.keeper == nil {
+		return nil, errOff
+	}
+	paths, err := x.Store.Accept(x.session.ID, id, x.paths(files))
+	return x.names(paths), inputError(err)
+}
+
+// Holder returns the session of the workspace that has a checkpoint. If id is empty, it returns the session with the
+// newest checkpoint. If there is none, it returns "".
+func (x *Instance) Holder(id string) (string, error) {
+	if x.keeper == nil {
+		return "", errOff
+	}
+	return x.Store.Holder(x.Workspace.Folders(), id)
+}
+
 func (x *Instance) checkpoint(c checkpoint.Info) Checkpoint {
 	return Checkpoint{ID: c.ID, CreatedAt: c.Created, Title: c.Title, Files: x.names(c.Files), Restore: c.Restore}
 }

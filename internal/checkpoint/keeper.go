@@ -71,6 +71,12 @@ func (s *Store) Keeper(c Config) *Keeper {
 	s.git.avoid(c.Files.Folders())
 	k := &Keeper{Config: c, store: s, restoring: make(chan struct{}, 1), open: map[int]call{}, reported: map[string]bool{}}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keepers == nil {
+		s.keepers = map[*Keeper]struct{}{}
+	}
+	s.keepers[k] = struct{}{}
 	return k
 }
 
@@ -231,6 +237,9 @@ func (k *Keeper) Close(ctx context.Context) error {
 	err := k.waitWritten(ctx)
 	k.cancel()
 	k.work.Wait() // soon: its context has ended
+	k.store.mu.Lock()
+	defer k.store.mu.Unlock()
+	delete(k.store.keepers, k)
 	return err
 }
 

@@ -25,6 +25,7 @@ type header struct {
 	Title   string    `json:"title"`
 	Created time.Time `json:"created"` // just before the first change
 	Folders []string  `json:"folders"`
+	To      string    `json:"to,omitempty"` // of a restore: the checkpoint whose state it restored
 	// Base names the initial tree. Owner names the process that adds changes. Both are empty
 	// once the checkpoint is complete.
 	Base  string `json:"base,omitempty"`
@@ -125,6 +126,9 @@ func (s *Store) add(session, id string, c *Change) error {
 func (s *Store) removeRecord(session, id string) error {
 	if err := os.Remove(s.recordFile(session, id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing a checkpoint: %w", err)
+	}
+	if !s.Has(session) {
+		_ = os.Remove(filepath.Join(s.sessionDir(session), acceptedFile)) // of records that are gone
 	}
 	_ = os.Remove(s.sessionDir(session)) // fails unless the folder is empty
 	return nil

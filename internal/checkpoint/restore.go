@@ -308,7 +308,7 @@ func (k *Keeper) Restore(ctx context.Context, id string, choice Choice) (Outcome
 		return Outcome{}, errClosed
 	}
 	turn, inTurn := k.turn, k.inTurn
-	k.enter(kindRestore, "Before going back to “"+records[0].Title+"”")
+	k.enter(kindRestore, "Before going back to “"+records[0].Title+"”").record.To = id
 	k.mu.Unlock()
 	r := restorer{Keeper: k, ctx: ctx, choice: choice}
 	r.run(all)

@@ -25,6 +25,8 @@ type Store struct {
 	owner   *lock // held while this process may have unfinished checkpoints
 	ownerID string
 
+	keepers map[*Keeper]struct{} // that are open in this process
+
 	recent map[string]left // how sessions of this process left paths recently
 
 	shared sharedLock // held while contents are written that no record names yet

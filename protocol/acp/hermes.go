@@ -17,6 +17,8 @@ const (
 	MethodCheckpointList    = "_hermes/checkpoint/list"    // protocol.CheckpointArgs → protocol.CheckpointListResult
 	MethodCheckpointDiff    = "_hermes/checkpoint/diff"    // protocol.CheckpointArgs → protocol.CheckpointDiffResult
 	MethodCheckpointRestore = "_hermes/checkpoint/restore" // protocol.CheckpointArgs → protocol.RestoreResult
+	MethodCheckpointChanges = "_hermes/checkpoint/changes" // protocol.ChangesArgs → protocol.ChangesResult
+	MethodCheckpointAccept  = "_hermes/checkpoint/accept"  // protocol.CheckpointArgs → protocol.AcceptResult
 	MethodTrust             = "_hermes/trust"              // protocol.TrustArgs → protocol.TrustResult
 	MethodExtensions        = "_hermes/extensions"         // protocol.SessionArgs → protocol.ExtensionsResult
 	MethodMCPLogin          = "_hermes/mcp/login"          // protocol.MCPArgs → protocol.MCPResult

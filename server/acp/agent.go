@@ -98,6 +98,8 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 		acp.MethodCheckpointDiff:    long(a.checkpointDiff),
 		acp.MethodCheckpointRestore: long(a.restoreCheckpoint),
 		acp.MethodCheckpointFile:    long(a.checkpointFile),
+		acp.MethodCheckpointChanges: long(a.listChanges),
+		acp.MethodCheckpointAccept:  long(a.acceptChanges),
 		acp.MethodSubagentList:      short(a.listSubagents),
 		acp.MethodSubagentMessage:   long(a.messageSubagent),
 		acp.MethodSubagentStop:      short(a.stopSubagent),

@@ -34,6 +34,50 @@ func CheckpointList(list []checkpoints.Checkpoint) *protocol.CheckpointListResul
 	return r
 }
 
+// listChanges lists the changes of all sessions of the client's workspace.
+func (a *Agent) listChanges(ctx context.Context, p *protocol.ChangesArgs, next func()) (*protocol.ChangesResult, error) {
+	if p.Cwd == "" {
+		return nil, missing("cwd")
+	}
+	if a.o.InWorkspace != nil && !a.o.InWorkspace(p.Cwd) {
+		return nil, extension.BadInput("cwd", "%s is not a folder of this workspace", p.Cwd)
+	}
+	next()
+	return Changes(ctx, a.svc, server.Place{Cwd: p.Cwd, Folders: p.AdditionalDirectories}, a.host)
+}
+
+// Changes lists the changes of all sessions of a workspace that the user has neither accepted nor reverted.
+func Changes(ctx context.Context, svc *server.Service, p server.Place, h server.Host) (*protocol.ChangesResult, error) {
+	x, release, err := server.AtFolder[*checkpoints.Instance](ctx, svc, p, h)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	list, err := x.Waiting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &protocol.ChangesResult{Changes: make([]protocol.TurnChanges, len(list))}
+	for i, c := range list {
+		r.Changes[i] = protocol.TurnChanges{SessionID: c.SessionID, CheckpointID: c.ID, CreatedAt: c.CreatedAt.UTC().Format(time.RFC3339), Title: c.Title, Files: orEmpty(c.Files)}
+	}
+	return r, nil
+}
+
+func (a *Agent) acceptChanges(ctx context.Context, p *protocol.CheckpointArgs, next func()) (*protocol.AcceptResult, error) {
+	x, release, err := a.checkpointOf(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	next()
+	accepted, err := x.Accept(ctx, p.CheckpointID, p.Files)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.AcceptResult{Accepted: orEmpty(accepted)}, nil
+}
+
 func orEmpty(list []string) []string {
 	if list == nil {
 		return []string{}

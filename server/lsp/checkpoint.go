@@ -20,7 +20,10 @@ type checkpointCommands struct{ sessions *sessions }
 
 // list is hermes.checkpoint.list. Where there is no session, there are none.
 func (c checkpointCommands) list(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
-	id := orElse(a.SessionID, c.sessions.currentID())
+	id, err := c.sessionOf(ctx, a)
+	if err != nil {
+		return nil, err
+	}
 	if id == "" {
 		return acp.CheckpointList(nil), nil
 	}
@@ -92,6 +95,50 @@ func plural(n int, word string) string {
 	return word + "s"
 }
 
+// changes is hermes.checkpoint.changes.
+func (c checkpointCommands) changes(ctx context.Context, a protocol.ChangesArgs) (any, error) {
+	p := c.sessions.place()
+	if a.Cwd != "" {
+		if !c.sessions.inWorkspace(a.Cwd) {
+			return nil, invalidParams("%s: %s is not a folder of this workspace", protocol.CommandChanges, a.Cwd)
+		}
+		p.Cwd, p.Folders = a.Cwd, a.AdditionalDirectories
+	}
+	list, err := acp.Changes(ctx, c.sessions.service, p, c.sessions.host)
+	if err != nil {
+		return nil, checkpointError(protocol.CommandChanges, err)
+	}
+	return list, nil
+}
+
+// accept is hermes.checkpoint.accept.
+func (c checkpointCommands) accept(ctx context.Context, a protocol.CheckpointArgs) (any, error) {
+	kept, release, err := c.of(ctx, protocol.CommandAccept, a)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	accepted, err := kept.Accept(ctx, a.CheckpointID, a.Files)
+	if err != nil {
+		return nil, checkpointError(protocol.CommandAccept, err)
+	}
+	return protocol.AcceptResult{Accepted: append([]string{}, accepted...)}, nil
+}
+
+// sessionOf returns the session that a command means: the named one, else the current one. If there is none, as after a
+// restart, it is the session of the workspace that has the checkpoint, or the newest checkpoint.
+func (c checkpointCommands) sessionOf(ctx context.Context, a protocol.CheckpointArgs) (string, error) {
+	if id := orElse(a.SessionID, c.sessions.currentID()); id != "" {
+		return id, nil
+	}
+	kept, release, err := service.AtFolder[*checkpoints.Instance](ctx, c.sessions.service, c.sessions.place(), c.sessions.host)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	return kept.Holder(a.CheckpointID)
+}
+
 // stored returns the checkpoints of a session of the workspace, open or not. The caller must call release.
 func (c checkpointCommands) stored(ctx context.Context, id string) (*checkpoints.Instance, func(), error) {
 	kept, release, err := acp.StoredCheckpoints(ctx, c.sessions.service, id, c.sessions.host, c.sessions.inWorkspace)
@@ -109,7 +156,10 @@ func (c checkpointCommands) of(ctx context.Context, command string, a protocol.C
 	if a.CheckpointID == "" {
 		return nil, nil, invalidParams("%s: checkpointId is missing; %s names those there are", command, protocol.CommandCheckpoints)
 	}
-	id := orElse(a.SessionID, c.sessions.currentID())
+	id, err := c.sessionOf(ctx, a)
+	if err != nil {
+		return nil, nil, err
+	}
 	if id == "" {
 		return nil, nil, invalidParams("%s: there is no session yet, and so no checkpoint", command)
 	}

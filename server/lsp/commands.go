@@ -76,6 +76,8 @@ func handlers(s *server) map[string]handler {
 		protocol.CommandCheckpoints:     simple(checkpoints.list),
 		protocol.CommandCheckpointDiff:  simple(checkpoints.diff),
 		protocol.CommandRestore:         released(checkpoints.restore),
+		protocol.CommandChanges:         released(checkpoints.changes),
+		protocol.CommandAccept:          simple(checkpoints.accept),
 		protocol.CommandTrust:           simple(sessions.trust),
 		protocol.CommandExtensions:      released(sessions.extensions),
 		protocol.CommandMCPLogin:        released(sessions.mcp(mcpservers.Login)),

@@ -179,6 +179,7 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 		protocolacp.MethodSessionClose, protocolacp.MethodSessionDelete,
 		protocolacp.MethodSessionFork, protocolacp.MethodSessionRewind, protocolacp.MethodSessionDescribe, protocolacp.MethodSessionTree, protocolacp.MethodSessionSearch,
 		protocolacp.MethodCheckpointList, protocolacp.MethodCheckpointDiff, protocolacp.MethodCheckpointRestore, protocolacp.MethodCheckpointFile,
+		protocolacp.MethodCheckpointChanges, protocolacp.MethodCheckpointAccept,
 		protocolacp.MethodSubagentList, protocolacp.MethodSubagentMessage, protocolacp.MethodSubagentStop,
 	} {
 		s.methods[name] = s.agentMethod(name)

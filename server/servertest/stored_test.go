@@ -1,6 +1,7 @@
 package servertest_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,5 +84,73 @@ func TestNoRestoreOfAnotherFolder(t *testing.T) {
 	}
 	if text := contentOf(t, filepath.Join(root, "a.txt")); text != "two\n" {
 		t.Errorf("a.txt reads %q", text)
+	}
+}
+
+// waits lists the changes that wait in the workspace of an editor, one "SESSION FILES" for each turn.
+func waits(t *testing.T, e *servertest.Editor) (lines []string) {
+	t.Helper()
+	var list protocol.ChangesResult
+	if err := e.Command(protocol.CommandChanges, map[string]any{}, &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range list.Changes {
+		lines = append(lines, c.SessionID+" "+strings.Join(c.Files, " "))
+	}
+	return lines
+}
+
+// The changes of all sessions of a folder are listed by each server, until one of them accepts or restores them, and after
+// a restart.
+func TestChangesOfAllSessions(t *testing.T) {
+	t.Parallel()
+	write := func(path, text string) reply {
+		return calls("write_file", map[string]any{"path": path, "content": text})
+	}
+	m := fakemodel.Script(write("a.txt", "2\n"), says("Done."), write("b.txt", "2\n"), says("Done."))
+	home, root := t.TempDir(), t.TempDir()
+	o := servertest.Options{Files: map[string]string{"a.txt": "1\n"}, Model: m, Home: home, Root: root}
+	one := servertest.New(t, o)
+	first := one.Ask("write").SessionID
+	if err := one.Command(protocol.CommandSessionNew, map[string]any{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	second := one.Ask("write").SessionID
+	want := []string{second + " b.txt", first + " a.txt"}
+	if got := waits(t, one); !slices.Equal(got, want) {
+		t.Fatalf("%q waits, want %q", got, want)
+	}
+	two := servertest.New(t, servertest.Options{Home: home, Root: root, Model: fakemodel.Script(), Plugin: true})
+	if got := waits(t, two); !slices.Equal(got, want) {
+		t.Errorf("another server lists %q, want %q", got, want)
+	}
+	var found struct{ Changes []protocol.TurnChanges }
+	raw, err := two.Call("_hermes/checkpoint/changes", map[string]any{"cwd": root})
+	if err == nil {
+		err = json.Unmarshal(raw, &found)
+	}
+	if err != nil || len(found.Changes) != 2 {
+		t.Fatalf("_hermes/checkpoint/changes: %s, %v", raw, err)
+	}
+	if _, err := two.Call("_hermes/checkpoint/accept", map[string]any{"sessionId": second, "checkpointId": found.Changes[0].CheckpointID}); err != nil {
+		t.Fatal(err)
+	}
+	if got := waits(t, one); !slices.Equal(got, want[1:]) {
+		t.Errorf("after an accept in another server %q waits", got)
+	}
+	one.End()
+	three := servertest.New(t, servertest.Options{Home: home, Root: root, Model: fakemodel.Script()})
+	// An editor without a plugin names no session: the one with the checkpoint is meant.
+	if err := three.Command(protocol.CommandRestore, map[string]any{"checkpointId": found.Changes[1].CheckpointID}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := waits(t, two); len(got) > 0 {
+		t.Errorf("after the restore %q waits", got)
+	}
+	if text := contentOf(t, filepath.Join(root, "a.txt")); text != "1\n" {
+		t.Errorf("a.txt reads %q", text)
+	}
+	if _, err := two.Call("_hermes/checkpoint/changes", map[string]any{"cwd": home}); err == nil {
+		t.Error("the changes of a folder that is not in the workspace are listed")
 	}
 }

@@ -38,6 +38,8 @@ export const Method = {
   CheckpointList: "_hermes/checkpoint/list",
   CheckpointDiff: "_hermes/checkpoint/diff",
   CheckpointRestore: "_hermes/checkpoint/restore",
+  CheckpointChanges: "_hermes/checkpoint/changes",
+  CheckpointAccept: "_hermes/checkpoint/accept",
   Trust: "_hermes/trust",
   Extensions: "_hermes/extensions",
   MCPLogin: "_hermes/mcp/login",
@@ -155,6 +157,8 @@ export const Command = {
   Checkpoints: "hermes.checkpoint.list",
   CheckpointDiff: "hermes.checkpoint.diff",
   Restore: "hermes.checkpoint.restore",
+  Changes: "hermes.checkpoint.changes",
+  Accept: "hermes.checkpoint.accept",
   Transcript: "hermes.transcript",
   Trust: "hermes.trust",
   Extensions: "hermes.extensions",
@@ -1354,6 +1358,37 @@ export interface CheckpointInfo {
   restore?: boolean;
 }
 
+/** ChangesArgs asks for the changes of all sessions of a workspace. Without folders, they are those of the editor's workspace. */
+export interface ChangesArgs {
+  cwd?: string;
+  additionalDirectories?: string[];
+}
+
+/**
+ * ChangesResult is the changes that the user has neither accepted nor reverted, also of sessions that are closed; the
+ * newest turn is first.
+ */
+export interface ChangesResult {
+  changes: TurnChanges[];
+}
+
+/** TurnChanges is the files that wait after a checkpoint of a session, up to the next one. */
+export interface TurnChanges {
+  sessionId: string;
+  checkpointId: string;
+  /** RFC 3339 */
+  createdAt: string;
+  /** of the turn */
+  title: string;
+  /** relative to the working directory where below it */
+  files: string[];
+}
+
+/** AcceptResult is the files whose changes no longer wait. */
+export interface AcceptResult {
+  accepted: string[];
+}
+
 /** CheckpointDiffResult is a unified diff from the checkpoint to now. */
 export interface CheckpointDiffResult {
   diff: string;
@@ -1405,6 +1440,8 @@ export interface CommandTypes {
   "hermes.checkpoint.list": { takes: CheckpointArgs; gives: CheckpointListResult };
   "hermes.checkpoint.diff": { takes: CheckpointArgs; gives: CheckpointDiffResult };
   "hermes.checkpoint.restore": { takes: CheckpointArgs; gives: RestoreResult };
+  "hermes.checkpoint.changes": { takes: ChangesArgs; gives: ChangesResult };
+  "hermes.checkpoint.accept": { takes: CheckpointArgs; gives: AcceptResult };
   "hermes.transcript": { takes: SessionArgs; gives: TranscriptResult };
   "hermes.trust": { takes: TrustArgs; gives: TrustResult };
   "hermes.extensions": { takes: SessionArgs; gives: ExtensionsResult };
@@ -1450,6 +1487,8 @@ export interface MethodTypes {
   "_hermes/checkpoint/list": { takes: CheckpointArgs; gives: CheckpointListResult };
   "_hermes/checkpoint/diff": { takes: CheckpointArgs; gives: CheckpointDiffResult };
   "_hermes/checkpoint/restore": { takes: CheckpointArgs; gives: RestoreResult };
+  "_hermes/checkpoint/changes": { takes: ChangesArgs; gives: ChangesResult };
+  "_hermes/checkpoint/accept": { takes: CheckpointArgs; gives: AcceptResult };
   "_hermes/trust": { takes: TrustArgs; gives: TrustResult };
   "_hermes/extensions": { takes: SessionArgs; gives: ExtensionsResult };
   "_hermes/mcp/login": { takes: MCPArgs; gives: MCPResult };

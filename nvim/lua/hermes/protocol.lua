@@ -40,6 +40,8 @@ M.method = {
   checkpoint_list = "_hermes/checkpoint/list", -- CheckpointArgs → CheckpointListResult
   checkpoint_diff = "_hermes/checkpoint/diff", -- CheckpointArgs → CheckpointDiffResult
   checkpoint_restore = "_hermes/checkpoint/restore", -- CheckpointArgs → RestoreResult
+  checkpoint_changes = "_hermes/checkpoint/changes", -- ChangesArgs → ChangesResult
+  checkpoint_accept = "_hermes/checkpoint/accept", -- CheckpointArgs → AcceptResult
   trust = "_hermes/trust", -- TrustArgs → TrustResult
   extensions = "_hermes/extensions", -- SessionArgs → ExtensionsResult
   mcplogin = "_hermes/mcp/login", -- MCPArgs → MCPResult
@@ -157,6 +159,8 @@ M.command = {
   checkpoints = "hermes.checkpoint.list", -- CheckpointArgs → CheckpointListResult
   checkpoint_diff = "hermes.checkpoint.diff", -- CheckpointArgs → CheckpointDiffResult
   restore = "hermes.checkpoint.restore", -- CheckpointArgs → RestoreResult
+  changes = "hermes.checkpoint.changes", -- ChangesArgs → ChangesResult
+  accept = "hermes.checkpoint.accept", -- CheckpointArgs → AcceptResult
   transcript = "hermes.transcript", -- SessionArgs → TranscriptResult
   trust = "hermes.trust", -- TrustArgs → TrustResult
   extensions = "hermes.extensions", -- SessionArgs → ExtensionsResult
@@ -1136,6 +1140,28 @@ M.title = {
 ---@field title string
 ---@field files string[] changed since then by that turn; relative to the working directory where below it
 ---@field restore? boolean made by a restore, of the state that it replaced
+
+--- ChangesArgs asks for the changes of all sessions of a workspace. Without folders, they are those of the editor's workspace.
+---@class hermes.ChangesArgs
+---@field cwd? string
+---@field additionalDirectories? string[]
+
+--- ChangesResult is the changes that the user has neither accepted nor reverted, also of sessions that are closed; the
+--- newest turn is first.
+---@class hermes.ChangesResult
+---@field changes hermes.TurnChanges[]
+
+--- TurnChanges is the files that wait after a checkpoint of a session, up to the next one.
+---@class hermes.TurnChanges
+---@field sessionId string
+---@field checkpointId string
+---@field createdAt string RFC 3339
+---@field title string of the turn
+---@field files string[] relative to the working directory where below it
+
+--- AcceptResult is the files whose changes no longer wait.
+---@class hermes.AcceptResult
+---@field accepted string[]
 
 --- CheckpointDiffResult is a unified diff from the checkpoint to now.
 ---@class hermes.CheckpointDiffResult
