@@ -24,11 +24,8 @@ func (s *Service) Fork(ctx context.Context, id, messageID string, p Place, h Hos
 	if p.Cwd == "" {
 		p.Cwd, p.Folders = from.Cwd, from.Folders
 	}
-	if err := p.check(); err != nil {
+	if err := belongs(from, &p, "the session belongs to %q, and so do its forks, not to %q"); err != nil {
 		return nil, err
-	}
-	if !sameFolder(p.Cwd, from.Cwd) {
-		return nil, badInput("cwd", "the session belongs to %q, and so do its forks, not to %q", from.Cwd, p.Cwd)
 	}
 	if draft { // it has no messages
 		if messageID != "" {

@@ -48,6 +48,9 @@ type Feature struct {
 	Preload  func()                       // prepares things that sessions share, before a prompt needs them; may be nil
 	Shutdown func() error                 // is called when the service is closed; may be nil
 	Deleted  func(sessionID string) error // is called when a session is deleted; may be nil
+	// Moved gives what the feature keeps of a folder its new path, and says what it has moved, such as "2 trusted
+	// folders"; empty: nothing. It may be nil.
+	Moved func(ctx context.Context, m Move) (string, error)
 }
 
 // SchemaOf returns the schema of config.yaml with the sections of features.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -104,11 +105,8 @@ func (s *Service) LoadSession(ctx context.Context, id string, p Place, h Host) (
 	if p.Cwd == "" {
 		p.Cwd, p.Folders = head.Cwd, head.Folders
 	}
-	if err := p.check(); err != nil {
+	if err := belongs(head, &p, "the session belongs to %q, not to %q"); err != nil {
 		return nil, err
-	}
-	if !sameFolder(p.Cwd, head.Cwd) {
-		return nil, badInput("cwd", "the session belongs to %q, not to %q", head.Cwd, p.Cwd)
 	}
 	if x, err := s.Session(id); err == nil {
 		x.attach(p.Given)
@@ -132,15 +130,6 @@ func (s *Service) LoadSession(ctx context.Context, id string, p Place, h Host) (
 		return x, x.setFurther(ctx, p.Folders)
 	}
 	return x, nil
-}
-
-func sameFolder(a, b string) bool {
-	if filepath.Clean(a) == filepath.Clean(b) {
-		return true
-	}
-	ia, errA := os.Stat(a)
-	ib, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(ia, ib)
 }
 
 // head returns the head of a session, from memory or from the store.
@@ -264,7 +253,7 @@ func (s *Service) draftsIn(cwd string) []store.Session {
 	defer s.mu.Unlock()
 	var found []store.Session
 	for _, head := range s.drafts {
-		if cwd == "" || head.Cwd == cwd {
+		if cwd == "" || folderpath.Same(head.Cwd, cwd) {
 			found = append(found, head)
 		}
 	}

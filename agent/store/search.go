@@ -58,11 +58,13 @@ type Query struct {
 	// A message, or a session's title and notes, must contain all words. If none does, those
 	// with the best matches are returned.
 	Text        string
-	Cwd         string // only sessions of this folder; empty: all
+	Cwd         string // only sessions of this folder, whatever path names it; empty: all
 	Session     string // only this session; empty: all
 	Without     string // exclude this session; empty: none
 	NoSubagents bool   // exclude sessions with an Origin, such as those of subagents
 	Limit       int    // maximum number of hits; 0: 20
+
+	cwds *[]any // the stored paths of Cwd
 }
 
 // Hit is a message that matches, or a session whose title or notes match. For a session, the
@@ -97,6 +99,11 @@ func (s *Store) Search(ctx context.Context, q Query) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
+	cwds, err := db.spellings(ctx, q.Cwd)
+	if err != nil {
+		return nil, s.explain("searching", err)
+	}
+	q.cwds = &cwds
 	if err := db.indexAll(ctx); err != nil && ctx.Err() != nil {
 		return nil, s.explain("searching", err)
 	} // else search the indexed messages: the disk may be full
@@ -136,7 +143,10 @@ func (db *database) search(ctx context.Context, q Query, words []string) (hits [
 // where returns the SQL condition and its arguments for the sessions of the query.
 func (q Query) where() (string, []any) {
 	clause, args := "", []any{}
-	for _, c := range []struct{ test, value string }{{"s.cwd = ?", q.Cwd}, {"s.id = ?", q.Session}, {"s.id != ?", q.Without}} {
+	if q.cwds != nil && len(*q.cwds) > 0 {
+		clause, args = clause+" AND "+oneOf("s.cwd", len(*q.cwds)), append(args, *q.cwds...)
+	}
+	for _, c := range []struct{ test, value string }{{"s.id = ?", q.Session}, {"s.id != ?", q.Without}} {
 		if c.value != "" {
 			clause, args = clause+" AND "+c.test, append(args, c.value)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -188,7 +189,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 
 // Filter selects the sessions of [Store.List].
 type Filter struct {
-	Cwd         string // only sessions of this folder; empty: all
+	Cwd         string // only sessions of this folder, whatever path names it; empty: all
 	Parent      string // only sessions with this Parent; empty: all
 	NoSubagents bool   // exclude sessions with an Origin, such as those of subagents
 	Cursor      string // the end of the previous page; empty: start with the newest
@@ -200,13 +201,17 @@ type Filter struct {
 // only Messages. Following the cursor never shows a session twice. It only omits sessions that
 // were used in the meantime and moved to the front.
 func (s *Store) List(ctx context.Context, f Filter) (page []Session, next string, err error) {
-	query, args, err := f.query()
-	if err != nil {
-		return nil, "", s.explain("listing sessions", err)
-	}
 	db, err := s.database(ctx)
 	if err != nil {
 		return nil, "", err
+	}
+	cwds, err := db.spellings(ctx, f.Cwd)
+	if err != nil {
+		return nil, "", s.explain("listing sessions", err)
+	}
+	query, args, err := f.query(cwds)
+	if err != nil {
+		return nil, "", s.explain("listing sessions", err)
 	}
 	page, err = collect(ctx, db.reader, query, args)
 	if err != nil {
@@ -226,11 +231,40 @@ func (f Filter) limit() int {
 	return f.Limit
 }
 
-func (f Filter) query() (string, []any, error) {
+// spellings returns the stored paths of the folder that cwd names, cwd itself first. If cwd is empty, it
+// returns none.
+func (db *database) spellings(ctx context.Context, cwd string) (all []any, err error) {
+	if cwd == "" {
+		return nil, nil
+	}
+	rows, err := db.reader.QueryContext(ctx, "SELECT DISTINCT cwd FROM sessions")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all = []any{cwd}
+	for rows.Next() {
+		var other string
+		if err := rows.Scan(&other); err != nil {
+			return nil, err
+		}
+		if other != cwd && folderpath.Same(other, cwd) {
+			all = append(all, other)
+		}
+	}
+	return all, rows.Err()
+}
+
+// oneOf returns the SQL condition that a column has one of n values.
+func oneOf(column string, n int) string {
+	return column + " IN (?" + strings.Repeat(", ?", n-1) + ")"
+}
+
+func (f Filter) query(cwds []any) (string, []any, error) {
 	var where []string
 	var args []any
-	if f.Cwd != "" {
-		where, args = append(where, "cwd = ?"), append(args, f.Cwd)
+	if len(cwds) > 0 {
+		where, args = append(where, oneOf("cwd", len(cwds))), append(args, cwds...)
 	}
 	if f.Parent != "" {
 		where, args = append(where, "parent = ? AND parent != ''"), append(args, f.Parent) // the same condition as the index has

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
@@ -140,6 +143,68 @@ func openInput(cmd *cobra.Command, name string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("reading the export: %w", err)
 	}
 	return f, nil
+}
+
+func sessionsMove() *cobra.Command {
+	return &cobra.Command{
+		Use: "move OLD NEW", Short: "Move the sessions, memory and trust of a folder that was renamed",
+		Example: "  hermes-ls sessions move ~/src/shop ~/src/store",
+		Long: "Rename the folder first. Then its sessions, and those of the folders below it, are opened in NEW, with their checkpoints.\n" +
+			"The memory of the project, its learnings, your trust in it and the approvals of its MCP servers move, too.\n" +
+			"If OLD has no sessions, the exit code is 1.",
+		Args: exactly(2),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveFilterDirs
+			}
+			return sessionFolders(cmd.Context()), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m := folderpath.Move{Old: args[0], New: args[1]}
+			if err := errors.Join(absolute(&m.Old), absolute(&m.New)); err != nil {
+				return err
+			}
+			if m.Old == "" || m.New == "" {
+				return usage(errors.New("name the old folder and the new one"))
+			}
+			err := withStore(func(st *store.Store) error {
+				service := app.New(server.Options{Home: config.Home(os.Environ()), Version: version(), Store: st})
+				n, parts, err := service.MoveSessions(cmd.Context(), m)
+				if err = errors.Join(err, service.Close()); err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "Moved from %s to %s: %s.\n", cli.Plain(m.Old), cli.Plain(m.New), strings.Join(append([]string{sessionCount(n)}, parts...), ", "))
+				return nil
+			})
+			var none noStore
+			if errors.As(err, &none) {
+				return fmt.Errorf("%s has no sessions: %w", m.Old, err)
+			}
+			return err
+		},
+	}
+}
+
+func sessionCount(n int) string {
+	if n == 1 {
+		return "1 session"
+	}
+	return fmt.Sprintf("%d sessions", n)
+}
+
+// sessionFolders returns the folders of the newest sessions that do not exist anymore, for the completion of a
+// command line.
+func sessionFolders(ctx context.Context) (folders []string) {
+	_ = withStore(func(st *store.Store) error { // without a store, there are none
+		page, _, err := st.List(ctx, store.Filter{NoSubagents: true})
+		for _, x := range page {
+			if _, gone := os.Stat(x.Cwd); errors.Is(gone, fs.ErrNotExist) && !slices.Contains(folders, x.Cwd) {
+				folders = append(folders, x.Cwd)
+			}
+		}
+		return err
+	})
+	return folders
 }
 
 func sessionsRemove() *cobra.Command {

@@ -28,14 +28,14 @@ import (
 func sessionsCommand() *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "sessions",
-		Short: "List, show, search, export, import, fork and delete sessions",
+		Short: "List, show, search, export, import, fork, move and delete sessions",
 		Example: "  hermes-ls sessions list --limit 10\n" +
 			"  hermes-ls sessions search parser error\n" +
 			"  hermes-ls sessions show 0199f2",
 		Long: "To name a session, give its id or the beginning of the id.\n" +
 			"With --json, list, search, tree and show print one JSON object per line.",
 	}, sessionsList(), sessionsShow(), sessionsSearch(), sessionsTree(), sessionsDescribe(), sessionsFork(),
-		sessionsExport(), sessionsImport(), sessionsRemove(), sessionsCheck(), sessionsSetAside())
+		sessionsExport(), sessionsImport(), sessionsMove(), sessionsRemove(), sessionsCheck(), sessionsSetAside())
 }
 
 // noStore is the error of a store that does not exist.

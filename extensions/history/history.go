@@ -11,6 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -98,7 +99,7 @@ func (p storedSessions) ReadMessages(ctx context.Context, sessionID, messageID s
 	if err != nil {
 		return talk, err
 	}
-	if head.Cwd != p.cwd && !everywhere {
+	if !everywhere && !folderpath.Same(head.Cwd, p.cwd) {
 		return talk, fmt.Errorf("the session %q belongs to another workspace; everywhere=true asks the user for it", sessionID)
 	}
 	last := int64(head.Messages)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 )
 
 // Confidence of a learning, and its changes.
@@ -254,4 +255,53 @@ func (s *Store) Forget(ctx context.Context, id int64) (n int64, err error) {
 		return err
 	})
 	return n, err
+}
+
+// Move gives the learnings of a folder that was renamed, and of those below it, their new paths. It returns how many
+// it has moved.
+func (s *Store) Move(ctx context.Context, m folderpath.Move) (moved int, err error) {
+	f, err := s.open(ctx, false)
+	if f == nil || err != nil {
+		return 0, err
+	}
+	err = f.Write(ctx, func(tx *sql.Tx) error {
+		folders, err := foldersIn(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, old := range folders {
+			path, ok := m.Path(old)
+			if !ok || path == old {
+				continue
+			}
+			done, err := tx.ExecContext(ctx, `UPDATE learnings SET folder = ? WHERE folder = ?`, path, old)
+			if err != nil {
+				return err
+			}
+			if n, err := done.RowsAffected(); err == nil {
+				moved += int(n)
+			}
+			if _, err := tx.ExecContext(ctx, `UPDATE OR REPLACE confirmations SET folder = ? WHERE folder = ?`, path, old); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return moved, err
+}
+
+func foldersIn(ctx context.Context, tx *sql.Tx) (folders []string, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT folder FROM learnings UNION SELECT folder FROM confirmations`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var folder string
+		if err := rows.Scan(&folder); err != nil {
+			return nil, err
+		}
+		folders = append(folders, folder)
+	}
+	return folders, rows.Err()
 }

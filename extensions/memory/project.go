@@ -1,8 +1,6 @@
 package memory
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -26,8 +24,7 @@ func projectID(folder string) string {
 	} else if real, err := filepath.EvalSymlinks(folder); err == nil {
 		source = real
 	}
-	sum := sha256.Sum256([]byte(source))
-	return slug(source) + "-" + hex.EncodeToString(sum[:6])
+	return pathID(source)
 }
 
 var section = lazyregexp.New(`^\s*\[\s*remote\s+"([^"]*)"\s*\]`)

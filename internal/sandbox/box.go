@@ -2,14 +2,17 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -158,6 +161,9 @@ func (b *Box) Holds(ctx context.Context) bool {
 func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) error {
 	if b == nil {
 		return nil
+	}
+	if err := b.rootsExist(); err != nil {
+		return err
 	}
 	if b.off() {
 		b.report(Mechanism{Kind: None})
@@ -357,4 +363,19 @@ func gitRefused(output string) bool {
 		}
 	}
 	return false
+}
+
+// rootsExist returns an error if the first workspace folder was renamed or removed while the session was open.
+func (b *Box) rootsExist() error {
+	if b.cfg.Roots == nil {
+		return nil
+	}
+	roots := b.cfg.Roots()
+	if len(roots) == 0 {
+		return nil
+	}
+	if _, err := os.Stat(roots[0]); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("the workspace folder %s does not exist: it was renamed or removed after the session was opened. Nothing was run. Ask the user to open the folder under its new name; hermes-ls sessions move %s NEW moves its sessions there", roots[0], folderpath.Shell(roots[0]))
 }

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/filelock"
+	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
@@ -164,6 +165,45 @@ func (s Store) Approve(ctx context.Context, server Server) error {
 // Disapprove removes the approval of a server. If there is none, it changes nothing.
 func (s Store) Disapprove(ctx context.Context, server Server) error {
 	return s.change(ctx, func(c *content) { c.forget(server.Folder, server.Name) })
+}
+
+// Move moves the trust in a folder that was renamed, in folders below it, and the approvals of their servers. A
+// server's approval still belongs to its exact content. It returns how many folders are trusted under new paths.
+// The caller must act for the user.
+func (s Store) Move(ctx context.Context, m folderpath.Move) (moved int, err error) {
+	m.New = folderpath.Real(m.New)
+	c, err := s.read()
+	if err != nil || len(c.Folders) == 0 {
+		return 0, err
+	}
+	err = s.change(ctx, func(c *content) {
+		var kept []Folder
+		for _, f := range c.Folders {
+			path, ok := m.Path(f.Path)
+			if !ok || path == f.Path {
+				kept = append(kept, f)
+			} else if never(path) == nil {
+				moved++
+				f.Path = path
+				kept = append(kept, f)
+			}
+		}
+		c.Folders = nil
+		for _, f := range kept {
+			if !c.trusts(f.Path) {
+				c.Folders = append(c.Folders, f)
+			}
+		}
+		var servers []approval
+		for _, a := range c.Servers {
+			a.Folder, _ = m.Path(a.Folder)
+			if !slices.Contains(servers, a) {
+				servers = append(servers, a)
+			}
+		}
+		c.Servers = servers
+	})
+	return moved, err
 }
 
 func (c *content) forget(folder, name string) {

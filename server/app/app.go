@@ -70,7 +70,7 @@ func Features(s *server.Service) []server.Feature {
 		{Core: checks, Settings: verify.Section()}, // before the checkpoints: its turn begins first
 		{
 			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table, Toolset: checkpoints.Toolset, Needs: server.NeedsLocalFiles, Stored: true,
-			Preload: checkpoints.Preload, Shutdown: kept.Close, Deleted: kept.Forget,
+			Preload: checkpoints.Preload, Shutdown: kept.Close, Deleted: kept.Forget, Moved: moveCheckpoints(kept),
 		},
 		{Extension: todo.New(), Toolset: todo.Toolset, Preload: todo.Preload},
 		{Core: fileTools, Toolset: files.Toolset, Needs: server.NeedsFiles, Preload: files.Preload},
@@ -88,11 +88,11 @@ func Features(s *server.Service) []server.Feature {
 		{Extension: goal.New(), Commands: goal.Table},
 		{Extension: hooks.New(hookOptions(s)), Settings: hooks.Section(), Section: configuredHooks, Commands: hooks.Table},
 		{Extension: plugins.New(pluginOptions(s)), Settings: plugins.Section(), Section: enabledPlugins, Commands: plugins.Table},
-		{Extension: learnings.New(learned), Settings: learnings.Section(), Commands: learnings.Table, Shutdown: learned.Close},
+		{Extension: learnings.New(learned), Settings: learnings.Section(), Commands: learnings.Table, Shutdown: learned.Close, Moved: moveLearnings(learned)},
 		{Core: func(c *server.Core) extension.Extension { return feedback.New(s.Home, c.Offers) }, Settings: feedback.Section(), Commands: feedback.Table},
 		{Core: found, Settings: toolsearch.Section(), Section: toolsearch.Of},
-		{Extension: memory.New(s.Home), Settings: memory.Section(), Commands: memory.Table, Toolset: memory.Toolset, Preload: memory.Preload},
-		{Core: trusted, Section: trustStore, Commands: foldertrust.Table},
+		{Extension: memory.New(s.Home), Settings: memory.Section(), Commands: memory.Table, Toolset: memory.Toolset, Preload: memory.Preload, Moved: moveMemory(s)},
+		{Core: trusted, Section: trustStore, Commands: foldertrust.Table, Moved: moveTrust(s)},
 		{Extension: markdown.Extension(), Settings: markdown.Section(), Section: commandFiles},
 		{Core: skillsExtension(s), Settings: skills.Section(), Section: skillLimits(&known), Commands: skills.Table, Toolset: skills.Toolset, Preload: skills.Preload},
 	}
