@@ -36,7 +36,7 @@ var layers = map[string][]string{
 // strict has packages that may import less than their top directory: exactly these.
 var strict = map[string][]string{
 	"server": {"server/attachments", "server/models", "config", "builder", "extension", "tools", "agent",
-		"internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/workspace"},
+		"internal/folderpath", "internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/workspace"},
 	"server/attachments": {"agent", "internal/lazyregexp", "internal/workspace", "tools"},
 	"server/models":      {"config", "agent", "internal/proc"},
 	// The protocols have methods for these features and for no others.
@@ -55,8 +55,9 @@ var strict = map[string][]string{
 	"internal/gitrepo":   {"internal/safefile"},
 	"internal/gitread": {"internal/gitrepo", "internal/ignore", "internal/lazyregexp", "internal/proc", "internal/program",
 		"internal/safefile", "internal/scratch"},
-	"internal/trust":       {"internal/filelock", "internal/frontmatter", "internal/gitrepo", "internal/lazyregexp", "internal/safefile"},
+	"internal/trust":       {"internal/filelock", "internal/folderpath", "internal/frontmatter", "internal/gitrepo", "internal/lazyregexp", "internal/safefile"},
 	"internal/filelock":    {},
+	"internal/folderpath":  {},
 	"internal/frontmatter": {},
 	"internal/escape":      {},
 	"internal/safefile":    {},

@@ -66,7 +66,7 @@ func TestSessionsMove(t *testing.T) {
 	sh.fail(2, "move", old)
 	sh.has(sh.run("", "list", "--cwd", filepath.Join(link, "my old shop")), "One", "Linked")
 	out := sh.run("", "move", old+"/", now)
-	sh.has(out, "4 sessions", "1 checkpoint", "trust")
+	sh.has(out, "4 sessions", "their checkpoints", "its trust")
 	list := sh.run("", "list", "--cwd", now)
 	sh.has(list, "One", "Linked")
 	sh.has(sh.run("", "list", "--cwd", filepath.Join(now, "api")), "Below")

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hermes-ls/hermes-ls/extensions/learnings"
 	"github.com/hermes-ls/hermes-ls/extensions/memory"
@@ -14,14 +13,20 @@ import (
 func moveCheckpoints(kept *checkpoint.Store) func(context.Context, server.Move) (string, error) {
 	return func(_ context.Context, m server.Move) (string, error) {
 		n, err := kept.Move(m.Sessions, m.Move)
-		return counted(n, "checkpoint"), err
+		if n == 0 || err != nil {
+			return "", err
+		}
+		return "their checkpoints", nil
 	}
 }
 
 func moveLearnings(learned *learnings.Store) func(context.Context, server.Move) (string, error) {
 	return func(ctx context.Context, m server.Move) (string, error) {
 		n, err := learned.Move(ctx, m.Move)
-		return counted(n, "learning"), err
+		if n == 0 || err != nil {
+			return "", err
+		}
+		return "its learnings", nil
 	}
 }
 
@@ -43,15 +48,4 @@ func moveTrust(s *server.Service) func(context.Context, server.Move) (string, er
 		}
 		return "its trust", nil
 	}
-}
-
-// counted returns a number of things, or "" for none.
-func counted(n int, thing string) string {
-	switch n {
-	case 0:
-		return ""
-	case 1:
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
