@@ -153,7 +153,7 @@ type Terminal struct {
 
 // Approvals says which actions require approval, and for how long a request waits.
 type Approvals struct {
-	Mode    string   `json:"mode" enum:"ask,manual,smart,off" guard:"actions require approval as in mode ask" safe:"ask" doc:"Which actions require approval. manual is an alias of ask."`
+	Mode    string   `json:"mode" enum:"ask,manual,careful,smart,off" guard:"actions require approval as in mode ask" safe:"ask" doc:"Which actions require approval. manual is an alias of ask. careful: also each edit of a file."`
 	Timeout int      `json:"timeout" doc:"Seconds after which an approval request without an answer is denied."`
 	Deny    []string `json:"deny" guard:"its texts apply, and for a value that is no text, every command is rejected" safe:"*" doc:"Globs of actions that are always denied. “write GLOB” matches absolute paths."`
 }

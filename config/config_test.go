@@ -42,7 +42,7 @@ func TestLoadProblems(t *testing.T) {
 		{"wrong number", "agent:\n  max_iterations: -3\n", ":2: agent.max_iterations must be a whole number, 0 or more, not -3; it is ignored", "model.default", "gpt-5"},
 		{"a long text", "agent:\n  max_iterations: 0123456789abcdef01234\n", ":2: agent.max_iterations must be a whole number, 0 or more, not the text given; it is ignored", "model.default", "gpt-5"},
 		{"wrong word", "store:\n  synchronous: never\n", ":2: store.synchronous must be one of normal, full, not \"never\"; it is ignored", "store.synchronous", "normal"},
-		{"unknown approvals.mode", "approvals:\n  mode: never\n", ":2: approvals.mode is \"never\", which is not known; known are ask, manual, smart, off. Until then actions require approval as in mode ask", "approvals.mode", "ask"},
+		{"unknown approvals.mode", "approvals:\n  mode: never\n", ":2: approvals.mode is \"never\", which is not known; known are ask, manual, careful, smart, off. Until then actions require approval as in mode ask", "approvals.mode", "ask"},
 		{"unknown backend", "terminal: {backend: dockr}\n", ":1: terminal.backend is \"dockr\", which is not known; known are local, ssh, docker, singularity. Until then commands are rejected", "terminal.backend", "dockr"},
 		{"a text for approvals.deny", "approvals: {deny: git push*}\n", ":1: approvals.deny must be a list of texts. Until then its texts apply, and for a value that is no text, every command is rejected", "approvals.deny", `["git push*"]`},
 		{"no text in approvals.deny", "approvals: {deny: [a, {b: c}]}\n", ":1: approvals.deny must be a list of texts. Until then its texts apply, and for a value that is no text, every command is rejected", "approvals.deny", `["a","*"]`},

@@ -15,6 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
@@ -131,11 +132,15 @@ func (w *worker) enter(ctx context.Context, parent *Children, env *tools.Env, t 
 }
 
 // mergeGate returns a function that asks the gate for a merge, in the subagent's name.
-func mergeGate(env *tools.Env, bounds tools.Bounds, t *Task) func(ctx context.Context, path string) error {
+func mergeGate(env *tools.Env, bounds tools.Bounds, t *Task) func(context.Context, worktree.Change) error {
 	own := *env
 	own.SessionID, own.Gate = t.ID, gateOf(env, t)
-	return func(ctx context.Context, path string) error {
-		return gate.CheckWrite(ctx, &own, bounds, tools.Call{ID: "merge", Name: ToolName}, "merge ", path)
+	return func(ctx context.Context, c worktree.Change) error {
+		merged := func(context.Context) ([]*workspace.Written, error) {
+			return []*workspace.Written{{Path: c.Path, Name: bounds.Files.Name(c.Path), Old: c.Old, New: c.New, Created: c.Old == nil}}, nil
+		}
+		call := tools.Call{ID: "merge", Name: ToolName}
+		return gate.CheckEdit(ctx, &own, bounds, call, []gate.Change{{Doing: "merge ", Path: c.Path}}, merged)
 	}
 }
 

@@ -26,7 +26,7 @@ var table = []extension.Command{
 	{Name: "status", Description: "Show model, usage, mode and sandbox", Order: 20},
 	{Name: "usage", Description: "Show the cost of the session, of today and of the last days", Order: 25},
 	{Name: "model", VSCode: "hermes.model", Neovim: "model", Title: "Choose Model…", Description: "Show or choose the model", Hint: "name of a model", Order: 30},
-	{Name: "mode", VSCode: "hermes.mode", Neovim: "mode", Title: "Choose Approval Mode…", Description: "Show or choose the approval mode", Hint: "ask, auto or plan", Order: 40},
+	{Name: "mode", VSCode: "hermes.mode", Neovim: "mode", Title: "Choose Approval Mode…", Description: "Show or choose the approval mode", Hint: "ask, careful, auto or plan", Order: 40},
 	{Name: "think", Neovim: "thinking", Description: "Show or choose how long the model thinks", Hint: "default, low, medium or high", Order: 50},
 	{Name: "compact", Description: "Replace older messages by a summary", Hint: "what the summary must keep", Order: 60},
 	{Name: "undo", Description: "Rewind to before your last prompt and restore the files", Order: 70},

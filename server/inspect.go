@@ -46,7 +46,7 @@ type SessionState struct {
 	Cwd     string
 	Folders []string // further ones
 	Editor  string   // the host's name; empty: unknown
-	Mode    string   // ask, auto or plan
+	Mode    string   // ask, careful, auto or plan
 	Model   string   // the chosen model; empty: the first that is configured
 	Opened  time.Time
 	Updated time.Time

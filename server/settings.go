@@ -38,12 +38,15 @@ const (
 	ModeAsk  = "ask"
 	ModeAuto = "auto"
 	ModePlan = "plan"
+
+	ModeCareful = "careful"
 )
 
 // Modes are the modes of every session.
 func Modes() []Choice {
 	return []Choice{
 		{ModeAsk, "Ask", "Risky actions, such as deleting or force-pushing, require approval. All others run."},
+		{ModeCareful, "Ask before edits", "As Ask, and each edit of a file requires approval before it is made."},
 		{ModeAuto, "Auto", "No action requires approval. Blocked actions stay blocked."},
 		{ModePlan, "Plan", "Only reads, and ends with a plan. Work starts when you approve it."},
 	}
@@ -108,6 +111,8 @@ func modeOf(chosen string, conf *config.Loaded) string {
 		return chosen
 	case conf.Approvals.Mode == "off":
 		return ModeAuto
+	case conf.Approvals.Mode == ModeCareful:
+		return ModeCareful
 	}
 	return ModeAsk
 }
@@ -129,10 +134,11 @@ func (s *settings) apply(known map[string]string) {
 	maps.Copy(all, known)
 	s.secrets.Set(all)
 	s.gate.SetPlanning(mode == ModePlan)
+	s.gate.SetCareful(mode == ModeCareful)
 	switch {
 	case mode == ModeAuto:
 		s.gate.SetMode("off")
-	case configured == "off":
+	case configured == "off", configured == ModeCareful:
 		s.gate.SetMode("ask")
 	default:
 		s.gate.SetMode(configured)

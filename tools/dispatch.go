@@ -56,7 +56,7 @@ func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err er
 		return Fail("%v", err), nil
 	}
 	c.Args = args
-	if err := before.ask(ctx, env, t, c); err != nil {
+	if env, err = before.ask(ctx, env, t, c); err != nil {
 		return Fail("%v", err), nil
 	}
 	result, err = run(ctx, s.watched(env), t, c)

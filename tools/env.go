@@ -15,6 +15,9 @@ type Env struct {
 	Reader    Reader   // gets the result
 	// Planning says that the call was made in plan mode. [Set.Call] sets it.
 	Planning bool
+	// EditApproved says that the user was shown the edit of this call and has approved it.
+	// [Set.Call] sets it.
+	EditApproved bool
 	// Progress shows the progress of a running call, such as its output so far. Nil: it is
 	// not shown.
 	Progress func(Progress)
@@ -67,6 +70,9 @@ type Approver interface {
 	// Check returns nil if an action with the verdict v may go on. Otherwise its error has a
 	// text for the model. Title is the action, whole.
 	Check(ctx context.Context, env *Env, c Call, kind Kind, title string, v policy.Verdict) error
+	// CheckEdit is Check for an edit of files. In mode careful, each edit requires approval. If
+	// the user is asked, the request shows the edit.
+	CheckEdit(ctx context.Context, env *Env, c Call, e Edit) error
 	// Wait waits until no other request of the session is open. If it returns no error, leave
 	// must be called.
 	Wait(ctx context.Context) (leave func(), err error)
@@ -77,10 +83,40 @@ type Approver interface {
 	Planning() bool
 }
 
+// Edit is an edit of files that may require approval.
+type Edit struct {
+	Title   string         // the edit, whole, unescaped
+	Verdict policy.Verdict // the strictest of its files
+	Paths   []string       // its files, absolute
+	Names   []string       // the same as the user reads them
+	// Show returns the files before and after the edit. It is called only if the user is asked.
+	// Its error is that of the edit, and the user is not asked. If nothing would change, it
+	// returns nothing.
+	Show func(ctx context.Context) ([]FileEdit, error)
+}
+
+// FileEdit is one file of an edit that requires approval, as the user sees it: its texts have
+// no known secrets, and invisible characters are written as their code.
+type FileEdit struct {
+	Path    string  // absolute
+	Name    string  // as the user reads it
+	From    string  // of a file that moves: its name before
+	Deleted bool    // the file is removed
+	Old     *string // nil: the file is new
+	New     string
+	Line    int  // of the file, where Old and New begin; 0: they are the whole file
+	Changed int  // the first changed line, from 1; 0: none
+	Added   int  // lines
+	Removed int  // lines
+	Cut     bool // Old and New do not show the whole change
+	Note    string
+}
+
 // Asker shows an approval request to the user.
 type Asker interface {
 	// AskPermission returns the chosen decision. If the user closes the request without an
-	// answer, it returns "". If no user can be asked, it returns a [*gate.Unanswered].
+	// answer, it returns "". If no user can be asked, it returns a [*gate.Unanswered]. If the user
+	// gives a reason for a denial, it returns [DecisionDeny] and a [*Denied].
 	AskPermission(ctx context.Context, q ApprovalRequest) (Decision, error)
 }
 
@@ -98,7 +134,32 @@ type ApprovalRequest struct {
 	// Choices replace the four options. The answer is the ID of one.
 	Choices  []Choice
 	Remember string // the exact text that "session" and "always" remember, such as "git push --force"; "": nothing can be remembered
+	// Keys are the entries of command_allowlist that always allow the action: all of them
+	// together. If there are none, it cannot be always allowed.
+	Keys  []string
+	Edits []FileEdit // the files of an edit
 }
+
+// Options returns the options of a request, in their order. Their labels have exactly what is
+// remembered.
+func (q ApprovalRequest) Options() []Choice {
+	if len(q.Choices) > 0 {
+		return q.Choices
+	}
+	options := []Choice{{ID: DecisionOnce, Label: "Allow once", Allows: true}}
+	if q.Remember != "" {
+		options = append(options, Choice{ID: DecisionSession, Label: "Allow for this session: " + q.Remember, Allows: true, Lasting: true})
+	}
+	if q.Remember != "" && len(q.Keys) > 0 {
+		options = append(options, Choice{ID: DecisionAlways, Label: "Always allow: " + q.Remember, Allows: true, Lasting: true})
+	}
+	return append(options, Choice{ID: DecisionDeny, Label: "Deny"})
+}
+
+// Denied is the error of an [Asker] whose user gave a reason for the denial.
+type Denied struct{ Reason string }
+
+func (d *Denied) Error() string { return "Denied by the user: " + d.Reason }
 
 // Choice is an option of a request.
 type Choice struct {

@@ -40,16 +40,33 @@ func (b Admission) end() {
 	}
 }
 
-// ask asks the user whether the call may run, if an event requires that.
-func (b Admission) ask(ctx context.Context, env *Env, t Tool, c Call) error {
+// ask asks the user whether the call may run, if an event requires that. It returns the Env of
+// the call.
+func (b Admission) ask(ctx context.Context, env *Env, t Tool, c Call) (*Env, error) {
 	if b.Ask == "" {
-		return nil
+		return env, nil
 	}
 	verdict := policy.Verdict{Level: policy.Asks, Reason: b.Ask, EveryMode: true}
 	if env.Gate == nil {
-		return errors.New("Not run: it " + b.Ask + ", which requires approval, and no user is present to approve it.")
+		return env, errors.New("Not run: it " + b.Ask + ", which requires approval, and no user is present to approve it.")
 	}
-	return env.Gate.Check(ctx, env, c, t.Kind, t.Name+" "+string(c.Args), verdict)
+	title := t.Name + " " + string(c.Args)
+	if t.Edit == nil {
+		return env, env.Gate.Check(ctx, env, c, t.Kind, title, verdict)
+	}
+	e, err := t.Edit(ctx, env, c)
+	if err != nil {
+		return env, err
+	}
+	if e.Verdict.Reason != "" {
+		verdict.Reason += "; " + e.Verdict.Reason
+	}
+	verdict.Level, verdict.Once = max(verdict.Level, e.Verdict.Level), true
+	verdict.Commands = append(e.Verdict.Commands, title) // deny rules match it
+	e.Verdict = verdict
+	own := *env
+	own.EditApproved = true
+	return &own, env.Gate.CheckEdit(ctx, env, c, e)
 }
 
 // after lets the events see a result. Their additions are cleaned, too.

@@ -26,6 +26,7 @@ type Files interface {
 	Edit(ctx context.Context, path string, change func(old []byte) ([]byte, error)) (*workspace.Written, error)
 	EditPresent(ctx context.Context, path string, change func(old []byte, since workspace.Since) ([]byte, error)) (*workspace.Written, error)
 	Batch(ctx context.Context, actions []workspace.Action) ([]*workspace.Written, error)
+	BatchIf(ctx context.Context, actions []workspace.Action, agree func(planned []*workspace.Written) error) ([]*workspace.Written, error)
 	Close() error
 }
 

@@ -42,6 +42,11 @@ func New[In any](t Tool, run func(ctx context.Context, env *Env, call Call, in I
 	return t
 }
 
+// Decode returns the input of a tool that [New] made.
+func Decode[In any](args json.RawMessage) (In, error) {
+	return decode[In](plainFieldsOf(reflect.TypeFor[In]()), args)
+}
+
 func decode[In any](plain plainFields, args json.RawMessage) (in In, err error) {
 	if plain.fill(reflect.ValueOf(&in).Elem(), args) {
 		return in, nil

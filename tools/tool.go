@@ -89,6 +89,9 @@ type Tool struct {
 	// Title is the line that the editor shows for a call, such as "Read main.go".
 	// Nil, or an empty answer: the tool's name.
 	Title func(args json.RawMessage) string
+	// Edit returns the edit of a call without making it, for an approval request that comes before
+	// the tool runs. Nil: such a request shows the arguments only.
+	Edit func(ctx context.Context, env *Env, call Call) (Edit, error)
 	// Run does the work. A [Result] is for the model to read, failures included.
 	// An error's text is shown to it as a failure too, unless ctx has ended.
 	Run func(ctx context.Context, env *Env, call Call) (Result, error)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -23,9 +24,9 @@ import (
 
 // runFlags are the flags of run.
 type runFlags struct {
-	model, approve string
-	json           bool
-	log            logFlags
+	model, approve, mode string
+	json                 bool
+	log                  logFlags
 }
 
 func runCommand() *cobra.Command {
@@ -55,17 +56,20 @@ func runCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&flags.model, "model", "", "model `id` instead of the configured one")
 	cmd.Flags().StringVar(&flags.approve, "approve", "ask", "approvals: `ask|never|always`; without a terminal, ask denies")
+	cmd.Flags().StringVar(&flags.mode, "mode", "", "`mode` of the session: ask, careful, auto or plan")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print one JSON event a line instead of the answer")
 	flags.log.add(cmd.Flags(), "warn")
 	return cmd
 }
 
 func (f runFlags) check() error {
-	switch f.approve {
-	case "ask", "never", "always":
-		return nil
+	if f.approve != "ask" && f.approve != "never" && f.approve != "always" {
+		return usage(fmt.Errorf("--approve is %q: say ask, never or always", f.approve))
 	}
-	return usage(fmt.Errorf("--approve is %q: say ask, never or always", f.approve))
+	if f.mode != "" && !slices.ContainsFunc(server.Modes(), func(m server.Choice) bool { return m.ID == f.mode }) {
+		return usage(fmt.Errorf("--mode is %q: say ask, careful, auto or plan", f.mode))
+	}
+	return nil
 }
 
 func promptText(in io.Reader, args []string) (string, error) {
@@ -106,6 +110,11 @@ func runPrompt(cmd *cobra.Command, flags runFlags, prompt agent.Input) error {
 	session, err := service.NewSession(ctx, server.Place{Cwd: cwd}, host)
 	if err != nil {
 		return host.failed(err)
+	}
+	if flags.mode != "" {
+		if err := session.SetMode(ctx, flags.mode); err != nil {
+			return host.failed(err)
+		}
 	}
 	reason, err := session.Prompt(ctx, prompt, nil)
 	return outcome(ctx, host, session.ID(), reason, err)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -190,8 +189,8 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.ApprovalReques
 		}
 		fmt.Fprintf(h.progress, "not approved, because no user can be asked: %s (%s); --approve always lets it run\n", q.Title, q.Reason)
 		how := "run hermes-ls with --approve always"
-		if q.Remember != "" {
-			how += ", or add " + strconv.Quote(q.Remember) + " to command_allowlist in config.yaml"
+		if len(q.Keys) > 0 {
+			how += ", or add " + gate.Entries(q.Keys) + " to command_allowlist in config.yaml"
 		}
 		return tools.DecisionDeny, &gate.Unanswered{Why: "no user is present to approve it", How: how}
 	}
@@ -202,6 +201,9 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.ApprovalReques
 	}
 	remembering := ""
 	if q.Remember != "" {
+		remembering = fmt.Sprintf(", session (remembers %q)", q.Remember)
+	}
+	if q.Remember != "" && len(q.Keys) > 0 {
 		remembering = fmt.Sprintf(", session or always (remembers %q)", q.Remember)
 	}
 	if len(q.Choices) > 0 {
@@ -210,7 +212,11 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.ApprovalReques
 			fmt.Fprintf(h.progress, "  %s: %s\n", c.ID, c.Label)
 		}
 	} else {
-		fmt.Fprintf(h.progress, "\n%s\n  %s\n  once%s, no? ", strings.TrimSpace(q.Text+"\n"+q.Title), q.Reason, remembering)
+		text := strings.TrimSpace(q.Text + "\n" + q.Title)
+		if len(q.Edits) > 0 {
+			text += "\n" + gate.EditText(q.Edits)
+		}
+		fmt.Fprintf(h.progress, "\n%s\n  %s\n  once%s, no (or no and a reason)? ", text, q.Reason, remembering)
 	}
 	h.mu.Unlock()
 	line, err := h.line(ctx)
@@ -220,8 +226,13 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.ApprovalReques
 	if c, ok := q.Choice(line); ok {
 		return c.ID, nil
 	}
-	if d := tools.Decision(line); d.Allows() {
-		return d, nil
+	for _, c := range q.Options() {
+		if string(c.ID) == line {
+			return c.ID, nil
+		}
+	}
+	if reason, ok := strings.CutPrefix(line, "no "); ok && strings.TrimSpace(reason) != "" {
+		return tools.DecisionDeny, &tools.Denied{Reason: strings.TrimLeft(reason, " :,")}
 	}
 	return tools.DecisionDeny, nil
 }

@@ -172,7 +172,14 @@ func (e *edit) read(root *safefile.Folder) (err error) {
 
 // apply makes the change in the workspace.
 func (e *edit) apply(ctx context.Context) error {
-	if err := e.Allow(ctx, e.path); err != nil {
+	asked := Change{e.path, e.old, e.new}
+	if e.was.Link {
+		asked.Old = []byte(e.was.ID)
+	}
+	if e.is.Link {
+		asked.New = []byte(e.is.ID)
+	}
+	if err := e.Allow(ctx, asked); err != nil {
 		return err
 	}
 	link, err := e.files.LinkTarget(e.path)

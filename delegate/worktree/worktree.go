@@ -33,6 +33,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
+// Change is a subagent's change of one file, absolute. Old is nil if it made the file, New if
+// it removed it. The target of a link counts as its text.
+type Change struct {
+	Path     string
+	Old, New []byte
+}
+
 // Config is the subagent of a worktree, and the user's files.
 type Config struct {
 	ID   string // of the subagent's session
@@ -43,7 +50,7 @@ type Config struct {
 	Output  string       // the folder where conflicts are saved; required
 	Records string       // the folder of records; see [RecordsOf]
 	// Allow asks whether a merge may write a file. If not, the error is for the model.
-	Allow func(ctx context.Context, path string) error
+	Allow func(ctx context.Context, c Change) error
 }
 
 // Tree is a worktree of one subagent.

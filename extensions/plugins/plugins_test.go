@@ -189,6 +189,9 @@ func (s *session) Check(_ context.Context, _ *tools.Env, _ tools.Call, _ tools.K
 	}
 	return nil
 }
+func (*session) CheckEdit(context.Context, *tools.Env, tools.Call, tools.Edit) error {
+	return nil
+}
 func (*session) Wait(context.Context) (func(), error)        { return func() {}, nil }
 func (s *session) ForSubagent(string, string) tools.Approver { return s }
 func (*session) Planning() bool                              { return false }

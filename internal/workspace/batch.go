@@ -29,6 +29,12 @@ type Action struct {
 // entry for each file that is another now: a file that was removed has a nil New,
 // one that was moved says from where. Open documents are changed in the editor.
 func (w *Workspace) Batch(ctx context.Context, actions []Action) ([]*Written, error) {
+	return w.BatchIf(ctx, actions, func([]*Written) error { return nil })
+}
+
+// BatchIf is [Workspace.Batch], but nothing is written before agree has seen what it will
+// return. If agree returns an error, nothing is written, and BatchIf returns the error.
+func (w *Workspace) BatchIf(ctx context.Context, actions []Action, agree func(planned []*Written) error) ([]*Written, error) {
 	if err := w.writing.lock(ctx); err != nil {
 		return nil, err
 	}
@@ -40,6 +46,9 @@ func (w *Workspace) Batch(ctx context.Context, actions []Action) ([]*Written, er
 		}
 	}
 	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := agree(b.written()); err != nil {
 		return nil, err
 	}
 	if err := b.run(); err != nil {

@@ -23,7 +23,7 @@ func (r *RequestPermissionResponse) UnmarshalJSON(data []byte) error {
 
 // UnmarshalJSON accepts only the exact names, as in [RequestPermissionResponse].
 func (o *PermissionOutcome) UnmarshalJSON(data []byte) error {
-	return exactly(data, map[string]any{"outcome": &o.Outcome, "optionId": &o.OptionID})
+	return exactly(data, map[string]any{"outcome": &o.Outcome, "optionId": &o.OptionID, "_meta": &o.Meta})
 }
 
 // exactly decodes fields of an object by their exact names. If a name occurs twice, it

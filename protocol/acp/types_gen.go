@@ -659,6 +659,9 @@ type PermissionOutcome struct {
 	Outcome string `json:"outcome"`
 	// The ID of the option the user selected.
 	OptionID string `json:"optionId,omitempty"`
+	// The _meta property is reserved by ACP to allow clients and agents to attach additional
+	// metadata to their interactions.
+	Meta Meta `json:"_meta,omitempty"`
 }
 
 // ReadTextFileRequest: Request to read content from a text file.

@@ -204,7 +204,7 @@ func TestBadInput(t *testing.T) {
 		{"session/close", map[string]any{"sessionId": "nobody"}, protocol.CodeUnknownResource, "no such session"},
 		{"session/list", map[string]any{"cwd": "relative"}, protocol.CodeInvalidParams, "absolute"},
 		{"session/list", map[string]any{"cursor": "rubbish"}, protocol.CodeInvalidParams, "cursor"},
-		{"session/set_mode", map[string]any{"sessionId": id, "modeId": "yolo"}, protocol.CodeInvalidParams, "there are ask, auto"},
+		{"session/set_mode", map[string]any{"sessionId": id, "modeId": "yolo"}, protocol.CodeInvalidParams, "there are ask, careful, auto"},
 		{"session/set_config_option", map[string]any{"sessionId": id, "configId": "colour", "value": "x"}, protocol.CodeInvalidParams, "there are mode, model, thought_level"},
 		{"session/set_config_option", map[string]any{"sessionId": id, "configId": "thought_level", "value": "extreme"}, protocol.CodeInvalidParams, "low, medium, high"},
 		{"session/set_config_option", map[string]any{"sessionId": id, "configId": "thought_level", "value": true}, protocol.CodeInvalidParams, "value must be a string"},
@@ -467,7 +467,7 @@ func TestSettings(t *testing.T) {
 	var made protocol.NewSessionResponse
 	c.must(protocol.MethodSessionNew, protocol.NewSessionRequest{Cwd: c.ws}, &made)
 	id := made.SessionID
-	if made.Modes.CurrentModeID != "ask" || len(made.Modes.AvailableModes) != 3 {
+	if made.Modes.CurrentModeID != "ask" || len(made.Modes.AvailableModes) != 4 {
 		t.Errorf("modes %+v", made.Modes)
 	}
 	value := func(options []protocol.SessionConfigOption, id string) any {

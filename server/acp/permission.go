@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
@@ -22,11 +23,9 @@ func (c *Client) AskPermission(ctx context.Context, q tools.ApprovalRequest) (to
 			ToolCallID: id, Title: title, Name: q.Call.Name, Kind: acp.ToolKind(q.Kind),
 			Status: acp.StatusPending, RawInput: input(q.Call.Args),
 		},
-		Options: permissionOptions(q.Remember),
+		Options: permissionOptions(q.Options()),
 	}
-	if len(q.Choices) > 0 {
-		request.Options = ownOptions(q.Choices)
-	}
+	request.ToolCall.Content, request.ToolCall.Locations = editContents(q.Edits)
 	if q.Reason != "" {
 		request.ToolCall.Content = append(request.ToolCall.Content, acp.TextContent("This "+q.Reason+"."))
 	}
@@ -40,21 +39,21 @@ func (c *Client) AskPermission(ctx context.Context, q tools.ApprovalRequest) (to
 		}
 		return tools.DecisionDeny, fmt.Errorf("asking for permission: %w", err)
 	}
-	decision := decisionOf(response.Outcome, q)
+	decision, reason := decisionOf(response.Outcome, q)
 	if q.Subagent != "" || q.Alone {
 		if _, ok := q.Choice(string(decision)); ok {
 			c.answered(q.SessionID, id, tools.DecisionOnce)
 		} else {
 			c.answered(q.SessionID, id, decision)
 		}
-		return decision, nil
+		return decision, reason
 	}
 	if chosen, ok := q.Choice(string(decision)); decision.Allows() || ok && chosen.Allows {
 		c.update(q.SessionID, &acp.ToolCall{
 			SessionUpdate: acp.UpdateToolCallNews, ToolCallID: q.Call.ID, Status: acp.StatusInProgress,
 		})
 	}
-	return decision, nil
+	return decision, reason
 }
 
 // answered ends the tool call of an approval request that belongs to no tool call of this
@@ -67,20 +66,8 @@ func (c *Client) answered(session, id string, d tools.Decision) {
 	c.update(session, &acp.ToolCall{SessionUpdate: acp.UpdateToolCallNews, ToolCallID: id, Status: status})
 }
 
-// permissionOptions returns the options in their order. Their names have exactly what is
-// remembered. If nothing can be remembered, there are only Allow once and Deny.
-func permissionOptions(remember string) []acp.PermissionOption {
-	options := []acp.PermissionOption{{OptionID: string(tools.DecisionOnce), Name: "Allow once", Kind: acp.AllowOnce}}
-	if remember != "" {
-		options = append(options,
-			acp.PermissionOption{OptionID: string(tools.DecisionSession), Name: "Allow for this session: " + remember, Kind: acp.AllowAlways},
-			acp.PermissionOption{OptionID: string(tools.DecisionAlways), Name: "Always allow: " + remember, Kind: acp.AllowAlways})
-	}
-	return append(options, acp.PermissionOption{OptionID: string(tools.DecisionDeny), Name: "Deny", Kind: acp.RejectOnce})
-}
-
-// ownOptions returns the options of a request that has its own.
-func ownOptions(choices []tools.Choice) []acp.PermissionOption {
+// permissionOptions returns the options of a request in their order.
+func permissionOptions(choices []tools.Choice) []acp.PermissionOption {
 	var options []acp.PermissionOption
 	for _, c := range choices {
 		option := acp.PermissionOption{OptionID: string(c.ID), Name: c.Label, Kind: acp.RejectOnce}
@@ -95,17 +82,40 @@ func ownOptions(choices []tools.Choice) []acp.PermissionOption {
 	return options
 }
 
-func decisionOf(o acp.PermissionOutcome, q tools.ApprovalRequest) tools.Decision {
+// editContents returns the files of an edit: a diff for each, the notes on them, and where
+// they change.
+func editContents(edits []tools.FileEdit) (content []acp.ToolCallContent, places []acp.ToolCallLocation) {
+	for _, e := range edits {
+		if e.Note != "" {
+			content = append(content, acp.TextContent(e.Name+": "+e.Note+"."))
+		}
+		content = append(content, acp.DiffContent(escape.Text(e.Path), e.Old, e.New))
+		places = append(places, locations([]tools.Location{{Path: e.Path, Line: max(e.Changed, 1)}})...)
+	}
+	return content, places
+}
+
+// decisionOf returns the chosen option. An option that was not offered is no decision. The
+// error of a denial has the user's reason.
+func decisionOf(o acp.PermissionOutcome, q tools.ApprovalRequest) (tools.Decision, error) {
 	if o.Outcome != acp.OutcomeSelected {
-		return ""
+		return "", nil
 	}
-	if len(q.Choices) > 0 {
-		c, _ := q.Choice(o.OptionID)
-		return c.ID
+	for _, c := range q.Options() {
+		if string(c.ID) != o.OptionID {
+			continue
+		}
+		if reason := reasonOf(o.Meta); c.ID == tools.DecisionDeny && reason != "" {
+			return c.ID, &tools.Denied{Reason: reason}
+		}
+		return c.ID, nil
 	}
-	switch d := tools.Decision(o.OptionID); d {
-	case tools.DecisionOnce, tools.DecisionSession, tools.DecisionAlways, tools.DecisionDeny:
-		return d
-	}
-	return ""
+	return "", nil
+}
+
+// reasonOf returns _meta.hermes.reason of an outcome: why the user denies the request.
+func reasonOf(m acp.Meta) string {
+	ours, _ := m["hermes"].(map[string]any)
+	reason, _ := ours["reason"].(string)
+	return strings.TrimSpace(reason)
 }

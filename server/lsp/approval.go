@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	lsp "go.lsp.dev/protocol"
@@ -26,10 +27,9 @@ func (h host) AskPermission(ctx context.Context, q tools.ApprovalRequest) (tools
 		}
 	}
 	h.showText(q)
-	choices := choicesFor(q)
 	params := &lsp.ShowMessageRequestParams{Type: lsp.MessageTypeWarning, Message: questionText(q)}
-	for _, c := range choices {
-		params.Actions = append(params.Actions, lsp.MessageActionItem{Title: c.title})
+	for _, c := range q.Options() {
+		params.Actions = append(params.Actions, lsp.MessageActionItem{Title: c.Label})
 	}
 	// The gate's ctx bounds how long the user may think.
 	var chosen lsp.MessageActionItem
@@ -41,43 +41,19 @@ func (h host) AskPermission(ctx context.Context, q tools.ApprovalRequest) (tools
 		if editor.UnknownMethod(err) {
 			h.reportDenied(q)
 			cannot := &gate.Unanswered{Why: "this editor cannot show approval requests"}
-			if q.Remember != "" {
-				cannot.How = "add " + q.Remember + " to command_allowlist; the chat says how"
+			if len(q.Keys) > 0 {
+				cannot.How = "add " + gate.Entries(q.Keys) + " to command_allowlist; the chat says how"
 			}
 			err = cannot
 		}
 		return tools.DecisionDeny, err
 	}
-	for _, c := range choices {
-		if chosen.Title == c.title {
-			return c.decision, nil
+	for _, c := range q.Options() {
+		if chosen.Title == c.Label {
+			return c.ID, nil
 		}
 	}
 	return "", nil
-}
-
-type choice struct {
-	decision tools.Decision
-	title    string
-}
-
-// choicesFor returns the options in their order. Their titles have exactly what is remembered.
-// If nothing can be remembered, there are only Allow once and Deny.
-func choicesFor(q tools.ApprovalRequest) []choice {
-	if len(q.Choices) > 0 {
-		var own []choice
-		for _, c := range q.Choices {
-			own = append(own, choice{c.ID, c.Label})
-		}
-		return own
-	}
-	choices := []choice{{tools.DecisionOnce, "Allow once"}}
-	if q.Remember != "" {
-		choices = append(choices,
-			choice{tools.DecisionSession, "Allow for this session: " + q.Remember},
-			choice{tools.DecisionAlways, "Always allow: " + q.Remember})
-	}
-	return append(choices, choice{tools.DecisionDeny, "Deny"})
 }
 
 func questionText(q tools.ApprovalRequest) string {
@@ -95,6 +71,9 @@ func questionText(q tools.ApprovalRequest) string {
 	}
 	if q.Text != "" {
 		fmt.Fprintf(&b, "\n\n%s", q.Text)
+	}
+	if len(q.Edits) > 0 {
+		fmt.Fprintf(&b, "\n\n%s", gate.EditText(q.Edits))
 	}
 	return b.String()
 }
@@ -143,15 +122,26 @@ func deniedText(q tools.ApprovalRequest, configFile string) []string {
 		fmt.Sprintf("**Denied**: %s requested %s", who, code(q.Title)),
 		fmt.Sprintf("It %s, so it requires approval, and this editor cannot show approval requests.", strings.TrimSuffix(q.Reason, ".")),
 	}
-	if q.Remember == "" {
-		return append(lines, "If you want it, run it yourself.")
+	switch {
+	case len(q.Keys) == 1:
+		return append(lines, fmt.Sprintf("To allow it, add %s to `command_allowlist` in %s. It applies at once. Then send the prompt again.", span(q.Keys[0]), configFile))
+	case len(q.Keys) > 1:
+		lines = append(lines, fmt.Sprintf("To allow it, add these %d entries to `command_allowlist` in %s. They apply at once. Then send the prompt again.", len(q.Keys), configFile), "```yaml")
+		for _, key := range q.Keys {
+			lines = append(lines, "- "+strconv.Quote(key))
+		}
+		return append(lines, "```")
+	case len(q.Edits) > 0:
+		return append(lines, "If you want it, make the edit yourself, or send /mode ask and the prompt again.")
 	}
-	return append(lines, fmt.Sprintf("To allow it, add %s to `command_allowlist` in %s. It applies at once. Then send the prompt again.", code(q.Remember), configFile))
+	return append(lines, "If you want it, run it yourself.")
 }
 
 // code is a text of one line or more in backticks that it cannot close.
-func code(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+func code(text string) string { return span(strings.Join(strings.Fields(text), " ")) }
+
+// span is a line in backticks that it cannot close.
+func span(text string) string {
 	ticks := "`"
 	for strings.Contains(text, ticks) {
 		ticks += "`"

@@ -143,8 +143,8 @@ func (h *host) ask(ctx context.Context, q tools.ApprovalRequest) (tools.Decision
 		h.notices = append(h.notices, "Denied, because this host cannot ask the user: "+q.Title)
 		h.mu.Unlock()
 		how := ""
-		if q.Remember != "" {
-			how = fmt.Sprintf("add %q to command_allowlist in config.yaml", q.Remember)
+		if len(q.Keys) > 0 {
+			how = "add " + gate.Entries(q.Keys) + " to command_allowlist in config.yaml"
 		}
 		return tools.DecisionDeny, &gate.Unanswered{Why: "this host cannot ask the user", How: how}
 	}
@@ -158,14 +158,15 @@ func (h *host) ask(ctx context.Context, q tools.ApprovalRequest) (tools.Decision
 	if q.Text != "" {
 		message += "\n\n" + q.Text
 	}
-	options := q.Choices
-	if len(options) == 0 {
-		options = []tools.Choice{{ID: tools.DecisionOnce, Label: "Allow once"}}
-		if q.Remember != "" {
-			message += "\nAllow for this session and Always allow remember: " + q.Remember
-			options = append(options, tools.Choice{ID: tools.DecisionSession, Label: "Allow for this session"}, tools.Choice{ID: tools.DecisionAlways, Label: "Always allow"})
+	if len(q.Edits) > 0 {
+		message += "\n\n" + gate.EditText(q.Edits)
+	}
+	options := q.Options()
+	if len(q.Choices) == 0 && q.Remember != "" {
+		message += "\nAllow for this session and Always allow remember: " + q.Remember
+		for i := range options { // a form shows short names
+			options[i].Label, _, _ = strings.Cut(options[i].Label, ": ")
 		}
-		options = append(options, tools.Choice{ID: tools.DecisionDeny, Label: "Deny"})
 	}
 	labels := make([]string, len(options))
 	for i, o := range options {

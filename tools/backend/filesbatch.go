@@ -18,6 +18,11 @@ import (
 // Batch makes all of the changes or, when one cannot be made, none; see
 // [workspace.Workspace.Batch].
 func (f *Files) Batch(ctx context.Context, actions []workspace.Action) ([]*workspace.Written, error) {
+	return f.BatchIf(ctx, actions, func([]*workspace.Written) error { return nil })
+}
+
+// BatchIf is [Files.Batch] if agree accepts the planned changes; see [workspace.Workspace.BatchIf].
+func (f *Files) BatchIf(ctx context.Context, actions []workspace.Action, agree func([]*workspace.Written) error) ([]*workspace.Written, error) {
 	unlock, err := f.lockWrites(ctx)
 	if err != nil {
 		return nil, err
@@ -33,6 +38,9 @@ func (f *Files) Batch(ctx context.Context, actions []workspace.Action) ([]*works
 		if err = errors.Join(refused, err); err != nil {
 			return nil, err
 		}
+	}
+	if err := agree(b.written()); err != nil {
+		return nil, err
 	}
 	err = f.at(ctx, "changing", ".", func(c *sftp.Client, _ string) error { return b.run(c) })
 	if err != nil {

@@ -62,7 +62,46 @@ func patchTool(c Config) tools.Tool {
 		Description: strings.TrimSpace(patchWords),
 		Title:       tools.Titled(patchTitle),
 		Script:      `(path, old_string, new_string, replace_all=False) → success, diff`,
+		Edit:        editOf(c, patchEdits),
 	}, with(c, patch))
+}
+
+// patchEdits returns the edit of a call without making it.
+func patchEdits(ctx context.Context, env *callEnv, in patchIn) (tools.Edit, error) {
+	if in.wholePatch() {
+		p, err := planPatch(ctx, in.Patch)
+		if err != nil {
+			return tools.Edit{}, err
+		}
+		return gate.EditOf(env.Bounds, p.changes(), p.plan(env))
+	}
+	if err := checkPatch(in); err != nil {
+		return tools.Edit{}, err
+	}
+	var done replaced
+	return gate.EditOf(env.Bounds, in.changes(), plan(env, in.Path, in.change(ctx, &done)))
+}
+
+// wholePatch reports whether the call has a V4A patch.
+func (in patchIn) wholePatch() bool {
+	return in.Mode == "patch" || in.Mode == "" && in.Patch != "" && in.OldString == ""
+}
+
+func (in patchIn) changes() []gate.Change { return []gate.Change{{Doing: "Edit ", Path: in.Path}} }
+
+// change returns the change of the file. It sets done.
+func (in patchIn) change(ctx context.Context, done *replaced) presentChange {
+	return onPresent(func(old string, since sinceRead) (string, error) {
+		err := since.check(in.edits())
+		if err != nil {
+			return "", err
+		}
+		if *done, err = replaceAll(ctx, old, in.edits()); err == nil && done.text == old {
+			err = errUnchanged
+		}
+		done.since = since.note()
+		return done.text, since.explain(err)
+	})
 }
 
 func patchTitle(in patchIn) string {
@@ -81,28 +120,22 @@ func patchTitle(in patchIn) string {
 }
 
 func patch(ctx context.Context, env *callEnv, call tools.Call, in patchIn) (tools.Result, error) {
-	if in.Mode == "patch" || in.Mode == "" && in.Patch != "" && in.OldString == "" {
+	if in.wholePatch() {
 		return patchFiles(ctx, env, call, in.Patch)
 	}
 	if err := checkPatch(in); err != nil {
 		return tools.Result{}, err
 	}
-	if err := gate.CheckWrite(ctx, env.Env, env.Bounds, call, "Edit ", in.Path); err != nil {
-		return tools.Result{}, err
-	}
 	var done replaced
+	change, asked := in.change(ctx, &done), &approval{}
+	if err := gate.CheckEdit(ctx, env.Env, env.Bounds, call, in.changes(), asked.record(plan(env, in.Path, change))); err != nil {
+		if rejected := (*gate.Rejection)(nil); errors.As(err, &rejected) {
+			return tools.Result{}, err
+		}
+		return tools.Result{}, readAgain(ctx, env, in.Path, in.OldString, err)
+	}
 	known := diagnose(ctx, env, in.Path)
-	written, err := env.Files.EditPresent(ctx, in.Path, onPresent(func(old string, since sinceRead) (string, error) {
-		var err error
-		if err = since.check(in.edits()); err != nil {
-			return "", err
-		}
-		if done, err = replaceAll(ctx, old, in.edits()); err == nil && done.text == old {
-			err = errUnchanged
-		}
-		done.since = since.note()
-		return done.text, since.explain(err)
-	}))
+	written, err := env.Files.EditPresent(ctx, in.Path, asked.edited(env, in.Path, change))
 	if errors.Is(err, errUnchanged) {
 		out := patchOut{Success: true, FilesModified: []string{}, Note: joined(done.note, done.since)}
 		return tools.OK(out).Brief(out.brief(false)), nil

@@ -15,71 +15,94 @@ import (
 
 // patchFiles applies a V4A patch, all of it or nothing.
 func patchFiles(ctx context.Context, env *callEnv, call tools.Call, text string) (tools.Result, error) {
-	if strings.TrimSpace(text) == "" {
-		return tools.Result{}, errors.New("patch is empty. " + patchFormat)
-	}
-	ops, err := parsePatch(text)
+	p, err := planPatch(ctx, text)
 	if err != nil {
 		return tools.Result{}, err
 	}
-	var idle notes
-	for _, op := range ops {
-		if op.idle() {
-			idle.add(op.path + ": no line begins with + or -; it stays as it is")
-		}
-	}
-	ops = slices.DeleteFunc(ops, fileOp.idle)
-	p := &filesPatch{replaced: map[int]replaced{}}
-	for i, op := range ops {
-		p.actions = append(p.actions, p.action(ctx, i, op))
-	}
-	for _, a := range p.actions { // before any file is touched
-		if err := mayChange(ctx, env, call, a); err != nil {
-			return tools.Result{}, err
-		}
-	}
-	known := diagnose(ctx, env, p.paths()...)
-	written, err := env.Files.Batch(ctx, p.actions)
+	known, written, err := p.apply(ctx, env, call)
 	if err != nil {
 		if p.failed != "" {
 			err = readAgain(ctx, env, p.failed, "", err)
 		}
 		return tools.Result{}, err
 	}
-	return p.result(ctx, env, written, known, idle, 0), nil
+	return p.result(ctx, env, written, known, p.idle, 0), nil
+}
+
+// planPatch reads a V4A patch.
+func planPatch(ctx context.Context, text string) (*filesPatch, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, errors.New("patch is empty. " + patchFormat)
+	}
+	ops, err := parsePatch(text)
+	if err != nil {
+		return nil, err
+	}
+	p := &filesPatch{replaced: map[int]replaced{}}
+	for _, op := range ops {
+		if op.idle() {
+			p.idle.add(op.path + ": no line begins with + or -; it stays as it is")
+		}
+	}
+	for i, op := range slices.DeleteFunc(ops, fileOp.idle) {
+		p.actions = append(p.actions, p.action(ctx, i, op))
+	}
+	return p, nil
 }
 
 // Apply makes changes that a program has computed, as patch makes those of the model: all of
 // them or nothing, with its approvals and its result. replaced is the number of replaced places.
 func Apply(ctx context.Context, c Config, env *tools.Env, call tools.Call, actions []workspace.Action, replaced int) (tools.Result, error) {
 	x := &callEnv{env, c}
-	for _, a := range actions {
-		if err := mayChange(ctx, x, call, a); err != nil {
-			return tools.Result{}, err
-		}
-	}
 	p := &filesPatch{actions: actions}
-	known := diagnose(ctx, x, p.paths()...)
-	written, err := x.Files.Batch(ctx, actions)
+	known, written, err := p.apply(ctx, x, call)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	return p.result(ctx, x, written, known, nil, replaced), nil
 }
 
-// mayChange asks the gate about the file of a change.
-func mayChange(ctx context.Context, env *callEnv, call tools.Call, a workspace.Action) error {
-	doing := "Edit "
-	switch {
-	case a.Text != nil:
-		doing = "Add "
-	case a.Remove:
-		doing = "Delete "
+// apply asks the gate about all files of the patch, and makes it.
+func (p *filesPatch) apply(ctx context.Context, env *callEnv, call tools.Call) (*diagnosis, []*workspace.Written, error) {
+	asked := &approval{}
+	if err := gate.CheckEdit(ctx, env.Env, env.Bounds, call, p.changes(), asked.record(p.plan(env))); err != nil {
+		return nil, nil, err
 	}
-	if err := gate.CheckWrite(ctx, env.Env, env.Bounds, call, doing, a.Path); err != nil || a.MoveTo == "" {
-		return err
+	known := diagnose(ctx, env, p.paths()...)
+	written, err := env.Files.BatchIf(ctx, p.actions, asked.agrees)
+	return known, written, err
+}
+
+// plan returns a function that computes the patch without making it.
+func (p *filesPatch) plan(env *callEnv) func(context.Context) ([]*workspace.Written, error) {
+	return func(ctx context.Context) (planned []*workspace.Written, err error) {
+		_, err = env.Files.BatchIf(ctx, p.actions, func(all []*workspace.Written) error {
+			planned = all
+			return errPlanned
+		})
+		if errors.Is(err, errPlanned) {
+			err = nil
+		}
+		return planned, err
 	}
-	return gate.CheckWrite(ctx, env.Env, env.Bounds, call, "Move a file to ", a.MoveTo)
+}
+
+// changes returns the files of the patch for the gate.
+func (p *filesPatch) changes() (changes []gate.Change) {
+	for _, a := range p.actions {
+		doing := "Edit "
+		switch {
+		case a.Text != nil:
+			doing = "Add "
+		case a.Remove:
+			doing = "Delete "
+		}
+		changes = append(changes, gate.Change{Doing: doing, Path: a.Path})
+		if a.MoveTo != "" {
+			changes = append(changes, gate.Change{Doing: "Move a file to ", Path: a.MoveTo})
+		}
+	}
+	return changes
 }
 
 // OnText makes a change of a file's bytes out of one of its text. Encoding and byte order mark of
@@ -93,6 +116,7 @@ type filesPatch struct {
 	actions  []workspace.Action
 	replaced map[int]replaced // the result of each update; a change may be made twice
 	failed   string           // the file whose change failed
+	idle     notes            // files that it names and does not change
 }
 
 // paths are the files that will be there.

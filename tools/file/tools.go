@@ -33,3 +33,15 @@ func with[In any](c Config, run func(context.Context, *callEnv, tools.Call, In) 
 		return run(ctx, &callEnv{env, c}, call, in)
 	}
 }
+
+// editOf returns the [tools.Tool.Edit] of a tool. Arguments that do not fit are an error, as for
+// the tool.
+func editOf[In any](c Config, edit func(context.Context, *callEnv, In) (tools.Edit, error)) func(context.Context, *tools.Env, tools.Call) (tools.Edit, error) {
+	return func(ctx context.Context, env *tools.Env, call tools.Call) (tools.Edit, error) {
+		in, err := tools.Decode[In](call.Args)
+		if err != nil {
+			return tools.Edit{}, err
+		}
+		return edit(ctx, &callEnv{env, c}, in)
+	}
+}

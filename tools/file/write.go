@@ -46,30 +46,44 @@ func writeTool(c Config) tools.Tool {
 		Description: strings.TrimSpace(writeWords),
 		Title:       tools.Titled(func(in writeIn) string { return "Write " + in.Path }),
 		Script:      `(path, content) → bytes_written, created`,
+		Edit: editOf(c, func(_ context.Context, env *callEnv, in writeIn) (tools.Edit, error) {
+			var note string
+			return gate.EditOf(env.Bounds, writeChanges(in), planWrite(env, in.Path, writeChange(in, &note), []byte(in.Content)))
+		}),
 	}, with(c, write))
 }
 
-func write(ctx context.Context, env *callEnv, call tools.Call, in writeIn) (tools.Result, error) {
-	if numbered(in.Content) && !tabular(in.Path) {
-		return tools.Fail("every line of content begins with a line number and |, as read_file shows them; nothing was written. Send the file's own text, without the numbers."), nil
-	}
-	if err := gate.CheckWrite(ctx, env.Env, env.Bounds, call, "Write ", in.Path); err != nil {
-		return tools.Result{}, err
-	}
-	var note string
-	known := diagnose(ctx, env, in.Path)
-	written, err := env.Files.Edit(ctx, in.Path, withoutRebase(func(old []byte) ([]byte, error) {
+func writeChanges(in writeIn) []gate.Change { return []gate.Change{{Doing: "Write ", Path: in.Path}} }
+
+// writeChange returns the change of a file that exists. It sets note.
+func writeChange(in writeIn, note *string) func(old []byte) ([]byte, error) {
+	return func(old []byte) ([]byte, error) {
 		text, err := onText(func(old string) (like string, err error) {
-			like, note = keepLineEnds(old, in.Content)
+			like, *note = keepLineEnds(old, in.Content)
 			return like, nil
 		})(old)
 		if err == nil && bytes.Equal(text, old) {
 			err = errUnchanged
 		}
 		return text, err
-	}))
+	}
+}
+
+func write(ctx context.Context, env *callEnv, call tools.Call, in writeIn) (tools.Result, error) {
+	if numbered(in.Content) && !tabular(in.Path) {
+		return tools.Fail("every line of content begins with a line number and |, as read_file shows them; nothing was written. Send the file's own text, without the numbers."), nil
+	}
+	var note string
+	change := writeChange(in, &note)
+	asked := &approval{}
+	if err := gate.CheckEdit(ctx, env.Env, env.Bounds, call, writeChanges(in), asked.record(planWrite(env, in.Path, change, []byte(in.Content)))); err != nil {
+		return tools.Result{}, err
+	}
+	known := diagnose(ctx, env, in.Path)
+	made := asked.edited(env, in.Path, func(old []byte, _ workspace.Since) ([]byte, error) { return change(old) })
+	written, err := env.Files.Edit(ctx, in.Path, withoutRebase(func(old []byte) ([]byte, error) { return made(old, workspace.Since{}) }))
 	if errors.Is(err, workspace.ErrNotFound) {
-		written, err = env.Files.Write(ctx, in.Path, []byte(in.Content))
+		written, err = create(ctx, env, in, asked)
 	}
 	if errors.Is(err, errUnchanged) {
 		return tools.OK(writeOut{Note: "the file already holds exactly this; nothing was written"}), nil
@@ -85,6 +99,18 @@ func write(ctx context.Context, env *callEnv, call tools.Call, in writeIn) (tool
 		}
 	}
 	return tools.OK(out).Brief(writeBrief{out.BytesWritten, out.Created, out.SyntaxErrors, out.problems, out.Note}).With(shownEdit(written)...), nil
+}
+
+// create writes a file that does not exist.
+func create(ctx context.Context, env *callEnv, in writeIn, asked *approval) (*workspace.Written, error) {
+	planned, err := plannedEdit(env, in.Path, nil, []byte(in.Content))
+	if err == nil {
+		err = asked.agrees(planned)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return env.Files.Write(ctx, in.Path, []byte(in.Content))
 }
 
 // writeBrief is a writeOut for the model, which knows the text.

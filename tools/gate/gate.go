@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -51,6 +52,7 @@ type Gate struct {
 	mu      sync.Mutex // guards the following, never while waiting
 	mode    string
 	plan    bool // plan mode
+	careful bool // each edit requires approval
 	deny    []string
 	allow   map[string]bool // remembered for good
 	session map[string]bool // remembered for the session
@@ -91,6 +93,13 @@ func (g *Gate) SetPlanning(on bool) {
 	g.plan = on
 }
 
+// SetCareful turns on or off that each edit of a file requires approval.
+func (g *Gate) SetCareful(on bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.careful = on
+}
+
 // Planning reports whether the session is in plan mode.
 func (g *Gate) Planning() bool {
 	if g == nil {
@@ -113,22 +122,41 @@ func (r *Rejection) Error() string { return r.Text }
 // unescaped: Check escapes it. A call without arguments does not come from the model: its
 // request has no tool call.
 func (g *Gate) Check(ctx context.Context, env *tools.Env, c tools.Call, kind tools.Kind, title string, v policy.Verdict) error {
-	return g.check(ctx, env, subagent{}, c, kind, title, v)
+	return g.check(ctx, subagent{}, action{env: env, call: c, kind: kind, title: title, verdict: v})
+}
+
+// CheckEdit is Check for an edit of files, see [tools.Approver].
+func (g *Gate) CheckEdit(ctx context.Context, env *tools.Env, c tools.Call, e tools.Edit) error {
+	return g.check(ctx, subagent{}, action{env: env, call: c, kind: tools.KindEdit, title: e.Title, verdict: e.Verdict, edit: &e})
+}
+
+// action is what a gate checks.
+type action struct {
+	env     *tools.Env
+	call    tools.Call
+	kind    tools.Kind
+	title   string
+	verdict policy.Verdict
+	edit    *tools.Edit // nil: it is no edit of files
+	careful bool        // it requires approval because of mode careful
 }
 
 // check is Check for a subagent; the zero subagent is the session itself.
-func (g *Gate) check(ctx context.Context, env *tools.Env, by subagent, c tools.Call, kind tools.Kind, title string, v policy.Verdict) error {
-	switch rule, certain := g.denied(title, v); {
+func (g *Gate) check(ctx context.Context, by subagent, a action) error {
+	v := a.verdict
+	switch rule, certain := g.denied(a.title, v); {
 	case rule == "" || v.Syntax != "":
 	case certain:
 		return rejection(v, fmt.Sprintf("Denied: the user's rule %q (approvals.deny) forbids it. Do not try it in another form; do without it, or tell the user what you wanted it for.", rule))
 	case v.Level != policy.Blocked:
-		v = maybeDenied(v, title, rule)
+		v = maybeDenied(v, a.title, rule)
 	}
-	if err := g.checkPlan(env, c, kind, v); err != nil {
+	if err := g.checkPlan(a.env, a.call, a.kind, v); err != nil {
 		return err
 	}
-	switch v.Level {
+	a.verdict = v
+	a = g.inMode(a)
+	switch v = a.verdict; v.Level {
 	case policy.Runs:
 		return nil
 	case policy.Blocked:
@@ -137,7 +165,10 @@ func (g *Gate) check(ctx context.Context, env *tools.Env, by subagent, c tools.C
 		}
 		return rejection(v, fmt.Sprintf("Blocked: it %s. This is always blocked, so do not try it in another form. %s", v.Reason, nextStep(v.Reason)))
 	}
-	if g.passes(v) {
+	if a.edit != nil && a.env.EditApproved {
+		return nil
+	}
+	if g.passes(a) {
 		return nil
 	}
 	select {
@@ -146,15 +177,42 @@ func (g *Gate) check(ctx context.Context, env *tools.Env, by subagent, c tools.C
 	case <-ctx.Done():
 		return rejection(v, "Not run: it was cancelled before the user could be asked.")
 	}
-	if g.passes(v) { // the question before this one was the same
+	if g.passes(a) { // the question before this one was the same
 		return nil
 	}
-	if !g.harmless(ctx, env, c, title, v) {
-		if err := g.ask(ctx, env, by, c, kind, title, v); err != nil {
+	if !g.harmless(ctx, a) {
+		if err := g.ask(ctx, by, a); err != nil {
 			return err
 		}
 	}
-	return g.checkPlan(env, c, kind, v) // the user may have changed the mode meanwhile
+	return g.checkPlan(a.env, a.call, a.kind, v) // the user may have changed the mode meanwhile
+}
+
+// inMode returns the action as mode careful judges it: each edit requires approval, and a
+// remembered approval is for the files that it names, until the session ends.
+func (g *Gate) inMode(a action) action {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.careful || a.edit == nil || a.verdict.Level == policy.Blocked {
+		return a
+	}
+	a.careful = true
+	if a.verdict.Level == policy.Runs {
+		a.verdict.Level, a.verdict.Keys = policy.Asks, nil
+		a.verdict.Reason = "changes " + counted(len(a.edit.Paths)) + ", and each edit requires approval in mode careful"
+	}
+	a.verdict.Keys = slices.Clone(a.verdict.Keys)
+	for _, path := range a.edit.Paths {
+		a.verdict.Keys = append(a.verdict.Keys, "edits of "+escape.Line(path))
+	}
+	return a
+}
+
+func counted(files int) string {
+	if files == 1 {
+		return "a file"
+	}
+	return fmt.Sprintf("%d files", files)
 }
 
 // checkPlan rejects actions in plan mode: those that require approval, whatever was approved
@@ -178,32 +236,33 @@ func (g *Gate) checkPlan(env *tools.Env, c tools.Call, kind tools.Kind, v policy
 const judgeLimit = 20 * time.Second
 
 // harmless asks the judge, if there is one for this.
-func (g *Gate) harmless(ctx context.Context, env *tools.Env, c tools.Call, title string, v policy.Verdict) bool {
+func (g *Gate) harmless(ctx context.Context, a action) bool {
 	g.mu.Lock()
-	asked := g.mode == "smart" && g.cfg.Judge != nil && !v.EveryMode
+	asked := g.mode == "smart" && g.cfg.Judge != nil && !a.verdict.EveryMode && !a.careful
 	g.mu.Unlock()
 	if !asked {
 		return false
 	}
 	limited, stop := context.WithTimeout(ctx, judgeLimit)
 	defer stop()
-	if !g.cfg.Judge(limited, escape.Line(title), v.Reason) || ctx.Err() != nil {
+	if !g.cfg.Judge(limited, escape.Line(a.title), a.verdict.Reason) || ctx.Err() != nil {
 		return false
 	}
-	if env.Progress != nil {
-		env.Progress(tools.Progress{CallID: c.ID, Message: "allowed: the model judged it harmless (approvals.mode: smart)"})
+	if a.env.Progress != nil {
+		a.env.Progress(tools.Progress{CallID: a.call.ID, Message: "allowed: the model judged it harmless (approvals.mode: smart)"})
 	}
 	return true
 }
 
 // passes reports whether an action that requires approval has been approved before.
-func (g *Gate) passes(v policy.Verdict) bool {
+func (g *Gate) passes(a action) bool {
+	v := a.verdict
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.mode == "off" && !v.EveryMode {
+	if g.mode == "off" && !v.EveryMode && !a.careful {
 		return true
 	}
-	return len(v.Keys) > 0 && !v.Once && !slices.ContainsFunc(v.Keys, func(k string) bool { return !g.allow[k] && !g.session[k] })
+	return len(v.Keys) > 0 && !v.Once && !slices.ContainsFunc(v.Keys, func(k string) bool { return (a.careful || !g.allow[k]) && !g.session[k] })
 }
 
 func (g *Gate) remember(keys []string) {
@@ -214,32 +273,31 @@ func (g *Gate) remember(keys []string) {
 	}
 }
 
-// ask puts the question and turns the answer into a decision. Everything that is
+// ask asks the user and returns nil if the answer allows the action. Everything that is
 // not one of the answers offered, and every answer that comes too late, is a no.
-func (g *Gate) ask(ctx context.Context, env *tools.Env, by subagent, c tools.Call, kind tools.Kind, title string, v policy.Verdict) error {
-	if g.cfg.Asker == nil {
+func (g *Gate) ask(ctx context.Context, by subagent, a action) error {
+	v := a.verdict
+	question, err := g.request(ctx, by, a)
+	switch {
+	case err != nil:
+		return err
+	case a.edit != nil && a.edit.Show != nil && len(question.Edits) == 0:
+		return nil // nothing changes
+	case g.cfg.Asker == nil:
 		return unapproved(v, &Unanswered{Why: "no user is present to approve it"})
 	}
 	waiting, stop := context.WithTimeout(ctx, g.cfg.Timeout)
 	defer stop()
-	question := tools.ApprovalRequest{
-		SessionID: env.SessionID, Call: c, Kind: kind,
-		Title: escape.Line(title), Reason: escape.Text(v.Reason), Text: escape.Text(v.Text), Remember: strings.Join(v.Keys, " and "),
-		Alone: c.Args == nil,
-	}
-	if v.Once {
-		question.Remember = ""
-	}
-	if by.owner != "" {
-		question.SessionID, question.Subagent, question.For = by.owner, env.SessionID, escape.Line(by.goal)
-	}
 	var unasked *Unanswered
+	var denied *tools.Denied
 	decision, err := g.cfg.Asker.AskPermission(waiting, question)
 	switch {
 	case ctx.Err() != nil:
 		return rejection(v, "Not run: it was cancelled while the user was being asked.")
 	case errors.Is(waiting.Err(), context.DeadlineExceeded):
 		return unapproved(v, &Unanswered{Why: fmt.Sprintf("the user did not answer within %v", g.cfg.Timeout)})
+	case errors.As(err, &denied):
+		return rejection(v, (&tools.Denied{Reason: tools.CutMiddle(strings.TrimSpace(tools.StripControl(denied.Reason)), longestReason)}).Error())
 	case errors.As(err, &unasked):
 		return unapproved(v, unasked)
 	case err != nil:
@@ -253,14 +311,45 @@ func (g *Gate) ask(ctx context.Context, env *tools.Env, by subagent, c tools.Cal
 			return nil
 		}
 		g.remember(v.Keys)
-		if decision == tools.DecisionAlways {
-			g.keep(env, c, v.Keys)
+		if decision == tools.DecisionAlways && len(question.Keys) > 0 {
+			g.keep(a.env, a.call, question.Keys)
 		}
 		return nil
 	case tools.DecisionDeny:
 		return rejection(v, "The user denied this: it "+v.Reason+". Do not retry it in another form. Go on without it, or ask what they would like instead.")
 	}
 	return unapproved(v, &Unanswered{Why: "the approval request was closed without an answer, which denies it"})
+}
+
+// longestReason is how many bytes of the reason of a denial the model gets.
+const longestReason = 8000
+
+// request returns the approval request of an action. An error is that of an edit that cannot
+// be made.
+func (g *Gate) request(ctx context.Context, by subagent, a action) (q tools.ApprovalRequest, err error) {
+	v := a.verdict
+	q = tools.ApprovalRequest{
+		SessionID: a.env.SessionID, Call: a.call, Kind: a.kind,
+		Title: escape.Line(a.title), Reason: escape.Text(v.Reason), Text: escape.Text(v.Text),
+		Remember: strings.Join(v.Keys, " and "), Keys: v.Keys, Alone: a.call.Args == nil,
+	}
+	if a.edit != nil && a.edit.Show != nil {
+		if q.Edits, err = a.edit.Show(ctx); err != nil {
+			return q, err
+		}
+	}
+	switch {
+	case v.Once:
+		q.Remember, q.Keys = "", nil
+	case a.careful:
+		q.Remember, q.Keys = "edits of "+escape.Line(strings.Join(a.edit.Names, ", ")), nil
+	case slices.ContainsFunc(q.Edits, func(f tools.FileEdit) bool { return f.Cut }):
+		q.Keys = nil // what is not shown is not always allowed
+	}
+	if by.owner != "" {
+		q.SessionID, q.Subagent, q.For = by.owner, a.env.SessionID, escape.Line(by.goal)
+	}
+	return q, nil
 }
 
 // Unanswered is the error of an [Asker] that has no answer of the user.
@@ -270,6 +359,16 @@ type Unanswered struct {
 }
 
 func (u *Unanswered) Error() string { return u.Why }
+
+// Entries returns the keys of an action as entries of command_allowlist, each in quotes that
+// YAML reads.
+func Entries(keys []string) string {
+	quoted := make([]string, len(keys))
+	for i, key := range keys {
+		quoted[i] = strconv.Quote(key)
+	}
+	return strings.Join(quoted, " and ")
+}
 
 // unapproved says that a call did not run because it was not approved, which is
 // another thing than denied.

@@ -23,7 +23,12 @@ func (s subagent) ForSubagent(_, goal string) tools.Approver {
 
 // Check implements [tools.Approver].
 func (s subagent) Check(ctx context.Context, env *tools.Env, c tools.Call, kind tools.Kind, title string, v policy.Verdict) error {
-	return s.gate.check(ctx, env, s, c, kind, title, v)
+	return s.gate.check(ctx, s, action{env: env, call: c, kind: kind, title: title, verdict: v})
+}
+
+// CheckEdit implements [tools.Approver].
+func (s subagent) CheckEdit(ctx context.Context, env *tools.Env, c tools.Call, e tools.Edit) error {
+	return s.gate.check(ctx, s, action{env: env, call: c, kind: tools.KindEdit, title: e.Title, verdict: e.Verdict, edit: &e})
 }
 
 // Wait implements [tools.Approver].

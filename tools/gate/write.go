@@ -4,41 +4,83 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// CheckWrite asks the gate whether a file may be written. If it may, CheckWrite returns nil.
-// Doing names the action, such as "merge ". The path and the target of its links are both
-// judged, so .vscode is protected if it is a link to another folder, too.
-func CheckWrite(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tools.Call, doing, path string) error {
-	abs, err := bounds.Files.Abs(path)
-	if err != nil {
+// Change is a file that an edit changes. Doing names the action, such as "Edit ".
+type Change struct{ Doing, Path string }
+
+// CheckEdit asks the gate whether an edit may be made, with one request for all of its files.
+// If it may, CheckEdit returns nil. show computes the edit without making it; it is called
+// only if the user is asked, and its error is returned. A path and the target of its links
+// are both judged, so .vscode is protected if it is a link to another folder, too.
+func CheckEdit(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tools.Call, changes []Change, show func(context.Context) ([]*workspace.Written, error)) error {
+	e, err := EditOf(bounds, changes, show)
+	switch {
+	case err != nil:
 		return err
+	case env.Gate != nil:
+		return env.Gate.CheckEdit(ctx, env, call, e)
+	case e.Verdict.Level != policy.Runs:
+		return NoApproval(e.Verdict)
+	}
+	return nil
+}
+
+// EditOf returns the edit of files for [tools.Approver]; see [CheckEdit].
+func EditOf(bounds tools.Bounds, changes []Change, show func(context.Context) ([]*workspace.Written, error)) (tools.Edit, error) {
+	var e tools.Edit
+	var verdicts []policy.Verdict
+	var title []string
+	for i, c := range changes {
+		abs, v, err := judgeWrite(bounds, c.Path)
+		if err != nil {
+			return e, err
+		}
+		name, doing := bounds.Files.Name(abs), c.Doing
+		v.Commands = append(v.Commands, doing+name) // deny rules match the titles of single edits
+		if i > 0 {
+			doing = strings.ToLower(doing[:1]) + doing[1:]
+		}
+		verdicts, title = append(verdicts, v), append(title, doing+name)
+		if !slices.Contains(e.Paths, abs) {
+			e.Paths, e.Names = append(e.Paths, abs), append(e.Names, name)
+		}
+	}
+	e.Title, e.Verdict = strings.Join(title, ", "), strictest(verdicts)
+	if show != nil {
+		e.Show = func(ctx context.Context) ([]tools.FileEdit, error) {
+			written, err := show(ctx)
+			return Shown(bounds, written), err
+		}
+	}
+	return e, nil
+}
+
+// judgeWrite judges the writing of a file, and returns its absolute path.
+func judgeWrite(bounds tools.Bounds, path string) (abs string, v policy.Verdict, err error) {
+	if abs, err = bounds.Files.Abs(path); err != nil {
+		return "", v, err
 	}
 	roots := bounds.Files.Folders()
-	verdict := policy.Write(abs, roots, bounds.HermesHome)
-	if named := workspace.FromURI(path); verdict.Level == policy.Runs {
+	v = policy.Write(abs, roots, bounds.HermesHome)
+	if named := workspace.FromURI(path); v.Level == policy.Runs {
 		if !filepath.IsAbs(named) {
 			named = filepath.Join(roots[0], named)
 		}
 		if named = filepath.Clean(named); named != abs {
-			verdict = stricter(verdict, policy.Write(named, append(roots, filepath.Dir(named)), bounds.HermesHome))
+			v = stricter(v, policy.Write(named, append(roots, filepath.Dir(named)), bounds.HermesHome))
 		}
 	}
-	if verdict.Level == policy.Runs && bounds.Sandbox.ReadOnly() {
-		verdict.Level, verdict.Keys = policy.Asks, slices.Clone(verdict.Commands)
-		verdict.Reason = "writes a file, although the session is read-only (sandbox.mode)"
+	if v.Level == policy.Runs && bounds.Sandbox.ReadOnly() {
+		v.Level, v.Keys = policy.Asks, slices.Clone(v.Commands)
+		v.Reason = "writes a file, although the session is read-only (sandbox.mode)"
 	}
-	if env.Gate == nil {
-		if verdict.Level == policy.Runs {
-			return nil
-		}
-		return NoApproval(verdict)
-	}
-	return env.Gate.Check(ctx, env, call, tools.KindEdit, doing+bounds.Files.Name(abs), verdict)
+	return abs, v, nil
 }
 
 func stricter(a, b policy.Verdict) policy.Verdict {
@@ -46,4 +88,31 @@ func stricter(a, b policy.Verdict) policy.Verdict {
 		return b
 	}
 	return a
+}
+
+// strictest sums up the verdicts on the files of an edit: the highest level, with its reasons
+// and keys.
+func strictest(verdicts []policy.Verdict) policy.Verdict {
+	var sum policy.Verdict
+	for _, v := range verdicts {
+		sum.Level = max(sum.Level, v.Level)
+	}
+	var reasons []string
+	for _, v := range verdicts {
+		sum.Commands = append(sum.Commands, v.Commands...)
+		if v.Level != sum.Level {
+			continue
+		}
+		sum.EveryMode = sum.EveryMode || v.EveryMode
+		if v.Reason != "" && !slices.Contains(reasons, v.Reason) {
+			reasons = append(reasons, v.Reason)
+		}
+		for _, key := range v.Keys {
+			if !slices.Contains(sum.Keys, key) {
+				sum.Keys = append(sum.Keys, key)
+			}
+		}
+	}
+	sum.Reason = strings.Join(reasons, "; ")
+	return sum
 }

@@ -919,6 +919,7 @@ export interface RequestPermissionResponse {
 export interface PermissionOutcome {
   outcome: string;
   optionId?: string;
+  _meta?: Record<string, unknown>;
 }
 
 /** ReadTextFileRequest: Request to read content from a text file. */

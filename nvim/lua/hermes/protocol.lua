@@ -790,6 +790,7 @@ M.title = {
 ---@class hermes.PermissionOutcome
 ---@field outcome string
 ---@field optionId? string
+---@field _meta? table<string, any>
 
 --- ReadTextFileRequest: Request to read content from a text file.
 ---@class hermes.ReadTextFileRequest
