@@ -104,6 +104,8 @@ type (
 		Text string
 		More string // the text that it is about, which may have many lines; empty: none
 		Asks bool   // the user answers it in the chat
+		// Passing says that it is about a step of the turn, such as another try, and of no interest afterwards.
+		Passing bool
 		// Offers are choices below it. The text names them, too.
 		Offers []tools.Offer
 	}

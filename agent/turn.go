@@ -219,7 +219,7 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 			t.sink.Event(Text{MessageID: id, Text: delta.Text})
 		}
 		if delta.Notice != "" {
-			t.sink.Event(Notice{Text: delta.Notice})
+			t.sink.Event(Notice{Text: delta.Notice, Passing: true})
 		}
 		if delta.Fallback != "" {
 			t.sink.Event(Thought{MessageID: id, Text: delta.Fallback + "\n"})

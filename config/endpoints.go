@@ -325,7 +325,8 @@ func (l *Loaded) address(section string, m Model, out *Endpoint) error {
 		key = section + ".base_url"
 	}
 	if out.BaseURL == "" {
-		return fmt.Errorf("%s.provider is %s but %s is empty. %s", section, m.Provider, key, howTo(l))
+		problem := fmt.Sprintf("%s.provider is %s but %s is empty", section, m.Provider, key)
+		return &SetupError{Provider: m.Provider, Problem: problem, Step: ". " + howTo(l)}
 	}
 	if m.BaseURL != "" {
 		key = section + ".base_url"
@@ -333,7 +334,7 @@ func (l *Loaded) address(section string, m Model, out *Endpoint) error {
 	out.AddressFrom = key
 	u, err := url.Parse(out.BaseURL)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return fmt.Errorf("%s %q is no http(s) URL. %s", key, out.BaseURL, howTo(l))
+		return &SetupError{Provider: m.Provider, Problem: fmt.Sprintf("%s %q is no http(s) URL", key, out.BaseURL), Step: ". " + howTo(l)}
 	}
 	out.API = apiOf(own.API, m.API)
 	if out.API == "" && strings.HasSuffix(u.Path, "/anthropic") {
@@ -416,8 +417,21 @@ func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
 	if theirs {
 		set += " (" + strings.Join(table.Keys, " and ") + " is not set)"
 	}
-	return fmt.Errorf("no key for %s at %s: set %s, or run `hermes-ls setup` or `hermes-ls login`", m.Provider, u.Host, set)
+	return &SetupError{
+		Provider: m.Provider, Key: true,
+		Problem: fmt.Sprintf("no key for %s at %s: set %s", m.Provider, u.Host, set),
+		Step:    ", or run `hermes-ls setup` or `hermes-ls login`",
+	}
 }
+
+// SetupError says which part of a model's endpoint is not configured, and the next step in a shell.
+type SetupError struct {
+	Provider      string
+	Key           bool // the key is missing
+	Problem, Step string
+}
+
+func (e *SetupError) Error() string { return e.Problem + e.Step }
 
 // setKey sets the key to the first variable that is set.
 func (e *Endpoint) setKey(environ map[string]string, names ...string) {

@@ -17,7 +17,7 @@ func (e *Error) Error() string {
 		return e.all()
 	}
 	var b strings.Builder
-	b.WriteString(e.reason() + ".")
+	b.WriteString(e.reason(e.where()) + ".")
 	if advice := e.advice(); advice != "" {
 		b.WriteString(" " + advice)
 	}
@@ -31,7 +31,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func (e *Error) cutOff() string {
 	why := strings.TrimRight(e.Message, ". \n")
 	if why == "" || e.Kind != ErrStalled && e.Kind != ErrCut {
-		why = strings.TrimSuffix(e.what()+": "+why, ": ")
+		why = strings.TrimSuffix(e.what(e.address())+": "+why, ": ")
 	}
 	return fmt.Sprintf("%s: the reply was cut off after %d characters (%s). The text is kept; send the prompt again to go on.", e.Model, e.Shown, why)
 }
@@ -40,7 +40,7 @@ func (e *Error) cutOff() string {
 func (e *Error) all() string {
 	reasons := make([]string, 0, 1+len(e.Others))
 	for _, f := range append([]*Error{e}, e.Others...) {
-		reasons = append(reasons, f.id()+": "+f.reason())
+		reasons = append(reasons, f.id()+": "+f.reason(f.address()))
 	}
 	return "all models failed. " + strings.Join(reasons, "; ") + "." + strings.TrimRight(" "+e.advice(), " ")
 }
@@ -53,10 +53,10 @@ func (e *Error) id() string {
 	return e.Provider + "/" + e.Model
 }
 
-// reason describes the failure with the endpoint's message.
-func (e *Error) reason() string {
+// reason describes the failure with the endpoint's message. where names the endpoint.
+func (e *Error) reason(where string) string {
 	message := strings.TrimRight(e.Message, ". \n")
-	switch what := e.what(); {
+	switch what := e.what(where); {
 	case what == "":
 		return message
 	case message == "":
@@ -66,13 +66,9 @@ func (e *Error) reason() string {
 	}
 }
 
-// what describes the failure and its endpoint: "https://…/v1 refused the key for gpt-5
+// what describes the failure and its endpoint: "openai at https://…/v1 refused the key for gpt-5
 // (401)". If the message does that, it returns "".
-func (e *Error) what() string {
-	where := e.Endpoint
-	if where == "" {
-		where = "the model endpoint"
-	}
+func (e *Error) what(where string) string {
 	model := ""
 	if e.Model != "" {
 		model = " for " + e.Model
@@ -87,7 +83,7 @@ func (e *Error) what() string {
 			return ""
 		}
 		if e.Provider != "" {
-			return fmt.Sprintf("no key for %s at %s: set providers.%[1]s.api_key or key_env", e.Provider, host(where))
+			return fmt.Sprintf("no key for %s at %s: set providers.%[1]s.api_key or key_env", e.Provider, host(e.Endpoint))
 		}
 		return "no API key is configured for " + where
 	case ErrAuth:
@@ -124,6 +120,20 @@ func (e *Error) what() string {
 	default:
 		return where + " failed" + model + status
 	}
+}
+
+// address returns the endpoint's address.
+func (e *Error) address() string { return cmp.Or(e.Endpoint, "the model endpoint") }
+
+// where names the endpoint: "openai at https://api.openai.com/v1".
+func (e *Error) where() string {
+	switch {
+	case e.Endpoint == "":
+		return e.address()
+	case e.Provider == "" || e.Provider == "custom":
+		return "the endpoint " + e.Endpoint
+	}
+	return e.Provider + " at " + e.Endpoint
 }
 
 // advice returns the next step for the user.

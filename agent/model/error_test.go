@@ -42,11 +42,11 @@ func TestErrorIsASentence(t *testing.T) {
 func TestErrorNamesTheSetting(t *testing.T) {
 	t.Parallel()
 	e := model.Error{Kind: model.ErrDown, Endpoint: "http://x/v1", Provider: "mine", Model: "m", AddressIn: "providers.mine.base_url", KeyIn: "providers.mine.api_key"}
-	if want := "http://x/v1 cannot be reached. Check that it runs, and providers.mine.base_url."; e.Error() != want {
+	if want := "mine at http://x/v1 cannot be reached. Check that it runs, and providers.mine.base_url."; e.Error() != want {
 		t.Errorf("%q, want %q", e.Error(), want)
 	}
 	e.Kind, e.Status = model.ErrAuth, 401
-	if want := "http://x/v1 refused the key for m (401). It is not used again until it changes: check providers.mine.api_key."; e.Error() != want {
+	if want := "mine at http://x/v1 refused the key for m (401). It is not used again until it changes: check providers.mine.api_key."; e.Error() != want {
 		t.Errorf("%q, want %q", e.Error(), want)
 	}
 }
@@ -54,7 +54,7 @@ func TestErrorNamesTheSetting(t *testing.T) {
 func TestErrorNamesTheAPI(t *testing.T) {
 	t.Parallel()
 	e := &model.Error{Kind: model.ErrRequest, Endpoint: "https://x/v1", Provider: "mine", Model: "m", Status: 404, Message: "page not found"}
-	if want := "https://x/v1 refused the request for m (404): page not found. Check model.base_url and providers.mine.api: the address may have another API."; e.Error() != want {
+	if want := "mine at https://x/v1 refused the request for m (404): page not found. Check model.base_url and providers.mine.api: the address may have another API."; e.Error() != want {
 		t.Errorf("%q, want %q", e.Error(), want)
 	}
 }

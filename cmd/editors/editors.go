@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -50,6 +51,15 @@ language-servers = ["hermes"]`,
 	},
 	{Name: "Kakoune", program: "kak", Page: "kakoune.md"},
 	{Name: "Vim", program: "vim", Page: "vim.md"},
+}
+
+// Named returns the editor of a name, in any case. If there is none, ok is false.
+func Named(name string) (e Editor, ok bool) {
+	i := slices.IndexFunc(all, func(e Editor) bool { return strings.EqualFold(e.Name, name) })
+	if i < 0 {
+		return Editor{}, false
+	}
+	return all[i], true
 }
 
 // Found returns the editors whose programs are on PATH.

@@ -126,7 +126,8 @@ func loginEndpoint(home, provider string, a *asker) error {
 type asker struct {
 	in       *bufio.Reader
 	out      io.Writer
-	terminal int // descriptor of in; negative if it is not a terminal
+	terminal int    // descriptor of in; negative if it is not a terminal
+	editor   string // the editor that has started the program; empty: none
 }
 
 func newAsker(cmd *cobra.Command) *asker {

@@ -22,7 +22,8 @@ import (
 
 // Setup returns the command setup.
 func Setup() *cobra.Command {
-	return &cobra.Command{
+	editor := ""
+	cmd := &cobra.Command{
 		Use: "setup", Short: "Choose a provider, enter its key, choose a model and test it", Args: cli.NoArgs,
 		Long: "Asks in a terminal. Writes the key to .env, which only you can read, and the model to config.yaml.\n" +
 			"Then shows how to set up the editors on this machine.",
@@ -32,9 +33,12 @@ func Setup() *cobra.Command {
 			if a.terminal < 0 {
 				return cli.Usage(errors.New("use `hermes-ls model set PROVIDER/MODEL` and put the key into .env"))
 			}
+			a.editor = editor
 			return setup(cmd.Context(), config.Home(os.Environ()), os.Environ(), a)
 		},
 	}
+	cmd.Flags().StringVar(&editor, "editor", "", "end with the next step in this editor only, such as neovim")
+	return cmd
 }
 
 // setup asks for a provider, its key and a model, and tests the model before it writes anything.
@@ -99,7 +103,12 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 	if err := writeSettings(home, changes); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "It works. New sessions use %s/%s.\n\nTerminal:\n  hermes-ls run \"what does this project do?\"\n", provider, id)
+	fmt.Fprintf(a.out, "It works. New sessions use %s/%s.\n", provider, id)
+	if e, ok := editors.Named(a.editor); ok {
+		fmt.Fprintf(a.out, "\n%s:\n  %s\n", e.Name, e.Ask)
+		return nil
+	}
+	fmt.Fprint(a.out, "\nTerminal:\n  hermes-ls run \"what does this project do?\"\n")
 	editors.Show(a.out, editors.Found())
 	return nil
 }

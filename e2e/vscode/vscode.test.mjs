@@ -24,7 +24,7 @@ let editor;
 
 before(async () => {
   // The model is chosen in the editor's settings, which outrank config.yaml.
-  const settings = { "hermes.model.provider": "embedded" };
+  const settings = { "hermes.model.provider": "embedded", "hermes.progress": "notification" };
   editor = await open({ dir: path.join(dir, "trusted"), vsix, files, extensions, settings, hermes: "model: {provider: openai}\n" });
   await editor.status.waitFor();
 });
@@ -150,6 +150,7 @@ step("a command's text is no link in a notification", async () => {
   await answers().last().getByText("Not this time.").waitFor();
 
   await send("Wait.", [call("terminal", { command: `sleep 301 ${link}` })], [{ text: "Done." }]);
+  await editor.run("View: Toggle Primary Side Bar Visibility");
   const bar = editor.notification("sleep 301");
   await bar.waitFor();
   assert.equal(await bar.locator(".notification-list-item-message a").count(), 0, "the progress has a link");
@@ -163,6 +164,9 @@ step("the notification cancels", async () => {
   await send("Wait.", [call("terminal", { command: `echo begun > begun.txt; ${nap}` })], [{ text: "Done." }]);
   const bar = editor.notification(nap);
   await poll("the command to begin", () => fs.existsSync(editor.file("begun.txt")));
+  await editor.page.locator(".statusbar-item").filter({ hasText: "Hermes: Wait." }).waitFor();
+  assert.equal(await editor.notifications.count(), 0, "the chat is visible, and there is a toast");
+  await editor.run("View: Toggle Primary Side Bar Visibility");
   await bar.waitFor();
   await editor.page.waitForTimeout(500);
   await editor.shot("progress");
@@ -172,6 +176,23 @@ step("the notification cancels", async () => {
   const left = execFileSync("ps", ["-eo", "args="], { encoding: "utf8" }).split("\n").filter((line) => line.trim() === nap);
   assert.deepEqual(left, [], "the command still runs");
   await editor.shot("cancelled");
+});
+
+step("a hidden turn says that it has failed, or that it has ended after long", async () => {
+  await editor.page.keyboard.press("Control+Alt+h");
+  await send("Take long.", [{ sleep_ms: 31_000 }, { text: "Here I am." }]);
+  await editor.run("View: Toggle Primary Side Bar Visibility");
+  await editor.notification(/Hermes has ended a turn of 3\d s\./).waitFor();
+  await editor.shot("long-turn");
+  await editor.notification("Hermes has ended").getByRole("button", { name: "Show" }).click();
+  await answers().last().getByText("Here I am.").waitFor();
+  await send("Fail.", [{ sleep_ms: 2000 }, { status: 400 }]);
+  await editor.run("View: Toggle Primary Side Bar Visibility");
+  await editor.notification("(400)").waitFor();
+  assert.equal(await editor.notifications.filter({ hasText: "(400)" }).count(), 1);
+  await editor.shot("failed-turn");
+  await editor.notification("(400)").getByRole("button", { name: "Show" }).click();
+  await editor.chat.getByLabel("Message to Hermes").fill("");
 });
 
 step("changes are compared, accepted and reverted", async () => {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/server"
 )
@@ -39,9 +40,20 @@ func Error(err error) *acp.Error {
 	return acp.Errorf(acp.CodeInternal, "%v", err)
 }
 
-// modelData has details of a failure, so that a client can offer a field for a key, or a retry.
+// modelData has details of a failure, so that a client can name its own next step, such as a field for a key, or a retry.
 func modelData(e *model.Error) map[string]any {
 	data := map[string]any{"kind": string(e.Kind)}
+	var setup *config.SetupError
+	if errors.As(e.Err, &setup) {
+		data["provider"], data["reason"], data["key"] = setup.Provider, setup.Problem, setup.Key
+		return data
+	}
+	if e.Provider != "" {
+		data["provider"] = e.Provider
+	}
+	if e.Message != "" {
+		data["reason"] = e.Message
+	}
 	if e.Endpoint != "" {
 		data["endpoint"] = e.Endpoint
 	}

@@ -52,7 +52,7 @@ func (a *Agent) authenticate(_ context.Context, p *acp.AuthenticateRequest) (*ac
 }
 
 func needsKey(err error) error {
-	return &acp.Error{Code: acp.CodeAuthRequired, Message: err.Error(), Data: map[string]any{"kind": string(model.ErrNoKey)}}
+	return &acp.Error{Code: acp.CodeAuthRequired, Message: err.Error(), Data: modelData(&model.Error{Kind: model.ErrNoKey, Err: err})}
 }
 
 // keyless returns the error with which a client offers to log in, if a turn failed because

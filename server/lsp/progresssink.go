@@ -39,7 +39,7 @@ func (b *progressSink) Event(e agent.Event) {
 		if p := b.bars[e.SessionID]; p != nil {
 			p.Event(e.Event)
 		}
-		if n, ok := e.Event.(agent.Notice); ok && b.next == nil {
+		if n, ok := e.Event.(agent.Notice); ok && b.next == nil && !n.Passing {
 			b.all.editor.Show(lsp.MessageTypeWarning, "%s", n.Text)
 		}
 	case agent.ChildEnded:

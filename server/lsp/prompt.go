@@ -231,7 +231,7 @@ func (f *fanOut) Event(e agent.Event) {
 			f.text.Reset()
 		}
 	case agent.Notice:
-		if f.answer == nil && f.echo == nil { // neither a chat nor a plugin shows it
+		if f.answer == nil && f.echo == nil && !e.Passing { // neither a chat nor a plugin shows it
 			f.progress.all.editor.Show(lsp.MessageTypeInfo, "%s", e.Text)
 		}
 	}

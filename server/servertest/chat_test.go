@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 
 	"go.lsp.dev/uri"
 
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/server/servertest"
@@ -406,4 +408,34 @@ func TestChatHeadingsAreDefused(t *testing.T) {
 			t.Errorf("the chat reads %q", text)
 		}
 	})
+}
+
+// A prompt that fails after some tries has one message, at its end. The tries are in the progress.
+func TestFailingPromptHasOneMessage(t *testing.T) {
+	t.Parallel()
+	fails := func(x *fakemodel.Exchange) {
+		for range 3 {
+			x.Delta(model.Delta{Notice: "gpt-5: busy (429); trying again in 2 s"})
+		}
+		x.Fail(&model.Error{Kind: model.ErrAuth, Status: 401, Endpoint: "http://127.0.0.1:1/v1", Provider: "custom", Model: "gpt-5"})
+	}
+	for name, wait := range map[string]bool{"with a chat": false, "waiting": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			with(t, servertest.Options{}, func(t *testing.T, e *servertest.Editor, _ *fakemodel.Model) {
+				err := e.Command(protocol.CommandPrompt, protocol.PromptArgs{Prompt: "Hello", Wait: wait}, nil)
+				time.Sleep(time.Minute)
+				told := e.Messages()
+				if err != nil {
+					told = append(told, err.Error())
+				}
+				if len(told) != 1 || !strings.Contains(told[0], "the endpoint http://127.0.0.1:1/v1 refused the key for gpt-5 (401)") {
+					t.Errorf("messages %q", told)
+				}
+				if !slices.ContainsFunc(e.Progress(), func(p servertest.Progress) bool { return strings.Contains(p.Message, "trying again") }) {
+					t.Errorf("the progress does not tell of the tries: %+v", e.Progress())
+				}
+			}, fails)
+		})
+	}
 }

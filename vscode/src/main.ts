@@ -29,7 +29,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new Status(hermes),
     new SessionTree(hermes),
     new ExtensionTree(hermes, (text) => chat.ask(text)),
-    setContexts(hermes),
+    setContexts(context, hermes),
     answerDiagnostics(hermes),
     answerLanguageServers(hermes, context.extension.id),
     vscode.window.registerWebviewViewProvider(ChatView.viewType, chat, { webviewOptions: { retainContextWhenHidden: true } }),

@@ -29,8 +29,8 @@ import (
 )
 
 // setUp is the response without a script.
-const setUp = "I am not a real model (provider embedded): to set one up, run `hermes-ls setup`, or put a key into the environment " +
-	"and choose its provider with `hermes-ls config set model.provider NAME`."
+const setUp = "I am not a real model (provider embedded). To set one up, choose “Hermes: Choose Provider” in VS Code, `:Hermes setup` in " +
+	"Neovim, or run `hermes-ls setup` in a terminal."
 
 // Model is the scripted model. It has no state and makes no connection.
 type Model struct{ Name string }

@@ -570,7 +570,7 @@ M.sub = {
       local config = require("hermes.config").current
       vim.cmd("botright new")
       local buf = vim.api.nvim_get_current_buf()
-      vim.fn.termopen({ config.cmd[1], "setup" }, {
+      vim.fn.termopen({ config.cmd[1], "setup", "--editor", "neovim" }, {
         env = config.env,
         on_exit = function(_, code)
           if code == 0 then

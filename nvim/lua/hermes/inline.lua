@@ -270,7 +270,7 @@ local function run(session, buf, range, instruction)
       state.running = state.running - 1
       local changed = stop()
       if err then
-        connection.say(err.message, vim.log.levels.ERROR)
+        connection.say(require("hermes.failure").text(err), vim.log.levels.ERROR)
       elseif not changed then
         local answer = type(result.text) == "string" and vim.trim(result.text) or ""
         connection.say(answer ~= "" and answer or "nothing was changed in this file")

@@ -18,7 +18,7 @@ local protocol = require("hermes.protocol")
 ---@field entries? hermes.PlanEntry[]
 ---@field spaced? boolean a blank line comes before it
 
----@alias hermes.Event "added"|"changed"|"reset"|"state"|"rewound" the last one with what may be asked again
+---@alias hermes.Event "added"|"changed"|"reset"|"state"|"rewound"|"failed" the last two with what may be asked again
 
 --- A message on its way. It is gone only when it is answered or in the server's log.
 ---@class hermes.Sent
@@ -421,7 +421,7 @@ end
 ---@return fun(err: table?, result: any)
 function Session:begin()
   if self.turns == 0 then
-    self.fresh = true
+    self.began, self.fresh = vim.uv.now(), true
     self.subagents = vim.tbl_filter(function(item)
       return item.call.status == "in_progress"
     end, self.subagents)
@@ -452,12 +452,32 @@ function Session:ended(err, result)
     self.doing = nil
     require("hermes.questions").withdraw(self)
   end
-  if err then
-    self:notice(err.message, vim.log.levels.ERROR)
+  local text = err and require("hermes.failure").text(err)
+  if text then
+    self:notice(text, vim.log.levels.ERROR)
   elseif result and stopped[result.stopReason] then
     self:notice(stopped[result.stopReason], vim.log.levels.WARN)
   end
   self:tell("state")
+  self:say_end(text)
+end
+
+local long_turn = 30 -- seconds
+
+--- If no chat of the session is visible, says that a turn has failed, or that a long one has ended.
+---@param failure string?
+function Session:say_end(failure)
+  local took = self.began and math.floor((vim.uv.now() - self.began) / 1000) or 0
+  if self.turns == 0 then
+    self.began = nil
+  end
+  if require("hermes.view").visible(self) then
+    return
+  elseif failure then
+    require("hermes.connection").say(failure, vim.log.levels.ERROR)
+  elseif self.turns == 0 and took >= long_turn then
+    require("hermes.connection").say(("a turn of %d s has ended; :Hermes shows it"):format(took))
+  end
 end
 
 --- An id for a message, by which the log will know it: a random UUID.
@@ -510,6 +530,9 @@ function Session:ask(message)
       self:answered(message)
     end
     ended(err, result)
+    if err and message.life == self.life then
+      self:tell("failed", message.item)
+    end
   end)
 end
 

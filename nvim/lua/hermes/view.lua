@@ -181,7 +181,7 @@ end
 function View:heard(event, item)
   if event == "reset" then
     return self:redraw()
-  elseif event == "rewound" then
+  elseif event == "rewound" or event == "failed" then
     return self:ask_again(item.lines)
   elseif event == "added" then
     table.insert(self.fresh, item)
@@ -536,6 +536,18 @@ function M.draw()
 end
 
 --- Hides the chat. A running turn continues.
+--- Reports whether a window shows the chat of a session.
+---@param session hermes.Session
+---@return boolean
+function M.visible(session)
+  for buf, view in pairs(views) do
+    if view.session == session and #vim.fn.win_findbuf(buf) > 0 then
+      return true
+    end
+  end
+  return false
+end
+
 function M.hide()
   local win = M.window()
   if not win then

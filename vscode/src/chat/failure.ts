@@ -7,17 +7,45 @@ export interface Failure {
   readonly ways?: readonly Way[];
 }
 
-const setUp: readonly Way[] = [
-  { label: "Set API Key…", command: "hermes.key" },
-  { label: "Choose Provider…", command: "hermes.provider" },
-];
+/** The server's details of a failure. */
+interface Details {
+  kind?: string;
+  provider?: string;
+  endpoint?: string;
+  status?: number;
+  reason?: string;
+  key?: boolean;
+}
 
-/** failure reads an error. The server's text about a missing key names commands of a shell. Here are buttons for them. */
-export function failure(error: unknown): Failure {
+const setKey: Way = { label: "Set API Key…", command: "hermes.key" };
+const choose: Way = { label: "Choose Provider…", command: "hermes.provider" };
+export const retry: Way = { label: "Retry", command: "hermes.chat.retry" };
+
+/**
+ * failure reads an error. The server's text about a key names commands of a shell and settings. Here
+ * are buttons for them. If a prompt has failed, one of them sends it again.
+ */
+export function failure(error: unknown, prompt = false): Failure {
   const text = error instanceof Error ? error.message : String(error);
-  if ((error as { code?: unknown } | undefined)?.code !== Code.AuthRequired && !/no key for [\w-]+ at |base_url is empty/.test(text)) {
-    return { error: text.charAt(0).toUpperCase() + text.slice(1) };
+  const { code, data } = (error ?? {}) as { code?: unknown; data?: Details };
+  const again = prompt ? [retry] : [];
+  if (data?.kind === "key refused") {
+    const why = [data.status, data.reason?.replace(/[.\s]+$/, "")].filter(Boolean).join(": ");
+    return { error: `The key for ${nameOf(data)} was refused${why && ` (${why})`}.`, ways: [setKey, ...again] };
   }
-  const provider = /no key for ([\w-]+) at /.exec(text)?.[1];
-  return { error: provider ? `No API key for ${provider}.` : "The endpoint of the model has no address.", ways: setUp };
+  if (data?.kind === "no key" || code === Code.AuthRequired || /no key for [\w-]+ at |base_url is empty/.test(text)) {
+    const provider = data?.provider ?? /no key for ([\w-]+) at /.exec(text)?.[1];
+    const missing = data?.key !== false && provider ? `No API key for ${nameOf({ ...data, provider })}.` : "The endpoint of the model has no address.";
+    return { error: missing, ways: [setKey, choose, ...again] };
+  }
+  return { error: text.charAt(0).toUpperCase() + text.slice(1), ...(prompt && { ways: again }) };
+}
+
+/** The name of the provider, or the host of an endpoint that has none. */
+function nameOf(d: Details): string {
+  if (d.provider && d.provider !== "custom") {
+    return d.provider;
+  }
+  const host = d.endpoint && URL.canParse(d.endpoint) ? new URL(d.endpoint).host : "";
+  return host ? `your endpoint ${host}` : "your endpoint";
 }

@@ -24,11 +24,13 @@ export class Prompts {
   private sending = false;
   private switches = 0; // between sessions: the waiting messages are for the one that is shown
   private ids = 1;
+  private failed: { prompt: ContentBlock[]; session: string | undefined } | undefined; // the last one, if it failed
 
   constructor(
     private readonly sessions: Pick<Sessions, "onTurn" | "ensureSession" | "prompt" | "cancel">,
     private readonly chat: ChatState,
     private readonly askAgain: (text: string) => void = () => {},
+    private readonly hasFailed: (session: string | undefined, error: unknown) => void = () => {},
   ) {
     sessions.onTurn((running) => this.turned(running));
   }
@@ -42,6 +44,15 @@ export class Prompts {
     this.waiting = interrupts ? [w, ...this.waiting] : [...this.waiting, w];
     if (interrupts) await this.sessions.cancel();
     await this.go();
+  }
+
+  /** retry sends the prompt again that has failed. It returns its text. */
+  retry(): string | undefined {
+    const { failed } = this;
+    if (!failed || this.busy || failed.session !== this.chat.state.session?.id) return undefined;
+    this.failed = undefined;
+    void this.send(failed.prompt, "queue");
+    return shown(failed.prompt);
   }
 
   async sendNow(id: string): Promise<void> {
@@ -101,6 +112,7 @@ export class Prompts {
     let session = this.chat.state.session?.id;
     const tell = (m: ToPage) => this.chat.apply(m, session);
     const messageId = randomUUID();
+    this.failed = undefined;
     try {
       session = await this.sessions.ensureSession();
       tell({
@@ -115,9 +127,10 @@ export class Prompts {
       const { stopReason } = await this.sessions.prompt(prompt, { hermes: { onNewPrompt: "queue", messageId } });
       tell({ type: "turn", running: false, at: Date.now(), stopReason });
     } catch (error) {
-      const failed = failure(error);
-      tell({ type: "turn", running: false, at: Date.now(), ...failed });
-      if (failed.ways) this.askAgain(shown(prompt)); // it was not sent
+      tell({ type: "turn", running: false, at: Date.now(), ...failure(error, true) });
+      this.failed = { prompt, session };
+      this.hasFailed(session, error);
+      if (session === this.chat.state.session?.id) this.askAgain(shown(prompt));
     }
     if (this.running && session === this.chat.state.session?.id) tell({ type: "turn", running: true, at: Date.now() }); // a command's turn
   }

@@ -19,6 +19,7 @@ import { Prompts } from "./prompts";
 import { Questions } from "./questions";
 import { rank } from "./rank";
 import { Texts } from "./texts";
+import { Toasts } from "./toasts";
 import * as show from "../show";
 
 const whenBusyKey = "hermes.chat.whenBusy";
@@ -46,6 +47,7 @@ export class ChatView implements vscode.WebviewViewProvider {
   private readonly chat = new ChatState();
   private readonly questions: Questions;
   private readonly prompts: Prompts;
+  private readonly toasts: Toasts;
   private readonly texts: Texts;
   private late: ToPage[] = []; // for a page that is not ready yet
   private ready = false;
@@ -57,7 +59,13 @@ export class ChatView implements vscode.WebviewViewProvider {
     private readonly hermes: Hermes,
   ) {
     this.questions = new Questions(hermes, this.chat, this);
-    this.prompts = new Prompts(hermes.sessions, this.chat, (text) => this.askAgain(text));
+    this.toasts = new Toasts(hermes.sessions, { seen: (id) => this.visible && id === hermes.sessions.session, tell: (...t) => void this.toast(...t) });
+    this.prompts = new Prompts(
+      hermes.sessions,
+      this.chat,
+      (text) => this.askAgain(text),
+      (session, error) => this.toasts.failed(session, failure(error).error),
+    );
     const { texts, registration } = Texts.register();
     this.texts = texts;
     this.tell({ type: "preferences", whenBusy: context.globalState.get<WhenBusy>(whenBusyKey) ?? "interrupt" });
@@ -102,6 +110,13 @@ export class ChatView implements vscode.WebviewViewProvider {
   /** Says in the chat why a turn that a command has started did not go on. */
   failed(error: unknown): void {
     this.tell({ type: "turn", running: false, at: Date.now(), ...failure(error) });
+    this.toasts.failed(this.hermes.sessions.session, failure(error).error);
+  }
+
+  /** Sends the prompt again that has failed. */
+  retry(): void {
+    const text = this.prompts.retry();
+    if (text !== undefined) this.compose({ type: "sent", ...unlinked(text) });
   }
 
   /** Attaches a file, or a part of it, to the message that is being written. */
@@ -127,12 +142,13 @@ export class ChatView implements vscode.WebviewViewProvider {
     this.view = view;
     view.webview.options = { enableScripts: true, enableForms: true, localResourceRoots: [vscode.Uri.joinPath(this.context.extensionUri, "dist")] };
     view.webview.onDidReceiveMessage((m: ToHost) => this.heard(m).catch((error) => this.notDone(error)));
-    view.onDidChangeVisibility(() => view.visible || this.questions.hidden());
+    view.onDidChangeVisibility(() => this.shown());
+    this.shown();
     view.onDidDispose(() => {
       this.view = undefined;
       this.ready = false;
       this.chat.detach();
-      this.questions.hidden();
+      this.shown();
     });
     const file = (name: string) => view.webview.asWebviewUri(vscode.Uri.joinPath(this.context.extensionUri, "dist", name)).toString();
     view.webview.html = html({
@@ -141,6 +157,20 @@ export class ChatView implements vscode.WebviewViewProvider {
       source: view.webview.cspSource,
       nonce: randomBytes(16).toString("base64url"),
     });
+  }
+
+  /** The view was shown or hidden. */
+  private shown(): void {
+    this.hermes.server.bars.chatShown(this.visible);
+    if (!this.visible) this.questions.hidden();
+  }
+
+  private async toast(kind: "failure" | "end", text: string, session: string | undefined): Promise<void> {
+    const open = "Show";
+    const chosen = await (kind === "failure" ? show.fail(`Hermes: ${text}`, open) : show.inform(text, open));
+    if (chosen !== open) return;
+    await this.show();
+    if (session !== undefined && session !== this.hermes.sessions.session) await this.hermes.sessions.loadSession(session);
   }
 
   /** isPast reports whether updates of a session are its history: those that come while it is loaded. */

@@ -26,6 +26,7 @@ export function registerAsk(hermes: Hermes, chat: ChatView): vscode.Disposable[]
     command("hermes.goal", () => setGoal(chat)),
     command(Command.Cancel, () => hermes.sessions.cancel()),
     command(Command.ChatOpen, (place?: Partial<Place>) => openChat(chat, place)),
+    command("hermes.chat.retry", () => chat.retry()),
     command("hermes.mention", (uri?: vscode.Uri) => mention(chat, uri)),
     command(Command.ChatSend, (args: { textDocument: { uri: string } }) => hermes.server.command(Command.ChatSend, args)),
   ];

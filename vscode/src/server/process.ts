@@ -26,7 +26,7 @@ export class ServerProcess implements vscode.Disposable {
   private client: Client;
   private readonly handlers: ((client: Client) => vscode.Disposable)[] = [];
   private readonly crashes = new Crashes();
-  private readonly bars = new ProgressBars((token) => void this.notify("window/workDoneProgress/cancel", { token }));
+  readonly bars = new ProgressBars((token) => void this.notify("window/workDoneProgress/cancel", { token }));
   private readonly phases = new vscode.EventEmitter<Phase>();
   private starting?: Promise<void>;
   private restarting?: Promise<void>;

@@ -6,23 +6,32 @@ import * as show from "../show";
 type News = WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd;
 
 /**
- * ProgressBars shows the server's progress as notifications whose cancel button
- * works. The library's own are in the status bar and cannot be cancelled.
+ * ProgressBars shows the server's progress in the status bar. If the user wants notifications, it
+ * shows them while the chat is hidden; their cancel button works.
  */
 export class ProgressBars {
   private readonly bars = new Map<string | number, Bar>();
+  private hidden = true; // the chat
 
   constructor(private readonly cancel: (token: string | number) => void) {}
 
   take(token: string | number, news: News): void {
     if (news.kind === "begin") {
       this.bars.get(token)?.end(); // begun twice
-      this.bars.set(token, new Bar(news, () => this.cancel(token)));
+      this.bars.set(token, new Bar(news, () => this.place(), () => this.cancel(token)));
     } else if (news.kind === "report") {
       this.bars.get(token)?.report(news.message);
     } else {
       this.bars.get(token)?.end();
       this.bars.delete(token);
+    }
+  }
+
+  /** Tells whether the chat is visible. */
+  chatShown(visible: boolean): void {
+    this.hidden = !visible;
+    for (const bar of this.bars.values()) {
+      bar.move();
     }
   }
 
@@ -33,21 +42,31 @@ export class ProgressBars {
     }
     this.bars.clear();
   }
+
+  private place(): vscode.ProgressLocation {
+    const chosen = vscode.workspace.getConfiguration("hermes").get<string>("progress", "statusBar");
+    return chosen === "notification" && this.hidden ? vscode.ProgressLocation.Notification : vscode.ProgressLocation.Window;
+  }
 }
 
 /** Work that takes fewer milliseconds is not shown, because a notification stays for a moment after its end. */
 const shownAfter = 500;
 
-/** Bar is one notification. */
+/** Bar is the progress of one piece of work. */
 class Bar {
   private say: ((message: string) => void) | undefined;
   private last: string | undefined;
+  private location: vscode.ProgressLocation | undefined; // undefined: not shown yet
   private readonly waiting: NodeJS.Timeout;
   private ended: () => void = () => {};
 
-  constructor(begin: WorkDoneProgressBegin, cancel: () => void) {
+  constructor(
+    private readonly begin: WorkDoneProgressBegin,
+    private readonly place: () => vscode.ProgressLocation,
+    private readonly cancel: () => void,
+  ) {
     this.last = begin.message;
-    this.waiting = setTimeout(() => this.show(begin, cancel), shownAfter);
+    this.waiting = setTimeout(() => this.show(), shownAfter);
   }
 
   end(): void {
@@ -55,15 +74,12 @@ class Bar {
     this.ended();
   }
 
-  private show(begin: WorkDoneProgressBegin, cancel: () => void): void {
-    const options = { location: place(), title: begin.title.replace(/[\s.:]+$/, ""), cancellable: begin.cancellable ?? false };
-    const ended = new Promise<void>((resolve) => (this.ended = resolve));
-    void show.progress(options, (say, token) => {
-      token.onCancellationRequested(cancel);
-      this.say = say;
-      this.report(this.last);
-      return ended;
-    });
+  /** Shows the work in its place, which may have changed. */
+  move(): void {
+    if (this.location !== undefined && this.location !== this.place()) {
+      this.ended();
+      this.show();
+    }
   }
 
   report(message: string | undefined): void {
@@ -72,9 +88,16 @@ class Bar {
       this.say?.(message);
     }
   }
-}
 
-function place(): vscode.ProgressLocation {
-  const chosen = vscode.workspace.getConfiguration("hermes").get<string>("progress", "notification");
-  return chosen === "statusBar" ? vscode.ProgressLocation.Window : vscode.ProgressLocation.Notification;
+  private show(): void {
+    const location = (this.location = this.place());
+    const options = { location, title: this.begin.title.replace(/[\s.:]+$/, ""), cancellable: this.begin.cancellable ?? false };
+    const ended = new Promise<void>((resolve) => (this.ended = resolve));
+    void show.progress(options, (say, token) => {
+      token.onCancellationRequested(this.cancel);
+      this.say = say;
+      this.report(this.last);
+      return ended;
+    });
+  }
 }

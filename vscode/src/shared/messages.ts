@@ -27,6 +27,7 @@ export type ToPage =
   | { type: "last"; session: Session } // the one that this workspace was left with
   | { type: "attach"; attachments: Attachment[] }
   | { type: "draft"; text: string; mentions: string[] } // for an empty composer
+  | { type: "sent"; text: string } // empties a composer that holds this text
   | { type: "focus" }
   | { type: "found"; query: string; files: string[] };
 

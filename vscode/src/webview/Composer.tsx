@@ -57,6 +57,7 @@ export const Composer = memo((p: ComposerProps) => {
           written(m.text);
           popup.mention(m.mentions);
         }
+        if (m.type === "sent" && area.current!.value.trim() === m.text.trim()) written("");
         if (m.type === "attach" || m.type === "draft" || m.type === "focus") area.current?.focus();
       }),
     [p.hear],
@@ -97,7 +98,7 @@ export const Composer = memo((p: ComposerProps) => {
         rows={1}
         value={text}
         aria-label="Message to Hermes"
-        placeholder={p.running ? "Send another message" : "Ask Hermes (@ to mention, / for commands)"}
+        placeholder={p.running ? "Send another message" : "Ask Hermes (@ file, / command)"}
         aria-autocomplete="list"
         aria-haspopup="listbox"
         aria-controls={popup.id}

@@ -167,6 +167,8 @@ it("a failure is said, and what waits goes on", async () => {
   );
   await failing.send([{ type: "text", text: "x" }], "queue");
   assert.deepEqual([t.shown(), t.chat.state.turn.running], [["No endpoint"], false]);
+  assert.equal(failing.retry(), "x");
+  assert.equal(failing.retry(), undefined, "a prompt is sent again once");
 });
 
 it("a message that no model could be asked is given back", async () => {
