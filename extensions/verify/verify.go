@@ -4,6 +4,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -52,11 +53,13 @@ type Instance struct {
 // turn is the state of a turn.
 type turn struct {
 	began   time.Time
-	changed []string // files that tools have changed, after the last check
-	any     bool     // a tool has changed a file
-	ran     bool     // a command that is no check ran
-	checked bool     // a check ran
-	failed  string   // the last check, if it failed
+	changed []string            // files that tools have changed, after the last check
+	any     bool                // a tool has changed a file
+	ran     bool                // a command that is no check ran
+	checked bool                // a check ran
+	failed  string              // the last check, if it failed
+	unsaved []string            // documents that a command did not see as tools have changed them
+	running map[string][]string // the unsaved documents when a call began, by its id
 }
 
 // Close does nothing.
@@ -64,14 +67,62 @@ func (*Instance) Close(context.Context) error { return nil }
 
 // Events follows calls, and says at the end of a turn that its changes are not verified.
 func (x *Instance) Events() []extension.Handlers {
-	return []extension.Handlers{{Limit: extension.NoLimit, Turn: x.begin, PostToolCall: x.called, AfterTurn: x.afterTurn}}
+	return []extension.Handlers{{Limit: extension.NoLimit, Turn: x.begin, PreToolCall: x.calls, PostToolCall: x.called, AfterTurn: x.afterTurn}}
 }
 
 func (x *Instance) begin(context.Context, extension.Prompt) (ended func(), err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.turn = turn{began: time.Now()}
+	x.turn = turn{began: time.Now(), running: map[string][]string{}}
 	return nil, nil
+}
+
+// unsaved names the documents that tools have changed in the editor and that are not saved.
+func (x *Instance) unsaved(ctx context.Context) []string {
+	files, ok := x.session.Editor.(interface {
+		UnsavedEdits(ctx context.Context) []string
+	})
+	if !ok || x.session.Files != x.session.Editor {
+		return nil
+	}
+	return files.UnsavedEdits(ctx)
+}
+
+// runs reports whether a call runs programs, which read the disk.
+func runs(t tools.Tool) bool {
+	return t.RunsCommands || t.Kind == tools.KindExecute || t.WritesAnywhere()
+}
+
+// calls notes which documents are unsaved when a command or a script begins.
+func (x *Instance) calls(ctx context.Context, c extension.ToolCall) (d extension.Decision, err error) {
+	if !runs(c.Tool) {
+		return d, nil
+	}
+	if names := x.unsaved(ctx); len(names) > 0 {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if x.turn.running == nil {
+			x.turn.running = map[string][]string{}
+		}
+		x.turn.running[c.SessionID+" "+c.ID] = names
+	}
+	return d, nil
+}
+
+// sawOld takes the documents that were unsaved when a call began, and returns a note that names
+// them, unless its result does. The lock is held.
+func (x *Instance) sawOld(c extension.ToolCall, r tools.Result) (names []string, note string) {
+	id := c.SessionID + " " + c.ID
+	names = x.turn.running[id]
+	delete(x.turn.running, id)
+	if len(names) == 0 || r.IsError && c.Tool.RunsCommands && !strings.Contains(string(r.JSON), "exit_code") {
+		return nil, "" // it did not run
+	}
+	x.turn.unsaved = append(x.turn.unsaved, names...)
+	if !strings.Contains(string(r.JSON), "not saved in the editor") {
+		note = fmt.Sprintf("not saved in the editor: %s; it saw the versions on the disk", strings.Join(names, ", "))
+	}
+	return names, note
 }
 
 func (x *Instance) settings() (s Settings) {
@@ -83,30 +134,31 @@ func (x *Instance) settings() (s Settings) {
 
 // called follows a call. It returns a note for the model after its first change.
 func (x *Instance) called(_ context.Context, c extension.ToolCall, r tools.Result) (string, error) {
-	if c.Tool.ReadOnly || r.IsError && !c.Tool.RunsCommands {
-		return "", nil
-	}
 	s := x.settings()
-	if !s.Enabled {
-		return "", nil
-	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	old, note := x.sawOld(c, r)
+	if c.Tool.ReadOnly || r.IsError && !c.Tool.RunsCommands || !s.Enabled {
+		return note, nil
+	}
 	if c.Tool.RunsCommands {
-		x.ranCommand(c, r, s)
-		return "", nil
+		x.ranCommand(c, r, s, old)
+		return note, nil
 	}
 	files := changedIn(c, r)
 	if len(files) == 0 {
-		return "", nil
+		return note, nil
 	}
 	x.turn.changed, x.turn.any = append(x.turn.changed, files...), true
 	commands := x.commands(s)
 	if x.asked || len(commands) == 0 || c.Kind != extension.Main || c.SessionID != x.session.ID {
-		return "", nil
+		return note, nil
 	}
 	x.asked = true
-	return askText(commands), nil
+	if note != "" {
+		note += ". "
+	}
+	return note + askText(commands), nil
 }
 
 // askText asks the model to check its changes.
@@ -156,8 +208,9 @@ var prose = []string{".md", ".markdown", ".rst", ".txt", ".adoc"}
 
 func isProse(path string) bool { return slices.Contains(prose, strings.ToLower(filepath.Ext(path))) }
 
-// ranCommand follows a command. The lock is held.
-func (x *Instance) ranCommand(c extension.ToolCall, r tools.Result, s Settings) {
+// ranCommand follows a command. old are documents that it did not see as they are in the editor: then
+// it has checked nothing. The lock is held.
+func (x *Instance) ranCommand(c extension.ToolCall, r tools.Result, s Settings, old []string) {
 	var in struct{ Command string }
 	if json.Unmarshal(c.Args, &in) != nil || in.Command == "" {
 		return
@@ -175,7 +228,10 @@ func (x *Instance) ranCommand(c extension.ToolCall, r tools.Result, s Settings) 
 		x.turn.ran = true
 		return
 	}
-	x.turn.checked, x.turn.changed, x.turn.failed = true, nil, ""
+	x.turn.checked, x.turn.failed = true, ""
+	if len(old) == 0 {
+		x.turn.changed, x.turn.unsaved = nil, nil
+	}
 	if out.ExitCode != nil && *out.ExitCode != 0 || out.TimedOut {
 		x.turn.failed = checks[len(checks)-1]
 	}
@@ -216,9 +272,43 @@ func (x *Instance) StatusLine(context.Context) (name, text string) {
 
 func (x *Instance) afterTurn(ctx context.Context, _ extension.TurnEnd) (d extension.TurnDecision, err error) {
 	s := x.settings()
-	if !s.Enabled {
-		return d, nil
+	if s.Enabled {
+		d, err = x.verified(ctx, s)
 	}
+	x.mu.Lock()
+	old := slices.Clone(x.turn.unsaved)
+	x.mu.Unlock()
+	now := x.unsaved(ctx)
+	var line string
+	switch {
+	case len(old) > 0:
+		d.Brief, d.Summary = "not verified", ""
+		line = fmt.Sprintf("Not verified: commands ran while %s was not saved in the editor, and saw the version on the disk.", listed(old))
+	case len(now) > 0:
+		d.Brief = cmp.Or(d.Brief, "not saved")
+		line = fmt.Sprintf("Not saved in the editor: %s. Commands see the version on the disk.", listed(now))
+	default:
+		return d, err
+	}
+	d.Summary = strings.TrimSpace(line + " " + d.Summary)
+	return d, err
+}
+
+// mostListed is how many documents a line names.
+const mostListed = 5
+
+// listed names documents, each once.
+func listed(names []string) string {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if more := len(names) - mostListed; more > 0 {
+		names = append(names[:mostListed:mostListed], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// verified says whether the changes of the turn were checked.
+func (x *Instance) verified(ctx context.Context, s Settings) (d extension.TurnDecision, err error) {
 	x.mu.Lock()
 	t := x.turn
 	x.mu.Unlock()

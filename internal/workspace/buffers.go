@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ type buffer struct {
 	whole   []byte             // nil: ask pieces
 	pieces  *textenc.GapBuffer // nil: only whole
 	moved   chan struct{}
+	want    []byte // the text of an edit that was sent; nil: none
+	reached bool   // the document has had it
 }
 
 // Change is one entry of a didChange. No Range: Text is the whole document.
@@ -79,13 +82,10 @@ func (b *Buffers) Size(path string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	buf, ok := b.docs[filepath.Clean(path)]
-	switch {
-	case !ok:
+	if !ok {
 		return -1
-	case buf.whole != nil:
-		return len(buf.whole)
 	}
-	return buf.pieces.Len()
+	return buf.size()
 }
 
 // Paths lists the open documents, sorted.
@@ -111,6 +111,7 @@ func (b *Buffers) Change(path string, version int32, changes []Change, enc texte
 	}
 	for _, c := range changes {
 		buf.apply(c, enc)
+		buf.reached = buf.reached || buf.has(buf.want)
 	}
 	buf.version = version
 	buf.announce()
@@ -132,6 +133,24 @@ func (b *Buffers) Await(ctx context.Context, path string, newerThan int32) (Docu
 			return Document{}, fmt.Errorf("waiting for the editor's change of %s: %w", path, ctx.Err())
 		}
 	}
+}
+
+// Expect notes that an edit was sent which makes text of the document at path.
+func (b *Buffers) Expect(path string, text []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if buf, ok := b.docs[filepath.Clean(path)]; ok {
+		buf.want, buf.reached = text, false
+	}
+}
+
+// Reached reports whether the document has had the expected text, if only between two changes. An
+// editor may have put its own line ends into it. A document that is closed has had it.
+func (b *Buffers) Reached(path string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	buf, ok := b.docs[filepath.Clean(path)]
+	return !ok || buf.reached
 }
 
 // newer returns the document, or a channel that is closed when it moves.
@@ -164,6 +183,25 @@ func (b *buffer) document(path string) Document {
 		b.whole = b.pieces.Bytes()
 	}
 	return Document{Path: path, Version: b.version, Text: b.whole}
+}
+
+// has reports whether the document has a text, but for CR and the end of the last line.
+func (b *buffer) has(want []byte) bool {
+	if want == nil || max(b.size()-len(want), len(want)-b.size()) > bytes.Count(want, []byte("\n"))+2 {
+		return false
+	}
+	if b.whole == nil {
+		b.whole = b.pieces.Bytes()
+	}
+	plain := func(text []byte) []byte { return bytes.TrimSuffix(withoutCR(text), []byte("\n")) }
+	return bytes.Equal(plain(b.whole), plain(want))
+}
+
+func (b *buffer) size() int {
+	if b.whole != nil {
+		return len(b.whole)
+	}
+	return b.pieces.Len()
 }
 
 func (b *buffer) apply(c Change, enc textenc.Encoding) {

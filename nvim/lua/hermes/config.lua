@@ -28,6 +28,7 @@ local M = {}
 ---@field settings? table keys of config.yaml that are harmless, as a project may set them
 ---@field on_new_prompt? "interrupt"|"queue" what a message does to the turn that runs
 ---@field chat? hermes.ChatConfig
+---@field save_edits? boolean save a buffer after an edit, if it had no unsaved changes
 ---@field subagents? { float: boolean } show them in a small window while they work
 
 ---@type hermes.Config
@@ -52,6 +53,7 @@ M.defaults = {
       help = "g?",
     },
   },
+  save_edits = true,
   subagents = { float = true },
 }
 
@@ -133,6 +135,7 @@ local shape = {
       return mapped
     end, M.defaults.chat.keys),
   },
+  save_edits = a("boolean"),
   subagents = { float = a("boolean") },
 }
 

@@ -33,8 +33,12 @@ function M.of(connection)
   end
   local method = protocol.method
   return {
+    ["workspace/applyEdit"] = require("hermes.edits").apply,
     [method.session_update] = function(_, params)
       session(params.sessionId):update(params.update)
+      if params.update.sessionUpdate == "tool_call_update" and params.update.status == "completed" then
+        require("hermes.edits").reload_all()
+      end
       require("hermes.languageservers").observe(params.update)
     end,
     [method.request_permission] = function(_, params)

@@ -275,29 +275,38 @@ func (d *Documents) Replace(ctx context.Context, doc workspace.Document, text []
 		return fmt.Errorf("%s has changed in the editor: %w", filepath.Base(doc.Path), workspace.ErrStale)
 	}
 	edits := diff.Edits(doc.Text, text, d.e.Encoding)
+	d.buffers.Expect(doc.Path, text)
 	if err := d.Apply(ctx, 0, doc, edits, "Edit "+filepath.Base(doc.Path)); err != nil {
 		return err
 	}
-	if err := d.awaitChange(ctx, doc, text); err != nil {
+	if err := d.awaitChange(ctx, doc, text); errors.Is(err, workspace.ErrStale) {
+		return err
+	} else if err != nil {
 		return fmt.Errorf("the editor said that it applied the edit to %s, but has not sent the change (%w); read the file again before editing it", doc.Path, err)
 	}
 	return nil
 }
 
 // awaitChange waits until the editor has sent the change of an edit. An editor that has saved the
-// text may send it late.
+// text may send it late. Some editors confirm an edit that they have not made because the document had
+// changed: then the error is [workspace.ErrStale].
 func (d *Documents) awaitChange(ctx context.Context, doc workspace.Document, text []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, changeLimit)
 	defer cancel()
-	for {
+	newest := doc.Version
+	for since := time.Now(); ; {
 		look, stop := context.WithTimeout(ctx, savedEvery)
-		_, err := d.buffers.Await(look, doc.Path, doc.Version)
+		now, err := d.buffers.Await(look, doc.Path, newest)
 		stop()
-		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
-			return err
-		}
-		if workspace.OnDisk(doc.Path, text) {
+		switch {
+		case d.buffers.Reached(doc.Path) || workspace.OnDisk(doc.Path, text):
 			return nil
+		case err == nil:
+			newest, since = now.Version, time.Now()
+		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+			return err
+		case newest > doc.Version && time.Since(since) >= savedEvery:
+			return fmt.Errorf("%s has changed in the editor meanwhile: %w", filepath.Base(doc.Path), workspace.ErrStale)
 		}
 	}
 }
