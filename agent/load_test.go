@@ -131,7 +131,7 @@ func TestKilled(t *testing.T) {
 		t.Fatalf("replayed %+v", ended)
 	}
 	for _, e := range ended[1:] {
-		if want := `{"error":"interrupted: the server stopped before this ended. Run it again if it is still needed"}`; string(e.Result.JSON) != want || !e.Result.IsError {
+		if want := `{"error":"interrupted: the server stopped before this ended. It may have had effects: check what it has changed before you run it again"}`; string(e.Result.JSON) != want || !e.Result.IsError {
 			t.Errorf("replayed %s", e.Result.JSON)
 		}
 	}
@@ -294,5 +294,53 @@ func TestDeleted(t *testing.T) {
 	}
 	if _, err := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{}); !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), s.ID()) {
 		t.Errorf("err = %v", err)
+	}
+}
+
+// A result of a call that a killed server left open says whether it may have had effects. Calls
+// that run after another one had not begun.
+func TestOpenCallsAfterKill(t *testing.T) {
+	t.Parallel()
+	plain := func(name string, readOnly bool) tools.Tool {
+		return tools.New(tools.Tool{Name: name, ReadOnly: readOnly, Description: name}, func(context.Context, *tools.Env, tools.Call, struct{}) (tools.Result, error) {
+			return tools.OK(map[string]any{}), nil
+		})
+	}
+	set := &tools.Set{}
+	if err := errors.Join(set.Add(plain("read", true)), set.Add(plain("write", false))); err != nil {
+		t.Fatal(err)
+	}
+	const read, effects, never = "Run it again if it is still needed", "It may have had effects", "it has changed nothing"
+	for name, c := range map[string]struct{ called, want []string }{
+		"a write":               {[]string{"write", "write", "read"}, []string{effects, never, never}},
+		"reads at once":         {[]string{"read", "read", "write"}, []string{read, read, never}},
+		"tools of lost servers": {[]string{"other", "another", "write"}, []string{effects, effects, never}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := store.New(filepath.Join(t.TempDir(), store.FileName), store.Options{})
+			defer st.Close()
+			var calls []model.Call
+			for i, name := range c.called {
+				calls = append(calls, model.Call{ID: fmt.Sprint("c", i), Name: name, Args: "{}"})
+			}
+			head := store.Session{ID: store.NewID()}
+			err := st.Create(t.Context(), head, &store.Message{Seq: 1, Message: model.NewMessage(model.User, "go")}, &store.Message{Seq: 2, Message: model.ResponseMessage("", "", calls...)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := agent.Load(t.Context(), agent.Config{Head: head, Model: fakemodel.Script(), Store: st, Tools: set}); err != nil {
+				t.Fatal(err)
+			}
+			log := messages(t, st, head.ID)[2:]
+			if len(log) != len(c.want) {
+				t.Fatalf("results:\n%s", render(log))
+			}
+			for i, want := range c.want {
+				if !strings.Contains(log[i].Text(), want) || !log[i].IsError {
+					t.Errorf("call %d: %s", i, log[i].Text())
+				}
+			}
+		})
 	}
 }

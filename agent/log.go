@@ -15,7 +15,9 @@ import (
 
 // Results of calls that have no result of their tool.
 const (
-	serverStopped = "interrupted: the server stopped before this ended. Run it again if it is still needed"
+	readStopped   = "interrupted: the server stopped before this ended. Run it again if it is still needed"
+	effectStopped = "interrupted: the server stopped before this ended. It may have had effects: check what it has changed before you run it again"
+	neverBegun    = "not run: the server stopped before this began, so it has changed nothing. Run it if it is still needed"
 )
 
 // history holds the messages of the next request in memory, and values computed from them.
@@ -150,8 +152,10 @@ func (s *Session) repairAfterCrash(ctx context.Context) error {
 
 // closeCalls adds a result for every open call.
 func (s *Session) closeCalls(ctx context.Context) error {
-	for _, c := range slices.Clone(s.history.open) {
-		m := resultMessage(tools.Call{ID: c.ID, Name: c.Name}, s.leftOpen(ctx, c))
+	open := slices.Clone(s.history.open)
+	begun := s.begun(open)
+	for i, c := range open {
+		m := resultMessage(tools.Call{ID: c.ID, Name: c.Name}, s.leftOpen(ctx, c, i < begun))
 		if err := s.append(ctx, m); err != nil {
 			return fmt.Errorf("closing the call %s: %w", c.ID, err)
 		}
@@ -159,12 +163,33 @@ func (s *Session) closeCalls(ctx context.Context) error {
 	return nil
 }
 
-// leftOpen returns the result of a call that was interrupted.
-func (s *Session) leftOpen(ctx context.Context, c model.Call) tools.Result {
-	if tool, ok := s.toolset().Get(c.Name); ok && tool.Interrupted != nil {
-		return tool.Interrupted(ctx, s.env(s.Head(), nil), tools.Call{ID: c.ID, Name: c.Name, Args: json.RawMessage(c.Args)})
+// begun returns how many of the open calls may have run: those that run at the same time as the first.
+// A later one starts when all results before it are stored.
+func (s *Session) begun(open []model.Call) int {
+	var calls []*call
+	for _, c := range open {
+		tool, known := s.toolset().Get(c.Name)
+		tool.Parallel = tool.Parallel || !known
+		calls = append(calls, &call{tool: tool})
 	}
-	return tools.Fail(serverStopped)
+	for batch := range batches(calls) {
+		return len(batch)
+	}
+	return 0
+}
+
+// leftOpen returns the result of a call that was interrupted. Begun says whether it may have run.
+func (s *Session) leftOpen(ctx context.Context, c model.Call, begun bool) tools.Result {
+	tool, known := s.toolset().Get(c.Name)
+	switch {
+	case known && tool.Interrupted != nil:
+		return tool.Interrupted(ctx, s.env(s.Head(), nil), tools.Call{ID: c.ID, Name: c.Name, Args: json.RawMessage(c.Args)})
+	case !begun:
+		return tools.Fail(neverBegun)
+	case known && tool.ReadOnly:
+		return tools.Fail(readStopped)
+	}
+	return tools.Fail(effectStopped) // of an unknown tool nothing is known
 }
 
 // appendPrompt appends a user message. It first closes open calls, and separates two user

@@ -127,7 +127,7 @@ func (a archive) descendants(ctx context.Context, parent string) ([]store.Sessio
 	return all, err
 }
 
-const serverStopped = "interrupted: the server stopped"
+const serverStopped = "interrupted: the server stopped. What it did until then may have had effects: check them before you run it again"
 
 // fromLog makes the outcome of a subagent of another process. Set has its tools.
 func (a archive) fromLog(ctx context.Context, head store.Session, set *tools.Set) (*outcome, origin, error) {
