@@ -44,7 +44,11 @@ func (j *tracks) gitSetting(c *call, setting string) {
 }
 
 // gitRuns judges a setting with which git runs a program, or that is not seen, and reports whether it is one.
+// A setting that leaves out signatures asks, too.
 func (j *tracks) gitRuns(c *call, key, val string) bool {
+	if matches("UNSIGNED", "--key="+strings.ToLower(key), "--value="+val) {
+		j.ask(c, "leaves out the signature ("+paths.Visible(key)+")")
+	}
 	runs := matches("git -c", "--key="+strings.ToLower(key), "--value="+val)
 	if runs {
 		j.ask(c, "has a git setting that runs programs ("+paths.Visible(key)+")")
