@@ -304,7 +304,7 @@ func (r *Runner) command(env *tools.Env, python Python, stage *staging, socket *
 	args := []string{python.Path, "-I", "-B", "-X", "utf8", stage.path("boot/" + program), stage.path(scriptName)}
 	dir := stage.path("work")
 	r.passedMu.Lock()
-	base := set(environ(r.cfg.Environ, r.cfg.Passthrough), r.passed...)
+	base := set(proc.Unattended(environ(r.cfg.Environ, r.cfg.Passthrough), r.cfg.Passthrough), r.passed...)
 	r.passedMu.Unlock()
 	if !r.strict() {
 		folders := r.cfg.Files.Folders()

@@ -147,7 +147,7 @@ func (x *instance) start(ctx context.Context, h Hook, input []byte) (code int, s
 	out, errs := proc.Bounded{Limit: maxOutput}, proc.Bounded{Limit: maxOutput}
 	c := proc.Cmd{
 		Args: append([]string{path}, h.words[1:]...), Dir: x.Dir,
-		Env:   append(x.Environ(roots), "HERMES_HOOK_EVENT="+h.Event, "CLAUDE_PROJECT_DIR="+x.session.Cwd),
+		Env:   append(proc.Unattended(x.Environ(roots), nil), "HERMES_HOOK_EVENT="+h.Event, "CLAUDE_PROJECT_DIR="+x.session.Cwd),
 		Stdin: bytes.NewReader(append(input, '\n')), Stdout: &out, Stderr: &errs,
 	}
 	if h.Sandbox {

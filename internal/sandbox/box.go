@@ -325,6 +325,9 @@ func (b *Box) Explain(output string) string {
 	if b.off() {
 		return ""
 	}
+	if hint := missedKey(output); hint != "" && !b.cfg.strict {
+		return hint
+	}
 	if b.cfg.strict && slices.ContainsFunc(refused, func(sign string) bool { return strings.Contains(output, sign) }) {
 		return "in plan mode, commands write only in /tmp and have no network"
 	}

@@ -94,7 +94,7 @@ func (s *Shell) process(c Command, state shellState, args []string) proc.Cmd {
 	if state.env != nil {
 		argv = append(append(argv, "-i"), state.env...)
 	} else {
-		argv = append(argv, nonInteractive...)
+		argv = append(append(argv, dumbTerminal), proc.Unattended(nil, nil)...)
 	}
 	if c.pty {
 		argv = append(argv, terminalType)

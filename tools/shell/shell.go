@@ -97,8 +97,8 @@ const mostProcesses = 4096
 // timeoutGrace is the time between SIGTERM and SIGKILL when a command's time is up.
 const timeoutGrace = 5 * time.Second
 
-// nonInteractive keeps programs from waiting for input. A command may export other values.
-var nonInteractive = []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0"}
+// dumbTerminal is the terminal type of programs without a terminal.
+const dumbTerminal = "TERM=dumb"
 
 // terminalType is the terminal type of programs with their own terminal.
 const terminalType = "TERM=xterm-256color"
@@ -107,7 +107,7 @@ const terminalType = "TERM=xterm-256color"
 // without variables that look secret, unless passthrough names them.
 func New(dir string, passthrough []string) *Shell {
 	env, _ := proc.Environ(passthrough)
-	env = override(env, nonInteractive)
+	env = override(proc.Unattended(env, passthrough), []string{dumbTerminal}) // a command may export other values
 	return &Shell{program: findShell("", dir), first: dir, began: env, state: shellState{dir: dir, env: env}}
 }
 

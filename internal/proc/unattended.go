@@ -1,0 +1,68 @@
+package proc
+
+import (
+	"slices"
+	"strings"
+)
+
+// noEditor is the code of the program that stands in for an editor. Programs call it with a file.
+// If Git has prepared a message, or the list of a rebase that is no plain list of commits, the file
+// stays as it is. Everything else fails at once, with the way to do it without an editor.
+const noEditor = `case $1 in
+*rebase-todo)
+	grep -Ev '^([#;]|[[:space:]]*$|(p|pick|l|label|t|reset|m|merge|u|update-ref) |noop)' "$1" >/dev/null && exit 0
+	how='set GIT_SEQUENCE_EDITOR for this command to a program that changes the list, such as "sed -i ...", or use --autosquash or --exec' ;;
+*_EDITMSG|*_MSG|*EDIT_DESCRIPTION)
+	sed '/^. -* >8 -*$/,$d' "$1" | grep -Ev '^([#;]|[[:space:]]*$)' >/dev/null && exit 0
+	how='give the text with -m or -F, or keep the present one with --no-edit' ;;
+*) how='give the text in an option or on standard input, or write the file by a command' ;;
+esac
+echo "No editor can open here, and ${1##*/} has no text to go on with: $how." >&2
+exit 1`
+
+// editorCommand runs [noEditor], which a variable holds: it is in no file, so it works in sandboxes and
+// on other machines, and it needs no quotes that a program could misread.
+const editorCommand = `sh -c 'eval "$NO_EDITOR_HERE"' editor`
+
+// editors are variables that name an editor. Those of programs whose settings win over VISUAL and
+// EDITOR are always set.
+var editors = []string{
+	"EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "HGEDITOR", "SVN_EDITOR", "JJ_EDITOR", "KUBE_EDITOR", "SUDO_EDITOR", "GH_EDITOR", "FCEDIT",
+}
+
+// unattended are the other variables that keep programs from waiting for a user: pagers, and programs
+// that ask for passwords in a window.
+var unattended = []string{
+	"PAGER=cat", "GIT_PAGER=cat",
+	"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=never", "GCM_INTERACTIVE=never",
+}
+
+// Unattended returns env with variables that keep programs from waiting for a user: for an editor, a
+// pager or a window with a question. Variables that are named in keep stay as they are.
+func Unattended(env, keep []string) []string {
+	settings := slices.Clone(unattended)
+	for _, name := range editors {
+		settings = append(settings, name+"="+editorCommand)
+	}
+	settings = append(settings, "NO_EDITOR_HERE="+noEditor)
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		switch {
+		case slices.Contains(editors, name):
+		case strings.HasSuffix(name, "EDITOR"):
+			settings = append(settings, name+"="+editorCommand)
+		case strings.HasSuffix(name, "PAGER") && name != "PAGER" && name != "GIT_PAGER":
+			settings = append(settings, name+"=cat")
+		}
+	}
+	out := slices.Clone(env)
+	for _, s := range settings {
+		name, _, _ := strings.Cut(s, "=")
+		if slices.Contains(keep, name) && slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }) {
+			continue
+		}
+		out = slices.DeleteFunc(out, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+		out = append(out, s)
+	}
+	return out
+}

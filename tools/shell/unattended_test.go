@@ -1,0 +1,75 @@
+//go:build unix
+
+package shell
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// No command waits for an editor: Git goes on with a message that it has prepared, and fails with the
+// way to do it where there is none. The user's variables and settings that name an editor change
+// nothing. One that the command sets itself is used.
+func TestCommandsWithoutEditor(t *testing.T) {
+	t.Parallel()
+	const begin = `git init -q -b main . && git config user.name A && git config user.email a@b && git config core.editor "sleep 100" && git config sequence.editor "sleep 100" &&
+git config commit.gpgsign false && echo 1 >f && git add f && git commit -qm first && `
+	const conflict = begin + `git checkout -qb side && echo 2 >f && git commit -qam second && git checkout -q main && echo 3 >f && git commit -qam third && `
+	const last = ` && git log -1 --format=%s`
+	for name, c := range map[string]struct{ run, want string }{
+		"commit":                 {begin + "git commit --allow-empty", "give the text with -m or -F, or keep the present one with --no-edit."},
+		"commit verbose":         {begin + "echo 2 >f; git commit -av", "give the text with -m or -F"},
+		"commit edited":          {begin + "git commit -q --allow-empty -em 'a message'" + last, "a message\n"},
+		"amend":                  {begin + "echo 2 >f; git commit -qa --amend" + last, "first\n"},
+		"merge":                  {begin + "git checkout -qb side; git commit -q --allow-empty -m x; git checkout -q main; git merge -q --no-ff side" + last, "Merge branch 'side'\n"},
+		"merge --continue":       {conflict + "! git merge -q side >/dev/null && echo 4 >f && git add f && git merge --continue >/dev/null" + last, "Merge branch 'side'\n"},
+		"rebase --continue":      {conflict + "git checkout -q side && ! git rebase main >/dev/null 2>&1 && echo 4 >f && git add f && git rebase --continue >/dev/null 2>&1" + last, "second\n"},
+		"cherry-pick":            {conflict + "! git cherry-pick side >/dev/null 2>&1 && echo 4 >f && git add f && git cherry-pick --continue >/dev/null" + last, "second\n"},
+		"revert":                 {begin + "echo 2 >f; git commit -qam second; git revert HEAD >/dev/null" + last, "Revert \"second\"\n"},
+		"rebase -i":              {begin + "git commit -q --allow-empty -m second; git rebase -i HEAD^", "set GIT_SEQUENCE_EDITOR for this command"},
+		"rebase --autosquash":    {begin + "echo 2 >f; git commit -qa --fixup HEAD; git rebase -q -i --autosquash --root 2>&1 && git log --format=%s", "first\n"},
+		"rebase -i with its own": {begin + "git commit -q --allow-empty -m second; GIT_SEQUENCE_EDITOR='sed -i -e s/^pick/drop/' git rebase -q -i HEAD^" + last, "first\n"},
+		"tag":                    {begin + "git tag -a v1", "give the text with -m or -F"},
+		"notes":                  {begin + "git notes add", "give the text with -m or -F"},
+		"patch":                  {begin + "echo 2 >f; git add -e", "No editor can open here, and ADD_EDIT.patch"},
+		"config":                 {begin + "git config -e", "No editor can open here, and config"},
+		"own editor":             {begin + "GIT_EDITOR='f() { echo mine >$1; }; f' git commit -q --allow-empty" + last, "mine\n"},
+		"EDITOR of a program":    {"sh -c \"$EDITOR /tmp/crontab.1\"; sh -c \"$VISUAL a\"", "No editor can open here, and crontab.1"},
+		"another program's":      {"sh -c \"$OTHER_EDITOR x.yaml\"", "No editor can open here, and x.yaml"},
+		"a user's pager":         {"echo $MANPAGER $AWS_PAGER", "cat cat\n"},
+		"password in a window":   {"git -c credential.helper= -c core.askpass='sleep 100' credential fill <<X\nprotocol=https\nhost=a.example\n\nX", "terminal prompts disabled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s := New(dir, nil)
+			s.state.env = override(s.state.env, []string{"HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1"})
+			began := time.Now()
+			got, _ := do(t, s, c.run)
+			if !strings.Contains(got, c.want) || strings.HasSuffix(c.want, "\n") && got != c.want {
+				t.Errorf("it printed %q", got)
+			}
+			if time.Since(began) > 50*time.Second {
+				t.Error("it waited")
+			}
+			if _, err := os.Stat(filepath.Join(dir, ".git/rebase-merge")); err == nil {
+				t.Error("the rebase is half done")
+			}
+		})
+	}
+}
+
+// A variable that the user passes to commands stays as it is.
+func TestPassedEditor(t *testing.T) {
+	t.Setenv("EDITOR", "mine")
+	t.Setenv("GIT_ASKPASS", "token.sh")
+	t.Setenv("PSQL_EDITOR", "vim")
+	s := New(t.TempDir(), []string{"EDITOR", "GIT_ASKPASS"})
+	got, _ := do(t, s, `echo "$EDITOR $GIT_ASKPASS $PSQL_EDITOR"`)
+	if !strings.HasPrefix(got, "mine token.sh sh -c ") {
+		t.Errorf("it printed %q", got)
+	}
+}
