@@ -299,7 +299,9 @@ func decodeSection(x *Session, of func(*config.Loaded) (any, error), into any) e
 // askerOf returns the Asker of a session's extensions.
 func askerOf(x *Session) builder.Asker {
 	a := builder.Asker{Gate: x.settings.gate, ID: x.id}
-	a.Questions, _ = x.host.(tools.Clarifier)
+	if _, ok := x.host.(tools.Clarifier); ok {
+		a.Questions = x.questions
+	}
 	return a
 }
 
@@ -320,7 +322,7 @@ func (x *Session) ask(ctx context.Context, q tools.ApprovalRequest) (tools.Decis
 	ctx, stop := context.WithTimeout(ctx, max(limit, time.Second))
 	defer stop()
 	q.SessionID = x.id
-	return x.host.AskPermission(ctx, q)
+	return x.questions.AskPermission(ctx, q)
 }
 
 // notify shows a text to the user at once. Before the first turn, it is shown with that.

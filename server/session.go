@@ -26,6 +26,7 @@ type Session struct {
 	settings   *settings      // configuration and options
 	queue      *queue         // turns; its context ends with the session
 	notifier   *notifier      // notices for the user
+	questions  *questions     // what the user is asked
 	extensions *extension.Set // features
 }
 
@@ -54,7 +55,8 @@ func (s *Service) prepareSession(head store.Session, p Place, h Host, documents 
 		record: newRecord(s, head), notifier: &notifier{svc: s, id: head.ID, host: h},
 	}
 	x.queue = newQueue(s.ctx, head.ID, x.wake)
-	x.settings = newSettings(s, x.record, conf, h)
+	x.questions = &questions{host: h, show: x.notifier.show}
+	x.settings = newSettings(s, x.record, conf, x.questions)
 	at.configure(s, conf, x.notifier)
 	return x, nil
 }

@@ -30,6 +30,14 @@ func (x *Session) StartAs(onNewPrompt string, in agent.Input, also agent.Sink) *
 	if c, args, ok := commandOf(x, in); ok {
 		return startCommand(x, c, in, args, also)
 	}
+	if t := x.questions.take(in); t != nil {
+		return x.start(Queue, func(ctx context.Context) (agent.StopReason, error) {
+			if !x.questions.starts(t) {
+				return agent.EndTurn, nil
+			}
+			return x.prompt(ctx, in, also)
+		})
+	}
 	return x.start(onNewPrompt, func(ctx context.Context) (agent.StopReason, error) { return x.prompt(ctx, in, also) })
 }
 
