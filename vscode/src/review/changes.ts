@@ -11,23 +11,35 @@ export interface Change {
 
 /** Changes of one turn that were neither accepted nor reverted. */
 export interface Turn {
+  /** Turns that began in this window have the numbers from 1 on, the others negative ones. */
   readonly id: number;
   readonly session: string;
+  /** When it began, in milliseconds. */
+  readonly began: number;
   title: string;
   /** The state before it, once the server has told. */
   checkpoint?: string;
   readonly changes: Map<string, Change>;
 }
 
-/** Turns whose changes wait are kept up to this many. */
-const kept = 20;
+/** The changes of a turn in the list of the server. */
+export interface Waiting {
+  readonly session: string;
+  readonly checkpoint: string;
+  readonly title: string;
+  readonly created: number;
+  readonly files: readonly string[]; // absolute
+}
 
 /** Changes keeps the changes of turns until they are accepted or reverted. */
 export class Changes {
   /** Newest first; those without changes are left out. */
   private list: Turn[] = [];
   private readonly running = new Map<string, Turn>(); // by session
+  private readonly ending = new Set<Turn>(); // their files are not known yet
+  private readonly known = new Set<string>(); // checkpoints of the server's earlier lists
   private last = 0;
+  private lastLoaded = 0;
 
   get turns(): readonly Turn[] {
     return this.list;
@@ -35,7 +47,9 @@ export class Changes {
 
   /** A turn begins in a session. */
   begin(session: string, title: string): void {
-    this.running.set(session, { id: ++this.last, session, title, changes: new Map() });
+    const turn = { id: ++this.last, session, began: Date.now(), title, changes: new Map() };
+    this.running.set(session, turn);
+    this.ending.add(turn);
   }
 
   /** A call of a session's running turn has changed a file. */
@@ -61,16 +75,50 @@ export class Changes {
     return turn;
   }
 
-  /** complete adds all files that a turn has changed, from its checkpoint. */
-  complete(turn: Turn, checkpoint: { id: string; title: string; files: string[] }): void {
-    turn.checkpoint = checkpoint.id;
-    turn.title = checkpoint.title || turn.title;
-    for (const path of checkpoint.files) {
-      if (!turn.changes.has(path)) {
-        turn.changes.set(path, { path, before: undefined, after: undefined });
-      }
+  /** The files of a turn that has ended are known. */
+  complete(turn: Turn | undefined): void {
+    if (turn) {
+      this.ending.delete(turn);
     }
-    this.sort(turn);
+  }
+
+  /**
+   * load takes the server's list, which has the changes of all sessions of the folder. Turns that it does not have wait no
+   * longer, except those that run. It returns the paths that wait no longer.
+   */
+  load(waiting: readonly Waiting[]): string[] {
+    const before = this.paths();
+    const turns = waiting.map((w) => this.recorded(w));
+    this.list = [...turns, ...[...this.ending].filter((t) => t.checkpoint === undefined)];
+    waiting.forEach((w) => this.known.add(w.checkpoint));
+    this.sort();
+    const after = this.paths();
+    return [...before].filter((path) => !after.has(path));
+  }
+
+  /** The turn of a checkpoint with the files that wait. */
+  private recorded({ session, checkpoint, title, created, files }: Waiting): Turn {
+    const turn = this.list.find((t) => t.checkpoint === checkpoint) ?? this.unrecorded(session, checkpoint, created) ?? this.loaded(session, created);
+    turn.checkpoint = checkpoint;
+    turn.title = title || turn.title;
+    const wait = new Set(files);
+    [...turn.changes.keys()].filter((path) => !wait.has(path)).forEach((path) => turn.changes.delete(path));
+    files.filter((path) => !turn.changes.has(path)).forEach((path) => turn.changes.set(path, { path, before: undefined, after: undefined }));
+    return turn;
+  }
+
+  /** The turn of this window that has made a new checkpoint. The time in the list has no fractions of seconds. */
+  private unrecorded(session: string, checkpoint: string, created: number): Turn | undefined {
+    const fits = (t: Turn) => t.session === session && t.checkpoint === undefined && t.began < created + 1000;
+    return this.known.has(checkpoint) ? undefined : [...this.ending].find(fits);
+  }
+
+  private loaded(session: string, began: number): Turn {
+    return { id: --this.lastLoaded, session, began, title: "", changes: new Map() };
+  }
+
+  private paths(): Set<string> {
+    return new Set(this.list.flatMap((t) => [...t.changes.keys()]));
   }
 
   /** The changes of a turn, or one of them, wait no longer. */
@@ -85,7 +133,8 @@ export class Changes {
   /** A file is as it was before a turn: neither that one nor a later one has changed it. */
   reverted(id: number, paths: Iterable<string>): void {
     const all = [...paths];
-    for (const turn of this.list.filter((t) => t.id >= id)) {
+    const at = this.list.findIndex((t) => t.id === id);
+    for (const turn of this.list.slice(0, at + 1)) {
       all.forEach((path) => turn.changes.delete(path));
     }
     this.sort();
@@ -113,11 +162,16 @@ export class Changes {
 
   private sort(also?: Turn): void {
     const all = also && !this.list.includes(also) ? [also, ...this.list] : this.list;
-    this.list = all
-      .filter((t) => t.changes.size > 0)
-      .sort((a, b) => b.id - a.id)
-      .slice(0, kept);
+    this.list = all.filter((t) => t.changes.size > 0).sort(newestFirst);
   }
+}
+
+/** Checkpoints have ids in the order of time. A turn without one is newer. */
+function newestFirst(a: Turn, b: Turn): number {
+  if (a.checkpoint === undefined || b.checkpoint === undefined) {
+    return Number(a.checkpoint !== undefined) - Number(b.checkpoint !== undefined) || b.id - a.id;
+  }
+  return a.checkpoint < b.checkpoint ? 1 : -1;
 }
 
 /** The first line, from 0, in which two texts differ. */

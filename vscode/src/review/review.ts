@@ -5,8 +5,8 @@ import { tellRestored } from "../commands/sessions";
 import { Hermes } from "../hermes";
 import { message } from "../server/process";
 import { folders } from "../sessions";
-import { CheckpointInfo, Method, RestoreResult, SessionNotification, Update } from "../protocol";
-import { Change, Changes, Turn } from "./changes";
+import { Method, RestoreResult, SessionNotification, TurnChanges, Update } from "../protocol";
+import { Change, Changes, Turn, Waiting } from "./changes";
 import * as show from "../show";
 
 /** The scheme of documents that show a file as it was before a turn. */
@@ -19,7 +19,9 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
   private readonly subscriptions: vscode.Disposable[];
   private readonly redrawn = new vscode.EventEmitter<vscode.Uri>();
   private readonly ending = new Set<Promise<void>>();
-  private readonly seen = new Set<string>(); // checkpoints of earlier turns
+  private recorded = false; // the server has a list
+  private looking: Promise<void> | undefined;
+  private lookAfter: Promise<void> | undefined;
 
   readonly onChange = this.changed.event;
   /** The earlier text of a file has changed. */
@@ -29,7 +31,9 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     this.subscriptions = [
       hermes.sessions.onWork(({ session, running }) => (running ? this.begin(session) : this.ended(session))),
       hermes.sessions.onUpdate((n) => this.updated(n)),
-      hermes.sessions.onSession((s) => s.reason === "load" && void this.checkpoints(s.session!).catch(() => {})),
+      hermes.sessions.onSession((s) => s.reason === "closed" && void this.lookAgain()),
+      hermes.server.onPhase((p) => p.phase === "running" && void this.lookAgain()),
+      vscode.window.onDidChangeWindowState((w) => w.focused && void this.lookAgain()), // other windows judge changes, too
       vscode.workspace.onDidSaveTextDocument((d) => this.changes.find(d.uri.fsPath) && void this.lookAgain()),
     ];
   }
@@ -76,20 +80,39 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
 
   private async end(session: string): Promise<void> {
     const turn = this.changes.end(session);
-    const fresh = await this.checkpoints(session).catch((error): CheckpointInfo[] => {
-      this.hermes.log.debug(`checkpoints: ${message(error)}`);
-      return [];
-    });
-    const changed = fresh.filter((c) => !c.restore); // going back is no change to review
-    const oldest = changed.at(-1);
-    if (turn && oldest) {
-      this.changes.complete(turn, { ...oldest, files: [...new Set(changed.flatMap((c) => c.files.map(absolute)))] });
-    }
     await this.lookAgain();
+    this.changes.complete(turn);
+  }
+
+  /** Reads the list of changes again. If that is running, it runs once more afterwards. */
+  lookAgain(): Promise<void> {
+    if (!this.looking) {
+      this.looking = this.look().finally(() => (this.looking = undefined));
+      return this.looking;
+    }
+    this.lookAfter ??= this.looking.then(() => {
+      this.lookAfter = undefined;
+      return this.lookAgain();
+    });
+    return this.lookAfter;
+  }
+
+  /** Takes the list of the server, which has all sessions of the folder. Without checkpoints it compares the files. */
+  private async look(): Promise<void> {
+    try {
+      const { changes } = await this.hermes.server.request(Method.CheckpointChanges, folders());
+      const gone = this.changes.load(changes.map(waitingOf));
+      this.recorded = true;
+      await closeComparisons(gone, this.changes.turns.length === 0);
+    } catch (error) {
+      this.hermes.log.debug(`changes: ${message(error)}`);
+      if (!this.recorded) await this.compare();
+    }
+    this.changed.fire();
   }
 
   /** Removes the changes from the list whose files have their earlier text again. */
-  async lookAgain(): Promise<void> {
+  private async compare(): Promise<void> {
     for (const turn of [...this.changes.turns].reverse()) {
       for (const change of [...turn.changes.values()].slice(0, lookedAt)) {
         const before = await this.textBefore(turn, change).catch(() => undefined);
@@ -99,15 +122,6 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
         }
       }
     }
-    this.changed.fire();
-  }
-
-  /** The checkpoints of a session that are new since it was last asked, newest first. */
-  private async checkpoints(sessionId: string): Promise<CheckpointInfo[]> {
-    const { checkpoints } = await this.hermes.server.request(Method.CheckpointList, { sessionId });
-    const fresh = checkpoints.filter((c) => !this.seen.has(c.id));
-    fresh.forEach((c) => this.seen.add(c.id));
-    return fresh;
   }
 
   // ---- looking ----
@@ -151,11 +165,18 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
 
   // ---- judging ----
 
-  accept(turn: Turn, change?: Change): void {
+  /** Accepts changes, in the server's list, too, so that no window lists them again. */
+  async accept(turn: Turn, change?: Change): Promise<void> {
     const paths = change ? [change.path] : [...turn.changes.keys()];
+    if (turn.checkpoint === undefined) {
+      await this.lookAgain(); // the running turn has a checkpoint by now
+    }
     this.changes.settle(turn.id, paths);
     this.changed.fire();
     void closeComparisons(paths, this.changes.turns.length === 0);
+    if (turn.checkpoint !== undefined) {
+      await this.hermes.server.request(Method.CheckpointAccept, { sessionId: turn.session, checkpointId: turn.checkpoint, files: paths });
+    }
   }
 
   async revert(turn: Turn, change?: Change): Promise<void> {
@@ -168,8 +189,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     const kept = new Set(result.kept.map(absolute));
     const back = paths.filter((p) => !kept.has(p));
     this.changes.reverted(turn.id, back);
-    await this.checkpoints(turn.session).catch(() => {}); // restoring has made one
-    this.changed.fire();
+    await this.lookAgain();
     await closeComparisons(back, this.changes.turns.length === 0);
     tellRestored(result.restored, result.kept);
   }
@@ -215,6 +235,14 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     return done ? { restored: names, kept: [] } : { restored: [], kept: names };
   }
 }
+
+const waitingOf = (t: TurnChanges): Waiting => ({
+  session: t.sessionId,
+  checkpoint: t.checkpointId,
+  title: t.title,
+  created: Date.parse(t.createdAt),
+  files: t.files.map(absolute),
+});
 
 /** Of a turn that has changed more files than this, not all are compared again and again. */
 const lookedAt = 200;

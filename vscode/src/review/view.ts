@@ -19,7 +19,10 @@ export class ChangesView implements vscode.TreeDataProvider<Row>, vscode.Disposa
 
   constructor(private readonly review: Review) {
     this.view = vscode.window.createTreeView("hermes.changes", { treeDataProvider: this });
-    this.listening = review.onChange(() => this.refresh());
+    this.listening = vscode.Disposable.from(
+      review.onChange(() => this.refresh()),
+      this.view.onDidChangeVisibility((e) => e.visible && void review.lookAgain()),
+    );
   }
 
   dispose(): void {

@@ -34,20 +34,35 @@ test("turns are listed newest first, and one without changes is not", () => {
   assert.equal(c.find("a")!.turn.title, "two");
 });
 
-test("a checkpoint adds what no edit has told, and the title", () => {
+/** An entry of the server's list. */
+const listed = (checkpoint: string, title: string, ...files: string[]) => ({ session: "s", checkpoint, title, created: Date.now(), files });
+
+test("the server's list adds what no edit has told, and the title", () => {
   const c = new Changes();
   const one = turn(c, "one", ["a", "1", "2"]);
-  turn(c, "two", ["b", "1", "2"]);
-  c.complete(one, { id: "k", title: "First", files: ["a", "made by a command"] });
-  assert.deepEqual(waiting(c), ["two: b", "First: a made by a command"]);
+  c.load([listed("k1", "First", "a", "made by a command")]);
+  c.complete(one);
+  assert.deepEqual(waiting(c), ["First: a made by a command"]);
   assert.equal(c.find("made by a command")!.change.before, undefined);
   assert.equal(c.find("a")!.change.before, "1");
+  assert.equal(c.find("a")!.turn.id, one.id);
 });
 
-test("a turn that only commands have changed files in is listed by its checkpoint", () => {
+test("the server's list has turns of other sessions and windows, newest first, and removes what was judged elsewhere", () => {
   const c = new Changes();
-  c.complete(turn(c, "one"), { id: "k", title: "", files: ["x"] });
-  assert.deepEqual(waiting(c), ["one: x"]);
+  assert.deepEqual(c.load([listed("k2", "two", "b"), listed("k1", "one", "a")]), []);
+  c.begin("s", "three");
+  c.note("s", "c", "1", "2");
+  assert.deepEqual(waiting(c), ["three: c", "two: b", "one: a"]);
+  const { id } = c.find("b")!.turn;
+  assert.deepEqual(c.load([listed("k2", "two", "b")]), ["a"]);
+  assert.deepEqual(waiting(c), ["three: c", "two: b"]);
+  c.load([listed("k3", "three", "c"), listed("k2", "two", "b")]);
+  assert.equal(c.find("c")!.change.before, "1");
+  assert.equal(c.find("b")!.turn.id, id);
+  c.complete(c.end("s"));
+  assert.deepEqual(c.load([]), ["c", "b"]);
+  assert.deepEqual(waiting(c), []);
 });
 
 test("what is accepted waits no longer, alone or with its turn", () => {
