@@ -17,7 +17,7 @@ import (
 
 // commandsSeen are the sub-commands that TestNeovimPlugin and TestNeovimLongWork use;
 // TestNeovimCommands has the rest.
-var commandsSeen = []string{"chat", "diff", "explain", "fork", "goal", "resume", "review", "rollback", "subagents"}
+var commandsSeen = []string{"changes", "chat", "diff", "explain", "fork", "goal", "resume", "review", "rollback", "subagents"}
 
 // The sub-commands of :Hermes, each with its display, in one Neovim.
 func TestNeovimCommands(t *testing.T) {

@@ -131,7 +131,9 @@ func TestNeovimPlugin(t *testing.T) {
 			p.diagnostics()
 			p.explainAndFork()
 			p.stopOneSubagent()
+			p.makeTwo()
 			p.surviveKill()
+			p.changesWait()
 			p.help()
 			p.resume(t)
 		})
@@ -227,6 +229,37 @@ func (p *plugin) compare() {
 	}
 	p.keys("C-w", "h", "q")
 	p.until("the comparison to be closed", func() bool { return p.eval("tabpagenr('$')") == "1" })
+}
+
+// makeTwo lets the agent make two files.
+func (p *plugin) makeTwo() {
+	p.t.Helper()
+	p.send("Make two", `[{"call":{"name":"write_file","args":{"path":"made1.txt","content":"x"}}},{"call":{"name":"write_file","args":{"path":"made2.txt","content":"x"}}}]`, `[{"text":"Made two."}]`)
+	p.wait("Made two.", "● idle")
+}
+
+// changesWait accepts one of them and reverts the other, after the server was killed and in a new session.
+func (p *plugin) changesWait() {
+	p.t.Helper()
+	p.line(":Hermes new")
+	judge := func(file, action string) {
+		p.line(":Hermes changes " + file)
+		p.wait("Changes that wait", "1: "+file)
+		p.line("1")
+		p.wait("1: Compare", "2: Accept", "3: Revert")
+		p.line(action)
+	}
+	judge("made1.txt", "2")
+	p.wait("accepted made1.txt")
+	judge("made2.txt", "3")
+	p.wait("restored made2.txt")
+	p.line(":Hermes changes made1.txt")
+	p.wait("no change of made1.txt waits")
+	_, err1 := os.Stat(filepath.Join(p.bed.workspace, "made1.txt"))
+	_, err2 := os.Stat(filepath.Join(p.bed.workspace, "made2.txt"))
+	if err1 != nil || !os.IsNotExist(err2) {
+		p.t.Errorf("accepted: %v, reverted: %v", err1, err2)
+	}
 }
 
 // rollback restores the files that the turn has changed: an open buffer, and a file on the

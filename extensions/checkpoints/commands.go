@@ -26,7 +26,7 @@ var Table = []extension.Command{
 	{Execute: "hermes.checkpoint.list", Description: "List the checkpoints of a session", Order: 101},
 	{Execute: "hermes.checkpoint.diff", Description: "Compare files with a checkpoint", Order: 102},
 	restore,
-	{Execute: "hermes.checkpoint.changes", Description: "List the changes of all sessions of the workspace that you have neither accepted nor reverted", Order: 111},
+	{Execute: "hermes.checkpoint.changes", Neovim: "changes", Description: "List the changes of all sessions of the workspace that you have neither accepted nor reverted", Order: 111},
 	{Execute: "hermes.checkpoint.accept", Description: "Accept changes, so that they are not listed", Order: 112},
 }
 

@@ -158,6 +158,93 @@ local function restore(session, checkpoint, files)
   end)
 end
 
+--- A file of a turn that waits for the user.
+---@class hermes.Waiting
+---@field turn hermes.TurnChanges
+---@field files string[] as the server names them; several for “all”
+---@field label string
+
+--- The entries of the list of changes: all, if there are several, then each file.
+---@param turns hermes.TurnChanges[]
+---@return hermes.Waiting[]
+local function entries(turns)
+  local list = {} ---@type hermes.Waiting[]
+  for _, turn in ipairs(turns) do
+    if #turn.files > 1 then
+      list[#list + 1] = { turn = turn, files = turn.files, label = ("all %d files  (%s)"):format(#turn.files, turn.title) }
+    end
+    for _, file in ipairs(turn.files) do
+      list[#list + 1] = { turn = turn, files = { file }, label = ("%s  (%s)"):format(file, turn.title) }
+    end
+  end
+  return list
+end
+
+--- Accepts, reverts or compares an entry.
+---@param of hermes.Connection
+---@param entry hermes.Waiting
+---@param action string
+local function judge(of, entry, action)
+  local args = { sessionId = entry.turn.sessionId, checkpointId = entry.turn.checkpointId, files = entry.files }
+  if action == "Accept" then
+    return of:request(protocol.method.checkpoint_accept, args, function(err, result)
+      say(err and err.message or ("accepted " .. table.concat(result.accepted, ", ")), err and vim.log.levels.ERROR)
+    end)
+  elseif action == "Revert" then
+    return of:request(protocol.method.checkpoint_restore, args, function(err, result)
+      if err then
+        return say(err.message, vim.log.levels.ERROR)
+      end
+      M.look()
+      local text = #result.restored > 0 and "restored " .. table.concat(result.restored, ", ") or "no file had to be restored"
+      say(#result.kept > 0 and text .. "; kept " .. table.concat(result.kept, ", ") or text)
+    end)
+  end
+  local path = entry.files[1]:sub(1, 1) == "/" and entry.files[1] or of.root .. "/" .. entry.files[1]
+  of:request(protocol.method.checkpoint_file, vim.tbl_extend("error", { path = path }, { sessionId = args.sessionId, checkpointId = args.checkpointId }), function(err, file)
+    if err then
+      return say(err.message, vim.log.levels.ERROR)
+    end
+    compare(path, compat.some(file.content))
+  end)
+end
+
+--- Lists the changes of all sessions of the folder that wait, also of sessions that are closed, and judges one.
+---@param of hermes.Connection
+---@param name? string only those of a file
+function M.waiting(of, name)
+  of:request(protocol.method.checkpoint_changes, { cwd = of.root }, function(err, result)
+    if err then
+      return say(err.message, vim.log.levels.ERROR)
+    end
+    local list = vim.tbl_filter(function(entry)
+      return not name or (#entry.files == 1 and (entry.files[1] == name or of.root .. "/" .. entry.files[1] == name))
+    end, entries(result.changes))
+    if #list == 0 then
+      return say(name and ("no change of %s waits"):format(name) or "no change waits")
+    end
+    vim.ui.select(list, {
+      prompt = "Changes that wait",
+      kind = "hermes.change",
+      format_item = function(entry)
+        return (entry.label:gsub("%c", "?"))
+      end,
+    }, function(entry)
+      vim.cmd.redraw() -- as below
+      if not entry then
+        return
+      end
+      local actions = #entry.files == 1 and { "Compare", "Accept", "Revert" } or { "Accept", "Revert" }
+      vim.ui.select(actions, { prompt = (entry.label:gsub("%c", "?")), kind = "hermes.judge" }, function(action)
+        vim.cmd.redraw()
+        if action then
+          judge(of, entry, action)
+        end
+      end)
+    end)
+  end)
+end
+
 --- Restores files to their state before a turn that the user chooses.
 ---@param session hermes.Session
 function M.rollback(session)

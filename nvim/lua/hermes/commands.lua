@@ -480,6 +480,12 @@ M.sub = {
       changes.review(current(call), call.words ~= "" and call.words or nil)
     end,
   },
+  changes = {
+    description = "List the changes of all sessions of the workspace that you have neither accepted nor reverted",
+    run = function(call)
+      changes.waiting(connection.of(call.buf), call.words ~= "" and call.words or nil)
+    end,
+  },
   rollback = {
     description = "List checkpoints, or restore the files of one",
     run = function(call)
