@@ -1,0 +1,244 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"pgregory.net/rapid"
+
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
+)
+
+// host is an editor with one document. It is modelled on a language client, whose buffers are listed,
+// or on a client of the Agent Client Protocol, which writes files by itself.
+type host struct {
+	path    string
+	text    string
+	saved   string // the file as far as the editor knows
+	version int32
+	acp     bool
+	saves   bool // a plugin saves edits of a document without unsaved changes
+	texts   SavedTexts
+}
+
+func (h *host) dirty() bool { return h.text != h.saved }
+
+func (h *host) Get(_ context.Context, path string) (Document, bool, error) {
+	return Document{Path: path, Version: h.version, Text: []byte(h.text)}, path == h.path, nil
+}
+
+func (h *host) Replace(_ context.Context, doc Document, text []byte) error {
+	if string(doc.Text) != h.text {
+		return ErrStale
+	}
+	wasDirty := h.dirty()
+	h.set(string(text))
+	if h.acp || h.saves && doc.Save && !wasDirty {
+		return h.save()
+	}
+	return nil
+}
+
+func (h *host) set(text string) {
+	h.text = text
+	h.version++
+}
+
+func (h *host) save() error {
+	h.saved = h.text
+	err := os.WriteFile(h.path, []byte(h.text), 0o644)
+	h.tell()
+	return err
+}
+
+// tell is what a language client does when it opens, saves or reloads a document.
+func (h *host) tell() {
+	if !h.acp {
+		h.texts.Observe(h.path, []byte(h.text))
+	}
+}
+
+func (h *host) reload() {
+	if text, err := os.ReadFile(h.path); err == nil && !h.dirty() {
+		h.saved = string(text)
+		h.set(string(text))
+		h.tell()
+	}
+}
+
+func (h *host) Write(context.Context, string, []byte, bool) (bool, error) { return false, nil }
+func (h *host) SavedTexts() *SavedTexts                                   { return &h.texts }
+func (h *host) SavesEdits() bool                                          { return h.acp || h.saves }
+func (h *host) SaveFailure(string) string                                 { return "" }
+
+func (h *host) Paths() []string {
+	if h.acp {
+		return nil
+	}
+	return []string{h.path}
+}
+
+// TestNoTextIsLost changes one document on disk and in the editor, reloads and saves it, and edits it, in
+// random order. Each change is a line of its own. A line that the agent, a program or the user has written is
+// in the editor or on disk afterwards, unless the user has overwritten it knowingly, and a result is true.
+func TestNoTextIsLost(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"language client", "plugin", "disk", "ACP"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			dir := tempDir(t)
+			n := 0
+			rapid.Check(t, func(rt *rapid.T) {
+				n++
+				name := fmt.Sprintf("f%d", n)
+				path := filepath.Join(dir, name)
+				must(t, os.WriteFile(path, []byte("begin\n"), 0o644))
+				h := &host{path: path, text: "begin\n", saved: "begin\n", version: 1, acp: kind == "ACP", saves: kind == "plugin"}
+				h.texts.Observe(path, []byte(h.text))
+				w := openDirs(t, h, dir)
+				defer w.Close() //nolint:errcheck // a test
+				w.SetSaving(Saving{Disk: kind == "disk", Save: true})
+				h.texts.waited(false) // the next wait is short
+				disk := func() string { return onDisk(t, path) }
+				lines := []string{"begin"}
+				_, err := w.Read(t.Context(), name)
+				must(t, err)
+				for i := range rapid.IntRange(1, 12).Draw(rt, "steps") {
+					line := fmt.Sprintf("line %d", i)
+					switch step := rapid.SampledFrom([]string{"disk", "type", "reload", "save", "edit", "edit", "read"}).Draw(rt, "step"); step {
+					case "disk":
+						must(t, os.WriteFile(path, []byte(disk()+line+"\n"), 0o644))
+						lines = append(lines, line)
+					case "type":
+						h.set(h.text + line + "\n")
+						lines = append(lines, line)
+					case "reload":
+						h.reload()
+					case "save":
+						if disk() == h.saved { // else an editor asks
+							must(t, h.save())
+						}
+					case "read":
+						f, err := w.Read(t.Context(), name)
+						want := h.text
+						if !h.dirty() {
+							want = disk()
+						}
+						unknown := h.acp && disk() != h.text // it is not told that the user has saved
+						if err != nil || string(f.Text) != want && !(unknown && string(f.Text) == h.text) {
+							rt.Fatalf("read %q, want %q: %v", f.Text, want, err)
+						}
+					case "edit":
+						dirty, before, diskBefore := h.dirty(), h.text, disk()
+						both := dirty && diskBefore != h.saved || h.acp && diskBefore != before
+						written, err := w.EditPresent(t.Context(), name, func(old []byte, _ Since) ([]byte, error) { return append(bytes.Clone(old), line+"\n"...), nil })
+						switch {
+						case err != nil && (!both || !errors.Is(err, ErrStale)):
+							rt.Fatalf("the edit failed: %v", err)
+						case err != nil:
+							if h.text != before || disk() != diskBefore {
+								rt.Fatalf("a rejected edit changed something")
+							}
+							continue
+						case !strings.Contains(string(written.New), line):
+							rt.Fatalf("the result lacks the edit: %q", written.New)
+						}
+						lines = append(lines, line)
+						if h.SavesEdits() && !dirty && !strings.Contains(disk(), line) {
+							rt.Fatalf("the edit of a clean document is not on disk: %q", disk())
+						}
+					}
+					for _, line := range lines {
+						if !strings.Contains(h.text+disk(), line+"\n") {
+							rt.Fatalf("%s is lost: the editor has %q, the disk %q", line, h.text, disk())
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestMisreadFile edits files that the editor shows in a wrong encoding, or with other line ends. The other
+// bytes stay.
+func TestMisreadFile(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct{ file, shown, want string }{
+		"Latin-1 as UTF-8":       {"caf\xe9 one\ntwo\n", "caf\ufffd one\ntwo\n", "caf\xe9 ONE\ntwo\n"},
+		"GB18030 as Latin-1":     {"\xc4\xe3 one\n", "Äã one\n", "\xc4\xe3 ONE\n"},
+		"one bad byte":           {"世界 \xff one\n", "世界 \ufffd one\n", "世界 \xff ONE\n"},
+		"mixed line ends":        {"one\r\ntwo\nthree\r\n", "one\r\ntwo\r\nthree\r\n", "ONE\r\ntwo\nthree\r\n"},
+		"Latin-1, read well":     {"caf\xe9 one\n", "café one\n", "caf\xe9 ONE\n"},
+		"byte order mark":        {"\ufeffone\n", "one\n", "\ufeffONE\n"},
+		"CRLF":                   {"one\r\ntwo\r\n", "one\ntwo\n", "ONE\r\ntwo\r\n"},
+		"UTF-16":                 {"\xff\xfeo\x00n\x00e\x00\n\x00", "one\n", "\xff\xfeO\x00N\x00E\x00\n\x00"},
+		"nothing else, the same": {"one\n", "one\n", "ONE\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w0, dir := open(t, map[string]string{"f": x.file}, nil)
+			must(t, w0.Close())
+			path := filepath.Join(dir, "f")
+			h := &host{path: path, text: x.shown, saved: x.shown, version: 1, acp: true}
+			h.texts.Observe(path, []byte(h.text))
+			w := openDirs(t, h, dir)
+			_, err := w.EditPresent(t.Context(), "f", func(old []byte, _ Since) ([]byte, error) {
+				charset := textenc.CharsetOf(old)
+				return charset.Encode(bytes.Replace(charset.Decode(old), []byte("one"), []byte("ONE"), 1))
+			})
+			if got := onDisk(t, path); err != nil || got != x.want {
+				t.Errorf("the file has %q, want %q: %v", got, x.want, err)
+			}
+		})
+	}
+}
+
+// deaf is an editor that confirms edits and makes none.
+type deaf struct{ *host }
+
+func (deaf) Replace(context.Context, Document, []byte) error { return nil }
+
+// TestEditThatDidNotArrive: an edit that neither the editor nor the disk has is a failure, and a save that did not
+// happen is reported.
+func TestEditThatDidNotArrive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w0, dir := open(t, map[string]string{"f": "one\n"}, nil)
+		must(t, w0.Close())
+		path := filepath.Join(dir, "f")
+		h := &host{path: path, text: "one\n", saved: "one\n", version: 1, acp: true}
+		if _, err := openDirs(t, deaf{h}, dir).Edit(t.Context(), "f", replace("one", "ONE")); err == nil || !strings.Contains(err.Error(), "neither the editor nor the disk") {
+			t.Errorf("err = %v", err)
+		}
+		plugin := unsaving{&host{path: path, text: "one\n", saved: "one\n", version: 1, saves: true}}
+		w := openDirs(t, plugin, dir)
+		written, err := w.Edit(t.Context(), "f", replace("one", "ONE"))
+		if err != nil || !strings.Contains(written.Note, "not saved (no space): the disk has the old text") {
+			t.Errorf("%+v, %v", written, err)
+		}
+		if got := w.UnsavedEdits(t.Context()); len(got) != 1 || got[0] != "f" {
+			t.Errorf("unsaved: %q", got)
+		}
+		w.SetSaving(Saving{})
+		if written, err = w.Edit(t.Context(), "f", replace("ONE", "two")); err != nil || written.Note != "" || onDisk(t, path) != "one\n" {
+			t.Errorf("with files.save: false: %+v, %v", written, err)
+		}
+	})
+}
+
+// unsaving is an editor whose saves fail.
+type unsaving struct{ *host }
+
+func (u unsaving) Replace(_ context.Context, _ Document, text []byte) error {
+	u.set(string(text))
+	return nil
+}
+
+func (unsaving) SaveFailure(string) string { return "no space" }
