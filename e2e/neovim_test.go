@@ -65,7 +65,8 @@ func checkConversation(t *testing.T, b bed) (r editorReport) {
 	if _, err := os.Stat(filepath.Join(b.workspace, "build")); !os.IsNotExist(err) {
 		t.Errorf("the command that was allowed did not run: %v", err)
 	}
-	const answer = "```\n\n## Hermes\n\nLet me look. \n\n- ✓ Read shop.py\n- ✓ Edit shop.py\n- ✓ $ rm -rf build\n\nThe sum is right now.\n\n## You\n"
+	const answer = "```\n\n## Hermes\n\nLet me look. \n\n- ✓ Read shop.py\n- ✓ Edit shop.py\n- ✓ $ rm -rf build\n\nThe sum is right now.\n\n" +
+		"> Not verified: commands ran while shop.py was not saved in the editor, and saw the version on the disk.\n\n## You\n"
 	if got := strings.TrimRight(r.Chat, "\n") + "\n"; !strings.HasSuffix(got, answer) {
 		t.Errorf("the chat is\n%s\nand should end with\n%s", got, answer)
 	}
