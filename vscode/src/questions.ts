@@ -25,7 +25,9 @@ const open = { title: "Show", id: "show" };
 const buttons: Record<string, string> = { once: "Allow Once", session: "Allow for This Session", always: "Always Allow", no: "Deny" };
 
 async function inNotification(q: Permission): Promise<string | undefined> {
-  const items = q.options.map((o) => ({ title: buttons[o.optionId] ?? o.name, id: o.optionId }));
+  // The chat shows the diff: without it, an edit is not allowed for longer than once.
+  const offered = q.toolCall.content?.some((c) => c.type === "diff") ? q.options.filter((o) => o.kind !== "allow_always") : q.options;
+  const items = offered.map((o) => ({ title: buttons[o.optionId] ?? o.name, id: o.optionId }));
   const text = [`Hermes asks: ${what(q)}`, reason(q), remembered(q)].filter(Boolean).join(" — ");
   return (await show.warn(text, ...items, open))?.id;
 }

@@ -204,6 +204,29 @@ local function write(text, title, default, done)
   end)
 end
 
+--- The changed lines of a diff that a request shows.
+local most_lines = 20
+
+---@param content table
+---@return string[]
+local function diff_lines(content)
+  local old, new = compat.some(content.oldText), compat.some(content.newText) or ""
+  local lines, changed = { "", vim.fn.fnamemodify(content.path or "", ":.") .. (old and "" or " (new)") }, 0
+  local diff = vim.diff(old or "", new, { ctxlen = 0 }) or ""
+  for _, line in ipairs(vim.split(diff, "\n")) do
+    if line:find("^[+-]") then
+      changed = changed + 1
+      if changed <= most_lines then
+        table.insert(lines, line)
+      end
+    end
+  end
+  if changed > most_lines then
+    table.insert(lines, ("… %d more changed lines"):format(changed - most_lines))
+  end
+  return lines
+end
+
 ---@param params hermes.RequestPermissionRequest
 ---@return string
 local function permission_text(params)
@@ -221,8 +244,99 @@ local function permission_text(params)
     if text then
       table.insert(lines, text)
     end
+    if content.type == "diff" then
+      vim.list_extend(lines, diff_lines(content))
+    end
   end
   return table.concat(lines, "\n")
+end
+
+local with_reason = { name = "Deny with a reason…" }
+local open_diff = { name = "Open the diff, then decide" }
+
+--- Opens the diffs of a request, each in a tab of its own.
+---@param contents table[]
+---@return fun() close
+local function show_diffs(contents)
+  local before = vim.api.nvim_get_current_tabpage()
+  local tabs = {}
+  for _, content in ipairs(contents) do
+    vim.cmd("tabnew")
+    table.insert(tabs, vim.api.nvim_get_current_tabpage())
+    for i, text in ipairs({ compat.some(content.oldText) or "", compat.some(content.newText) or "" }) do
+      if i == 2 then
+        vim.cmd("rightbelow vsplit")
+      end
+      local buf = vim.api.nvim_create_buf(false, true)
+      vim.bo[buf].bufhidden = "wipe"
+      vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.split((text:gsub("\n$", "")), "\n"))
+      vim.bo[buf].modifiable = false
+      pcall(vim.api.nvim_buf_set_name, buf, ("hermes-edit://%s/%d/%s"):format(i == 1 and "before" or "after", buf, content.path or ""))
+      vim.api.nvim_win_set_buf(0, buf)
+      vim.cmd("diffthis")
+    end
+  end
+  vim.cmd("redraw")
+  return function()
+    for _, tab in ipairs(tabs) do
+      if vim.api.nvim_tabpage_is_valid(tab) then
+        vim.cmd.tabclose(vim.api.nvim_tabpage_get_number(tab))
+      end
+    end
+    if vim.api.nvim_tabpage_is_valid(before) then
+      vim.api.nvim_set_current_tabpage(before)
+    end
+  end
+end
+
+--- Asks for the decision about a request.
+---@param params hermes.RequestPermissionRequest
+---@param done fun(result: hermes.RequestPermissionResponse)
+---@param close? fun() closes the diffs that are open
+local function decide(params, done, close)
+  local choices, diffs = vim.list_extend({}, params.options), {}
+  local deny
+  for _, option in ipairs(params.options) do
+    deny = option.optionId == "no" and option or deny
+  end
+  for _, content in ipairs(compat.some(params.toolCall.content) or {}) do
+    if content.type == "diff" then
+      table.insert(diffs, content)
+    end
+  end
+  if deny then
+    table.insert(choices, with_reason)
+  end
+  if #diffs > 0 and not close then
+    table.insert(choices, open_diff)
+  end
+  local function finished(outcome)
+    if close then
+      close()
+    end
+    done({ outcome = outcome })
+  end
+  select(choices, permission_text(params), "hermes.permission", function(option)
+    return option.name
+  end, function(option)
+    if not option then
+      return finished({ outcome = protocol.outcome.cancelled })
+    end
+    if option == open_diff then
+      return decide(params, done, show_diffs(diffs))
+    end
+    if option ~= with_reason then
+      return finished({ outcome = protocol.outcome.selected, optionId = option.optionId })
+    end
+    vim.ui.input({ prompt = "Why not? The agent gets the reason: " }, function(words)
+      words = vim.trim(words or "")
+      finished({
+        outcome = protocol.outcome.selected,
+        optionId = deny.optionId,
+        _meta = words ~= "" and { hermes = { reason = words } } or nil,
+      })
+    end)
+  end)
 end
 
 --- Shows an approval request. If the user closes it, the action is denied.
@@ -236,14 +350,7 @@ function M.permission(session, params, answer)
     answer = answer,
     none = { outcome = { outcome = protocol.outcome.cancelled } },
     ask = function(done)
-      select(params.options, permission_text(params), "hermes.permission", function(option)
-        return option.name
-      end, function(option)
-        if not option then
-          return done({ outcome = { outcome = protocol.outcome.cancelled } })
-        end
-        done({ outcome = { outcome = protocol.outcome.selected, optionId = option.optionId } })
-      end)
+      decide(params, done)
     end,
   })
 end

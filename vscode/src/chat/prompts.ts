@@ -37,7 +37,8 @@ export class Prompts {
 
   /** send is for a message of the user's. */
   async send(prompt: ContentBlock[], whenBusy: WhenBusy): Promise<void> {
-    if (this.busy && this.isCommand(prompt)) return this.turn(prompt);
+    const answers = this.chat.state.waiting.length > 0; // the server takes it as the answer to the open question
+    if (this.busy && (answers || this.isCommand(prompt))) return this.turn(prompt);
     this.paused = false;
     const interrupts = this.busy && whenBusy === "interrupt";
     const w: Waiting = { id: `queued-${this.ids++}`, prompt, ...(interrupts && { next: true }) };

@@ -278,7 +278,7 @@ export class ChatView implements vscode.WebviewViewProvider {
       case "cancel":
         return this.prompts.cancel();
       case "permit":
-        return this.questions.permit(m.askId, m.optionId);
+        return this.questions.permit(m.askId, m.optionId, m.reason);
       case "fill":
         return this.questions.fill(m.askId, { action: m.action, content: m.content });
       case "stopSubagent":

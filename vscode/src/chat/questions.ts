@@ -40,13 +40,14 @@ export class Questions {
   }
 
   /** The page's answer to a question of whether something may run. */
-  permit(askId: string, optionId?: string): void {
+  permit(askId: string, optionId?: string, reason?: string): void {
     const ask = this.open.get(askId)?.ask;
     if (ask?.kind !== "permission") return;
     const option = ask.options.find((o) => o.optionId === optionId);
+    const why = reason?.trim() ? { _meta: { hermes: { reason: reason.trim() } } } : {};
     this.open.get(askId)!.answer({
-      permission: { outcome: option ? { outcome: "selected", optionId: option.optionId } : { outcome: "cancelled" } },
-      choice: option?.name ?? "no",
+      permission: { outcome: option ? { outcome: "selected", optionId: option.optionId, ...why } : { outcome: "cancelled" } },
+      choice: option ? [option.name, reason?.trim()].filter(Boolean).join(": ") : "no",
     });
   }
 

@@ -89,7 +89,7 @@ export type ToHost =
   | { type: "cancel" }
   | { type: "unqueue"; id: string }
   | { type: "sendNow"; id: string }
-  | { type: "permit"; askId: string; optionId?: string } // without one: dismissed
+  | { type: "permit"; askId: string; optionId?: string; reason?: string } // without an option: dismissed
   | { type: "fill"; askId: string; action: "accept" | "decline" | "cancel"; content?: Record<string, unknown> }
   | { type: "stopSubagent"; subagentId: string }
   | { type: "setMode"; mode: string }

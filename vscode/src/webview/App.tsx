@@ -147,7 +147,8 @@ function askBelow(c: Call, id: string): Ask | undefined {
 
 function wordsOf(ask: Ask): string {
   if (ask.kind === "permission" && ask.toolCall.kind === "switch_mode") return "Hermes has a plan";
-  return ask.kind === "permission" ? `Hermes asks to run: ${oneLine(ask.toolCall.title ?? "", 120)}` : `Hermes asks: ${oneLine(ask.request.message, 120)}`;
+  const asks = ask.kind === "permission" && ask.toolCall.kind === "execute" ? "Hermes asks to run" : "Hermes asks";
+  return ask.kind === "permission" ? `${asks}: ${oneLine(ask.toolCall.title ?? "", 120)}` : `Hermes asks: ${oneLine(ask.request.message, 120)}`;
 }
 
 /** useSpeaking tells a screen reader about starts, ends and questions, and not about tokens. */

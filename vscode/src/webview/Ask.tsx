@@ -1,6 +1,7 @@
 import { useId, useState } from "preact/hooks";
 import type { PermissionOption } from "../protocol";
 import { Blocks } from "./Blocks";
+import { Diff } from "./Diff";
 import { broken, oneLine, revealed } from "../shared/format";
 import { checked, fieldsOf, initials, type Field, type Value, type Values } from "./form";
 import { Growing } from "./GrowingText";
@@ -40,6 +41,11 @@ function Permission({ ask }: { ask: PermissionAsk }) {
   const long = scope.length > shortScope;
   const plan = ask.toolCall.kind === "switch_mode";
   const reasons = ask.toolCall.content?.map((c) => c.content?.text).filter(Boolean) ?? [];
+  const diffs = ask.toolCall.content?.filter((c) => c.type === "diff") ?? [];
+  const [reason, setReason] = useState("");
+  const deny = ask.options.find((o) => o.optionId === "no");
+  const permit = (o: PermissionOption) =>
+    post({ type: "permit", askId: ask.id, optionId: o.optionId, ...(o === deny && reason.trim() && { reason: reason.trim() }) });
   return (
     <div class="card" role="group" aria-labelledby={title} data-ask={ask.id} onKeyDown={moveAmongButtons}>
       <div class="card-title" id={title}>
@@ -67,6 +73,9 @@ function Permission({ ask }: { ask: PermissionAsk }) {
             </div>
           ),
         )}
+      {diffs.map((d, i) => (
+        <Diff key={i} path={d.path ?? ""} oldText={d.oldText ?? undefined} newText={d.newText ?? ""} />
+      ))}
       {long && (
         <>
           <div class="quiet">What an answer for longer would allow:</div>
@@ -77,16 +86,29 @@ function Permission({ ask }: { ask: PermissionAsk }) {
       )}
       <div class="options">
         {ask.options.map((o, i) => (
-          <button key={o.optionId} type="button" class={optionClass(o, i)} onClick={() => post({ type: "permit", askId: ask.id, optionId: o.optionId })}>
+          <button key={o.optionId} type="button" class={optionClass(o, i, ask.toolCall.kind)} onClick={() => permit(o)}>
             {long ? o.name.replace(`: ${scope}`, "") : o.name}
           </button>
         ))}
       </div>
+      {deny && (
+        <input
+          type="text"
+          class="reason"
+          aria-label="Reason for Deny, which the agent gets"
+          placeholder="Reason for Deny (optional)"
+          value={reason}
+          onInput={(e) => setReason(e.currentTarget.value)}
+          onKeyDown={(e) => {
+            if (e.key === "Enter" && !e.isComposing && reason.trim()) permit(deny);
+          }}
+        />
+      )}
     </div>
   );
 }
 
-const titles: Record<string, string> = { execute: "Run this command?", switch_mode: "Start with this plan?" };
+const titles: Record<string, string> = { execute: "Run this command?", edit: "Make this edit?", switch_mode: "Start with this plan?" };
 
 /** The plan of plan mode, as Markdown. */
 const PlanText = ({ text }: { text: string }) => (
@@ -104,9 +126,10 @@ function titleOf({ toolCall }: PermissionAsk): { what: string; whose?: string } 
   return { what, ...(subagent && { whose: `For the subagent: ${oneLine(subagent.split("\n", 1)[0]!, 100)}` }) };
 }
 
-function optionClass(o: PermissionOption, i: number): string {
+/** No button of a command stands out: a command that requires approval may destroy something. */
+function optionClass(o: PermissionOption, i: number, kind?: string): string {
   if (o.kind.startsWith("reject")) return "option reject";
-  return i === 0 ? "option primary" : "option";
+  return i === 0 && (kind === "edit" || kind === "switch_mode") ? "option primary" : "option";
 }
 
 /** A question of the model: choices, a text, or both. */
@@ -192,12 +215,12 @@ function Words({ field: f, value, set }: { field: Field; value: Value; set: (v: 
   );
 }
 
-/** moveAmongButtons lets the arrow keys walk through the answers. */
+/** moveAmongButtons lets the arrow keys walk through the answers. They stop at the first and the last one, so that Allow does not follow Deny. */
 function moveAmongButtons(e: KeyboardEvent): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
   const from = e.target as HTMLElement;
   if (!step || !from.matches(".option")) return;
   const all = [...(e.currentTarget as HTMLElement).querySelectorAll<HTMLElement>(".option")];
   e.preventDefault();
-  all[(all.indexOf(from) + step + all.length) % all.length]?.focus();
+  all[all.indexOf(from) + step]?.focus();
 }

@@ -69,6 +69,14 @@ it("one message runs", async () => {
   assert.deepEqual([t.chat.state.turn.running, t.shown()], [false, ["one"]]);
 });
 
+it("one that comes while a question is open goes to the server, and cancels nothing", async () => {
+  const t = setup();
+  await t.say("one");
+  t.chat.apply({ type: "ask", ask: { id: "q", kind: "permission", toolCall: { toolCallId: "c", title: "rm x" }, options: [], at: 1 } } as never);
+  await t.say("Because.");
+  assert.deepEqual([t.sent, t.cancels(), t.queue()], [["one", "Because."], 0, []]);
+});
+
 it("one that waits begins when the turn before it has ended", async () => {
   const t = setup();
   await t.say("one");

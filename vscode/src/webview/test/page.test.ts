@@ -213,6 +213,7 @@ describe("questions", () => {
     on(until("tools", "ask"), async (v) => {
       const card = v.page.getByRole("group", { name: "Run this command?" });
       assert.equal(await card.locator(".card-command").textContent(), "rm -rf build");
+      assert.equal(await card.locator(".primary").count(), 0);
       assert.deepEqual(await card.getByRole("button").allTextContents(), [
         "Allow once",
         "Allow for this session: rm -rf build",
@@ -247,6 +248,38 @@ describe("questions", () => {
       assert.deepEqual(await card.getByRole("button").allTextContents(), ["Allow once", "Allow for this session", "Always allow", "Deny"]);
       assert.equal(await card.getByRole("group", { name: "What an answer for longer would allow" }).textContent(), scope);
       assert.equal(await card.getByRole("group", { name: "What is asked for" }).textContent(), "rm -rf a⏎\nrm -rf b");
+    });
+  });
+
+  it("of an edit show its diffs, and Deny takes a reason", () => {
+    const options = [
+      ["once", "Allow once", "allow_once"],
+      ["session", "Allow for this session: edits of a.txt, n.txt", "allow_always"],
+      ["no", "Deny", "reject_once"],
+    ].map(([optionId, name, kind]) => ({ optionId, name, kind }));
+    const content = [
+      { type: "diff", path: "/w/a.txt", oldText: "one\ntwo\n", newText: "one\n2\n" },
+      { type: "diff", path: "/w/n.txt", newText: "new\n" },
+      { type: "content", content: { type: "text", text: "This changes 2 files, and each edit requires approval in mode careful." } },
+    ];
+    const ask = {
+      type: "ask",
+      ask: { id: "e", kind: "permission", at: 1, options, toolCall: { toolCallId: "c", title: "Edit a.txt, add n.txt", kind: "edit", content } },
+    } as unknown as ToPage;
+    return on([session, ask], async (v) => {
+      const card = v.page.getByRole("group", { name: "Make this edit?" });
+      assert.match((await card.getByRole("group", { name: "Changes of a.txt" }).textContent())!, /two[^]*2/);
+      assert.match((await card.getByRole("group", { name: "Changes of n.txt" }).textContent())!, /new/);
+      if (process.env["SHOTS"]) await v.page.screenshot({ path: `${process.env["SHOTS"]}/edit.png` });
+      await card.getByRole("button", { name: "Compare a.txt in the editor" }).click();
+      assert.deepEqual(await v.heard("diff"), [{ type: "diff", path: "/w/a.txt", oldText: "one\ntwo\n", newText: "one\n2\n" }]);
+      await card.getByRole("button", { name: "Deny" }).focus();
+      await v.page.keyboard.press("ArrowDown");
+      assert.equal(await focused(v), "Deny"); // Allow does not follow it
+      await v.page.keyboard.press("Tab");
+      await v.page.keyboard.type("Use n.txt only.");
+      await v.page.keyboard.press("Enter");
+      assert.deepEqual(await v.heard("permit"), [{ type: "permit", askId: "e", optionId: "no", reason: "Use n.txt only." }]);
     });
   });
 
