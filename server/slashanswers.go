@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/extension"
@@ -46,7 +47,7 @@ func statusText(ctx context.Context, x *Session, _ string) (string, error) {
 			used += fmt.Sprintf(" of %s (%d %%)", humanize.Comma(int64(u.Window)), u.Used*100/u.Window)
 		}
 		line("Context", "%s", used)
-		total := fmt.Sprintf("%d requests, %s tokens in, %s out", u.Requests, humanize.Comma(int64(u.Total.Input)), humanize.Comma(int64(u.Total.Output)))
+		total := fmt.Sprintf("%s, %s tokens in, %s out", english.Plural(u.Requests, "request", ""), humanize.Comma(int64(u.Total.Input)), humanize.Comma(int64(u.Total.Output)))
 		if u.Total.Cost > 0 {
 			total += fmt.Sprintf(", $%.4f", u.Total.Cost)
 		}
@@ -78,7 +79,7 @@ func usageText(ctx context.Context, x *Session, _ string) (string, error) {
 		case s.Unpriced > 0:
 			cost += fmt.Sprintf(" (no price is known for %d of the requests)", s.Unpriced)
 		}
-		fmt.Fprintf(&b, "- %s: %s, %d requests, %s tokens in (%s cached), %s out\n", name, cost, s.Requests,
+		fmt.Fprintf(&b, "- %s: %s, %s, %s tokens in (%s cached), %s out\n", name, cost, english.Plural(s.Requests, "request", ""),
 			humanize.Comma(int64(s.Input)), humanize.Comma(int64(s.CachedRead)), humanize.Comma(int64(s.Output)))
 	}
 	st := x.svc.theStore(x.svc.synchronous())

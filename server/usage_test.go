@@ -44,7 +44,7 @@ func TestUsageCommand(t *testing.T) {
 	x, _ := session(t, open(t, Options{Model: m, Static: true}), t.TempDir())
 	for i, want := range []string{
 		"session and its subagents: $0.0000, 0 requests, ",
-		"session and its subagents: $0.2500, 1 requests, 1,000 tokens in (800 cached), 5 out\n- Today: $0.2500, 1 requests, ",
+		"session and its subagents: $0.2500, 1 request, 1,000 tokens in (800 cached), 5 out\n- Today: $0.2500, 1 request, ",
 		"session and its subagents: $0.2500 (no price is known for 1 of the requests), 2 requests, 1,010 tokens in",
 	} {
 		if i > 0 {

@@ -31,7 +31,7 @@ func TestMCPFindings(t *testing.T) {
 	for _, f := range mcpFindings(t.Context(), app.Config().Load(home, config.Options{})) {
 		got = append(got, f.state+" "+f.text)
 	}
-	want := []string{"note mcp_servers.odd: it has neither", "note gone: not connected: cannot start /no/such/server", "ok there: 1 tools (" + web.URL + ")"}
+	want := []string{"note mcp_servers.odd: it has neither", "note gone: not connected: cannot start /no/such/server", "ok there: 1 tool (" + web.URL + ")"}
 	for i, w := range want {
 		if i >= len(got) || !strings.HasPrefix(got[i], w) {
 			t.Errorf("finding %d of %q is not %q", i, got, w)

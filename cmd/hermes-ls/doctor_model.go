@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/hermes-ls/hermes-ls/cmd/modelcmd"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
@@ -101,7 +102,7 @@ func providerFinding(ctx context.Context, loaded *config.Loaded, name string, id
 	if err != nil {
 		return finding{bad, "provider", strings.Join(parts, ", ") + ": " + err.Error()}
 	}
-	parts = append(parts, fmt.Sprintf("answers with %d models", len(models)))
+	parts = append(parts, "answers with "+english.Plural(len(models), "model", ""))
 	for _, id := range ids[:min(len(ids), mostInDoctor)] {
 		parts = append(parts, listedText(loaded, e, id, models))
 	}

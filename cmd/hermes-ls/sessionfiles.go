@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
@@ -122,7 +123,7 @@ func sessionsImport() *cobra.Command {
 			st := store.New(storePath(), store.Options{Synchronous: loadConfig().Store.Synchronous})
 			done, err := st.Import(cmd.Context(), in, renew)
 			for _, x := range done {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s  %d messages\n", x.ID, x.Messages)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", x.ID, english.Plural(x.Messages, "message", ""))
 			}
 			if errors.Is(err, store.ErrExists) {
 				err = fmt.Errorf("%w; --new-ids adds it as a copy", err)

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent"
@@ -360,7 +361,7 @@ func printTree(out io.Writer, tree []store.Session) {
 	var print func(parent, indent string)
 	print = func(parent, indent string) {
 		for _, x := range children[parent] {
-			fmt.Fprintf(out, "%s%s  %s  %d messages  %s\n", indent, x.ID, localTime(x.UpdatedAt), x.Messages, cli.Plain(orText(x.Title, "(no title)")))
+			fmt.Fprintf(out, "%s%s  %s  %s  %s\n", indent, x.ID, localTime(x.UpdatedAt), english.Plural(x.Messages, "message", ""), cli.Plain(orText(x.Title, "(no title)")))
 			print(x.ID, indent+"  ")
 		}
 	}

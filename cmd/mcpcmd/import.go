@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
@@ -112,7 +113,7 @@ func (s *setup) sources(w io.Writer) error {
 			continue
 		}
 		none = false
-		fmt.Fprintf(w, "%s: %d servers in %s\n", name, len(found), sourceFile(name))
+		fmt.Fprintf(w, "%s: %s in %s\n", name, english.Plural(len(found), "server", ""), sourceFile(name))
 	}
 	if none {
 		fmt.Fprintln(w, "No other program with MCP servers was found. hermes-ls mcp import FILE reads a file.")

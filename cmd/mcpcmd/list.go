@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
@@ -296,7 +297,8 @@ func (s *setup) test(ctx context.Context, one mcp.Server, call, args string, eli
 }
 
 func writeReport(w io.Writer, r report) {
-	fmt.Fprintf(w, "%s: %s, %d tools, %d prompts, %d resources\n", escape.Line(r.Name), r.State, len(r.Tools), len(r.Prompts), r.Resources)
+	fmt.Fprintf(w, "%s: %s, %s, %s, %s\n", escape.Line(r.Name), r.State,
+		english.Plural(len(r.Tools), "tool", ""), english.Plural(len(r.Prompts), "prompt", ""), english.Plural(r.Resources, "resource", ""))
 	for _, name := range r.Tools {
 		fmt.Fprintln(w, "  "+escape.Line(name))
 	}

@@ -440,7 +440,7 @@ func TestListTest(t *testing.T) {
 	if code != 0 || t.Failed() {
 		t.Errorf("exit %d\n%s%s", code, out, errOut)
 	}
-	s.succeeds("here: connected, 1 tools, 1 prompts, 1 resources\n  say\nsaid hi⟨U+001B⟩[31m\n", "test", "here", "--call", "say", "--args", `{"Text": "hi"}`)
+	s.succeeds("here: connected, 1 tool, 1 prompt, 1 resource\n  say\nsaid hi⟨U+001B⟩[31m\n", "test", "here", "--call", "say", "--args", `{"Text": "hi"}`)
 	var r report
 	code, out, _ = s.run("test", good.URL, "--call", "say", "--args", `{"Text": ""}`, "--json")
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != cli.Failed || r.State != "connected" || r.Error != "the tool reports an error" ||

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -74,7 +75,7 @@ func list(all []tools.Tool, limit int) string {
 
 // line describes the group in one line.
 func (g *group) line() string {
-	n := fmt.Sprintf("%s: %d tools", short(g.name, 60), len(g.tools))
+	n := short(g.name, 60) + ": " + english.Plural(len(g.tools), "tool", "")
 	if g.about != "" {
 		return n + ". " + short(g.about, 120)
 	}

@@ -177,7 +177,8 @@ local function call(item, out)
     icon = { "?", "HermesAsking" }
   end
   if extra.subagent then
-    table.insert(details, ("%d calls"):format(extra.subagent.calls or 0))
+    local calls = extra.subagent.calls or 0
+    table.insert(details, ("%d call%s"):format(calls, calls == 1 and "" or "s"))
   end
   if item.asking then
     table.insert(details, "waits for you")

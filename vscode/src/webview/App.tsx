@@ -13,8 +13,9 @@ import type { Call, Item, State } from "../shared/state";
 export function App({ state: s, hear }: { state: State; hear: (listener: (m: ToPage) => void) => () => void }) {
   const [spoken, say] = useState("");
   useSpeaking(s, say);
+  useAsked(s.waiting[0]);
   return (
-    <div class={`app${s.loading ? " loading" : ""}`}>
+    <div class={`app${s.loading ? " loading" : ""}${s.waiting.length > 0 ? " asking" : ""}`}>
       <Header title={plainTitle(s.session?.title) || "New session"} usage={s.usage} hasSession={s.session !== undefined && s.items.length > 0} />
       <ServerBanner server={s.server} />
       {s.loading && <div class="progress" role="progressbar" aria-label="Loading the session" />}
@@ -36,6 +37,17 @@ export function App({ state: s, hear }: { state: State; hear: (listener: (m: ToP
       </div>
     </div>
   );
+}
+
+/** Brings a new question into sight, also if the user has scrolled away. */
+function useAsked(id: string | undefined): void {
+  useEffect(() => {
+    if (id === undefined) return;
+    const show = () => document.querySelector(`[data-ask="${CSS.escape(id)}"]`)?.scrollIntoView({ block: "nearest" });
+    show();
+    const frame = requestAnimationFrame(show); // chunks may be drawn later
+    return () => cancelAnimationFrame(frame);
+  }, [id]);
 }
 
 /** A title is made of a message, whose mentions are links. */

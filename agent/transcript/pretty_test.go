@@ -1,0 +1,11 @@
+package transcript
+
+import "testing"
+
+// Arguments are shown as the model wrote them.
+func TestPrettyKeepsCharacters(t *testing.T) {
+	t.Parallel()
+	if got, want := pretty([]byte(`{"command":"a && b <c> d"}`)), "{\n  \"command\": \"a && b <c> d\"\n}"; got != want {
+		t.Errorf("pretty = %s, want %s", got, want)
+	}
+}
