@@ -191,6 +191,7 @@ func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (
 	outEnd, errEnd := k.out.begin(running.stdout(token), token), k.errs.begin(running.errs, token)
 	release := context.AfterFunc(ctx, func() { k.process.Stop(cancelGrace) })
 	defer release()
+	defer env.Running(ctx)()
 	running.begin(k.process.Stop)
 	var exit proc.Exit
 	// The interpreter itself writes the file: earlier scripts can put links into its folder.

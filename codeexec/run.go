@@ -270,6 +270,7 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 	if err := r.confine(ctx, env, &c, s.opening); err != nil {
 		return done, err
 	}
+	defer env.Running(ctx)()
 	p, err := proc.Start(ctx, c)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -123,7 +123,7 @@ func Preload() {
 // Tool returns execute_code for the session.
 func (r *Runner) Tool() tools.Tool {
 	t := tools.Tool{
-		Name: "execute_code", Toolset: Toolset, Plans: true, Order: -50, Replay: tools.ReplayedIf, Kind: tools.KindExecute,
+		Name: "execute_code", Toolset: Toolset, Plans: true, Order: -50, Replay: tools.ReplayedIf, Kind: tools.KindExecute, TellsRunning: true,
 		Describe:  r.describe,
 		Advice:    "Run a script (execute_code) for loops and filters over many files or results.",
 		ResultCap: 8*(r.cfg.MaxStdout+r.cfg.MaxStderr) + 16<<10, // bytes; the output is cut before

@@ -100,6 +100,9 @@ func (d *Dispatcher) BeforeCall(ctx context.Context, env *tools.Env, t tools.Too
 		if a.value.Ended != nil {
 			b.Ended = append(b.Ended, a.value.Ended)
 		}
+		if a.value.Running != nil {
+			b.Running = append(b.Running, a.value.Running)
+		}
 		deny := a.value.Deny
 		if a.err != nil && !d.preTool[i].FailOpen {
 			deny = fmt.Sprintf("%s was not run: %s failed (%v). Tell the user; do not try to get around it.", t.Name, d.preTool[i].Name, a.err)

@@ -90,6 +90,9 @@ type Decision struct {
 	Args  json.RawMessage            // replaces the arguments; nil: they stay
 	Merge map[string]json.RawMessage // replaces single arguments, after Args
 	Ended func()                     // is called when the call has ended, also if it did not run
+	// Running is called when a process of the call starts, which can be after an approval, and
+	// ended when it has ended or the call waits for the user. See [tools.Env.Running].
+	Running func(ctx context.Context) (ended func())
 }
 
 // Prompt is a prompt before it is sent.

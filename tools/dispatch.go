@@ -59,8 +59,17 @@ func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err er
 	if env, err = before.ask(ctx, env, t, c); err != nil {
 		return Fail("%v", err), nil
 	}
-	result, err = run(ctx, s.watched(env), t, c)
+	result, err = before.run(ctx, s.watched(env), t, c)
 	return s.capped(env, t, s.after(ctx, env, t, c, s.cleaned(t, result))), err
+}
+
+// run runs t and tells of it. If t does not tell itself, all of its run counts.
+func (b Admission) run(ctx context.Context, env *Env, t Tool, c Call) (Result, error) {
+	env = b.watching(env)
+	if !t.TellsRunning {
+		defer env.Running(ctx)()
+	}
+	return run(ctx, env, t, c)
 }
 
 // run makes a result of whatever t answers; the error is ctx's or nil.

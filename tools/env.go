@@ -26,6 +26,8 @@ type Env struct {
 	// OutputDir is the directory for whole outputs whose middle was cut. Empty: they are not
 	// saved.
 	OutputDir string
+
+	running *running // nil: there are no functions
 }
 
 // Reader is the model or the script that gets the result of a call.

@@ -24,6 +24,9 @@ type Admission struct {
 	Answer *Result // is the call's result, and the tool does not run; nil: it does
 	Ask    string  // completes “it …”: the call requires approval in every mode
 	Ended  []func()
+	// Running are called when a process of the call starts. What they return is called when it
+	// has ended. See [Env.Running].
+	Running []func(ctx context.Context) (ended func())
 }
 
 func (s *Set) before(ctx context.Context, env *Env, t Tool, c Call) Admission {

@@ -96,6 +96,10 @@ type Tool struct {
 	// An error's text is shown to it as a failure too, unless ctx has ended.
 	Run func(ctx context.Context, env *Env, call Call) (Result, error)
 
+	// TellsRunning is set for tools that call [Env.Running] when their processes start. The
+	// processes of others can run as long as Run.
+	TellsRunning bool
+
 	// Interrupted returns the result of a call whose server died before the call had one. It
 	// is called when the session is opened again. Nil: the result says that it was
 	// interrupted.

@@ -117,7 +117,13 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 		return fmt.Errorf("the session %q is at work in another window; stop its turn first: %w", head.Title, err)
 	}
 	defer release()
-	out, err := keeper.Restore(ctx, chosen.ID, checkpoint.Choice{Files: paths, Force: forced(cmd, flags, len(paths) > 0)})
+	out, err := keeper.Restore(ctx, chosen.ID, checkpoint.Choice{Files: paths, Exact: flags.force, Force: forced(cmd, flags, len(paths) > 0, func(path string) string {
+		text, err := keeper.Preview(ctx, chosen.ID, []string{path})
+		if err != nil {
+			return err.Error() + "\n"
+		}
+		return text
+	})})
 	printRestored(cmd, files, out)
 	return errors.Join(err, checkpoints.NoteRestored(ctx, sessions.State(head.ID, checkpoints.Name), files, out.Restored))
 }
@@ -247,8 +253,8 @@ func printable(text string) string {
 }
 
 // forced returns the function that decides whether to overwrite files that were changed
-// since. If there is no terminal, or no files are named, it returns nil.
-func forced(cmd *cobra.Command, flags rollbackFlags, named bool) func(path string) bool {
+// since, after it has shown what would be lost. If there is no terminal, or no files are named, it returns nil.
+func forced(cmd *cobra.Command, flags rollbackFlags, named bool, lost func(path string) string) func(path string) bool {
 	switch {
 	case flags.force:
 		return func(string) bool { return true }
@@ -257,6 +263,7 @@ func forced(cmd *cobra.Command, flags rollbackFlags, named bool) func(path strin
 	}
 	in := bufio.NewReader(os.Stdin)
 	return func(path string) bool {
+		fmt.Fprint(harmless{cmd.ErrOrStderr()}, lost(path))
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s was changed since, outside of a turn. Overwrite it? [y/N] ", printable(path))
 		answer, _ := in.ReadString('\n') // no answer means no
 		return strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -63,6 +64,9 @@ func (e checkpoints) Open(_ context.Context, s *extension.Session) (extension.In
 			Session: s.ID, Files: e.Workspace, Limits: x.limits, Confine: e.Confine, Busy: e.Busy, Report: e.Show,
 		})
 		e.Workspace.Journal = x.keeper.Journal
+		x.unsubscribe = e.Workspace.OnSave(func(path string, base, text []byte) {
+			x.keeper.Saved(checkpoint.Saved{Path: path, Base: base, Text: text})
+		})
 	}
 	return x, nil
 }
@@ -72,6 +76,8 @@ type Instance struct {
 	Options
 	session *extension.Session
 	keeper  *checkpoint.Keeper // nil: they are off
+
+	unsubscribe func() // from saves of the editor
 
 	mu       sync.Mutex
 	restored []string // files that the user has restored, for the model, if the session is not stored
@@ -106,6 +112,7 @@ func (x *Instance) Close(ctx context.Context) error {
 	if x.keeper == nil {
 		return nil
 	}
+	x.unsubscribe()
 	return x.keeper.Close(ctx)
 }
 
@@ -160,13 +167,13 @@ func (x *Instance) begin(_ context.Context, p extension.Prompt) (ended func(), e
 	return x.keeper.End, nil
 }
 
-// beforeCall tells the keeper of a call that may write anywhere. The workspace itself
-// tells it about writes of file tools.
+// beforeCall tells the keeper when a process of a call runs that may write anywhere. The
+// workspace itself tells it about writes of file tools.
 func (x *Instance) beforeCall(ctx context.Context, c extension.ToolCall) (d extension.Decision, err error) {
 	if !c.Tool.WritesAnywhere() || x.Remote && c.Tool.RunsCommands {
 		return d, nil
 	}
-	d.Ended = x.keeper.BeginCommand(ctx)
+	d.Running = x.keeper.BeginCommand
 	return d, nil
 }
 
@@ -182,7 +189,7 @@ func (x *Instance) Notices(ctx context.Context, when extension.When) []string {
 	slices.Sort(files)
 	files = slices.Compact(files)
 	const most = 50
-	text := "The user has gone back to a checkpoint: these files are again as they were before you changed them: " + strings.Join(files[:min(len(files), most)], ", ")
+	text := "The user has gone back to a checkpoint: your changes of these files are taken out: " + strings.Join(files[:min(len(files), most)], ", ")
 	if len(files) > most {
 		text += fmt.Sprintf(" and %d more", len(files)-most)
 	}
@@ -400,21 +407,16 @@ func (x *Instance) Create(ctx context.Context, title string) (Checkpoint, error)
 
 // Restore writes files back as they were at a checkpoint: all that a turn has changed
 // since, or those of them that are named; a directory stands for its files. A file that
-// others have changed since is kept; if it was named, the user is asked about it. If a
+// others have changed, too, loses only the lines that a turn wrote. If these overlap, it is kept; if it
+// was named, the user sees what would be lost, and is asked. If a
 // turn runs, Restore returns an error.
 func (x *Instance) Restore(ctx context.Context, id string, files []string) (Restored, error) {
-	return x.restore(ctx, id, files, func(ctx context.Context, kept []string) bool {
-		return len(files) > 0 && x.mayOverwrite(ctx, kept)
+	return x.restore(ctx, id, files, func(ctx context.Context, id string, kept []string) bool {
+		return len(files) > 0 && x.mayOverwrite(ctx, id, kept)
 	})
 }
 
-// RestoreAll is [Instance.Restore] for a user who has decided that changes of others are
-// overwritten.
-func (x *Instance) RestoreAll(ctx context.Context, id string, files []string) (Restored, error) {
-	return x.restore(ctx, id, files, func(context.Context, []string) bool { return true })
-}
-
-func (x *Instance) restore(ctx context.Context, id string, files []string, overwrite func(context.Context, []string) bool) (r Restored, err error) {
+func (x *Instance) restore(ctx context.Context, id string, files []string, overwrite func(ctx context.Context, id string, paths []string) bool) (r Restored, err error) {
 	if x.keeper == nil {
 		return r, errOff
 	}
@@ -426,7 +428,7 @@ func (x *Instance) restore(ctx context.Context, id string, files []string, overw
 	return r, err
 }
 
-func (x *Instance) restoreNow(ctx context.Context, id string, files []string, overwrite func(context.Context, []string) bool) (Restored, error) {
+func (x *Instance) restoreNow(ctx context.Context, id string, files []string, overwrite func(ctx context.Context, id string, paths []string) bool) (Restored, error) {
 	out, err := x.keeper.Restore(ctx, id, checkpoint.Choice{Files: files})
 	if err == nil && len(out.Kept) > 0 {
 		out, err = x.restoreKept(ctx, id, out, overwrite)
@@ -436,33 +438,65 @@ func (x *Instance) restoreNow(ctx context.Context, id string, files []string, ov
 	for _, k := range out.Kept {
 		r.Kept, r.Why = append(r.Kept, x.Workspace.Name(k.Path)), append(r.Why, k.Why)
 	}
-	x.noteRestored(ctx, r.Restored)
+	changed := r.Restored[:len(r.Restored):len(r.Restored)]
+	for _, k := range out.Kept {
+		if k.Merged {
+			changed = append(changed, x.Workspace.Name(k.Path))
+		}
+	}
+	x.noteRestored(ctx, changed)
 	return r, inputError(err)
 }
 
 // restoreKept restores files that were kept, if overwrite allows it.
-func (x *Instance) restoreKept(ctx context.Context, id string, out checkpoint.Outcome, overwrite func(context.Context, []string) bool) (checkpoint.Outcome, error) {
+func (x *Instance) restoreKept(ctx context.Context, id string, out checkpoint.Outcome, overwrite func(ctx context.Context, id string, paths []string) bool) (checkpoint.Outcome, error) {
 	var changed []string
 	for _, k := range out.Kept {
 		if k.Others {
 			changed = append(changed, k.Path)
 		}
 	}
-	if len(changed) == 0 || !overwrite(ctx, x.names(changed)) {
+	if len(changed) == 0 || !overwrite(ctx, id, changed) {
 		return out, nil
 	}
-	more, err := x.keeper.Restore(ctx, id, checkpoint.Choice{Files: changed, Force: func(string) bool { return true }})
-	out.Kept = append(slices.DeleteFunc(out.Kept, func(k checkpoint.Kept) bool { return k.Others }), more.Kept...)
+	more, err := x.keeper.Restore(ctx, id, checkpoint.Choice{Files: changed, Exact: true, Force: func(string) bool { return true }})
+	out.Kept = append(slices.DeleteFunc(out.Kept, func(k checkpoint.Kept) bool { return slices.Contains(changed, k.Path) }), more.Kept...)
 	out.Restored = append(out.Restored, more.Restored...)
 	return out, err
 }
 
-// mayOverwrite asks the user.
-func (x *Instance) mayOverwrite(ctx context.Context, kept []string) bool {
+// mayOverwrite shows the user what would be lost, and asks.
+func (x *Instance) mayOverwrite(ctx context.Context, id string, paths []string) bool {
+	text, err := x.keeper.Preview(ctx, id, paths)
+	if err != nil {
+		return false
+	}
 	decision, err := x.Ask(ctx, tools.ApprovalRequest{
 		Kind: tools.KindEdit, Call: tools.Call{ID: "restore", Name: "restore", Args: []byte("{}")},
-		Title:  "Overwrite " + strings.Join(kept, ", "),
+		Title:  "Overwrite " + strings.Join(x.names(paths), ", "),
 		Reason: "overwrites changes that were made outside of this session; a new checkpoint keeps the current state",
+		Text:   shownPatch(text),
 	})
 	return err == nil && decision.Allows()
+}
+
+// mostShown is how many lines of a patch an approval request shows.
+const mostShown = 60
+
+// shownPatch returns the beginning of a patch as Markdown.
+func shownPatch(patch string) string {
+	lines := strings.Split(strings.TrimSuffix(escape.Text(patch), "\n"), "\n")
+	more := len(lines) - mostShown
+	if more > 0 {
+		lines = lines[:mostShown]
+	}
+	fence := "```"
+	for strings.Contains(patch, fence) {
+		fence += "`"
+	}
+	text := fence + "diff\n" + strings.Join(lines, "\n") + "\n" + fence
+	if more > 0 {
+		text += fmt.Sprintf("\n%d more lines", more)
+	}
+	return text
 }

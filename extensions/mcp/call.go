@@ -32,7 +32,7 @@ const (
 func (s *Servers) tool(d definition) tools.Tool {
 	t := tools.Tool{
 		Name: d.full, Toolset: toolset(d.label), Kind: tools.KindOther, Description: d.description, Schema: d.schema,
-		SchemaChecked: !d.recalled, ReadOnly: d.readOnly, Plans: true, ResultCap: resultCap, Group: d.group, Parallel: s.parallel(d.label),
+		SchemaChecked: !d.recalled, ReadOnly: d.readOnly, Plans: true, ResultCap: resultCap, TellsRunning: true, Group: d.group, Parallel: s.parallel(d.label),
 		Title: func(args json.RawMessage) string { return titleOf(d, args) },
 		Run: func(ctx context.Context, env *tools.Env, c tools.Call) (tools.Result, error) {
 			return s.call(ctx, env, c, d)
@@ -197,10 +197,11 @@ func (s *server) call(ctx context.Context, env *tools.Env, c tools.Call, l *link
 	token, over := s.calls.Follow(func(p *sdk.ProgressNotificationParams) {
 		silence.Reset(limit)
 		show(progressLine(p))
-	})
+	}, env.Waiting)
 	defer over()
 	params := &sdk.CallToolParams{Name: d.name, Arguments: c.Args}
 	params.SetProgressToken(token)
+	defer env.Running(ctx)()
 	result, err := l.session.CallTool(ctx, params)
 	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
 		return nil, fmt.Errorf("it did not answer within %v and was cancelled; what it had begun may be done or not", limit)

@@ -164,7 +164,7 @@ func TestRests(t *testing.T) {
 	}
 	s := &server{Server: Server{Idle: time.Second, Lifetime: time.Minute}}
 	began := time.Now().Add(-time.Hour)
-	_, over := s.calls.Follow(nil)
+	_, over := s.calls.Follow(nil, nil)
 	if due, next := restAt(s, began); due || next > time.Second {
 		t.Errorf("during a call: %v, %v", due, next)
 	}

@@ -163,7 +163,7 @@ func (x *instance) Tools(context.Context, []tools.Spec) (all []tools.Tool, err e
 				continue // enable has checked it
 			}
 			one := tools.Tool{
-				Name: t.Name, Toolset: toolsetOf(p, t), Kind: tools.KindOther, Schema: schema, Group: group, ResultCap: 50_000,
+				Name: t.Name, Toolset: toolsetOf(p, t), Kind: tools.KindOther, Schema: schema, Group: group, ResultCap: 50_000, TellsRunning: true,
 				Description: fmt.Sprintf("(plugin %s) %s", p.Name, plain(t.Description, 4000)),
 				ReadOnly:    t.ReadOnly && p.Permissions.Files != Write, Plans: true,
 				Override: slices.Contains(p.Permissions.Override, t.Name),
@@ -215,7 +215,9 @@ func (x *instance) run(ctx context.Context, env *tools.Env, c tools.Call, p plug
 			env.Progress(tools.Progress{CallID: c.ID, Message: text})
 		}
 	}
+	ended := env.Running(limited)
 	err := p.runner.call(limited, "tool", toolCall{t.Name, c.Args, env.SessionID, x.session.Cwd}, &result, one)
+	ended()
 	switch {
 	case ctx.Err() != nil:
 		return tools.Result{}, ctx.Err()

@@ -27,6 +27,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -142,11 +143,51 @@ type Change struct {
 	// Unsure: the user or another program may have made the change. A restore skips it, unless
 	// the caller forces it.
 	Unsure bool `json:"unsure,omitempty"`
+	// Steps are the earlier parts of the change, if the user changed the file in between, and From is
+	// the state before the last part. Nil: Before is.
+	Steps []Step `json:"steps,omitempty"`
+	From  *State `json:"from,omitempty"`
 	// Begun: it is not known yet whether the change was made.
 	Begun bool `json:"begun,omitempty"`
 
 	noted int64 // when a tool made it
+	first int64 // when a tool first made one
 	late  bool  // a command had run before: the initial tree has the correct Before
+}
+
+// Step is a part of a change that the session made, without those of the user.
+type Step struct {
+	Before State `json:"before"`
+	After  State `json:"after"`
+}
+
+// steps returns all parts of the change, oldest first.
+func (c *Change) steps() []Step {
+	last := Step{c.Before, c.After}
+	if c.From != nil {
+		last.Before = *c.From
+	}
+	return append(slices.Clone(c.Steps), last)
+}
+
+// next begins a new part, because the user has left the file in the state now.
+func (c *Change) next(now State) {
+	c.Steps, c.From, c.After = c.steps(), &now, now
+}
+
+// none reports whether nothing was changed.
+func (c *Change) none() bool { return !c.Begun && c.From == nil && c.Before.same(c.After) }
+
+// sums returns the sums of all contents of the change.
+func (c *Change) sums() (sums []string) {
+	for _, s := range c.steps() {
+		for _, sum := range []string{s.Before.Sum, s.After.Sum} {
+			if sum != "" && !slices.Contains(sums, sum) {
+				sums = append(sums, sum)
+			}
+		}
+	}
+	return sums
 }
 
 func sumOf(text []byte) string {
@@ -159,6 +200,11 @@ func sumOf(text []byte) string {
 
 // encode returns the change in a form that JSON can represent.
 func (c Change) encode() Change {
+	c.Steps = slices.Clone(c.Steps)
+	if c.From != nil {
+		from := *c.From
+		c.From = &from
+	}
 	for _, name := range c.names() {
 		if !utf8.ValidString(*name) {
 			*name = "\x00" + hex.EncodeToString([]byte(*name))
@@ -178,4 +224,13 @@ func (c *Change) decode() {
 	}
 }
 
-func (c *Change) names() []*string { return []*string{&c.Path, &c.Before.Link, &c.After.Link} }
+func (c *Change) names() []*string {
+	names := []*string{&c.Path, &c.Before.Link, &c.After.Link}
+	for i := range c.Steps {
+		names = append(names, &c.Steps[i].Before.Link, &c.Steps[i].After.Link)
+	}
+	if c.From != nil {
+		names = append(names, &c.From.Link)
+	}
+	return names
+}

@@ -147,8 +147,11 @@ func (k *Keeper) BeginCommand(ctx context.Context) (done func()) {
 		}
 		end := now()
 		p.ran(began, end)
-		if q := k.current(); q != p {
-			q.ran(began, end)
+		if k.snapshot == nil {
+			return
+		}
+		if k.snapshot != p {
+			k.snapshot.ran(began, end)
 		}
 		if len(k.open) == 0 {
 			k.snapshot.scanSoon()

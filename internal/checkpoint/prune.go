@@ -209,9 +209,11 @@ func (p *pruning) drop() error {
 	for i, r := range slices.Backward(p.records) {
 		fresh, cost := []string{}, int64(0)
 		for _, c := range r.changes {
-			if sum := c.Before.Sum; sum != "" && !p.needed[sum] && !slices.Contains(fresh, sum) {
-				fresh = append(fresh, sum)
-				cost += p.sizes[sum]
+			for _, sum := range c.sums() {
+				if !p.needed[sum] && !slices.Contains(fresh, sum) {
+					fresh = append(fresh, sum)
+					cost += p.sizes[sum]
+				}
 			}
 		}
 		full = full || p.total+cost > p.limits.Total*19/20

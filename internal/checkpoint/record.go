@@ -53,10 +53,10 @@ func (r *record) change(path string) (c *Change, known bool) {
 	return c, known
 }
 
-// tidy removes changes whose Before and After are the same.
+// tidy removes changes that changed nothing.
 func (r *record) tidy() {
 	r.changes = slices.DeleteFunc(r.changes, func(c *Change) bool {
-		same := !c.Begun && c.Before.same(c.After)
+		same := c.none()
 		if same {
 			delete(r.byPath, c.Path)
 		}

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -18,6 +20,8 @@ type Choice struct {
 	// Force is called for a file that the user or another program has changed since. If it
 	// returns true, the file is restored. Otherwise, and if Force is nil, the file is kept.
 	Force func(path string) bool
+	// Exact: a file that Force can restore is not merged.
+	Exact bool
 }
 
 // Outcome lists the results of a restore by absolute path.
@@ -26,16 +30,18 @@ type Outcome struct {
 	Kept     []Kept
 }
 
-// Kept is a file that a restore did not change.
+// Kept is a file that a restore did not write back as it was.
 type Kept struct {
 	Path, Why string
 	Others    bool // because the user or another program may have changed it; Force can restore it
+	Merged    bool // the changes of the session are taken out, and those of the user are still there
 }
 
 // Reasons why a file is kept.
 const (
 	changedSince = "it has been changed since"
 	maybeOthers  = "it may have been changed outside this session"
+	merged       = "your own changes in it are kept; those of the session are taken out"
 )
 
 // List returns the checkpoints of the session, newest first.
@@ -112,9 +118,9 @@ func (k *Keeper) since(ctx context.Context, id string) ([]*record, error) {
 // history joins the changes of one path since a checkpoint.
 type history struct {
 	path   string
-	was    State // at the checkpoint
-	left   State // as the session left it
-	broken bool  // the user or another program changed it between two changes of the session
+	was    State  // at the checkpoint
+	left   State  // as the session left it
+	steps  []Step // what the session did; between two, the user or another program changed it
 	unsure bool
 }
 
@@ -130,12 +136,14 @@ func histories(records []*record, files []string) ([]history, error) {
 			}
 			i, known := at[c.Path]
 			if !known {
-				at[c.Path] = len(all)
-				all = append(all, history{path: c.Path, was: c.Before, left: c.After, unsure: c.Unsure})
-				continue
+				i = len(all)
+				at[c.Path] = i
+				all = append(all, history{path: c.Path, was: c.Before})
 			}
 			h := &all[i]
-			h.broken = h.broken || !h.left.same(c.Before)
+			for _, s := range c.steps() {
+				h.add(s)
+			}
 			h.left, h.unsure = c.After, h.unsure || c.Unsure
 		}
 	}
@@ -147,6 +155,18 @@ func histories(records []*record, files []string) ([]history, error) {
 	slices.SortFunc(all, func(a, b history) int { return strings.Compare(a.path, b.path) })
 	return all, nil
 }
+
+// add adds a step. It joins steps between which the file stayed the same.
+func (h *history) add(s Step) {
+	if n := len(h.steps); n > 0 && h.steps[n-1].After.same(s.Before) {
+		h.steps[n-1].After = s.After
+		return
+	}
+	h.steps = append(h.steps, s)
+}
+
+// broken reports whether others changed the file between two changes of the session.
+func (h history) broken() bool { return len(h.steps) > 1 }
 
 func chosen(path string, files []string) bool {
 	return len(files) == 0 || slices.ContainsFunc(files, func(f string) bool {
@@ -164,6 +184,15 @@ func madeFor(c *Change, files []string) bool {
 
 // Diff returns the changes from a checkpoint to the current state, as a patch for git apply.
 func (k *Keeper) Diff(ctx context.Context, id string, files []string) (string, error) {
+	return k.compare(ctx, id, files, false)
+}
+
+// Preview returns the changes that a forced restore makes, as a patch.
+func (k *Keeper) Preview(ctx context.Context, id string, files []string) (string, error) {
+	return k.compare(ctx, id, files, true)
+}
+
+func (k *Keeper) compare(ctx context.Context, id string, files []string, back bool) (string, error) {
 	records, err := k.since(ctx, id)
 	if err != nil {
 		return "", err
@@ -183,7 +212,11 @@ func (k *Keeper) Diff(ctx context.Context, id string, files []string) (string, e
 			fmt.Fprintf(&out, "# %s: as it was it cannot be shown: %v\n", k.Files.Name(h.path), err)
 			continue
 		}
-		out.WriteString(workspace.ImageDiff(k.Files.Name(h.path), imageOf(h.was, text), now))
+		was := imageOf(h.was, text)
+		if back {
+			was, now = now, was
+		}
+		out.WriteString(workspace.ImageDiff(k.Files.Name(h.path), was, now))
 	}
 	return out.String(), nil
 }
@@ -284,8 +317,9 @@ func (k *Keeper) alone(ctx context.Context) (leave func(), err error) {
 }
 
 // Restore writes back the files that the session has changed since a checkpoint. If the user or
-// another program has changed a file since, Restore keeps it and lists it in Kept, unless
-// choice.Force returns true for it. Each file is restored completely or not at all. Restore
+// another program has changed a file, too, Restore takes out the changes of the session, if the
+// others do not overlap them, and lists the file in Kept. If they overlap, Restore leaves the file as
+// it is and lists it in Kept, unless choice.Force returns true for it. Each file is restored completely or not at all. Restore
 // saves the state that it overwrites in a checkpoint of its own. If the checkpoint does not
 // exist, it returns ErrUnknown.
 func (k *Keeper) Restore(ctx context.Context, id string, choice Choice) (Outcome, error) {
@@ -371,20 +405,25 @@ func (r *restorer) one(h history, want State) {
 		r.keep(h, "as it was it is not kept: "+err.Error())
 		return
 	}
+	present := workspace.NoImage
 	check := func(now workspace.Image) error {
 		state := stateOf(now)
+		present = now
 		switch {
 		case want.Kind == "" && state.Kind == kindFolder:
 			return nil // only an empty folder can be removed
 		case state.same(want) || want.Kind == "" && h.was.Kind != "" && state.same(h.was):
 			return errAsItWas
-		case h.broken || h.unsure || !state.same(h.left) && !(h.left.Kind == kindFolder && state.Kind == ""):
+		case h.broken() || h.unsure || !state.same(h.left) && !(h.left.Kind == kindFolder && state.Kind == ""):
 			return errOthers
 		}
 		return nil
 	}
 	image := imageOf(want, text)
 	err = r.Files.PutBack(r.ctx, h.path, image, check)
+	if errors.Is(err, errOthers) && !h.unsure && !r.choice.Exact && r.merge(h, present) {
+		return
+	}
 	if errors.Is(err, errOthers) && r.choice.Force != nil && h.was.Kind != kindFolder && r.choice.Force(h.path) {
 		err = r.Files.PutBack(r.ctx, h.path, image, func(now workspace.Image) error {
 			if stateOf(now).same(want) {
@@ -402,15 +441,104 @@ func (r *restorer) note(h history, want State, err error) {
 	switch {
 	case errors.Is(err, errAsItWas):
 	case isFolder: // folders that are not empty stay and are not listed
-	case errors.Is(err, errOthers) && h.unsure && !h.broken:
-		r.outcome.Kept = append(r.outcome.Kept, Kept{h.path, maybeOthers, true})
+	case errors.Is(err, errOthers) && h.unsure && !h.broken():
+		r.outcome.Kept = append(r.outcome.Kept, Kept{Path: h.path, Why: maybeOthers, Others: true})
 	case errors.Is(err, errOthers):
-		r.outcome.Kept = append(r.outcome.Kept, Kept{h.path, changedSince, true})
+		r.outcome.Kept = append(r.outcome.Kept, Kept{Path: h.path, Why: changedSince, Others: true})
 	case err != nil:
 		r.keep(h, err.Error())
 	case want.Kind == h.was.Kind:
 		r.outcome.Restored = append(r.outcome.Restored, h.path)
 	}
+}
+
+// merge takes the changes of the session out of the file that is there now. If they overlap those of
+// others, it does nothing and returns false.
+func (r *restorer) merge(h history, now workspace.Image) bool {
+	if !now.There() || !now.Mode.IsRegular() || now.Text == nil {
+		return false
+	}
+	present := stateOf(now)
+	want, text, ok := r.takenOut(h.steps, present, now.Text)
+	if !ok {
+		return false
+	}
+	changed := !want.same(present)
+	if changed {
+		err := r.Files.PutBack(r.ctx, h.path, imageOf(want, text), func(now workspace.Image) error {
+			if !stateOf(now).same(present) {
+				return errOthers // the user goes on
+			}
+			return nil
+		})
+		if errors.Is(err, errOthers) {
+			return false
+		}
+		if err != nil {
+			r.keep(h, err.Error())
+			return true
+		}
+	}
+	switch {
+	case !changed: // the user has taken it out
+	case want.same(h.was):
+		r.outcome.Restored = append(r.outcome.Restored, h.path)
+	default:
+		r.outcome.Kept = append(r.outcome.Kept, Kept{Path: h.path, Why: merged, Merged: true})
+	}
+	return true
+}
+
+// takenOut returns the file now without the steps. The newest one is taken out first.
+func (r *restorer) takenOut(steps []Step, now State, text []byte) (State, []byte, bool) {
+	for _, s := range slices.Backward(steps) {
+		var err error
+		switch {
+		case now.same(s.After):
+			now = s.Before
+			if text, err = r.content(now); err != nil {
+				return now, nil, false
+			}
+			continue
+		case now.same(s.Before):
+			continue
+		case now.Kind != kindFile || s.After.Kind != kindFile || s.Before.Kind != kindFile && s.Before.Kind != "":
+			return now, nil, false
+		}
+		base, err := r.content(s.After)
+		if err != nil {
+			return now, nil, false
+		}
+		theirs, err := r.content(s.Before)
+		if err != nil {
+			return now, nil, false
+		}
+		if now.Editor { // an editor has every text as UTF-8
+			base, theirs = plain(base, s.After), plain(theirs, s.Before)
+		}
+		out, ok := mergeTexts(base, text, theirs)
+		if !ok {
+			return now, nil, false
+		}
+		if s.Before.Kind == "" && len(out) == 0 {
+			now, text = State{}, nil
+			continue
+		}
+		text = out
+		if now.Mode == s.After.Mode && s.Before.Kind == kindFile && !s.Before.Editor && !s.After.Editor {
+			now.Mode = s.Before.Mode
+		}
+		now.Size, now.Sum = int64(len(text)), sumOf(text)
+	}
+	return now, text, true
+}
+
+// plain returns the content of a state as an editor shows it.
+func plain(text []byte, s State) []byte {
+	if s.Editor {
+		return text
+	}
+	return bytes.TrimPrefix(textenc.CharsetOf(text).Decode(text), []byte("\ufeff"))
 }
 
 func (r *restorer) keep(h history, why string) {
@@ -457,7 +585,7 @@ func (k *Keeper) recoverOne(r *record) error {
 		p := newSnapshot(k, r.header, nil)
 		defer p.skip()
 		p.record = r
-		p.compare(base, next, limits, false)
+		p.compare(base, next, limits, true)
 	}
 	name := r.Base
 	r.Base, r.Owner = "", ""

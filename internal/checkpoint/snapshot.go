@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +42,8 @@ type snapshot struct {
 	scanned time.Time        // when the last scan ended
 	took    time.Duration    // how long the last scan took
 	closed  bool             // later changes belong to another snapshot
+	saves   []save           // of the user, which the next scan takes into account
+	users   map[string]State // states of paths as the user left them
 	left    map[string]State // states of paths that the next snapshot changed before the last scan
 }
 
@@ -48,7 +51,7 @@ type snapshot struct {
 var errClosed = errors.New("the session is closed")
 
 func newSnapshot(k *Keeper, h header, before *snapshot) *snapshot {
-	p := &snapshot{k: k, before: before, since: now(), started: h.Created, done: make(chan struct{}), ready: make(chan struct{}), scanning: make(chan struct{}, 1), record: newRecord(h)}
+	p := &snapshot{users: map[string]State{}, k: k, before: before, since: now(), started: h.Created, done: make(chan struct{}), ready: make(chan struct{}), scanning: make(chan struct{}, 1), record: newRecord(h)}
 	p.ctx, p.skip = context.WithCancel(k.ctx)
 	return p
 }
@@ -229,14 +232,8 @@ func (p *snapshot) willWrite(path string, old workspace.Image) error {
 		return err
 	}
 	defer done()
-	limits := p.k.Limits()
-	if state.Kind == kindFile && state.Lost == "" {
-		if state.Size > limits.File {
-			state.Lost = tooLarge
-		} else if _, err := p.k.store.put(old.Text); err != nil {
-			state.Lost = notStored
-		}
-	}
+	p.k.store.keepText(&state, old.Text, p.k.Limits())
+	running := p.k.running()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -247,12 +244,53 @@ func (p *snapshot) willWrite(path string, old workspace.Image) error {
 		return p.failed
 	}
 	c, known := p.record.change(path)
-	if !known {
-		c.Before, c.late = state, p.used
+	if known {
+		p.takeSaves(c)
+	}
+	switch spans := append(running, p.past...); {
+	case !known:
+		c.Before, c.first, c.late = state, now(), p.used && !p.byUser(path, state, spans)
+	case !c.Begun && !c.After.same(state) && p.byUser(path, state, spans):
+		c.next(state)
 	}
 	c.After, c.Begun, c.noted = state, true, now()
 	p.add(c)
 	return nil
+}
+
+// keepText saves the content of a state. If it cannot, the state says why.
+func (s *Store) keepText(state *State, text []byte, limits Limits) {
+	if state.Kind != kindFile || state.Lost != "" {
+		return
+	}
+	if state.Size > limits.File {
+		state.Lost = tooLarge
+	} else if _, err := s.put(text); err != nil {
+		state.Lost = notStored
+	}
+}
+
+// byUser reports whether the user, and no command, left a path in the state now, which differs
+// from what is recorded. Its caller holds mu.
+func (p *snapshot) byUser(path string, now State, commands spans) bool {
+	if users, ok := p.users[path]; ok && users.same(now) {
+		return true
+	}
+	for _, s := range p.saves {
+		if s.path == path && s.text.same(now) {
+			return true
+		}
+	}
+	found, there := p.k.Files.Entry(path)
+	if !there {
+		return false
+	}
+	if now.Editor {
+		if disk, err := p.k.Files.LookOnDisk(p.k.ctx, path); err == nil && !stateOf(disk).same(now) {
+			return true // it is not saved
+		}
+	}
+	return stampsTell && !commands.hold(stampOf(found.Info).Changed)
 }
 
 // recordSuperseded records the state of a path before the next snapshot changed it. The last
@@ -274,10 +312,15 @@ func (p *snapshot) recordSuperseded(path string, old workspace.Image) {
 // didWrite records the state of a path after a tool wrote it.
 func (p *snapshot) didWrite(path string, image workspace.Image) {
 	state := stateOf(image)
+	if done, err := p.k.store.writing(); err == nil { // else a restore cannot merge
+		defer done()
+		p.k.store.keepText(&state, image.Text, p.k.Limits())
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c, _ := p.record.change(path)
 	c.After, c.Begun, c.noted = state, false, now()
+	delete(p.users, path)
 	p.add(c)
 	p.k.store.remember(p.k.Session, path, state)
 }
@@ -381,6 +424,7 @@ func (k *Keeper) completeWrites(r *record) {
 		c.Begun = false
 		if now, err := k.Files.Look(context.WithoutCancel(k.ctx), c.Path); err == nil {
 			c.After = stateOf(now)
+			k.store.keepText(&c.After, now.Text, k.Limits())
 		}
 	}
 }
@@ -419,22 +463,23 @@ func (p *snapshot) scan() {
 		return
 	}
 	p.k.store.saveBlobs(p.k.ctx, p.k.Files, next, limits)
-	p.compare(base, next, limits, busy)
+	p.compare(base, next, limits, false)
 	p.mu.Lock()
 	p.newest = next
 	p.mu.Unlock()
 }
 
-// compare records the differences between base and next.
-func (p *snapshot) compare(base, next *tree, limits Limits, busy bool) {
+// compare records the differences between base and next. If dead is set, it is not known when
+// commands ran.
+func (p *snapshot) compare(base, next *tree, limits Limits, dead bool) {
 	paths := p.alsoNoted(difference(base, next))
 	p.k.store.fetch(p.k.ctx, p.k.Confine, base, paths)
 	p.k.store.fetch(p.k.ctx, p.k.Confine, next, paths)
 	running := p.k.running()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := comparison{snapshot: p, base: base, next: next, limits: limits, spans: append(running, p.past...)}
-	c.sure = busy || !stampsTell
+	c := comparison{snapshot: p, base: base, next: next, limits: limits, dead: dead, spans: append(running, p.past...)}
+	p.applySaves(base, c.spans)
 	for _, path := range paths {
 		if strings.HasSuffix(path, string(filepath.Separator)+".gitignore") {
 			c.rules = true
@@ -446,12 +491,19 @@ func (p *snapshot) compare(base, next *tree, limits Limits, busy bool) {
 	p.addLatePaths(base, next)
 }
 
-// alsoNoted adds the paths that tools have changed, because a command may have reverted them.
+// alsoNoted adds the paths that tools have changed, because a command may have reverted them, and
+// those that the user has changed.
 func (p *snapshot) alsoNoted(paths []string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.record.changes {
 		paths = append(paths, c.Path)
+	}
+	for _, s := range p.saves {
+		paths = append(paths, s.path)
+	}
+	for path := range p.users {
+		paths = append(paths, path)
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths)
@@ -501,7 +553,7 @@ type comparison struct {
 	base, next *tree
 	limits     Limits
 	spans      spans
-	sure       bool // all changes count as changes of this session
+	dead       bool // it is not known when commands ran
 	rules      bool // a .gitignore has changed
 }
 
@@ -532,7 +584,15 @@ func (c *comparison) path(path string) {
 		after = left
 	}
 	known := c.record.byPath[path]
-	if before.same(after) && known == nil {
+	users, changed := c.users[path]
+	from := before
+	switch {
+	case changed:
+		from = users
+	case known != nil:
+		from = known.After
+	}
+	if from.same(after) {
 		return
 	}
 	if !was && is && now.Changed < c.base.stamped {
@@ -541,26 +601,51 @@ func (c *comparison) path(path string) {
 	if c.others(path, after) {
 		return
 	}
-	ours := superseded || c.ours(now, is)
-	if known != nil {
-		if known.Begun || known.noted >= c.next.began || !ours || known.After.same(after) {
-			return // the write of a tool since the scan began is newer
+	if known != nil && (known.Begun || known.noted >= c.next.began) {
+		return // the write of a tool since the scan began is newer
+	}
+	ours := superseded || c.ours(path, now, is)
+	if !ours && (known != nil || !c.dead) {
+		if !c.dead {
+			c.users[path] = after
 		}
-		known.After, known.Unsure = after, false
-		c.add(known)
 		return
 	}
-	change, _ := c.record.change(path)
-	change.Before, change.After = before, after
-	change.Unsure = !ours || c.rules && !was
+	change := known
+	switch {
+	case change == nil:
+		change, _ = c.record.change(path)
+		change.Before = from
+		change.Unsure = !ours || c.rules && !was
+	case changed:
+		change.next(users)
+		change.Unsure = false
+	default:
+		change.Unsure = false
+	}
+	delete(c.users, path)
+	change.After = after
 	c.add(change)
 }
 
-// ours reports whether a command can have made the change: a command ran when the file changed.
-// For a deleted file the time is not known. It counts as ours, because restoring it does no
-// harm.
-func (c *comparison) ours(now entry, is bool) bool {
-	return c.sure || !is || c.spans.hold(now.Changed)
+// ours reports whether a command can have made the change: a command ran when the file changed, or
+// when it was deleted.
+func (c *comparison) ours(path string, now entry, is bool) bool {
+	switch {
+	case !stampsTell:
+		return true
+	case is:
+		return c.spans.hold(now.Changed)
+	case c.dead:
+		return true
+	}
+	// The time of a deletion is not known. It is not later than the last change of the folder.
+	folder, there := c.k.Files.Entry(filepath.Dir(path))
+	last := int64(math.MaxInt64)
+	if there {
+		last = stampOf(folder.Info).Changed
+	}
+	return slices.ContainsFunc(c.spans, func(s [2]int64) bool { return s[0]-tick <= last })
 }
 
 // others reports whether another session left the path in the state after.

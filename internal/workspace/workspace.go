@@ -51,6 +51,27 @@ type Documents interface {
 	Paths() []string
 }
 
+// SaveTeller is a [Documents] of an editor that tells when the user saves a document.
+type SaveTeller interface {
+	// OnSave calls told with the text before the user changed it (nil: not known), and the
+	// saved text.
+	OnSave(told func(path string, base, text []byte)) (stop func())
+}
+
+// OnSave calls told for each document of the folders that the user saves in the editor, until stop is
+// called. If the editor does not tell of that, OnSave does nothing.
+func (w *Workspace) OnSave(told func(path string, base, text []byte)) (stop func()) {
+	s, ok := w.docs.(SaveTeller)
+	if !ok {
+		return func() {}
+	}
+	return s.OnSave(func(path string, base, text []byte) {
+		if p, err := w.locate(path); err == nil {
+			told(p.abs(), base, text)
+		}
+	})
+}
+
 // Document is the text of an open document at a version.
 type Document struct {
 	Path    string // absolute

@@ -64,7 +64,7 @@ type processLogOut struct {
 
 func processTool(c Config) tools.Tool {
 	return tools.New(tools.Tool{
-		Name: "process", Toolset: "terminal", RunsCommands: true, Plans: true, Replay: tools.ReplayedIf, Kind: tools.KindExecute,
+		Name: "process", Toolset: "terminal", RunsCommands: true, Plans: true, Replay: tools.ReplayedIf, Kind: tools.KindExecute, TellsRunning: true,
 		ResultCap:   8 * outputLimit, // bytes: the output is cut by characters already
 		Description: strings.TrimSpace(processWords),
 		Title:       tools.Titled(func(in processIn) string { return strings.TrimSpace(string(in.Action) + " " + in.SessionID) }),

@@ -57,6 +57,7 @@ type background struct {
 	log         *processLog
 	input       *keyboard
 	process     *proc.Process
+	stopped     func()        // is called when it has ended; nil: it was not started
 	expires     *time.Timer   // its time limit; nil: none
 	done        chan struct{} // closed when it has ended
 
@@ -149,6 +150,7 @@ func (p *Processes) start(ctx context.Context, env *callEnv, call tools.Call, c 
 	p.all = append(p.all, b)
 	p.atWork.Go(func() {
 		b.exit, b.failed = b.process.Wait()
+		b.stopped()
 		b.finish(p, places.Review(p.ctx, &later, call))
 	})
 	return b, nil
@@ -162,9 +164,13 @@ func (b *background) begin(ctx context.Context, p *Processes, env *callEnv, c Co
 	c.Output, c.input = b.log, b.input
 	child, err := env.Shell.child(ctx, c)
 	if err == nil {
+		b.stopped = env.Running(ctx)
 		b.process, err = proc.Start(p.ctx, child)
 	}
 	if err != nil {
+		if b.stopped != nil {
+			b.stopped()
+		}
 		b.log.close()
 		return err
 	}

@@ -71,7 +71,16 @@ type Command struct {
 	from  *shellState // start from this state, which was judged; nil: from the session's as it is
 	start starter     // how the shell is started; nil: as a child of ours
 	box   *sandbox.Box
-	path  *string // the session's PATH, if the command has another one
+	path  *string                                  // the session's PATH, if the command has another one
+	runs  func(ctx context.Context) (ended func()) // is told when the process runs
+}
+
+// running tells that the process of c runs.
+func (c Command) running(ctx context.Context) (ended func()) {
+	if c.runs == nil {
+		return func() {}
+	}
+	return c.runs(ctx)
 }
 
 // starter runs a child until it ends or the limit is over, which is no failure.
@@ -181,7 +190,9 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 	if err := c.box.Confine(ctx, &child); err != nil {
 		return Outcome{Cwd: before.dir}, err
 	}
+	ended := c.running(ctx)
 	exit, timedOut, err := start(ctx, child, c.Timeout)
+	ended()
 	var tooLarge []string
 	if err == nil && !timedOut && stores {
 		if after, ok := s.readState(dump, before.env); ok {

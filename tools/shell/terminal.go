@@ -62,7 +62,7 @@ type startedOut struct {
 
 func terminalTool(c Config) tools.Tool {
 	return tools.New(tools.Tool{
-		Name: "terminal", Toolset: "terminal", RunsCommands: true, Plans: true, Replay: tools.ReplayedIf, Kind: tools.KindExecute,
+		Name: "terminal", Toolset: "terminal", RunsCommands: true, Plans: true, Replay: tools.ReplayedIf, Kind: tools.KindExecute, TellsRunning: true,
 		ResultCap:   8 * outputLimit, // bytes: the output is cut by characters already
 		Description: strings.TrimSpace(terminalWords),
 		Title:       tools.Titled(func(in terminalIn) string { return "$ " + in.Command }),
@@ -223,7 +223,7 @@ func runShown(ctx context.Context, env *callEnv, call tools.Call, c Command, not
 		limit = outputLimit
 	}
 	out := newCapture(env.OutputDir, limit, env.Secrets)
-	c.Output = out
+	c.Output, c.runs = out, env.Running
 	inEditor := useEditorTerminal(env, call, &c)
 	places, err := gate.WatchPlaces(ctx, env.Env, call, c.box)
 	if err != nil {

@@ -22,11 +22,13 @@ type Calls struct {
 
 type call struct {
 	tell  func(*sdk.ProgressNotificationParams)
+	pause func(context.Context) (resume func()) // nil: it waits untold
 	ended chan struct{}
 }
 
-// Follow adds a call, until over is called. tell gets its progress.
-func (c *Calls) Follow(tell func(*sdk.ProgressNotificationParams)) (token string, over func()) {
+// Follow adds a call, until over is called. tell gets its progress. pause is called when the call
+// begins to wait for the user.
+func (c *Calls) Follow(tell func(*sdk.ProgressNotificationParams), pause func(context.Context) (resume func())) (token string, over func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last++
@@ -36,7 +38,7 @@ func (c *Calls) Follow(tell func(*sdk.ProgressNotificationParams)) (token string
 		c.open = map[string]call{}
 	}
 	ended := make(chan struct{})
-	c.open[token] = call{tell, ended}
+	c.open[token] = call{tell, pause, ended}
 	return token, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -71,10 +73,17 @@ func (c *Calls) During(ctx context.Context) (context.Context, context.CancelFunc
 	c.mu.Lock()
 	open := slices.Collect(maps.Values(c.open))
 	c.mu.Unlock()
-	ctx, stop := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	stop := cancel
+	for _, one := range open {
+		if one.pause != nil {
+			resume, next := one.pause(ctx), stop
+			stop = sync.OnceFunc(func() { resume(); next() })
+		}
+	}
 	if len(open) > 0 {
 		go func() {
-			defer stop()
+			defer cancel()
 			for _, one := range open {
 				select {
 				case <-one.ended:

@@ -45,6 +45,7 @@ type Documents struct {
 	applies atomic.Bool        // the editor has answered an edit
 
 	focus focus
+	saves saves
 
 	saved    workspace.SavedTexts
 	failures sync.Map // path → why the editor did not save it after the last edit
@@ -83,6 +84,7 @@ func (d *Documents) DidOpen(p *lsp.DidOpenTextDocumentParams) error {
 	d.paths[u], d.uris[path] = path, u
 	d.buffers.Open(path, doc.Version, text)
 	d.focus.opened(path)
+	d.saves.opened(path, []byte(text))
 	if follower := d.chats[path]; follower != nil {
 		follower.Opened(doc.Version, []byte(text))
 	}
@@ -129,6 +131,7 @@ func (d *Documents) change(r revision) error {
 		text.Changed(version, changes, enc)
 	}
 	d.focus.changed(path, changes)
+	defer d.changing(path)()
 	if err := d.buffers.Change(path, version, changes, enc); err != nil {
 		return err
 	}
@@ -150,6 +153,7 @@ func (d *Documents) DidSave(p *lsp.DidSaveTextDocumentParams) error {
 	d.failures.Delete(path)
 	if doc, open := d.buffers.Get(path); open {
 		d.saved.Observe(path, doc.Text)
+		d.saves.tell(path, doc.Text)
 	}
 	return nil
 }
@@ -179,6 +183,7 @@ func (d *Documents) DidClose(p *lsp.DidCloseTextDocumentParams) error {
 	d.buffers.Close(path)
 	d.saved.Forget(path)
 	d.focus.closed(path)
+	d.saves.closed(path)
 	return nil
 }
 
@@ -284,6 +289,7 @@ func (d *Documents) Replace(ctx context.Context, doc workspace.Document, text []
 	} else if err != nil {
 		return fmt.Errorf("the editor said that it applied the edit to %s, but has not sent the change (%w); read the file again before editing it", doc.Path, err)
 	}
+	d.saves.made(doc.Path, text)
 	return nil
 }
 

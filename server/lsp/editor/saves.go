@@ -1,0 +1,131 @@
+package editor
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/internal/textenc"
+)
+
+// saves tells whose text is saved: the user's changes of a document are those since its base. It
+// is safe for concurrent use.
+type saves struct {
+	mu    sync.Mutex
+	bases map[string]base // of open documents, by path
+	told  map[int]func(path string, base, text []byte)
+	count int
+}
+
+// base is the text of a document before the user changed it: the text that the disk had, or that
+// the agent made.
+type base struct {
+	text  []byte // nil: not known
+	clean bool   // the document has this text
+}
+
+// OnSave calls told for each document that the editor saves, with the text before the user changed it
+// (nil: not known), and the saved text. It implements [workspace.SaveTeller].
+func (d *Documents) OnSave(told func(path string, base, text []byte)) (stop func()) {
+	s := &d.saves
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told == nil {
+		s.told = map[int]func(path string, base, text []byte){}
+	}
+	s.count++
+	id := s.count
+	s.told[id] = told
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.told, id)
+	}
+}
+
+// tell is called when the editor has saved a document.
+func (s *saves) tell(path string, text []byte) {
+	s.mu.Lock()
+	before := s.bases[path].text
+	s.set(path, base{text, true})
+	all := slices.Collect(maps.Values(s.told))
+	s.mu.Unlock()
+	for _, told := range all {
+		told(path, before, text)
+	}
+}
+
+// set is called with mu.
+func (s *saves) set(path string, b base) {
+	if s.bases == nil {
+		s.bases = map[string]base{}
+	}
+	s.bases[path] = b
+}
+
+// opened notes the text of a document that the editor opens.
+func (s *saves) opened(path string, text []byte) {
+	b := base{clean: diskHas(path, text)}
+	if b.clean {
+		b.text = text
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set(path, b)
+}
+
+func (s *saves) closed(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.bases, path)
+}
+
+// made notes a text that the agent has given to a document.
+func (s *saves) made(path string, text []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set(path, base{text, diskHas(path, text)})
+}
+
+// changing is called before a document changes. It returns a function to call after that.
+func (d *Documents) changing(path string) (changed func()) {
+	s := &d.saves
+	s.mu.Lock()
+	b, known := s.bases[path]
+	s.mu.Unlock()
+	if !known || !b.clean {
+		return func() {} // the user has changed it already
+	}
+	return func() {
+		doc, open := d.buffers.Get(path)
+		if !open {
+			return
+		}
+		b.clean = diskHas(path, doc.Text)
+		if b.clean {
+			b.text = doc.Text // the editor has read the disk again
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.set(path, b)
+	}
+}
+
+// diskHas reports whether the file at a path has a text.
+func diskHas(path string, text []byte) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 4*int64(len(text))+4 {
+		return false
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	if bytes.Equal(data, text) {
+		return true
+	}
+	plain := func(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\ufeff")) }
+	return bytes.Equal(plain(textenc.CharsetOf(data).Decode(data)), plain(text))
+}

@@ -1,0 +1,104 @@
+package tools
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/hermes-ls/hermes-ls/tools/policy"
+)
+
+// Running tells that a process of the call runs, which may change files without the
+// workspace. It returns when the process may start. The caller calls ended when the process
+// has ended. What changes while the call waits for an answer of the user is not its work: a
+// call that waits is not running.
+func (e *Env) Running(ctx context.Context) (ended func()) {
+	if e == nil || e.running == nil {
+		return func() {}
+	}
+	return e.running.begin(ctx)
+}
+
+// Waiting tells that the call waits for the user, until resume is called. What the gate of the call
+// asks is told already.
+func (e *Env) Waiting(ctx context.Context) (resume func()) {
+	if e == nil || e.running == nil {
+		return func() {}
+	}
+	return e.running.pause(ctx)
+}
+
+// watching returns the Env of a call whose Admission has functions for its running.
+func (b Admission) watching(env *Env) *Env {
+	if len(b.Running) == 0 {
+		return env
+	}
+	own := *env
+	own.running = &running{told: b.Running}
+	if env.Gate != nil {
+		own.Gate = pausing{env.Gate, own.running}
+	}
+	return &own
+}
+
+// running tells when processes of a call run.
+type running struct {
+	told []func(ctx context.Context) (ended func())
+
+	mu      sync.Mutex
+	runs    int      // processes
+	waits   int      // for answers of the user
+	endings []func() // nil: it was not told, or it was told of the end
+}
+
+func (r *running) begin(ctx context.Context) (ended func()) {
+	r.change(ctx, func() { r.runs++ })
+	return sync.OnceFunc(func() { r.change(ctx, func() { r.runs-- }) })
+}
+
+// pause is called when the call begins to wait.
+func (r *running) pause(ctx context.Context) (resume func()) {
+	r.change(ctx, func() { r.waits++ })
+	return func() { r.change(ctx, func() { r.waits-- }) }
+}
+
+// change applies a change and tells of its result.
+func (r *running) change(ctx context.Context, apply func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	apply()
+	switch runs := r.runs > 0 && r.waits == 0; {
+	case runs && r.endings == nil:
+		for _, begin := range r.told {
+			r.endings = append(r.endings, begin(ctx))
+		}
+	case !runs && r.endings != nil:
+		for _, ended := range slices.Backward(r.endings) {
+			ended()
+		}
+		r.endings = nil
+	}
+}
+
+// pausing is the gate of a call. While one of its requests is open, the call is not running.
+type pausing struct {
+	Approver
+	running *running
+}
+
+// Check implements [Approver].
+func (p pausing) Check(ctx context.Context, env *Env, c Call, kind Kind, title string, v policy.Verdict) error {
+	defer p.running.pause(ctx)()
+	return p.Approver.Check(ctx, env, c, kind, title, v)
+}
+
+// Wait implements [Approver].
+func (p pausing) Wait(ctx context.Context) (leave func(), err error) {
+	defer p.running.pause(ctx)()
+	return p.Approver.Wait(ctx)
+}
+
+// ForSubagent implements [Approver].
+func (p pausing) ForSubagent(owner, goal string) Approver {
+	return pausing{p.Approver.ForSubagent(owner, goal), p.running}
+}
