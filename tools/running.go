@@ -92,6 +92,12 @@ func (p pausing) Check(ctx context.Context, env *Env, c Call, kind Kind, title s
 	return p.Approver.Check(ctx, env, c, kind, title, v)
 }
 
+// CheckEdit implements [Approver].
+func (p pausing) CheckEdit(ctx context.Context, env *Env, c Call, e Edit) error {
+	defer p.running.pause(ctx)()
+	return p.Approver.CheckEdit(ctx, env, c, e)
+}
+
 // Wait implements [Approver].
 func (p pausing) Wait(ctx context.Context) (leave func(), err error) {
 	defer p.running.pause(ctx)()
