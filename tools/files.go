@@ -16,6 +16,7 @@ type Files interface {
 	Folders() []string
 	Name(abs string) string
 	Abs(path string) (string, error)
+	Readings(path string) []string
 	Stat(ctx context.Context, path string) (fs.FileInfo, error)
 	List(ctx context.Context, dir string) ([]fs.DirEntry, error)
 	Read(ctx context.Context, path string) (*workspace.File, error)

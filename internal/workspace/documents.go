@@ -38,7 +38,7 @@ func (v *view) document(ctx context.Context, p place) (Document, bool, error) {
 		if path == tried[0] || path == tried[len(tried)-1] {
 			continue
 		}
-		if q, err := v.locate(path); err == nil && q == p {
+		if q, err := v.locateExact(path); err == nil && q == p {
 			return v.get(ctx, path)
 		}
 	}
@@ -193,7 +193,7 @@ func (v *view) documents(ctx context.Context) (map[string]Document, error) {
 		return docs, nil
 	}
 	for _, path := range v.docs.Paths() {
-		p, err := v.locate(path)
+		p, err := v.locateExact(path)
 		if err != nil {
 			continue // a document from elsewhere
 		}

@@ -110,7 +110,7 @@ func (v *view) look(ctx context.Context, p place) (Image, error) {
 
 // LookOnDisk is [Workspace.Look], but never at the editor.
 func (d *disk) LookOnDisk(ctx context.Context, path string) (now Image, err error) {
-	err = d.atLink(path, func(p place) error {
+	err = d.retry(path, d.locateExactLink, func(p place) error {
 		now, err = lookOnDisk(p)
 		return err
 	})

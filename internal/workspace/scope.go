@@ -75,15 +75,22 @@ func (s *scope) retry(path string, locate func(string) (place, error), do func(p
 	return s.outside(path)
 }
 
-func (s *scope) locate(path string) (place, error) { return s.resolve(path, true) }
+func (s *scope) locate(path string) (place, error) { return s.resolve(path, true, s.spelled) }
 
-func (s *scope) locateLink(path string) (place, error) { return s.resolve(path, false) }
+func (s *scope) locateLink(path string) (place, error) { return s.resolve(path, false, s.spelled) }
+
+// locateExact is locate for paths of editors and records, which are spelled as they are meant.
+func (s *scope) locateExact(path string) (place, error) { return s.resolve(path, true, s.absolute) }
+
+func (s *scope) locateExactLink(path string) (place, error) {
+	return s.resolve(path, false, s.absolute)
+}
 
 // resolve follows the links of path by hand, absolute ones too, which an os.Root
 // refuses even if they stay inside. Its result is only a path: files are opened through the
 // root.
-func (s *scope) resolve(path string, last bool) (place, error) {
-	abs, err := s.absolute(path)
+func (s *scope) resolve(path string, last bool, absolute func(string) (string, error)) (place, error) {
+	abs, err := absolute(path)
 	if err != nil {
 		return place{}, err
 	}

@@ -49,6 +49,12 @@ func (s *scope) near(ctx context.Context, path string) []string {
 	if err != nil {
 		return nil
 	}
+	named := filepath.IsAbs(path)
+	if all := s.readings(path); len(all) > 0 && (all[0].odd || s.namesFolder(strings.TrimPrefix(path, "@"))) {
+		if q, err := s.locateExact(all[len(all)-1].path); err == nil {
+			p, named = q, filepath.IsAbs(all[len(all)-1].path)
+		}
+	}
 	base := filepath.Base(p.rel)
 	var names []string
 	for _, name := range s.siblings(p) {
@@ -59,8 +65,15 @@ func (s *scope) near(ctx context.Context, path string) []string {
 	slices.SortStableFunc(names, func(a, b string) int {
 		return levenshtein.ComputeDistance(filepath.Base(a), base) - levenshtein.ComputeDistance(filepath.Base(b), base)
 	})
-	if len(names) == 0 {
-		names = s.sameName(ctx, p, base)
+	if len(names) > 0 {
+		return names[:min(len(names), maxSuggestions)]
+	}
+	folders := []*folder{p.folder}
+	if !named { // the path may be relative to any folder; files of others than the first have absolute names
+		folders = s.current()
+	}
+	for _, f := range folders {
+		names = append(names, s.sameName(ctx, place{f, "."}, base)...)
 	}
 	return names[:min(len(names), maxSuggestions)]
 }
@@ -82,7 +95,7 @@ func (s *scope) siblings(p place) []string {
 	return names
 }
 
-// sameName looks for files called base in p's folder.
+// sameName looks for files called base in the folder p.
 func (s *scope) sameName(ctx context.Context, p place, base string) []string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -90,7 +103,7 @@ func (s *scope) sameName(ctx context.Context, p place, base string) []string {
 	var mu sync.Mutex
 	var names []string
 	// An error means that the walk was stopped; the names so far are enough.
-	_ = s.walk(ctx, place{p.folder, "."}, func(f search.File) {
+	_ = s.walk(ctx, p, func(f search.File) {
 		if looked.Add(1) > maxSuggestLooks {
 			cancel()
 		}

@@ -434,3 +434,6 @@ func (f *Files) replace(c *sftp.Client, p string, text []byte, before fs.FileInf
 	}
 	return c.PosixRename(temp, p)
 }
+
+// Readings returns nil: a path on another machine is spelled as it is meant.
+func (*Files) Readings(string) []string { return nil }

@@ -76,6 +76,11 @@ func judgeWrite(bounds tools.Bounds, path string) (abs string, v policy.Verdict,
 			v = stricter(v, policy.Write(named, append(roots, filepath.Dir(named)), bounds.HermesHome))
 		}
 	}
+	for _, read := range bounds.Files.Readings(path) { // it may be taken for another one at the moment of the write
+		if read != abs {
+			v = stricter(v, policy.Write(read, roots, bounds.HermesHome))
+		}
+	}
 	if v.Level == policy.Runs && bounds.Sandbox.ReadOnly() {
 		v.Level, v.Keys = policy.Asks, slices.Clone(v.Commands)
 		v.Reason = "writes a file, although the session is read-only (sandbox.mode)"
