@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	maxPackageLines = 5000
+	maxPackageLines = 6000
 	maxTypeMethods  = 55
 )
 
-// TestSizes limits packages to 5,000 lines and types to 55 methods, without tests and
+// TestSizes limits packages to 6,000 lines and types to 55 methods, without tests and
 // generated files.
 func TestSizes(t *testing.T) {
 	t.Parallel()
