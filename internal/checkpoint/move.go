@@ -1,6 +1,8 @@
 package checkpoint
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,6 +40,9 @@ func (s *Store) Move(sessions []string, m folderpath.Move) (moved int, err error
 				moved++
 			}
 		}
+		if err := s.moveAccepted(session, m); err != nil {
+			return moved, err
+		}
 	}
 	return moved, nil
 }
@@ -63,6 +68,23 @@ func (s *Store) moveRecord(session string, r *record, m folderpath.Move) (change
 		}
 	}
 	return true, s.write(session, r)
+}
+
+// moveAccepted accepts the moved paths, too, so that their changes do not wait again.
+func (s *Store) moveAccepted(session string, m folderpath.Move) error {
+	var lines bytes.Buffer
+	for key, after := range s.accepted(session) {
+		path, ok := m.Below(key.path)
+		if !ok {
+			continue
+		}
+		line, err := json.Marshal(acceptedLine{key.checkpoint, Change{Path: path, After: after}.encode()})
+		if err != nil {
+			return fmt.Errorf("moving accepted changes: %w", err)
+		}
+		lines.Write(append(line, '\n'))
+	}
+	return s.addAccepted(session, lines.Bytes())
 }
 
 // moveTree changes the paths of the tree that completes a record. If there is none, the record is completed without it.

@@ -1,10 +1,12 @@
 package checkpoint
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -53,6 +55,26 @@ func (b *bench) accept(title string, names ...string) {
 	}
 	if _, err := b.store.Accept(all[i].Session, all[i].ID, names); err != nil {
 		b.t.Fatal(err)
+	}
+}
+
+// In a renamed folder, accepted changes do not wait again, and the others still wait.
+func TestChangesWaitInARenamedFolder(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{"a": "1", "b": "1"})
+	b.turn("one", func() { b.shell("echo 2 > a; echo 2 > b") })
+	b.accept("one", "a")
+	old := b.dir
+	next := old + "-renamed"
+	if err := os.Rename(old, next); err != nil {
+		t.Fatal(err)
+	}
+	b.dir = next
+	if _, err := b.store.Move([]string{"session"}, folderpath.Move{Old: old, New: next}); err != nil {
+		t.Fatal(err)
+	}
+	if all := b.waiting(); len(all) != 1 || !slices.Equal(all[0].Files, []string{b.path("b")}) {
+		t.Errorf("%+v waits", all)
 	}
 }
 
