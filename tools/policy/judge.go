@@ -105,6 +105,10 @@ func (t *terms) selects(selector string) (list []field) {
 		return []field{{text: "."}}
 	case "?":
 		return t.o.open
+	case "lasting":
+		return slices.DeleteFunc(slices.Clone(rest), func(f field) bool {
+			return t.j != nil && (f.text == fresh && len(t.j.scope.Temp) > 0 || f.seen() && t.j.scope.places().OwnTemp(absolute(t.c.st, f.text)))
+		})
 	case "command":
 		list = parse(t.p, t.selects("others")).rest
 		if len(list) > 1 && list[1].text == "--" {

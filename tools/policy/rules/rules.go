@@ -205,7 +205,7 @@ func phrase(list string) string {
 }
 
 // selectors are those that are words. Other words stand for the first operand.
-const selectors = "first|second|third|argument|arguments|line|target|input|piped|[*?]"
+const selectors = "first|second|third|argument|arguments|line|lasting|target|input|piped|[*?]"
 
 var (
 	selector = lazyregexp.New("^(?:" + selectors + "|[@^%].*|-[^=]+)$")
