@@ -10,6 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/server/attachments"
 )
 
@@ -92,6 +93,7 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 		sink = teeSink{sink, also}
 	}
 	x.notifier.flush(sink)
+	workspace.Sweep(x.location.ws.Unfinished) // of servers that were still ending when the session was opened
 	events := x.extensions.Events()
 	defer events.Turn(ctx, extension.Prompt{SessionID: x.id, Text: cmp.Or(in.Text, "Results of background work"), Note: in.Note})()
 	added, attached, block := beforePrompt(ctx, x, in)

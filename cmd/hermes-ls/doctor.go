@@ -23,6 +23,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	programs "github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	commands "github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
 // finding is one line of the doctor.
@@ -199,11 +200,15 @@ func sandboxFinding(ctx context.Context, loaded *config.Loaded) finding {
 }
 
 func environFinding(loaded *config.Loaded) finding {
-	_, withheld := proc.Environ(loaded.Terminal.EnvPassthrough)
-	if len(withheld) == 0 {
-		return finding{"ok", "environment", "nothing looks secret, so commands see all of it"}
+	env, withheld := proc.Environ(loaded.Terminal.EnvPassthrough)
+	text := "nothing looks secret, so commands see all of it"
+	if len(withheld) > 0 {
+		text = "withheld from commands: " + strings.Join(withheld, ", ")
 	}
-	return finding{"ok", "environment", "withheld from commands: " + strings.Join(withheld, ", ")}
+	if added := commands.ToolFolders(env); len(added) > 0 {
+		text += ". PATH is that of this process; added for commands: " + strings.Join(added, ", ")
+	}
+	return finding{"ok", "environment", text}
 }
 
 func searchFinding(loaded *config.Loaded) finding {

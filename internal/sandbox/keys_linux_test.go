@@ -11,7 +11,9 @@ import (
 func TestExplainMissedKeys(t *testing.T) {
 	t.Parallel()
 	const commit = `git -c user.name=A -c user.email=a@b -c commit.gpgsign=true -c user.signingkey=KEY -c gpg.format=FORMAT commit --allow-empty -m x`
-	with := func(key, format string) string { return strings.NewReplacer("KEY", key, "FORMAT", format).Replace(commit) }
+	with := func(key, format string) string {
+		return strings.NewReplacer("KEY", key, "FORMAT", format).Replace(commit)
+	}
 	cases := map[string]string{
 		"gpg": with("0xABCD", "openpgp"),
 		"ssh": with("~/.ssh/id_ed25519.pub", "ssh"),

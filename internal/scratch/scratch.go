@@ -145,6 +145,10 @@ func (d *Dir) Leave() { _ = d.lock.Close() }
 // returns an error.
 func Lock(path string, flags int) (*os.File, error) { return acquire(path, flags) }
 
+// Dead reports whether the process of that number has ended. If the system does not tell, it returns
+// false.
+func Dead(pid int) bool { return dead(pid) || zombie(pid) }
+
 func temp() string {
 	if dir := os.TempDir(); len(dir) <= longest {
 		return dir

@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
@@ -113,7 +115,7 @@ func newNotes(dir string) *os.File {
 		return nil
 	}
 	for range 3 {
-		path := filepath.Join(dir, rand.Text())
+		path := filepath.Join(dir, strconv.Itoa(os.Getpid())+"-"+rand.Text())
 		f, err := scratch.Lock(path, os.O_CREATE|os.O_EXCL)
 		if err != nil {
 			continue
@@ -140,9 +142,14 @@ func Sweep(dir string) {
 	if err != nil {
 		return // there is none yet
 	}
+	deadline := time.Now().Add(inheritedFor)
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		f, err := scratch.Lock(path, 0)
+		for err != nil && makerDied(e.Name()) && time.Now().Before(deadline) {
+			time.Sleep(5 * time.Millisecond)
+			f, err = scratch.Lock(path, 0)
+		}
 		if err != nil {
 			continue // its process lives
 		}
@@ -154,6 +161,18 @@ func Sweep(dir string) {
 		_ = os.Remove(path)
 		_ = f.Close()
 	}
+}
+
+// inheritedFor is how long a lock may outlive its process. A process that was killed while it started
+// another one has left it the lock, until that one runs its program.
+const inheritedFor = 2 * time.Second
+
+// makerDied reports whether the process has died that made a file of notes. If the name does not tell
+// which it was, it returns false.
+func makerDied(name string) bool {
+	pid, _, _ := strings.Cut(name, "-")
+	n, err := strconv.Atoi(pid)
+	return err == nil && scratch.Dead(n)
 }
 
 // leftovers reads notes: of each temporary file the last one.

@@ -5,7 +5,9 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -14,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // child names the function that a process of these tests runs instead of tests.
@@ -30,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var children = map[string]func(dir, notes string) error{"writes": writeForever, "full": writeToFullDisk}
+var children = map[string]func(dir, notes string) error{"writes": writeForever, "forks": writeAndFork, "full": writeToFullDisk}
 
 func childProcess(t *testing.T, what, dir, notes string) *exec.Cmd {
 	t.Helper()
@@ -212,4 +216,72 @@ func writeToFullDisk(dir, notes string) error {
 		return fmt.Errorf("the batch was made")
 	}
 	return nil
+}
+
+// writeAndFork is writeForever in small files and batches, in a process that starts others all the time, as a server does.
+func writeAndFork(dir, notes string) error {
+	w, err := openNoting(dir, notes)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		go func() {
+			for {
+				_ = exec.Command("true").Run()
+			}
+		}()
+	}
+	for i := 0; ; i++ {
+		old, next := fmt.Sprint("sub/new", i), fmt.Sprint("sub/new", i+1)
+		actions := []Action{{Path: next, Text: bytes.Repeat([]byte{byte('a' + i%26)}, 1<<16)}}
+		if i > 0 {
+			actions = append(actions, Action{Path: old, Remove: true})
+		}
+		if _, err := w.Batch(context.Background(), actions); err != nil {
+			return err
+		}
+		if _, err := w.Write(context.Background(), "sub/a", bytes.Repeat([]byte{byte('a' + i%26)}, 1<<12)); err != nil {
+			return err
+		}
+	}
+}
+
+// randomKills is how often a process is killed; a run of 1,000 takes a minute.
+var randomKills = flag.Int("kills", 100, "how often TestSweepAfterRandomKills kills a process")
+
+// A process is killed at random instants, also while it starts another one: the next sweeps leave no
+// temporary file, no half-written file, and no note.
+func TestSweepAfterRandomKills(t *testing.T) {
+	t.Parallel()
+	dir, notes := tempDir(t), filepath.Join(t.TempDir(), "notes")
+	must(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o755))
+	for n := range testneed.Cases(*randomKills, 20) {
+		cmd := childProcess(t, "forks", dir, notes)
+		must(t, cmd.Start())
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(dir, "sub", "a")); err == nil {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("the process writes nothing")
+			}
+		}
+		time.Sleep(time.Duration(rand.IntN(20_000)) * time.Microsecond)
+		must(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		Sweep(notes)
+		if left := temps(filepath.Join(dir, "sub")); len(left) > 0 {
+			held, _ := os.ReadDir(notes)
+			t.Fatalf("kill %d: left: %q, notes %v", n, left, held)
+		}
+		entries, err := os.ReadDir(filepath.Join(dir, "sub"))
+		must(t, err)
+		for _, e := range entries {
+			text, err := os.ReadFile(filepath.Join(dir, "sub", e.Name()))
+			if must(t, err); len(text) == 0 || strings.Trim(string(text), string(text[:1])) != "" {
+				t.Fatalf("kill %d: %s is half written", n, e.Name())
+			}
+			_ = os.Remove(filepath.Join(dir, "sub", e.Name()))
+		}
+	}
 }

@@ -351,7 +351,7 @@ func explainExit(env *callEnv, c Command, o Outcome) string {
 	case o.Code == 126:
 		return "exit code 126: found, but it may not be executed (no x permission, or a folder)"
 	case o.Code == 127:
-		return "exit code 127: command not found; check its name, or whether it is installed"
+		return "exit code 127: command not found; check its name, or whether it is installed. PATH is that of the editor that started hermes-ls, with the usual folders of tools in the home"
 	}
 	return explainSignal(o.Code)
 }

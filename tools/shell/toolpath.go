@@ -1,0 +1,90 @@
+package shell
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// toolFolders are the folders below the home folder in which installers put programs. They add them to
+// PATH in the profile of the user's shell, which an editor that the desktop has started never reads.
+var toolFolders = []string{
+	".local/bin", "bin", ".cargo/bin", "go/bin", ".pyenv/shims", ".pyenv/bin", ".rbenv/shims", ".asdf/shims", ".local/share/mise/shims", ".volta/bin", ".bun/bin", ".deno/bin",
+	".npm-global/bin", ".local/share/pnpm", ".poetry/bin", ".dotnet/tools", ".ghcup/bin", ".cabal/bin", ".juliaup/bin", ".krew/bin", ".rd/bin",
+}
+
+var machineToolFolders = []string{"/usr/local/bin", "/usr/local/go/bin", "/opt/homebrew/bin", "/opt/homebrew/sbin", "/home/linuxbrew/.linuxbrew/bin", "/snap/bin"}
+
+// ToolFolders returns the folders with the user's tools that exist and that the PATH of env lacks. No
+// profile is run for it: profiles can ask, print, or take seconds.
+func ToolFolders(env []string) (missing []string) {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	home, _ := getenv(env, "HOME")
+	list, _ := getenv(env, "PATH")
+	have := filepath.SplitList(list)
+	folders := slices.Clone(machineToolFolders)
+	if filepath.IsAbs(home) {
+		for _, f := range toolFolders {
+			folders = append(folders, filepath.Join(home, f))
+		}
+		folders = append(folders, nodeFolder(home)...)
+	}
+	for _, f := range folders {
+		if info, err := os.Stat(f); err == nil && info.IsDir() && !slices.Contains(have, f) {
+			missing = append(missing, f)
+		}
+	}
+	return missing
+}
+
+// nodeFolder returns the folder of the version of Node that nvm uses in new shells. If its default names
+// none, it is the newest.
+func nodeFolder(home string) []string {
+	dirs, _ := filepath.Glob(filepath.Join(home, ".nvm/versions/node/v*/bin"))
+	if len(dirs) == 0 {
+		return nil
+	}
+	version := func(dir string) string { return strings.TrimPrefix(filepath.Base(filepath.Dir(dir)), "v") }
+	slices.SortFunc(dirs, func(a, b string) int { return compareVersions(version(a), version(b)) })
+	alias, _ := os.ReadFile(filepath.Join(home, ".nvm/alias/default"))
+	wanted := strings.TrimPrefix(strings.TrimSpace(string(alias)), "v")
+	for _, dir := range slices.Backward(dirs) {
+		if wanted != "" && strings.HasPrefix(version(dir)+".", wanted+".") {
+			return []string{dir}
+		}
+	}
+	return dirs[len(dirs)-1:]
+}
+
+func compareVersions(a, b string) int {
+	return slices.CompareFunc(strings.Split(a, "."), strings.Split(b, "."), func(a, b string) int {
+		m, _ := strconv.Atoi(a)
+		n, _ := strconv.Atoi(b)
+		return cmp.Compare(m, n)
+	})
+}
+
+// withToolFolders adds the user's tools at the end of PATH.
+func withToolFolders(env []string) []string {
+	missing := ToolFolders(env)
+	list, _ := getenv(env, "PATH")
+	if len(missing) == 0 || list == "" {
+		return env
+	}
+	return override(env, []string{"PATH=" + strings.Join(append([]string{list}, missing...), string(filepath.ListSeparator))})
+}
+
+func getenv(env []string, name string) (value string, set bool) {
+	for _, kv := range slices.Backward(env) {
+		if value, set = strings.CutPrefix(kv, name+"="); set {
+			return value, true
+		}
+	}
+	return "", false
+}
