@@ -23,6 +23,9 @@ const (
 	CharsetUTF16LE
 	CharsetUTF16BE
 	CharsetLatin1 // windows-1252, of which Latin-1 is a part
+	// CharsetUnknown is an encoding with one or several bytes for a character that is not known, such as one of
+	// East Asia. It is shown as windows-1252, which loses nothing.
+	CharsetUnknown
 )
 
 func (c Charset) String() string {
@@ -33,6 +36,8 @@ func (c Charset) String() string {
 		return "UTF-16 BE"
 	case CharsetLatin1:
 		return "Latin-1 (windows-1252)"
+	case CharsetUnknown:
+		return "an encoding that is not known (shown as windows-1252)"
 	}
 	return "UTF-8"
 }
@@ -77,7 +82,7 @@ func (c Charset) Decode(text []byte) []byte {
 	switch c {
 	case CharsetUTF16LE, CharsetUTF16BE:
 		return c.decode16(text)
-	case CharsetLatin1:
+	case CharsetLatin1, CharsetUnknown:
 		out := make([]byte, 0, len(text)+len(text)/8)
 		for _, b := range text {
 			out = utf8.AppendRune(out, fromLatin1(b))
@@ -115,7 +120,9 @@ func (c Charset) Encode(text []byte) ([]byte, error) {
 	case CharsetUTF16LE, CharsetUTF16BE:
 		return c.encode16(text), nil
 	case CharsetLatin1:
-		return encodeLatin1(text)
+		return encodeLatin1(text, c, "or convert the file to UTF-8 first")
+	case CharsetUnknown:
+		return encodeLatin1(text, c, "or change the file with a program that knows its encoding; do not convert it from Latin-1, which would destroy it")
 	}
 	return text, nil
 }
@@ -162,13 +169,13 @@ func toLatin1(r rune) (byte, bool) {
 	return byte(r), r >= 0x80 && r < 0xa0 && fromLatin1(byte(r)) == r
 }
 
-func encodeLatin1(text []byte) ([]byte, error) {
+func encodeLatin1(text []byte, c Charset, advice string) ([]byte, error) {
 	out := make([]byte, 0, len(text))
 	for i, r := range string(text) {
 		b, ok := toLatin1(r)
 		if !ok {
-			return nil, fmt.Errorf("the file is written in %v, which has no %q (line %d of the new text); nothing was changed. Spell it with characters that it has, or convert the file to UTF-8 first",
-				CharsetLatin1, r, 1+bytes.Count(text[:i], []byte{'\n'}))
+			return nil, fmt.Errorf("the file is written in %v, which has no %q (line %d of the new text); nothing was changed. Spell it with characters that it has, %s",
+				c, r, 1+bytes.Count(text[:i], []byte{'\n'}), advice)
 		}
 		out = append(out, b)
 	}
@@ -178,6 +185,7 @@ func encodeLatin1(text []byte) ([]byte, error) {
 // tally counts the bytes of a stream that distinguish UTF-8 from Latin-1.
 type tally struct {
 	whole, broken int // characters of several bytes; bytes that are no UTF-8
+	high, joined  int // bytes over 127, and those beside another one
 	odd           int // control characters among the first bytes; text has none
 	seen          int
 	left          []byte // the beginning of a character
@@ -201,6 +209,7 @@ func (t *tally) count(text []byte) {
 		if len(text) == 0 {
 			return
 		}
+		t.countHigh(text)
 		if !utf8.FullRune(text) {
 			t.left = bytes.Clone(text)
 			return
@@ -212,6 +221,14 @@ func (t *tally) count(text []byte) {
 			t.whole++
 		}
 		text = text[size:]
+	}
+}
+
+// countHigh counts the first byte of text, which is over 127.
+func (t *tally) countHigh(text []byte) {
+	t.high++
+	if len(text) > 1 && text[1] >= utf8.RuneSelf {
+		t.joined++
 	}
 }
 
@@ -245,8 +262,11 @@ func (t *tally) noText() bool {
 }
 
 func (t *tally) charset() Charset {
-	if t.broken+len(t.left) > t.whole && t.odd == 0 {
-		return CharsetLatin1
+	switch {
+	case t.broken+len(t.left) <= t.whole || t.odd > 0:
+		return CharsetUTF8
+	case t.joined >= 3 && 3*t.joined > t.high: // in languages that Latin-1 is for, such letters stand alone
+		return CharsetUnknown
 	}
-	return CharsetUTF8
+	return CharsetLatin1
 }

@@ -181,7 +181,7 @@ func ReadWindow(ctx context.Context, r io.Reader, size int64, offset, limit int)
 	}
 	picked.finish()
 	win.Lines, win.Total = picked.lines, picked.line
-	if win.Charset == CharsetLatin1 {
+	if win.Charset == CharsetLatin1 || win.Charset == CharsetUnknown {
 		for i, line := range win.Lines {
 			win.Lines[i] = string(CharsetLatin1.Decode([]byte(line)))
 		}
