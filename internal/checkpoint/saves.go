@@ -36,14 +36,14 @@ func (k *Keeper) Saved(d Saved) {
 	if p == nil {
 		return
 	}
-	now, err := k.Files.LookOnDisk(k.ctx, d.Path)
-	if err != nil || !now.There() || !now.Mode.IsRegular() || now.Text == nil {
+	disk, err := k.Files.LookOnDisk(k.ctx, d.Path)
+	if err != nil || !disk.There() || !disk.Mode.IsRegular() || disk.Text == nil {
 		return
 	}
-	s := save{path: d.Path, at: stampNow(), baseKnown: d.Base != nil}
-	s.savedText, s.baseText = onDisk(now.Text, d.Text, d.Text), onDisk(now.Text, d.Text, d.Base)
-	s.text = stateOf(workspace.Image{Mode: now.Mode, Text: s.savedText, Size: int64(len(s.savedText))})
-	s.base = stateOf(workspace.Image{Mode: now.Mode, Text: s.baseText, Size: int64(len(s.baseText))})
+	s := save{path: d.Path, at: now(), baseKnown: d.Base != nil}
+	s.savedText, s.baseText = onDisk(disk.Text, d.Text, d.Text), onDisk(disk.Text, d.Text, d.Base)
+	s.text = stateOf(workspace.Image{Mode: disk.Mode, Text: s.savedText, Size: int64(len(s.savedText))})
+	s.base = stateOf(workspace.Image{Mode: disk.Mode, Text: s.baseText, Size: int64(len(s.baseText))})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -137,16 +137,7 @@ func (p *snapshot) applySaves(base *tree, commands spans) {
 			slices.ContainsFunc(commands, func(x [2]int64) bool { return x[0] <= s.at }) &&
 			!p.k.store.leftByOthers(p.k.Session, p.started, s.path, s.base)
 		switch {
-		case c != nil: // before a tool changed it
-			if byCommand {
-				c.Steps = append([]Step{{before, s.base}}, c.Steps...)
-				if c.From == nil {
-					from := c.Before
-					c.From = &from
-				}
-				c.Before, c.late = before, false
-				p.add(c)
-			}
+		case c != nil: // before a tool changed it, which began with the result
 		case byCommand:
 			c, _ = p.record.change(s.path)
 			c.Before, c.After = before, s.base

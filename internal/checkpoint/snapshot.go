@@ -246,10 +246,14 @@ func (p *snapshot) willWrite(path string, old workspace.Image) error {
 	c, known := p.record.change(path)
 	if known {
 		p.takeSaves(c)
+		if users, ok := p.users[path]; ok && !c.Begun { // what is different now, a command did
+			c.next(users)
+			delete(p.users, path)
+		}
 	}
 	switch spans := append(running, p.past...); {
 	case !known:
-		c.Before, c.first, c.late = state, now(), p.used && !p.byUser(path, state, spans)
+		c.Before, c.first, c.late = state, now(), p.used && !p.savedByUser(path) && !p.byUser(path, state, spans)
 	case !c.Begun && !c.After.same(state) && p.byUser(path, state, spans):
 		c.next(state)
 	}
@@ -268,6 +272,13 @@ func (s *Store) keepText(state *State, text []byte, limits Limits) {
 	} else if _, err := s.put(text); err != nil {
 		state.Lost = notStored
 	}
+}
+
+// savedByUser reports whether the user has changed the file in this turn. Then only what tools do from
+// now on is certainly not the user's. Its caller holds mu.
+func (p *snapshot) savedByUser(path string) bool {
+	_, ok := p.users[path]
+	return ok || slices.ContainsFunc(p.saves, func(s save) bool { return s.path == path })
 }
 
 // byUser reports whether the user, and no command, left a path in the state now, which differs
