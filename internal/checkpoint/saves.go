@@ -124,6 +124,12 @@ func (p *snapshot) applySaves(base *tree, commands spans) {
 	for _, s := range saves {
 		p.putSave(&s)
 		c := p.record.byPath[s.path]
+		if c != nil && s.at >= c.first { // an earlier one of saves made it
+			p.saves = []save{s}
+			p.takeSaves(c)
+			p.saves = nil
+			continue
+		}
 		var before State
 		if e, ok := base.entries[s.path]; ok {
 			before = e.state()
