@@ -160,6 +160,7 @@ step("a command's text is no link in a notification", async () => {
 });
 
 step("the notification cancels", async () => {
+  await editor.page.keyboard.press("Control+Alt+h"); // the step before has hidden the chat
   const nap = `sleep 300.${process.pid}`; // as no other process of this machine
   await send("Wait.", [call("terminal", { command: `echo begun > begun.txt; ${nap}` })], [{ text: "Done." }]);
   const bar = editor.notification(nap);
