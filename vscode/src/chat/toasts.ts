@@ -20,6 +20,7 @@ export interface ToastPlaces {
 export class Toasts {
   private readonly began = new Map<string, number>();
   private readonly failures = new Set<string | undefined>(); // of turns that end now
+  private readonly ends = new Map<string | undefined, NodeJS.Immediate>(); // of long turns, that are about to be told
 
   constructor(
     sessions: Pick<Sessions, "onWork">,
@@ -32,6 +33,7 @@ export class Toasts {
 
   failed(session: string | undefined, text: string): void {
     this.failures.add(session);
+    clearImmediate(this.ends.get(session)); // a failure is reported right before or after the end of its turn
     setTimeout(() => {
       this.failures.delete(session);
       if (!this.places.seen(session)) this.places.tell("failure", text, session);
@@ -41,11 +43,12 @@ export class Toasts {
   private ended(session: string): void {
     const took = this.now() - (this.began.get(session) ?? this.now());
     this.began.delete(session);
-    if (took < longTurn) return;
-    // A failure is reported right after the end of its turn.
-    setImmediate(() => {
-      if (!this.failures.has(session) && !this.places.seen(session)) this.places.tell("end", `Hermes has ended a turn of ${span(took)}.`, session);
-    });
+    if (took < longTurn || this.failures.has(session)) return;
+    const tell = () => {
+      this.ends.delete(session);
+      if (!this.places.seen(session)) this.places.tell("end", `Hermes has ended a turn of ${span(took)}.`, session);
+    };
+    this.ends.set(session, setImmediate(tell));
   }
 }
 
