@@ -54,8 +54,9 @@ func TestEditsWaitForAnAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		command string // that the user sends while the question is open
 		typed   string // in the chat afterwards
+		last    string // line of the answer
 	}{
-		"answered":  {},
+		"answered":  {last: "> Not saved in the editor: a.txt. Commands see the version on the disk.\n\n"},
 		"a command": {command: protocol.CommandSessionList, typed: "Next."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +104,7 @@ func TestEditsWaitForAnAnswer(t *testing.T) {
 				time.Sleep(5 * time.Minute)
 				e.Edit(second, "", c.typed)
 				text := settle(e, second)
-				if edited := strings.Contains(e.Text("a.txt"), "two"); !edited || !strings.Contains(text, "It goes on.\n\n- ") || !strings.Contains(text, "\n\nDone.\n\n## You\n") || !strings.HasSuffix(text, c.typed) {
+				if edited := strings.Contains(e.Text("a.txt"), "two"); !edited || !strings.Contains(text, "It goes on.\n\n- ") || !strings.Contains(text, "\n\nDone.\n\n"+c.last+"## You\n") || !strings.HasSuffix(text, c.typed) {
 					t.Errorf("the chat reads %s\nmessages: %q", text, e.Messages())
 				}
 			})
