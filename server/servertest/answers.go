@@ -26,7 +26,7 @@ func (e *Editor) request(f Frame) {
 		time.AfterFunc(e.o.SettingsAfter, func() { e.respond(f, before) })
 		return
 	}
-	if f.Method == "window/showMessageRequest" && !e.o.Modal { // the user takes time, and the editor does not wait
+	if (f.Method == "window/showMessageRequest" || f.Method == acp.MethodRequestPermission) && !e.o.Modal { // the user takes time, and the editor does not wait
 		go e.respond(f, before)
 		return
 	}

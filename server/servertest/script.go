@@ -123,7 +123,8 @@ type script struct {
 	names      names
 	transcript strings.Builder
 	answers    map[string]json.RawMessage
-	answersMu  sync.Mutex // of requests, by method
+	answersMu  sync.Mutex  // of requests, by method
+	later      chan string // takes the choice for a question that waits; nil: none waits
 }
 
 func stepsOf(text string) []string {
@@ -206,7 +207,7 @@ func (s *script) step(line string) {
 		}
 		s.answers[method] = json.RawMessage(body)
 	case "choose":
-		e.Choose(func(Question) string { return strings.Trim(rest, `"`) })
+		s.choose(strings.Trim(rest, `"`))
 	case "silence":
 		e.Silence(rest)
 	case "open":
@@ -218,6 +219,11 @@ func (s *script) step(line string) {
 		e.Save(rest)
 	case "close":
 		e.Close(rest)
+	case "write":
+		args := s.quoted(rest, 2)
+		if err := os.WriteFile(e.URI(args[0]).FsPath(), []byte(args[1]), 0o644); err != nil {
+			s.t.Fatalf("%s: %v", line, err)
+		}
 	case "text":
 		fmt.Fprintf(&s.transcript, "%s reads:\n%s\n", s.names.hide(rest, s.o), indent(s.names.hide(e.Text(rest), s.o)))
 	case "sleep":
@@ -234,6 +240,21 @@ func (s *script) step(line string) {
 	default:
 		s.send(s.names.fill(line, s.o))
 	}
+}
+
+// choose sets how questions are answered. If the word is "later", they wait for the next one.
+func (s *script) choose(word string) {
+	if word != "later" {
+		if s.later != nil {
+			s.later <- word
+			s.later = nil
+		}
+		s.editor.Choose(func(Question) string { return word })
+		return
+	}
+	later := make(chan string, 1)
+	s.later = later
+	s.editor.Choose(func(Question) string { return <-later })
 }
 
 // initialize sends initialize and initialized of an ordinary editor. They are not in the transcript.
