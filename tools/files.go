@@ -23,6 +23,7 @@ type Files interface {
 	Lines(ctx context.Context, path string, offset, limit int) (*workspace.Window, error)
 	Search(ctx context.Context, q search.Query) (*search.Found, error)
 	Unsaved(ctx context.Context) []string
+	Upwards(ctx context.Context, path, name string, limit int64) []workspace.Upward
 	Write(ctx context.Context, path string, text []byte) (*workspace.Written, error)
 	Edit(ctx context.Context, path string, change func(old []byte) ([]byte, error)) (*workspace.Written, error)
 	EditPresent(ctx context.Context, path string, change func(old []byte, since workspace.Since) ([]byte, error)) (*workspace.Written, error)

@@ -69,7 +69,7 @@ func patchTool(c Config) tools.Tool {
 // patchEdits returns the edit of a call without making it.
 func patchEdits(ctx context.Context, env *callEnv, in patchIn) (tools.Edit, error) {
 	if in.wholePatch() {
-		p, err := planPatch(ctx, in.Patch)
+		p, err := planPatch(ctx, env, in.Patch)
 		if err != nil {
 			return tools.Edit{}, err
 		}

@@ -15,7 +15,7 @@ import (
 
 // patchFiles applies a V4A patch, all of it or nothing.
 func patchFiles(ctx context.Context, env *callEnv, call tools.Call, text string) (tools.Result, error) {
-	p, err := planPatch(ctx, text)
+	p, err := planPatch(ctx, env, text)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -30,7 +30,7 @@ func patchFiles(ctx context.Context, env *callEnv, call tools.Call, text string)
 }
 
 // planPatch reads a V4A patch.
-func planPatch(ctx context.Context, text string) (*filesPatch, error) {
+func planPatch(ctx context.Context, env *callEnv, text string) (*filesPatch, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, errors.New("patch is empty. " + patchFormat)
 	}
@@ -47,6 +47,7 @@ func planPatch(ctx context.Context, text string) (*filesPatch, error) {
 	for i, op := range slices.DeleteFunc(ops, fileOp.idle) {
 		p.actions = append(p.actions, p.action(ctx, i, op))
 	}
+	p.follow(ctx, env)
 	return p, nil
 }
 
@@ -54,7 +55,8 @@ func planPatch(ctx context.Context, text string) (*filesPatch, error) {
 // them or nothing, with its approvals and its result. replaced is the number of replaced places.
 func Apply(ctx context.Context, c Config, env *tools.Env, call tools.Call, actions []workspace.Action, replaced int) (tools.Result, error) {
 	x := &callEnv{env, c}
-	p := &filesPatch{actions: actions}
+	p := &filesPatch{actions: slices.Clone(actions)}
+	p.follow(ctx, x)
 	known, written, err := p.apply(ctx, x, call)
 	if err != nil {
 		return tools.Result{}, err
@@ -117,6 +119,7 @@ type filesPatch struct {
 	replaced map[int]replaced // the result of each update; a change may be made twice
 	failed   string           // the file whose change failed
 	idle     notes            // files that it names and does not change
+	added    notes            // how new files differ from their given texts
 }
 
 // paths are the files that will be there.
@@ -159,6 +162,19 @@ func singleFileError(err error) error {
 	return errors.New(strings.NewReplacer("; nothing was changed.", ".", "; nothing was changed", "").Replace(err.Error()))
 }
 
+// follow makes the new files as the project's .editorconfig files want them.
+func (p *filesPatch) follow(ctx context.Context, env *callEnv) {
+	for i, a := range p.actions {
+		if a.Text == nil {
+			continue
+		}
+		text, how := newText(ctx, env, a.Path, string(a.Text))
+		if p.actions[i].Text = text; how != "" {
+			p.added.add(a.Path + ": " + how)
+		}
+	}
+}
+
 func (p *filesPatch) result(ctx context.Context, env *callEnv, written []*workspace.Written, known *diagnosis, said notes, count int) tools.Result {
 	out := patchOut{Success: true, FilesModified: []string{}, Replacements: count}
 	var shown []tools.Content
@@ -185,6 +201,7 @@ func (p *filesPatch) result(ctx context.Context, env *callEnv, written []*worksp
 			said.add(p.actions[i].Path + ": " + done.since)
 		}
 	}
+	said = append(said, p.added...)
 	if len(written) == 0 {
 		said.add("nothing was changed")
 	}

@@ -46,9 +46,10 @@ func writeTool(c Config) tools.Tool {
 		Description: strings.TrimSpace(writeWords),
 		Title:       tools.Titled(func(in writeIn) string { return "Write " + in.Path }),
 		Script:      `(path, content) → bytes_written, created`,
-		Edit: editOf(c, func(_ context.Context, env *callEnv, in writeIn) (tools.Edit, error) {
+		Edit: editOf(c, func(ctx context.Context, env *callEnv, in writeIn) (tools.Edit, error) {
 			var note string
-			return gate.EditOf(env.Bounds, writeChanges(in), planWrite(env, in.Path, writeChange(in, &note), []byte(in.Content)))
+			fresh, _ := newText(ctx, env, in.Path, in.Content)
+			return gate.EditOf(env.Bounds, writeChanges(in), planWrite(env, in.Path, writeChange(in, &note), fresh))
 		}),
 	}, with(c, write))
 }
@@ -75,15 +76,17 @@ func write(ctx context.Context, env *callEnv, call tools.Call, in writeIn) (tool
 	}
 	var note string
 	change := writeChange(in, &note)
+	fresh, how := newText(ctx, env, in.Path, in.Content)
 	asked := &approval{}
-	if err := gate.CheckEdit(ctx, env.Env, env.Bounds, call, writeChanges(in), asked.record(planWrite(env, in.Path, change, []byte(in.Content)))); err != nil {
+	if err := gate.CheckEdit(ctx, env.Env, env.Bounds, call, writeChanges(in), asked.record(planWrite(env, in.Path, change, fresh))); err != nil {
 		return tools.Result{}, err
 	}
 	known := diagnose(ctx, env, in.Path)
 	made := asked.edited(env, in.Path, func(old []byte, _ workspace.Since) ([]byte, error) { return change(old) })
 	written, err := env.Files.Edit(ctx, in.Path, withoutRebase(func(old []byte) ([]byte, error) { return made(old, workspace.Since{}) }))
 	if errors.Is(err, workspace.ErrNotFound) {
-		written, err = create(ctx, env, in, asked)
+		note = how
+		written, err = create(ctx, env, in.Path, fresh, asked)
 	}
 	if errors.Is(err, errUnchanged) {
 		return tools.OK(writeOut{Note: "the file already holds exactly this; nothing was written"}), nil
@@ -102,15 +105,15 @@ func write(ctx context.Context, env *callEnv, call tools.Call, in writeIn) (tool
 }
 
 // create writes a file that does not exist.
-func create(ctx context.Context, env *callEnv, in writeIn, asked *approval) (*workspace.Written, error) {
-	planned, err := plannedEdit(env, in.Path, nil, []byte(in.Content))
+func create(ctx context.Context, env *callEnv, path string, text []byte, asked *approval) (*workspace.Written, error) {
+	planned, err := plannedEdit(env, path, nil, text)
 	if err == nil {
 		err = asked.agrees(planned)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return env.Files.Write(ctx, in.Path, []byte(in.Content))
+	return env.Files.Write(ctx, path, text)
 }
 
 // writeBrief is a writeOut for the model, which knows the text.

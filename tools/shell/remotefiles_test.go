@@ -47,6 +47,7 @@ func TestFilesOverSSH(t *testing.T) {
 	put("del.txt", "bye\n", 0o644)
 	put("move.sh", "#!/bin/sh\nneedle\n", 0o755)
 	put(".gitignore", "ignored\n", 0o644)
+	put("settings/.editorconfig", "[*.bat]\nend_of_line = crlf\n", 0o644)
 	put("ignored/c.go", "needle\n", 0o644)
 	put("locked.txt", "locked\n", 0o444)
 	put("with space/d'e.txt", "needle here\n", 0o644)
@@ -93,6 +94,7 @@ func TestFilesOverSSH(t *testing.T) {
 		{"write_file", `{"path":".git/hooks/pre-commit","content":"x"}`, "no user can approve it", map[string]string{".git/hooks/pre-commit": "(none)"}},
 		{"write_file", `{"path":"new/deep/n.txt","content":"fresh\n"}`, `"created":true`, map[string]string{"new/deep/n.txt": "644 fresh\n"}},
 		{"write_file", `{"path":"new/deep/n.txt","content":"again\n"}`, `"created":false,"diff":"`, map[string]string{"new/deep/n.txt": "644 again\n"}},
+		{"write_file", `{"path":"settings/new/n.bat","content":"fresh\n"}`, `CRLF line ends`, map[string]string{"settings/new/n.bat": "644 fresh\r\n"}},
 		{"write_file", `{"path":"locked.txt","content":"open\n"}`, "read-only", map[string]string{"locked.txt": "444 locked\n"}},
 		{"patch", `{"path":"a.txt","old_string":"two","new_string":"2"}`, `"replacements":1`, map[string]string{"a.txt": "750 one\r\n2\r\nthree"}},
 		{"patch", `{"path":"in","old_string":"three","new_string":"3"}`, `"files_modified":["a.txt"]`, map[string]string{"a.txt": "750 one\r\n2\r\n3"}},
