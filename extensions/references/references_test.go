@@ -130,6 +130,20 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// A reference finds a file whose name is in the other Unicode form, and names it as it is on disk.
+func TestNamesInTheOtherUnicodeForm(t *testing.T) {
+	t.Parallel()
+	const nfc, nfd = "caf\u00e9", "cafe\u0301"
+	for _, names := range [][2]string{{nfc, nfd}, {nfd, nfc}} {
+		disk, typed := names[0], names[1]
+		b := newBed(t, map[string]string{disk + "/" + disk + ".txt": "one\ntwo\n", disk + "/a b/" + disk + ".txt": "three\n"})
+		b.check("@file:"+typed+"/"+typed+".txt", disk+"/"+disk+".txt\n1|one\n2|two\n")
+		b.check("@file:"+typed+"/"+typed+".txt:2-2", disk+"/"+disk+".txt, lines 2-2\n2|two\n")
+		b.check(`@file:"`+typed+"/a b/"+typed+`.txt"`, disk+"/a b/"+disk+".txt\n1|three\n")
+		b.check("@folder:\""+typed+"/a b\"", "files in "+disk+"/a b\n"+disk+"/a b/"+disk+".txt")
+	}
+}
+
 // Places of secrets are not attached, whole or as a part of a diff.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
