@@ -151,7 +151,7 @@ func (p *plugin) mode() {
 	p.send("Clean up", `[{"call":{"name":"terminal","args":{"command":"rm -rf build"}}}]`, `[{"text":"Clean "},{"text":"now."}]`)
 	p.wait("✓ $ rm -rf build", "Clean now.", "● idle", "auto · embedded")
 	p.line(":Hermes mode")
-	p.wait("1:   Ask", "2: ● Auto")
+	p.wait("1:   Ask", "2:   Ask before edits", "3: ● Auto")
 	p.line("1")
 	p.until("the mode to be as usual", func() bool { return !strings.Contains(p.text(), "auto ·") })
 }

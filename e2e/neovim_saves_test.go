@@ -27,7 +27,9 @@ func TestNeovimSavesEdits(t *testing.T) {
 				}
 				return string(text)
 			}
-			buffer := func() string { return p.lua(`table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('shop.py'), 0, -1, false), '|')`) }
+			buffer := func() string {
+				return p.lua(`table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('shop.py'), 0, -1, false), '|')`)
+			}
 			modified := func() string { return p.eval(`getbufvar('shop.py', '&modified')`) }
 
 			p.send("one",

@@ -20,7 +20,6 @@ type opener struct {
 
 	mu   sync.Mutex
 	docs map[string]*openDocument
-	done chan struct{}
 }
 
 type openDocument struct {
@@ -96,9 +95,9 @@ func TestDiskChangesUnderAnOpenDocument(t *testing.T) {
 	scriptTools := tool("execute_code", `{"code":"from hermes_tools import read_file, patch\nprint(read_file('f.txt')['content'])\npatch('f.txt', 'alpha', 'ALPHA')"}`)
 	for name, late := range map[string]time.Duration{"at once": 0, "after 0.3 s": 300 * time.Millisecond, "after 2 s": 2 * time.Second, "never": -1} {
 		for kind, calls := range map[string][]func(*fakemodel.Exchange){
-			"command": {tool("read_file", `{"path":"f.txt"}`), sed, tool("patch", patch)},
-			"script":  {tool("read_file", `{"path":"f.txt"}`), script, tool("patch", patch)},
-			"written": {tool("write_file", `{"path":"f.txt","content":"alpha\nbeta\n"}`), sed, tool("read_file", `{"path":"f.txt"}`), tool("patch", patch)},
+			"command":   {tool("read_file", `{"path":"f.txt"}`), sed, tool("patch", patch)},
+			"script":    {tool("read_file", `{"path":"f.txt"}`), script, tool("patch", patch)},
+			"written":   {tool("write_file", `{"path":"f.txt","content":"alpha\nbeta\n"}`), sed, tool("read_file", `{"path":"f.txt"}`), tool("patch", patch)},
 			"in script": {tool("read_file", `{"path":"f.txt"}`), sed, scriptTools},
 			"V4A": {tool("read_file", `{"path":"f.txt"}`), sed,
 				tool("patch", `{"mode":"patch","patch":"*** Begin Patch\n*** Update File: f.txt\n@@\n-alpha\n+ALPHA\n*** End Patch\n"}`)},

@@ -201,12 +201,16 @@ local function judge(of, entry, action)
     end)
   end
   local path = entry.files[1]:sub(1, 1) == "/" and entry.files[1] or of.root .. "/" .. entry.files[1]
-  of:request(protocol.method.checkpoint_file, vim.tbl_extend("error", { path = path }, { sessionId = args.sessionId, checkpointId = args.checkpointId }), function(err, file)
-    if err then
-      return say(err.message, vim.log.levels.ERROR)
+  of:request(
+    protocol.method.checkpoint_file,
+    vim.tbl_extend("error", { path = path }, { sessionId = args.sessionId, checkpointId = args.checkpointId }),
+    function(err, file)
+      if err then
+        return say(err.message, vim.log.levels.ERROR)
+      end
+      compare(path, compat.some(file.content))
     end
-    compare(path, compat.some(file.content))
-  end)
+  )
 end
 
 --- Lists the changes of all sessions of the folder that wait, also of sessions that are closed, and judges one.

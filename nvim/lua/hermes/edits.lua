@@ -18,10 +18,7 @@ end
 ---@param buf integer
 ---@return boolean
 local function is_clean_file(buf)
-  return vim.api.nvim_buf_is_loaded(buf)
-    and vim.bo[buf].buftype == ""
-    and not vim.bo[buf].modified
-    and vim.api.nvim_buf_get_name(buf) ~= ""
+  return vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" and not vim.bo[buf].modified and vim.api.nvim_buf_get_name(buf) ~= ""
 end
 
 --- Reloads the files that a tool call has changed on disk. Buffers with 'noautoread' stay as they are.

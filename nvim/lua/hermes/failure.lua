@@ -24,7 +24,9 @@ function M.text(err)
   local data = type(err.data) == "table" and err.data or {}
   if data.kind == "no key" then
     local missing = data.key ~= false and compat.some(data.provider)
-    return (missing and ("No API key for %s."):format(name_of(data)) or "The endpoint of the model has no address.") .. " Set it with :Hermes setup" .. again
+    return (missing and ("No API key for %s."):format(name_of(data)) or "The endpoint of the model has no address.")
+      .. " Set it with :Hermes setup"
+      .. again
   elseif data.kind == "key refused" then
     local why = {}
     for _, part in ipairs({ compat.some(data.status) or "", ((compat.some(data.reason) or ""):gsub("[.%s]+$", "")) }) do

@@ -120,7 +120,7 @@ export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
       await at.document.save();
     }
     if (at.found.change.after === at.before) {
-      this.review.accept(at.found.turn, at.found.change); // nothing of the agent's is left
+      await this.review.accept(at.found.turn, at.found.change); // nothing of the agent's is left
     }
     await this.review.lookAgain();
   }

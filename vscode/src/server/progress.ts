@@ -18,7 +18,14 @@ export class ProgressBars {
   take(token: string | number, news: News): void {
     if (news.kind === "begin") {
       this.bars.get(token)?.end(); // begun twice
-      this.bars.set(token, new Bar(news, () => this.place(), () => this.cancel(token)));
+      this.bars.set(
+        token,
+        new Bar(
+          news,
+          () => this.place(),
+          () => this.cancel(token),
+        ),
+      );
     } else if (news.kind === "report") {
       this.bars.get(token)?.report(news.message);
     } else {

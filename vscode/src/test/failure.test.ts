@@ -20,14 +20,24 @@ it("a model that is not set up has ways out", () => {
 });
 
 it("a failure about a key names the provider and has buttons, and begins with no address", () => {
-  const refused = (data: object) => failure(Object.assign(new Error("the endpoint http://127.0.0.1:1/v1 refused the key (401). Check HERMES_API_KEY."), { code: -32603, data: { kind: "key refused", ...data } }), true);
+  const refused = (data: object) =>
+    failure(
+      Object.assign(new Error("the endpoint http://127.0.0.1:1/v1 refused the key (401). Check HERMES_API_KEY."), {
+        code: -32603,
+        data: { kind: "key refused", ...data },
+      }),
+      true,
+    );
   const openai = refused({ provider: "openai", endpoint: "https://api.openai.com/v1", status: 401, reason: "Incorrect API key provided." });
   assert.equal(openai.error, "The key for openai was refused (401: Incorrect API key provided).");
   assert.deepEqual(
     openai.ways?.map((w) => w.label),
     ["Set API Key…", "Retry"],
   );
-  assert.equal(refused({ provider: "custom", endpoint: "http://127.0.0.1:1/v1", status: 401 }).error, "The key for your endpoint 127.0.0.1:1 was refused (401).");
+  assert.equal(
+    refused({ provider: "custom", endpoint: "http://127.0.0.1:1/v1", status: 401 }).error,
+    "The key for your endpoint 127.0.0.1:1 was refused (401).",
+  );
   assert.equal(failure(Object.assign(new Error("x"), { data: { kind: "no key", provider: "groq", key: true } })).error, "No API key for groq.");
 });
 

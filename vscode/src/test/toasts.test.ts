@@ -4,7 +4,7 @@ import { Toasts } from "../chat/toasts";
 
 function setup(visible: string[]) {
   const told: string[] = [];
-  let work = (_: { session: string; running: boolean }) => {};
+  let work: (_: { session: string; running: boolean }) => void = () => {};
   let now = 0;
   const toasts = new Toasts(
     { onWork: (f: typeof work) => ((work = f), { dispose() {} }) } as never,
