@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -182,25 +183,46 @@ func (w *world) person() {
 	pastTick()
 }
 
-// wanted returns the expected state of a path after restoring a point: its state before the
-// first turn since then that changed it, unless the user changed it between turns or after them.
+// wanted returns the expected state of a path after restoring a point: its state before the first turn since
+// then that changed it. If the user changed a file between the turns or after them, only changes of its mode are
+// merged. Otherwise it stays as it is.
 func (w *world) wanted(path string, at int, now string) string {
-	changed, was, left := false, "", ""
+	var turns []point // that changed it
 	for _, p := range w.points[at:] {
-		switch {
-		case p.before[path] == p.after[path]:
-			continue
-		case !changed:
-			changed, was = true, p.before[path]
-		case left != p.before[path]:
-			return now
+		if p.before[path] != p.after[path] {
+			turns = append(turns, p)
 		}
-		left = p.after[path]
 	}
-	if !changed || left != now {
+	state, alone := now, true
+	for _, p := range slices.Backward(turns) {
+		alone = alone && state == p.after[path]
+		state = p.before[path]
+	}
+	switch {
+	case alone:
+		return state
+	case !strings.HasPrefix(now, "-"):
 		return now
 	}
-	return was
+	state = now
+	for _, p := range slices.Backward(turns) {
+		before, after := p.before[path], p.after[path]
+		mode, text, _ := strings.Cut(state, " ")
+		_, afterText, _ := strings.Cut(after, " ")
+		_, beforeText, _ := strings.Cut(before, " ")
+		switch {
+		case state == before:
+		case state == after:
+			state = before
+		case !strings.HasPrefix(state, "-") || text != afterText || strings.HasPrefix(before, "link"):
+			return now
+		case before == "":
+			state = ""
+		case !strings.HasPrefix(after, mode+" "):
+			state = mode + " " + beforeText
+		}
+	}
+	return state
 }
 
 func union(a, b map[string]string) map[string]string {

@@ -590,6 +590,9 @@ func (c *comparison) path(path string) {
 	if is {
 		after = now.state()
 	}
+	if was && is && old.stamp == now.stamp {
+		after = before // the scan may not know the new content, because it is written right now
+	}
 	left, superseded := c.left[path]
 	if superseded {
 		after = left
@@ -617,7 +620,7 @@ func (c *comparison) path(path string) {
 	}
 	ours := superseded || c.ours(path, now, is)
 	if !ours && (known != nil || !c.dead) {
-		if !c.dead {
+		if !c.dead && after.Lost != changedFor { // else the next scan knows the content
 			c.users[path] = after
 		}
 		return

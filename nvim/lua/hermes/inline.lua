@@ -288,13 +288,13 @@ end
 ---@param instruction string
 function M.edit(buf, first, last, instruction)
   local session = connection.of(buf):newest()
-  local mark = vim.api.nvim_buf_set_extmark(buf, waiting, first - 1, 0, { end_row = last - 1, end_col = 0 })
+  local place = vim.api.nvim_buf_set_extmark(buf, waiting, first - 1, 0, { end_row = last - 1, end_col = 0 })
   session:when_idle(function()
     if not vim.api.nvim_buf_is_loaded(buf) then
       return
     end
-    local row, _, details = unpack(vim.api.nvim_buf_get_extmark_by_id(buf, waiting, mark, { details = true }))
-    vim.api.nvim_buf_del_extmark(buf, waiting, mark)
+    local row, _, details = unpack(vim.api.nvim_buf_get_extmark_by_id(buf, waiting, place, { details = true }))
+    vim.api.nvim_buf_del_extmark(buf, waiting, place)
     local range = { start = { line = row, character = 0 }, ["end"] = { line = details.end_row + 1, character = 0 } }
     run(session, buf, range, instruction)
   end)
