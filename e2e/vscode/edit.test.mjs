@@ -36,7 +36,7 @@ before(async () => {
     dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX, extensions: path.join(dir, "extensions"), files: { "pricing.py": start },
     hermes: `model: {provider: custom, base_url: "http://127.0.0.1:${model.address().port}/v1", default: gpt-5, api_key: none}\n`,
   });
-  await editor.status.waitFor();
+  await idle(); // the key does nothing before
 });
 
 after(async () => {

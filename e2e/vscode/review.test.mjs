@@ -11,11 +11,12 @@ import { open } from "./host.mjs";
 import { call, script, stepsOf } from "./steps.mjs";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-review-"));
+const extensions = process.env.HERMES_EXTENSIONS ?? path.join(dir, "extensions");
 const files = { "a.txt": "one\n", "b.txt": "one\n", "c.txt": "one\n" };
 let editor;
 
 before(async () => {
-  editor = await open({ dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX, extensions: path.join(dir, "extensions"), files, settings: { "hermes.model.provider": "embedded" }, hermes: "model: {provider: openai}\n" });
+  editor = await open({ dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX, extensions, files, settings: { "hermes.model.provider": "embedded" }, hermes: "model: {provider: openai}\n" });
   await editor.status.waitFor();
 });
 
@@ -37,7 +38,7 @@ const badge = () => editor.page.locator('.activitybar .action-item:has(a[aria-la
 /** The processes of the server that this editor has started. */
 function servers() {
   const list = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" }).split("\n");
-  return list.filter((line) => line.includes(`${dir}/extensions/`) && line.trimEnd().endsWith("hermes-ls serve")).map((line) => Number.parseInt(line, 10));
+  return list.filter((line) => line.includes(`${extensions}/`) && line.trimEnd().endsWith("hermes-ls serve")).map((line) => Number.parseInt(line, 10));
 }
 
 async function write(title, ...names) {

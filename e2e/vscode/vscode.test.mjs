@@ -165,7 +165,7 @@ step("the notification cancels", async () => {
   await send("Wait.", [call("terminal", { command: `echo begun > begun.txt; ${nap}` })], [{ text: "Done." }]);
   const bar = editor.notification(nap);
   await poll("the command to begin", () => fs.existsSync(editor.file("begun.txt")));
-  await editor.page.locator(".statusbar-item").filter({ hasText: "Hermes: Wait." }).waitFor();
+  await editor.page.locator(".statusbar-item").filter({ hasText: "Hermes: Wait: $ echo begun" }).waitFor();
   assert.equal(await editor.notifications.count(), 0, "the chat is visible, and there is a toast");
   await editor.run("View: Toggle Primary Side Bar Visibility");
   await bar.waitFor();
