@@ -161,8 +161,9 @@ var ErrKept = errors.New("left as it is")
 //
 // check receives the image that is there now; for an open document with unsaved changes, that
 // is the editor's text. If check returns an error, PutBack returns it and does nothing. An
-// open document is changed in the editor, and saved by the user; it is changed on the disk
-// only if the file does not exist there. PutBack ignores which texts this session has read.
+// open document is changed in the editor. If it had no unsaved changes, an editor that saves edits
+// saves it, else the user does. It is changed on the disk only if the file does not exist there.
+// PutBack ignores which texts this session has read.
 func (w *Workspace) PutBack(ctx context.Context, path string, want Image, check func(now Image) error) error {
 	if err := w.writing.lock(ctx); err != nil {
 		return err
@@ -201,9 +202,11 @@ func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func
 	}
 	binary := w.HasUnlistedBuffers() && !utf8.Valid(want.Text) // which the editor takes for text
 	if open && want.There() && !binary && (want.Open || want.Mode.IsRegular() && now.There()) {
-		if !now.Mode.IsRegular() || w.differs(ctx, p, doc.Text) {
+		clean := now.Mode.IsRegular() && !w.differs(ctx, p, doc.Text)
+		if !clean {
 			now = openImage(doc.Text)
 		}
+		doc.Save = clean && w.saving.Load().Save
 		if fromCheck = check(now); fromCheck != nil {
 			return fromCheck, nil
 		}

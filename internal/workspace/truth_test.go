@@ -242,3 +242,30 @@ func (u unsaving) Replace(_ context.Context, _ Document, text []byte) error {
 }
 
 func (unsaving) SaveFailure(string) string { return "no space" }
+
+// TestPutBackSaves: an editor with our plugin saves what is restored in a document without unsaved changes, and only there.
+func TestPutBackSaves(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text, disk string
+		saving           Saving
+	}{
+		{"saved", "two\n", "one\n", Saving{Save: true}},
+		{"unsaved changes", "typed\n", "two\n", Saving{Save: true}},
+		{"files.save: false", "two\n", "two\n", Saving{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w0, dir := open(t, map[string]string{"f": "two\n"}, nil)
+			must(t, w0.Close())
+			path := filepath.Join(dir, "f")
+			h := &host{path: path, text: c.text, saved: "two\n", version: 1, saves: true}
+			w := openDirs(t, h, dir)
+			w.SetSaving(c.saving)
+			must(t, w.PutBack(t.Context(), "f", Image{Mode: 0o644, Text: []byte("one\n"), Size: 4}, func(Image) error { return nil }))
+			if got := onDisk(t, path); got != c.disk || h.text != "one\n" {
+				t.Errorf("on disk %q, in the editor %q", got, h.text)
+			}
+		})
+	}
+}
