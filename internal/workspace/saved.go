@@ -71,20 +71,6 @@ func (s *SavedTexts) rebase(path string, file []byte) {
 	s.known[path] = savedText{file: sha256.Sum256(file)}
 }
 
-// Before notes that the file at path had these bytes before a program changed it. It counts only
-// for a document that was never compared with its file.
-func (s *SavedTexts) Before(path string, file []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.known[path]; ok || file == nil {
-		return
-	}
-	if s.known == nil {
-		s.known = map[string]savedText{}
-	}
-	s.known[path] = savedText{doc: sha256.Sum256(plainText(file)), file: sha256.Sum256(file)}
-}
-
 // Observe compares a document with its file, whenever an editor tells its text.
 func (s *SavedTexts) Observe(path string, doc []byte) {
 	if file, err := safefile.Read(path, MaxWhole); err == nil {
