@@ -285,14 +285,15 @@ func (s *script) send(line string) {
 	}
 }
 
-// wait lets time pass until a message has come that no wait has seen before: by its
-// method, or #ID for an answer.
+// wait lets time pass until a message has come: a request or notification by its method, behind
+// the message of the wait before, or an answer by #ID, wherever it stands. Two prompts that end
+// together may be answered in either order.
 func (s *script) wait(what string) {
 	for range 6000 {
-		frames := s.editor.conn.seen()
-		for i, f := range frames[s.waited:] {
-			if f.Method == what || f.Method == "" && what == "#"+string(f.ID) {
-				s.waited += i + 1
+		for i, f := range s.editor.conn.seen() {
+			answer := f.Method == "" && what == "#"+string(f.ID)
+			if answer || f.Method == what && i >= s.waited {
+				s.waited = max(s.waited, i+1)
 				return
 			}
 		}
