@@ -60,12 +60,12 @@ bench: build hosts
 
 # What the tests do for a moment, for as long as it takes to find what is rare:
 # 10,000 kills of servers that start and end commands, 2,000 kills of processes at
-# work in the store, four of them on one store for minutes, 300 kills of the server
+# work in the store, four of them on one store for minutes, 600 kills of the server
 # in a turn, 1,000 turns.
 soak: build
 	go test -count=1 -timeout 30m -v -run '^TestKilledAnywhere$$' -parallel 16 ./internal/proc -kills 10000 -killers 16
 	go test -count=1 -timeout 30m -v -run '^(TestKilled|TestProcesses)$$' ./agent/store -kills 2000 -together 3m
-	go test -count=1 -timeout 30m -v -tags e2e -run '^(TestKilledServers|TestSoak)$$' ./e2e -kills 300 -turns 1000
+	go test -count=1 -timeout 30m -v -tags e2e -run '^(TestKilledServers|TestCallsAfterAKill|TestSoak)$$' ./e2e -kills 300 -turns 1000
 
 # Each fuzz target for FUZZTIME; the seeds run with every test. Inputs are made smaller
 # for a moment only: by default Go spends a minute on each.

@@ -163,3 +163,84 @@ func loadAndCompare(t *testing.T, l *line, b bed, session string, s *told) {
 		}
 	}
 }
+
+// A session whose server was killed at any instant goes on in the next server, which is started at once: every
+// call of the killed turn has a result, also if it says why the call did not run, and every call of the next
+// turn runs.
+func TestCallsAfterAKill(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string]string{"a.txt": "one\n"})
+	l, session := b.line(t), ""
+	for n := range *kills {
+		if n%10 == 0 {
+			session = l.newSession(b.workspace)
+		}
+		callAll(t, l, b, session, n)
+		killInCalls(l, session, n)
+		l = b.line(t)
+		calls := map[string]string{}
+		l.call("session/load", map[string]any{"sessionId": session, "cwd": b.workspace, "mcpServers": []any{}}, nil, func(f frame) {
+			if u := f.Params.Update; u.SessionUpdate == "tool_call" || u.SessionUpdate == "tool_call_update" {
+				calls[u.ToolCallID] = u.Status
+			}
+		})
+		for id, status := range calls {
+			if status != "completed" && status != "failed" {
+				t.Errorf("kill %d: the call %q has the status %q after the session was loaded", n, id, status)
+			}
+		}
+	}
+	callAll(t, l, b, session, *kills)
+	l.end()
+}
+
+// callAll runs a turn of several calls, and compares what they did.
+func callAll(t *testing.T, l *line, b bed, session string, n int) {
+	t.Helper()
+	request := fmt.Sprintf("turn %d\n```hermes-script\n"+
+		`[{"call":{"name":"write_file","args":{"path":"b.txt","content":"b%[1]d\n"}}},{"call":{"name":"terminal","args":{"command":"echo %[1]d >> c.txt"}}}]`+"\n"+
+		`[{"call":{"name":"read_file","args":{"path":"c.txt"}}}]`+"\n"+
+		`[{"text":"whole."}]`+"\n```", n)
+	var end struct{ StopReason string }
+	heard, calls := "", map[string]string{}
+	l.call("session/prompt", promptOf(session, request), &end, func(f frame) {
+		switch u := f.Params.Update; u.SessionUpdate {
+		case "agent_message_chunk":
+			heard += f.text()
+		case "tool_call", "tool_call_update":
+			calls[u.ToolCallID] = u.Status
+		}
+	})
+	if end.StopReason != "end_turn" || !strings.Contains(heard, "whole.") || len(calls) != 3 {
+		t.Errorf("after kill %d the turn ended with %q, %q and the calls %v", n, end.StopReason, heard, calls)
+	}
+	for id, status := range calls {
+		if status != "completed" {
+			t.Errorf("after kill %d the call %q is %s", n, id, status)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(b.workspace, "b.txt")); string(text) != fmt.Sprintf("b%d\n", n) {
+		t.Errorf("after kill %d b.txt has %q: %v", n, text, err)
+	}
+	if text, err := os.ReadFile(filepath.Join(b.workspace, "c.txt")); !strings.HasSuffix("\n"+string(text), fmt.Sprintf("\n%d\n", n)) {
+		t.Errorf("after kill %d c.txt ends with %q: %v", n, text[max(0, len(text)-20):], err)
+	}
+}
+
+// killInCalls kills the server while it runs many short calls.
+func killInCalls(l *line, session string, n int) {
+	var lines strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&lines, `[{"text":"x "},{"call":{"name":"patch","args":{"path":"b.txt","old_string":"b","new_string":"bb"}}},`+
+			`{"call":{"name":"write_file","args":{"path":"d.txt","content":"%d\n"}}},{"call":{"name":"terminal","args":{"command":"cat d.txt"}}},`+
+			`{"call":{"name":"read_file","args":{"path":"a.txt"}}},{"call":{"name":"read_file","args":{"path":"d.txt"}}}]`+"\n", i)
+	}
+	l.send("session/prompt", promptOf(session, fmt.Sprintf("killed %d\n```hermes-script\n%s```", n, lines.String())))
+	time.AfterFunc(time.Duration(rand.IntN(250_000))*time.Microsecond, func() { _ = l.cmd.Process.Kill() })
+	for {
+		if _, ok := l.next(); !ok {
+			break
+		}
+	}
+	_ = l.cmd.Wait() // it was killed
+}

@@ -7,13 +7,21 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
-// inherited is how long a claim can outlive its process. A child that the process was
-// starting when it was killed has the lock until it runs its own program.
-const inherited = 300 * time.Millisecond
+// A claim can outlive its process: a child that the process was starting when it was killed has the
+// lock until it runs its own program. On a busy machine that takes seconds, so inherited is how long
+// a claim waits if the file names a process that has died, and brief how long if not.
+const (
+	brief     = 300 * time.Millisecond
+	inherited = 10 * time.Second
+)
 
 // claims are the locks of sessions that are in use. Each is a file in dir.
 type claims struct {
@@ -26,25 +34,25 @@ type claims struct {
 // operating system, so it ends with the process, however that ends. On a file system
 // without locks, every Claim succeeds, and only [ErrConflict] protects the session.
 func (s *Store) Claim(id string) (release func(), err error) {
-	release, err = s.claims.take(id, inherited)
+	release, err = s.claims.take(id, true)
 	if err != nil && !errors.Is(err, ErrClaimed) {
 		err = s.explain("claiming session "+id, fmt.Errorf("%w; "+adviceHome, err))
 	}
 	return release, err
 }
 
-// take locks the file of a session. If another process has it, take tries again until
-// timeout has passed.
-func (c *claims) take(id string, timeout time.Duration) (release func(), err error) {
+// take locks the file of a session. If another process has it and wait is set, take tries again
+// for as long as the lock may be the one of a dead process.
+func (c *claims) take(id string, wait bool) (release func(), err error) {
 	path := filepath.Join(c.dir, url.PathEscape(id)+".lock")
-	deadline := time.Now().Add(timeout)
+	began := time.Now()
 	for range 100 {
 		f, err := c.open(path)
 		if err != nil {
 			return nil, err
 		}
 		err = lockFile(f)
-		for errors.Is(err, errLocked) && time.Now().Before(deadline) {
+		for errors.Is(err, errLocked) && wait && time.Since(began) < patience(f) {
 			time.Sleep(10 * time.Millisecond)
 			err = lockFile(f)
 		}
@@ -52,11 +60,37 @@ func (c *claims) take(id string, timeout time.Duration) (release func(), err err
 			return nil, errors.Join(fmt.Errorf("session %s: %w", id, ErrClaimed), f.Close())
 		}
 		if sameFile(f, path) {
+			sign(f)
 			return func() { c.release(f, path) }, nil
 		}
 		_ = f.Close() // its last holder removed it after we opened it and before we locked it
 	}
 	return nil, fmt.Errorf("%s is never the same file twice", path)
+}
+
+// sign notes this process in the file of a claim. Without a note, others wait less for its end.
+func sign(f *os.File) {
+	space, _ := os.Readlink(processes)
+	note := fmt.Sprintf("%d %s\n", os.Getpid(), space)
+	if _, err := f.WriteAt([]byte(note), 0); err == nil {
+		_ = f.Truncate(int64(len(note))) // the rest of a longer note does no harm
+	}
+}
+
+// processes names the namespace of this process's id, on Linux: another container's ids say nothing here.
+const processes = "/proc/self/ns/pid"
+
+// patience returns how long to wait for the claim of the process that the file names.
+func patience(f *os.File) time.Duration {
+	note := make([]byte, 64)
+	n, _ := f.ReadAt(note, 0)
+	line, _, _ := strings.Cut(string(note[:n]), "\n")
+	id, theirs, _ := strings.Cut(line, " ")
+	space, _ := os.Readlink(processes)
+	if pid, err := strconv.Atoi(id); err == nil && pid > 0 && theirs == space && scratch.Dead(pid) {
+		return inherited
+	}
+	return brief
 }
 
 // open makes and opens the file of a claim, one at a time: if many threads make files in one

@@ -38,7 +38,7 @@ func TestBrokenDisk(t *testing.T) {
 }
 
 // children are the functions that a child process of these tests can run, besides a [worker].
-var children = map[string]func(arg string) error{"disk": breakDisk}
+var children = map[string]func(arg string) error{"disk": breakDisk, "claim": claimAndStart}
 
 // calls is the last call of an operation at which the disk fails.
 const calls = 20

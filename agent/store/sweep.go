@@ -25,7 +25,7 @@ type sweeper struct {
 }
 
 func newSweeper(s *Store) *sweeper {
-	w := &sweeper{claim: func(log string) (func(), error) { return s.claims.take(log, 0) }}
+	w := &sweeper{claim: func(log string) (func(), error) { return s.claims.take(log, false) }}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }

@@ -145,6 +145,22 @@ func (d *Dir) Leave() { _ = d.lock.Close() }
 // returns an error.
 func Lock(path string, flags int) (*os.File, error) { return acquire(path, flags) }
 
+// LockLeft is [Lock] for a file that another process has locked, whose number is maker. If that one was
+// killed while it started a program, that program has the lock until it runs: LockLeft waits until then,
+// but not longer than a deadline, for which Inherited is enough on most machines.
+func LockLeft(path string, maker int, deadline time.Time) (*os.File, error) {
+	for {
+		f, err := acquire(path, 0)
+		if err == nil || os.IsNotExist(err) || maker <= 0 || !Dead(maker) || !time.Now().Before(deadline) {
+			return f, err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// Inherited is how long a lock may outlive its process.
+const Inherited = 2 * time.Second
+
 // Dead reports whether the process of that number has ended. If the system does not tell, it returns
 // false.
 func Dead(pid int) bool { return dead(pid) || zombie(pid) }

@@ -140,7 +140,7 @@ const (
 	// user who runs the tests.
 	ownTests = "TestVSIX|TestOfficialPythonClient|TestLiteLLM|TestAgentSkills|TestHermesAgent(Memory|Skills)|Test(OpenAI|GenAI|Anthropic)SDK|TestPublicProjects"
 	// Root may do more than users, so if root runs the tests, these run as both.
-	bothTests = "TestSoak|TestKilledServers|TestACPX|TestOfficialACPClient|TestClosedPipe"
+	bothTests = "TestSoak|TestKilledServers|TestCallsAfterAKill|TestACPX|TestOfficialACPClient|TestClosedPipe"
 )
 
 // remoteTests start ssh servers and containers, as root.

@@ -142,14 +142,10 @@ func Sweep(dir string) {
 	if err != nil {
 		return // there is none yet
 	}
-	deadline := time.Now().Add(inheritedFor)
+	deadline := time.Now().Add(scratch.Inherited)
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		f, err := scratch.Lock(path, 0)
-		for err != nil && makerDied(e.Name()) && time.Now().Before(deadline) {
-			time.Sleep(5 * time.Millisecond)
-			f, err = scratch.Lock(path, 0)
-		}
+		f, err := scratch.LockLeft(path, makerOf(e.Name()), deadline)
 		if err != nil {
 			continue // its process lives
 		}
@@ -163,16 +159,11 @@ func Sweep(dir string) {
 	}
 }
 
-// inheritedFor is how long a lock may outlive its process. A process that was killed while it started
-// another one has left it the lock, until that one runs its program.
-const inheritedFor = 2 * time.Second
-
-// makerDied reports whether the process has died that made a file of notes. If the name does not tell
-// which it was, it returns false.
-func makerDied(name string) bool {
+// makerOf returns the id of the process that made a file of notes. If the name does not tell, it returns 0.
+func makerOf(name string) int {
 	pid, _, _ := strings.Cut(name, "-")
-	n, err := strconv.Atoi(pid)
-	return err == nil && scratch.Dead(n)
+	n, _ := strconv.Atoi(pid)
+	return n
 }
 
 // leftovers reads notes: of each temporary file the last one.

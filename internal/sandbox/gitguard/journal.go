@@ -4,9 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,7 +65,7 @@ func (g *Guard) takeJournal(roots []string) (left map[string]string) {
 		return nil
 	}
 	left = takeOver(dir, true)
-	f, err := os.CreateTemp(dir, "*.lock")
+	f, err := os.CreateTemp(dir, fmt.Sprint(os.Getpid(), "-*.lock"))
 	if err != nil {
 		return left
 	}
@@ -84,11 +86,12 @@ func (g *Guard) takeJournal(roots []string) (left map[string]string) {
 // making one.
 func takeOver(dir string, empty bool) (left map[string]string) {
 	locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
+	deadline := time.Now().Add(scratch.Inherited)
 	for _, path := range locks {
 		if info, err := os.Lstat(path); err != nil || info.Size() == 0 && !empty {
 			continue
 		}
-		lock, err := scratch.Lock(path, 0)
+		lock, err := scratch.LockLeft(path, makerOf(path), deadline)
 		if err != nil {
 			continue // of a living server
 		}
@@ -100,6 +103,13 @@ func takeOver(dir string, empty bool) (left map[string]string) {
 		lock.Close()               //nolint:errcheck // only read
 	}
 	return left
+}
+
+// makerOf returns the id of the server that made a lock. If its name does not tell, it returns 0.
+func makerOf(lock string) int {
+	pid, _, _ := strings.Cut(filepath.Base(lock), "-")
+	n, _ := strconv.Atoi(pid)
+	return n
 }
 
 func journalOf(lock string) string { return strings.TrimSuffix(lock, ".lock") + ".json" }
