@@ -219,7 +219,7 @@ func (f *Folder) Write(name string, text []byte, mode fs.FileMode) error {
 			_ = dir.remove(temp) // the first error says more
 		}
 		if errors.Is(err, syscall.EBUSY) {
-			err = overwriteIn(dir, base, text)
+			err = overwriteIn(dir, base, Settings, func([]byte) ([]byte, bool) { return text, true })
 		}
 		return err
 	})

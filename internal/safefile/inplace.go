@@ -15,9 +15,17 @@ func OnlyInPlace(err error) bool {
 	return errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }
 
-// Overwrite replaces the content of f, which is open for writing, from old to text. If it fails, it
-// writes old back. If the process is killed meanwhile, f has the beginning of text and the rest of old.
+// ErrNames says that a file has several names (hard links). A change in place would be one of all of them,
+// also of a name in another folder, or of one that is protected.
+var ErrNames = errors.New("the file has several names (hard links), and can only be written in place here, which would change it under each of them")
+
+// Overwrite replaces the content of f, which is open for writing, from old to text. If f has several names,
+// it returns [ErrNames]. If it fails, it writes old back. If the process is killed meanwhile, f has the
+// beginning of text and the rest of old.
 func Overwrite(f *os.File, old, text []byte) error {
+	if err := oneName(f); err != nil {
+		return err
+	}
 	err := overwrite(f, text)
 	if err == nil {
 		return nil
@@ -26,6 +34,21 @@ func Overwrite(f *os.File, old, text []byte) error {
 		return fmt.Errorf("%w; the old text could not be written back either: %w", bare(err), bare(back))
 	}
 	return bare(err)
+}
+
+// oneName returns an error if f is not a regular file with one name.
+func oneName(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return &KindError{info.Mode()}
+	}
+	if _, names, known := Links(info); known && names > 1 {
+		return ErrNames
+	}
+	return nil
 }
 
 func overwrite(f *os.File, text []byte) error {
@@ -57,8 +80,13 @@ func MoveOver(temp, path string) error {
 	return errors.Join(Overwrite(f, old, text), f.Close())
 }
 
-// overwriteIn writes text into the regular file base of dir.
-func overwriteIn(dir handle, base string, text []byte) error {
+// Overwrite changes the regular file name in place: change gets its content, and returns the new one, or
+// false if the file is to stay. A file of more than limit bytes stays.
+func (f *Folder) Overwrite(name string, limit int64, change func(old []byte) (text []byte, ok bool)) error {
+	return f.in("write", name, func(dir handle, base string) error { return overwriteIn(dir, base, limit, change) })
+}
+
+func overwriteIn(dir handle, base string, limit int64, change func(old []byte) ([]byte, bool)) error {
 	old, err := dir.open(base)
 	if err != nil {
 		return err
@@ -67,9 +95,13 @@ func overwriteIn(dir handle, base string, text []byte) error {
 	if err != nil {
 		return errors.Join(err, old.Close())
 	}
-	was, err := ReadAll(old, info.Size(), Settings)
+	was, err := ReadAll(old, info.Size(), limit)
 	if err = errors.Join(err, old.Close()); err != nil {
 		return err
+	}
+	text, ok := change(was)
+	if !ok {
+		return nil
 	}
 	f, err := dir.openWriting(base)
 	if err != nil {

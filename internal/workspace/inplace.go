@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,6 +30,9 @@ func (w *Workspace) overwrite(p place, dir *os.Root, base string, old before, te
 	if !sameStat(now, old.info) {
 		return w.staleError(p.abs(), "on disk")
 	}
+	if _, names, known := safefile.Links(now); known && names > 1 {
+		return &PathError{p.abs(), fmt.Sprintf("%s: %v. Nothing was changed. To separate it from the others, move a copy of it over it where that is possible", p.abs(), safefile.ErrNames), safefile.ErrNames}
+	}
 	done, err := w.keepTexts(p, old.text, text)
 	if err != nil {
 		return fmt.Errorf("the text could not be kept for the case of a crash, and nothing was changed: %w", plain(err))
@@ -50,9 +52,26 @@ func (w *Workspace) overwriteByImage(p place, dir *os.Root, want Image) error {
 		return err
 	}
 	if !want.Open && want.Mode.Perm() != old.info.Mode().Perm() {
-		return dir.Chmod(base, want.Mode.Perm())
+		return chmodInPlace(dir, base, old.info, want.Mode.Perm())
 	}
 	return nil
+}
+
+// chmodInPlace changes the mode of a file that was written in place, if it is still the same one.
+func chmodInPlace(dir *os.Root, base string, was fs.FileInfo, mode fs.FileMode) error {
+	f, err := dir.OpenFile(base, os.O_WRONLY|safefile.Flags, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	now, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if _, names, known := safefile.Links(now); !os.SameFile(was, now) || known && names > 1 {
+		return fmt.Errorf("the text of %s was written, and its mode was not changed: another file has taken its place", base)
+	}
+	return f.Chmod(mode)
 }
 
 // keepTexts keeps both texts of a file that is written in place, in a folder of ours, and notes
@@ -100,7 +119,7 @@ func writeSynced(path string, text []byte) error {
 
 // complete writes the rest of a text into a file that a killed process was writing in place.
 // A file with any other content was changed since, and stays as it is.
-func (l leftover) complete(root *os.Root, notes string) {
+func (l leftover) complete(notes string) {
 	dir := textsIn(notes)
 	defer removeTexts(dir, l.Temp)
 	old, err := safefile.Read(filepath.Join(dir, l.Temp+oldSuffix), MaxWhole)
@@ -111,19 +130,13 @@ func (l leftover) complete(root *os.Root, notes string) {
 	if err != nil {
 		return
 	}
-	f, err := root.OpenFile(l.Into, os.O_RDWR|safefile.Flags, 0)
+	folder, err := safefile.OpenFolder(l.Folder)
 	if err != nil {
 		return
 	}
-	defer f.Close() // Overwrite has synced it
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return
-	}
-	now, err := readAll(io.NewSectionReader(f, 0, info.Size()), info.Size())
-	if err == nil && halfWritten(now, old, text) {
-		_ = safefile.Overwrite(f, now, text)
-	}
+	defer folder.Close() //nolint:errcheck // only read
+	// A file that cannot be completed stays as it is: it is no longer the one that was being written.
+	_ = folder.Overwrite(l.Into, MaxWhole, func(now []byte) ([]byte, bool) { return text, halfWritten(now, old, text) })
 }
 
 // halfWritten reports whether now is the beginning of text and then the rest of old.

@@ -154,6 +154,90 @@ func TestWriteInReadOnlyFolder(t *testing.T) {
 	}
 }
 
+// A file that has another name elsewhere is not written in place: nothing may change under that name.
+func TestInPlaceKeepsOtherNames(t *testing.T) {
+	t.Parallel()
+	if !inMountNamespace(t) {
+		return
+	}
+	dir, notes := tempDir(t), t.TempDir()
+	path := filepath.Join(dir, "notes.txt")
+	bind(t, path, "one\n", false)
+	w, err := openNoting(dir, notes)
+	must(t, err)
+	defer w.Close()
+	ctx := t.Context()
+	before, err := w.LookOnDisk(ctx, "notes.txt")
+	must(t, err)
+	before.Text, before.Mode = []byte("image\n"), 0o777
+	outer := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(outer, "protected"), []byte("one\n"), 0o644))
+	must(t, os.Link(filepath.Join(outer, "protected"), filepath.Join(outer, "other")))
+	must(t, syscall.Mount(filepath.Join(outer, "other"), path, "", syscall.MS_BIND, ""))
+	t.Cleanup(func() { _ = syscall.Unmount(path, syscall.MNT_DETACH) })
+
+	folder, err := safefile.OpenFolder(dir)
+	must(t, err)
+	defer folder.Close()
+	temp := filepath.Join(dir, "temp")
+	must(t, os.WriteFile(temp, []byte("moved over\n"), 0o600))
+	_, edit := w.Edit(ctx, "notes.txt", func([]byte) ([]byte, error) { return []byte("edit\n"), nil })
+	_, batch := w.Batch(ctx, []Action{{Path: "notes.txt", Change: func([]byte) ([]byte, error) { return []byte("batch\n"), nil }}})
+	for what, err := range map[string]error{
+		"edit": edit, "batch": batch,
+		"image":  w.PutBack(ctx, "notes.txt", before, func(Image) error { return nil }),
+		"folder": folder.Write("notes.txt", []byte("folder\n"), 0o600),
+		"move":   safefile.MoveOver(temp, path),
+	} {
+		if !errors.Is(err, safefile.ErrNames) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	info, err := os.Stat(filepath.Join(outer, "protected"))
+	must(t, err)
+	if text, err := os.ReadFile(filepath.Join(outer, "protected")); err != nil || string(text) != "one\n" || info.Mode().Perm() != 0o644 {
+		t.Errorf("text %q, mode %v, %v", text, info.Mode(), err)
+	}
+	if left := temps(dir); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// After a kill, a text is not completed through a link that has taken the place of its folder, and not in a file
+// that has another name.
+func TestSweepFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	const old, text, half = "0123456789\n", "abc\n", "abc\n456789\n"
+	for name, swap := range map[string]func(dir string) error{
+		"folder": func(dir string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(dir, "sub")), os.Symlink("protected", filepath.Join(dir, "sub")))
+		},
+		"file": func(dir string) error {
+			return errors.Join(os.Remove(filepath.Join(dir, "sub/f")), os.Symlink("../protected/f", filepath.Join(dir, "sub/f")))
+		},
+		"name": func(dir string) error {
+			return errors.Join(os.Remove(filepath.Join(dir, "sub/f")), os.Link(filepath.Join(dir, "protected/f"), filepath.Join(dir, "sub/f")))
+		},
+	} {
+		dir, notes := tempDir(t), t.TempDir()
+		writeFiles(t, dir, map[string]string{"sub/f": old, "protected/f": half})
+		w, err := openNoting(dir, notes)
+		must(t, err)
+		p, err := w.locate("sub/f")
+		must(t, err)
+		_, err = w.keepTexts(p, []byte(old), []byte(text))
+		must(t, err)
+		must(t, swap(dir))
+		must(t, w.file.Close()) // as a kill does
+		Sweep(notes)
+		if got, err := os.ReadFile(filepath.Join(dir, "protected/f")); err != nil || string(got) != half {
+			t.Errorf("%s: the other file became %q, %v", name, got, err)
+		}
+		w.file = nil
+		w.Close()
+	}
+}
+
 // A file moves to another mount of the workspace.
 func TestMoveToOtherMount(t *testing.T) {
 	t.Parallel()

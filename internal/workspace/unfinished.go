@@ -180,15 +180,15 @@ func leftovers(text []byte) map[string]leftover {
 
 // clean removes the file, or puts it back if nothing has taken its place.
 func (l leftover) clean(notes string) {
+	if l.Into != "" {
+		l.complete(notes)
+		return
+	}
 	root, err := safefile.OpenRoot(l.Folder)
 	if err != nil {
 		return
 	}
 	defer root.Close()
-	if l.Into != "" {
-		l.complete(root, notes)
-		return
-	}
 	if l.Back != "" {
 		if _, err := root.Lstat(l.Back); errors.Is(err, fs.ErrNotExist) {
 			_ = root.Rename(l.Temp, l.Back)

@@ -34,8 +34,10 @@ func TestPeers(t *testing.T) {
 	}
 	t.Logf("%d harmless commands ask:\n%s", len(asked), strings.Join(asked, "\n"))
 	// In the session's own /tmp, single files can go; the peers have the machine's.
-	inOwnTemp := func(src string) bool {
-		return strings.HasSuffix(src, " ()") && strings.Contains(src, "/tmp/example") && !strings.Contains(src, " -r")
+	inOwnTemp := func(found string) bool {
+		return slices.Contains([]string{
+			"rm --force /tmp/example ()", "rm /tmp/example -f ()", "if test -d /tmp/example; then rm --force /tmp/example; fi ()",
+		}, found)
 	}
 	if ran := slices.DeleteFunc(judged("never.txt", 170, func(l Level) bool { return l == Runs }), inOwnTemp); len(ran) > 0 {
 		t.Errorf("%d commands run that no agent allows:\n%s", len(ran), strings.Join(ran, "\n"))
