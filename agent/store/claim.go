@@ -52,7 +52,7 @@ func (c *claims) take(id string, wait bool) (release func(), err error) {
 			return nil, err
 		}
 		err = lockFile(f)
-		for errors.Is(err, errLocked) && wait && time.Since(began) < patience(f) {
+		for errors.Is(err, errLocked) && wait && time.Since(began) < longestWait(f) {
 			time.Sleep(10 * time.Millisecond)
 			err = lockFile(f)
 		}
@@ -80,8 +80,8 @@ func sign(f *os.File) {
 // processes names the namespace of this process's id, on Linux: another container's ids say nothing here.
 const processes = "/proc/self/ns/pid"
 
-// patience returns how long to wait for the claim of the process that the file names.
-func patience(f *os.File) time.Duration {
+// longestWait returns how long to wait for the claim of the process that the file names.
+func longestWait(f *os.File) time.Duration {
 	note := make([]byte, 64)
 	n, _ := f.ReadAt(note, 0)
 	line, _, _ := strings.Cut(string(note[:n]), "\n")
