@@ -287,6 +287,7 @@ func (h *history) compact(m *store.Message) {
 		messages[i] = withoutState(messages[i], nil)
 	}
 	h.messages, h.origins = nil, nil // running requests still use the old slices
+	h.pairs = paired{ids: h.pairs.ids}
 	h.put(m.Message, origin{})
 	if len(messages) > 0 && messages[0].Role == model.User {
 		h.put(emptyMessage(nil).Message, origin{})

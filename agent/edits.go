@@ -15,6 +15,7 @@ import (
 type edits struct {
 	Dropped []droppedState `json:"dropped,omitempty"`
 	LeftOut []string       `json:"leftOut,omitempty"` // ids of the messages of refused turns
+	Plain   []string       `json:"plain,omitempty"`   // ids of responses in plain form
 }
 
 // droppedState is state that its endpoint has refused: all of an origin up to a time.
@@ -43,7 +44,7 @@ func (e *edits) apply(m *store.Message) (model.Message, bool) {
 }
 
 // withoutState returns a message without the state of an origin. If origin is nil, it is
-// without any state.
+// without any state. The ids of calls stay.
 func withoutState(m model.Message, origin *model.Origin) model.Message {
 	var parts []model.Part
 	for i, p := range m.Parts {
@@ -53,7 +54,7 @@ func withoutState(m model.Message, origin *model.Origin) model.Message {
 		if parts == nil {
 			parts = append(parts, m.Parts...) // a running request still uses the old parts
 		}
-		parts[i].State = nil
+		parts[i].State = p.State.Lasting()
 	}
 	if parts != nil {
 		m.Parts = parts

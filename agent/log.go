@@ -37,6 +37,7 @@ type history struct {
 	edits    edits
 	counted  int64 // the Seq up to which usage and requests include all messages
 	gauge    gauge
+	pairs    paired
 	floor    int // tokens that remained after the last compaction
 	// unmeasured is a Seq. Token counts up to it belong to requests with messages that are not
 	// in memory.
@@ -74,10 +75,34 @@ func (h *history) add(m *store.Message) {
 	}
 }
 
-// put appends m to the next request.
+// put appends m to the next request, in a form that every API accepts.
 func (h *history) put(m model.Message, o origin) {
+	before, sent := h.paired(m, slices.Contains(h.edits.Plain, o.id))
+	for _, r := range before {
+		h.push(r, origin{seq: o.seq})
+	}
+	for _, s := range sent {
+		h.push(s, o)
+	}
+}
+
+// push appends m to the next request as it is. Results in plain form are joined, because
+// some servers want roles that alternate.
+func (h *history) push(m model.Message, o origin) {
+	n := len(h.messages)
+	if h.pairs.plain && n > 0 && isText(&m) && isText(&h.messages[n-1]) {
+		joined := model.NewMessage(model.User, h.messages[n-1].Text()+"\n\n"+m.Text())
+		h.gauge.bytes += weight(&joined) - weight(&h.messages[n-1])
+		h.messages = append(slices.Clone(h.messages[:n-1]), joined) // a running request still uses the old messages
+		return
+	}
 	h.messages, h.origins = append(h.messages, m), append(h.origins, o)
 	h.gauge.bytes += weight(&m)
+}
+
+// isText reports whether a message of the user has only a text.
+func isText(m *model.Message) bool {
+	return m.Role == model.User && len(m.Parts) == 1 && m.Parts[0].Type == model.TextType
 }
 
 func (h *history) remember(calls []model.Call) {

@@ -28,7 +28,9 @@ func (t *turn) callsOf(reply *model.Reply) []*call {
 	var calls []*call
 	used := map[string]bool{}
 	for _, c := range reply.Calls {
-		id := uniqueID(c.ID, func(id string) bool { return used[id] || t.history.ids[id] || t.compactedCall(id) })
+		id := uniqueID(model.StoredID(c.ID), func(id string) bool {
+			return used[id] || t.history.ids[id] || t.history.pairs.ids[id] || t.compactedCall(id)
+		})
 		used[id] = true
 		ready := &call{
 			Call: tools.Call{ID: id, Name: strings.TrimSpace(c.Name), Args: json.RawMessage(c.Args)},
@@ -37,11 +39,28 @@ func (t *turn) callsOf(reply *model.Reply) []*call {
 		if !ready.cut {
 			ready.Call, _ = t.toolset().Resolve(ready.Call, offers(t.head)) // dispatch reports a failure
 		}
+		t.soundName(ready)
 		ready.logged = loggedArgs(string(ready.Args), ready.cut)
 		ready.tool, _ = t.toolset().Get(ready.Name)
 		calls = append(calls, ready)
 	}
 	return calls
+}
+
+// soundName gives a call whose name no tool has a name that every API accepts. It may be the
+// name of a tool.
+func (t *turn) soundName(c *call) {
+	if _, known := t.toolset().Get(c.Name); known || offers(t.head)(c.Name) {
+		return
+	}
+	name := model.SoundName(c.Name)
+	if name == c.Name {
+		return
+	}
+	c.Name = name
+	if !c.cut {
+		c.Call, _ = t.toolset().Resolve(c.Call, offers(t.head))
+	}
 }
 
 func uniqueID(id string, taken func(string) bool) string {
@@ -65,7 +84,11 @@ func loggedArgs(args string, cut bool) string {
 	if err != nil {
 		return emptyArgs
 	}
-	return string(object)
+	sound, ok := model.SoundArgs(string(object))
+	if !ok {
+		return emptyArgs
+	}
+	return sound
 }
 
 // emptyArgs stands for arguments that cannot be stored.

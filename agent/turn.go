@@ -151,6 +151,9 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 	if overflowed(err) && t.compact(ctx, "") == nil {
 		reply, err = t.ask(ctx, id)
 	}
+	if refused := refusedHistory(err); refused != nil && ctx.Err() == nil {
+		reply, err = t.askPlainly(ctx, id, reply, refused)
+	}
 	if err != nil || ctx.Err() != nil {
 		return t.abort(ctx, id, reply, err)
 	}
@@ -303,7 +306,7 @@ func clipPart(text string) string {
 
 func (t *turn) savePartial(id string, reply *model.Reply) error {
 	var m *store.Message
-	text, reasoning := clipPart(reply.Text), clipPart(reply.Reasoning)
+	text, reasoning := model.SoundText(clipPart(reply.Text)), model.SoundText(clipPart(reply.Reasoning))
 	switch {
 	case strings.TrimSpace(text) != "":
 		m = &store.Message{Message: model.ResponseMessage(reasoning, text)}
@@ -329,8 +332,12 @@ func (t *turn) saveResponse(id string, reply *model.Reply, calls []*call) error 
 		case p.Type == model.CallType && len(calls) == 0, p.Type == model.TextType && m.Note:
 			continue
 		case p.Type == model.CallType:
+			if soundCall(p.Call) != p.Call {
+				p.State = nil // it has the faults, too
+			}
 			p.Call, calls = calls[0].stored(), calls[1:]
 		}
+		p.Text = model.SoundText(p.Text)
 		m.Parts = append(m.Parts, p)
 	}
 	m.ID = id

@@ -179,8 +179,8 @@ func (r *Reply) find(c *CallDelta) int {
 			return i
 		}
 	}
-	if c.Index < 0 && c.ID == "" {
-		return len(r.pieces) - 1
+	if c.ID == "" && (c.Index < 0 || c.Name == "") {
+		return len(r.pieces) - 1 // the newest one, however the index moves
 	}
 	return -1
 }

@@ -181,6 +181,7 @@ type Error struct {
 	FirstFree  time.Duration `json:",omitempty"` // if EveryKey is set: until one of the keys may be used
 	Shown      int           `json:",omitempty"` // characters of text that came before the failure
 	Others     []*Error      `json:",omitempty"` // of fallbacks, which failed, too
+	Named      int           `json:",omitempty"` // the message of the request that a refusal names, counted from 1; 0: none
 	AddressIn  string        `json:",omitempty"` // setting with the address of the endpoint; empty: model.base_url
 	KeyIn      string        `json:",omitempty"` // setting or variable with the key; empty: not known
 	Err        error         `json:"-"`          // the cause, if any

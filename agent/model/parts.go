@@ -1,6 +1,9 @@
 package model
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Message is one entry of the history. It is never changed once made.
 type Message struct {
@@ -48,6 +51,34 @@ type State struct {
 	API  string `json:"api"`  // of which API, such as "messages"
 	Host string `json:"host"` // of which host
 	Data []byte `json:"data"`
+}
+
+// Lasting returns the part of a state that stays when the state itself is no longer sent:
+// the id that Gemini gave to a call, without which a call and its result would not agree with
+// those of earlier requests. If there is none, it returns nil.
+func (s *State) Lasting() *State {
+	var kept struct {
+		ID string `json:"id"`
+	}
+	if s == nil || s.API != "gemini" || json.Unmarshal(s.Data, &kept) != nil || kept.ID == "" {
+		return nil
+	}
+	data, err := json.Marshal(kept)
+	if err != nil { // a string can always be encoded
+		panic(err)
+	}
+	return &State{API: s.API, Host: s.Host, Data: data}
+}
+
+// Item returns the id of an output item of the Responses API, or "".
+func (s *State) Item() string {
+	var item struct {
+		ID string `json:"id"`
+	}
+	if s == nil || s.API != "responses" || json.Unmarshal(s.Data, &item) != nil {
+		return ""
+	}
+	return "item " + item.ID
 }
 
 // Origin is where state comes from.

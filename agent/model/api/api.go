@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
@@ -41,6 +43,14 @@ type API interface {
 	// Adapt changes t.Quirks so that a rejected request may be accepted, for example without a
 	// parameter. If nothing changes, it returns false. The request is repeated at once.
 	Adapt(req *model.Request, t *Target, failed *model.Error) bool
+}
+
+// Locator is an [API] whose refusals name a message of the request by its place.
+type Locator interface {
+	API
+	// Locate returns the index in req.Messages of the message that a refusal names. If it names
+	// none, it returns -1.
+	Locate(req *model.Request, t *Target, failed *model.Error) int
 }
 
 // Decoder decodes one response. An error that is no [*model.Error] means that the response
@@ -114,8 +124,12 @@ func (t *Target) State(p *model.Part) []byte {
 	return p.State.Data
 }
 
-// NewState returns the state of a part that this target made.
+// NewState returns the state of a part that this target made. If the data is JSON that a
+// strict server would refuse, it returns nil.
 func (t *Target) NewState(data []byte) *model.State {
+	if !jsontext.Value(data).IsValid() || model.EscapesNUL(data) {
+		return nil
+	}
 	return &model.State{API: t.API, Host: t.Host, Data: data}
 }
 

@@ -132,8 +132,8 @@ func TestURL(t *testing.T) {
 func TestStateGoesOnlyToItsOrigin(t *testing.T) {
 	t.Parallel()
 	target := api.Target{API: "messages", Host: "one"}
-	part := model.Part{State: target.NewState([]byte("s"))}
-	if !bytes.Equal(target.State(&part), []byte("s")) {
+	part := model.Part{State: target.NewState([]byte(`"s"`))}
+	if !bytes.Equal(target.State(&part), []byte(`"s"`)) {
 		t.Error("its own state is not sent")
 	}
 	for _, other := range []api.Target{{API: "responses", Host: "one"}, {API: "messages", Host: "two"}, {API: "messages", Host: "one", NoState: true}} {

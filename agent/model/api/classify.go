@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -139,6 +140,40 @@ func first(m map[string]json.RawMessage, keys ...string) json.RawMessage {
 		}
 	}
 	return nil
+}
+
+// IsError reports whether the member "error" of a response is an error. Some servers send an
+// empty one with each good response: null, false, 0, "", {}, or an object whose members are
+// all empty.
+func IsError(raw json.RawMessage) bool {
+	var v any
+	if len(raw) == 0 {
+		return false
+	}
+	return json.Unmarshal(raw, &v) != nil || !isEmpty(v)
+}
+
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case bool:
+		return !v
+	case float64:
+		return v == 0
+	case string:
+		return strings.TrimSpace(v) == ""
+	case []any:
+		return !slices.ContainsFunc(v, func(e any) bool { return !isEmpty(e) })
+	case map[string]any:
+		for _, e := range v {
+			if !isEmpty(e) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // Text returns the text of a JSON string. It returns other JSON as it is, and "" for

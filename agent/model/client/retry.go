@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
 const (
@@ -177,6 +178,9 @@ func (s *stream) ask(ctx context.Context, e *endpoint, key *keyState) error {
 			continue
 		}
 		if !e.API.Adapt(s.req, t, failed) {
+			if l, ok := e.API.(api.Locator); ok {
+				failed.Named = 1 + l.Locate(s.req, t, failed)
+			}
 			return err
 		}
 		s.model.log.Info("model endpoint refuses a parameter", "endpoint", e.name(), "error", err)

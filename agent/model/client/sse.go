@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
 // events reads a stream of server-sent events in the variants that vendors send. It drops
@@ -156,13 +157,24 @@ func (r *events) dispatch() error {
 	}
 	r.seen = true
 	r.alarm.event()
-	if name == "error" || bytes.HasPrefix(data, []byte(`{"error"`)) && !bytes.HasPrefix(data, []byte(`{"error":null`)) {
+	if name == "error" || beginsWithError(data) {
 		return r.refused(data)
 	}
 	r.done = r.done || string(data) == "[DONE]"
 	r.buf = append(append(append(r.buf[:0], dataField...), data...), '\n')
 	r.event, r.out = name, r.buf
 	return nil
+}
+
+// beginsWithError reports whether an event is an object whose first member is an error.
+func beginsWithError(data []byte) bool {
+	if !bytes.HasPrefix(data, []byte(`{"error"`)) {
+		return false
+	}
+	var event struct {
+		Error json.RawMessage `json:"error"`
+	}
+	return json.Unmarshal(data, &event) != nil || api.IsError(event.Error)
 }
 
 // line returns the next line without its line ending. It is valid until the next call.

@@ -109,7 +109,7 @@ func (d *decoder) Event(_ string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(c.Error) > 0 && string(c.Error) != "null" {
+	if api.IsError(c.Error) {
 		return API{}.Classify(0, nil, data)
 	}
 	if f := c.Feedback; f != nil && f.Reason != "" && f.Reason != "BLOCK_REASON_UNSPECIFIED" {

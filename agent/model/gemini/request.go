@@ -239,6 +239,32 @@ func addContents(b *api.Body, req *model.Request, t *api.Target) error {
 	return nil
 }
 
+// Locate implements [api.Locator].
+func (API) Locate(req *model.Request, t *api.Target, failed *model.Error) int {
+	at := api.Places(failed.Message, "contents")
+	if len(at) == 0 {
+		return -1
+	}
+	all := pieces(req, t)
+	content, place, part := -1, -1, 0
+	for n, p := range all {
+		if n == 0 || all[n-1].kind != p.kind {
+			content, part = content+1, 0
+		}
+		if content != at[0] {
+			continue
+		}
+		place = p.message
+		e := encoder{target: t, texts: make([]string, len(req.Messages[place].Parts))}
+		var parts struct{ Parts []json.RawMessage }
+		_ = json.Unmarshal(e.content(p, &req.Messages[place], opens|closes), &parts) // it is valid
+		if part += len(parts.Parts); len(at) < 2 || at[1] < part {
+			break
+		}
+	}
+	return place
+}
+
 // idsBefore returns the ids that the API gave to the calls whose results end at a message.
 func idsBefore(req *model.Request, t *api.Target, last int) map[string]bool {
 	ids := map[string]bool{}
@@ -248,13 +274,21 @@ func idsBefore(req *model.Request, t *api.Target, last int) map[string]bool {
 			continue
 		}
 		for n := range m.Parts {
-			if p := &m.Parts[n]; p.Type == model.CallType && stateOf(t, p).ID != "" {
+			if p := &m.Parts[n]; p.Type == model.CallType && hasID(t, p) {
 				ids[p.Call.ID] = true
 			}
 		}
 		break
 	}
 	return ids
+}
+
+// hasID reports whether the API gave the id of a call. The id stays when other state is left
+// out.
+func hasID(t *api.Target, p *model.Part) bool {
+	this := *t
+	this.NoState = false
+	return stateOf(&this, p).ID != ""
 }
 
 // encoder encodes the parts of one message.
@@ -354,7 +388,7 @@ func (e *encoder) appendResponse(b []byte, m *model.Message) []byte {
 				s.Signature = anySignature
 			}
 			called = true
-			b = appendCall(b, p, s)
+			b = appendCall(b, p, s, hasID(e.target, p))
 		case p.Type == model.TextType && (p.Text != "" || s.Signature != ""):
 			b = appendSignature(appendText(append(b, `{"text":`...), p.Text), s)
 		case p.Type == model.ReasoningType && s.Signature != "":
@@ -364,14 +398,27 @@ func (e *encoder) appendResponse(b []byte, m *model.Message) []byte {
 	return b
 }
 
-func appendCall(b []byte, p *model.Part, s state) []byte {
-	b = append(b, `{"functionCall":{`...)
-	if s.ID != "" {
-		b = append(appendText(append(b, `"id":`...), p.Call.ID), ',')
-	}
-	b = appendText(append(b, `"name":`...), p.Call.Name)
+func appendCall(b []byte, p *model.Part, s state, id bool) []byte {
+	b = appendNamed(append(b, `{"functionCall":{`...), &p.Call, id)
 	b = append(append(b, `,"args":`...), sentArgs(p.Call.Args)...)
 	return appendSignature(append(b, '}'), s)
+}
+
+// appendNamed appends the name of a call, or of the call that a result answers. It begins
+// with the id if the API gave one.
+func appendNamed(b []byte, c *model.Call, id bool) []byte {
+	if id {
+		b = append(appendText(append(b, `"id":`...), model.SoundID(c.ID)), ',')
+	}
+	return appendText(append(b, `"name":`...), sentName(c.Name))
+}
+
+// sentName returns the name of a call. It must begin with a letter or "_".
+func sentName(name string) string {
+	if name == "" || name[0] < 'A' && name[0] != '_' {
+		return model.SoundName(name)
+	}
+	return name
 }
 
 // appendSignature ends a part.
@@ -406,11 +453,7 @@ func (e *encoder) appendResults(b []byte, m *model.Message) []byte {
 			end++
 		}
 		if p := &m.Parts[i]; p.Type == model.ResultType {
-			b = append(b, `{"functionResponse":{`...)
-			if e.ids[p.Call.ID] {
-				b = append(appendText(append(b, `"id":`...), p.Call.ID), ',')
-			}
-			b = appendText(append(b, `"name":`...), p.Call.Name)
+			b = appendNamed(append(b, `{"functionResponse":{`...), &p.Call, e.ids[p.Call.ID])
 			var output string
 			var data []byte
 			output, data, texts = e.output(m.Parts[i:end], texts)

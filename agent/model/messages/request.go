@@ -329,7 +329,7 @@ func assistantBlocks(m *model.Message, t *api.Target, last bool) []byte {
 			text = strings.TrimRight(text, " \t\r\n")
 		}
 		switch {
-		case len(state) > 0:
+		case len(state) > 0 && (p.Type != model.CallType || isOf(state, &p.Call)):
 			dst = append(comma(dst), state...)
 		case p.Type == model.TextType && !isBlank(text):
 			dst = appendText(comma(dst), text)
@@ -338,6 +338,37 @@ func assistantBlocks(m *model.Message, t *api.Target, last bool) []byte {
 		}
 	}
 	return dst
+}
+
+// Locate implements [api.Locator].
+func (API) Locate(req *model.Request, t *api.Target, failed *model.Error) int {
+	at := api.Places(failed.Message, "messages")
+	if len(at) == 0 {
+		return -1
+	}
+	message, place, block := -1, -1, 0 // of the API
+	var before *item
+	for i := range req.Messages {
+		part := *req
+		part.Messages = req.Messages[i : i+1]
+		this := *t
+		this.Images = map[int]model.PictureForm{0: t.Images[i]}
+		for _, it := range itemsOf(&part, &this) {
+			if before == nil || before.assistant != it.assistant {
+				message, block = message+1, 0
+			}
+			before = &it
+			var blocks []json.RawMessage
+			_ = json.Unmarshal(append(append([]byte("["), it.blocks...), ']'), &blocks) // they are valid
+			block += len(blocks)
+			if message == at[0] {
+				if place = i; len(at) < 2 || at[1] < block {
+					return place
+				}
+			}
+		}
+	}
+	return place
 }
 
 // isThinking reports whether a block is one of thinking.
@@ -366,7 +397,7 @@ func userBlocks(m *model.Message, texts []string) []byte {
 			dst = appendFile(comma(dst), p.Image)
 		case model.ResultType:
 			dst = append(comma(dst), `{"type":"tool_result","tool_use_id":`...)
-			dst = appendQuoted(dst, callID(p.Call.ID))
+			dst = appendQuoted(dst, model.SoundID(p.Call.ID))
 			var content []byte
 			if !isBlank(p.Text) {
 				content = appendText(nil, p.Text)
@@ -406,7 +437,7 @@ func appendText(dst []byte, text string) []byte {
 }
 
 func appendCall(dst []byte, c model.Call) []byte {
-	dst = appendQuoted(append(dst, `{"type":"tool_use","id":`...), callID(c.ID))
+	dst = appendQuoted(append(dst, `{"type":"tool_use","id":`...), model.SoundID(c.ID))
 	dst = appendQuoted(append(dst, `,"name":`...), c.Name)
 	return append(append(append(dst, `,"input":`...), input(c.Args)...), '}')
 }
@@ -426,15 +457,15 @@ func input(args string) string {
 
 func isObject(text string) bool { return strings.HasPrefix(text, "{") && json.Valid([]byte(text)) }
 
-// callID returns the id of a call. The API does not accept all characters that ids of other
-// vendors have.
-func callID(id string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}, id)
+// isOf reports whether a block of state is that of a call. The history may have given the
+// call another id since, or a name that the API accepts.
+func isOf(state []byte, c *model.Call) bool {
+	var b struct{ Type, ID, Name string }
+	return json.Unmarshal(state, &b) == nil && (b.Type != "tool_use" || b.ID == model.SoundID(c.ID) && isName(b.Name))
+}
+
+func isName(name string) bool {
+	return name != "" && len(name) <= 64 && strings.Trim(model.SoundName(name), "_") == strings.Trim(name, "_")
 }
 
 // appendImage appends an image, or the text that replaces it.

@@ -91,6 +91,7 @@ type block struct {
 	signature strings.Builder
 	json      strings.Builder // arguments
 	name      string          // of the tool that it calls
+	call      int             // number of the call in the response
 }
 
 // decoder converts the events of a response to deltas.
@@ -108,7 +109,8 @@ type decoder struct {
 	refusal string
 	events  bool // an event was received
 	known   bool // one of a response was received
-	calls   bool
+	started bool // the start of a response was received
+	calls   int
 }
 
 // Decoder returns the decoder of one response. See [api.API].
@@ -207,6 +209,11 @@ var pieceForms = [...]struct {
 
 // start takes the start of a response.
 func (d *decoder) start(m *message) {
+	if d.started { // a second response in the stream replaces the first one
+		d.emit(model.Delta{Restart: true})
+		d.blocks, d.newest, d.stop, d.refusal, d.usage = map[int]*block{}, 0, "", "", usage{}
+	}
+	d.started = true
 	d.known = true
 	if m.Model != "" {
 		d.model = m.Model
@@ -241,6 +248,7 @@ func (d *decoder) begin(index int, raw json.RawMessage) {
 		return // a form that is not known
 	}
 	b.kind = api.Text(b.fields["type"])
+	d.complete(index) // another block with this index, whose end did not come
 	d.blocks[index], d.newest = b, index
 	switch b.kind {
 	case "text":
@@ -250,9 +258,9 @@ func (d *decoder) begin(index int, raw json.RawMessage) {
 		b.signature.WriteString(api.Text(b.fields["signature"]))
 		d.emit(model.Delta{Begin: model.ReasoningType, Reasoning: b.thinking.String()})
 	case "tool_use":
-		d.calls = true
-		b.name = api.Text(b.fields["name"])
-		d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: api.Text(b.fields["id"]), Name: b.name}})
+		b.name, b.call = api.Text(b.fields["name"]), d.calls
+		d.calls++
+		d.emit(model.Delta{Call: &model.CallDelta{Index: b.call, ID: api.Text(b.fields["id"]), Name: b.name}})
 	default:
 		d.emit(model.Delta{Begin: model.ReasoningType})
 	}
@@ -279,7 +287,7 @@ func (d *decoder) piece(index int, p *delta) error {
 	case p.Type == "input_json_delta":
 		b.json.WriteString(p.JSON)
 		if p.JSON != "" && b.kind == "tool_use" {
-			d.emit(model.Delta{Call: &model.CallDelta{Index: index, Args: p.JSON}})
+			d.emit(model.Delta{Call: &model.CallDelta{Index: b.call, Args: p.JSON}})
 		}
 	}
 	if b.signature.Len() > model.MaxReasoning || b.json.Len() > model.MaxArgs {
@@ -298,7 +306,7 @@ func (d *decoder) complete(index int) {
 	switch b.kind {
 	case "text":
 	case "tool_use":
-		d.completeCall(index, b)
+		d.completeCall(b)
 	case "thinking":
 		if _, had := b.fields["signature"]; had || b.signature.Len() > 0 {
 			b.fields["signature"] = appendQuoted(nil, b.signature.String())
@@ -316,9 +324,9 @@ func (d *decoder) complete(index int) {
 // completeCall completes the arguments of a call. Some servers send them in the first event
 // only. If the call does not fit the tools of the request, it keeps its block, because the
 // agent may change its name and arguments. So does a block with fields that are not known.
-func (d *decoder) completeCall(index int, b *block) {
+func (d *decoder) completeCall(b *block) {
 	args := b.json.String()
-	end := model.CallDelta{Index: index}
+	end := model.CallDelta{Index: b.call}
 	if args == "" {
 		args = input(string(b.fields["input"]))
 		end.Args = args
@@ -398,7 +406,7 @@ func (d *decoder) End(bool) error {
 		return &model.Error{Kind: model.ErrOverflow, Message: "the reply filled the context window"}
 	default: // end_turn, stop_sequence
 		last.Finish = model.FinishStop
-		if d.calls {
+		if d.calls > 0 {
 			last.Finish = model.FinishCalls
 		}
 	}

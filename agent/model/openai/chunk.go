@@ -118,7 +118,7 @@ func (d *decoder) Event(_ string, raw []byte) error {
 	if err := unmarshal(raw, &c); err != nil {
 		return err
 	}
-	if len(c.Error) > 0 && string(c.Error) != "null" {
+	if api.IsError(c.Error) {
 		return api.Classify(0, nil, raw)
 	}
 	if c.Model != "" {

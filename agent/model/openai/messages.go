@@ -160,11 +160,11 @@ func (l *list) message(it *item) message {
 	out := message{Role: it.role, Content: text}
 	switch m.Role {
 	case model.ToolRole:
-		out.ToolCallID = m.CallID()
+		out.ToolCallID = sentID(m.CallID(), l.target)
 	case model.Assistant:
-		out.ToolCalls = encodeCalls(m.Calls())
-		if len(out.ToolCalls) > 0 && text == "" {
-			out.Content = nil
+		out.ToolCalls = encodeCalls(m.Calls(), l.target)
+		if len(out.ToolCalls) > 0 {
+			out.Content = besideCalls(text, l.target)
 		}
 		out.ReasoningDetails = detailsOf(m, l.target)
 		if l.thoughts && len(out.ToolCalls) > 0 {
@@ -176,6 +176,53 @@ func (l *list) message(it *item) message {
 		}
 	}
 	return out
+}
+
+// besideCalls returns the content of a message with calls. Some servers refuse null there,
+// others an empty string, and some any text.
+func besideCalls(text string, t *api.Target) any {
+	has := func(q api.Quirks) bool { return t.Quirks&q != 0 }
+	switch {
+	case text != "" && !has(onlyCalls):
+		return text
+	case has(emptyContent) || nineIDs(t):
+		return ""
+	default:
+		return nil
+	}
+}
+
+// sentID returns the id of a call for the endpoint. Mistral requires nine characters.
+func sentID(id string, t *api.Target) string {
+	switch {
+	case nineIDs(t):
+		return model.ShortID(id)
+	case t.Provider != "openai" && t.Quirks&shortIDs == 0 && model.SameForm(id, t.Model):
+		return id
+	default:
+		return model.SoundID(id)
+	}
+}
+
+func nineIDs(t *api.Target) bool {
+	return t.Quirks&nineID != 0 || strings.HasSuffix(t.Host, "api.mistral.ai")
+}
+
+// Locate implements [api.Locator].
+func (API) Locate(req *model.Request, t *api.Target, failed *model.Error) int {
+	at := api.Places(failed.Message, "messages")
+	if len(at) == 0 {
+		at = api.Places(failed.Message, "message ")
+	}
+	l := list{target: t, system: req.System}
+	l.collect(req)
+	if len(at) == 0 || at[0] >= len(l.items) {
+		return -1
+	}
+	return slices.IndexFunc(req.Messages, func(m model.Message) bool {
+		from := l.items[at[0]].from
+		return from != nil && len(m.Parts) > 0 && len(from.Parts) > 0 && &m.Parts[0] == &from.Parts[0]
+	})
 }
 
 // wantsThoughts reports whether the model gets the reasoning of its tool calls in the next
@@ -256,10 +303,10 @@ func asContent(content any) []part {
 	return content.([]part)
 }
 
-func encodeCalls(calls []model.Call) []call {
+func encodeCalls(calls []model.Call, t *api.Target) []call {
 	var out []call
 	for _, c := range calls {
-		out = append(out, call{c.ID, "function", calledWithin{c.Name, sentArgs(c.Args)}})
+		out = append(out, call{sentID(c.ID, t), "function", calledWithin{c.Name, sentArgs(c.Args)}})
 	}
 	return out
 }

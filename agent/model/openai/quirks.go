@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -9,16 +10,21 @@ import (
 
 // Quirks: parameters that an endpoint has rejected, and nativeCalls.
 const (
-	noUsage     api.Quirks = 1 << iota // stream_options
-	padded                             // stream_options.include_obfuscation
-	noEffort                           // reasoning_effort
-	effortNone                         // tools only with reasoning_effort "none"
-	noCacheKey                         // prompt_cache_key
-	otherLimit                         // swaps max_tokens and max_completion_tokens
-	alternate                          // joins a user message to another one or a tool result directly before it
-	noChoice                           // tool_choice
-	noMarks                            // cache_control
-	nativeCalls                        // the model has made native calls
+	noUsage      api.Quirks = 1 << iota // stream_options
+	padded                              // stream_options.include_obfuscation
+	noEffort                            // reasoning_effort
+	effortNone                          // tools only with reasoning_effort "none"
+	noCacheKey                          // prompt_cache_key
+	otherLimit                          // swaps max_tokens and max_completion_tokens
+	alternate                           // joins a user message to another one or a tool result directly before it
+	noChoice                            // tool_choice
+	noMarks                             // cache_control
+	nativeCalls                         // the model has made native calls
+	emptyContent                        // content beside calls is "" instead of null
+	nullContent                         // it is null, because "" was refused, too
+	onlyCalls                           // no text beside calls
+	nineID                              // ids of calls have nine letters and digits
+	shortIDs                            // ids of calls have no meaning for the endpoint
 )
 
 // Adapt implements [api.API].
@@ -27,6 +33,12 @@ func (API) Adapt(req *model.Request, t *api.Target, e *model.Error) bool {
 	if wantsAlternation(e) {
 		t.Quirks |= alternate
 		return t.Quirks != before
+	}
+	if e.Status == 0 || e.Status == 400 || e.Status == 422 || e.Status == 500 {
+		if set, unset := ofCalls(req, t, e.Message); set != 0 {
+			t.Quirks = t.Quirks&^unset | set
+			return t.Quirks != before
+		}
 	}
 	if e.Status != 400 && e.Status != 422 {
 		return false
@@ -54,6 +66,51 @@ func (API) Adapt(req *model.Request, t *api.Target, e *model.Error) bool {
 		t.Quirks &^= effortNone
 	}
 	return t.Quirks != before
+}
+
+// ofCalls returns the quirks to set and to remove after an endpoint has refused the form of
+// calls in the history: their ids, or the content beside them. If it has not, set is 0.
+func ofCalls(req *model.Request, t *api.Target, message string) (set, unset api.Quirks) {
+	text := strings.ToLower(message)
+	calls, empty, beside := callsIn(req)
+	has := func(q api.Quirks) bool { return t.Quirks&q != 0 }
+	said := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+	}
+	switch {
+	case !calls:
+		return 0, 0
+	case said("length of 9", "length 9", "9 characters") && said("id"):
+		return nineID, 0
+	case !has(shortIDs) && said("tool_call_id", "tool call id", "].id", ".id:") && said("too long", "pattern", "at most", "maximum length"):
+		return shortIDs, 0
+	case beside && !has(onlyCalls) && said("not both") && said("content"):
+		return onlyCalls, 0
+	case !empty || has(nullContent) || !said("content", "not a string: null"):
+		return 0, 0
+	case !has(emptyContent) && said("null", "none", "nil", "string", "required", "missing", "must be", "should be", "expected"):
+		return emptyContent, 0
+	case has(emptyContent) && said("empty", "blank", "at least", "min_length", "minimum length", "too short"):
+		return nullContent, emptyContent
+	}
+	return 0, 0
+}
+
+// callsIn reports whether a request has calls, and calls without and with text beside them.
+func callsIn(req *model.Request) (calls, empty, beside bool) {
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		if m.Role != model.Assistant || !m.Has(model.CallType) {
+			continue
+		}
+		calls = true
+		if m.Text() == "" {
+			empty = true
+		} else {
+			beside = true
+		}
+	}
+	return calls, empty, beside
 }
 
 // wantsAlternation reports whether an endpoint accepts a user message only after an

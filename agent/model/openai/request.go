@@ -112,11 +112,7 @@ func newLimit(t *api.Target) bool {
 func encodeTools(offered []model.Tool) []tool {
 	tools := make([]tool, len(offered))
 	for i, t := range offered {
-		schema := t.Schema
-		if len(schema) == 0 {
-			schema = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		tools[i] = tool{"function", function{t.Name, t.Description, schema}}
+		tools[i] = tool{"function", function{t.Name, t.Description, api.WithProperties(t.Schema)}}
 	}
 	return tools
 }

@@ -1,9 +1,6 @@
 package openai
 
 import (
-	"regexp"
-	"sync"
-
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
@@ -13,10 +10,6 @@ const (
 	TextCallsNever  = "never"
 	TextCallsAlways = "always"
 )
-
-// ourID matches the generated ids of calls that had none. All calls that were read from
-// text have such an id (see [model.Reply]).
-var ourID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^call_\d+(_\d+)*$`) })
 
 // readsTextCalls reports whether a tool call that the model writes as text is a tool call.
 // Such text can also be a quotation. So it is text after the model, or the session, has
@@ -32,7 +25,7 @@ func readsTextCalls(req *model.Request, t *api.Target) bool {
 	}
 	for i := range req.Messages {
 		for _, p := range req.Messages[i].Parts {
-			if p.Type == model.CallType && !ourID().MatchString(p.Call.ID) {
+			if p.Type == model.CallType && !model.IsOwnID(p.Call.ID) {
 				return false
 			}
 		}

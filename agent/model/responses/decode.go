@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,10 +15,11 @@ import (
 type decoder struct {
 	target *api.Target
 	send   func(model.Delta) bool
-	broken bool          // the caller has stopped reading
-	items  map[int]*item // by output index
-	newest int           // the output index of the newest part; negative: none
-	calls  bool          // a call was received
+	broken bool            // the caller has stopped reading
+	items  map[int]*item   // by output index
+	newest int             // the output index of the newest part; negative: none
+	calls  int             // calls that were received
+	ended  map[string]bool // ids of the items that have ended
 
 	refused bool // a part of the response is a refusal
 	refusal []byte
@@ -26,7 +28,7 @@ type decoder struct {
 
 // Decoder returns the decoder of one response.
 func (API) Decoder(_ *model.Request, t *api.Target, emit func(model.Delta) bool) api.Decoder {
-	return &decoder{target: t, send: emit, items: map[int]*item{}, newest: -1}
+	return &decoder{target: t, send: emit, items: map[int]*item{}, ended: map[string]bool{}, newest: -1}
 }
 
 func (d *decoder) emit(delta model.Delta) {
@@ -37,6 +39,8 @@ func (d *decoder) emit(delta model.Delta) {
 
 // item says which pieces of an output item were received.
 type item struct {
+	id    string
+	call  int // number of the call in the response
 	begun bool
 	text  bool // text, reasoning or arguments were received in pieces
 	done  bool
@@ -45,6 +49,7 @@ type item struct {
 // outputItem has the members of output items that become parts.
 type outputItem struct {
 	Type      string    `json:"type"`
+	ID        string    `json:"id"`
 	CallID    string    `json:"call_id"`
 	Name      string    `json:"name"`
 	Arguments string    `json:"arguments"`
@@ -128,7 +133,7 @@ func (d *decoder) Event(name string, data []byte) error {
 	case "response.output_item.added":
 		d.added(e.OutputIndex, e.Item)
 	case "response.output_item.done":
-		return d.done(e.OutputIndex, e.Item)
+		return d.done(e.OutputIndex, e.Item, false)
 	case "response.reasoning_summary_part.added":
 		if e.PartIndex > 0 {
 			d.emit(model.Delta{Reasoning: "\n\n"})
@@ -161,6 +166,23 @@ func (d *decoder) item(index int) *item {
 	return it
 }
 
+// key returns what tells an item from others, or "".
+func (o *outputItem) key() string { return cmp.Or(o.ID, o.CallID) }
+
+// itemOf returns the state of an output item. If the index belongs to an item with another
+// id, the new item replaces it.
+func (d *decoder) itemOf(index int, id string) *item {
+	it := d.item(index)
+	if it.id != "" && id != "" && it.id != id {
+		it = new(item)
+		d.items[index] = it
+	}
+	if it.id == "" {
+		it.id = id
+	}
+	return it
+}
+
 // piece decodes an event that has only a piece of text, without a JSON decoder, which is
 // several times cheaper. If the event has another form, piece returns false.
 func (d *decoder) piece(name string, data []byte) bool {
@@ -185,9 +207,14 @@ func (d *decoder) piece(name string, data []byte) bool {
 	return true
 }
 
-// delta emits a piece of text, reasoning or arguments.
+// delta emits a piece of text, reasoning or arguments. Arguments of a call that has not begun
+// are skipped: they come once more at its end.
 func (d *decoder) delta(name string, index int, text string) {
-	d.item(index).text = true
+	it := d.item(index)
+	if name == "response.function_call_arguments.delta" && !it.begun {
+		return
+	}
+	it.text = true
 	if text == "" {
 		return
 	}
@@ -198,8 +225,7 @@ func (d *decoder) delta(name string, index int, text string) {
 		d.refused = true
 		d.refusal = append(d.refusal, text...)
 	case "response.function_call_arguments.delta":
-		d.calls = true
-		d.emit(model.Delta{Call: &model.CallDelta{Index: index, Args: text}})
+		d.emit(model.Delta{Call: &model.CallDelta{Index: it.call, Args: text}})
 	default:
 		d.emit(model.Delta{Reasoning: text})
 	}
@@ -207,19 +233,25 @@ func (d *decoder) delta(name string, index int, text string) {
 
 // added starts the part of an output item.
 func (d *decoder) added(index int, raw []byte) {
-	it := d.item(index)
 	var o outputItem
-	if it.begun || json.Unmarshal(raw, &o) != nil {
+	if json.Unmarshal(raw, &o) != nil {
 		return
 	}
+	if it := d.itemOf(index, o.key()); !it.begun {
+		d.begin(index, it, &o)
+	}
+}
+
+func (d *decoder) begin(index int, it *item, o *outputItem) {
 	switch o.Type {
 	case "message":
 		d.emit(model.Delta{Begin: model.TextType})
 	case "reasoning":
 		d.emit(model.Delta{Begin: model.ReasoningType})
 	case "function_call":
-		d.calls = true
-		d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: o.CallID, Name: o.Name}})
+		it.call = d.calls
+		d.calls++
+		d.emit(model.Delta{Call: &model.CallDelta{Index: it.call, ID: o.CallID, Name: o.Name}})
 	default: // the whole item is its state
 		return
 	}
@@ -227,21 +259,30 @@ func (d *decoder) added(index int, raw []byte) {
 }
 
 // done completes the part of an output item and adds its state. If the item did not come
-// in pieces, its text is emitted as a whole.
-func (d *decoder) done(index int, raw []byte) error {
-	it := d.item(index)
-	if it.done {
-		return nil
-	}
+// in pieces, its text is emitted as a whole. last is whether the item is in the last event of
+// the response, which repeats all items in their order.
+func (d *decoder) done(index int, raw []byte, last bool) error {
 	var o outputItem
 	if err := json.Unmarshal(raw, &o); err != nil && o.Type == "" {
 		return fmt.Errorf("an output item: %w", err)
+	}
+	it := d.item(index)
+	if it.done && !last {
+		it = d.itemOf(index, o.key())
+	}
+	if it.done || d.ended[o.key()] {
+		return nil
+	}
+	if o.key() != "" {
+		d.ended[o.key()] = true
 	}
 	data, err := stateOf(o.Type, raw)
 	if err != nil {
 		return fmt.Errorf("an output item: %w", err)
 	}
-	d.added(index, raw)
+	if !it.begun {
+		d.begin(index, it, &o)
+	}
 	it.done = true
 	delta := model.Delta{}
 	if data != nil {
@@ -266,7 +307,7 @@ func (d *decoder) done(index int, raw []byte) error {
 			}
 		}
 	case "function_call":
-		delta.Call = &model.CallDelta{Index: index}
+		delta.Call = &model.CallDelta{Index: it.call}
 		if !it.text {
 			delta.Call.Args = o.Arguments
 		}
@@ -304,7 +345,7 @@ func joined(parts []content) string {
 // end takes the last event. It first emits the output items that were not streamed.
 func (d *decoder) end(kind string, r *response) error {
 	for i, raw := range r.Output {
-		if err := d.done(i, raw); err != nil {
+		if err := d.done(i, raw, true); err != nil {
 			return err
 		}
 	}
@@ -314,7 +355,7 @@ func (d *decoder) end(kind string, r *response) error {
 		d.last.Finish, d.last.Refusal = model.FinishRefusal, string(d.refusal)
 	case kind == "response.incomplete" && r.Incomplete.Reason == "max_output_tokens":
 		d.last.Finish = model.FinishLength
-	case d.calls:
+	case d.calls > 0:
 		d.last.Finish = model.FinishCalls
 	}
 	if d.last.Model == "" {

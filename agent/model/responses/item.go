@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -23,7 +24,7 @@ type member struct {
 // members returns the members of an object in their order. If raw is not an object, it
 // returns an error.
 func members(raw []byte) ([]member, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(raw))
+	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	start, err := dec.ReadToken()
 	if err != nil {
 		return nil, err
@@ -84,9 +85,27 @@ func inside(t *api.Target, p *model.Part) []byte {
 	if len(state) < 2 {
 		return nil
 	}
+	var item struct {
+		ID *string `json:"id"`
+	}
+	if json.Unmarshal(state, &item) == nil && item.ID != nil && !isItemID(*item.ID, p.Type) {
+		return nil // an id that the API would refuse
+	}
 	list := bytes.Clone(state[1:])
 	list[len(list)-1] = ','
 	return list
+}
+
+// isItemID reports whether the API accepts an id of an item: at most 64 characters with the
+// prefix of its type.
+func isItemID(id string, kind model.PartType) bool {
+	prefix := "msg"
+	if kind == model.CallType {
+		prefix = "fc"
+	}
+	return strings.HasPrefix(id, prefix) && len(id) <= 64 && !strings.ContainsFunc(id, func(r rune) bool {
+		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
 }
 
 // appendKey appends the name of a member, with a comma before it if it is not the first.

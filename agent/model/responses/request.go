@@ -136,12 +136,7 @@ func encodeTools(tools []model.Tool) []byte {
 		}
 		b = appendText(append(b, `{"type":"function","name":`...), t.Name)
 		b = appendText(append(b, `,"description":`...), t.Description)
-		b = append(b, `,"parameters":`...)
-		if len(t.Schema) == 0 {
-			b = append(b, `{"type":"object","properties":{}}`...)
-		} else {
-			b = append(b, t.Schema...)
-		}
+		b = append(append(b, `,"parameters":`...), api.WithProperties(t.Schema)...)
 		b = append(b, `,"strict":false}`...)
 	}
 	return append(b, ']')
@@ -186,6 +181,26 @@ func appendResponse(b []byte, t *api.Target, m *model.Message) []byte {
 	return b
 }
 
+// Locate implements [api.Locator].
+func (API) Locate(req *model.Request, t *api.Target, failed *model.Error) int {
+	at := api.Places(failed.Message, "input")
+	if len(at) == 0 {
+		return -1
+	}
+	items := 0
+	images := api.Images{Forms: t.Images}
+	for i := range req.Messages {
+		texts, _ := images.Of(i, &req.Messages[i])
+		var list []json.RawMessage
+		encoded := bytes.TrimSuffix(appendMessage([]byte{'['}, t, &req.Messages[i], texts), []byte{','})
+		_ = json.Unmarshal(append(encoded, ']'), &list) // it is valid
+		if items += len(list); at[0] < items {
+			return i
+		}
+	}
+	return -1
+}
+
 func typeOf(item []byte) string {
 	var of struct {
 		Type string `json:"type"`
@@ -207,7 +222,7 @@ func appendAnswer(b []byte, t *api.Target, p *model.Part) []byte {
 
 func appendCall(b []byte, t *api.Target, p *model.Part) []byte {
 	b = append(append(b, `{"type":"function_call",`...), inside(t, p)...)
-	b = appendText(append(b, `"call_id":`...), p.Call.ID)
+	b = appendText(append(b, `"call_id":`...), model.SoundID(p.Call.ID))
 	b = appendText(append(b, `,"name":`...), p.Call.Name)
 	b = appendText(append(b, `,"arguments":`...), sentArgs(p.Call.Args))
 	return append(b, '}', ',')
@@ -235,7 +250,7 @@ func appendResults(b []byte, m *model.Message, texts []string) []byte {
 			end++
 		}
 		if p := &m.Parts[i]; p.Type == model.ResultType {
-			b = appendText(append(b, `{"type":"function_call_output","call_id":`...), p.Call.ID)
+			b = appendText(append(b, `{"type":"function_call_output","call_id":`...), model.SoundID(p.Call.ID))
 			b, texts = appendContent(append(b, `,"output":`...), m.Parts[i:end], texts)
 			b = append(b, '}', ',')
 		}

@@ -1,0 +1,185 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// refusedHistory returns the refusal of a request that another form of the history may
+// avoid. If err is something else, it returns nil.
+func refusedHistory(err error) *model.Error {
+	var failed *model.Error
+	if !errors.As(err, &failed) || failed.Shown > 0 {
+		return nil
+	}
+	switch status := failed.Status; {
+	case failed.Kind == model.ErrState,
+		failed.Kind == model.ErrRequest && (status == 0 || status == http.StatusBadRequest || status == http.StatusUnprocessableEntity),
+		failed.Kind == model.ErrModel && status == http.StatusBadRequest, // “tool call x not found”
+		failed.Kind == model.ErrServer && ofTemplate(failed.Message):
+		return failed
+	}
+	return nil
+}
+
+// ofTemplate reports whether the template of a local model has failed, which depends on the
+// messages.
+func ofTemplate(message string) bool {
+	message = strings.ToLower(message)
+	for _, words := range []string{"jinja", "chat template", "chat_template", "parse tool call", "tool call arguments"} {
+		if strings.Contains(message, words) {
+			return true
+		}
+	}
+	return false
+}
+
+const maxPlain = 4 // responses that are tried in plain form, before all are
+
+// askPlainly repeats a request that was refused. If it is refused again, the response that
+// the refusal names, else the newest one, is sent in plain form: its calls and results as
+// text. If that does not help, all responses are. The form is kept if the request is
+// accepted. If it never is, the history stays as it was, and the first error is returned.
+func (t *turn) askPlainly(ctx context.Context, id string, reply *model.Reply, first *model.Error) (*model.Reply, error) {
+	if t.refusedPart(first) == "" {
+		return reply, first // the history has no response that could be the cause
+	}
+	again, err := t.ask(ctx, id)
+	failed := refusedHistory(err)
+	if failed == nil {
+		return again, err
+	}
+	t.historyMu.Lock()
+	before := t.history
+	t.historyMu.Unlock()
+	for n := 0; n <= maxPlain; n++ {
+		part := t.refusedPart(failed)
+		if part == "" {
+			break
+		}
+		parts := []string{part}
+		if n == maxPlain {
+			parts = t.plainable()
+		}
+		t.sendPlain(parts)
+		if again, err = t.ask(ctx, id); err == nil {
+			return again, t.keepPlain(first)
+		}
+		if failed = refusedHistory(err); failed == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	t.historyMu.Lock()
+	t.history.messages, t.history.origins, t.history.pairs = before.messages, before.origins, before.pairs
+	t.history.edits.Plain, t.history.gauge.bytes = before.edits.Plain, before.gauge.bytes
+	t.historyMu.Unlock()
+	if failed == nil {
+		return again, err // another kind of failure
+	}
+	return reply, first
+}
+
+// keepPlain stores which responses are in plain form, and tells the user.
+func (t *turn) keepPlain(refused *model.Error) error {
+	why := strings.TrimRight(refused.Message, ". \n")
+	if len(why) > 200 {
+		why = strings.ToValidUTF8(why[:200], "") + "…"
+	}
+	t.notice("%s refused the history twice (%s). The part that it refused is now sent as plain text, and the session goes on. Nothing else was changed.", refused.Model, why)
+	return t.saveEdits(t.storeCtx)
+}
+
+// refusedPart returns the id of the response that a refusal is about: the one that it names,
+// else the newest one that is not in plain form yet. If there is none, it returns "".
+func (t *turn) refusedPart(failed *model.Error) string {
+	h := &t.history
+	if i := h.named(failed); i >= 0 {
+		for ; i >= 0; i-- {
+			if h.messages[i].Role != model.Assistant || len(h.messages[i].Parts) == 0 {
+				continue
+			}
+			if h.isPlainable(i) {
+				return h.origins[i].id
+			}
+			break
+		}
+	}
+	if ids := t.plainable(); len(ids) > 0 {
+		return ids[len(ids)-1]
+	}
+	return ""
+}
+
+// named returns the index of the message that a refusal names by its place, or by the id or
+// the name of a call. If there is none, it returns -1.
+func (h *history) named(failed *model.Error) int {
+	if i := failed.Named - 1; i >= 0 && i < len(h.messages) {
+		return i
+	}
+	for i := range slices.Backward(h.messages) {
+		for _, c := range h.messages[i].Calls() {
+			if h.isPlainable(i) && len(c.ID) > 3 && strings.Contains(failed.Message, c.ID) {
+				return i
+			}
+		}
+	}
+	for i := range slices.Backward(h.messages) {
+		for _, c := range h.messages[i].Calls() {
+			if h.isPlainable(i) && slices.ContainsFunc([]string{"'%s'", `"%s"`, "`%s`"}, func(quote string) bool {
+				return strings.Contains(failed.Message, fmt.Sprintf(quote, c.Name))
+			}) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// isPlainable reports whether message i is a response that has another form than text.
+func (h *history) isPlainable(i int) bool {
+	m := &h.messages[i]
+	if m.Role != model.Assistant || h.origins[i].id == "" || slices.Contains(h.edits.Plain, h.origins[i].id) {
+		return false
+	}
+	return len(m.Parts) > 0
+}
+
+// plainable returns the ids of all responses that are not in plain form. Those with calls or
+// state are last, because they are more often the cause.
+func (t *turn) plainable() []string {
+	var texts, others []string
+	for i := range t.history.messages {
+		if !t.history.isPlainable(i) {
+			continue
+		}
+		m := &t.history.messages[i]
+		id := t.history.origins[i].id
+		if m.Has(model.CallType) || slices.ContainsFunc(m.Parts, func(p model.Part) bool { return p.State != nil }) {
+			others = append(others, id)
+		} else {
+			texts = append(texts, id)
+		}
+	}
+	return append(texts, others...)
+}
+
+// sendPlain writes responses and their results in plain form in later requests.
+func (t *turn) sendPlain(ids []string) {
+	t.historyMu.Lock()
+	defer t.historyMu.Unlock()
+	h := &t.history
+	messages, origins := h.messages, h.origins
+	h.edits.Plain = append(slices.Clone(h.edits.Plain), ids...)
+	h.messages, h.origins, h.pairs = nil, nil, paired{}
+	bytes := h.gauge.bytes
+	for i := range messages {
+		h.put(messages[i], origins[i])
+	}
+	h.gauge.bytes = bytes // the estimate is close enough
+}
