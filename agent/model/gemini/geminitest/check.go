@@ -10,6 +10,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
 // request has the parameters that the server reads.
@@ -91,6 +95,7 @@ type config struct {
 
 var (
 	path         = regexp.MustCompile(`^(?:/v1(?:beta)?)?/models/[^/:]+:streamGenerateContent$`)
+	callName     = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`)
 	functionName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`)
 )
 
@@ -120,6 +125,9 @@ func (s *Server) accept(r *http.Request, body []byte) *refusal {
 	}
 	var req request
 	var all any
+	if !jsontext.Value(body).IsValid() || model.EscapesNUL(body) {
+		return invalid("Invalid JSON payload received. Invalid Unicode, an unpaired surrogate, NUL, or a name that occurs twice.")
+	}
 	if err := json.Unmarshal(body, &all); err != nil {
 		return invalid("Invalid JSON payload received. %v", err)
 	}
@@ -351,6 +359,11 @@ func (s *Server) acceptPart(key, role string, i, n int, p part) *refusal {
 		return invalid("Please ensure that contents[%d].parts[%d] has the role of its author.", i, n)
 	case p.Call != nil && p.Call.Name == "", p.Response != nil && (p.Response.Name == "" || p.Response.Response == nil):
 		return invalid("* GenerateContentRequest.contents[%d].parts[%d].function_response.name: Name cannot be empty.", i, n)
+	}
+	for name, is := range map[string]bool{"function_call": p.Call != nil && !callName.MatchString(p.Call.Name), "function_response": p.Response != nil && !callName.MatchString(p.Response.Name)} {
+		if is {
+			return invalid("The GenerateContentRequest proto is invalid:\n  * contents[%d].parts[%d].%s.name: [FIELD_INVALID] Invalid function name. Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.", i, n, name)
+		}
 	}
 	if p.Response != nil {
 		for _, inside := range p.Response.Parts {

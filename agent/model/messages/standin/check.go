@@ -10,6 +10,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
 // Request is a request that the server got.
@@ -103,6 +107,7 @@ var versions = []string{"2023-06-01", "2026-10-21"}
 var (
 	idPattern   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 	namePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+	callName    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) // some proxies have the older limit
 	markPattern = regexp.MustCompile(`,?"cache_control": ?\{[^}]*\}`)
 )
 
@@ -135,6 +140,9 @@ func (s *Server) check(r *http.Request, req *Request) *rejection {
 		return reject("anthropic-version: header is required")
 	}
 	var names map[string]json.RawMessage
+	if !jsontext.Value(req.Body).IsValid() || model.EscapesNUL(req.Body) {
+		return reject("The request body is not valid JSON: invalid Unicode, an unpaired surrogate, NUL, or a name that occurs twice")
+	}
 	if json.Unmarshal(req.Body, &names) != nil || json.Unmarshal(req.Body, req) != nil {
 		return reject("The request body is not valid JSON")
 	}
@@ -395,6 +403,9 @@ func (s *Server) checkBlock(req *Request, m *Message, b *block, i, n int) *rejec
 		var input map[string]any
 		if !idPattern.MatchString(b.ID) {
 			return reject("messages.%d.content.%d.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", i, n)
+		}
+		if !callName.MatchString(b.Name) {
+			return reject("messages.%d.content.%d.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", i, n)
 		}
 		if json.Unmarshal(b.Input, &input) != nil || input == nil {
 			return reject("messages.%d.content.%d.tool_use.input: Input should be a valid dictionary", i, n)

@@ -9,6 +9,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
 // request has the parameters that the server reads.
@@ -65,7 +69,10 @@ var parameters = []string{
 	"previous_response_id", "conversation", "prompt", "max_tool_calls", "context_management",
 }
 
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var (
+	toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	callID   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+)
 
 // accept checks a request.
 func (s *Server) accept(r *http.Request, key string, body []byte) (*request, *refusal) {
@@ -80,6 +87,9 @@ func (s *Server) accept(r *http.Request, key string, body []byte) (*request, *re
 		return nil, no
 	}
 	var names map[string]json.RawMessage
+	if !jsontext.Value(body).IsValid() || model.EscapesNUL(body) {
+		return nil, invalid("", "We could not parse the JSON body of your request. (invalid Unicode, an unpaired surrogate, NUL, or a name that occurs twice)")
+	}
 	if err := json.Unmarshal(body, &names); err != nil {
 		return nil, invalid("", "We could not parse the JSON body of your request: %v", err)
 	}
@@ -194,7 +204,8 @@ type inputItem struct {
 // input has the facts about the items before the current one.
 type input struct {
 	key       string
-	reasoning []inputItem // without a following item yet
+	reasoning []inputItem     // without a following item yet
+	ids       map[string]bool // of items
 	calls     map[string]bool
 	answered  map[string]bool
 }
@@ -208,7 +219,7 @@ func (s *Server) acceptInput(req *request, key string) *refusal {
 	if err := json.Unmarshal(req.Input, &req.Items); err != nil || len(req.Items) == 0 {
 		return invalid("input", "Invalid type for 'input': expected a string or a list of items.").coded("invalid_type")
 	}
-	in := &input{key: key, calls: map[string]bool{}, answered: map[string]bool{}}
+	in := &input{key: key, ids: map[string]bool{}, calls: map[string]bool{}, answered: map[string]bool{}}
 	for i, raw := range req.Items {
 		var item inputItem
 		if err := json.Unmarshal(raw, &item); err != nil {
@@ -245,6 +256,7 @@ func (s *Server) acceptItem(in *input, i int, raw []byte, item inputItem) *refus
 		if no := s.acceptID(in, i, item); no != nil {
 			return no
 		}
+		in.ids[item.ID] = true
 		in.reasoning = nil
 	}
 	switch item.Type {
@@ -260,6 +272,9 @@ func (s *Server) acceptItem(in *input, i int, raw []byte, item inputItem) *refus
 		if in.calls[item.CallID] {
 			return invalid("input", "Duplicate function call with call_id %s.", item.CallID)
 		}
+		if no := acceptCall(i, item); no != nil {
+			return no
+		}
 		in.calls[item.CallID] = true
 		return nil
 	case "function_call_output":
@@ -273,6 +288,22 @@ func (s *Server) acceptItem(in *input, i int, raw []byte, item inputItem) *refus
 	}
 }
 
+// acceptCall checks the id, the name and the arguments of a call.
+func acceptCall(i int, item inputItem) *refusal {
+	param := func(name string) string { return fmt.Sprintf("input[%d].%s", i, name) }
+	switch {
+	case len(item.CallID) > 64:
+		return invalid(param("call_id"), "Invalid 'input[%d].call_id': string too long. Expected a string with maximum length 64, but got a string with length %d instead.", i, len(item.CallID)).coded("string_above_max_length")
+	case !callID.MatchString(item.CallID):
+		return invalid(param("call_id"), "Invalid 'input[%d].call_id': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", i).coded("invalid_value")
+	case !toolName.MatchString(item.Name):
+		return invalid(param("name"), "Invalid 'input[%d].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", i).coded("invalid_value")
+	case !jsontext.Value(*item.Arguments).IsValid() || !strings.HasPrefix(strings.TrimSpace(*item.Arguments), "{"):
+		return invalid(param("arguments"), "Invalid 'input[%d].arguments': the arguments must be a valid JSON object.", i).coded("invalid_value")
+	}
+	return nil
+}
+
 // acceptID checks the id of an item that this server has sent, and that it follows its
 // reasoning.
 func (s *Server) acceptID(in *input, i int, item inputItem) *refusal {
@@ -280,6 +311,10 @@ func (s *Server) acceptID(in *input, i int, item inputItem) *refusal {
 	switch before, known := s.sent[item.ID]; {
 	case item.ID == "":
 		return nil
+	case len(item.ID) > 64:
+		return invalid("input", "Invalid 'input[%d].id': string too long. Expected a string with maximum length 64, but got a string with length %d instead.", i, len(item.ID)).coded("string_above_max_length")
+	case in.ids[item.ID]:
+		return invalid("input", "Duplicate item found with id %s. Remove duplicate items from your input and try again.", item.ID)
 	case !strings.HasPrefix(item.ID, prefix):
 		return invalid("input", "Invalid 'input[%d].id': '%s'. Expected an ID that begins with '%s'.", i, item.ID, prefix).coded("invalid_value")
 	case known && before.after != "" && !slices.ContainsFunc(in.reasoning, func(r inputItem) bool { return r.ID == before.after }):
