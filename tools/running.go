@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/internal/filetime"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
@@ -25,7 +26,12 @@ func (e *Env) Waiting(ctx context.Context) (resume func()) {
 	if e == nil || e.running == nil {
 		return func() {}
 	}
-	return e.running.pause(ctx)
+	goOn := e.running.pause(ctx)
+	filetime.Pass(ctx) // what the user saves meanwhile is not taken for the agent's
+	return func() {
+		filetime.Pass(ctx)
+		goOn()
+	}
 }
 
 // watching returns the Env of a call whose Admission has functions for its running.

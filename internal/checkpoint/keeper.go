@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/filetime"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
@@ -246,17 +247,20 @@ func (k *Keeper) Close(ctx context.Context) error {
 	return err
 }
 
-// tick is the maximum difference between the stamps of two files that change at the same moment.
 // lag is the maximum delay of a stamp behind the clock.
-const (
-	tick = int64(10 * time.Millisecond)
-	lag  = int64(50 * time.Millisecond)
-)
+const lag = int64(50 * time.Millisecond)
+
+// now returns the current time.
+func now() int64 { return filetime.Now() }
+
+// stampNow returns the time by the clock of file stamps.
+func stampNow() int64 { return filetime.Stamp() }
 
 // spans are the times at which commands ran, each with its start and end.
 type spans [][2]int64
 
-// hold reports whether a command may have made a change at the given time.
+// hold reports whether a command may have made a change at the given time. A command starts
+// after the answer to its approval request, and [filetime.Pass] separates the two.
 func (w spans) hold(changed int64) bool {
-	return slices.ContainsFunc(w, func(x [2]int64) bool { return changed >= x[0]-tick && changed <= x[1] })
+	return slices.ContainsFunc(w, func(x [2]int64) bool { return changed >= x[0] && changed <= x[1] })
 }

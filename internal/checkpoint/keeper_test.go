@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/filetime"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -101,11 +102,7 @@ func (b *bench) edit(name, text string) {
 
 // pastTick waits until the stamps of later changes differ from those of earlier ones, by the clock of
 // file stamps.
-func pastTick() {
-	for began := time.Now().UnixNano(); stampNow() <= began+tick; {
-		time.Sleep(time.Millisecond)
-	}
-}
+func pastTick() { filetime.Pass(context.Background()) }
 
 // turn runs a turn. Then it waits for more than a clock's tick, so that later changes have later
 // stamps, like those of the user.

@@ -659,7 +659,7 @@ func (c *comparison) ours(path string, now entry, is bool) bool {
 	if there {
 		last = stampOf(folder.Info).Changed
 	}
-	return slices.ContainsFunc(c.spans, func(s [2]int64) bool { return s[0]-tick <= last })
+	return slices.ContainsFunc(c.spans, func(s [2]int64) bool { return s[0] <= last })
 }
 
 // others reports whether another session left the path in the state after.

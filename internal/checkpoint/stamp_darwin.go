@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"io/fs"
 	"syscall"
-	"time"
 )
 
 // stampOf returns the stamp of a file. Each change of the file changes it.
@@ -17,9 +16,3 @@ func stampOf(info fs.FileInfo) stamp {
 
 // stampsTell: no program can set back the change time in a stamp.
 const stampsTell = true
-
-// now returns the current time.
-func now() int64 { return time.Now().UnixNano() }
-
-// stampNow returns the time by the clock of file stamps.
-func stampNow() int64 { return now() }

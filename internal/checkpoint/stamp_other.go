@@ -2,10 +2,7 @@
 
 package checkpoint
 
-import (
-	"io/fs"
-	"time"
-)
+import "io/fs"
 
 // stampOf returns the stamp of a file. Here, only the modification time shows a change, and a
 // program can set it back.
@@ -16,9 +13,3 @@ func stampOf(info fs.FileInfo) stamp {
 
 // stampsTell: a program can set back the change time in a stamp.
 const stampsTell = false
-
-// now returns the current time.
-func now() int64 { return time.Now().UnixNano() }
-
-// stampNow returns the time by the clock of file stamps.
-func stampNow() int64 { return now() }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/filetime"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
@@ -290,7 +291,9 @@ func (g *Gate) ask(ctx context.Context, by subagent, a action) error {
 	defer stop()
 	var unasked *Unanswered
 	var denied *tools.Denied
+	filetime.Pass(ctx) // what the user saves while the request is open is not taken for the agent's
 	decision, err := g.cfg.Asker.AskPermission(waiting, question)
+	filetime.Pass(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return rejection(v, "Not run: it was cancelled while the user was being asked.")
