@@ -41,14 +41,17 @@ var plain = []string{"CGO_ENABLED=0"}
 // The exec program of tests that run as an ordinary user.
 const asUser = "e2e/setup/as-user.sh"
 
+// limit ends a package whose tests hang. Beside other work, the slowest take four times as long as alone.
+const limit = "40m"
+
 // goTest returns a step that runs tests without the race detector. go vet is a step of its own.
 func goTest(args ...string) step {
-	return step{args: append([]string{"go", "test", "-vet=off", "-trimpath"}, args...), env: plain, test: true}
+	return step{args: append([]string{"go", "test", "-vet=off", "-trimpath", "-timeout", limit}, args...), env: plain, test: true}
 }
 
 // raceTest returns a step that runs tests with the race detector.
 func raceTest(args ...string) step {
-	return step{args: append([]string{"go", "test", "-vet=off", "-race", "-timeout", "20m"}, args...), test: true,
+	return step{args: append([]string{"go", "test", "-vet=off", "-race", "-timeout", limit}, args...), test: true,
 		env: []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}} // by default, each program sleeps a second before it ends
 }
 
@@ -59,7 +62,7 @@ func userTest(args ...string) step {
 
 // e2eTest runs end-to-end tests that match a pattern as an ordinary user.
 func e2eTest(pattern string, args ...string) step {
-	return userTest(append([]string{"-count=1", "-timeout", "40m", "-tags", "e2e", "-run", "^(" + pattern + ")$"}, append(args, "./e2e")...)...)
+	return userTest(append([]string{"-count=1", "-tags", "e2e", "-run", "^(" + pattern + ")$"}, append(args, "./e2e")...)...)
 }
 
 // stagesOf returns the stages of a set.
@@ -152,13 +155,13 @@ var alone = []string{".", "./internal/diff", "./internal/picture", "./internal/s
 
 // testStages are all tests.
 func testStages(root bool) []stage {
-	own := goTest("-count=1", "-timeout", "20m", "-tags", "e2e", "-run", "^("+ownTests+")$", "./e2e")
+	own := goTest("-count=1", "-tags", "e2e", "-run", "^("+ownTests+")$", "./e2e")
 	withoutRace := []step{
 		goTest(append(slices.Clone(alone), "./internal/sandbox", "./tools/policy/code")...),
 		goTest("-run", "^("+remoteTests+"|TestMemoryLimits|TestAsUser)$", "./tools/shell", "./internal/proc"),
 	}
 	if root {
-		own = goTest("-count=1", "-timeout", "20m", "-tags", "e2e", "-run", "^("+ownTests+"|"+bothTests+")$", "./e2e")
+		own = goTest("-count=1", "-tags", "e2e", "-run", "^("+ownTests+"|"+bothTests+")$", "./e2e")
 	}
 	others := strings.Join([]string{vscodeTests, neovimTests, editorTests, ownTests}, "|")
 	return []stage{
@@ -168,7 +171,7 @@ func testStages(root bool) []stage {
 		{name: "race", after: []string{"hosts"}, needs: []need{compiler}, steps: []step{raceTest("{all but " + strings.Join(alone, " ") + "}")}},
 		{name: "vscode", after: []string{"vsix", "hosts"}, steps: []step{e2eTest(vscodeTests)}, pictures: []string{"e2e/vscode/artefacts"}},
 		{name: "plain", after: []string{"hosts"}, steps: withoutRace},
-		{name: "clients", after: []string{"vsix", "hosts"}, steps: []step{userTest("-count=1", "-timeout", "40m", "-tags", "e2e", "-skip", "^("+others+")$", "./e2e")}},
+		{name: "clients", after: []string{"vsix", "hosts"}, steps: []step{userTest("-count=1", "-tags", "e2e", "-skip", "^("+others+")$", "./e2e")}},
 		{name: "user", after: []string{"hosts"}, steps: []step{userTest(append([]string{"-skip", "^(" + remoteTests + ")$"}, usersPackages...)...)}},
 		{name: "lint", after: []string{"build"}, steps: append(lintSteps(),
 			step{args: []string{"go", "run", actionlint, "-shellcheck=", "-pyflakes="}, env: append([]string{"GOFLAGS=-trimpath"}, plain...)})},

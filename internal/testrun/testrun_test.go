@@ -65,7 +65,7 @@ func TestAFailureNamesTheTestTheCommandAndTheLog(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	for _, want := range []string{
-		"it is wrong", "repeat it: CGO_ENABLED=0 go test -vet=off -trimpath -run '^TestBad$/^one_case$' ./a\n",
+		"it is wrong", "repeat it: CGO_ENABLED=0 go test -vet=off -trimpath -timeout 40m -run '^TestBad$/^one_case$' ./a\n",
 		"undefined: missing", "repeat the stage: make test STAGES=unit", "log: .cache/test/unit.log", "pictures: e2e/x/artefacts",
 		"unit       FAILED", "later      not run", "1 passed, 2 failed, 0 skipped",
 	} {

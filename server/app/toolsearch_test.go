@@ -245,7 +245,7 @@ func TestToolOfAServerThatConnectsLater(t *testing.T) {
 	}))
 	t.Cleanup(web.Close)
 	home, cwd := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, "config.yaml"), fmt.Appendf(nil, "mcp_servers: {many: {url: %q, protocol: legacy, connect_timeout: 1}}\n", web.URL), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "config.yaml"), fmt.Appendf(nil, "mcp_servers: {many: {url: %q, protocol: legacy, connect_timeout: 10}}\n", web.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	step := 0
