@@ -175,6 +175,7 @@ type Error struct {
 	Model      string        `json:",omitempty"`
 	Status     int           `json:",omitempty"` // HTTP status; 0: none
 	Message    string        `json:",omitempty"` // the endpoint's message, redacted
+	Window     int           `json:",omitempty"` // the context window in tokens that the endpoint named; 0: none
 	RetryAfter time.Duration `json:",omitempty"` // the wait that the endpoint asked for; 0: none
 	Final      bool          `json:",omitempty"` // the endpoint asked not to try again
 	EveryKey   bool          `json:",omitempty"` // all keys of a pool are limited

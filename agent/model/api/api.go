@@ -76,6 +76,7 @@ type Request struct {
 	URL    string
 	Header http.Header // with the key; the caller adds the configured headers
 	Body   Pieces
+	Limit  int // limit of the response in tokens, as the body has it; 0: none
 }
 
 // Target is the endpoint of one request, and how the request is sent to it.

@@ -21,7 +21,15 @@ func Classify(status int, header http.Header, body []byte) *model.Error {
 		status = said.status
 	}
 	text := strings.ToLower(said.message + " " + said.code)
+	for _, code := range strings.Fields(strings.ToLower(said.code)) {
+		text += " code=" + code
+	}
 	err := &model.Error{Kind: kindOf(status, text), Status: status, Message: said.message, RetryAfter: said.wait}
+	if err.Kind == model.ErrOverflow {
+		if err.Window = said.window; err.Window == 0 {
+			err.Window = WindowIn(said.message)
+		}
+	}
 	if err.Message == "" {
 		err.Message = http.StatusText(status)
 	}
@@ -38,6 +46,7 @@ type refusal struct {
 	code    string // codes and types, to find the kind
 	status  int    // the code, if it is an HTTP status
 	wait    time.Duration
+	window  int // the context window in tokens, if a field has it
 }
 
 const maxMessage = 600 // bytes of an endpoint's message that errors include
@@ -83,6 +92,7 @@ func readObject(top map[string]json.RawMessage) refusal {
 	if n, err := strconv.Atoi(Text(inner["code"])); err == nil && n >= 400 && n < 600 {
 		r.status = n
 	}
+	r.window, _ = strconv.Atoi(Text(inner["n_ctx"])) // llama.cpp
 	r.wait = retryDelay(inner["details"])
 	for _, d := range detailsOf(inner["details"]) {
 		r.code += " " + d.Reason
@@ -226,7 +236,7 @@ func kindOf(status int, text string) model.ErrorKind {
 		return model.ErrPolicy
 	case status == http.StatusForbidden, status < 500 && has("api_key_invalid", "api key not valid", "invalid api key", "invalid_api_key", "incorrect api key"):
 		return model.ErrAuth
-	case status == http.StatusTooManyRequests:
+	case status == http.StatusTooManyRequests && !beyondQuota(text):
 		return model.ErrBusy
 	case overflows(text):
 		return model.ErrOverflow
@@ -247,23 +257,6 @@ func kindOf(status int, text string) model.ErrorKind {
 	default:
 		return model.ErrServer
 	}
-}
-
-// overflows reports whether text has a vendor's message about a too long request.
-func overflows(text string) bool {
-	for _, words := range []string{
-		"context_length_exceeded", "context length exceeded", "maximum context length", "model's context length", // OpenAI, OpenRouter, vLLM
-		"context window", "context_window_exceeded", "exceeds the available context size", "exceed_context_size", // llama.cpp, LiteLLM
-		"prompt is too long", "input is too long", "input length and `max_tokens` exceed", // Anthropic, Bedrock
-		"exceeds the maximum number of tokens", "maximum prompt length", "exceeded model token limit", // Google, xAI, Moonshot
-		"reduce the length of the messages", "range of input length", "too many tokens", "tokens in request more than max tokens", // Groq, Qwen, Cohere, MiniMax
-		"too large for model with", "trying to keep the first", // Mistral, LM Studio
-	} {
-		if strings.Contains(text, words) {
-			return true
-		}
-	}
-	return false
 }
 
 // refusesState reports whether text has an API's message about state that it does not

@@ -42,6 +42,7 @@ func (s *stream) attempt(ctx context.Context, e *endpoint, t *api.Target) (pause
 	if err != nil {
 		return false, fmt.Errorf("encoding the request to %s: %w", e.url, err)
 	}
+	s.limit = request.Limit
 	reading, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a := &attempt{endpoint: e, request: request}

@@ -120,13 +120,13 @@ func (m *Model) Close() {
 
 // Window returns the first endpoint's context window in tokens. It takes the configured
 // window, or the endpoint's metadata, or [Endpoint.Known]. If none has it, Window
-// returns 128000. It makes no request.
+// returns 128000. If the server runs the model with a smaller window, or has refused a request as
+// too long, that applies. Window makes no request.
 func (m *Model) Window() int {
 	if len(m.endpoints) == 0 {
 		return defaultWindow
 	}
-	e := m.endpoints[0]
-	return cmp.Or(e.Window, e.metadata().window, e.Known.Window, defaultWindow)
+	return m.endpoints[0].window()
 }
 
 // Stream sends req to the first endpoint that answers. See [model.Model].
@@ -156,6 +156,7 @@ type stream struct {
 	begun   bool // a part of the response was yielded
 	restart bool // the parts that were yielded are not part of the response
 	shown   int  // characters of text that were yielded
+	limit   int  // of the response in tokens, as the last request had it
 	broken  bool // the caller has stopped reading
 }
 

@@ -77,6 +77,8 @@ type endpoint struct {
 type learned struct {
 	sync.Mutex
 	quirks  map[string]api.Quirks    // by model
+	limits  map[string]int           // of responses in tokens, by model, if the endpoint has refused larger ones
+	bounds  map[string]int           // windows in tokens, by model, if the endpoint has refused longer requests
 	encoded map[encoding]*api.Cached // messages
 	models  map[string]*metadata     // the endpoint's metadata, by model; nil: not requested yet
 	blind   map[string]time.Time     // models whose pictures the endpoint rejected, and when
@@ -137,9 +139,13 @@ func (e *endpoint) origin() model.Origin { return model.Origin{API: e.API.Name()
 func (e *endpoint) target(key string, noState bool) *api.Target {
 	e.learned.Lock()
 	defer e.learned.Unlock()
+	limit := e.MaxTokens
+	if known := e.learned.limits[e.Model]; known > 0 && (limit == 0 || known < limit) {
+		limit = known
+	}
 	return &api.Target{
 		Provider: e.Provider, BaseURL: e.BaseURL, Host: e.host, API: e.API.Name(), Model: e.Model, Key: key,
-		Efforts: e.Efforts, MaxTokens: e.MaxTokens, Cache: e.Cache, ServiceTier: e.ServiceTier, Extra: e.Extra, TextCalls: e.TextCalls,
+		Efforts: e.Efforts, MaxTokens: limit, Cache: e.Cache, ServiceTier: e.ServiceTier, Extra: e.Extra, TextCalls: e.TextCalls,
 		NoState: noState, Quirks: e.learned.quirks[e.Model],
 	}
 }

@@ -5,10 +5,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,30 +21,76 @@ import (
 
 // metadata is the information of an endpoint about a model. A zero field is not known.
 type metadata struct {
-	window int // tokens
+	window int    // tokens, as the endpoint advertises them
+	served int    // tokens of the window that the server runs the model with
+	source source // which request has told served
 	price  Price
 	sees   sight
 }
+
+// source is a request that tells the window that a server runs a model with.
+type source int
+
+const (
+	fromNothing  source = iota
+	fromList            // GET /v1/models: vLLM, SGLang
+	fromProps           // GET /props: llama.cpp
+	fromOllama          // GET /api/ps
+	fromLMStudio        // GET /api/v0/models
+)
 
 const (
 	metadataLimit   = 8 << 20 // bytes of a list of models
 	metadataTimeout = 3 * time.Second
 	metadataGrace   = 200 * time.Millisecond // after the end of a response
+	refreshTimeout  = 500 * time.Millisecond // of a server that runs the model
+	loadTimeout     = 2 * time.Minute        // until Ollama has loaded a model
 	largeRequest    = 32 << 10               // bytes; smaller requests do not need the window
+	localDefault    = 4096                   // tokens of the window of Ollama and LM Studio if nothing else is set
 )
+
+// Prepare requests the metadata of the first endpoint's model if its window is not known, or can
+// differ from the one that is. If the server is Ollama, it loads the model first, as the next request would. Without an
+// answer, Prepare does nothing.
+func (m *Model) Prepare(ctx context.Context) {
+	if len(m.endpoints) == 0 {
+		return
+	}
+	e := m.endpoints[0]
+	if e.broken != nil || !e.runsModels() && (e.Window > 0 || e.Known.Window > 0) {
+		return
+	}
+	e.ask(ctx)
+	if known := e.metadata(); known.source == fromOllama && known.served == 0 {
+		loading, cancel := context.WithTimeout(ctx, loadTimeout)
+		defer cancel()
+		var done any
+		if e.fetch(loading, http.MethodPost, e.root()+"/api/generate", map[string]string{"model": e.Model}, &done) == nil {
+			e.refresh(ctx)
+		}
+	}
+}
 
 // fetchMetadata requests the metadata of the first endpoint's model while a large request runs.
 // If the request is small, or the metadata is known, it does nothing. The returned
-// function waits for the metadata, for at most metadataGrace.
+// function waits for the metadata, for at most metadataGrace. If the server runs models, it asks for the
+// window that the model has now.
 func (m *Model) fetchMetadata(ctx context.Context, req *model.Request) (done func()) {
-	if len(m.endpoints) == 0 || m.endpoints[0].Window > 0 || m.endpoints[0].hasMetadata() || size(req) < largeRequest {
+	if len(m.endpoints) == 0 || m.endpoints[0].broken != nil {
+		return func() {}
+	}
+	e := m.endpoints[0]
+	if e.metadata().source != fromNothing {
+		return func() { e.refresh(ctx) }
+	}
+	if e.Window > 0 || e.hasMetadata() || size(req) < largeRequest {
 		return func() {}
 	}
 	asking, cancel := context.WithCancel(ctx)
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		m.endpoints[0].ask(asking)
+		e.ask(asking)
 	}()
 	return func() {
 		select {
@@ -83,13 +130,13 @@ func (e *endpoint) hasMetadata() bool {
 }
 
 // ask requests the metadata of the endpoint's model and stores it. If the endpoint has no
-// metadata, it is not asked again. If the request timed out or was canceled, it is.
+// metadata, it is not asked again. If it did not answer, it is.
 func (e *endpoint) ask(ctx context.Context) {
-	if e.Provider == "openai" || e.API.Name() == api.Responses || e.hasMetadata() {
+	if slices.Contains([]string{"openai", "azure", "foundry", "bedrock"}, e.Provider) || e.hasMetadata() {
 		return // their lists have only ids
 	}
-	chat := e.API.Name() == api.Chat
-	if !chat && e.Known.Window > 0 && e.Known.Images != nil {
+	chat := e.API.Name() == api.Chat || e.API.Name() == api.Responses
+	if !chat && !e.runsModels() && e.Known.Window > 0 && e.Known.Images != nil {
 		return // these providers list nothing else
 	}
 	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
@@ -97,35 +144,78 @@ func (e *endpoint) ask(ctx context.Context) {
 	var m metadata
 	var err error
 	switch {
+	case e.runsModels():
+		if m, err = e.askLocal(ctx); m.source == fromNothing && !chat {
+			m, err = e.askPages(ctx)
+		}
 	case !chat:
 		m, err = e.askPages(ctx)
-	case e.Provider == "ollama":
-		m, err = e.askOllama(ctx)
-	case e.Provider == "lmstudio":
-		m, err = e.askLMStudio(ctx)
 	default:
 		m, err = e.askList(ctx)
 	}
-	if err != nil && ctx.Err() != nil {
+	if down := (*net.OpError)(nil); err != nil && (ctx.Err() != nil || errors.As(err, &down)) {
 		return
 	}
+	e.store(m)
+}
+
+// store stores metadata.
+func (e *endpoint) store(m metadata) {
 	e.learned.Lock()
 	defer e.learned.Unlock()
 	if e.learned.models == nil {
 		e.learned.models = map[string]*metadata{}
 	}
+	if old := e.learned.models[e.Model]; old != nil && old.served != m.served {
+		delete(e.learned.bounds, e.Model) // the server runs the model in another way
+	}
 	e.learned.models[e.Model] = &m
+}
+
+// refresh asks a server again for the window that it runs the model with.
+func (e *endpoint) refresh(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
+	defer cancel()
+	m := e.metadata()
+	var told metadata
+	switch m.source {
+	case fromList:
+		told, _ = e.askList(ctx)
+	case fromProps:
+		told, _ = e.askProps(ctx)
+	case fromOllama:
+		told.served, _ = e.runningOllama(ctx)
+	case fromLMStudio:
+		told, _ = e.askLMStudio(ctx)
+	}
+	if told.served > 0 && told.served != m.served {
+		m.served = told.served
+		e.store(m)
+	}
+}
+
+// forgetMetadata makes the next call of ask a request, because the endpoint has contradicted its
+// metadata.
+func (e *endpoint) forgetMetadata() {
+	e.learned.Lock()
+	defer e.learned.Unlock()
+	if m := e.learned.models[e.Model]; m != nil && m.source == fromNothing {
+		delete(e.learned.models, e.Model)
+	}
 }
 
 // listed is a model in the response to GET /models. OpenRouter, vLLM, llama.cpp and others
 // use different names for the same fields.
 type listed struct {
 	ID            string `json:"id"`
-	ContextLength int    `json:"context_length"` // OpenRouter, Together, Groq-likes
-	ContextWindow int    `json:"context_window"` // Groq
-	MaxModelLen   int    `json:"max_model_len"`  // vLLM, SGLang
+	Owner         string `json:"owned_by"`
+	ContextLength int    `json:"context_length"`        // OpenRouter, Together, Groq-likes
+	ContextWindow int    `json:"context_window"`        // Groq
+	MaxModelLen   int    `json:"max_model_len"`         // vLLM, SGLang
+	Loaded        int    `json:"loaded_context_length"` // LM Studio
 	Meta          struct {
-		Trained int `json:"n_ctx_train"` // llama.cpp
+		Context int `json:"n_ctx"`       // llama.cpp: of a slot
+		Trained int `json:"n_ctx_train"` // llama.cpp: what the model was trained for; the server may run it with less
 	} `json:"meta"`
 	MaxInput  int `json:"max_input_tokens"` // Anthropic, LiteLLM
 	MaxTokens int `json:"max_tokens"`       // Anthropic: of a response
@@ -139,17 +229,35 @@ type listed struct {
 	Input []string `json:"input_modalities"` // others
 }
 
+// askList looks for the model in the list of models. A llama.cpp server that is not on this network
+// is asked for its slots, too.
 func (e *endpoint) askList(ctx context.Context) (metadata, error) {
-	var list struct{ Data []listed }
-	if err := e.fetch(ctx, http.MethodGet, e.BaseURL+"/models", nil, &list); err != nil {
+	l, err := e.listing(ctx)
+	if err != nil {
 		return metadata{}, err
+	}
+	m := l.metadata()
+	if l.Owner == "llamacpp" || l.Meta.Trained > 0 {
+		if slot, err := e.askProps(ctx); err == nil && slot.served > 0 {
+			m.served, m.source = slot.served, fromProps
+		}
+	}
+	return m, nil
+}
+
+// listing returns the model's entry in the list of models. If there is only one, it is the model's.
+func (e *endpoint) listing(ctx context.Context) (listed, error) {
+	t := api.Target{BaseURL: e.BaseURL}
+	var list struct{ Data []listed }
+	if err := e.fetch(ctx, http.MethodGet, t.URL("/v1", "/models", e.API.Name() == api.Messages), nil, &list); err != nil {
+		return listed{}, err
 	}
 	for _, l := range list.Data {
 		if l.ID == e.Model || len(list.Data) == 1 {
-			return l.metadata(), nil
+			return l, nil
 		}
 	}
-	return metadata{}, nil
+	return listed{}, nil
 }
 
 // askPages looks for the model in the list of an API that has pages.
@@ -177,10 +285,16 @@ func (l *listed) metadata() metadata {
 			sees = sightFrom(&supported)
 		}
 	}
+	served := cmp.Or(l.MaxModelLen, l.Loaded, l.Meta.Context)
+	from := fromNothing
+	if served > 0 {
+		from = fromList
+	}
 	return metadata{
-		window: cmp.Or(l.ContextLength, l.ContextWindow, l.MaxModelLen, l.MaxInput, l.Meta.Trained),
-		price:  Price{dollars(l.Pricing["prompt"]), dollars(l.Pricing["input_cache_read"]), dollars(l.Pricing["completion"]), dollars(l.Pricing["input_cache_write"])},
-		sees:   sees,
+		window: cmp.Or(l.ContextLength, l.ContextWindow, served, l.MaxInput, min(l.Meta.Trained, defaultWindow)),
+		served: served, source: from,
+		price: Price{dollars(l.Pricing["prompt"]), dollars(l.Pricing["input_cache_read"]), dollars(l.Pricing["completion"]), dollars(l.Pricing["input_cache_write"])},
+		sees:  sees,
 	}
 }
 
@@ -192,55 +306,6 @@ func dollars(v any) float64 {
 		return 0
 	}
 	return n * 1e6
-}
-
-// askOllama returns the context window that the server runs the model with. If the model
-// is not running, it returns the largest window of the model.
-func (e *endpoint) askOllama(ctx context.Context) (metadata, error) {
-	var running struct {
-		Models []struct {
-			Name    string `json:"name"`
-			Context int    `json:"context_length"`
-		} `json:"models"`
-	}
-	var known struct {
-		Capabilities []string       `json:"capabilities"`
-		Info         map[string]any `json:"model_info"`
-	}
-	if err := e.fetch(ctx, http.MethodPost, e.root()+"/api/show", map[string]string{"model": e.Model}, &known); err != nil {
-		return metadata{}, err
-	}
-	m := metadata{sees: sightIn(known.Capabilities, "vision")}
-	for key, value := range known.Info {
-		if n, ok := value.(float64); ok && strings.HasSuffix(key, ".context_length") {
-			m.window = int(n)
-		}
-	}
-	if e.fetch(ctx, http.MethodGet, e.root()+"/api/ps", nil, &running) == nil {
-		for _, r := range running.Models {
-			if r.Context > 0 && (r.Name == e.Model || strings.TrimSuffix(r.Name, ":latest") == e.Model) {
-				m.window = r.Context
-			}
-		}
-	}
-	return m, nil
-}
-
-func (e *endpoint) askLMStudio(ctx context.Context) (metadata, error) {
-	var known struct {
-		Type   string `json:"type"`
-		Loaded int    `json:"loaded_context_length"`
-		Most   int    `json:"max_context_length"`
-	}
-	err := e.fetch(ctx, http.MethodGet, e.root()+"/api/v0/models/"+url.PathEscape(e.Model), nil, &known)
-	m := metadata{window: cmp.Or(known.Loaded, known.Most)}
-	switch known.Type {
-	case "vlm":
-		m.sees = seeing
-	case "llm":
-		m.sees = blind
-	}
-	return m, err
 }
 
 // root returns the base URL without /v1 at its end.
@@ -264,6 +329,12 @@ func (e *endpoint) fetch(ctx context.Context, method, address string, body, answ
 	}
 	if keys, err := e.pool(ctx, false); err == nil && keys[0] != "" {
 		req.Header.Set("Authorization", "Bearer "+keys[0])
+		if e.API.Name() == api.Messages {
+			req.Header.Set("X-Api-Key", keys[0])
+		}
+	}
+	for name, value := range e.Headers {
+		req.Header.Set(name, value)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "hermes-ls")

@@ -138,8 +138,8 @@ func (s *stream) limited(e *endpoint, keys []string, busy *model.Error) *model.E
 }
 
 // ask makes one request with one key. If the endpoint rejects a picture, state or a
-// parameter, ask sends the request again at once without it. If the API pauses the
-// response, ask continues it.
+// parameter, ask sends the request again at once without it, or with a smaller limit of the
+// response. If the API pauses the response, ask continues it.
 func (s *stream) ask(ctx context.Context, e *endpoint, key *keyState) error {
 	leave, err := s.model.keys.enter(ctx, key, e.MaxConcurrent, s.req.Background)
 	if err != nil {
@@ -147,6 +147,7 @@ func (s *stream) ask(ctx context.Context, e *endpoint, key *keyState) error {
 	}
 	defer leave()
 	t := e.target(key.key, s.noState[e.origin()])
+	before := t.Quirks
 	for {
 		t.Images = s.forms.forms
 		t.Encoded = e.encoded(t)
@@ -177,11 +178,17 @@ func (s *stream) ask(ctx context.Context, e *endpoint, key *keyState) error {
 			s.dropState(e.origin())
 			continue
 		}
+		if s.lower(e, t, failed) {
+			continue
+		}
 		if !e.API.Adapt(s.req, t, failed) {
+			if failed.Kind == model.ErrRequest && t.Quirks != before {
+				e.learn(before) // leaving the parameter out did not help
+			}
 			if l, ok := e.API.(api.Locator); ok {
 				failed.Named = 1 + l.Locate(s.req, t, failed)
 			}
-			return err
+			return s.overflow(e, failed)
 		}
 		s.model.log.Info("model endpoint refuses a parameter", "endpoint", e.name(), "error", err)
 		e.learn(t.Quirks)

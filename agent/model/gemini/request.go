@@ -69,7 +69,7 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 		h.Set("X-Goog-Api-Key", t.Key)
 	}
 	path := "/models/" + url.PathEscape(strings.TrimPrefix(t.Model, "models/")) + ":streamGenerateContent?alt=sse"
-	return &api.Request{Method: http.MethodPost, URL: t.URL("/v1beta", path, false), Header: h, Body: body}, nil
+	return &api.Request{Method: http.MethodPost, URL: t.URL("/v1beta", path, false), Header: h, Body: body, Limit: t.Limit(req)}, nil
 }
 
 // continuation returns the token that continues the last message. If there is none, it

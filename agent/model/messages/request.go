@@ -37,7 +37,7 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	if thinkingOf(req, t).interleaved {
 		header.Set("Anthropic-Beta", interleavedBeta)
 	}
-	return &api.Request{Method: http.MethodPost, URL: t.URL("/v1", "/messages", true), Header: header, Body: body}, nil
+	return &api.Request{Method: http.MethodPost, URL: t.URL("/v1", "/messages", true), Header: header, Body: body, Limit: limit(req, t)}, nil
 }
 
 // limit returns max_tokens, which each request must have.

@@ -55,7 +55,7 @@ func (API) Adapt(req *model.Request, t *api.Target, e *model.Error) bool {
 		t.Quirks |= noCacheKey
 	case req.NoCalls && said("tool_choice"):
 		t.Quirks |= noChoice
-	case t.Limit(req) > 0 && (said("max_tokens") || said("max_completion_tokens")):
+	case t.Limit(req) > 0 && (said("max_tokens") || said("max_completion_tokens")) && api.RefusesParameter(e.Message):
 		t.Quirks |= otherLimit
 	case said("reasoning_effort") && said("none") && len(req.Tools) > 0 && t.Quirks&noEffort == 0:
 		t.Quirks |= effortNone

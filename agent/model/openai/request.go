@@ -92,7 +92,7 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	if t.Key != "" {
 		header.Set("Authorization", "Bearer "+t.Key)
 	}
-	return &api.Request{Method: http.MethodPost, URL: t.URL("/v1", path, false), Header: header, Body: body}, nil
+	return &api.Request{Method: http.MethodPost, URL: t.URL("/v1", path, false), Header: header, Body: body, Limit: t.Limit(req)}, nil
 }
 
 // newLimit reports whether the endpoint has max_completion_tokens instead of max_tokens.

@@ -53,7 +53,7 @@ func (a API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &api.Request{Method: http.MethodPost, URL: t.URL("/v1", "/responses", false), Header: header(t), Body: body}, nil
+	return &api.Request{Method: http.MethodPost, URL: t.URL("/v1", "/responses", false), Header: header(t), Body: body, Limit: sentLimit(req, t)}, nil
 }
 
 // header returns the headers of a request. Azure has its own for keys.
@@ -100,8 +100,8 @@ func addOptions(b *api.Body, req *model.Request, t *api.Target) {
 	if len(options) > 0 {
 		b.Field("reasoning", options)
 	}
-	if limit := t.Limit(req); limit > 0 && t.Quirks&noLimit == 0 {
-		b.Field("max_output_tokens", max(limit, leastOutput))
+	if limit := sentLimit(req, t); limit > 0 {
+		b.Field("max_output_tokens", limit)
 	}
 	if req.NoCalls && len(req.Tools) > 0 {
 		b.Field("tool_choice", "none")
@@ -299,3 +299,12 @@ func appendInput(b []byte, text string) []byte {
 }
 
 func dataURL(i model.Image) string { return "data:" + i.MIMEType + ";base64," + i.Data }
+
+// sentLimit returns the limit of the response that a request has. 0 means none.
+func sentLimit(req *model.Request, t *api.Target) int {
+	limit := t.Limit(req)
+	if limit <= 0 || t.Quirks&noLimit != 0 {
+		return 0
+	}
+	return max(limit, leastOutput)
+}

@@ -1,0 +1,94 @@
+package api
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
+)
+
+var (
+	// ofOutput matches the names of the limit of a response, and of what it limits.
+	ofOutput = lazyregexp.New(`max_(?:completion_|output_|new_)?tokens|maxoutputtokens|max output tokens|maximum output|completion|output tokens|in the output`)
+	// tooMuch matches messages about a value that is too large.
+	tooMuch = lazyregexp.New(`too (?:large|high|big|many)|exceed|maximum|at most|above|range|less than|greater than|<=|≤|>|only afford|must be`)
+)
+
+// OutputLimit returns the limit of a response that an endpoint would accept, according to its
+// message about a refused request with the limit sent. whole reports whether the limit is the model's or
+// the account's. Otherwise, it is the rest of the context window, for this request only. If the
+// message is not about the limit, or leaves no room for a response, OutputLimit returns 0.
+func OutputLimit(message string, sent int) (limit int, whole bool) {
+	text := strings.ToLower(message)
+	if sent <= 1 || !ofOutput.MatchString(text) || !tooMuch.MatchString(text) {
+		return 0, false
+	}
+	all := numbersIn(text)
+	if rest, ok := restOfWindow(text, all, sent); ok {
+		return rest, false
+	}
+	named := 0
+	for _, preferred := range []bool{true, false} {
+		for _, n := range all {
+			if n.value < sent && n.value > named && (limits.MatchString(n.before) && !notLimits.MatchString(n.before) || !preferred) {
+				named = n.value
+			}
+		}
+		if named > 1 {
+			break
+		}
+	}
+	if named > 1 && strings.Contains(text, "exclusive") {
+		named--
+	}
+	switch {
+	case named >= leastOutput:
+		return named, true
+	case named <= 1 && sent/2 >= leastOutput && !slices.ContainsFunc(unknownParameter, func(words string) bool { return strings.Contains(text, words) }):
+		return sent / 2, true // no number is named
+	}
+	return 0, false
+}
+
+// leastOutput is the smallest limit of a response in tokens with which a request is sent again.
+const leastOutput = 64
+
+// unknownParameter has words of messages that an endpoint does not have a parameter.
+var unknownParameter = []string{"unsupported", "not supported", "unknown", "unrecognized", "unrecognised", "unexpected", "instead", "not permitted", "not allowed", "extra", "deprecated", "invalid parameter", "does not exist"}
+
+// RefusesParameter reports whether message says that the endpoint does not have a parameter.
+func RefusesParameter(message string) bool {
+	text := strings.ToLower(message)
+	return slices.ContainsFunc(unknownParameter, func(words string) bool { return strings.Contains(text, words) })
+}
+
+// restOfWindow returns the part of the context window that the input leaves to the response,
+// if a message names both. ok is whether it does.
+func restOfWindow(text string, all []number, sent int) (rest int, ok bool) {
+	window, input := 0, 0
+	for _, n := range all { // with the sum of both
+		if slices.ContainsFunc(all, func(sum number) bool { return n.value != sent && sum.value == n.value+sent }) {
+			input = n.value
+		}
+	}
+	if input > 0 {
+		for _, n := range all {
+			if n.value < input+sent && n.value != input && n.value != sent && n.value > window {
+				window = n.value
+			}
+		}
+	} else if window = WindowIn(text); window > sent {
+		for _, n := range all {
+			if n.value < window && n.value != sent && n.value > input {
+				input = n.value
+			}
+		}
+	}
+	if input == 0 || window == 0 || input+sent <= window {
+		return 0, false
+	}
+	if rest = window - input; rest < min(1024, window/8) {
+		return 0, true // a shorter history is needed
+	}
+	return rest, true
+}
