@@ -32,7 +32,7 @@ const together = 16
 // callAll runs the calls of a response: adjacent read-only ones together, any other alone.
 // Results keep the order of the calls.
 func (t *turn) callAll(ctx context.Context, calls []*call) error {
-	t.budget = budget{replyCap}
+	t.budget = t.resultBudget()
 	for _, c := range calls {
 		e := t.started(c)
 		c.stopped, e.Stop = context.WithCancel(context.Background())
@@ -185,16 +185,37 @@ func (t *turn) todosChanged() (todos []tools.Todo, changed bool) {
 }
 
 const (
-	replyCap  = 200_000 // bytes of all results of one response's calls
-	resultMin = 2_000   // bytes that each result may have in any case
+	replyCap   = 200_000 // bytes of all results of one response's calls
+	resultMin  = 2_000   // bytes that each result may have in any case
+	smallShare = 7       // a result has at most this part of a small window
+	// bytesOfResult is the number of bytes of a result for each token. JSON and code have fewer
+	// than other texts.
+	bytesOfResult = 3
 )
 
 // budget limits the total size of the results of one response. A model may call many tools
 // at once, and each result may be near its own limit.
-type budget struct{ left int }
+type budget struct{ left, each, least int }
+
+// resultBudget returns the budget of the next response's calls. All results together fill at most
+// half of the context window without its fixed part.
+func (t *turn) resultBudget() budget {
+	b := budget{replyCap, replyCap, resultMin}
+	window := t.window()
+	if window <= 0 {
+		return b
+	}
+	b.left = min(b.left, max((window-t.history.gauge.fixed())/2*bytesOfResult, resultMin))
+	b.each = b.left
+	if t.Small() {
+		b.each = window / smallShare * bytesOfResult
+		b.least = min(b.least, b.each/4)
+	}
+	return b
+}
 
 // fit shortens a result to the rest of the budget.
 func (b *budget) fit(set *tools.Set, env *tools.Env, c *call) {
-	c.result = set.Fit(env, c.Name, c.result, max(b.left, resultMin))
+	c.result = set.Fit(env, c.Name, c.result, min(b.each, max(b.left, b.least)))
 	b.left -= len(c.result.JSON)
 }

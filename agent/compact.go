@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,12 +12,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-//go:embed compact.md
-var compactWords string
-
 const (
-	keptShare     = 0.2             // of the context window, for the newest messages, which are not compacted
-	keptMost      = 20_000          // limit of their tokens
+	// Shares of the context window without its fixed part, which are the system prompt and the tools.
+	keptShare   = 0.2 // for the newest messages, which are not compacted
+	newestShare = 0.5 // for the newest message alone
+	digestShare = 0.3 // for the summary
+
+	keptMost      = 20_000          // limit of the tokens of the newest messages
+	digestLeast   = 600             // tokens that the summary may have in any case
+	smallAt       = 0.7             // share of a small context window at which the history is compacted
 	windowGuess   = 128_000         // tokens, if the window is not known
 	growthBefore  = 1.2             // growth since the last compaction before the next one
 	changedWithin = 5 * time.Second // timeout for the list of changed files
@@ -52,12 +54,20 @@ func (s *Session) Compact(ctx context.Context, hints string, sink Sink) (StopRea
 	case ctx.Err() != nil:
 		return Cancelled, nil
 	}
+	if window, used := t.window(), t.history.gauge.used(); window > 0 && used > window {
+		fixed := t.history.gauge.fixed()
+		t.notice("The session still does not fit: about %d tokens of %d. The system prompt and the tools have %d, the messages that are left %d. %s",
+			used, window, fixed, used-fixed, enlarge)
+	}
 	return EndTurn, nil
 }
 
 // makeRoom compacts the history if the next request would fill the context window.
 func (t *turn) makeRoom(ctx context.Context) error {
-	used, limit := t.history.gauge.used(), t.config.CompactAt*float64(t.window())
+	used, limit := t.history.gauge.used(), t.compactAt()*float64(t.window())
+	if t.promptAlone() {
+		return nil // a compaction would only cut the prompt
+	}
 	if limit <= 0 || float64(used) < max(limit, growthBefore*float64(t.history.floor)) {
 		return nil
 	}
@@ -67,23 +77,38 @@ func (t *turn) makeRoom(ctx context.Context) error {
 	return nil
 }
 
-func overflowed(err error) bool {
-	var failure *model.Error
-	return errors.As(err, &failure) && failure.Kind == model.ErrOverflow
+// compactAt returns the share of the context window at which the history is compacted.
+func (t *turn) compactAt() float64 {
+	if t.Small() && t.config.CompactAt > smallAt {
+		return smallAt
+	}
+	return t.config.CompactAt
+}
+
+// room returns the tokens of the context window without its fixed part. If the window is not
+// known, it is guessed.
+func (t *turn) room() int {
+	window := t.window()
+	if window <= 0 {
+		window = windowGuess
+	}
+	return max(window-t.history.gauge.fixed(), window/8)
 }
 
 // compact replaces all but the newest messages by a summary. It asks the model for notes.
 // If that fails, the summary has only the facts that hermes-ls knows. If ctx ends first,
 // compact changes nothing and returns nil.
 func (t *turn) compact(ctx context.Context, hints string) error {
-	window := t.window()
-	if window <= 0 {
-		window = windowGuess
+	room, messages := t.room(), t.history.gauge.used()-t.history.gauge.fixed()
+	newest := int(newestShare * float64(room))
+	if t.isNewest(t.prompt) {
+		newest = max(newest, room*9/10-digestLeast) // the prompt stays whole
 	}
-	from := t.history.boundary(min(int(keptShare*float64(window)), keptMost, t.history.gauge.used()/4), window/2)
+	from := t.history.boundary(min(int(keptShare*float64(room)), keptMost, messages/4), newest)
 	if from < 0 {
 		return errNothingToCompact
 	}
+	most := max(min(messages/2-t.history.tokensFrom(from), int(digestShare*float64(room))), digestLeast)
 	news := Compaction{ID: store.NewID(), Status: CompactionRunning, Before: t.history.gauge.used()}
 	t.sink.Event(news)
 	var added []string
@@ -97,7 +122,7 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 		t.sink.Event(news)
 		return nil
 	}
-	facts := digestFacts{notes: notes, changed: t.changedFiles(ctx), lastMost: window} // a quarter of the window in bytes
+	facts := digestFacts{notes: notes, changed: t.changedFiles(ctx), most: most * bytesPerToken}
 	m := &store.Message{
 		ID:      news.ID,
 		Message: model.NewMessage(model.User, t.history.digest(from, facts, t.toolset(), t.config.Files)),
@@ -155,6 +180,7 @@ func (t *turn) renew() error {
 	if err = t.config.Store.Update(t.storeCtx, t.id, change); err == nil {
 		change(&t.Session.head)
 		t.tools = fresh.Tools
+		t.small.Store(fresh.Small)
 	}
 	t.headMu.Unlock()
 	if err != nil {
@@ -168,89 +194,15 @@ func (t *turn) renew() error {
 	return nil
 }
 
-// askForNotes asks for notes: first the model of [Config.Notes], if there is one, then the
-// session's. The request to the session's model extends the previous one by one message,
-// so that the prompt cache applies. If it is too long, only its newer half is sent.
-func (t *turn) askForNotes(ctx context.Context, hints string) (string, *model.Usage, error) {
-	text := compactWords
-	if hints = strings.TrimSpace(hints); hints != "" {
-		text += "\nThe user adds: " + hints + "\n"
-	}
-	messages := t.history.messages
-	var reply *model.Reply
-	err := errors.New("no other model")
-	if small := t.notesModel(); small != nil {
-		from := 0
-		if most := small.Window() / 2; most < t.history.gauge.used() {
-			from = max(t.history.boundary(most, 0), 0)
-		}
-		if reply, err = t.notesOf(ctx, small, messages[from:], text); err != nil && ctx.Err() == nil {
-			t.notice("The notes of the compaction are written by the session's model: %v", err)
-		}
-	}
-	if err != nil {
-		reply, err = t.notesOf(ctx, t.config.Model, messages, text)
-	}
-	if overflowed(err) {
-		if half := t.history.boundary(t.history.gauge.used()/2, 0); half > 0 {
-			reply, err = t.notesOf(ctx, t.config.Model, messages[half:], text)
-		}
-	}
-	var usage *model.Usage
-	if reply.Usage != (model.Usage{}) {
-		usage = &reply.Usage
-	}
-	notes := strings.TrimSpace(reply.Text)
-	if err == nil && notes == "" {
-		err = errors.New("it answered with nothing")
-	}
-	return notes, usage, err
-}
-
-// notesModel returns the model of [Config.Notes], or nil.
-func (t *turn) notesModel() Sized {
-	if t.config.Notes == nil {
-		return nil
-	}
-	return t.config.Notes()
-}
-
-func (t *turn) notesOf(ctx context.Context, from model.Model, messages []model.Message, text string) (*model.Reply, error) {
-	messages = slices.Clip(messages)
-	if n := len(messages); n > 0 && messages[n-1].Role != model.Assistant {
-		messages = append(messages, emptyMessage(nil).Message)
-	}
-	request := &model.Request{
-		Model: t.head.Model, System: t.head.System, Tools: t.head.Tools, Effort: t.effort, SessionID: t.id, Turn: t.prompt.ID,
-		Messages: append(messages, model.NewMessage(model.User, text)),
-	}
-	if from != t.config.Model {
-		request.Model, request.Effort = "", ""
-	}
-	reply := &model.Reply{CallsBefore: len(t.history.ids)}
-	for delta, err := range from.Stream(ctx, request) {
-		if err != nil {
-			return reply, err
-		}
-		if delta.Notice != "" {
-			t.sink.Event(Notice{Text: delta.Notice, Passing: true})
-		}
-		if err := reply.Add(delta); err != nil {
-			return reply, err
-		}
-	}
-	return reply, nil
-}
-
 // boundary returns the index of the first of the newest messages, which together have at
 // most the given tokens. It is not a tool result, so the calls before it have results. The
 // last such message may have up to most tokens. If there is too little to compact before
 // it, boundary returns -1.
 func (h *history) boundary(tokens, most int) int {
-	from, bytes := len(h.messages), 0
+	from, own := len(h.messages), 0
 	for i := len(h.messages) - 1; i >= 0 && h.origins[i].seq > 0; i-- {
-		bytes += weight(&h.messages[i])
-		size, limit := h.gauge.estimate(bytes), tokens
+		own += weight(&h.messages[i])
+		size, limit := h.gauge.scaled(own), tokens
 		if from == len(h.messages) {
 			limit = max(tokens, most)
 		}
@@ -265,6 +217,15 @@ func (h *history) boundary(tokens, most int) int {
 		return -1
 	}
 	return from
+}
+
+// tokensFrom estimates the tokens of the messages from an index on.
+func (h *history) tokensFrom(from int) int {
+	own := 0
+	for i := from; i < len(h.messages); i++ {
+		own += weight(&h.messages[i])
+	}
+	return h.gauge.scaled(own)
 }
 
 // seqAt returns the Seq of the message at i. If i is the end, it is the Seq of the next

@@ -30,14 +30,23 @@ const (
 	lastLong  = 48_000 // bytes of the last one, if the context window has room
 	filesMost = 60
 	notesLong = 24_000 // bytes
+	fileBytes = 60     // of a path, typically
 )
 
 // digestFacts are the parts of a digest that the history does not have.
 type digestFacts struct {
-	notes    string   // of the model
-	changed  []string // files, no matter which program changed them
-	lastMost int      // limit of the bytes of the user's last message
+	notes   string   // of the model
+	changed []string // files, no matter which program changed them
+	most    int      // bytes that the digest may have, about
 }
+
+// asked returns how many requests of the user the digest has, and the bytes of each.
+func (f digestFacts) asked() (count, long int) {
+	long = min(askedLong, max(f.most/16, 80))
+	return min(askedMost, max(f.most/4/long, 2)), long
+}
+
+func (f digestFacts) files() int { return min(filesMost, max(f.most/8/fileBytes, 4)) }
 
 // digest returns the text that replaces the messages before from. It has the facts that
 // are known without a model, and the model's notes. If the user's last message is among
@@ -49,6 +58,7 @@ func (h *history) digest(from int, facts digestFacts, set *tools.Set, at tools.F
 		before = old[0].Text()
 	}
 	before, last := splitLast(before)
+	askedCount, askedBytes := facts.asked()
 	asked := listed(before, askedPart)
 	for i := range asked { // earlier versions kept the last message here
 		if text, newest := strings.CutPrefix(asked[i], "(the newest) "); newest {
@@ -59,35 +69,69 @@ func (h *history) digest(from int, facts digestFacts, set *tools.Set, at tools.F
 		if !h.origins[i].isPrompt {
 			continue
 		}
-		if last != "" {
-			asked = append(asked, quoted(withoutRules(last), askedLong))
+		if words := ownWords(last); words != "" {
+			asked = append(asked, quoted(words, askedBytes))
 		}
-		if last = h.messages[i].Text(); i >= from {
+		if last = h.promptText(i); i >= from {
 			last = "" // it stays in the history
 			break
 		}
 	}
 	var b strings.Builder
 	b.WriteString(digestHead)
-	part(&b, askedPart, firstAndLast(asked, askedMost))
+	part(&b, askedPart, firstAndLast(clipAll(asked, askedBytes), askedCount))
 	part(&b, planPart, plan(h))
 	changed, read := files(old, set, at)
-	changed = newest(slices.Concat(listed(before, changedPart), changed, facts.changed), filesMost)
+	changed = newest(slices.Concat(listed(before, changedPart), changed, facts.changed), facts.files())
 	read = slices.DeleteFunc(append(listed(before, readPart), read...), func(f string) bool { return slices.Contains(changed, f) })
 	part(&b, changedPart, changed)
-	part(&b, readPart, newest(read, filesMost))
+	part(&b, readPart, newest(read, facts.files()))
 	notes := facts.notes
 	if notes == "" {
 		_, notes, _ = strings.Cut(before, notesPart+"\n") // older notes are better than none
 	}
 	notes = strings.ReplaceAll("\n"+notes, "\n"+lastPart, "\n#"+lastPart) // no line of notes is taken for the heading
-	if notes = clipped(strings.TrimSpace(notes), notesLong); notes != "" {
+	if notes = clipped(strings.TrimSpace(notes), min(notesLong, facts.most/3)); notes != "" {
 		fmt.Fprintf(&b, "\n\n%s\n%s", notesPart, notes)
 	}
 	if last != "" {
-		fmt.Fprintf(&b, "\n\n%s\n\n%s", lastPart, clipped(last, min(lastLong, max(askedLong, facts.lastMost))))
+		fmt.Fprintf(&b, "\n\n%s\n\n%s", lastPart, clipped(last, min(lastLong, max(askedLong, facts.most/3))))
 	}
 	return b.String()
+}
+
+// promptText returns the words of the user in a prompt, and what was attached. Rules, the
+// environment and notices are not the user's.
+func (h *history) promptText(i int) string {
+	text := h.messages[i].Text()
+	typed := min(h.origins[i].typed, len(text))
+	added := visible(text[typed:])
+	for {
+		before, after, found := cutBlock(added, newsText)
+		if !found {
+			return text[:typed] + added
+		}
+		added = before + after
+	}
+}
+
+// ownWords returns the user's words of a text of promptText.
+func ownWords(text string) string {
+	for _, name := range []string{rulesText, environmentText, newsText, attachedText, linkedText} {
+		if strings.HasPrefix(text, name) {
+			return ""
+		}
+		text, _, _ = strings.Cut(text, "\n\n"+name)
+	}
+	return strings.TrimSpace(text)
+}
+
+func clipAll(items []string, limit int) []string {
+	out := make([]string, len(items))
+	for i, item := range items {
+		out[i] = clipped(item, limit)
+	}
+	return out
 }
 
 // splitLast cuts the user's last message off an earlier digest. If the digest has none, last

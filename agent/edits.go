@@ -86,7 +86,7 @@ func (t *turn) leaveOut() error {
 	for from > 0 && h.origins[from-1].seq >= t.prompt.Seq {
 		from--
 		h.edits.LeftOut = append(h.edits.LeftOut, h.origins[from].id)
-		h.gauge.bytes -= weight(&h.messages[from])
+		h.gauge.own -= weight(&h.messages[from])
 	}
 	h.messages, h.origins = h.messages[:from:from], h.origins[:from:from]
 	t.historyMu.Unlock()

@@ -1,39 +1,51 @@
 package agent
 
-import "github.com/hermes-ls/hermes-ls/agent/model"
+import (
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
 
 // gauge estimates the tokens of the next request. It adds an estimate for the newest
-// messages to the endpoint's count.
+// messages to the endpoint's count. Endpoints can report counts that are not true, so the result is never
+// far below the own count.
 type gauge struct {
-	base    int // bytes of the system prompt and the tools
-	bytes   int // of the whole next request
-	counted int // the bytes that the endpoint has counted
+	base    int // own count of the system prompt and the tools
+	own     int // own count of the whole next request
+	counted int // the part of own that the endpoint has counted
 	tokens  int // the endpoint's count
 }
 
-// bytesPerToken is typical for English and code. The endpoint's own count replaces it.
+// leastShare is the share of the own count that is always believed.
+const leastShare = 0.9
+
+// mostRatio limits the tokens that an endpoint counts for one of the own count.
+const mostRatio = 3
+
+// bytesPerToken is typical for English and code, for limits in bytes.
 const bytesPerToken = 4
 
-// imageBytes is the estimate for a picture. Endpoints count its size in pixels, not its
+// imageTokens is the estimate for a picture. Endpoints count its size in pixels, not its
 // bytes.
-const imageBytes = 1500 * bytesPerToken
+const imageTokens = 1500
 
-// messageBytes is the cost of a message besides its text.
-const messageBytes = 4 * bytesPerToken
+// messageTokens is the cost of a message besides its text.
+const messageTokens = 4
 
 // used estimates the tokens of the next request.
 func (g *gauge) used() int {
-	return g.tokens + g.estimate(g.bytes-g.counted)
+	return max(g.tokens+g.scaled(g.own-g.counted), int(leastShare*float64(g.own)))
 }
 
-// estimate converts bytes to tokens. If the endpoint has counted enough, it uses the
+// fixed estimates the tokens of the system prompt and the tools.
+func (g *gauge) fixed() int { return g.scaled(g.base) }
+
+// scaled converts an own count to tokens of the endpoint. If the endpoint has counted enough, it uses the
 // endpoint's ratio.
-func (g *gauge) estimate(bytes int) int {
-	if g.counted > 2000 && g.tokens > 0 {
-		rate := min(max(float64(g.counted)/float64(g.tokens), 2), 6)
-		return int(float64(bytes) / rate)
+func (g *gauge) scaled(own int) int {
+	if g.counted > 500 && g.tokens > 0 {
+		return int(float64(own) * min(max(float64(g.tokens)/float64(g.counted), leastShare), 2))
 	}
-	return bytes / bytesPerToken
+	return own
 }
 
 // measured sets the endpoint's count of a request and its response, the last message. It
@@ -42,7 +54,8 @@ func (g *gauge) measured(u *model.Usage) {
 	if u.Input == 0 {
 		return // the endpoint does not count
 	}
-	g.tokens, g.counted = u.Input+u.Output-min(u.Reasoning, u.Output), g.bytes
+	most := mostRatio*g.own + 4000 // a count above it is of something else
+	g.tokens, g.counted = min(max(u.Input+u.Output-min(u.Reasoning, u.Output), 0), most), g.own
 }
 
 // ground adds the system prompt and the tools. If they are already counted, it does
@@ -51,38 +64,39 @@ func (g *gauge) ground(system string, offered []model.Tool) {
 	if g.base > 0 {
 		return
 	}
-	g.base = len(system)
+	g.base = tools.Tokens(system)
 	for _, t := range offered {
-		g.base += len(t.Name) + len(t.Description) + len(t.Schema)
+		g.base += tools.Tokens(t.Name) + tools.Tokens(t.Description) + tools.Tokens(string(t.Schema)) + messageTokens
 	}
-	g.bytes += g.base
+	g.own += g.base
 }
 
 // setPrefix replaces the counts of the system prompt and the tools.
 func (g *gauge) setPrefix(system string, offered []model.Tool) {
-	messages := g.bytes - g.base
-	g.base, g.bytes = 0, 0
+	messages := g.own - g.base
+	g.base, g.own = 0, 0
 	g.ground(system, offered)
 	g.shrunk(messages)
 }
 
-// shrunk resets the counts after a compaction. bytes is the size of the remaining
+// shrunk resets the counts after a compaction. messages is the own count of the remaining
 // messages.
-func (g *gauge) shrunk(bytes int) {
-	bytes += g.base
-	g.tokens, g.counted, g.bytes = g.estimate(bytes), bytes, bytes
+func (g *gauge) shrunk(messages int) {
+	own := messages + g.base
+	g.tokens, g.counted, g.own = g.scaled(own), own, own
 }
 
+// weight returns the own count of a message.
 func weight(m *model.Message) int {
-	n := messageBytes
+	n := messageTokens
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; p.Type {
 		case model.TextType, model.ResultType:
-			n += len(p.Text)
+			n += tools.Tokens(p.Text)
 		case model.CallType:
-			n += len(p.Call.ID) + len(p.Call.Name) + len(p.Call.Args) + messageBytes
+			n += tools.Tokens(p.Call.ID) + tools.Tokens(p.Call.Name) + tools.Tokens(p.Call.Args) + messageTokens
 		case model.ImageType:
-			n += imageBytes
+			n += imageTokens
 		}
 	}
 	return n

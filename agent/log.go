@@ -49,6 +49,7 @@ type origin struct {
 	seq      int64 // 0: it replaces messages that were compacted
 	isPrompt bool  // a message of the user
 	id       string
+	typed    int // bytes of its text that the user wrote
 }
 
 func (h *history) add(m *store.Message) {
@@ -58,7 +59,7 @@ func (h *history) add(m *store.Message) {
 		return
 	}
 	if sent, ok := h.edits.apply(m); ok {
-		h.put(sent, origin{m.Seq, m.Role == model.User && !m.Note, m.ID})
+		h.put(sent, origin{m.Seq, m.Role == model.User && !m.Note, m.ID, m.Typed})
 	}
 	switch m.Role {
 	case model.Assistant:
@@ -97,7 +98,7 @@ func (h *history) push(m model.Message, o origin) {
 		return
 	}
 	h.messages, h.origins = append(h.messages, m), append(h.origins, o)
-	h.gauge.bytes += weight(&m)
+	h.gauge.own += weight(&m)
 }
 
 // isText reports whether a message of the user has only a text.

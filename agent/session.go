@@ -79,8 +79,16 @@ type Config struct {
 	// CompactAt is the share of the context window at which the history is compacted. 0 means
 	// 0.8. If it is negative, the history is compacted only on request.
 	CompactAt float64
-	Effort    string // reasoning effort; empty: the model's default
-	Log       *slog.Logger
+	// Small is the profile for small context windows: results of calls have at most a
+	// seventh of the window, and the history is compacted at 0.7 of it. [Prefix] changes it.
+	Small bool
+	// LeastWindow is the smallest context window in tokens in which prompts are sent. If it is set,
+	// requests that do not fit into a small window are not sent either, because some servers would cut them
+	// without telling. 0: each request is sent.
+	LeastWindow int
+
+	Effort string // reasoning effort; empty: the model's default
+	Log    *slog.Logger
 }
 
 // Sized is a model that knows its context window.
@@ -93,6 +101,7 @@ type Sized interface {
 type Prefix struct {
 	System string
 	Tools  *tools.Set
+	Small  bool // see [Config]
 }
 
 // Session is a session with its history. It is safe for concurrent use.
@@ -107,6 +116,9 @@ type Session struct {
 	stored bool // the store knows the session
 	tools  *tools.Set
 	effort string
+
+	small atomic.Bool // the profile for small context windows applies
+	bound atomic.Pointer[bound]
 
 	inbox   inbox // messages to the running turn
 	pending pendingUsage
@@ -173,7 +185,9 @@ func newSession(c Config) (*Session, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Session{config: c, id: c.Head.ID, head: c.Head, tools: c.Tools, effort: c.Effort, history: history{planTool: c.Plan.Tool()}}, nil
+	s := &Session{config: c, id: c.Head.ID, head: c.Head, tools: c.Tools, effort: c.Effort, history: history{planTool: c.Plan.Tool()}}
+	s.small.Store(c.Small)
+	return s, nil
 }
 
 // ID returns the id of the session.
@@ -215,8 +229,17 @@ func (s *Session) SetEffort(effort string) {
 }
 
 // window returns the context window of the model in tokens. If it is not known, it returns
-// 0.
+// 0. A smaller one that a refusal named applies as long as the model says the same.
 func (s *Session) window() int {
+	window := s.believedWindow()
+	if bound := s.bound.Load(); bound != nil && bound.believed == window && (window == 0 || bound.window < window) {
+		return bound.window
+	}
+	return window
+}
+
+// believedWindow returns the context window as the configuration or the model says it.
+func (s *Session) believedWindow() int {
 	if s.config.Window > 0 {
 		return s.config.Window
 	}
@@ -225,6 +248,12 @@ func (s *Session) window() int {
 	}
 	return 0
 }
+
+// bound is a context window in tokens that a refusal named, and the one that was believed then.
+type bound struct{ window, believed int }
+
+// Small reports whether the session has the profile for small context windows.
+func (s *Session) Small() bool { return s.small.Load() }
 
 // Last returns the newest message. If there is none, it returns the zero value.
 func (s *Session) Last() model.Message {

@@ -47,6 +47,9 @@ func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, er
 	if ctx.Err() != nil {
 		return Cancelled, nil
 	}
+	if err := s.tooSmall(); err != nil {
+		return "", err
+	}
 	release, err := s.config.Store.Claim(s.id)
 	if err != nil {
 		return "", err
@@ -146,10 +149,13 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 	if err := t.makeRoom(ctx); err != nil {
 		return "", err
 	}
+	if err := t.fits(); err != nil {
+		return "", err
+	}
 	id := store.NewID()
 	reply, err := t.ask(ctx, id)
-	if overflowed(err) && t.compact(ctx, "") == nil {
-		reply, err = t.ask(ctx, id)
+	if overflowed(err) {
+		reply, err = t.afterOverflow(ctx, id, reply, err)
 	}
 	if refused := refusedHistory(err); refused != nil && ctx.Err() == nil {
 		reply, err = t.askPlainly(ctx, id, reply, refused)

@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/store"
+)
+
+// Sizes of context windows in tokens.
+const (
+	// LeastWindow is the smallest window in which a session of hermes-ls works.
+	LeastWindow = 4096
+	// SmallWindow is the window below which the profile for small windows is chosen. The window of such a
+	// model is known, so a request that does not fit into it is not sent.
+	SmallWindow = 24_000
+)
+
+// enlarge says how to enlarge the window of a model on a server of the user.
+const enlarge = "Enlarge the window (OLLAMA_CONTEXT_LENGTH=16384 for Ollama, llama-server -c 16384 for llama.cpp, the context length of the model in LM Studio), " +
+	"or choose a model with a larger one."
+
+// sizeError is an error about the size of a request. cause is the endpoint's refusal, or nil.
+type sizeError struct {
+	text  string
+	cause error
+}
+
+func (e *sizeError) Error() string { return e.text }
+func (e *sizeError) Unwrap() error { return e.cause }
+
+func overflowed(err error) bool {
+	var failure *model.Error
+	return errors.As(err, &failure) && failure.Kind == model.ErrOverflow
+}
+
+// learn remembers the context window that a refusal names. If it names none, the window is
+// smaller than the estimate of the request.
+func (t *turn) learn(err error) {
+	var failure *model.Error
+	if !errors.As(err, &failure) || failure.Kind != model.ErrOverflow {
+		return
+	}
+	window := failure.Window
+	if used := t.history.gauge.used(); window == 0 && used > LeastWindow && (t.window() == 0 || used < t.window()) {
+		window = used
+	}
+	if window > 0 {
+		t.bound.Store(&bound{window, t.believedWindow()})
+	}
+}
+
+// modelName names the model for a message.
+func (t *turn) modelName() string { return cmp.Or(t.head.Model, "the model") }
+
+func count(n int) string { return humanize.Comma(int64(n)) }
+
+// tooSmall returns an error if no session works in the context window of the model. Nothing is sent
+// then.
+func (s *Session) tooSmall() error {
+	window := s.window()
+	if window <= 0 || window >= s.config.LeastWindow {
+		return nil
+	}
+	return &sizeError{text: fmt.Sprintf("the context window of %s has %s tokens, and hermes-ls needs at least %s. Nothing was sent. %s",
+		cmp.Or(s.Head().Model, "the model"), count(window), count(s.config.LeastWindow), enlarge)}
+}
+
+// fits returns an error if the next request is longer than a small context window. Some
+// servers would cut it without telling.
+func (t *turn) fits() error {
+	window := t.window()
+	if window <= 0 || window >= SmallWindow || t.config.LeastWindow <= 0 || t.history.gauge.used() <= window {
+		return nil
+	}
+	return t.doesNotFit(nil)
+}
+
+// doesNotFit returns the error for a request that is longer than the context window, although nothing
+// more can be compacted. If the prompt of the turn is the reason, it is left out of later requests.
+func (t *turn) doesNotFit(cause error) error {
+	g := &t.history.gauge
+	window, fixed := t.window(), g.fixed()
+	if window <= 0 {
+		return cause
+	}
+	h := &t.history
+	if i := len(h.messages) - 1; t.isNewest(t.prompt) {
+		text := h.messages[i].Text()
+		if tokens := g.scaled(weight(&h.messages[i])); fixed < window && tokens > (window-fixed)/2 {
+			tooLong := &sizeError{cause: cause, text: fmt.Sprintf("the prompt does not fit: it has %s (about %s tokens), and the context window of %s has %s tokens, of which the system prompt and the tools take %s. "+
+				"It was left out of the session, which goes on without it. Send a shorter prompt, or put the text into a file and name the file.",
+				humanize.Bytes(uint64(len(text))), count(tokens), t.modelName(), count(window), count(fixed))}
+			if err := t.leaveOut(); err != nil {
+				return errors.Join(tooLong, err)
+			}
+			return tooLong
+		}
+	}
+	if fixed >= window/2 {
+		return &sizeError{cause: cause, text: fmt.Sprintf("the system prompt and the tools have %s tokens, and the context window of %s has %s. "+
+			"Set model.profile to small, or enlarge the window. %s", count(fixed), t.modelName(), count(window), enlarge)}
+	}
+	if cause == nil {
+		return &sizeError{text: fmt.Sprintf("the session has %s tokens, and the context window of %s has %s. Compact the session (/compact), or start a new one. %s",
+			count(g.used()), t.modelName(), count(window), enlarge)}
+	}
+	return cause
+}
+
+// afterOverflow compacts the history because the endpoint has refused a request as too long, and asks
+// again.
+func (t *turn) afterOverflow(ctx context.Context, id string, reply *model.Reply, refusal error) (*model.Reply, error) {
+	t.learn(refusal)
+	if t.promptAlone() {
+		return reply, t.doesNotFit(refusal)
+	}
+	fixed := t.history.gauge.fixed()
+	err := t.compact(ctx, "")
+	if errors.Is(err, errNothingToCompact) {
+		// A smaller window can have another profile, with a shorter prefix.
+		if t.renew() == nil && t.history.gauge.fixed() < fixed {
+			err = nil
+		}
+	}
+	if err != nil || ctx.Err() != nil {
+		return reply, t.doesNotFit(refusal)
+	}
+	again, err := t.ask(ctx, id)
+	if overflowed(err) {
+		t.learn(err)
+		return again, t.doesNotFit(err)
+	}
+	return again, err
+}
+
+// promptAlone reports whether the prompt of the turn does not fit into the context window, even without the
+// messages before it.
+func (t *turn) promptAlone() bool {
+	window := t.window()
+	if window <= 0 {
+		return false
+	}
+	h := &t.history
+	return t.isNewest(t.prompt) && h.gauge.fixed() < window &&
+		h.gauge.scaled(weight(&h.messages[len(h.messages)-1]))+h.gauge.fixed() > window
+}
+
+// isNewest reports whether a stored message is the newest one.
+func (t *turn) isNewest(m *store.Message) bool {
+	n := len(t.history.origins)
+	return n > 0 && m.Seq > 0 && t.history.origins[n-1].seq == m.Seq
+}
