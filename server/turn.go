@@ -84,6 +84,7 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	if err := x.settings.readyFor(in.Route, x.notifier.show); err != nil {
 		return "", err
 	}
+	x.settings.model.Prepare(ctx)
 	a, err := x.open(ctx)
 	if err != nil {
 		return "", err

@@ -125,6 +125,12 @@ func (m *meteredModel) Window() int {
 	return 0
 }
 
+func (m *meteredModel) Prepare(ctx context.Context) {
+	if known, ok := m.Model.(interface{ Prepare(context.Context) }); ok {
+		known.Prepare(ctx)
+	}
+}
+
 func (m *meteredModel) Sees(ctx context.Context) bool {
 	seeing, ok := m.Model.(interface{ Sees(context.Context) bool })
 	return ok && seeing.Sees(ctx)

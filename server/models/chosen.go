@@ -82,6 +82,14 @@ func (c *Chosen) Window() int {
 	return 0
 }
 
+// Prepare asks the endpoint for the window of the model, if it is not known. See
+// the method Prepare of the client.
+func (c *Chosen) Prepare(ctx context.Context) {
+	if m, ok := c.Current().(interface{ Prepare(context.Context) }); ok {
+		m.Prepare(ctx)
+	}
+}
+
 // Sees reports whether the chosen model accepts pictures.
 func (c *Chosen) Sees(ctx context.Context) bool {
 	m, ok := c.Current().(interface{ Sees(context.Context) bool })

@@ -44,6 +44,12 @@ func (m *recorded) Window() int {
 	return 0
 }
 
+func (m *recorded) Prepare(ctx context.Context) {
+	if known, ok := m.Model.(interface{ Prepare(context.Context) }); ok {
+		known.Prepare(ctx)
+	}
+}
+
 func (m *recorded) Sees(ctx context.Context) bool {
 	seeing, ok := m.Model.(interface{ Sees(context.Context) bool })
 	return ok && seeing.Sees(ctx)
