@@ -65,12 +65,6 @@ func visible(added string) string {
 	return added
 }
 
-// withoutRules removes the rules from a prompt.
-func withoutRules(text string) string {
-	before, after, _ := cutBlock(text, rulesText)
-	return before + after
-}
-
 // cutBlock cuts the first fenced block of a name out of a prompt. If there is none, before is the
 // whole text.
 func cutBlock(text, name string) (before, after string, found bool) {
