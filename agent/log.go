@@ -93,7 +93,7 @@ func (h *history) push(m model.Message, o origin) {
 	n := len(h.messages)
 	if h.pairs.plain && n > 0 && isText(&m) && isText(&h.messages[n-1]) {
 		joined := model.NewMessage(model.User, h.messages[n-1].Text()+"\n\n"+m.Text())
-		h.gauge.bytes += weight(&joined) - weight(&h.messages[n-1])
+		h.gauge.own += weight(&joined) - weight(&h.messages[n-1])
 		h.messages = append(slices.Clone(h.messages[:n-1]), joined) // a running request still uses the old messages
 		return
 	}

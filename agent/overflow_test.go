@@ -29,10 +29,10 @@ func requestTokens(r *model.Request) int {
 	return n
 }
 
-// strict returns a model with a window. It refuses longer requests, and names the window if says is
+// bounded returns a model with a window. It refuses longer requests, and names the window if says is
 // set. It checks that requests begin with a user message. If usage is positive, it reports that for all
 // requests.
-func strict(t *testing.T, window, usage int, says bool, answer func(x *fakemodel.Exchange)) (m *fakemodel.Model, refused *int) {
+func bounded(t *testing.T, window, usage int, says bool, answer func(x *fakemodel.Exchange)) (m *fakemodel.Model, refused *int) {
 	refused = new(int)
 	return fakemodel.Func(func(x *fakemodel.Exchange) {
 		if x.Request.Messages[0].Role != model.User {
@@ -75,7 +75,7 @@ func TestWindowIsSmallerThanBelieved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, refused := strict(t, tc.window, tc.usage, tc.says, func(x *fakemodel.Exchange) { x.Text("answer " + strings.Repeat("word ", 600)) })
+			m, refused := bounded(t, tc.window, tc.usage, tc.says, func(x *fakemodel.Exchange) { x.Text("answer " + strings.Repeat("word ", 600)) })
 			s := begin(t, agent.Config{Model: m, Store: openStore(t), Window: tc.believed, Head: store.Session{System: strings.Repeat("rule ", 4000), Model: "m"}})
 			const turns = 30
 			var compactions []agent.Compaction
@@ -115,7 +115,7 @@ func TestPromptDoesNotFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, refused := strict(t, 8192, 0, true, func(x *fakemodel.Exchange) { x.Text("fine") })
+			m, refused := bounded(t, 8192, 0, true, func(x *fakemodel.Exchange) { x.Text("fine") })
 			config.Model, config.Store, config.Head = m, openStore(t), store.Session{System: "rules", Model: "m"}
 			s := begin(t, config)
 			talk(t, s, "one", "two")
@@ -158,7 +158,7 @@ func TestTooSmallWindow(t *testing.T) {
 // one, and else says what takes the window.
 func TestPrefixDoesNotFit(t *testing.T) {
 	t.Parallel()
-	m, _ := strict(t, 4096, 0, true, func(x *fakemodel.Exchange) { x.Text("fine") })
+	m, _ := bounded(t, 4096, 0, true, func(x *fakemodel.Exchange) { x.Text("fine") })
 	head := store.Session{System: strings.Repeat("rule ", 6000), Model: "m"}
 	s := begin(t, agent.Config{Model: m, Store: openStore(t), Window: 128_000, Head: head})
 	_, err := s.Turn(t.Context(), agent.Input{Text: "Hello"}, &recorder{})

@@ -77,7 +77,7 @@ func (t *turn) askPlainly(ctx context.Context, id string, reply *model.Reply, fi
 	}
 	t.historyMu.Lock()
 	t.history.messages, t.history.origins, t.history.pairs = before.messages, before.origins, before.pairs
-	t.history.edits.Plain, t.history.gauge.bytes = before.edits.Plain, before.gauge.bytes
+	t.history.edits.Plain, t.history.gauge.own = before.edits.Plain, before.gauge.own
 	t.historyMu.Unlock()
 	if failed == nil {
 		return again, err // another kind of failure
@@ -177,9 +177,9 @@ func (t *turn) sendPlain(ids []string) {
 	messages, origins := h.messages, h.origins
 	h.edits.Plain = append(slices.Clone(h.edits.Plain), ids...)
 	h.messages, h.origins, h.pairs = nil, nil, paired{}
-	bytes := h.gauge.bytes
+	bytes := h.gauge.own
 	for i := range messages {
 		h.put(messages[i], origins[i])
 	}
-	h.gauge.bytes = bytes // the estimate is close enough
+	h.gauge.own = bytes // the estimate is close enough
 }
