@@ -18,7 +18,7 @@ const module = "github.com/hermes-ls/hermes-ls/"
 var layers = map[string][]string{
 	"cmd":        {""},
 	"protocol":   {},
-	"config":     {"internal/safefile"},
+	"config":     {"internal/lazyregexp", "internal/safefile", "internal/textfile"},
 	"internal":   {},
 	"tools":      {"internal"},
 	"agent":      {"tools", "internal"},
@@ -56,16 +56,17 @@ var strict = map[string][]string{
 	"internal/gitrepo":      {"internal/safefile"},
 	"internal/gitread": {"internal/gitrepo", "internal/ignore", "internal/lazyregexp", "internal/proc", "internal/program",
 		"internal/safefile", "internal/scratch"},
-	"internal/trust":       {"internal/filelock", "internal/folderpath", "internal/frontmatter", "internal/gitrepo", "internal/lazyregexp", "internal/safefile"},
+	"internal/trust":       {"internal/filelock", "internal/folderpath", "internal/frontmatter", "internal/gitrepo", "internal/lazyregexp", "internal/safefile", "internal/textfile"},
 	"internal/filelock":    {},
 	"internal/folderpath":  {},
-	"internal/frontmatter": {},
+	"internal/frontmatter": {"internal/textfile"},
 	"internal/escape":      {},
 	"internal/safefile":    {},
 	"internal/protected":   {},
 	"internal/tokens":      {},
 	"internal/lazyregexp":  {},
-	"config":               {"config", "internal/safefile"},
+	"config":               {"config", "internal/lazyregexp", "internal/safefile", "internal/textfile"},
+	"internal/textfile":    {"internal/safefile", "internal/textenc"},
 }
 
 func TestImports(t *testing.T) {

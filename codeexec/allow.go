@@ -10,6 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
@@ -73,7 +74,7 @@ func contentOf(path string, workspace []string) (string, error) {
 			return "", err
 		}
 	}
-	settings, _ := safefile.Read(filepath.Join(filepath.Dir(path), "..", "pyvenv.cfg"), safefile.Line) // without settings it is no environment
+	settings, _ := textfile.Read(filepath.Join(filepath.Dir(path), "..", "pyvenv.cfg"), safefile.Line) // without settings it is no environment
 	for _, part := range [][]byte{text, settings} {
 		one := sha256.Sum256(part)
 		sum.Write(one[:]) //nolint:errcheck // never fails

@@ -12,6 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // Python is an interpreter that was found and tried.
@@ -178,7 +179,7 @@ func (s Search) inFolder(folder string) []candidate {
 // pyenv returns the versions that .python-version names. It does not use the shims, which
 // are slow and not on the PATH of an editor that was started from a menu.
 func (s Search) pyenv(folder string) []candidate {
-	data, err := safefile.ReadBelow(folder, ".python-version", safefile.Line)
+	data, err := textfile.ReadBelow(folder, ".python-version", safefile.Line)
 	if err != nil {
 		return nil
 	}
@@ -269,7 +270,7 @@ func isFile(path string) bool {
 }
 
 func firstLine(folder, name string) string {
-	data, err := safefile.ReadBelow(folder, name, safefile.Line)
+	data, err := textfile.ReadBelow(folder, name, safefile.Line)
 	if err != nil {
 		return ""
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/config/catalog"
-	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // EnvPath returns the path of the user's file of secrets in home.
@@ -46,8 +46,13 @@ func quoted(name, value string) (string, error) {
 	return "", fmt.Errorf("%s cannot hold quotes of both kinds, or a backslash beside white space, quotes or #", name)
 }
 
-// SetKey writes a key of a provider to .env. No key has white space, so a key with some was not copied correctly.
+// SetKey writes a key of a provider to .env, without the characters that pasting adds. No key has white space, so a key with
+// some was not copied correctly.
 func SetKey(home, name, key string) error {
+	key, odd := CleanKey(key)
+	if odd != 0 {
+		return fmt.Errorf("a key has no %q (U+%04X): copy %s again", odd, odd, name)
+	}
 	if strings.ContainsAny(key, " \t\r\n\"'#") {
 		return fmt.Errorf("a key has no white space, quotes or #: copy %s again", name)
 	}
@@ -86,8 +91,8 @@ func RemoveEnv(home, name string) (removed bool, err error) {
 func without(lines []string, name string) (left []string, at int) {
 	at = -1
 	for _, line := range lines {
-		set, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
-		if !ok || strings.TrimSpace(set) != name {
+		set, _, ok := assignment(trimPasted(line))
+		if !ok || set != name {
 			left = append(left, line)
 		} else if at < 0 {
 			at = len(left)
@@ -99,7 +104,7 @@ func without(lines []string, name string) (left []string, at int) {
 // editEnv changes the lines of .env. If change returns nil, the file does not change.
 func editEnv(home string, change func(lines []string) []string) error {
 	file := EnvPath(home)
-	data, err := safefile.Read(file, fileLimit)
+	data, err := textfile.Read(file, fileLimit)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading %s: %w", file, err)
 	}

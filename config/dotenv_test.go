@@ -73,5 +73,5 @@ func readEnv(t *testing.T, home string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return new(reader).dotenv(EnvPath(home), string(data))
+	return new(reader).dotenv(EnvPath(home), string(data)).values
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // Get returns the value of a dotted key as it applies now: a text as it is, any other value as JSON.
@@ -124,7 +125,7 @@ func plainYAML(s string) bool {
 // editFile changes config.yaml atomically.
 func editFile(home string, change func(*document) error) error {
 	file := Path(home)
-	data, err := safefile.Read(file, fileLimit)
+	data, err := textfile.Read(file, fileLimit)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading %s: %w", file, err)
 	}

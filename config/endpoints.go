@@ -316,7 +316,7 @@ func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
 func (l *Loaded) address(section string, m Model, out *Endpoint) error {
 	table, _ := catalog.Find(m.Provider)
 	own := l.Providers[m.Provider]
-	out.BaseURL = strings.TrimRight(firstOf(m.BaseURL, own.BaseURL, table.BaseURL), "/")
+	out.BaseURL = strings.TrimRight(trimPasted(withoutInvisible(firstOf(m.BaseURL, own.BaseURL, table.BaseURL))), "/")
 	if (m.Provider == "openai" || m.Provider == "openrouter") && m.BaseURL != "" && !SameHost(m.BaseURL, table.BaseURL) {
 		table, own, out.Provider = catalog.Provider{}, Provider{}, "custom" // another service with OpenAI's API
 	}
@@ -407,6 +407,9 @@ func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
 	case theirs:
 		out.setKey(l.environ, table.Keys...)
 	}
+	if err := cleanKeys(l, out, known && !table.NoKey && !local(u)); err != nil {
+		return err
+	}
 	if len(out.Keys) > 0 || out.KeyCommand != "" || !known || table.NoKey || local(u) {
 		return nil
 	}
@@ -422,6 +425,42 @@ func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
 		Problem: fmt.Sprintf("no key for %s at %s: set %s", m.Provider, u.Host, set),
 		Step:    ", or run `hermes-ls setup` or `hermes-ls login`",
 	}
+}
+
+// cleanKeys removes the characters that pasting adds to keys. If a key cannot be sent, or has white space though the service
+// has real keys, it returns an error.
+func cleanKeys(l *Loaded, out *Endpoint, real bool) error {
+	clean := make([]string, 0, len(out.Keys))
+	for _, text := range out.Keys {
+		key, odd := CleanKey(text)
+		if real && odd == 0 && strings.Contains(key, " ") {
+			odd = ' '
+		}
+		if odd != 0 {
+			return &SetupError{
+				Provider: out.Provider,
+				Problem:  fmt.Sprintf("the key of %s in %s has the character %q (U+%04X), which no key has; no request was sent", out.Provider, keyPlace(l, out.KeyFrom), odd, odd),
+				Step:     ". Copy the key again, or run `hermes-ls login`",
+			}
+		}
+		if key != "" {
+			clean = append(clean, key)
+		}
+	}
+	out.Keys = clean
+	return nil
+}
+
+// keyPlace returns where a key is: the file and the line if it is in .env.
+func keyPlace(l *Loaded, from string) string {
+	name, _, _ := strings.Cut(from, " ")
+	if line := l.envLines[name]; line > 0 {
+		return fmt.Sprintf("%s:%d (%s)", EnvPath(l.Home), line, from)
+	}
+	if source, line := l.placeOf(name); line > 0 {
+		return fmt.Sprintf("%s:%d (%s)", source, line, from)
+	}
+	return from
 }
 
 // SetupError says which part of a model's endpoint is not configured, and the next step in a shell.

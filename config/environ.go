@@ -18,15 +18,6 @@ func environMap(environ []string) map[string]string {
 	return out
 }
 
-// unquote removes one pair of quotes, or the comment after a value without quotes.
-func unquote(value string) string {
-	if len(value) >= 2 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
-		return value[1 : len(value)-1]
-	}
-	value, _, _ = strings.Cut(value, " #")
-	return strings.TrimSpace(value)
-}
-
 // environSource reads HERMES_<SECTION>_<KEY>, such as HERMES_MODEL_DEFAULT, for
 // every key that holds a plain value.
 func environSource(root field, environ []string) source {

@@ -49,14 +49,23 @@ type Loaded struct {
 	schema   *Schema
 	tree     map[string]any    // the values that the sources set
 	environ  map[string]string // the process's, over that of .env
+	envLines map[string]int    // the lines of the variables that .env sets
 	detached Keys              // of endpoints that a higher source has replaced
 	line     func(key string) (source string, line int)
 }
 
 // LineOf returns the line of a key in the highest source that sets it. If that is no file, it returns 0.
 func LineOf(l *Loaded, key string) int {
-	_, line := l.line(key)
+	_, line := l.placeOf(key)
 	return line
+}
+
+// placeOf returns the source that sets a key, and its line. If that is not known yet, the line is 0.
+func (l *Loaded) placeOf(key string) (source string, line int) {
+	if l.line == nil {
+		return "", 0
+	}
+	return l.line(key)
 }
 
 // Home returns the directory of settings and sessions: $HERMES_HOME, or ~/.hermes.
@@ -81,7 +90,8 @@ func Path(home string) string { return filepath.Join(home, "config.yaml") }
 // a lower source or the default applies.
 func (s *Schema) Load(home string, o Options) *Loaded {
 	r := &reader{kept: o.Kept}
-	l := &Loaded{Config: Default(), Home: home, schema: s, environ: r.environ(home, o.Environ)}
+	l := &Loaded{Config: Default(), Home: home, schema: s}
+	l.environ, l.envLines = r.environ(home, o.Environ)
 
 	var repo []source
 	for _, folder := range o.Folders {

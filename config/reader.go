@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // reader reads the sources of a configuration. A source that cannot be read is a problem, and
@@ -26,12 +26,12 @@ func (r *reader) problem(source string, line int, text string) {
 
 // repository reads a repository's settings. It does not follow a link out of the folder.
 func (r *reader) repository(folder, file string) source {
-	data, err := safefile.ReadBelow(folder, filepath.Join(".hermes", "config.yaml"), fileLimit)
+	data, err := textfile.ReadBelow(folder, filepath.Join(".hermes", "config.yaml"), fileLimit)
 	return r.decode(file, data, err, false)
 }
 
 func (r *reader) yaml(file string, trusted bool) source {
-	data, err := safefile.Read(file, fileLimit)
+	data, err := textfile.Read(file, fileLimit)
 	return r.decode(file, data, err, trusted)
 }
 
@@ -41,7 +41,7 @@ func (r *reader) decode(file string, data []byte, err error, trusted bool) sourc
 	}
 	if err != nil {
 		r.broken = r.broken || trusted
-		r.problem(file, 0, fmt.Sprintf("cannot be read: %v; %s", unreadable(err), r.instead(trusted)))
+		r.problem(file, unreadableLine(err), fmt.Sprintf("cannot be read: %v; %s", unreadable(err), r.instead(trusted)))
 		return source{}
 	}
 	s, err := parseYAML(file, data)
@@ -92,35 +92,27 @@ func unreadable(err error) error {
 	return err
 }
 
-// environ returns the variables of .env in home, replaced by those of the process environment.
-func (r *reader) environ(home string, environ []string) map[string]string {
-	file := filepath.Join(home, ".env")
-	data, err := safefile.Read(file, fileLimit)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		r.problem(file, 0, fmt.Sprintf("cannot be read: %v", unreadable(err)))
+// unreadableLine returns the line that an error of reading names. If it names none, it returns 0.
+func unreadableLine(err error) int {
+	var encoding *textfile.EncodingError
+	if errors.As(err, &encoding) {
+		return encoding.Line
 	}
-	out := r.dotenv(file, string(data))
-	for name, value := range environMap(environ) {
-		out[name] = value
-	}
-	return out
+	return 0
 }
 
-func (r *reader) dotenv(file, text string) map[string]string {
-	out := map[string]string{}
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		name, value, ok := strings.Cut(strings.TrimPrefix(line, "export "), "=")
-		if !ok {
-			r.problem(file, n, "is no NAME=value line; it is ignored")
-			continue
-		}
-		out[strings.TrimSpace(name)] = unquote(strings.TrimSpace(value))
+// environ returns the variables of .env in home, replaced by those of the process environment. lines has the lines of those
+// that .env sets.
+func (r *reader) environ(home string, environ []string) (out map[string]string, lines map[string]int) {
+	file := EnvPath(home)
+	data, err := textfile.Read(file, fileLimit)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.problem(file, unreadableLine(err), fmt.Sprintf("cannot be read: %v; nothing of it applies", unreadable(err)))
 	}
-	return out
+	found := r.dotenv(file, string(data))
+	for name, value := range environMap(environ) {
+		found.values[name] = value
+		delete(found.lines, name)
+	}
+	return found.values, found.lines
 }

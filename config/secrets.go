@@ -9,7 +9,7 @@ func (l *Loaded) Secrets(secret func(name string) bool) map[string]string {
 	c := secretCollector{secret: secret, out: map[string]string{}}
 	for name, value := range l.environ {
 		if secret(name) {
-			c.out[name] = value
+			c.add(name, value)
 		}
 	}
 	c.keys("api_key of an unused endpoint", l.detached)
@@ -47,7 +47,7 @@ func (c secretCollector) collect(key string, f field, value any) {
 	case f.secret == "names":
 		for name, value := range tree {
 			if text, ok := value.(string); ok && c.secret(name) {
-				c.out[key+"."+name] = text
+				c.add(key+"."+name, text)
 			}
 		}
 	}
@@ -56,9 +56,17 @@ func (c secretCollector) collect(key string, f field, value any) {
 func (c secretCollector) keys(name string, list Keys) {
 	for i, key := range list {
 		if i > 0 {
-			c.out[fmt.Sprintf("%s %d", name, i+1)] = key
+			c.add(fmt.Sprintf("%s %d", name, i+1), key)
 		} else {
-			c.out[name] = key
+			c.add(name, key)
 		}
+	}
+}
+
+// add adds a value, and the form in which it is sent.
+func (c secretCollector) add(name, value string) {
+	c.out[name] = value
+	if key, _ := CleanKey(value); key != value && key != "" {
+		c.out[name+", as it is sent"] = key
 	}
 }

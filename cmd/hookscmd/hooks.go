@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/hooks"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
@@ -131,7 +132,7 @@ func runTest(cmd *cobra.Command, event, tool, file string) error {
 	o.Confine = func(ctx context.Context, c *proc.Cmd) error { return box.Confine(ctx, c) }
 	var given json.RawMessage
 	if file != "" {
-		if given, err = os.ReadFile(file); err != nil {
+		if given, err = textfile.Read(file, 16<<20); err != nil {
 			return err
 		}
 		if !json.Valid(given) {

@@ -20,7 +20,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
-	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // imported is a server of another program.
@@ -127,7 +127,7 @@ func (s *setup) readSource(name string) (map[string]imported, error) {
 	if slices.Contains(sourceNames, name) {
 		file = sourceFile(name)
 	}
-	data, err := safefile.Read(file, 16<<20)
+	data, err := textfile.Read(file, 16<<20)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", file, err)
 	}

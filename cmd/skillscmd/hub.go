@@ -15,6 +15,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // searchTaps prints the skills of the user's taps that fit a query.
@@ -143,7 +144,7 @@ func (o Options) snapshot() *cobra.Command {
 }
 
 func (o Options) importSnapshot(cmd *cobra.Command, path string, yes bool) error {
-	data, err := os.ReadFile(path)
+	data, err := textfile.Read(path, 16<<20)
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func read(path, rel string) (f File, ok bool) {
 		first, _, _ := strings.Cut(f.Body, "\n")
 		f.Description = clean(strings.TrimLeft(first, "# "))
 	}
-	return f, f.Body != ""
+	return f, f.Body != "" || f.Problem != ""
 }
 
 func clean(text string) string {

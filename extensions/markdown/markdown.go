@@ -59,7 +59,7 @@ type Instance struct {
 	env  *tools.Env // of calls of the session; nil: there are no tools yet
 	list []File
 	at   time.Time       // of list
-	told map[string]bool // paths of agents that are left out
+	told map[string]bool // paths of files that are left out
 }
 
 // Close does nothing.
@@ -90,7 +90,9 @@ func (x *Instance) files() []File {
 	if err := x.session.Config(&c); err != nil {
 		x.session.Notify(err.Error())
 	}
-	x.list, x.at = x.find(c, "commands", c.External), time.Now()
+	x.list, x.at = slices.DeleteFunc(x.find(c, "commands", c.External), func(f File) bool {
+		return f.Body == "" && x.leftOut("command", f)
+	}), time.Now()
 	return x.list
 }
 
@@ -153,18 +155,19 @@ func (x *Instance) Agents() []File {
 // broken reports whether the frontmatter of an agent cannot be read. Its limits are then not known, so it is left out. The user
 // is told once.
 func (x *Instance) broken(f File) bool {
-	if f.Problem == "" {
-		return false
-	}
 	x.mu.Lock()
-	told := x.told[f.Path]
+	defer x.mu.Unlock()
+	return f.Problem != "" && x.leftOut("agent", f)
+}
+
+// leftOut tells the user once that a file is left out. It returns true.
+func (x *Instance) leftOut(kind string, f File) bool {
 	if x.told == nil {
 		x.told = map[string]bool{}
 	}
-	x.told[f.Path] = true
-	x.mu.Unlock()
-	if !told {
-		x.session.Notify(fmt.Sprintf("The agent %s is left out: %s", f.Path, f.Problem))
+	if !x.told[f.Path] {
+		x.told[f.Path] = true
+		x.session.Notify(fmt.Sprintf("The %s %s is left out: %s", kind, f.Path, f.Problem))
 	}
 	return true
 }

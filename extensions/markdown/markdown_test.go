@@ -27,6 +27,13 @@ func TestFiles(t *testing.T) {
 	write(ws, ".claude/commands/git/pr.md", "---\ndescription: Opens a pull request.\n---\nDo it.")
 	write(home, "commands/plain.md", "# First line\nText.")
 	write(home, "commands/git/pr.md", "hidden by the workspace")
+	write(home, "agents/wide.md", "\xff\xfe-\x00-\x00-\x00\n\x00n\x00:\x00 \x00b\x00\n\x00-\x00-\x00-\x00\n\x00H\x00i\x00")
+	write(home, "agents/odd.md", "\xff\xfe-\x00-")
+	for _, f := range Find(home, trust.Open(home), nil, "agents", nil) {
+		if wide := f.Name == "wide"; wide != (f.Body == "Hi") || wide == strings.Contains(f.Problem, "save it as UTF-8") {
+			t.Errorf("%+v", f)
+		}
+	}
 	names := func() (all []string) {
 		for _, f := range Find(home, trust.Open(home), []string{ws}, "commands", nil) {
 			all = append(all, f.Name+": "+f.Description)

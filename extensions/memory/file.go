@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // separator stands between the entries of a file. Hermes Agent reads and writes the same form.
@@ -48,13 +49,20 @@ func (f File) read() (content, error) {
 	if err != nil {
 		return content{}, fmt.Errorf("%s could not be read: %w", f.Name, err)
 	}
+	if _, err := textfile.Decode(data); err != nil {
+		return content{}, fmt.Errorf("%s could not be read: %w", f.Path, err)
+	}
 	return f.parse(data), nil
 }
 
 // parse finds the entries of a text. Equal entries count once.
 func (f File) parse(data []byte) content {
 	c := content{raw: string(data)}
-	text := strings.ReplaceAll(strings.TrimPrefix(strings.ToValidUTF8(c.raw, "\uFFFD"), "\uFEFF"), "\r\n", "\n")
+	decoded, err := textfile.Decode(data)
+	if err != nil { // a version that only looks for changes
+		decoded = data
+	}
+	text := strings.ReplaceAll(strings.ToValidUTF8(string(decoded), "\uFFFD"), "\r\n", "\n")
 	c.drifted = text != c.raw
 	seen := map[string]bool{"": true}
 	for _, e := range strings.Split(text, separator) {

@@ -460,4 +460,17 @@ func TestWindows(t *testing.T) {
 	if c := f.parse([]byte("\uFEFFone\r\n§\r\ntwo\r\n")); !slices.Equal(c.entries, []string{"one", "two"}) {
 		t.Errorf("the entries are %q", c.entries)
 	}
+	f.Path = filepath.Join(t.TempDir(), f.Name)
+	for text, want := range map[string]string{
+		"\xff\xfeo\x00n\x00e\x00\r\x00\n\x00\xa7\x00\r\x00\n\x00t\x00w\x00o\x00": "",
+		"one\n\x00": f.Path + " could not be read",
+	} {
+		if err := os.WriteFile(f.Path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := f.read()
+		if want == "" && (err != nil || !slices.Equal(c.entries, []string{"one", "two"})) || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%q: %q, %v", text, c.entries, err)
+		}
+	}
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
-	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // own is the directory of our parts in an Agent Plugin, and the key of our values in its manifest.
@@ -76,13 +76,13 @@ func (p *Plugin) readJSON(data []byte) error {
 // readHooks reads hooks.json of an Agent Plugin. Its form is that of the section hooks of
 // config.yaml, or that of Claude Code, also below a key hooks.
 func (p *Plugin) readHooks() error {
-	data, err := safefile.Read(filepath.Join(p.Dir, own, "hooks.json"), largestManifest)
+	data, err := textfile.Read(filepath.Join(p.Dir, own, "hooks.json"), largestManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	var section map[string]any
 	if err == nil {
-		err = json.Unmarshal(data, &section)
+		err = textfile.JSONError(data, json.Unmarshal(data, &section))
 	}
 	if err != nil {
 		return fmt.Errorf("hooks.json: %w", err)
@@ -144,7 +144,7 @@ func (p *Plugin) flat(event string, list any) any {
 // though the plugin can be used.
 func (p Plugin) agentWarnings() (warnings []string) {
 	var fields map[string]json.RawMessage
-	data, err := safefile.Read(filepath.Join(p.Dir, "plugin.json"), largestManifest)
+	data, err := textfile.Read(filepath.Join(p.Dir, "plugin.json"), largestManifest)
 	if p.Kind != Agent || err != nil || json.Unmarshal(data, &fields) != nil {
 		return nil
 	}
@@ -188,7 +188,7 @@ func (p Plugin) agentServers() (all map[string]agentServer, problems []error) {
 	if p.Kind != Agent {
 		return nil, nil
 	}
-	data, err := safefile.Read(filepath.Join(p.Dir, "mcp.json"), largestManifest)
+	data, err := textfile.Read(filepath.Join(p.Dir, "mcp.json"), largestManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -197,7 +197,7 @@ func (p Plugin) agentServers() (all map[string]agentServer, problems []error) {
 		Servers map[string]json.RawMessage `json:"mcpServers"`
 	}
 	if err == nil {
-		err = json.Unmarshal(data, &file)
+		err = textfile.JSONError(data, json.Unmarshal(data, &file))
 	}
 	switch {
 	case err != nil:

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
-	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // Kind says how a plugin is made.
@@ -137,7 +137,7 @@ func Load(dir string) (Plugin, error) {
 	}{
 		{"plugin.yaml", (*Plugin).readYAML}, {"plugin.yml", (*Plugin).readYAML}, {"plugin.json", (*Plugin).readJSON}, {"HOOK.yaml", (*Plugin).readYAML},
 	} {
-		data, err := safefile.Read(filepath.Join(dir, one.file), largestManifest)
+		data, err := textfile.Read(filepath.Join(dir, one.file), largestManifest)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // Levels of a finding. A block is rejected; a warn is shown.
@@ -156,6 +157,9 @@ func scanText(name string, data []byte) (found []Finding) {
 			return nil
 		}
 		found = append(found, Finding{name, 0, Warn, "bytes that are no text"})
+		if decoded, err := textfile.Decode(data); err == nil { // as the model would read it
+			text = string(decoded)
+		}
 		text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "")
 	}
 	number, begin, command := 0, 1, ""

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/filelock"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // Tap is a repository in which skills are searched, in .hub/taps.json. The file is shared with Hermes Agent: unknown fields stay.
@@ -146,7 +147,7 @@ func (t Tap) Search(ctx context.Context, home, query string) (found []Remote, er
 
 // marketplace returns the plugins of other repositories that .claude-plugin/marketplace.json names.
 func marketplace(root, query string) (found []Remote) {
-	data, err := safefile.Read(filepath.Join(root, ".claude-plugin", "marketplace.json"), 1<<20)
+	data, err := textfile.Read(filepath.Join(root, ".claude-plugin", "marketplace.json"), 1<<20)
 	if err != nil {
 		return nil
 	}

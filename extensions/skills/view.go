@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -179,8 +179,8 @@ func readFile(s *Skill, in viewIn) tools.Result {
 	if err != nil {
 		return tools.Fail("the skill %s has no readable file %s. linked_files of the skill lists its files: %v", s.Name, in.FilePath, err)
 	}
-	if !utf8.Valid(data) {
-		return tools.Fail("%s is no text", in.FilePath)
+	if data, err = textfile.Decode(data); err != nil {
+		return tools.Fail("%s is no text: %v", in.FilePath, err)
 	}
 	lines := strings.SplitAfter(Visible(string(data)), "\n")
 	if lines[len(lines)-1] == "" {

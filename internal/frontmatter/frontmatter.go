@@ -1,11 +1,10 @@
 // Package frontmatter reads Markdown files that begin with YAML between two lines "---". Skills, commands and agents are
 // such files.
 //
-// [Parse] accepts a byte order mark and texts that YAML does not read without quotes, which many files have.
+// [Parse] accepts the encodings of [textfile.Decode], and texts that YAML does not read without quotes, which many files have.
 package frontmatter
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // Limit is the largest frontmatter in bytes.
@@ -38,10 +39,50 @@ func Parse(data []byte) (fields Fields, body string, err error) {
 		return fields, body, nil
 	}
 	fields = Fields{} // decode may have set some
-	if decode(quoted(head), &fields) != nil {
-		return Fields{}, body, broken(err)
+	if decode(quoted(head), &fields) == nil {
+		return fields, body, nil
 	}
-	return fields, body, nil
+	if fields, ok := loose(head); ok {
+		return fields, body, nil
+	}
+	return Fields{}, body, broken(err)
+}
+
+// loose reads each field by itself. A field that is no YAML is taken as text, with its further lines, as other programs do. If
+// such a field begins like a list, a mapping or a text in quotes, or a field is there twice, loose returns false.
+func loose(head string) (Fields, bool) {
+	fields := Fields{}
+	var name, block string
+	add := func() bool {
+		if name == "" {
+			return strings.TrimSpace(block) == ""
+		}
+		if _, twice := fields[name]; twice {
+			return false
+		}
+		one := Fields{}
+		if decode(block, &one) == nil || decode(quoted(block), &one) == nil {
+			fields[name] = one[name]
+			return len(one) == 1
+		}
+		text := strings.Join(strings.Fields(strings.TrimPrefix(block, name+":")), " ")
+		fields[name] = text
+		if text == "" || strings.ContainsAny(text[:1], "{[|>&*!") {
+			return false
+		}
+		return !strings.ContainsAny(text[:1], `"'`) || strings.Contains(text[1:], text[:1]) // a quoted word and more
+	}
+	for line := range strings.Lines(head) {
+		next, _, colon := strings.Cut(line, ":")
+		if colon && isName(next) && next != "http" && next != "https" {
+			if !add() {
+				return nil, false
+			}
+			name, block = next, ""
+		}
+		block += line
+	}
+	return fields, add()
 }
 
 // Check returns an error if the frontmatter is no YAML, also if Parse reads it.
@@ -63,7 +104,11 @@ func broken(err error) error {
 
 // cut returns the YAML of the frontmatter and the text after it. If there is no frontmatter, head is empty.
 func cut(data []byte) (head, body string, err error) {
-	text := strings.ReplaceAll(string(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))), "\r\n", "\n")
+	data, err = textfile.Decode(data)
+	if err != nil {
+		return "", "", err
+	}
+	text := strings.ReplaceAll(string(data), "\r\n", "\n")
 	rest, ok := strings.CutPrefix(text, "---\n")
 	if !ok {
 		return "", text, nil

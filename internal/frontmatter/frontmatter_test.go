@@ -31,12 +31,17 @@ func TestParse(t *testing.T) {
 		{"a block", "---\ndescription: |\n  name: b\n\n  c: d\nname: a\n---\n", frontmatter.Fields{"description": "name: b\n\nc: d\n", "name": "a"}, ""},
 		{"a late line", "---\nname: a\n\n  b\nlicense: x\n---\n", frontmatter.Fields{"name": "a\nb", "license": "x"}, ""},
 		{"empty", "---\n---\nx", frontmatter.Fields{}, "x"},
+		{"UTF-16", "\xff\xfe-\x00-\x00-\x00\n\x00a\x00:\x00 \x00b\x00\n\x00-\x00-\x00-\x00\n\x00c\x00", frontmatter.Fields{"a": "b"}, "c"},
+		{"a colon in further lines", "---\nname: a\ndescription: Use it when:\n  Context: the user says: \"b\"\n\n  <example>user: \"c\"</example>\ntools:\n  - Read\n  - Grep\n---\n",
+			frontmatter.Fields{"name": "a", "description": `Use it when: Context: the user says: "b" <example>user: "c"</example>`, "tools": []any{"Read", "Grep"}}, ""},
+		{"a colon in lines without indentation", "---\nname: a\ndescription: Use it: now\n<example>\nuser: \"b\" and c\n</example>\nmodel: x\n---\n",
+			frontmatter.Fields{"name": "a", "description": "Use it: now <example>", "user": `"b" and c </example>`, "model": "x"}, ""},
 	} {
 		fields, body, err := frontmatter.Parse([]byte(c.text))
 		if err != nil || !reflect.DeepEqual(fields, c.want) || body != c.body {
 			t.Errorf("%s: %#v %q %v", c.name, fields, body, err)
 		}
-		if broken := frontmatter.Check([]byte(c.text)) != nil; broken != slices.Contains([]string{"an unquoted colon", "two brackets", "an at sign"}, c.name) {
+		if broken := frontmatter.Check([]byte(c.text)) != nil; broken != slices.Contains([]string{"an unquoted colon", "two brackets", "an at sign", "a colon in further lines", "a colon in lines without indentation"}, c.name) {
 			t.Errorf("%s: broken is %v", c.name, broken)
 		}
 	}

@@ -247,7 +247,7 @@ func readRules(path string) []byte {
 	if err != nil {
 		return nil
 	}
-	return text
+	return withoutMark(text)
 }
 
 // ReadIn reads a file of rules below dir. Links that lead out of dir are not followed. If
@@ -257,8 +257,11 @@ func ReadIn(dir *os.Root, name string) []byte {
 	if err != nil {
 		return nil
 	}
-	return text
+	return withoutMark(text)
 }
+
+// withoutMark removes a byte order mark, as git does.
+func withoutMark(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
 // GitConfig names the directories of a user's git settings. If they are empty, the user has none.
 type GitConfig struct{ Home, XDG string }

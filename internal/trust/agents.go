@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/hermes-ls/hermes-ls/internal/frontmatter"
-	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 const (
@@ -26,7 +26,7 @@ func serversOfAgents(top *os.Root, dir, root string, left *int64) (all []Server)
 		files = append(files, found...)
 	}
 	for _, name := range files[:min(len(files), maxAgents)] {
-		data, err := safefile.ReadIn(top, filepath.FromSlash(name), largestAgent)
+		data, err := textfile.ReadIn(top, filepath.FromSlash(name), largestAgent)
 		if err != nil {
 			continue
 		}

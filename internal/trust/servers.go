@@ -17,6 +17,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // Server is an MCP server that a folder brings. Its texts are as the file has them: no variable is expanded.
@@ -112,7 +113,7 @@ func serversIn(dir, root string, left *int64) (all []Server) {
 	}
 	defer top.Close() //nolint:errcheck // only read
 	for _, f := range files {
-		data, err := safefile.ReadIn(top, filepath.FromSlash(f.name), safefile.Settings)
+		data, err := textfile.ReadIn(top, filepath.FromSlash(f.name), safefile.Settings)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -137,7 +138,7 @@ func serversIn(dir, root string, left *int64) (all []Server) {
 func definitions(data []byte, key string) (map[string]json.RawMessage, error) {
 	var file map[string]json.RawMessage
 	if err := json.Unmarshal(plainJSON(data), &file); err != nil {
-		return nil, err
+		return nil, textfile.JSONError(data, err)
 	}
 	found := map[string]json.RawMessage{}
 	if file[key] == nil {

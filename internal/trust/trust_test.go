@@ -109,12 +109,25 @@ func TestConcurrentTrust(t *testing.T) {
 	}
 }
 
+// utf16 returns an ASCII text as Windows PowerShell writes it.
+func utf16(text string) string {
+	out := "\xff\xfe"
+	for _, b := range []byte(text) {
+		out += string(b) + "\x00"
+	}
+	return out
+}
+
 func TestServers(t *testing.T) {
 	t.Parallel()
 	home, ws := t.TempDir(), folder(t)
 	write(t, ws, ".mcp.json", `{"mcpServers": {"db": {"command": "./tools/db", "args": ["--config=db.toml", "-c", "run tools/helper.sh"], "env": {"DB_TOKEN": "${DB_TOKEN}"}}, "twice": {"url": "https://a.example"}}}`)
 	write(t, ws, ".vscode/mcp.json", "// a comment\n{\"servers\": {\"twice\": {\"url\": \"https://b.example\"}, \"web\": {\"type\": \"http\", \"url\": \"https://x.example/${env:REGION}?t=${TOKEN:-none}\", /* x */ \"headers\": {\"X\": \"//${workspaceFolder}\",},},}}")
-	write(t, ws, ".cursor/mcp.json", "{")
+	write(t, ws, ".cursor/mcp.json", "{\n\n}}")
+	write(t, ws, "wide/.mcp.json", utf16(`{"mcpServers": {"wide": {"url": "https://x.example"}}}`))
+	if all := trust.Servers(filepath.Join(ws, "wide")); !slices.ContainsFunc(all, func(s trust.Server) bool { return s.Name == "wide" && s.Problem == "" }) {
+		t.Errorf("UTF-16: %+v", all)
+	}
 	write(t, ws, "tools/db", "#!/bin/sh\n")
 	find := func(name string) trust.Server {
 		t.Helper()
@@ -125,7 +138,7 @@ func TestServers(t *testing.T) {
 		}
 		return all[at]
 	}
-	if s := find(""); !strings.Contains(s.Problem, ".cursor/mcp.json is not readable") {
+	if s := find(""); !strings.Contains(s.Problem, ".cursor/mcp.json is not readable: line 3") {
 		t.Errorf("the broken file: %q", s.Problem)
 	}
 	if s := find("twice"); s.Spec.URL != "https://a.example" {
@@ -233,7 +246,11 @@ func TestManyServers(t *testing.T) {
 		t.Skip("the folder is on another drive")
 	}
 	write(t, ws, ".mcp.json", `{"mcpServers": {"a": {"command": "./big", "args": ["1"]}, "b": {"command": "./big"}, "c": {"command": "./big"}, "d": {"command": "./big"}, "e": {"command": "./big"}}}`)
-	write(t, ws, ".cursor/mcp.json", "{")
+	write(t, ws, ".cursor/mcp.json", "{\n\n}}")
+	write(t, ws, "wide/.mcp.json", utf16(`{"mcpServers": {"wide": {"url": "https://x.example"}}}`))
+	if all := trust.Servers(filepath.Join(ws, "wide")); !slices.ContainsFunc(all, func(s trust.Server) bool { return s.Name == "wide" && s.Problem == "" }) {
+		t.Errorf("UTF-16: %+v", all)
+	}
 	all = trust.Servers(ws)
 	if len(all) != 6 || all[1].Sum == "" || !strings.Contains(all[5].Problem, "256 MB together") {
 		t.Errorf("%+v", all)

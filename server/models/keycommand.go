@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
@@ -31,8 +32,8 @@ func printKey(ctx context.Context, command string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("key_command: %w", err)
 	}
-	key := strings.TrimSpace(out.String())
-	if exit.Code != 0 || key == "" || strings.ContainsAny(key, " \n\r\t") {
+	key, odd := config.CleanKey(out.String())
+	if exit.Code != 0 || key == "" || odd != 0 || strings.ContainsAny(key, " \n\r\t") {
 		first, _, _ := strings.Cut(strings.TrimSpace(errs.String()), "\n")
 		return "", fmt.Errorf("key_command ended with code %d and did not print a key on one line: %s", exit.Code, first)
 	}

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // dialled returns a transport to the network. proxy is the address of a proxy; if it is
@@ -35,7 +37,7 @@ func dialled(proxy, caFile string) (*http.Transport, error) {
 	if caFile == "" {
 		return t, nil
 	}
-	pem, err := os.ReadFile(caFile)
+	pem, err := textfile.Read(caFile, safefile.Settings)
 	if err != nil {
 		return nil, fmt.Errorf("ca_file: %w", err)
 	}

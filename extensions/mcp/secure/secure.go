@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // Config returns how connections to a server are checked. verify is true, false or a file with
@@ -24,7 +24,7 @@ func Config(verify string, files []string) (*tls.Config, error) {
 	case "false":
 		c.InsecureSkipVerify = true //nolint:gosec // the user has set it
 	default:
-		text, err := safefile.Read(verify, largestPEM)
+		text, err := textfile.Read(verify, largestPEM)
 		if err != nil {
 			return nil, fmt.Errorf("ssl_verify: %w", err)
 		}
@@ -47,13 +47,13 @@ const largestPEM = 1 << 20
 
 // read reads the client certificate.
 func read(files []string) (tls.Certificate, error) {
-	cert, err := safefile.Read(files[0], largestPEM)
+	cert, err := textfile.Read(files[0], largestPEM)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
 	key := cert
 	if len(files) > 1 {
-		if key, err = safefile.Read(files[1], largestPEM); err != nil {
+		if key, err = textfile.Read(files[1], largestPEM); err != nil {
 			return tls.Certificate{}, err
 		}
 	}
