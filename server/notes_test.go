@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -128,6 +129,95 @@ func TestInstructionsBelow(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(cwd, "a/b/z.go")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestInstructionsWithCommands checks that the instructions of a directory come with a command that names it, once, and that a
+// file of instructions that is read does not come twice.
+func TestInstructionsWithCommands(t *testing.T) {
+	t.Parallel()
+	forms := []string{
+		"cat DIR/f.txt", "cd DIR && cat f.txt && cd ..", "(cd DIR; ls)", "git -C DIR status", "make -C DIR", "head -1 <DIR/f.txt", "cat \"$PWD/DIR/f.txt\"",
+		"bash -c 'cd DIR && cat f.txt'", "cat DIR/*.txt", "python3 -c \"print(open('DIR/f.txt').read())\"", "ls ./DIR", "grep -rn x DIR/", "touch DIR/new.txt",
+	}
+	files := map[string]string{"last/AGENTS.md": "Rules of the last directory.", "last/f.txt": "x\n", "read/AGENTS.md": "Rules that are read as a file.\nMore of them.", "shown/AGENTS.md": "Rules that a command shows.\n"}
+	var steps []func(*fakemodel.Exchange)
+	command := func(text string) {
+		args, _ := json.Marshal(map[string]string{"command": text})
+		steps = append(steps, calls("terminal", string(args)))
+	}
+	for i, form := range forms {
+		dir := fmt.Sprintf("d%d", i)
+		files[dir+"/AGENTS.md"], files[dir+"/f.txt"] = "Rules of "+dir+".", "x\n"
+		command(strings.ReplaceAll(form, "DIR", dir))
+		command(strings.ReplaceAll(form, "DIR", dir))
+	}
+	command("cd last")
+	command("cat f.txt")
+	steps = append(steps, calls("read_file", `{"path":"read/AGENTS.md"}`))
+	command("cat ../shown/AGENTS.md")
+	home, cwd := instructed(t, "", files)
+	m := fakemodel.Script(append(steps, answer("done"))...)
+	x, _ := session(t, open(t, Options{Home: home, Model: m}), cwd)
+	prompt1(t, x, "go")
+	results := resultsOf(m)
+	for i, form := range forms {
+		for again, has := range []bool{true, false} {
+			if got := results[2*i+again]; strings.Count(got, fmt.Sprintf("Rules of d%d.", i)) != map[bool]int{true: 1}[has] || strings.Contains(got, "project_instructions") != has {
+				t.Errorf("%s (%v): %s", form, has, got)
+			}
+		}
+	}
+	rest := results[2*len(forms):]
+	for i, want := range []string{"Rules of the last directory.", "", "Rules that are read as a file.", "Rules that a command shows."} {
+		if want == "" && strings.Contains(rest[i], "project_instructions") || want != "" && (strings.Count(rest[i], want) != 1 || !strings.Contains(rest[i], "project_instructions")) {
+			t.Errorf("%q: %s", want, rest[i])
+		}
+	}
+}
+
+// TestInstructionsThatOthersBrought checks the files of other agents, the user's own, imports, encodings, and the notices about
+// those that cannot be read.
+func TestInstructionsThatOthersBrought(t *testing.T) {
+	t.Parallel()
+	home, cwd := instructed(t, "", map[string]string{
+		"home/AGENTS.md":     "Rules of the user.",
+		".claude/CLAUDE.md":  "Claude's rules. @../docs/more.txt\n@gone.md @../.env",
+		"docs/more.txt":      "Imported rules.",
+		".env":               "SECRET=1",
+		"CLAUDE.local.md":    "\xff\xfeL\x00o\x00c\x00a\x00l\x00 \x00r\x00u\x00l\x00e\x00s\x00.\x00",
+		"AGENTS.md":          "Not these rules.",
+		"AGENTS.override.md": "Rules instead.",
+		".hermes.md":         "first\n\xb9\xe6\xd4\xf2\xa3\xba\xc3\xfc\xc1\xee\n",
+		"sub/CLAUDE.md":      "Rules below. @x.md",
+		"sub/x.md":           "Imported below.",
+		"sub/f.txt":          "x",
+	})
+	m := fakemodel.Script(calls("read_file", `{"path":"sub/f.txt"}`), answer("done"))
+	x, user := session(t, open(t, Options{Home: home, Model: m}), cwd)
+	prompt1(t, x, "go")
+	system := m.Requests()[0].System
+	rest := system
+	for _, want := range []string{"# Project instructions", "Imported rules.", "Claude's rules.", "Local rules.", "Rules instead.", "# Instructions of the user for all projects", "rank 1", "Rules of the user."} {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Errorf("the prompt lacks %q, or it is in the wrong order:\n%s", want, system)
+		}
+		rest = after
+	}
+	for _, no := range []string{"SECRET", "Not these rules.", "\uFFFD", "\x00"} {
+		if strings.Contains(system, no) {
+			t.Errorf("the prompt has %q", no)
+		}
+	}
+	if got := resultsOf(m)[0]; !strings.Contains(got, "Rules below.") || !strings.Contains(got, "Imported below.") {
+		t.Errorf("the result lacks the instructions: %s", got)
+	}
+	told := strings.Join(user.notices(), "\n")
+	for _, want := range []string{".claude/CLAUDE.md:2: the import @gone.md is not read", "@../.env is not read: it is a place of secrets", ".hermes.md:2: the instructions are not read: its encoding is not known"} {
+		if strings.Count(told, want) != 1 {
+			t.Errorf("%q is not told once:\n%s", want, told)
+		}
 	}
 }
 

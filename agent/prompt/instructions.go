@@ -1,11 +1,14 @@
 package prompt
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
 // InstructionsLimit limits the project instructions of a session, personaLimit the user's own
@@ -15,9 +18,12 @@ const (
 	personaLimit      = 8 << 10
 )
 
+// overrideName is the name of the file that stands in for AGENTS.md.
+const overrideName = "AGENTS.override.md"
+
 // instructionNames are the names of project instructions in a directory. If they disagree, the
 // later one applies.
-var instructionNames = [...]string{".github/copilot-instructions.md", "CLAUDE.md", "AGENTS.md", ".hermes.md"}
+var instructionNames = [...]string{".github/copilot-instructions.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", overrideName, ".hermes.md"}
 
 // Instruction is a file of project instructions.
 type Instruction struct {
@@ -42,33 +48,132 @@ func (i Instruction) Cut() string {
 	return fmt.Sprintf("The file has %d bytes; %d are shown. Read on before you change files that it applies to: "+how+".", i.Size, len(i.Text), i.Next)
 }
 
+// InstructionReader reads project instructions.
+type InstructionReader struct {
+	Read   func(dir, path string) ([]byte, error) // a file that applies to dir; an error: there is none
+	Import func(dir, path string) ([]byte, error) // a file that one of Claude Code's names; nil: none is read
+	// Missing is told which imports could not be read: the file and line that names them. It can be nil.
+	Missing func(from string, line int, name string, err error)
+}
+
 // ReadInstructions reads the project instructions in directories, which are in the order from
 // outside to inside. Together they have at most limit bytes; the inner ones are whole first.
-// A file that repeats another one is left out. If read returns an error, the file is skipped.
-func ReadInstructions(dirs []string, limit int, read func(dir, path string) ([]byte, error)) []Instruction {
-	var all []Instruction
+// A file that repeats another one is left out. Files that CLAUDE.md imports come before it.
+func ReadInstructions(dirs []string, limit int, r InstructionReader) []Instruction {
+	c := collector{InstructionReader: r, left: limit, seen: map[string]bool{}}
 	for _, dir := range slices.Backward(dirs) {
+		instead := false
 		for _, name := range slices.Backward(instructionNames[:]) {
-			path := filepath.Join(dir, name)
-			data, err := read(dir, path)
-			text := strings.TrimRight(strings.ToValidUTF8(string(data), "\uFFFD"), " \t\r\n")
-			if err != nil || strings.TrimSpace(text) == "" || slices.ContainsFunc(all, func(i Instruction) bool { return i.Text == text }) {
+			if name == "AGENTS.md" && instead {
 				continue
 			}
-			shown := begin(text, limit)
-			limit -= len(shown)
-			one := Instruction{Dir: dir, Path: path, Text: shown, Size: len(data)}
-			if shown != text {
-				one.Next = 1 + strings.Count(shown, "\n")
-				if shown != "" && text[len(shown)] == '\n' {
-					one.Next++
-				}
+			path := filepath.Join(dir, filepath.FromSlash(name))
+			data, err := r.Read(dir, path)
+			if err != nil {
+				continue
 			}
-			all = append(all, one)
+			text := c.add(dir, path, data)
+			instead = instead || name == overrideName && text != ""
+			if strings.Contains(name, "CLAUDE") {
+				c.imports(dir, path, text, 1)
+			}
 		}
 	}
-	slices.Reverse(all)
-	return all
+	slices.Reverse(c.all)
+	return c.all
+}
+
+// collector collects instructions, the ones that apply first at the start.
+type collector struct {
+	InstructionReader
+	all  []Instruction
+	left int
+	seen map[string]bool // paths
+}
+
+// add adds a file, and returns its text. If it is empty or repeats another one, it is left out.
+func (c *collector) add(dir, path string, data []byte) (text string) {
+	c.seen[path] = true
+	text = strings.TrimRight(strings.ToValidUTF8(string(data), "\uFFFD"), " \t\r\n")
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	if slices.ContainsFunc(c.all, func(i Instruction) bool { return i.Text == text }) {
+		return text
+	}
+	shown := begin(text, c.left)
+	c.left -= len(shown)
+	one := Instruction{Dir: dir, Path: path, Text: shown, Size: len(data)}
+	if shown != text {
+		one.Next = 1 + strings.Count(shown, "\n")
+		if shown != "" && text[len(shown)] == '\n' {
+			one.Next++
+		}
+	}
+	c.all = append(c.all, one)
+	return text
+}
+
+// mostImports is how deep imports can be, importsPerFile how many a file can have.
+const (
+	mostImports    = 5
+	importsPerFile = 50
+)
+
+var (
+	importName = lazyregexp.New(`(?:^|[\s(])@([^\s@` + "`" + `]+)`)
+	codeSpan   = lazyregexp.New("`[^`]*`")
+	likeFile   = lazyregexp.New(`^(\.{0,2}/|~)|\.(md|mdc|markdown|txt|rst|adoc|json|jsonc|ya?ml|toml)$`)
+)
+
+// imports adds the files that the text of a file names after @, outside of code.
+func (c *collector) imports(dir, from, text string, depth int) {
+	fenced, left := "", importsPerFile
+	for i, line := range strings.Split(text, "\n") {
+		if mark := strings.TrimSpace(line); strings.HasPrefix(mark, "```") || strings.HasPrefix(mark, "~~~") {
+			if fenced == "" {
+				fenced = mark[:3]
+			} else if strings.HasPrefix(mark, fenced) {
+				fenced = ""
+			}
+			continue
+		}
+		if fenced != "" || !strings.Contains(line, "@") {
+			continue
+		}
+		for _, m := range importName.FindAllStringSubmatch(string(codeSpan.ReplaceAll([]byte(line), []byte("``"))), -1) {
+			name := strings.TrimRight(m[1], ".,;:!?)]}'\"")
+			if left--; left >= 0 && strings.ContainsAny(name, "./") {
+				c.importFile(dir, from, name, i+1, depth)
+			}
+		}
+	}
+}
+
+// importFile adds one imported file, and those that it imports.
+func (c *collector) importFile(dir, from, name string, line, depth int) {
+	path := filepath.FromSlash(name)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(from), path)
+	}
+	if c.Import == nil || c.seen[path] {
+		return
+	}
+	var data []byte
+	err := errors.New("imports can be 5 levels deep")
+	if depth <= mostImports {
+		err = errors.New("it is outside of the workspace")
+		if !strings.HasPrefix(name, "~") {
+			data, err = c.Import(dir, path)
+		}
+	}
+	if err != nil {
+		if c.Missing != nil && likeFile.MatchString(name) {
+			c.Missing(from, line, name, err)
+		}
+		return
+	}
+	c.imports(dir, path, c.add(dir, path, data), depth+1)
 }
 
 // begin returns the whole lines of text up to a limit. A first line that is longer is cut.
@@ -85,14 +190,22 @@ func begin(text string, limit int) string {
 	return text[:limit]
 }
 
-// InstructionsSection returns the section with project instructions. If there are none, it
-// returns none.
-func InstructionsSection(all []Instruction) []Section {
-	if len(all) == 0 {
+// InstructionsSection returns the section with project instructions, and with those that the user has written for all
+// projects. If there are none, it returns none.
+func InstructionsSection(own, all []Instruction) []Section {
+	text := ""
+	if len(all) > 0 {
+		text = "\n# Project instructions\n\n" +
+			"Follow them (rank 2 of Authority). If two disagree, the later one applies.\n" + InstructionsText(all, oneLine)
+	}
+	if len(own) > 0 {
+		text += "\n# Instructions of the user for all projects\n\n" +
+			"The user has written them: they have the rank of the user's messages (rank 1 of Authority).\n" + InstructionsText(own, oneLine)
+	}
+	if text == "" {
 		return nil
 	}
-	return []Section{{Project, "\n# Project instructions\n\n" +
-		"Follow them (rank 2 of Authority). If two disagree, the later one applies.\n" + InstructionsText(all, oneLine)}}
+	return []Section{{Project, text}}
 }
 
 // InstructionsText returns the texts, each fenced below its name.

@@ -9,13 +9,13 @@ package instructions
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -27,14 +27,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // soulName is the user's file about how the agent behaves, in the home directory.
-const (
-	soulName  = "SOUL.md"
-	soulLimit = 64 << 10 // bytes that are read
-)
+const soulName = "SOUL.md"
 
 // Config is the configuration section.
 type Config struct {
@@ -55,7 +53,7 @@ func (e instructions) Open(_ context.Context, s *extension.Session) (extension.I
 }
 
 func newInstance(home string, s *extension.Session) *instance {
-	return &instance{home: home, session: s, delivered: map[string]int{}, left: prompt.InstructionsLimit}
+	return &instance{home: home, session: s, told: map[string]bool{}, delivered: map[string]int{}, left: prompt.InstructionsLimit}
 }
 
 type instance struct {
@@ -63,7 +61,10 @@ type instance struct {
 	session *extension.Session
 
 	mu        sync.Mutex
+	tellMu    sync.Mutex
+	told      map[string]bool
 	delivered map[string]int       // the number of the request before which the model got those of a directory
+	dir       string               // in which the last command ended
 	reached   []string             // paths that a script has used
 	waiting   []prompt.Instruction // of directories in which edits of a script were rejected
 	left      int                  // bytes that may still be told
@@ -78,7 +79,7 @@ func (x *instance) Derive(_ context.Context, kind extension.Kind, s *extension.S
 	if kind == extension.Script {
 		return nil, nil
 	}
-	return newInstance("", s), nil
+	return newInstance(x.home, s), nil
 }
 
 // Forget lets the instructions of directories be told again.
@@ -105,14 +106,88 @@ func (x *instance) Sections(ctx context.Context) []prompt.Section {
 	if x.session.Kind == extension.Main {
 		persona = prompt.PersonaSection(x.persona()...)
 	}
-	all := x.read(ctx)
+	own := x.own()
+	left := prompt.InstructionsLimit - sizeOf(own)
+	all := x.read(ctx, left)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.left = prompt.InstructionsLimit
+	x.left = left - sizeOf(all)
+	return append(persona, prompt.InstructionsSection(own, all)...)
+}
+
+func sizeOf(all []prompt.Instruction) (n int) {
 	for _, one := range all {
-		x.left -= len(one.Text)
+		n += len(one.Text)
 	}
-	return append(persona, prompt.InstructionsSection(all)...)
+	return n
+}
+
+// own returns the instructions that the user has written for all projects: AGENTS.md in the home directory.
+func (x *instance) own() []prompt.Instruction {
+	if x.home == "" {
+		return nil
+	}
+	return prompt.ReadInstructions([]string{x.home}, prompt.InstructionsLimit, prompt.InstructionReader{Read: func(_, path string) ([]byte, error) {
+		if name := filepath.Base(path); filepath.Dir(path) != filepath.Clean(x.home) || !strings.HasPrefix(name, "AGENTS.") {
+			return nil, fs.ErrNotExist
+		}
+		data, err := textfile.Read(path, aboveLimit)
+		x.unread(path, err)
+		return data, err
+	}})
+}
+
+// reader reads instructions. above has the functions that read directories above the workspace folders.
+func (x *instance) reader(ctx context.Context, above map[string]func(string) ([]byte, error)) prompt.InstructionReader {
+	read := func(dir, path string, imported bool) ([]byte, error) {
+		if read := above[dir]; read != nil {
+			return read(path)
+		}
+		return readBelow(ctx, x.session.Files, path, imported)
+	}
+	return prompt.InstructionReader{
+		Read: func(dir, path string) ([]byte, error) {
+			data, err := read(dir, path, false)
+			if err == nil {
+				data, err = textfile.Decode(data)
+			}
+			x.unread(path, err)
+			return data, err
+		},
+		Import: func(dir, path string) ([]byte, error) {
+			data, err := read(dir, path, true)
+			if err != nil {
+				return nil, err
+			}
+			return textfile.Decode(data)
+		},
+		Missing: func(from string, line int, name string, err error) {
+			x.tell(fmt.Sprintf("%s:%d: the import @%s is not read: %v", x.session.Files.Name(from), line, name, err))
+		},
+	}
+}
+
+// unread tells the user that a file of instructions is there and cannot be read as text.
+func (x *instance) unread(path string, err error) {
+	var encoding *textfile.EncodingError
+	if errors.As(err, &encoding) || errors.Is(err, safefile.ErrTooLarge) {
+		place := x.session.Files.Name(path)
+		if encoding != nil && encoding.Line > 0 {
+			place += fmt.Sprintf(":%d", encoding.Line)
+		}
+		x.tell(fmt.Sprintf("%s: the instructions are not read: %v", place, err))
+	}
+}
+
+// tell tells the user something once.
+func (x *instance) tell(text string) {
+	x.tellMu.Lock()
+	told := x.told[text]
+	x.told[text] = true
+	x.tellMu.Unlock()
+	if !told {
+		x.session.Notify(text)
+	}
 }
 
 // remoteLimit limits the time in which the instructions on another machine are read.
@@ -120,7 +195,7 @@ const remoteLimit = 20 * time.Second
 
 // read reads the instructions of the workspace folders, and of the directories above them up to
 // the top of the git repository.
-func (x *instance) read(ctx context.Context) []prompt.Instruction {
+func (x *instance) read(ctx context.Context, limit int) []prompt.Instruction {
 	files := x.session.Files
 	elsewhere := tools.Local(files) == nil
 	var c Config
@@ -152,12 +227,7 @@ func (x *instance) read(ctx context.Context) []prompt.Instruction {
 			}
 		}
 	}
-	all := prompt.ReadInstructions(dirs, prompt.InstructionsLimit, func(dir, path string) ([]byte, error) {
-		if read := above[dir]; read != nil {
-			return read(path)
-		}
-		return readBelow(ctx, files, path)
-	})
+	all := prompt.ReadInstructions(dirs, max(limit, 0), x.reader(ctx, above))
 	for i, one := range all {
 		all[i].Outside = above[one.Dir] != nil
 	}
@@ -182,17 +252,13 @@ func (x *instance) persona() []string {
 
 // readSoul returns the text of SOUL.md. If there is none, or Hermes Agent wrote it, it returns an empty text.
 func readSoul(home string) (string, error) {
-	f, _, err := safefile.Open(filepath.Join(home, soulName))
+	path := filepath.Join(home, soulName)
+	data, err := textfile.Read(path, aboveLimit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s could not be read: %w", soulName, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, soulLimit))
-	if err != nil {
-		return "", fmt.Errorf("%s could not be read: %w", soulName, err)
+		return "", fmt.Errorf("%s could not be read: %w", path, err)
 	}
 	if untouched(string(data)) {
 		return "", nil
@@ -217,14 +283,15 @@ const (
 )
 
 func (x *instance) beforeEdit(ctx context.Context, c extension.ToolCall) (extension.Decision, error) {
-	paths := pathsOf(c)
+	if c.Kind != extension.Script && c.Tool.Kind != tools.KindEdit {
+		return extension.Decision{}, nil
+	}
+	paths := x.pathsOf(ctx, c)
 	switch {
 	case len(paths) == 0:
 		return extension.Decision{}, nil
 	case c.Kind == extension.Script:
 		return x.inScript(ctx, c, paths), nil
-	case c.Tool.Kind != tools.KindEdit:
-		return extension.Decision{}, nil
 	}
 	found, early := x.below(ctx, paths)
 	x.mu.Lock()
@@ -267,7 +334,7 @@ func (x *instance) addInstructions(ctx context.Context, c extension.ToolCall, r 
 	about := aboutRead
 	var paths []string
 	if !r.IsError {
-		paths = pathsOf(c)
+		paths = append(x.pathsOf(ctx, c), x.commandIn(c, r)...)
 	}
 	x.mu.Lock()
 	var found []prompt.Instruction
@@ -285,15 +352,52 @@ func (x *instance) addInstructions(ctx context.Context, c extension.ToolCall, r 
 	if found = append(found, more...); len(found) == 0 {
 		return r, nil
 	}
-	return r.WithField("project_instructions", map[string]string{"about": about, "text": prompt.InstructionsText(found, x.session.Files.Name)}), nil
+	return r.WithField("project_instructions", map[string]string{"about": about, "text": x.textOf(c, r, found)}), nil
+}
+
+// commandIn returns the directory in which a command has ended. The next one begins there.
+func (x *instance) commandIn(c extension.ToolCall, r tools.Result) []string {
+	var out struct{ Cwd string }
+	if !c.Tool.RunsCommands || json.Unmarshal(r.JSON, &out) != nil || out.Cwd == "" {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.dir = out.Cwd
+	return []string{out.Cwd}
+}
+
+// textOf returns instructions for the model. Of a file whose text the result has, it has only the name.
+func (x *instance) textOf(c extension.ToolCall, r tools.Result, found []prompt.Instruction) string {
+	var in struct {
+		Path          string
+		Offset, Limit int
+	}
+	var out struct{ Output string }
+	_ = json.Unmarshal(c.Args, &in) // another form has neither
+	_ = json.Unmarshal(r.JSON, &out)
+	read := ""
+	if c.Tool.Toolset == "file" && c.Tool.ReadOnly && in.Offset <= 1 && in.Limit == 0 {
+		read, _ = x.session.Files.Abs(in.Path) // an error: it is not one of these
+	}
+	names, others := "", slices.Clone(found)
+	others = slices.DeleteFunc(others, func(i prompt.Instruction) bool {
+		path, err := x.session.Files.Abs(i.Path)
+		there := err == nil && path == read || len(i.Text) > 20 && strings.Contains(strings.ReplaceAll(out.Output, "\r\n", "\n"), i.Text)
+		if there {
+			names += fmt.Sprintf("\n%s: its text is in this result.\n", x.session.Files.Name(i.Path))
+		}
+		return there
+	})
+	return names + prompt.InstructionsText(others, x.session.Files.Name)
 }
 
 // inPatch finds the files of a patch.
 var inPatch = lazyregexp.New(`(?m)^\s*\*\*\* (?:Add File|Update File|Delete File|Move to):\s*(.+?)\s*$`)
 
 // pathsOf returns the paths that a call of a file tool or a command names.
-func pathsOf(c extension.ToolCall) (paths []string) {
-	var in struct{ Path, Patch, Workdir string }
+func (x *instance) pathsOf(ctx context.Context, c extension.ToolCall) (paths []string) {
+	var in struct{ Path, Patch, Workdir, Command string }
 	if c.Tool.Toolset != "file" && !c.Tool.RunsCommands || json.Unmarshal(c.Args, &in) != nil {
 		return nil
 	}
@@ -304,6 +408,44 @@ func pathsOf(c extension.ToolCall) (paths []string) {
 	}
 	for _, found := range inPatch.FindAllStringSubmatch(in.Patch, -1) {
 		paths = append(paths, found[1])
+	}
+	if c.Tool.RunsCommands && in.Command != "" {
+		paths = append(paths, x.inCommand(ctx, in.Command, in.Workdir)...)
+	}
+	return paths
+}
+
+// mostRemote limits the paths of a command that are looked for on another machine.
+const mostRemote = 10
+
+// inCommand returns the paths in a command that exist, or that it can make in a directory that exists.
+func (x *instance) inCommand(ctx context.Context, command, dir string) (paths []string) {
+	files := x.session.Files
+	x.mu.Lock()
+	base := x.dir
+	x.mu.Unlock()
+	if dir != "" {
+		base = dir
+	}
+	base, err := files.Abs(cmp.Or(base, "."))
+	if err != nil {
+		return nil
+	}
+	all := pathsIn(command, base)
+	if tools.Local(files) == nil {
+		all = all[:min(len(all), mostRemote)]
+	}
+	for _, path := range all {
+		if !slices.ContainsFunc(files.Folders(), func(folder string) bool { return strings.HasPrefix(path, folder+string(filepath.Separator)) }) {
+			continue
+		}
+		if _, err := files.Stat(ctx, path); err != nil {
+			path = filepath.Dir(path)
+			if info, err := files.Stat(ctx, path); err != nil || !info.IsDir() {
+				continue
+			}
+		}
+		paths = append(paths, path)
 	}
 	return paths
 }
@@ -326,7 +468,7 @@ func (x *instance) below(ctx context.Context, paths []string) (found []prompt.In
 			x.delivered[dir] = noInstructions
 		}
 	}
-	found = prompt.ReadInstructions(dirs, max(x.left, 0), func(_, path string) ([]byte, error) { return readBelow(ctx, files, path) })
+	found = prompt.ReadInstructions(dirs, max(x.left, 0), x.reader(ctx, nil))
 	for _, one := range found {
 		x.left -= len(one.Text)
 		x.delivered[one.Dir] = x.request

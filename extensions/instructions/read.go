@@ -2,12 +2,14 @@ package instructions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/extensions/references"
 	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -18,8 +20,8 @@ import (
 const aboveLimit = 1 << 20
 
 // readBelow reads a file in a workspace folder, with the editor's unsaved buffers. A link must
-// lead to a Markdown file in a workspace folder.
-func readBelow(ctx context.Context, files tools.Files, path string) ([]byte, error) {
+// lead to a Markdown file in a workspace folder. An imported file can have another name, if that is no place of secrets.
+func readBelow(ctx context.Context, files tools.Files, path string, imported bool) ([]byte, error) {
 	if _, err := files.Stat(ctx, path); err != nil && tools.Local(files) == nil {
 		return nil, err
 	}
@@ -27,7 +29,10 @@ func readBelow(ctx context.Context, files tools.Files, path string) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	if filepath.Ext(abs) != ".md" {
+	switch {
+	case imported && (references.IsSecret(path) || references.IsSecret(abs)):
+		return nil, errors.New("it is a place of secrets")
+	case !imported && filepath.Ext(abs) != ".md":
 		return nil, fmt.Errorf("%s leads to %s: %w", path, abs, fs.ErrPermission)
 	}
 	read := files.Read

@@ -152,6 +152,7 @@ func TestWrites(t *testing.T) {
 		{`{"action":"replace","old_text":"release branch","content":"Always tabs in Makefiles, please remember"}`, false, "", "always want tabs in Makefiles\n§\nAlways tabs in Makefiles, please remember"},
 		{`{"action":"replace","old_text":"akefiles","content":"x"}`, false, "2 entries contain old_text", "always want tabs in Makefiles\n§\nAlways tabs in Makefiles, please remember"},
 		{`{"action":"remove","old_text":"nowhere"}`, false, "no entry contains old_text", "always want tabs in Makefiles\n§\nAlways tabs in Makefiles, please remember"},
+		{`{"action":"remove"}`, false, "action remove needs old_text", "always want tabs in Makefiles\n§\nAlways tabs in Makefiles, please remember"},
 		{`{"action":"remove","old_text":"please"}`, true, "", "always want tabs in Makefiles"},
 		{`{"action":"add"}`, false, "action add needs content", "always want tabs in Makefiles"},
 		{`{"target":"memory"}`, false, "action is missing", "always want tabs in Makefiles"},
@@ -170,6 +171,9 @@ func TestWrites(t *testing.T) {
 		out := b.call(c.args)
 		if out.Success != (c.failure == "") || !strings.Contains(out.Error, c.failure) {
 			t.Errorf("%s: %+v", c.args, out)
+		}
+		if strings.Contains(c.failure, "needs old_text") && len(out.Entries) != 2 {
+			t.Errorf("%s: the entries are %q", c.args, out.Entries)
 		}
 		if (len(b.asked) > 0) != c.asks {
 			t.Errorf("%s: asked %+v", c.args, b.asked)

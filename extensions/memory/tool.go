@@ -71,9 +71,9 @@ const nearlyFull = 80
 
 // save runs a call.
 func (x *instance) save(ctx context.Context, call tools.Call, in input) (tools.Result, error) {
-	edits, err := x.edits(in)
-	if err != nil {
-		return tools.Fail("memory: %v. Nothing was saved", err), nil
+	edits, invalid := x.edits(in)
+	if invalid != nil && !errors.Is(invalid, errNoOldText) {
+		return tools.Fail("memory: %v. Nothing was saved", invalid), nil
 	}
 	f, err := x.file(in.Target)
 	if err != nil {
@@ -82,6 +82,9 @@ func (x *instance) save(ctx context.Context, call tools.Call, in input) (tools.R
 	now, err := f.read()
 	if err != nil {
 		return tools.Fail("memory: %v", err), nil
+	}
+	if invalid != nil {
+		return refused(f, now, fmt.Errorf("memory: %w. Nothing was saved. Take a part of one of entries", invalid)), nil
 	}
 	if _, _, err := f.apply(now, edits); err != nil {
 		if now.drifted {
@@ -136,6 +139,8 @@ func (x *instance) edits(in input) ([]edit, error) {
 	return all, nil
 }
 
+var errNoOldText = errors.New("old_text")
+
 // check reports an edit that is never possible.
 func (x *instance) check(e edit) error {
 	switch {
@@ -144,7 +149,7 @@ func (x *instance) check(e edit) error {
 	case e.Action != "remove" && e.Content == "":
 		return fmt.Errorf("action %s needs content", e.Action)
 	case e.Action != "add" && e.OldText == "":
-		return fmt.Errorf("action %s needs old_text", e.Action)
+		return fmt.Errorf("action %s needs %w", e.Action, errNoOldText)
 	case e.Action == "remove":
 		return nil
 	case hasSeparator(e.Content):

@@ -1,7 +1,6 @@
 package references
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/search"
+	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
 // around is how many lines are attached before and after a place.
@@ -53,8 +53,9 @@ func (x *instance) file(ctx context.Context, r Reference) (a extension.Attachmen
 	if err != nil {
 		return a, err
 	}
-	if bytes.IndexByte(f.Text, 0) >= 0 {
-		return a, errors.New("it is not a text file")
+	content, err := textfile.Decode(f.Text)
+	if err != nil {
+		return a, fmt.Errorf("it is not a text file: %w", err)
 	}
 	first, last := r.First, r.Last
 	if first > 0 && last == 0 {
@@ -63,7 +64,7 @@ func (x *instance) file(ctx context.Context, r Reference) (a extension.Attachmen
 	if first > last {
 		return a, fmt.Errorf("its lines %d-%d are in the wrong order", first, last)
 	}
-	text, first, last, total := numbered(string(f.Text), first, last)
+	text, first, last, total := numbered(string(content), first, last)
 	if text == "" && first > total {
 		return a, fmt.Errorf("it has only %d lines", total)
 	}

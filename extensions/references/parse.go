@@ -1,6 +1,7 @@
 package references
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -17,6 +18,8 @@ type Reference struct {
 	// 0, First is a place in it.
 	First, Last int
 	Text        string // as it stands in the prompt
+	// Mention: it stands without a kind, as @src/main.go, and could be something else.
+	Mention bool
 }
 
 // IsFile reports whether the reference is a whole file.
@@ -34,10 +37,17 @@ const (
 	kindSymbol   = "symbol"
 )
 
+var kinds = []string{kindFile, kindFolder, kindGit, kindURL, kindSymbol}
+
 var (
 	start = lazyregexp.New(`@(?:(file|folder|git|url|symbol):("[^"\n]+"|[^\s"]+)|(diff|staged|problems)\b)`)
 	lines = lazyregexp.New(`^(.+?):(\d{1,9})(?:-(\d{1,9}))?$`)
 	after = lazyregexp.New(`^:(\d{1,9})(?:-(\d{1,9}))?`)
+	// mention is a path alone; hashed are its lines as web pages of repositories have them.
+	mention = lazyregexp.New(`^@("[^"\n]+"|[^\s"@(]+)`)
+	hashed  = lazyregexp.New(`^(.+?)#L(\d{1,9})(?:-L?(\d{1,9}))?$`)
+	// likeFile is a name that can only be that of a file.
+	likeFile = lazyregexp.New(`^(\.{1,2}/|~/|/)|/[^/]*\.[A-Za-z0-9]+$|^[^/]+\.[A-Za-z0-9]{1,5}$|/$`)
 )
 
 // Parse returns the references of a prompt in their order, each once. It leaves out code: text
@@ -84,12 +94,16 @@ func inLine(line string) (all []Reference) {
 			at += 1 + codeLength(rest)
 			continue
 		}
-		m := start.FindStringSubmatchIndex(rest)
-		if rest[0] != '@' || m == nil || m[0] != 0 || !opens(line[:at]) {
+		if rest[0] != '@' || !opens(line[:at]) {
 			at++
 			continue
 		}
-		r, size := referenceAt(rest, m)
+		r, size := Reference{}, 1
+		if m := start.FindStringSubmatchIndex(rest); m != nil && m[0] == 0 && !(m[6] >= 0 && goesOn(rest[m[1]:])) {
+			r, size = referenceAt(rest, m)
+		} else {
+			r, size = mentionAt(rest)
+		}
 		if r.Kind != "" {
 			all = append(all, r)
 		}
@@ -110,6 +124,40 @@ func codeLength(text string) int {
 func opens(before string) bool {
 	r, _ := utf8.DecodeLastRuneInString(before)
 	return before == "" || unicode.IsSpace(r) || strings.ContainsRune("([{,;", r)
+}
+
+// goesOn reports whether a word goes on as a path does, as in @diff.md.
+func goesOn(text string) bool {
+	return len(text) > 1 && strings.ContainsRune("./-", rune(text[0])) && (text[1] == '_' || unicode.IsLetter(rune(text[1])) || unicode.IsDigit(rune(text[1])))
+}
+
+// mentionAt reads a path at the start of text. If there is none, its kind is "".
+func mentionAt(text string) (r Reference, size int) {
+	m := mention.FindStringSubmatch(text)
+	if m == nil {
+		return r, 1
+	}
+	size = len(m[0])
+	value, quoted := strings.CutPrefix(m[1], `"`)
+	if value = strings.TrimSuffix(value, `"`); !quoted {
+		trimmed := strings.TrimRight(value, ".,;:!?)]}'`>*")
+		size -= len(value) - len(trimmed)
+		value = trimmed
+	}
+	rest := text[size:]
+	if strings.HasPrefix(rest, "@") || strings.HasPrefix(rest, "(") && !strings.Contains(value, "/") || value == "" || slices.Contains(kinds, value) || strings.Contains(value, "://") {
+		return Reference{}, max(size, 1) // an address, a call of a function, or a URL
+	}
+	r = Reference{Kind: kindFile, Value: value, Mention: true}
+	for _, form := range []*lazyregexp.Regexp{hashed, lines} {
+		if at := form.FindStringSubmatch(r.Value); at != nil {
+			r.Value = at[1]
+			r.First, _ = strconv.Atoi(at[2]) // are digits
+			r.Last, _ = strconv.Atoi(at[3])
+		}
+	}
+	r.Text = text[:size]
+	return r, size
 }
 
 // referenceAt reads the reference at the start of text. If it has no value, its kind is "".

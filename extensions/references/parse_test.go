@@ -9,19 +9,24 @@ import (
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for prompt, want := range map[string]string{
-		"look at @file:main.go":                           "file main.go",
-		"@file:a/b.go:3-9, and (@file:c.go:12).":          "file a/b.go 3-9|file c.go 12-0",
-		`@file:"my file.txt":2-4 @folder:"a b"`:           "file my file.txt 2-4|folder a b",
-		"@diff @staged, @problems!":                       "diff|staged|problems",
-		"@git:3 @url:https://go.dev/a?b=c@d. @symbol:A.b": "git 3|url https://go.dev/a?b=c@d|symbol A.b",
-		`@file:C:\src\a.go:10`:                            `file C:\src\a.go 10-0`,
-		"@file:file:///tmp/a%20b.go:2":                    "file file:///tmp/a%20b.go 2-0",
-		"me@diff.com a@file:x @difference @file: @file":   "",
-		"`@file:a` and ``` @diff":                         "diff",
-		"```\n@file:a\n```\n@file:b":                      "file b",
-		"````go\n```\n@file:a\n````\n@file:b":             "file b",
-		"@file:a @file:a":                                 "file a",
-		"[@file:x](y)":                                    "file x](y",
+		"look at @file:main.go":                            "file main.go",
+		"@file:a/b.go:3-9, and (@file:c.go:12).":           "file a/b.go 3-9|file c.go 12-0",
+		`@file:"my file.txt":2-4 @folder:"a b"`:            "file my file.txt 2-4|folder a b",
+		"@diff @staged, @problems!":                        "diff|staged|problems",
+		"@git:3 @url:https://go.dev/a?b=c@d. @symbol:A.b":  "git 3|url https://go.dev/a?b=c@d|symbol A.b",
+		`@file:C:\src\a.go:10`:                             `file C:\src\a.go 10-0`,
+		"@file:file:///tmp/a%20b.go:2":                     "file file:///tmp/a%20b.go 2-0",
+		"me@diff.com a@file:x @file: @file":                "",
+		"@difference @diff.md @docs/a.md, (@b.go:3-9)":     "file difference|file diff.md|file docs/a.md|file b.go 3-9",
+		"see @src/main.go#L3-L9 or @src/main.go#L5.":       "file src/main.go 3-9|file src/main.go 5-0",
+		`@"my docs/a.md" and **@Makefile**`:                "file my docs/a.md",
+		"@user@host.com @https://x.org/a.md @app.get('/')": "",
+		"`@docs/a.md`":                        "",
+		"`@file:a` and ``` @diff":             "diff",
+		"```\n@file:a\n```\n@file:b":          "file b",
+		"````go\n```\n@file:a\n````\n@file:b": "file b",
+		"@file:a @file:a":                     "file a",
+		"[@file:x](y)":                        "file x](y",
 	} {
 		var got []string
 		for _, r := range Parse(prompt) {
@@ -43,7 +48,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, prompt string) {
 		seen := map[string]bool{}
 		for _, r := range Parse(prompt) {
-			if !strings.Contains(prompt, r.Text) || !strings.HasPrefix(r.Text, "@"+r.Kind) || seen[r.Text] {
+			if !strings.Contains(prompt, r.Text) || !r.Mention && !strings.HasPrefix(r.Text, "@"+r.Kind) || seen[r.Text] {
 				t.Errorf("%+v in %q", r, prompt)
 			}
 			seen[r.Text] = true

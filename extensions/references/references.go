@@ -1,6 +1,9 @@
 // Package references expands references in the user's prompts: @file:, @folder:, @diff, @staged,
 // @git:, @url:, @problems and @symbol:. The model gets the referenced text after the prompt.
 //
+// A path after an @ alone, as in @src/main.go, is the same as @file:. If it is no path of the workspace and has not the form of one,
+// it stays text.
+//
 // A reference that cannot be expanded is named to the user and to the model, with the reason.
 // Files that hold secrets are not expanded.
 package references
@@ -80,6 +83,9 @@ func (x *instance) expand(ctx context.Context, p extension.Prompt) (d extension.
 		} else {
 			err = fmt.Errorf("a prompt can have %d references", most)
 		}
+		if err != nil && r.Mention && !x.fileLike(ctx, r.Value) {
+			continue // a name of a user, a package or the like
+		}
 		if n := tokens.Estimate(a.Text); err == nil && used+n > window/2 {
 			err = fmt.Errorf("it has about %d tokens, and all references of a prompt may have %d, half of the context window; name a part of it", n, window/2)
 		} else if err == nil {
@@ -98,6 +104,16 @@ func (x *instance) expand(ctx context.Context, p extension.Prompt) (d extension.
 		x.session.Notify(fmt.Sprintf("The references of this prompt have about %d tokens, more than a quarter of the context window.", used))
 	}
 	return d, nil
+}
+
+// fileLike reports whether a name can only mean a file: by its form, or because its first directory or the file is there.
+func (x *instance) fileLike(ctx context.Context, name string) bool {
+	if likeFile.MatchString(name) {
+		return true
+	}
+	first, _, _ := strings.Cut(name, "/")
+	_, err := x.session.Files.Stat(ctx, first)
+	return err == nil
 }
 
 // read returns the text of a reference.

@@ -131,6 +131,27 @@ func TestFiles(t *testing.T) {
 }
 
 // A reference finds a file whose name is in the other Unicode form, and names it as it is on disk.
+// A path after an @ alone is attached. A word that can be something else stays text.
+func TestMentions(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, map[string]string{"docs/a.md": "one\ntwo\n", "Makefile": "all:\n", "my docs/b.md": "b\n", ".env": "K=1", "wide.txt": "\xff\xfeh\x00i\x00"})
+	b.check("Read @docs/a.md, please.", "docs/a.md\n1|one\n2|two\n")
+	b.check("@./docs/a.md:2-2", "docs/a.md, lines 2-2\n2|two\n")
+	b.check("@docs/a.md#L1-L1 @Makefile", "docs/a.md, lines 1-1\n1|one\n", "Makefile\n1|all:\n")
+	b.check(`@"my docs/b.md"`, "my docs/b.md\n1|b\n")
+	b.check("@docs/", "files in docs\ndocs/a.md")
+	b.check("@wide.txt", "wide.txt\n1|hi")
+	b.check("@ann @types/node @angular/core me@docs/a.md @Override `@docs/a.md` @app.get('/')")
+	for prompt, want := range map[string]string{
+		"@docs/b.md": "docs/b.md", "@docs/none": "docs/none", "@none.md": "none.md", "@../x.md": "outside", "@.env": "secrets", "@~/x": "~/x", "@none/": "none",
+	} {
+		got := b.expand(prompt)
+		if len(got) != 1 || !strings.Contains(got[0], "\nNot attached: ") || !strings.Contains(got[0], want) || len(b.notices) != 1 || !strings.Contains(b.notices[0], want) {
+			t.Errorf("%s: %q, %q", prompt, got, b.notices)
+		}
+	}
+}
+
 func TestNamesInTheOtherUnicodeForm(t *testing.T) {
 	t.Parallel()
 	const nfc, nfd = "caf\u00e9", "cafe\u0301"
