@@ -61,7 +61,10 @@ func (n *namer) call(c *syntax.CallExpr, depth int) {
 	for _, w := range c.Args {
 		split := &syntax.Word{Parts: slices.Clone(w.Parts)} // the walk goes on in w
 		syntax.SplitBraces(split)
-		for _, one := range expand.Braces(split) {
+		for one, err := range expand.BracesSeq(nil, split) {
+			if err != nil || len(n.found) >= mostPaths {
+				break
+			}
 			text := n.text(one.Parts)
 			if name, value, ok := strings.Cut(text, "="); ok && slices.Contains(changes, name) {
 				before, text = name, value
