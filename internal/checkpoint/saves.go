@@ -73,7 +73,7 @@ func onDisk(disk, saved, text []byte) []byte {
 	if bytes.HasPrefix(plain, mark) && !bytes.HasPrefix(text, mark) {
 		text = slices.Concat(mark, text)
 	}
-	if coded, err := charset.Encode(text); err == nil {
+	if coded, err := charset.EncodeEdit(disk, text); err == nil {
 		return coded
 	}
 	return text

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
@@ -43,8 +44,8 @@ func (p *pattern) scan(r io.Reader, hit func(line int)) (binary bool, err error)
 	}
 }
 
-// sniff drops a byte order mark at the start of a text. If the text is UTF-16, the reader
-// that sniff returns decodes it.
+// sniff drops a byte order mark at the start of a text. If the text is in another encoding than UTF-8, the
+// reader that sniff returns decodes it.
 func sniff(buf []byte, n int, r io.Reader, err error) (int, io.Reader, error) {
 	switch {
 	case bytes.HasPrefix(buf[:n], []byte("\xef\xbb\xbf")):
@@ -53,7 +54,18 @@ func sniff(buf []byte, n int, r io.Reader, err error) (int, io.Reader, error) {
 		head := bytes.NewReader(bytes.Clone(buf[:n]))
 		return 0, textenc.DecodingReader(io.MultiReader(head, r)), nil
 	}
-	return n, r, err
+	head := buf[:n]
+	if end := bytes.LastIndexByte(head, '\n'); end > 0 {
+		head = head[:end+1]
+	}
+	if utf8.Valid(head) && bytes.IndexByte(head, 0x1b) < 0 {
+		return n, r, err
+	}
+	decoded, ok := textenc.CharsetOf(head).Reader(io.MultiReader(bytes.NewReader(bytes.Clone(buf[:n])), r))
+	if !ok {
+		return n, r, err
+	}
+	return 0, decoded, nil
 }
 
 // scanner counts lines from hit to hit.

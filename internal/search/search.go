@@ -13,6 +13,8 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/internal/ignore"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
@@ -141,7 +143,7 @@ func (s *Search) in(ctx context.Context, start Location) error {
 		return s.inFile(start)
 	}
 	err = errRipgrep
-	if s.scope.Rg != nil {
+	if s.scope.Rg != nil && !s.foreign() {
 		err = s.ripgrep(ctx, start)
 	}
 	if errors.Is(err, errRipgrep) {
@@ -154,6 +156,16 @@ func (s *Search) in(ctx context.Context, start Location) error {
 		return err
 	}
 	return s.inTexts(start)
+}
+
+// foreign reports whether the pattern may match characters that are not ASCII. rg does not find them in files of
+// an older encoding, such as GBK or Shift_JIS.
+func (s *Search) foreign() bool {
+	if s.pattern == nil || s.q.Files {
+		return false
+	}
+	escaped := strings.Contains(s.q.Pattern, `\x{`) || strings.Contains(s.q.Pattern, `\p{`)
+	return escaped || strings.ContainsFunc(s.q.Pattern, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // rules returns the ignore rules for a walk from start.

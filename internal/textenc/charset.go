@@ -5,7 +5,6 @@ package textenc
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -23,9 +22,18 @@ const (
 	CharsetUTF16LE
 	CharsetUTF16BE
 	CharsetLatin1 // windows-1252, of which Latin-1 is a part
-	// CharsetUnknown is an encoding with one or several bytes for a character that is not known, such as one of
-	// East Asia. It is shown as windows-1252, which loses nothing.
+	// CharsetUnknown is an encoding with one or several bytes for a character that is not known, or not certain.
+	// It is shown as windows-1252, which loses nothing.
 	CharsetUnknown
+	CharsetGBK
+	CharsetGB18030
+	CharsetBig5
+	CharsetShiftJIS
+	CharsetEUCJP
+	CharsetISO2022JP
+	CharsetEUCKR
+	CharsetKOI8R
+	CharsetWindows1251
 )
 
 func (c Charset) String() string {
@@ -39,18 +47,34 @@ func (c Charset) String() string {
 	case CharsetUnknown:
 		return "an encoding that is not known (shown as windows-1252)"
 	}
+	if known, ok := legacy[c]; ok {
+		return known.name
+	}
 	return "UTF-8"
 }
 
-// CharsetOf detects the charset of a whole text: UTF-16 by its byte order mark,
-// Latin-1 by bytes that cannot be UTF-8.
+// CharsetOf detects the charset of a whole text: UTF-16 by its byte order mark, others by bytes that cannot be
+// UTF-8 and by the characters that are frequent in a language.
 func CharsetOf(text []byte) Charset {
 	if c := markedCharset(text, int64(len(text))); c != CharsetUTF8 {
 		return c
 	}
 	var t tally
 	t.write(text)
-	return t.charset()
+	c := t.charset()
+	if _, ok := legacy[c]; !ok || len(text) <= sampleSize {
+		return c
+	}
+	if !c.keeps(text) {
+		switch {
+		case c == CharsetGBK && CharsetGB18030.keeps(text):
+			return CharsetGB18030
+		case c == CharsetISO2022JP:
+			return CharsetUTF8
+		}
+		return CharsetUnknown
+	}
+	return c
 }
 
 // markedCharset returns the charset that the byte order mark in head names. If size is
@@ -89,6 +113,9 @@ func (c Charset) Decode(text []byte) []byte {
 		}
 		return out
 	}
+	if _, ok := legacy[c]; ok {
+		return c.decodeLegacy(text)
+	}
 	return text
 }
 
@@ -123,6 +150,9 @@ func (c Charset) Encode(text []byte) ([]byte, error) {
 		return encodeLatin1(text, c, "or convert the file to UTF-8 first")
 	case CharsetUnknown:
 		return encodeLatin1(text, c, "or change the file with a program that knows its encoding; do not convert it from Latin-1, which would destroy it")
+	}
+	if _, ok := legacy[c]; ok {
+		return c.encodeLegacy(text)
 	}
 	return text, nil
 }
@@ -174,8 +204,7 @@ func encodeLatin1(text []byte, c Charset, advice string) ([]byte, error) {
 	for i, r := range string(text) {
 		b, ok := toLatin1(r)
 		if !ok {
-			return nil, fmt.Errorf("the file is written in %v, which has no %q (line %d of the new text); nothing was changed. Spell it with characters that it has, %s",
-				c, r, 1+bytes.Count(text[:i], []byte{'\n'}), advice)
+			return nil, lacks(c, r, text[:i], advice)
 		}
 		out = append(out, b)
 	}
@@ -185,14 +214,18 @@ func encodeLatin1(text []byte, c Charset, advice string) ([]byte, error) {
 // tally counts the bytes of a stream that distinguish UTF-8 from Latin-1.
 type tally struct {
 	whole, broken int // characters of several bytes; bytes that are no UTF-8
-	high, joined  int // bytes over 127, and those beside another one
+	high          int // bytes over 127
 	odd           int // control characters among the first bytes; text has none
 	seen          int
 	left          []byte // the beginning of a character
+	sample        []byte // see sampleMore
+	last          byte   // the one before the sample
+	more          bool   // the text is longer than the sample
 }
 
 func (t *tally) write(text []byte) {
 	t.sniff(text)
+	t.sampleMore(text)
 	for len(t.left) > 0 && len(text) > 0 { // a character cut in two
 		t.left, text = append(t.left, text[0]), text[1:]
 		if left := t.left; utf8.FullRune(left) {
@@ -209,7 +242,7 @@ func (t *tally) count(text []byte) {
 		if len(text) == 0 {
 			return
 		}
-		t.countHigh(text)
+		t.high++
 		if !utf8.FullRune(text) {
 			t.left = bytes.Clone(text)
 			return
@@ -221,14 +254,6 @@ func (t *tally) count(text []byte) {
 			t.whole++
 		}
 		text = text[size:]
-	}
-}
-
-// countHigh counts the first byte of text, which is over 127.
-func (t *tally) countHigh(text []byte) {
-	t.high++
-	if len(text) > 1 && text[1] >= utf8.RuneSelf {
-		t.joined++
 	}
 }
 
@@ -263,10 +288,14 @@ func (t *tally) noText() bool {
 
 func (t *tally) charset() Charset {
 	switch {
-	case t.broken+len(t.left) <= t.whole || t.odd > 0:
+	case t.odd == 0 && t.escaped():
+		return CharsetISO2022JP
+	case t.odd > 0 || 3*(t.broken+len(t.left)) <= t.whole:
 		return CharsetUTF8
-	case t.joined >= 3 && 3*t.joined > t.high: // in languages that Latin-1 is for, such letters stand alone
-		return CharsetUnknown
 	}
-	return CharsetLatin1
+	c := t.legacy()
+	if _, known := legacy[c]; !known && t.broken+len(t.left) <= t.whole {
+		return CharsetUTF8
+	}
+	return c
 }

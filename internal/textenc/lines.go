@@ -181,9 +181,9 @@ func ReadWindow(ctx context.Context, r io.Reader, size int64, offset, limit int)
 	}
 	picked.finish()
 	win.Lines, win.Total = picked.lines, picked.line
-	if win.Charset == CharsetLatin1 || win.Charset == CharsetUnknown {
+	if win.Charset.byLines() {
 		for i, line := range win.Lines {
-			win.Lines[i] = string(CharsetLatin1.Decode([]byte(line)))
+			win.Lines[i] = string(win.Charset.Decode([]byte(line)))
 		}
 	}
 	if next := win.Offset + len(win.Lines); next <= win.Total {
@@ -248,8 +248,10 @@ func ReadLines(r io.Reader, wanted map[int]bool, room int) (map[int]string, erro
 	buf := chunks.Get().(*[]byte)
 	defer chunks.Put(buf)
 	r = DecodingReader(r)
-	for !picked.done() {
+	var counted tally
+	for !picked.done() || counted.unclear() {
 		n, err := r.Read(*buf)
+		counted.write((*buf)[:n])
 		picked.write((*buf)[:n])
 		if errors.Is(err, io.EOF) {
 			picked.finish()
@@ -268,8 +270,12 @@ func ReadLines(r io.Reader, wanted map[int]bool, room int) (map[int]string, erro
 		numbers = append(numbers, line)
 	}
 	slices.Sort(numbers)
+	charset := counted.charset()
 	for i, line := range picked.lines {
-		if !utf8.ValidString(line) {
+		switch {
+		case charset.byLines():
+			line = string(charset.Decode([]byte(line)))
+		case !utf8.ValidString(line):
 			line = string(CharsetOf([]byte(line)).Decode([]byte(line)))
 		}
 		text[numbers[i]] = line

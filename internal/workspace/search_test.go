@@ -533,3 +533,45 @@ func TestSearchBeyondASCII(t *testing.T) {
 		}
 	}
 }
+
+// A text of another language is found in the encoding of each file, with either engine, and shown as text.
+func TestSearchInOtherEncodings(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	want, files := map[string]string{}, map[string]string{}
+	for c, text := range map[textenc.Charset]string{
+		textenc.CharsetGBK: "// 这个函数计算总和 Ziel\n", textenc.CharsetBig5: "// 這個函數計算總和 Ziel\n", textenc.CharsetShiftJIS: "# 設定ファイルが見つかりません Ziel\n",
+		textenc.CharsetEUCJP: "# 設定ファイルが見つかりません Ziel\n", textenc.CharsetISO2022JP: "# 設定ファイルが見つかりません Ziel\n", textenc.CharsetEUCKR: "// 이 함수는 합계를 계산합니다 Ziel\n",
+		textenc.CharsetKOI8R: "# Ошибка: не удалось открыть файл Ziel\n", textenc.CharsetWindows1251: "# Ошибка: не удалось открыть файл Ziel\n", textenc.CharsetLatin1: "# Größe des Maßes Ziel\n",
+		textenc.CharsetUTF8: "// 这个函数計算 ファイル 함수 файл Größe Ziel\n",
+	} {
+		raw, err := c.Encode([]byte("x = 1\n" + text))
+		must(t, err)
+		name, _, _ := strings.Cut(c.String(), " ")
+		files[name], want[name] = string(raw), strings.TrimSuffix(text, "\n")
+	}
+	writeFiles(t, dir, files)
+	w, err := Open([]string{dir}, nil)
+	must(t, err)
+	defer w.Close()
+	engines(t, w, func(t *testing.T) {
+		for pattern, names := range map[string]string{
+			"函数": "GBK UTF-8", "函數": "Big5", "ファイル": "EUC-JP ISO-2022-JP Shift_JIS UTF-8", "함수": "EUC-KR UTF-8", "файл": "KOI8-R UTF-8 windows-1251", "Größe": "Latin-1 UTF-8",
+			"Ziel": "Big5 EUC-JP EUC-KR GBK ISO-2022-JP KOI8-R Latin-1 Shift_JIS UTF-8 windows-1251",
+		} {
+			found, err := w.Search(t.Context(), search.Query{Pattern: pattern})
+			must(t, err)
+			var got []string
+			for _, m := range found.Matches {
+				got = append(got, m.Path)
+				if m.Content != want[m.Path] || m.Line != 2 {
+					t.Errorf("%s: %s:%d is %q", pattern, m.Path, m.Line, m.Content)
+				}
+			}
+			slices.Sort(got)
+			if strings.Join(got, " ") != names {
+				t.Errorf("%s is in %q, want %q", pattern, got, names)
+			}
+		}
+	})
+}

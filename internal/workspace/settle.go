@@ -125,7 +125,7 @@ func encodedLike(file, text []byte) (_ []byte, ok bool) {
 	if bytes.HasPrefix(decoded, []byte("\ufeff")) {
 		text = append([]byte("\ufeff"), text...)
 	}
-	out, err := charset.Encode(text)
+	out, err := charset.EncodeEdit(file, text)
 	return out, err == nil && utf8.Valid(text)
 }
 

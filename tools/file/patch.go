@@ -194,7 +194,7 @@ func onText(change func(old string) (string, error)) func([]byte) ([]byte, error
 		if marked && (strings.HasPrefix(before, mark) || !strings.HasPrefix(text, mark)) {
 			text = mark + text
 		}
-		return charset.Encode([]byte(text))
+		return charset.EncodeEdit(old, []byte(text))
 	}
 }
 

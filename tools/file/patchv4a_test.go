@@ -325,7 +325,24 @@ func TestCharsetsAreKept(t *testing.T) {
 		}
 		return string(b)
 	}
+	in := func(c textenc.Charset, text string) string {
+		b, err := c.Encode([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	gbk, sjis, koi8 := textenc.CharsetGBK, textenc.CharsetShiftJIS, textenc.CharsetKOI8R
+	const chinese, japanese, russian = "// 这个函数计算总和\r\nint sum;\r\n", "# 設定ファイルが見つかりません\n", "# Ошибка: не удалось открыть файл\n"
 	for _, c := range []struct{ name, before, tool, args, after, failure string }{
+		{"GBK, patch", in(gbk, chinese), "patch", `"old_string":"计算总和\nint sum","new_string":"返回结果\nint 和"`, in(gbk, "// 这个函数返回结果\r\nint 和;\r\n"), ""},
+		{"GBK, write", in(gbk, chinese), "write_file", `"content":"// 用户登录 é\r\n"`, in(gbk, "// 用户登录 é\r\n"), ""},
+		{"GBK, what it has not", in(gbk, chinese), "patch", `"old_string":"int sum","new_string":"int 😀"`, "", "GBK (Chinese), which has no '😀'"},
+		{"Shift_JIS, many", in(sjis, japanese+"a\n"), "patch", `"mode":"patch","patch":"*** Begin Patch\n*** Update File: f\n # 設定ファイルが見つかりません\n-a\n+表示能力\n*** End Patch"`, in(sjis, japanese+"表示能力\n"), ""},
+		{"KOI8-R, patch", in(koi8, russian), "patch", `"old_string":"файл","new_string":"базу"`, in(koi8, "# Ошибка: не удалось открыть базу\n"), ""},
+		{"KOI8-R, what it has not", in(koi8, russian), "patch", `"old_string":"файл","new_string":"café"`, "", "has no 'é'"},
+		{"not certain", "x = 1 // \xca\xfd\n", "patch", `"old_string":"x = 1","new_string":"x = 2 // é"`, "", "are not known; nothing was changed"},
+		{"not certain, ASCII", "x = 1 // \xca\xfd\n", "patch", `"old_string":"x = 1","new_string":"x = 2"`, "x = 2 // \xca\xfd\n", ""},
 		{"UTF-16, patch", wide("eins\r\nzwei\r\n"), "patch", `"old_string":"eins\nzwei","new_string":"eins\nzwö 😀"`, wide("eins\r\nzwö 😀\r\n"), ""},
 		{"UTF-16, write", wide("a\n"), "write_file", `"content":"b\n"`, wide("b\n"), ""},
 		{"UTF-16, many", wide("a\nb\n"), "patch", `"mode":"patch","patch":"*** Begin Patch\n*** Update File: f\n-a\n+x\n*** End Patch"`, wide("x\nb\n"), ""},

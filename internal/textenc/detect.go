@@ -1,0 +1,248 @@
+package textenc
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// An older encoding is detected if the text is much more probable in it than in any other: by far the most
+// characters of a text are a few hundred, which differ in each language. A text that no encoding fits, or two,
+// is in [CharsetUnknown].
+
+// An encoding has to be better than the next one by these logarithms of the ratio of the probabilities. Latin-1 is by
+// far the most frequent.
+const (
+	certain      = 7
+	certainLatin = 2
+)
+
+// guess returns the most probable encoding of a text that is not UTF-8, and whether it is certain.
+func guess(sample []byte) (found Charset, sure bool) {
+	best, next := math.Inf(-1), math.Inf(-1)
+	for _, g := range guesses() {
+		p := g.weigh(sample)
+		if p > best {
+			best, next, found = p, best, g.charset
+		} else {
+			next = max(next, p)
+		}
+	}
+	limit := certain
+	if found == CharsetLatin1 {
+		limit = certainLatin
+	}
+	return found, best-next >= float64(limit)
+}
+
+// guessed is an encoding that a text may have. The charset of those that are not decoded is CharsetUnknown.
+type guessed struct {
+	charset Charset
+	weigh   func(sample []byte) float64 // the logarithm of the probability of a text
+}
+
+var guesses = sync.OnceValue(func() []guessed {
+	chinese, taiwan, japan, korea := chineseText(), taiwaneseText(), japaneseText(), koreanText()
+	return []guessed{
+		{CharsetGB18030, decoded(CharsetGB18030, chinese)},
+		{CharsetBig5, decoded(CharsetBig5, taiwan)},
+		{CharsetShiftJIS, decoded(CharsetShiftJIS, japan)},
+		{CharsetEUCJP, decoded(CharsetEUCJP, japan)},
+		{CharsetEUCKR, decoded(CharsetEUCKR, korea)},
+		{CharsetWindows1251, decoded(CharsetWindows1251, alphabet(russian))},
+		{CharsetKOI8R, decoded(CharsetKOI8R, alphabet(russian))},
+		{CharsetLatin1, decoded(CharsetLatin1, latinText)},
+		{CharsetUnknown, decoded(greekCode, alphabet(greek))},
+		{CharsetUnknown, decoded(hebrewCode, alphabet(hebrew))},
+		{CharsetUnknown, decoded(arabicCode, alphabet(arabic))},
+		{CharsetUnknown, decoded(thaiCode, alphabet(thai))},
+		{CharsetUnknown, anyText},
+	}
+})
+
+// odds returns the logarithm of the probability of a character. Its neighbors are 0 at the ends.
+type odds func(before, r, after rune) float64
+
+// plainOdds are those of an ASCII character, in every encoding.
+const plainOdds = -3
+
+// decoded returns a function that weighs a text in an encoding.
+func decoded(c Charset, weigh odds) func([]byte) float64 {
+	return func(sample []byte) float64 {
+		text := []rune(string(c.Decode(sample)))
+		sum := 0.0
+		for i, r := range text {
+			switch {
+			case r == utf8.RuneError:
+				return math.Inf(-1)
+			case r < utf8.RuneSelf:
+				sum += plainOdds
+				continue
+			}
+			var before, after rune
+			if i > 0 {
+				before = text[i-1]
+			}
+			if i+1 < len(text) {
+				after = text[i+1]
+			}
+			sum += weigh(before, r, after)
+		}
+		return sum
+	}
+}
+
+// anyText weighs a text of an encoding that is not known.
+func anyText(sample []byte) float64 {
+	sum := 0.0
+	for _, b := range sample {
+		if b < utf8.RuneSelf {
+			sum += plainOdds
+		} else {
+			sum += oddsOther
+		}
+	}
+	return sum
+}
+
+var (
+	oddsOther = math.Log(1.0 / 110) // of a byte
+	oddsRare  = math.Log(1e-6)
+	oddsNever = math.Log(1e-9)
+)
+
+// common are the odds of characters by their class.
+type common map[rune]float64
+
+func (c common) add(p float64, chars ...rune) {
+	for _, r := range chars {
+		if _, ok := c[r]; !ok {
+			c[r] = math.Log(p)
+		}
+	}
+}
+
+// addRows adds the characters of two bytes whose first one is in a range, with each second byte of the encoding.
+func (c common) addRows(charset Charset, from, to byte, p float64) {
+	for first := int(from); first <= int(to); first++ {
+		for second := 0x40; second < 0xff; second++ {
+			for _, r := range string(charset.Decode([]byte{byte(first), byte(second)})) {
+				if r >= 0x2e80 {
+					c.add(p, r)
+				}
+			}
+		}
+	}
+}
+
+func (c common) odds(_, r, _ rune) float64 {
+	if p, ok := c[r]; ok {
+		return p
+	}
+	if unicode.Is(unicode.Co, r) || unicode.IsControl(r) {
+		return oddsNever
+	}
+	return oddsRare
+}
+
+func runesIn(from, to rune) (all []rune) {
+	for r := from; r <= to; r++ {
+		all = append(all, r)
+	}
+	return all
+}
+
+// firstOnes is how many characters of a list are much more frequent than the others.
+const firstOnes = 100
+
+func (c common) addList(list string, first, rest float64) {
+	chars := []rune(list)
+	n := min(firstOnes, len(chars))
+	c.add(first, chars[:n]...)
+	c.add(rest, chars[n:]...)
+}
+
+func chineseText() odds {
+	c := common{}
+	c.add(4e-3, []rune("，。、；：？！“”‘’（）《》【】—…·　")...)
+	c.addList(simplified, 4.2e-3, 8e-4)
+	c.addRows(CharsetGB18030, 0xb0, 0xd7, 5e-5)
+	return c.odds
+}
+
+func taiwaneseText() odds {
+	c := common{}
+	c.add(4e-3, []rune("，。、；：？！「」『』（）《》【】—…‧　︰")...)
+	c.addList(traditional, 4.2e-3, 8e-4)
+	c.addRows(CharsetBig5, 0xa4, 0xc6, 4e-5)
+	return c.odds
+}
+
+func japaneseText() odds {
+	c := common{}
+	c.add(8e-3, []rune("、。「」（）・ー　：！？～")...)
+	c.add(6e-3, runesIn('ぁ', 'ん')...)
+	c.add(1.4e-3, runesIn('ァ', 'ヶ')...)
+	c.add(3e-5, runesIn('｡', 'ﾟ')...)
+	c.addList(kanji, 1.5e-3, 6e-4)
+	c.addRows(CharsetEUCJP, 0xb0, 0xcf, 3e-5)
+	return c.odds
+}
+
+func koreanText() odds {
+	c := common{}
+	c.add(3e-3, []rune("“”‘’…·「」『』《》　")...)
+	c.addList(hangul, 6e-3, 1.2e-3)
+	c.addRows(CharsetEUCKR, 0xb0, 0xc8, 3e-5)
+	return c.odds
+}
+
+// alphabet weighs letters by their frequency. A letter beside an ASCII letter is not likely.
+func alphabet(letters string) odds {
+	c := common{}
+	p := 0.1
+	for _, r := range letters {
+		c.add(p, r)
+		c.add(p*0.03, unicode.ToUpper(r))
+		p *= 0.9
+	}
+	c.add(2e-3, []rune("«»—–№“”„…’ёЁ\u00a0")...)
+	return func(before, r, after rune) float64 {
+		p := c.odds(before, r, after)
+		if !unicode.IsLetter(r) {
+			return p
+		}
+		for _, beside := range []rune{before, after} {
+			if beside < utf8.RuneSelf && unicode.IsLetter(beside) {
+				p += math.Log(0.05)
+			}
+		}
+		if unicode.IsUpper(r) && (unicode.IsUpper(before) || unicode.IsUpper(after)) {
+			p += math.Log(15) // a word in capitals
+		}
+		return p
+	}
+}
+
+// latinText weighs the letters of Western Europe. Two beside each other are not likely, but for signs.
+func latinText(before, r, _ rune) float64 {
+	p := 2e-4
+	switch i := slices.Index(latin, r); {
+	case i >= 0 && i < 26:
+		p = 0.03
+	case i >= 0:
+		p = 6e-3
+	case unicode.IsLower(r):
+		p = 2e-3
+	}
+	switch {
+	case before < utf8.RuneSelf, before|0x20 == 'ç' && (r|0x20 == 'ã' || r|0x20 == 'õ'):
+	case unicode.IsLetter(before) && unicode.IsLetter(r):
+		p *= 0.03
+	default:
+		p *= 0.3
+	}
+	return math.Log(p)
+}
