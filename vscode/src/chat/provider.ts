@@ -17,7 +17,7 @@ import { html } from "./html";
 import { unlinked } from "./mentions";
 import { Prompts } from "./prompts";
 import { Questions } from "./questions";
-import { rank } from "./rank";
+import { rank } from "../shared/rank";
 import { Texts } from "./texts";
 import { Toasts } from "./toasts";
 import * as show from "../show";

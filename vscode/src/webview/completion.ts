@@ -1,6 +1,7 @@
 // Completion at the caret: a mention after @, a command after /.
 
 import type { AvailableCommand } from "../protocol";
+import { rank } from "../shared/rank";
 
 export interface Completing {
   kind: "mention" | "command";
@@ -41,8 +42,10 @@ const places: Suggestion[] = [
   { insert: "@url:", label: "url:", detail: "the text of a web page", icon: "globe" },
 ];
 
-export function suggestions(c: Completing, commands: readonly AvailableCommand[], files: readonly string[]): Suggestion[] {
+/** suggestions lists what may be meant. The files may be those for a shorter query: the host answers later than the user types. */
+export function suggestions(c: Completing, commands: readonly AvailableCommand[], found: readonly string[]): Suggestion[] {
   const query = c.query.toLowerCase();
+  const files = rank(found, query, found.length);
   if (c.kind === "command") {
     return commands
       .filter((k) => k.name.toLowerCase().startsWith(query))

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { target } from "../address";
 import { html } from "../html";
 import { pieces, unlinked } from "../mentions";
-import { rank } from "../rank";
+import { rank } from "../../shared/rank";
 import { region } from "../region";
 
 describe("mentions", () => {

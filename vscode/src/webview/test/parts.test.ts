@@ -24,6 +24,10 @@ describe("completion", () => {
       ["@folder:a/b/ "],
     );
     assert.deepEqual(
+      suggestions(at("@note|")!, [], ["broken.json", "docs/a note.md"]).map((x) => x.insert), // these were found for "n"
+      ["@docs/a note.md "],
+    );
+    assert.deepEqual(
       suggestions(at("@sta|")!, [], []).map((x) => x.insert),
       ["@staged "],
     );
