@@ -8,7 +8,7 @@ import path from "node:path";
 import { after, before } from "node:test";
 
 import { open, root } from "./host.mjs";
-import { script, stepsOf } from "./steps.mjs";
+import { becomes, script, stepsOf } from "./steps.mjs";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-chat-"));
 let editor;
@@ -21,8 +21,7 @@ before(async () => {
   });
   await editor.status.waitFor();
   await editor.openFile("pricing.py");
-  await editor.run("Hermes: Open Chat");
-  await box().waitFor();
+  await openChat();
 });
 
 after(async () => {
@@ -32,40 +31,33 @@ after(async () => {
 
 const step = stepsOf("chat", () => editor);
 
-const box = () => editor.chat.getByLabel("Message to Hermes");
+const box = () => editor.box;
+const openChat = () => editor.openChat(() => editor.run("Hermes: Open Chat"));
 const users = () => editor.chat.locator("article.user");
 const lastUser = () => users().last();
 const answered = (text) => editor.chat.locator("article.answer").filter({ hasText: text }).last().waitFor();
 const stop = () => editor.chat.getByRole("button", { name: "Stop (Escape)" });
 const idle = () => stop().waitFor({ state: "detached" });
-/** Chooses from the list that is open, by the keyboard: its rows still move. */
-async function pick(words) {
-  await editor.page.locator(".quick-input-widget input").first().fill(words);
-  await editor.page.locator(".quick-input-list .monaco-list-row.focused").filter({ hasText: words }).waitFor();
-  await editor.page.keyboard.press("Enter");
-}
-
 const activeText = () => editor.page.locator(".editor-instance .view-lines").first();
 
 step("mentions of a file and of the selection go with the message", async () => {
-  await editor.page.locator(".view-line").first().click();
-  await editor.page.keyboard.press("Control+Home");
-  await editor.page.keyboard.press("Shift+ArrowDown");
-  await editor.page.keyboard.press("Shift+ArrowDown");
+  await editor.select("pricing.py", 2);
   await box().click();
   await box().pressSequentially("Compare @note");
   await editor.chat.getByRole("option", { name: /a note\.md/ }).waitFor();
   await box().press("Enter");
-  assert.equal(await box().inputValue(), "Compare @docs/a note.md ");
+  await becomes("Compare @docs/a note.md ", () => box().inputValue());
   await box().pressSequentially("with @sel");
+  await editor.chat.getByRole("option", { name: /selection/ }).waitFor();
   await box().press("Tab");
+  await becomes("Compare @docs/a note.md with @selection ", () => box().inputValue());
   await box().evaluate((area, more) => {
     area.value += more;
     area.dispatchEvent(new InputEvent("input", { bubbles: true }));
   }, `please\n${script([{ text: "They differ." }])}`);
   await box().press("Enter");
   await answered("They differ.");
-  assert.deepEqual(await lastUser().locator(".mention").allTextContents(), ["docs/a note.md", "pricing.py#L1-L2"]);
+  await becomes(["docs/a note.md", "pricing.py#L1-L2"], () => lastUser().locator(".mention").allTextContents());
 });
 
 step("a mention leads to its file", async () => {
@@ -84,7 +76,7 @@ step("code goes to the place that it changes, and can be compared and undone", a
   const block = editor.chat.locator("article.answer .code").last();
   await block.getByRole("button", { name: "Apply to the file" }).click();
   await activeText().filter({ hasText: "tax" }).waitFor();
-  await editor.notification("not saved yet").getByRole("button", { name: "Compare" }).click();
+  await (await editor.toast("not saved yet")).getByRole("button", { name: "Compare" }).click();
   await editor.page.locator(".tab.active").filter({ hasText: "pricing.py (this call)" }).waitFor();
   await editor.page.keyboard.press("Control+w");
   await editor.page.keyboard.press("Control+z");
@@ -92,7 +84,7 @@ step("code goes to the place that it changes, and can be compared and undone", a
 });
 
 step("a message waits for the turn, or stops it", async () => {
-  const slow = (text) => script([{ text: `${text} begins. ` }, { sleep_ms: 30_000 }, { text: "never" }]);
+  const slow = (text) => script([{ text: `${text} begins. ` }, { sleep_ms: 300_000 }, { text: "never" }]);
   await box().fill(`First\n${slow("First")}`);
   await box().press("Enter");
   await answered("First begins.");
@@ -136,7 +128,7 @@ step("a pasted picture goes with the message", async () => {
   await box().fill(`Look\n${script([{ text: "Seen." }])}`);
   await box().press("Enter");
   await answered("Seen.");
-  assert.equal(await lastUser().locator("img").count(), 1);
+  await becomes(1, () => lastUser().locator("img").count());
 });
 
 step("a call that reads a picture shows it, small and large", async () => {
@@ -157,11 +149,12 @@ step("a mentioned picture goes with the message", async () => {
   const sent = () => execFileSync(path.join(root, "bin/hermes-ls"), ["sessions", "export", "--all"], {
     env: { ...process.env, HERMES_HOME: path.join(editor.dir, "hermes") }, encoding: "utf8", maxBuffer: 1 << 26,
   }).split('"red.png"').length;
+  await idle();
   const before = sent();
   await box().fill(`What is @red.png\n${script([{ text: "A dot in red.png." }])}`);
   await box().press("Enter");
   await answered("A dot in red.png.");
-  assert.equal(sent(), before + 1);
+  await becomes(before + 1, sent);
   await editor.shot("mentioned-picture");
 });
 
@@ -171,7 +164,7 @@ step("code wraps as in the editor", async () => {
   await box().press("Enter");
   await answered("Long.");
   const code = editor.chat.locator("article.answer").last().locator("pre").last();
-  assert.ok(await code.evaluate((pre) => pre.scrollWidth <= pre.clientWidth));
+  await becomes(true, () => code.evaluate((pre) => pre.scrollWidth <= pre.clientWidth));
 });
 
 step("another session is empty, and the one before comes back whole", async () => {
@@ -180,10 +173,11 @@ step("another session is empty, and the one before comes back whole", async () =
   await editor.chat.getByRole("button", { name: "New session" }).click();
   await users().first().waitFor({ state: "detached" });
   await editor.chat.getByRole("button", { name: "Resume a session" }).click();
-  await pick("Compare");
+  await editor.title("Resume a session");
+  await editor.pick("Compare");
   await answered("Seen.");
-  assert.equal(await users().count(), count);
-  assert.equal(await editor.chat.getByRole("button", { name: /^Ask: Tabs or spaces\?/ }).count(), 1);
+  await becomes(count, () => users().count());
+  await becomes(1, () => editor.chat.getByRole("button", { name: /^Ask: Tabs or spaces\?/ }).count());
 });
 
 step("a session that goes on elsewhere can still ask", async () => {
@@ -198,7 +192,8 @@ step("a session that goes on elsewhere can still ask", async () => {
   await box().press("Enter");
   await answered("Here I am.");
   await editor.chat.getByRole("button", { name: "Resume a session" }).click();
-  await pick("Compare");
+  await editor.title("Resume a session");
+  await editor.pick("Compare");
   await answered("Then not.");
 });
 
@@ -208,13 +203,13 @@ step("the problems that the editor shows go with the message", async () => {
   await box().fill(`What about @diagnostics?\n${script([{ text: "A comma too many." }])}`);
   await box().press("Enter");
   await answered("A comma too many.");
-  assert.deepEqual(await lastUser().locator(".mention").allTextContents(), ["broken.json#diagnostics"]);
+  await becomes(["broken.json#diagnostics"], () => lastUser().locator(".mention").allTextContents());
 });
 
 step("after the window is loaded again one can go on", async () => {
   await editor.page.reload();
   await editor.status.waitFor();
-  await editor.run("Hermes: Open Chat");
+  await openChat();
   await editor.chat.getByRole("button", { name: /^Go on with “Compare/ }).click();
   await answered("A comma too many.");
   await editor.shot("chat-gone-on");

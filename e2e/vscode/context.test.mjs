@@ -8,6 +8,7 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 
 import { open } from "./host.mjs";
+import { becomes } from "./steps.mjs";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-context-"));
 const prompts = [];
@@ -42,17 +43,21 @@ after(async () => {
 
 test("the model learns where the user works, and reads what the prompt refers to", async () => {
   await editor.openFile("broken.json");
+  await editor.page.locator(".squiggly-error").first().waitFor();
   await editor.openFile("pricing.py");
-  await editor.page.locator(".view-line").nth(1).click();
-  await editor.page.keyboard.press("Home");
-  await editor.page.keyboard.press("Shift+ArrowDown");
-  await editor.run("Hermes: Open Chat");
-  const box = editor.chat.getByLabel("Message to Hermes");
-  await box.click();
+  await editor.again(async () => {
+    await editor.page.locator(".view-line").filter({ hasText: "return amount" }).click({ timeout: 20_000 });
+    await editor.page.keyboard.press("Home");
+    await editor.page.keyboard.press("Home"); // before the indentation
+    await editor.page.keyboard.press("Shift+ArrowDown");
+    await editor.page.locator(".statusbar").getByText("Ln 3, Col 1 (").waitFor({ timeout: 20_000 });
+  });
+  await editor.openChat(() => editor.run("Hermes: Open Chat"));
+  const { box } = editor;
   await box.pressSequentially("Look at @file:pri");
   await editor.chat.getByRole("option", { name: /pricing\.py/ }).first().waitFor();
   await box.press("Tab");
-  assert.equal(await box.inputValue(), "Look at @file:pricing.py ");
+  await becomes("Look at @file:pricing.py ", () => box.inputValue());
   await box.pressSequentially("and @problems ");
   await box.press("Escape");
   await box.press("Enter");
@@ -63,5 +68,5 @@ test("the model learns where the user works, and reads what the prompt refers to
   ]) {
     assert.match(prompts[0], want);
   }
-  assert.equal((await editor.chat.locator("article.user").last().innerText()).trim(), "Look at @file:pricing.py and @problems");
+  await becomes("Look at @file:pricing.py and @problems", async () => (await editor.chat.locator("article.user").last().innerText()).trim());
 });

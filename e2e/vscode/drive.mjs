@@ -11,7 +11,7 @@ const editor = await open({
   dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX.split(path.delimiter), extensions: path.join(dir, "extensions"), files: {}, folder: process.env.HERMES_WS,
   hermes: fs.readFileSync(path.join(process.env.HERMES_HOME, "config.yaml"), "utf8"),
 });
-const box = () => editor.chat.getByLabel("Message to Hermes");
+const box = () => editor.box;
 const stop = () => editor.chat.getByRole("button", { name: "Stop (Escape)" });
 
 const commands = {
@@ -43,8 +43,7 @@ const commands = {
 try {
   await editor.status.waitFor();
   await editor.openFile(process.env.HERMES_FILE);
-  await editor.run("Hermes: Open Chat");
-  await box().waitFor();
+  await editor.openChat(() => editor.run("Hermes: Open Chat"));
   console.log("done");
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const { do: name, args } = JSON.parse(line);

@@ -8,7 +8,7 @@ import path from "node:path";
 import { after, before } from "node:test";
 
 import { open } from "./host.mjs";
-import { stepsOf } from "./steps.mjs";
+import { becomes as until, stepsOf } from "./steps.mjs";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-edit-"));
 const start = "def price(amount):\n    return amount * 2\n\n\ndef tax(amount):\n    note = 'keep'\n    return amount / 5\n";
@@ -48,18 +48,21 @@ after(async () => {
 const step = stepsOf("edit", () => editor);
 const lens = (title) => editor.page.locator(".codelens-decoration a").filter({ hasText: new RegExp(`^${title}$`) });
 const idle = () => editor.page.locator('[id="hermes-ls.hermes-ls.hermes.status"] .codicon-sparkle').waitFor();
-const becomes = async (text) => {
-  for (const end = Date.now() + 120_000; editor.read("pricing.py") !== text && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 50));
-  assert.equal(editor.read("pricing.py"), text);
-};
+const becomes = (text) => until(text, () => editor.read("pricing.py"));
+
+/** The first of the lenses with a title, from the top. */
+async function highest(title) {
+  await lens(title).first().waitFor();
+  const all = await lens(title).all();
+  const tops = await Promise.all(all.map(async (one) => (await one.boundingBox())?.y ?? Infinity));
+  return all[tops.indexOf(Math.min(...tops))];
+}
 
 async function edit(instruction, ...says) {
   replies.push(...says);
-  await editor.page.locator(".editor-instance .view-line").filter({ hasText: "def price" }).click();
-  await editor.page.keyboard.press("Control+Home");
-  for (let i = 0; i < 7; i++) await editor.page.keyboard.press("Shift+ArrowDown");
+  await editor.select("pricing.py", 7);
   await editor.page.keyboard.press("Control+Alt+i");
-  await editor.page.locator(".quick-input-title").filter({ hasText: "Edit pricing.py, lines 1–7" }).waitFor();
+  await editor.title("Edit pricing.py, lines 1–7");
   await editor.answer(instruction);
 }
 
@@ -74,13 +77,11 @@ step("an instruction changes the selected lines, and each change is accepted or 
   assert.match(prompts[0], /Edit pricing\.py, lines 1–7: triple it, and a tax of a quarter/);
   assert.match(prompts[0], /return amount \* 2/);
   await becomes(changed);
-  assert.equal(await lens("Accept").count(), 2);
+  await until(2, () => lens("Accept").count());
   await editor.shot("inline-edit");
-  await lens("Accept").first().click();
-  await lens("Reject All").waitFor({ state: "detached" });
+  await editor.click(await highest("Accept"), lens("Reject All"));
   await becomes(changed);
-  await lens("Reject").click();
-  await lens("Reject").waitFor({ state: "detached" });
+  await editor.click(lens("Reject"));
   await becomes(start.replace("* 2", "* 3"));
 });
 
@@ -95,14 +96,14 @@ step("at the cursor, commands accept and reject", async () => {
   await lens("Reject").waitFor({ state: "detached" });
 });
 
-const message = () => editor.chat.getByLabel("Message to Hermes");
+const openChat = () => editor.openChat(() => editor.run("Hermes: Open Chat"));
 
 step("an edit that changes nothing shows the answer, and none of the lines of an earlier turn", async () => {
   const now = editor.read("pricing.py").replace("note = 'keep'", "note = 'from the chat'");
   replies.push({ read_file: { path: "pricing.py" } }, ...rewrite(now));
-  await editor.run("Hermes: Open Chat");
-  await message().fill("change the note");
-  await message().press("Enter");
+  await openChat();
+  await editor.box.fill("change the note");
+  await editor.box.press("Enter");
   await editor.chat.getByText("Done as you said.").last().waitFor();
   await idle();
   await becomes(now);
@@ -110,7 +111,7 @@ step("an edit that changes nothing shows the answer, and none of the lines of an
   await editor.notification("It is right as it is.").waitFor();
   await editor.shot("inline-edit-nothing");
   assert.equal(await lens("Reject").count(), 0);
-  await editor.run("Hermes: Open Chat");
+  await openChat();
   await editor.chat.getByText("Edit pricing.py, lines 1–7: is this right?").waitFor();
   assert.doesNotMatch(await editor.chat.locator("body").innerText(), /Change only these lines|Then say in one sentence/);
 });
@@ -120,11 +121,9 @@ step("reject leaves the lines that the user has typed since", async () => {
   await edit("halve the tax", ...rewrite(now.replace("amount / 5", "amount / 10")));
   await lens("Reject").waitFor();
   await idle();
-  await editor.page.locator(".editor-instance .view-line").filter({ hasText: "def price" }).click();
-  await editor.page.keyboard.press("Control+Home");
+  await editor.select("pricing.py", 0);
   await editor.page.keyboard.type("# mine\n");
-  await lens("Reject").click();
-  await lens("Reject").waitFor({ state: "detached" });
+  await editor.click(lens("Reject"));
   await editor.page.keyboard.press("Control+s");
   await becomes(`# mine\n${now}`);
 });

@@ -34,11 +34,10 @@ before(async () => {
     },
     hermes: "model: {provider: embedded}\nmcp_servers: {gone: {command: hermes-no-such-program}}\n",
   });
-  editor.page.setDefaultTimeout(25_000);
   await editor.status.waitFor();
   await editor.openFile("pricing.py");
-  await editor.run("Hermes: Open Chat");
-  const box = editor.chat.getByLabel("Message to Hermes");
+  await editor.openChat(() => editor.run("Hermes: Open Chat"));
+  const { box } = editor;
   await box.fill(`Hello\n${script([{ text: "Here I am." }])}`);
   await box.press("Enter");
   await editor.chat.locator("article.answer").filter({ hasText: "Here I am." }).waitFor();
@@ -50,34 +49,21 @@ after(async () => {
 });
 
 const step = stepsOf("extensions", () => editor);
-const row = (text) => editor.page.locator(".pane-body .monaco-list-row").filter({ hasText: text }).first();
+const row = (text) => editor.item(text);
 const tab = (text) => editor.page.locator(".tab.active").filter({ hasText: text }).waitFor();
 const text = (words) => editor.page.locator(".editor-instance .view-line").filter({ hasText: words }).first().waitFor();
 
-/** Opens a group of the view. */
-async function unfold(name) {
-  await row(name).waitFor();
-  if ((await row(name).getAttribute("aria-expanded")) !== "true") await row(name).click();
-}
-
 step("a server that failed is named in the status bar and in the view", async () => {
   await editor.page.locator('[id="hermes-ls.hermes-ls.hermes.servers"]').filter({ hasText: "gone failed" }).click();
-  await unfold("MCP servers");
+  await editor.unfold(row("MCP servers"));
   await row("gone").filter({ hasText: "failed" }).waitFor();
 });
 
-/** Clicks the action of a row that shows when the pointer is on it. */
-const act = (text, name) =>
-  editor.again(async () => {
-    await row(text).hover({ timeout: 5_000 });
-    await row(text).getByRole("button", { name }).click({ timeout: 5_000 });
-  });
-
 step("the folder is trusted and its server approved in the view", async () => {
-  await act("Not used until you trust the folder", "Trust This Folder's Extensions…");
+  await editor.act(row("Not used until you trust the folder"), "Trust This Folder's Extensions…");
   await editor.page.getByRole("dialog").getByRole("button", { name: "Trust", exact: true }).click();
   await row("Not used until you trust the folder").waitFor({ state: "detached" });
-  await act("clock", "Approve MCP Server…");
+  await editor.act(row("clock"), "Approve MCP Server…");
   await editor.notification("The MCP server clock").filter({ hasText: "is approved" }).waitFor();
   await row("clock").filter({ hasText: "1 tool" }).waitFor();
   await editor.shot("extensions");
@@ -85,21 +71,21 @@ step("the folder is trusted and its server approved in the view", async () => {
 
 step("the approval is removed", async () => {
   await editor.run("Hermes: Revoke Approval of MCP Server…");
-  await editor.page.locator(".quick-input-title").filter({ hasText: "MCP server" }).waitFor();
-  await editor.answer("clock");
+  await editor.title("MCP server");
+  await editor.pick("clock");
   await editor.notification("The MCP server clock is not approved anymore.").waitFor();
   await row("clock").filter({ hasText: "not approved" }).waitFor();
 });
 
 step("a skill, the memory and the learnings are opened", async () => {
   await editor.run("Hermes: Open Skill…");
-  await editor.page.locator(".quick-input-title").filter({ hasText: "Open skill" }).waitFor();
-  await editor.answer("deploy");
+  await editor.title("Open skill");
+  await editor.pick("deploy");
   await tab("SKILL.md");
   await text("Run make deploy.");
   await editor.run("Hermes: Open Memory…");
-  await editor.page.locator(".quick-input-title").filter({ hasText: "Open memory" }).waitFor();
-  await editor.answer("USER.md");
+  await editor.title("Open memory");
+  await editor.pick("USER.md");
   await tab("USER.md");
   await text("Prefers tabs.");
   assert.equal(editor.read("../hermes/memories/USER.md"), "Prefers tabs.\n");

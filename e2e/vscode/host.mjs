@@ -35,6 +35,9 @@ const userSettings = {
   "files.autoSave": "off",
 };
 
+/** How long an attempt may take that is repeated if it fails, in milliseconds. */
+const patience = 20_000;
+
 /** Opens a workspace in an editor that has the extension, which is installed when the folder of extensions is new. */
 export async function open({ dir, vsix, extensions, files, trusted = true, settings = {}, hermes = "model: {provider: embedded}\n", folder = path.join(dir, "ws") }) {
   fs.mkdirSync(artefacts, { recursive: true });
@@ -118,13 +121,43 @@ export class Editor {
     return this.notifications.filter({ hasText: text });
   }
 
+  /** Waits for a notification, and keeps the pointer on it: without that, it disappears after some seconds. */
+  async toast(text) {
+    const shown = this.notification(text).last();
+    await shown.waitFor();
+    await shown.hover();
+    return shown;
+  }
+
+  /** The input of the chat. */
+  get box() {
+    return this.chat.getByLabel("Message to Hermes");
+  }
+
+  /** Opens the chat with its key, and waits until its input has the focus: if that came later, it would take the next keys. */
+  async openChat(open = () => this.page.keyboard.press("Control+Alt+h")) {
+    await this.again(async () => {
+      await open();
+      await this.chat.locator('textarea[aria-label="Message to Hermes"]:focus').waitFor({ timeout: patience });
+    });
+  }
+
+  async hideChat() {
+    await this.run("View: Close Primary Side Bar");
+    await this.page.locator(".part.sidebar").waitFor({ state: "hidden" });
+  }
+
+  /** The input of the palette, of a list or of a question. */
+  get input() {
+    return this.page.locator(".quick-input-widget input").first();
+  }
+
   /** Opens the palette. Escape is not pressed first: in the chat it cancels. */
   async palette() {
     await this.page.keyboard.press("F1");
-    const input = this.page.locator(".quick-input-widget input").first();
-    await input.waitFor();
-    await this.row("").waitFor();
-    return input;
+    await this.input.waitFor({ timeout: patience });
+    await this.row("").waitFor({ timeout: patience });
+    return this.input;
   }
 
   row(text) {
@@ -134,8 +167,8 @@ export class Editor {
   /** Runs a command by its title, as a user does: again if the palette closes before the click. */
   async run(title) {
     await this.again(async () => {
-      await (await this.palette()).fill(`>${title}`, { timeout: 3_000 });
-      await this.row(title).click({ timeout: 10_000 });
+      await (await this.palette()).fill(`>${title}`, { timeout: patience });
+      await this.row(title).click({ timeout: patience });
     });
   }
 
@@ -143,48 +176,124 @@ export class Editor {
   async offered(these, others) {
     for (const title of these) {
       await this.again(async () => {
-        await (await this.palette()).fill(`>Hermes: ${title}`);
-        await this.row(`Hermes: ${title}`).waitFor({ timeout: 3_000 });
+        await (await this.palette()).fill(`>Hermes: ${title}`, { timeout: patience });
+        await this.row(`Hermes: ${title}`).waitFor({ timeout: patience });
       });
     }
-    const input = await this.palette();
     const found = [];
     for (const title of others) {
-      // If the command of another name is gone, the list has been made for the new text.
-      await input.fill(">Developer: Reload Window");
-      await this.row("Developer: Reload Window").waitFor();
-      await input.fill(`>Hermes: ${title}`);
-      await this.row("Developer: Reload Window").waitFor({ state: "detached" });
-      (await this.row(`Hermes: ${title}`).count()) > 0 && found.push(title);
+      await this.again(async () => {
+        const input = await this.palette();
+        // If the command of another name is gone, the list has been made for the new text.
+        await input.fill(">Developer: Reload Window", { timeout: patience });
+        await this.row("Developer: Reload Window").waitFor({ timeout: patience });
+        await input.fill(`>Hermes: ${title}`, { timeout: patience });
+        await this.row("Developer: Reload Window").waitFor({ state: "detached", timeout: patience });
+        await input.waitFor({ timeout: patience }); // the list is not gone because the palette is
+        (await this.row(`Hermes: ${title}`).count()) > 0 && found.push(title);
+      });
     }
     await this.page.keyboard.press("Escape");
     return found;
   }
 
+  /** Waits for the list or the question with a title. */
+  async title(text) {
+    await this.page.locator(".quick-input-title").filter({ hasText: text }).waitFor();
+  }
+
   /** Types into the box that a command has opened. */
   async answer(text) {
-    const input = this.page.locator(".quick-input-widget input").first();
-    await input.fill(text);
-    await this.page.keyboard.press("Enter");
+    await this.input.fill(text);
+    await this.input.press("Enter");
+  }
+
+  /** Chooses from the list that is open, by the keyboard: its rows still move. */
+  async pick(words) {
+    await this.input.fill(words);
+    await this.page.locator(".quick-input-list .monaco-list-row.focused").filter({ hasText: words }).waitFor();
+    await this.input.press("Enter");
   }
 
   async ask(prompt) {
     await this.run("Hermes: Ask…");
-    await this.page.locator(".quick-input-title").filter({ hasText: "Ask Hermes" }).waitFor();
+    await this.title("Ask Hermes");
     await this.answer(prompt);
   }
 
   async openFile(name) {
     await this.again(async () => {
       await this.page.keyboard.press("Control+p");
-      await this.page.locator(".quick-input-widget input").first().fill(name);
-      await this.row(path.basename(name)).click({ timeout: 10_000 }); // Enter would take the first of a list that is not sorted yet
-      await this.page.locator(".tab.active").filter({ hasText: path.basename(name) }).waitFor({ timeout: 10_000 });
+      await this.input.fill(name, { timeout: patience });
+      await this.row(path.basename(name)).click({ timeout: patience }); // Enter would take the first of a list that is not sorted yet
+      await this.page.locator(".tab.active").filter({ hasText: path.basename(name) }).waitFor({ timeout: patience });
+    });
+  }
+
+  /** Opens a file, and selects lines of it: how many, from its first on. */
+  async select(name, lines) {
+    await this.openFile(name);
+    await this.again(async () => {
+      await this.page.locator(".editor-instance .view-line").first().click({ timeout: patience });
+      await this.page.keyboard.press("Control+Home");
+      for (let i = 0; i < lines; i++) await this.page.keyboard.press("Shift+ArrowDown");
+      await this.page.locator(".statusbar").getByText(`Ln ${lines + 1}, Col 1${lines > 0 ? " (" : ""}`).waitFor({ timeout: patience });
+    });
+  }
+
+  /** A row of a view in the side bar. */
+  item(text) {
+    return this.page.locator(".pane-body .monaco-list-row").filter({ hasText: text }).first();
+  }
+
+  /** Clicks the action of a row that shows when the pointer is on it. */
+  async act(row, name) {
+    await this.again(async () => {
+      await row.hover({ timeout: patience });
+      await row.getByRole("button", { name }).click({ timeout: patience });
+    });
+  }
+
+  /** Opens or closes a row with others below it. The view may be drawn again, and as it was, after a click. */
+  async unfold(row, open = true) {
+    await row.waitFor();
+    await this.again(async () => {
+      if ((await row.getAttribute("aria-expanded", { timeout: patience })) !== String(open)) await row.click({ timeout: patience });
+      await row.and(this.page.locator(`[aria-expanded="${open}"]`)).waitFor({ timeout: patience });
     });
   }
 
   /**
-   * Does something with the quick input until it succeeds: its list is made when it
+   * Opens the menu of something, and chooses an entry, or entries of menus in menus. VS Code ignores a click that
+   * follows the opening too soon: then the menu stays open.
+   */
+  async menu(target, ...names) {
+    const entry = (name) => this.page.getByRole("menuitem", { name, exact: true });
+    await this.again(async () => {
+      if (!(await entry(names[0]).isVisible())) await target.click({ button: "right", timeout: patience });
+      for (const name of names.slice(0, -1)) await entry(name).hover({ timeout: patience });
+      const last = entry(names.at(-1));
+      await last.click({ timeout: patience });
+      await last.waitFor({ state: "hidden", timeout: patience });
+    });
+  }
+
+  /** Clicks something until something else has gone: what is drawn again at that moment has lost its click. */
+  async click(target, gone = target) {
+    await this.again(async () => {
+      if (await gone.count()) await target.click({ timeout: patience });
+      await gone.waitFor({ state: "detached", timeout: patience });
+    });
+  }
+
+  /** The processes of the server that this editor has started. */
+  servers() {
+    const list = execFileSync("ps", ["-eo", "pid=,sess=,args="], { encoding: "utf8" }).split("\n").map((line) => line.trim().split(/ +/));
+    return list.filter(([, session, ...args]) => Number(session) === this.server.pid && args.join(" ").endsWith("hermes-ls serve")).map(([pid]) => Number(pid));
+  }
+
+  /**
+   * Does something with the quick input, a view or a menu until it succeeds: its list is made when it
    * opens, and the editor closes it when something else wants the focus.
    */
   async again(run, end = Date.now() + 120_000) {

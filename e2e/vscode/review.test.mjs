@@ -8,7 +8,7 @@ import path from "node:path";
 import { after, before } from "node:test";
 
 import { open } from "./host.mjs";
-import { call, script, stepsOf } from "./steps.mjs";
+import { call, script, stepsOf, until } from "./steps.mjs";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-review-"));
 const extensions = process.env.HERMES_EXTENSIONS ?? path.join(dir, "extensions");
@@ -26,26 +26,14 @@ after(async () => {
 });
 
 const step = stepsOf("review", () => editor);
-const poll = async (what, holds) => {
-  for (const end = Date.now() + 60_000; !(await holds()) && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 50));
-  assert.ok(await holds(), what);
-};
 const idle = () => editor.page.locator('[id="hermes-ls.hermes-ls.hermes.status"] .codicon-sparkle').waitFor();
-const row = (name) => editor.page.locator(".pane-body .monaco-list-row").filter({ hasText: name }).first();
+const row = (name) => editor.item(name);
 const lens = (title) => editor.page.locator(".codelens-decoration a").filter({ hasText: new RegExp(`^${title}$`) });
 const badge = () => editor.page.locator('.activitybar .action-item:has(a[aria-label^="Hermes"]) .badge-content').first();
 
-/** The processes of the server that this editor has started. */
-function servers() {
-  const list = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" }).split("\n");
-  return list.filter((line) => line.includes(`${extensions}/`) && line.trimEnd().endsWith("hermes-ls serve")).map((line) => Number.parseInt(line, 10));
-}
-
 async function write(title, ...names) {
-  const input = editor.chat.getByLabel("Message to Hermes");
-  await input.waitFor();
-  await input.fill(`${title}\n${script(names.map((name) => call("write_file", { path: name, content: "two\n" })), [{ text: `Wrote ${names}.` }])}`);
-  await input.press("Enter");
+  await editor.box.fill(`${title}\n${script(names.map((name) => call("write_file", { path: name, content: "two\n" })), [{ text: `Wrote ${names}.` }])}`);
+  await editor.box.press("Enter");
   await editor.chat.locator("article.answer").last().getByText(`Wrote ${names}.`).waitFor();
   await idle();
 }
@@ -53,24 +41,23 @@ async function write(title, ...names) {
 async function changes(...names) {
   await editor.run("Hermes: Focus on Changes View");
   const closed = editor.page.locator('.pane-body .monaco-list-row[aria-expanded="false"]').filter({ hasText: /(First|Second) turn/ });
-  await poll("the turns to be expanded", async () => {
+  await until("the turns to be expanded", async () => {
     await closed.first().click({ timeout: 1_000 }).catch(() => {});
     return names.length === 0 || ((await closed.count()) === 0 && (await row(names[0]).count()) > 0);
   });
   for (const name of Object.keys(files)) {
     await row(name).waitFor({ state: names.includes(name) ? "visible" : "detached" });
   }
-  await poll(`the badge to be ${names.length}`, async () => (names.length === 0 ? (await badge().count()) === 0 || (await badge().innerText()).trim() === "" : (await badge().innerText()).trim() === String(names.length)));
+  await until(`the badge to be ${names.length}`, async () => (names.length === 0 ? (await badge().count()) === 0 || (await badge().innerText()).trim() === "" : (await badge().innerText()).trim() === String(names.length)));
 }
 
 async function judge(name, button) {
-  await row(name).hover();
-  await row(name).getByRole("button", { name: new RegExp(`^${button}`) }).click();
+  await editor.act(row(name), new RegExp(`^${button}`));
   await row(name).waitFor({ state: "detached" });
 }
 
 step("changes of two sessions wait", async () => {
-  await editor.page.keyboard.press("Control+Alt+h");
+  await editor.openChat();
   await write("First turn", "a.txt", "b.txt");
   await editor.run("Hermes: New Session");
   await editor.chat.locator("article.answer").first().waitFor({ state: "detached" });
@@ -80,11 +67,11 @@ step("changes of two sessions wait", async () => {
 });
 
 step("they wait after the server was killed, and a change of the first session is reverted", async () => {
-  for (const pid of servers()) process.kill(pid, "SIGKILL");
+  for (const pid of editor.servers()) process.kill(pid, "SIGKILL");
   await editor.notification("The Hermes server stopped unexpectedly").waitFor();
   await changes("a.txt", "b.txt", "c.txt");
   await judge("a.txt", "Revert");
-  await poll("the earlier text", () => editor.read("a.txt") === "one\n");
+  await until("the earlier text to be back", () => editor.read("a.txt") === "one\n");
   await changes("b.txt", "c.txt");
 });
 
@@ -94,13 +81,13 @@ step("they wait after the window was reloaded: one is accepted by its lens, and 
   await changes("b.txt", "c.txt");
   await editor.openFile("b.txt");
   await lens("Revert").waitFor();
-  await lens("Accept").click();
+  await editor.click(lens("Accept"));
   await changes("c.txt");
   await editor.page.reload();
   await editor.status.waitFor();
   await changes("c.txt");
   await editor.run("Hermes: Revert All");
-  await poll("the earlier text", () => editor.read("c.txt") === "one\n");
+  await until("the earlier text to be back", () => editor.read("c.txt") === "one\n");
   await changes();
   assert.equal(editor.read("b.txt"), "two\n");
 });

@@ -9,7 +9,7 @@ import path from "node:path";
 import { after, before } from "node:test";
 
 import { open, root } from "./host.mjs";
-import { call, script, stepsOf } from "./steps.mjs";
+import { call, script, stepsOf, until } from "./steps.mjs";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-servers-"));
 const server = path.join(root, "e2e/node/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
@@ -30,10 +30,9 @@ before(async () => {
       },
     }),
   });
-  editor.page.setDefaultTimeout(40_000);
   await editor.status.waitFor();
   await editor.openFile("pricing.py");
-  await editor.run("Hermes: Open Chat");
+  await editor.openChat(() => editor.run("Hermes: Open Chat"));
 });
 
 after(async () => {
@@ -48,7 +47,7 @@ const button = (name) => form().getByRole("button", { name, exact: true });
 
 /** Sends a prompt whose first words tell the turns apart, with the responses of the model. */
 async function send(name, ...responses) {
-  const box = editor.chat.getByLabel("Message to Hermes");
+  const { box } = editor;
   await box.fill(`${name}\n${script(...responses, [{ text: `Done: ${name}.` }])}`);
   await box.press("Enter");
 }
@@ -65,10 +64,11 @@ async function ask(name, server = "everything") {
 async function got(name) {
   await done(name);
   // A call that came before the server was ready has the tool's name instead of its title.
+  const results = editor.chat.locator(".log").getByText(/Raw result: /);
+  const before = await results.count();
   const rows = editor.chat.locator('.log .row[aria-expanded="false"]').filter({ hasText: /trigger[- ]elicitation[- ]request/i });
   await rows.last().click();
-  const results = editor.chat.locator(".log").getByText(/Raw result: /);
-  await results.last().waitFor();
+  await results.nth(before).waitFor();
   const text = await results.last().textContent();
   return JSON.parse(/Raw result: (\{.*\})/s.exec(text.replaceAll("\\n", "\n").replaceAll('\\"', '"'))[1]);
 }
@@ -129,9 +129,14 @@ step("declined and canceled are two answers", async () => {
 });
 
 step("a form without an answer is canceled at its timeout, and with its turn", async () => {
-  await ask("Fourth", "brief");
+  const shown = editor.chat.locator("body").evaluate((body) => new Promise((resolve) => { // it is soon gone
+    const look = () => body.innerText.includes("brief (MCP server) asks") && resolve();
+    new MutationObserver(look).observe(body, { subtree: true, childList: true, characterData: true });
+  }));
+  await send("Fourth", [call("mcp__brief__trigger-elicitation-request", {})]);
+  await shown;
   assert.deepEqual(await got("Fourth"), { action: "cancel" });
-  assert.equal(await form().count(), 0);
+  await form().waitFor({ state: "detached" });
   await ask("Fifth");
   await editor.chat.getByRole("button", { name: "Stop (Escape)" }).click();
   await form().waitFor({ state: "detached" });
@@ -139,43 +144,19 @@ step("a form without an answer is canceled at its timeout, and with its turn", a
   await editor.shot("form-canceled");
 });
 
-const row = (text) => editor.page.locator(".pane-body .monaco-list-row").filter({ hasText: text }).first();
+const row = (text) => editor.item(text);
 
 /** Opens the view, and a group of it. */
 async function unfold(name) {
   await editor.run("Hermes: Focus on Extensions View");
-  await row(name).waitFor();
-  if ((await row(name).getAttribute("aria-expanded")) !== "true") await row(name).click();
+  await editor.unfold(row(name));
 }
-
-/** Closes a group. The view may be drawn again, and open, after a click. */
-const fold = (name) =>
-  editor.again(async () => {
-    if ((await row(name).getAttribute("aria-expanded")) === "true") await row(name).click({ timeout: 5_000 });
-    await row(name).and(editor.page.locator('[aria-expanded="false"]')).waitFor({ timeout: 5_000 });
-  });
-
-/** Clicks the action of a row that shows when the pointer is on it. */
-const act = (text, name) =>
-  editor.again(async () => {
-    await row(text).hover({ timeout: 5_000 });
-    await row(text).getByRole("button", { name }).click({ timeout: 5_000 });
-  });
-
-/** Opens the menu of a row, and chooses an entry. VS Code ignores a click that follows the opening too soon: then the menu stays open. */
-const menu = (text, name) =>
-  editor.again(async () => {
-    const entry = editor.page.getByRole("menuitem", { name });
-    if (!(await entry.isVisible())) await row(text).click({ button: "right", timeout: 5_000 });
-    await entry.click({ timeout: 5_000 });
-    await entry.waitFor({ state: "hidden", timeout: 5_000 });
-  });
 
 step("a login at a real authorization server, from the view", async () => {
   await unfold("MCP servers");
   await row("corp").filter({ hasText: "needs login" }).waitFor();
   await editor.page.locator('[id="hermes-ls.hermes-ls.hermes.servers"]').filter({ hasText: "corp needs login" }).waitFor();
-  const [page] = await Promise.all([editor.page.context().waitForEvent("page"), act("corp", "Log in at MCP Server…")]);
+  const [page] = await Promise.all([editor.page.context().waitForEvent("page"), editor.act(row("corp"), "Log in at MCP Server…")]);
   // code-server opens addresses of this machine through itself. The login pages have to be at their own address.
   await page.goto(page.url().replace(/^http:\/\/[^/]+\/proxy\/(\d+)\//, "http://127.0.0.1:$1/"));
   await page.getByText("corp").first().waitFor();
@@ -187,12 +168,12 @@ step("a login at a real authorization server, from the view", async () => {
 });
 
 step("a server is restarted, its log is opened, and the user logs out", async () => {
-  await act("everything", "Restart MCP Server…");
+  await editor.act(row("everything"), "Restart MCP Server…");
   await editor.notification("The MCP server everything starts again.").waitFor();
   await row("everything").filter({ hasText: "tools" }).waitFor(); // the view is listed again when it is ready
-  await menu("everything", "Show Log of MCP Server…");
+  await editor.menu(row("everything"), "Show Log of MCP Server…");
   await editor.page.locator(".tab.active").filter({ hasText: "mcp-everything.log" }).waitFor();
-  await menu("corp", "Log out at MCP Server…");
+  await editor.menu(row("corp"), "Log out at MCP Server…");
   await editor.notification("corp is logged out.").waitFor();
   await row("corp").filter({ hasText: "needs login" }).waitFor();
   for (const name of fs.readdirSync(path.join(dir, "host/hermes/mcp-auth")).filter((n) => n.endsWith(".json"))) {
@@ -206,18 +187,18 @@ step("the last write of the memory is undone, and a learning is forgotten", asyn
   await done("Remember it");
   assert.match(memory(), /tea/);
   await unfold("Memory");
-  await act("Memory", "Undo Last Write of Memory");
+  await editor.act(row("Memory"), "Undo Last Write of Memory");
   await editor.chat.locator("article.answer").filter({ hasText: "USER.md" }).last().waitFor();
-  assert.doesNotMatch(memory(), /tea/);
+  await until("the memory to be as before", () => !/tea/.test(memory()));
   assert.match(memory(), /Prefers tabs/);
 
   const ls = (option) => [call("terminal", { command: `ls ${option} pricing.py` })];
   await send("Learn it", ls("--no-such-option"), ls("-l"));
   await done("Learn it");
-  for (const group of ["Memory", "MCP servers"]) await fold(group); // the view has no room for all rows
+  for (const group of ["Memory", "MCP servers"]) await editor.unfold(row(group), false); // the view has no room for all rows
   await unfold("Learnings");
   await row("ls -l pricing.py").waitFor();
   await editor.shot("learning");
-  await act("ls -l pricing.py", "Forget Learning…");
+  await editor.act(row("ls -l pricing.py"), "Forget Learning…");
   await row("ls -l pricing.py").waitFor({ state: "detached" });
 });

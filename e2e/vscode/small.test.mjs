@@ -1,13 +1,12 @@
 // A small window, as at 200 % zoom: 700 × 450 CSS pixels. An approval request and its buttons are in
 // sight, with the lists closed and open.
-import assert from "node:assert/strict";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, before } from "node:test";
 
 import { open } from "./host.mjs";
-import { call, script, stepsOf } from "./steps.mjs";
+import { call, script, stepsOf, until } from "./steps.mjs";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-small-"));
 let editor;
@@ -19,7 +18,7 @@ before(async () => {
   });
   await editor.status.waitFor();
   await editor.page.setViewportSize({ width: 700, height: 450 });
-  await editor.run("Hermes: Open Chat");
+  await editor.openChat(() => editor.run("Hermes: Open Chat"));
 });
 
 after(async () => {
@@ -39,19 +38,19 @@ const inSight = (locator) =>
   });
 
 async function asks(words, command, shot) {
-  const box = editor.chat.getByLabel("Message to Hermes");
-  await box.fill(`${words}\n${script([{ text: "I look first.\n\n- one\n- two\n- three\n- four" }, call("terminal", { command })], [{ text: "Done." }])}`);
-  await box.press("Enter");
+  await editor.box.fill(`${words}\n${script([{ text: "I look first.\n\n- one\n- two\n- three\n- four" }, call("terminal", { command })], [{ text: "Done." }])}`);
+  await editor.box.press("Enter");
   await card().locator(".options button").first().waitFor();
-  await editor.page.waitForTimeout(500);
-  await editor.shot(shot);
   const height = await editor.chat.locator("body").evaluate(() => innerHeight);
-  assert.ok(await inSight(card().locator(".card-title")), `the title is out of sight; the view has ${height} px`);
+  await until(`the title to be in sight; the view has ${height} px`, () => inSight(card().locator(".card-title")));
   for (const button of await card().locator(".options button").all()) {
-    assert.ok(await inSight(button), `${await button.innerText()} is out of sight; the view has ${height} px`);
+    await until(`${await button.innerText()} to be in sight; the view has ${height} px`, () => inSight(button));
   }
-  const frame = await editor.page.locator("iframe.webview.ready").first().boundingBox();
-  assert.ok(frame.y + frame.height <= 450, "the view is cut");
+  await editor.shot(shot);
+  await until("the view to be whole", async () => {
+    const frame = await editor.page.locator("iframe.webview.ready").first().boundingBox();
+    return frame.y + frame.height <= 450;
+  });
   await card().getByRole("button", { name: "Deny" }).click();
   await editor.chat.getByText("Done.").last().waitFor();
 }
@@ -63,9 +62,7 @@ step("an approval and its buttons are in sight without scrolling", async () => {
 
 step("with all lists open, the chat has room, too", async () => {
   for (const view of ["Changes", "Sessions", "Extensions"]) await editor.run(`Hermes: Focus on ${view} View`);
-  await editor.run("Hermes: Open Chat");
-  await editor.page.waitForTimeout(500);
+  await editor.openChat(() => editor.run("Hermes: Open Chat"));
+  await until("the chat to have more than 100 px", async () => (await editor.chat.locator("body").evaluate(() => innerHeight)) > 100);
   await editor.shot("small-all-open");
-  const height = await editor.chat.locator("body").evaluate(() => innerHeight);
-  assert.ok(height > 100, `the chat has ${height} px`);
 });
