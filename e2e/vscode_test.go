@@ -5,10 +5,12 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -79,7 +81,8 @@ func startVSCode(t *testing.T, c proc.Cmd) (in io.WriteCloser, out io.Reader) {
 // screenshots are in vscode/.
 func TestVSCode(t *testing.T) {
 	t.Parallel()
-	c := vscode(t, []string{"HERMES_VSIX=" + extension(t)}, "--test", "--test-concurrency=1", "--test-reporter=spec")
+	atOnce := min(max(2, runtime.NumCPU()), 4) // an editor waits much, and needs up to 2 GB
+	c := vscode(t, []string{"HERMES_VSIX=" + extension(t)}, "--test", fmt.Sprintf("--test-concurrency=%d", atOnce), "--test-reporter=spec")
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	if exit, err := proc.Run(t.Context(), c); err != nil || exit.Code != 0 {

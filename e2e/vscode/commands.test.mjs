@@ -154,7 +154,7 @@ step("another endpoint is tested with its address, key and model before it is us
   await pick("Another");
   await title("Key for Another");
   await editor.answer("wrong");
-  const keep = (await editor.toast(/refused the key \(401\).*Keep Key Anyway/s)).getByRole("button", { name: "Keep Key Anyway" });
+  const keep = (await editor.toast("refused the key (401)", "Keep Key Anyway")).getByRole("button", { name: "Keep Key Anyway" });
   await editor.shot("wrong-key");
   await keep.click();
   await editor.notification("The key for Another OpenAI-compatible endpoint is kept.").waitFor();
@@ -295,8 +295,9 @@ step("the tree of sessions has forks, finds words, and resumes and deletes", asy
   await editor.answer("yeti");
   await tree.getByText("No session has “yeti”.").waitFor();
   await editor.run("Hermes: Show All Sessions");
-  await editor.act(row("Hello (before going back)"), /^Delete Session/);
-  await editor.page.locator(".monaco-dialog-box").getByRole("button", { name: "Delete" }).click();
+  const confirm = editor.page.locator(".monaco-dialog-box").getByRole("button", { name: "Delete" });
+  await editor.act(row("Hello (before going back)"), /^Delete Session/, confirm);
+  await confirm.click();
   await row("Hello (before going back)").waitFor({ state: "detached" });
   await row(/^\s*Hello(?! \()/).click();
   await editor.chat.getByText("In the garden.", { exact: true }).first().waitFor({ state: "detached" });

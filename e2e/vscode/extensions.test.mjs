@@ -60,11 +60,11 @@ step("a server that failed is named in the status bar and in the view", async ()
 });
 
 step("the folder is trusted and its server approved in the view", async () => {
-  await editor.act(row("Not used until you trust the folder"), "Trust This Folder's Extensions…");
-  await editor.page.getByRole("dialog").getByRole("button", { name: "Trust", exact: true }).click();
+  const trust = editor.page.getByRole("dialog").getByRole("button", { name: "Trust", exact: true });
+  await editor.act(row("Not used until you trust the folder"), "Trust This Folder's Extensions…", trust);
+  await trust.click();
   await row("Not used until you trust the folder").waitFor({ state: "detached" });
-  await editor.act(row("clock"), "Approve MCP Server…");
-  await editor.notification("The MCP server clock").filter({ hasText: "is approved" }).waitFor();
+  await editor.act(row("clock"), "Approve MCP Server…", editor.notification("The MCP server clock").filter({ hasText: "is approved" }));
   await row("clock").filter({ hasText: "1 tool" }).waitFor();
   await editor.shot("extensions");
 });

@@ -7,6 +7,8 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { until } from "./steps.mjs";
+
 const here = path.dirname(fileURLToPath(import.meta.url));
 export const root = path.resolve(here, "../..");
 const hosts = path.join(root, ".cache/hosts/vscode");
@@ -33,6 +35,9 @@ const userSettings = {
   "security.workspace.trust.startupPrompt": "never",
   "window.confirmBeforeClose": "never",
   "files.autoSave": "off",
+  // What moves costs processor time.
+  "workbench.reduceMotion": "on",
+  "editor.cursorBlinking": "solid",
 };
 
 /** How long an attempt may take that is repeated if it fails, in milliseconds. */
@@ -56,9 +61,7 @@ export async function open({ dir, vsix, extensions, files, trusted = true, setti
   };
   fs.mkdirSync(env.HOME, { recursive: true });
   const folders = ["--user-data-dir", at("data"), "--extensions-dir", extensions, "--config", at("config.yaml")];
-  if (!fs.existsSync(extensions)) {
-    execFileSync(node, [codeServer, ...folders, ...[vsix].flat().flatMap((v) => ["--install-extension", v]), "--force"], { env, stdio: "pipe" });
-  }
+  await once(`${extensions}.installed`, () => execFileSync(node, [codeServer, ...folders, ...[vsix].flat().flatMap((v) => ["--install-extension", v]), "--force"], { env, stdio: "pipe" }));
 
   const server = spawn(node, [
     codeServer, ...folders, "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override", "--disable-proxy",
@@ -76,11 +79,23 @@ export async function open({ dir, vsix, extensions, files, trusted = true, setti
     server.once("exit", (code) => reject(new Error(`code-server ended with ${code}:\n${log}`)));
   });
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: chromiumFlags });
-  const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
+  const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, reducedMotion: "reduce" });
   page.setDefaultTimeout(120_000);
   await page.goto(`${address}/?folder=${encodeURIComponent(folder)}`);
   await page.locator(".monaco-workbench").waitFor();
   return new Editor({ dir, page, browser, server });
+}
+
+/** Does something for all processes that share a file, which tells that it is done. The others wait. */
+async function once(file, run) {
+  try {
+    fs.mkdirSync(`${file}.begun`);
+  } catch (error) {
+    if (error.code !== "EEXIST") throw error;
+    return until("another process to install the extension", () => fs.existsSync(file));
+  }
+  run();
+  fs.writeFileSync(file, "");
 }
 
 function write(file, text) {
@@ -121,9 +136,9 @@ export class Editor {
     return this.notifications.filter({ hasText: text });
   }
 
-  /** Waits for a notification, and keeps the pointer on it: without that, it disappears after some seconds. */
-  async toast(text) {
-    const shown = this.notification(text).last();
+  /** Waits for a notification with a button, and keeps the pointer on it: without that, it disappears after some seconds. */
+  async toast(text, button = /./) {
+    const shown = this.notification(text).filter({ has: this.page.getByRole("button", { name: button }) }).last();
     await shown.waitFor();
     await shown.hover();
     return shown;
@@ -246,11 +261,17 @@ export class Editor {
     return this.page.locator(".pane-body .monaco-list-row").filter({ hasText: text }).first();
   }
 
-  /** Clicks the action of a row that shows when the pointer is on it. */
-  async act(row, name) {
+  /**
+   * Clicks the action of a row, which shows when the pointer is on it, until something is there, or has gone: if the
+   * row is drawn again at that moment, the click is lost.
+   */
+  async act(row, name, effect, state = "visible") {
     await this.again(async () => {
-      await row.hover({ timeout: patience });
-      await row.getByRole("button", { name }).click({ timeout: patience });
+      if (state === "visible" || (await effect.count())) {
+        await row.hover({ timeout: patience });
+        await row.getByRole("button", { name }).click({ timeout: patience });
+      }
+      await effect.waitFor({ state, timeout: patience });
     });
   }
 

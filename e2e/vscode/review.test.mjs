@@ -52,8 +52,7 @@ async function changes(...names) {
 }
 
 async function judge(name, button) {
-  await editor.act(row(name), new RegExp(`^${button}`));
-  await row(name).waitFor({ state: "detached" });
+  await editor.act(row(name), new RegExp(`^${button}`), row(name), "detached");
 }
 
 step("changes of two sessions wait", async () => {

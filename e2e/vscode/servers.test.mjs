@@ -156,7 +156,12 @@ step("a login at a real authorization server, from the view", async () => {
   await unfold("MCP servers");
   await row("corp").filter({ hasText: "needs login" }).waitFor();
   await editor.page.locator('[id="hermes-ls.hermes-ls.hermes.servers"]').filter({ hasText: "corp needs login" }).waitFor();
-  const [page] = await Promise.all([editor.page.context().waitForEvent("page"), editor.act(row("corp"), "Log in at MCP Server…")]);
+  let page;
+  await editor.again(async () => {
+    const opened = editor.page.context().waitForEvent("page", { timeout: 20_000 });
+    await Promise.all([opened, editor.act(row("corp"), "Log in at MCP Server…", row("corp"))]);
+    page = await opened;
+  });
   // code-server opens addresses of this machine through itself. The login pages have to be at their own address.
   await page.goto(page.url().replace(/^http:\/\/[^/]+\/proxy\/(\d+)\//, "http://127.0.0.1:$1/"));
   await page.getByText("corp").first().waitFor();
@@ -168,8 +173,7 @@ step("a login at a real authorization server, from the view", async () => {
 });
 
 step("a server is restarted, its log is opened, and the user logs out", async () => {
-  await editor.act(row("everything"), "Restart MCP Server…");
-  await editor.notification("The MCP server everything starts again.").waitFor();
+  await editor.act(row("everything"), "Restart MCP Server…", editor.notification("The MCP server everything starts again."));
   await row("everything").filter({ hasText: "tools" }).waitFor(); // the view is listed again when it is ready
   await editor.menu(row("everything"), "Show Log of MCP Server…");
   await editor.page.locator(".tab.active").filter({ hasText: "mcp-everything.log" }).waitFor();
@@ -186,19 +190,19 @@ step("the last write of the memory is undone, and a learning is forgotten", asyn
   await send("Remember it", [call("memory", { action: "add", target: "user", content: "Prefers tea." })]);
   await done("Remember it");
   assert.match(memory(), /tea/);
+  await editor.run("Hermes: Focus on Extensions View");
+  await editor.unfold(row("MCP servers"), false); // the view has no room for all rows
   await unfold("Memory");
-  await editor.act(row("Memory"), "Undo Last Write of Memory");
-  await editor.chat.locator("article.answer").filter({ hasText: "USER.md" }).last().waitFor();
+  await editor.act(row("Memory"), "Undo Last Write of Memory", editor.chat.locator("article.answer").filter({ hasText: "USER.md" }).last());
   await until("the memory to be as before", () => !/tea/.test(memory()));
   assert.match(memory(), /Prefers tabs/);
 
   const ls = (option) => [call("terminal", { command: `ls ${option} pricing.py` })];
   await send("Learn it", ls("--no-such-option"), ls("-l"));
   await done("Learn it");
-  for (const group of ["Memory", "MCP servers"]) await editor.unfold(row(group), false); // the view has no room for all rows
+  await editor.unfold(row("Memory"), false);
   await unfold("Learnings");
   await row("ls -l pricing.py").waitFor();
   await editor.shot("learning");
-  await editor.act(row("ls -l pricing.py"), "Forget Learning…");
-  await row("ls -l pricing.py").waitFor({ state: "detached" });
+  await editor.act(row("ls -l pricing.py"), "Forget Learning…", row("ls -l pricing.py"), "detached");
 });

@@ -201,10 +201,8 @@ step("changes are compared, accepted and reverted", async () => {
   await diff.locator(".line-delete").first().waitFor();
   await editor.shot("diff");
 
-  await editor.act(row("CHANGES.md"), /^Accept/);
-  await row("CHANGES.md").waitFor({ state: "detached" });
-  await editor.act(row("pricing.py"), /^Revert/);
-  await row("pricing.py").waitFor({ state: "detached" });
+  await editor.act(row("CHANGES.md"), /^Accept/, row("CHANGES.md"), "detached");
+  await editor.act(row("pricing.py"), /^Revert/, row("pricing.py"), "detached");
   await until("the text before", () => editor.read("pricing.py").includes("amount * 2"));
   assert.equal(editor.read("CHANGES.md"), "Tripled.\n");
   await diff.waitFor({ state: "detached" });
