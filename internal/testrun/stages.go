@@ -183,7 +183,7 @@ func testStages(root bool) []stage {
 			{args: []string{"go", "vet", "-trimpath", "./..."}, env: append([]string{"GOOS=windows", "GOARCH=amd64"}, plain...)},
 		}},
 		{name: "sdks", after: []string{"vsix", "hosts"}, behind: []string{"cross"}, steps: []step{own}},
-		{name: "release", after: []string{"vsix"}, behind: []string{"cross"}, needs: []need{node}, steps: []step{goTest("-count=1", "-timeout", "40m", "-tags", "e2e", "./release")}},
+		{name: "release", after: []string{"vsix"}, behind: []string{"cross"}, needs: []need{node}, steps: []step{goTest("-count=1", "-tags", "e2e", "./release")}},
 		{name: "plugins", behind: []string{"vsix"}, needs: []need{node}, steps: []step{command("e2e/setup/lint.sh")}},
 	}
 }
