@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/params"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/results"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/running"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/wire"
@@ -73,6 +74,7 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 	if offered.unseen {
 		offered = now
 	}
+	c.Args = params.Restore(c.Args, now.renamed)
 	if err := permit(ctx, env, c, one, offered, now); err != nil {
 		return tools.Fail("%v", err), nil
 	}
@@ -199,10 +201,10 @@ func (s *server) call(ctx context.Context, env *tools.Env, c tools.Call, l *link
 		show(progressLine(p))
 	}, env.Waiting)
 	defer over()
-	params := &sdk.CallToolParams{Name: d.name, Arguments: c.Args}
-	params.SetProgressToken(token)
+	request := &sdk.CallToolParams{Name: d.name, Arguments: c.Args}
+	request.SetProgressToken(token)
 	defer env.Running(ctx)()
-	result, err := l.session.CallTool(ctx, params)
+	result, err := l.session.CallTool(ctx, request)
 	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
 		return nil, fmt.Errorf("it did not answer within %v and was cancelled; what it had begun may be done or not", limit)
 	}

@@ -28,12 +28,13 @@ type definition struct {
 	title       string // for the user
 	description string
 	schema      json.RawMessage
-	destructive bool // the server marks it so
-	idempotent  bool // the same
-	readOnly    bool // the server marks it as read-only
-	recalled    bool // from the store, so readOnly is not known
-	unseen      bool // nothing but the name is known
-	changed     bool // differs from the definition that the server had first in this session
+	renamed     map[string]string // the server's names of parameters that have another one for the model
+	destructive bool              // the server marks it so
+	idempotent  bool              // the same
+	readOnly    bool              // the server marks it as read-only
+	recalled    bool              // from the store, so readOnly is not known
+	unseen      bool              // nothing but the name is known
+	changed     bool              // differs from the definition that the server had first in this session
 	group       *tools.Group
 	shape       string // identifies the definition
 	key         string // identifies the definition and its server; a remembered approval applies to it
@@ -52,7 +53,7 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	var found []definition
 	taken, group, origin := map[string]int{}, groupOf(s, l), s.origin()
 	var left, asTasks []string
-	words := 0
+	words, seen, known := 0, map[string]bool{}, map[string]int{} // known: the page of each name, from 1
 	for cursor, pages := "", 0; ; pages++ {
 		page, err := l.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
@@ -61,10 +62,16 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 			}
 			return nil, fmt.Errorf("asking for its tools: %w", err)
 		}
+		news := 0
 		for _, t := range page.Tools {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
+			if t == nil || known[t.Name] > 0 && known[t.Name] <= pages {
+				continue
+			}
+			known[t.Name] = pages + 1
+			news++
 			if !s.offers(t.Name) {
 				continue
 			}
@@ -85,11 +92,13 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 			words += len(d.description) + len(d.schema)
 			found = append(found, d)
 		}
-		if cursor = page.NextCursor; cursor == "" || pages == mostTools {
-			break
+		if cursor = page.NextCursor; cursor == "" || pages == mostTools || seen[cursor] || pages > 0 && news == 0 {
+			break // the server would send the same pages without end
 		}
+		seen[cursor] = true
 	}
 	s.tellLeftOut(left)
+	s.tellFaults(l.carrier.Faults())
 	s.mu.Lock()
 	s.left = asTasks
 	s.mu.Unlock()
@@ -135,6 +144,16 @@ func (s *server) tellLeftOut(names []string) {
 	}
 }
 
+// tellFaults sends the user a notice of mistakes in the server's list of tools. It does not repeat a notice.
+func (s *server) tellFaults(faults []string) {
+	if len(faults) == 0 || slices.Equal(faults, s.faults) || s.leftOutNotices == mostChanges {
+		return
+	}
+	s.faults = faults
+	s.leftOutNotices++
+	s.notice("has mistakes in its list of tools, the others work: " + list(faults))
+}
+
 // origin returns the part of the server's configuration that the keys of its tools are made of, as a JSON list. It returns
 // nil if there is none.
 func (s *server) origin() []byte {
@@ -147,12 +166,13 @@ func (s *server) origin() []byte {
 
 // define returns the definition of a tool of the server with this label. taken counts the names of other tools, origin is that of the server.
 func define(label string, t *sdk.Tool, taken map[string]int, origin []byte) (definition, error) {
-	schema, err := params.Of(t.InputSchema)
+	input, renamed := params.Rename(t.InputSchema)
+	schema, err := params.Of(input)
 	if err != nil {
 		return definition{}, err
 	}
 	d := definition{
-		full: unique(fullName(label, t.Name), taken), label: label, name: t.Name, schema: schema,
+		full: unique(fullName(label, t.Name), taken), label: label, name: t.Name, schema: schema, renamed: renamed,
 		title: t.Title, readOnly: t.Annotations != nil && t.Annotations.ReadOnlyHint,
 		description: strings.TrimSpace(fmt.Sprintf("(MCP server %s) %s", label, plain(t.Description, longestDescription))),
 	}

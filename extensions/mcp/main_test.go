@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 		for {
 			time.Sleep(time.Hour)
 		}
+	case "faulty":
+		beFaulty()
+		os.Exit(0)
 	case "broken":
 		fmt.Fprintln(os.Stderr, "the database is locked")
 		os.Exit(3)

@@ -53,9 +53,10 @@ type server struct {
 	prompts prompts.Prompts
 	moved   chan struct{} // its prompts or resources have changed
 
-	changes        int    // number of changes of its tools; only run uses this field and the next two
-	leftOut        string // the omitted tools in the last notice
-	leftOutNotices int    // number of notices about omitted tools
+	changes        int      // number of changes of its tools; only run uses this field and the next three
+	leftOut        string   // the omitted tools in the last notice
+	faults         []string // the mistakes in the last notice
+	leftOutNotices int      // number of notices about omitted tools and mistakes
 
 	mu           sync.Mutex
 	link         *link                 // nil: not connected
@@ -92,7 +93,8 @@ type carrier interface {
 	close()      // ends it and releases everything
 	why() string // why it has ended; empty: not known
 	NeedsTask(tool string) bool
-	Cut() bool // a message of it was too long
+	Cut() bool        // a message of it was too long
+	Faults() []string // mistakes in its list of tools
 }
 
 // start starts to connect a server.

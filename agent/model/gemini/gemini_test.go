@@ -287,7 +287,7 @@ func TestOptions(t *testing.T) {
 	b.target.Extra = []api.Field{{Name: "safetySettings", Value: json.RawMessage(`[]`)}}
 	b.ask(user("x"))
 	body := string(b.server.Requests()[0].Body)
-	for _, want := range []string{`"maxOutputTokens":5`, `"mode":"NONE"`, `"safetySettings":[]`, `"systemInstruction":{"parts":[{"text":"You help. </s>`, `"parametersJsonSchema":{"$schema"`, `{"name":"clarify","description":""}`} {
+	for _, want := range []string{`"maxOutputTokens":5`, `"mode":"NONE"`, `"safetySettings":[]`, `"systemInstruction":{"parts":[{"text":"You help. </s>`, `"parametersJsonSchema":{`, `{"name":"clarify","description":""}`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%s lacks %s", body, want)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
+	"github.com/hermes-ls/hermes-ls/agent/model/schema"
 )
 
 // Encode returns the request to a target. All that may differ between two requests of a
@@ -97,8 +98,8 @@ func encodeTools(tools []model.Tool) []byte {
 		}
 		b = appendText(append(b, `{"name":`...), t.Name)
 		b = appendText(append(b, `,"description":`...), t.Description)
-		if hasParameters(t.Schema) {
-			b = append(append(b, `,"parametersJsonSchema":`...), t.Schema...)
+		if parameters := schema.Gemini.Of(t.Schema); hasParameters(parameters) {
+			b = append(append(b, `,"parametersJsonSchema":`...), parameters...)
 		}
 		b = append(b, '}')
 	}

@@ -11,17 +11,17 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
+	"github.com/hermes-ls/hermes-ls/agent/model/schema"
 )
 
 const (
-	version          = "2023-06-01"
-	interleavedBeta  = "interleaved-thinking-2025-05-14"
-	defaultLimit     = 32000    // of a response in tokens, for models that allow it
-	maxImage         = 10 << 20 // bytes of base64 of an image
-	shortMark        = `,"cache_control":{"type":"ephemeral"}}`
-	longMark         = `,"cache_control":{"type":"ephemeral","ttl":"1h"}}`
-	emptyObject      = `{}`
-	withoutArguments = `{"type":"object","properties":{}}`
+	version         = "2023-06-01"
+	interleavedBeta = "interleaved-thinking-2025-05-14"
+	defaultLimit    = 32000    // of a response in tokens, for models that allow it
+	maxImage        = 10 << 20 // bytes of base64 of an image
+	shortMark       = `,"cache_control":{"type":"ephemeral"}}`
+	longMark        = `,"cache_control":{"type":"ephemeral","ttl":"1h"}}`
+	emptyObject     = `{}`
 )
 
 // Encode returns the request to a target. See [api.API].
@@ -129,35 +129,13 @@ type tool struct {
 func encodeTools(offered []model.Tool, eager bool) ([]byte, error) {
 	tools := make([]tool, len(offered))
 	for i, t := range offered {
-		tools[i] = tool{t.Name, t.Description, schemaOf(t.Schema), eager}
+		tools[i] = tool{t.Name, t.Description, schema.Messages.Of(t.Schema), eager}
 	}
 	encoded, err := api.Marshal(tools)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the tools: %w", err)
 	}
 	return encoded, nil
-}
-
-// schemaOf returns a schema that the API accepts: an object without alternatives at the
-// top. A schema that has them loses them, so the tool checks its arguments.
-func schemaOf(schema json.RawMessage) json.RawMessage {
-	var fields map[string]json.RawMessage
-	if len(schema) == 0 || json.Unmarshal(schema, &fields) != nil {
-		return json.RawMessage(withoutArguments)
-	}
-	before := len(fields)
-	for _, name := range []string{"oneOf", "anyOf", "allOf"} {
-		delete(fields, name)
-	}
-	if string(fields["type"]) == `"object"` && len(fields) == before {
-		return schema
-	}
-	fields["type"] = json.RawMessage(`"object"`)
-	changed, err := api.Marshal(fields)
-	if err != nil { // it was decoded from JSON
-		panic(err)
-	}
-	return changed
 }
 
 // writer writes the parts of a request that have cache marks. Long pieces are not copied.

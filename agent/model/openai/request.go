@@ -7,6 +7,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
+	"github.com/hermes-ls/hermes-ls/agent/model/schema"
 )
 
 // This package encodes requests itself, not with the library, because the prompt cache
@@ -112,7 +113,7 @@ func newLimit(t *api.Target) bool {
 func encodeTools(offered []model.Tool) []tool {
 	tools := make([]tool, len(offered))
 	for i, t := range offered {
-		tools[i] = tool{"function", function{t.Name, t.Description, api.WithProperties(t.Schema)}}
+		tools[i] = tool{"function", function{t.Name, t.Description, schema.Chat.Of(t.Schema)}}
 	}
 	return tools
 }

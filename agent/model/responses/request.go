@@ -8,6 +8,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
+	"github.com/hermes-ls/hermes-ls/agent/model/schema"
 )
 
 // Encode returns the request to a target. All that may differ between two requests of a
@@ -136,7 +137,7 @@ func encodeTools(tools []model.Tool) []byte {
 		}
 		b = appendText(append(b, `{"type":"function","name":`...), t.Name)
 		b = appendText(append(b, `,"description":`...), t.Description)
-		b = append(append(b, `,"parameters":`...), api.WithProperties(t.Schema)...)
+		b = append(append(b, `,"parameters":`...), schema.Responses.Of(t.Schema)...)
 		b = append(b, `,"strict":false}`...)
 	}
 	return append(b, ']')

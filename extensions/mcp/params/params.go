@@ -102,7 +102,7 @@ func repairValue(key string, value any, depth int) {
 		if slices.Contains(single, key) {
 			repair(v, depth)
 		}
-		if slices.Contains(named, key) {
+		if slices.Contains(withNames, key) {
 			repairEach(v, depth)
 		}
 	case []any:
@@ -131,7 +131,7 @@ func repairEach(schemas map[string]any, depth int) {
 // Keywords whose values are a schema, schemas with names, and lists of schemas. The values of others, such as
 // default, are data.
 var (
-	single = []string{"items", "additionalItems", "unevaluatedItems", "contains", "additionalProperties", "unevaluatedProperties", "propertyNames", "not", "if", "then", "else", "contentSchema"}
-	named  = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
-	lists  = []string{"items", "prefixItems", "allOf", "anyOf", "oneOf"}
+	single    = []string{"items", "additionalItems", "unevaluatedItems", "contains", "additionalProperties", "unevaluatedProperties", "propertyNames", "not", "if", "then", "else", "contentSchema"}
+	withNames = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
+	lists     = []string{"items", "prefixItems", "allOf", "anyOf", "oneOf"}
 )

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -21,6 +22,7 @@ type Dropped struct {
 	mu       sync.Mutex
 	required map[string]bool
 	cut      bool // since the last call of Cut, a message was too long
+	faults   []string
 }
 
 // Cut reports whether a message was too long since the last call of it.
@@ -82,86 +84,163 @@ func (d *Dropped) Watch(resp *http.Response) {
 	resp.Body = &readMessages{ReadCloser: resp.Body, dropped: d, events: events}
 }
 
-// readMessages passes a body on and reads its messages: the lines of an event stream, or
-// the whole body. If a message is longer than LongestMessage, the body ends with an error,
-// because the SDK would keep all of it in memory.
+// readMessages passes a body on, with its messages mended: those in the events of a stream, or the
+// whole body. If a message is longer than LongestMessage, the body ends with an error, because the
+// SDK would keep all of it in memory.
 type readMessages struct {
 	io.ReadCloser
 	dropped *Dropped
 	events  bool
-	size    int    // of the event or the body so far
-	line    int    // of the line or the body so far
-	text    []byte // of the line or the body so far; its beginning if it has no list of tools and no form
-	begun   bool   // the beginning was searched for them
-	short   bool   // and there is none
+	line    []byte // of an event stream, up to now
+	event   []byte // the whole lines of the event, or the body
+	out     []byte // what was not read yet
+	err     error  // the end of the body
+	buf     []byte
 }
 
-// beginning is the part of a message in which a list of tools or a form is searched. Other messages are not kept: a result can be large.
-const beginning = 64 << 10
-
 func (r *readMessages) Read(p []byte) (int, error) {
-	n, err := r.ReadCloser.Read(p)
-	r.add(p[:n])
-	if r.size > LongestMessage {
-		return 0, r.dropped.tooLong()
+	for len(r.out) == 0 {
+		if r.err != nil {
+			return 0, r.err
+		}
+		if r.buf == nil {
+			r.buf = make([]byte, 32<<10)
+		}
+		n, err := r.ReadCloser.Read(r.buf)
+		r.add(r.buf[:n])
+		if len(r.event)+len(r.line) > LongestMessage {
+			err = r.dropped.tooLong()
+		} else if err != nil {
+			r.end()
+		}
+		r.err = err
 	}
-	if err != nil {
-		r.flush()
+	n := copy(p, r.out)
+	if r.out = r.out[n:]; len(r.out) == 0 {
+		r.out = nil
 	}
-	return n, err
+	return n, nil
 }
 
 func (r *readMessages) add(p []byte) {
+	if !r.events {
+		r.event = append(r.event, p...)
+		return
+	}
 	for len(p) > 0 {
-		piece, rest, whole := p, []byte(nil), false
-		if r.events {
-			piece, rest, whole = bytes.Cut(p, []byte{'\n'})
-		}
-		if r.size += len(piece); r.size > LongestMessage {
+		piece, rest, whole := bytes.Cut(p, []byte{'\n'})
+		if r.line = append(r.line, piece...); !whole || len(r.event)+len(r.line) > LongestMessage {
 			return
 		}
-		r.line += len(piece)
-		r.keep(piece)
-		if whole {
-			switch line := bytes.TrimRight(r.text, "\r"); {
-			case len(line) == 0:
-				r.size = 0 // the end of an event
-			case line[0] == ':':
-				r.size -= r.line // a comment
-			}
-			r.flush()
-		}
+		r.endLine()
 		p = rest
 	}
 }
 
-func (r *readMessages) keep(piece []byte) {
-	if r.short {
-		return
+// endLine handles a whole line of an event stream.
+func (r *readMessages) endLine() {
+	switch line := bytes.TrimRight(r.line, "\r"); {
+	case len(line) == 0:
+		r.endEvent()
+		r.out = append(r.out, '\n')
+	case line[0] == ':':
+		r.out = append(append(r.out, line...), '\n') // a comment
+	case bytes.IndexByte(line, ':') < 0: // a field without a value, which the SDK does not accept
+	default:
+		r.event = append(append(r.event, line...), '\n')
 	}
-	if r.text = append(r.text, piece...); !r.begun && len(r.text) > beginning {
-		r.begun, r.short = true, !bytes.Contains(r.text, []byte(`"tools"`)) && !bytes.Contains(r.text, []byte(elicits))
-	}
+	r.line = r.line[:0]
 }
 
-func (r *readMessages) flush() {
-	if !r.short {
-		r.dropped.read(bytes.TrimPrefix(r.text, []byte("data:")))
+// endEvent passes an event on. Its data is in one line, if it is a message.
+func (r *readMessages) endEvent() {
+	var data, others []byte
+	for line := range bytes.Lines(r.event) {
+		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			data = append(data, value...)
+		} else {
+			others = append(others, line...)
+		}
 	}
-	r.text, r.line, r.begun, r.short = r.text[:0], 0, false, false
+	data = bytes.TrimSpace(data)
+	switch messages := r.dropped.messages(data); {
+	case len(data) == 0:
+		r.out = append(r.out, others...)
+	case data[0] != '{' && data[0] != '[': // such as the address of the older transport
+		r.out = append(r.out, r.event...)
+	default:
+		for i, m := range messages {
+			if i > 0 {
+				r.out = append(r.out, '\n')
+			}
+			r.out = append(append(append(r.out, others...), "data: "...), m...)
+			r.out = append(r.out, '\n')
+		}
+		if len(messages) == 0 {
+			r.out = append(r.out, others...)
+		}
+	}
+	r.event = shrunk(r.event)
+}
+
+// end handles the end of the body.
+func (r *readMessages) end() {
+	if r.events {
+		if len(r.line) > 0 {
+			r.endLine()
+		}
+		r.endEvent()
+		return
+	}
+	text := bytes.TrimSpace(r.event)
+	messages := r.dropped.messages(text)
+	switch {
+	case len(messages) == 0:
+		r.out = r.event
+	case len(text) > 0 && text[0] == '[': // the SDK reads one message of a body: the answer
+		r.out = messages[len(messages)-1]
+		for _, m := range messages {
+			if !bytes.Contains(m, []byte(`"method"`)) {
+				r.out = m
+				break
+			}
+		}
+	default:
+		r.out = messages[0]
+	}
+	r.event = nil
+}
+
+// messages returns the messages in a text, mended, after it has recorded what is in them.
+func (d *Dropped) messages(text []byte) [][]byte {
+	all := d.Mend(text)
+	for _, m := range all {
+		d.read(m)
+	}
+	return all
+}
+
+// shrunk returns an empty buffer. It keeps the memory of a small one.
+func shrunk(buf []byte) []byte {
+	if cap(buf) > 64<<10 {
+		return nil
+	}
+	return buf[:0]
 }
 
 // LongestMessage limits a message. The SDK accepts no longer ones.
 const LongestMessage = sdk.DefaultMaxLineLength
 
-// Messages passes on lines that are JSON. Other lines, such as a greeting, would end the
-// connection. They go to the other writer.
+// Messages passes on lines that are messages, mended for the SDK. Other lines, such as a greeting,
+// would end the connection. They go to the other writer. A message may extend over several lines.
 type Messages struct {
 	To      io.Writer
 	Other   io.Writer
-	Dropped *Dropped        // reads the messages; may be nil
+	Dropped *Dropped        // reads the messages
 	TooLong func(err error) // is called if a message is too long; may be nil
 	line    []byte
+	open    []byte // the lines of a message that is not complete
+	depth   depth  // of open
 }
 
 func (m *Messages) Write(p []byte) (int, error) {
@@ -169,7 +248,7 @@ func (m *Messages) Write(p []byte) (int, error) {
 	for len(p) > 0 {
 		piece, rest, whole := bytes.Cut(p, []byte{'\n'})
 		m.line = append(m.line, piece...)
-		if len(m.line) > LongestMessage {
+		if len(m.line)+len(m.open) > LongestMessage {
 			err := m.Dropped.tooLong()
 			if m.TooLong != nil {
 				m.TooLong(err)
@@ -186,16 +265,113 @@ func (m *Messages) Write(p []byte) (int, error) {
 	return n, nil
 }
 
+// pass handles a whole line.
 func (m *Messages) pass() error {
-	line := bytes.Trim(m.line, " \t\r") // the white space that JSON allows around a value
 	m.line = append(m.line, '\n')
-	defer func() { m.line = m.line[:0] }()
-	to := m.To
-	if len(line) == 0 || line[0] != '{' && line[0] != '[' || !json.Valid(line) {
-		to = m.Other
-	} else if m.Dropped != nil {
-		m.Dropped.read(line)
+	defer func() { m.line = shrunk(m.line) }()
+	line := bytes.Trim(m.line, " \t\r\n") // the white space that JSON allows around a value
+	if len(line) == 0 && len(m.open) == 0 {
+		return m.other(m.line)
 	}
-	_, err := to.Write(m.line)
+	if len(m.open) > 0 && !m.fresh(line) {
+		return m.goOn()
+	}
+	if err := m.giveUp(); err != nil {
+		return err
+	}
+	if all := m.Dropped.messages(line); len(all) > 0 {
+		return m.send(all)
+	}
+	if len(line) > 0 && line[0] == '{' && !json.Valid(line) {
+		return m.goOn()
+	}
+	return m.other(m.line)
+}
+
+// fresh reports whether a line is a message of its own, not a part of one that is not complete.
+func (m *Messages) fresh(line []byte) bool {
+	return len(line) > 0 && line[0] == '{' && json.Valid(line) && (len(m.depth.open) < 2 || bytes.Contains(line, []byte(`"jsonrpc"`)))
+}
+
+// goOn adds the line to a message that is not complete.
+func (m *Messages) goOn() error {
+	if len(m.open) == 0 {
+		m.depth = depth{}
+	}
+	m.open = append(m.open, m.line...)
+	m.depth.add(m.line)
+	switch {
+	case m.depth.broken:
+		return m.giveUp()
+	case !m.depth.closed():
+		return nil
+	}
+	if all := m.Dropped.messages(m.open); len(all) > 0 {
+		m.open = shrunk(m.open)
+		return m.send(all)
+	}
+	return m.giveUp()
+}
+
+// giveUp handles lines that are no message. If they are an answer that cannot be read, its request
+// gets an error.
+func (m *Messages) giveUp() error {
+	if len(m.open) == 0 {
+		return nil
+	}
+	lines := m.open
+	m.open = shrunk(m.open)
+	if err := m.other(lines); err != nil {
+		return err
+	}
+	if answer := garbled(lines); answer != nil {
+		return m.send([][]byte{answer})
+	}
+	return nil
+}
+
+func (m *Messages) send(all [][]byte) error {
+	for _, one := range all {
+		if _, err := m.To.Write(append(slices.Clip(one), '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Messages) other(lines []byte) error {
+	_, err := m.Other.Write(lines)
 	return err
 }
+
+// depth counts the brackets of a JSON text that comes in lines.
+type depth struct {
+	open   []byte // the brackets that are not closed
+	text   bool   // in a string
+	escape bool
+	broken bool // it is no JSON
+}
+
+func (d *depth) add(line []byte) {
+	for _, c := range line {
+		switch {
+		case d.escape:
+			d.escape = false
+		case d.text:
+			d.escape, d.text = c == '\\', c != '"'
+			d.broken = d.broken || c == '\n'
+		case c == '"':
+			d.text = true
+		case c == '{' || c == '[':
+			d.open = append(d.open, c)
+		case c == '}' || c == ']':
+			if last := len(d.open) - 1; last < 0 || (d.open[last] == '{') != (c == '}') {
+				d.broken = true
+			} else {
+				d.open = d.open[:last]
+			}
+		}
+	}
+}
+
+func (d *depth) closed() bool { return len(d.open) == 0 && !d.text }

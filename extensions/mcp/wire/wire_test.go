@@ -3,8 +3,13 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestKeepAlive checks that comments between events do not count as part of an event.
@@ -14,41 +19,144 @@ func TestKeepAlive(t *testing.T) {
 	for range 2*LongestMessage/5 + 1 {
 		r.add([]byte(": hi\n"))
 	}
-	if r.size > LongestMessage {
-		t.Errorf("comments count as %d bytes of an event", r.size)
+	if n := len(r.event) + len(r.line); n > 0 {
+		t.Errorf("comments count as %d bytes of an event", n)
 	}
 	for range 3 {
 		r.add([]byte("data: " + strings.Repeat("a", LongestMessage/2) + "\r\n\r\n"))
 	}
-	if r.size > LongestMessage {
-		t.Errorf("three events count as %d bytes of one", r.size)
+	if n := len(r.event) + len(r.line); n > 0 {
+		t.Errorf("three events count as %d bytes of one", n)
 	}
 }
 
-// FuzzMessages checks that only whole lines of JSON reach the SDK, however the output is
-// split.
+// through returns what reaches the SDK of an output, in pieces of a size, and the other lines.
+func through(t *testing.T, in []byte, size int) (out, other string, faults []string) {
+	t.Helper()
+	var to, rest bytes.Buffer
+	d := new(Dropped)
+	m := &Messages{To: &to, Other: &rest, Dropped: d}
+	for len(in) > 0 {
+		n := min(size, len(in))
+		if _, err := m.Write(in[:n]); err != nil {
+			t.Fatal(err)
+		}
+		in = in[n:]
+	}
+	return to.String(), rest.String(), d.Faults()
+}
+
+// TestMessages checks what reaches the SDK of what servers write. An empty want is the same as in.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	result := func(r string) string { return `{"jsonrpc":"2.0","id":1,"result":` + r + `}` }
+	for _, tc := range []struct{ name, in, want, other, fault string }{
+		{name: "a request", in: `{"jsonrpc":"2.0","id":"abc","method":"ping"}`},
+		{name: "a notification", in: `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":[1]}}`},
+		{name: "no version", in: `{"id":1,"result":{}}`, want: result(`{}`)},
+		{name: "another version", in: `{"jsonrpc":2,"id":1,"result":{}}`, want: result(`{}`)},
+		{name: "an id as text", in: `{"jsonrpc":"2.0","id":"1","result":{}}`, want: result(`{}`)},
+		{name: "an id as a float", in: `{"jsonrpc":"2.0","id":1.0,"result":{}}`, want: result(`{}`)},
+		{name: "null beside the result", in: `{"jsonrpc":"2.0","id":1,"result":{},"error":null,"method":null}`, want: `{"jsonrpc":"2.0","id":1,"result":{},"error":null}`},
+		{name: "an error as text", in: `{"jsonrpc":"2.0","id":1,"error":"no"}`, want: `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no"}}`},
+		{name: "a code as text", in: `{"jsonrpc":"2.0","id":1,"error":{"code":"-5","message":7,"data":{"a":1}}}`, want: `{"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"7","data":{"a":1}}}`},
+		{name: "a list", in: `[1,2,3]`, want: "-", other: "[1,2,3]\n"},
+		{name: "a text", in: `"x"`, want: "-", other: "\"x\"\n"},
+		{name: "no message", in: `{"level":"info","msg":"started","id":3}`, want: "-", other: `{"level":"info","msg":"started","id":3}` + "\n"},
+		{name: "an answer to no request", in: `{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}`, want: "-", other: `{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}` + "\n"},
+		{name: "a batch", in: `[{"jsonrpc":"2.0","method":"a"},7,{"id":1,"result":{}}]`, want: `{"jsonrpc":"2.0","method":"a"}` + "\n" + result(`{}`)},
+		{name: "two in a line", in: `{"jsonrpc":"2.0","method":"a"} ` + result(`{}`), want: `{"jsonrpc":"2.0","method":"a"}` + "\n" + result(`{}`)},
+		{name: "several lines", in: "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1,\n  \"result\": {\n    \"a\": [\n      {}\n,     {\"b\": 1}\n    ]\n  }\n}", want: "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1,\n  \"result\": {\n    \"a\": [\n      {}\n,     {\"b\": 1}\n    ]\n  }\n}"},
+		{name: "an open brace in a log", in: "{ starting [\n" + result(`{}`), want: result(`{}`), other: "{ starting [\n"},
+		{name: "an answer that is no JSON", in: `{"jsonrpc":"2.0","id":7,"result":{"a":NaN}}`, want: `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the server's answer is not valid JSON"}}`, other: `{"jsonrpc":"2.0","id":7,"result":{"a":NaN}}` + "\n"},
+		{name: "an unknown protocol", in: result(`{"protocolVersion":"2030-01-01","capabilities":{"tools":true,"logging":7},"serverInfo":"x","instructions":5}`), want: result(`{"capabilities":{"tools":{}},"protocolVersion":"2025-11-25"}`)},
+		{name: "a known protocol", in: result(`{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`)},
+		{name: "tools", in: result(`{"tools":[{"name":"a","description":"b","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`)},
+		{name: "a tool with a number", in: result(`{"tools":[{"name":5},{"name":"a","inputSchema":{}}]}`), want: result(`{"tools":[{"name":"a","inputSchema":{}}]}`), fault: "entry 1 is left out (its name is no text: 5)"},
+		{name: "a text among tools", in: result(`{"tools":["x",null,{"name":"a","inputSchema":{}},{}]}`), want: result(`{"tools":[{"name":"a","inputSchema":{}}]}`), fault: "entry 1 is left out (it is no object); entry 2 is left out (it is no object); entry 4 is left out (its name is no text: )"},
+		{name: "wrong fields of a tool", in: result(`{"tools":[{"name":"a","title":1,"description":["x"],"inputSchema":"{\"type\":\"object\"}","outputSchema":7,"annotations":{"readOnlyHint":"true","title":"T"},"icons":"x","_meta":[]}]}`),
+			want: result(`{"tools":[{"annotations":{"title":"T"},"inputSchema":{"type":"object"},"name":"a"}]}`), fault: "a without title, description, outputSchema, a part of annotations, icons, _meta"},
+		{name: "tools that are no list", in: result(`{"tools":{"a":{}}}`), want: result(`{"tools":[]}`), fault: "its list of tools is no list"},
+		{name: "a cursor that is a number", in: result(`{"nextCursor":7,"tools":[]}`), want: result(`{"nextCursor":"7","tools":[]}`)},
+		{name: "a result", in: result(`{"content":[{"type":"text","text":"x"},{"type":"image","data":"QQ==","mimeType":"image/png"}],"isError":false}`)},
+		{name: "parts that cannot be read", in: result(`{"content":[{"type":"text","text":"x"},{"type":"video","text":"said"},{"type":"hologram"},{"type":"image","data":"%%","mimeType":"image/png"},null,"plain",{"type":"text","text":5},7]}`),
+			want: result(`{"content":[{"type":"text","text":"x"},{"type":"text","text":"said"},{"type":"text","text":"[a part of the type hologram that cannot be read]"},{"type":"text","text":"[a part of the type image that cannot be read]"},{"type":"text","text":"null"},{"type":"text","text":"plain"},{"type":"text","text":"5"},{"type":"text","text":"7"}]}`)},
+		{name: "a result that is a text", in: result(`{"content":"done","isError":"true"}`), want: result(`{"content":[{"type":"text","text":"done"}],"isError":true}`)},
+		{name: "one part that is no list", in: result(`{"content":{"type":"text","text":"x"}}`), want: result(`{"content":[{"type":"text","text":"x"}]}`)},
+		{name: "resources", in: result(`{"resources":[{"uri":"a","name":"b","size":"x"},7]}`), want: result(`{"resources":[{"name":"b","uri":"a"}]}`)},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			want := tc.want
+			switch want {
+			case "":
+				want = strings.TrimSpace(tc.in)
+			case "-":
+				want = ""
+			}
+			for _, size := range []int{1, 7, 1 << 20} {
+				out, other, faults := through(t, []byte(tc.in+"\n"), size)
+				if strings.TrimSpace(out) != want || other != tc.other || strings.Join(faults, "; ") != tc.fault {
+					t.Errorf("became\n%s\nwant\n%s\nother %q, faults %q", out, want, other, faults)
+				}
+			}
+			// The same in an event, and as a body.
+			for _, kind := range []string{"text/event-stream", "application/json"} {
+				body := tc.in
+				if kind == "text/event-stream" {
+					body = "event: message\ndata: " + strings.ReplaceAll(tc.in, "\n", "\ndata: ") + "\n\n"
+				}
+				resp := &http.Response{Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body))}
+				new(Dropped).Watch(resp)
+				got, err := io.ReadAll(resp.Body)
+				if first, _, more := strings.Cut(want, "\n"); err != nil || !more && tc.other == "" && !strings.Contains(string(got), first) {
+					t.Errorf("%s: %s, %v", kind, got, err)
+				}
+			}
+		})
+	}
+}
+
+// FuzzMessages checks that only messages that the SDK accepts reach it, however the output is split.
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte("{\"a\":1}\nhello\n[1]\n{\n"), uint8(3))
 	f.Add([]byte("\n\n{}\r\n"), uint8(1))
 	f.Add([]byte("{}\v\n"), uint8(6))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":"1","result":{"tools":[{"name":5},{"name":"a","annotations":{"title":7}}],"content":[{"type":"image","data":"x"}]}}`+"\n"), uint8(9))
+	f.Add([]byte("{\n\"id\":1.0,\"error\":[\n{}\n]\n}\n"), uint8(200))
 	f.Fuzz(func(t *testing.T, in []byte, size uint8) {
-		var out, other bytes.Buffer
-		m := &Messages{To: &out, Other: &other}
-		for rest := in; len(rest) > 0; {
-			n := min(int(size)+1, len(rest))
-			if _, err := m.Write(rest[:n]); err != nil {
-				t.Fatal(err)
+		out, _, _ := through(t, in, int(size)+1)
+		dec := json.NewDecoder(strings.NewReader(out))
+		for {
+			var raw json.RawMessage
+			if err := dec.Decode(&raw); err == io.EOF {
+				return
+			} else if err != nil {
+				t.Fatalf("passed %q: %v", out, err)
 			}
-			rest = rest[n:]
-		}
-		for line := range bytes.Lines(out.Bytes()) {
-			if !json.Valid(line) {
-				t.Errorf("passed %q", line)
+			m, err := jsonrpc.DecodeMessage(raw)
+			if err != nil {
+				t.Fatalf("passed %q: %v", raw, err)
 			}
-		}
-		whole := in[:bytes.LastIndexByte(in, '\n')+1]
-		if out.Len()+other.Len() != len(whole) {
-			t.Errorf("%d bytes of %d came out", out.Len()+other.Len(), len(whole))
+			r, ok := m.(*jsonrpc.Response)
+			if !ok || r.Error != nil {
+				continue
+			}
+			var fields map[string]json.RawMessage
+			if json.Unmarshal(r.Result, &fields) != nil {
+				continue
+			}
+			switch {
+			case fields["protocolVersion"] != nil:
+			case fields["tools"] != nil:
+				if err := json.Unmarshal(fields["tools"], new([]*sdk.Tool)); err != nil {
+					t.Errorf("%s: %v", fields["tools"], err)
+				}
+			case fields["content"] != nil:
+				if err := json.Unmarshal(r.Result, new(sdk.CallToolResult)); err != nil {
+					t.Errorf("%s: %v", r.Result, err)
+				}
+			}
 		}
 	})
 }

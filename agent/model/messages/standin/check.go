@@ -108,6 +108,7 @@ var (
 	idPattern   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 	namePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 	callName    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) // some proxies have the older limit
+	keyPattern  = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 	markPattern = regexp.MustCompile(`,?"cache_control": ?\{[^}]*\}`)
 )
 
@@ -208,6 +209,12 @@ func checkTools(req *Request) *rejection {
 			return reject("tools.%d.custom.input_schema.type: Input should be 'object'", i)
 		case t.Input["oneOf"] != nil || t.Input["anyOf"] != nil || t.Input["allOf"] != nil:
 			return reject("tools.%d.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level", i)
+		}
+		properties, _ := t.Input["properties"].(map[string]any)
+		for name := range properties {
+			if !keyPattern.MatchString(name) {
+				return reject("tools.%d.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'", i)
+			}
 		}
 		seen[t.Name] = true
 	}

@@ -164,6 +164,9 @@ func acceptTools(tools []tool) *refusal {
 		var schema struct {
 			Type       string          `json:"type"`
 			Properties json.RawMessage `json:"properties"`
+			AnyOf      json.RawMessage `json:"anyOf"`
+			OneOf      json.RawMessage `json:"oneOf"`
+			AllOf      json.RawMessage `json:"allOf"`
 		}
 		switch {
 		case t.Type != "function":
@@ -178,6 +181,8 @@ func acceptTools(tools []tool) *refusal {
 			return invalid("tools", "Invalid schema for function '%s': 'additionalProperties' is required to be supplied and to be false.", t.Name).coded("invalid_function_parameters")
 		case json.Unmarshal(t.Parameters, &schema) != nil || schema.Type != "object":
 			return invalid("tools", "Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"'.", t.Name).coded("invalid_function_parameters")
+		case schema.AnyOf != nil || schema.OneOf != nil || schema.AllOf != nil:
+			return invalid("tools", "Invalid schema for function '%s': schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.", t.Name).coded("invalid_function_parameters")
 		case len(schema.Properties) == 0:
 			return invalid("tools", "Invalid schema for function '%s': In context=(), object schema missing properties.", t.Name).coded("invalid_function_parameters")
 		}

@@ -1,0 +1,107 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// faulty are the answers of a server with many mistakes, by method. %s is the id.
+var faulty = map[string]string{
+	"initialize": `{"id":"%s","result":{"protocolVersion":"2030-01-01","capabilities":{"tools":true},"serverInfo":{"name":"f","version":1}}}`,
+	"tools/list": `{"jsonrpc":"2.0","id":%s.0,"result":{"nextCursor":"again","tools":[{"name":5},"x",` +
+		`{"name":"good","title":7,"inputSchema":{"type":"object","properties":{"$q":{"type":"str"}},"required":["$q"]},"annotations":{"readOnlyHint":true,"destructiveHint":"no"}},` +
+		`{"name":"bad","inputSchema":"none"}]}}`,
+	"tools/call": "{\n \"id\": \"%s\",\n \"error\": null,\n \"result\": {\"content\": [{\"type\":\"text\",\"text\":\"done\"},\n {\"type\":\"video\"}, {\"type\":\"image\",\"data\":7}]}\n}",
+}
+
+// beFaulty is a server on stdio with many mistakes. It writes the arguments of calls to its log.
+func beFaulty() {
+	fmt.Println("Welcome!")
+	fmt.Println(`[1,2,3]`)
+	fmt.Println(`{"level":"info"}`)
+	for dec := json.NewDecoder(os.Stdin); ; {
+		var in struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Arguments json.RawMessage }
+		}
+		if dec.Decode(&in) != nil {
+			return
+		}
+		if answer, ok := faulty[in.Method]; ok {
+			fmt.Printf(strings.Replace(answer, "done", "got "+strings.ReplaceAll(string(in.Params.Arguments), `"`, `'`), 1)+"\n", in.ID)
+		}
+	}
+}
+
+// TestFaultyServer checks that the mistakes of a server cost only the parts that they are in.
+func TestFaultyServer(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Arguments json.RawMessage }
+		}
+		if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&in) != nil || faulty[in.Method] == "" {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, fmt.Sprintf(strings.Replace(faulty[in.Method], "done", "got "+strings.ReplaceAll(string(in.Params.Arguments), `"`, `'`), 1), in.ID))
+	}))
+	t.Cleanup(web.Close)
+	program := Server{Name: "f", Command: os.Args[0], Env: []string{"" + serverWord + "=faulty"}, Protocol: "legacy"}
+	for name, server := range map[string]Server{"stdio": program, "http": {Name: "f", URL: web.URL, Transport: TransportHTTP, Protocol: "legacy"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, server)
+			b.answer = tools.DecisionOnce
+			if st := b.Status()[0]; st.State != Connected || !slices.Equal(st.Tools, []string{"mcp__f__good", "mcp__f__bad"}) {
+				t.Fatalf("%+v", st)
+			}
+			b.noticed("entry 1 is left out (its name is no text: 5), entry 2 is left out (it is no object), good without title")
+			got := b.call("mcp__f__good", `{"q":"x"}`)
+			for _, want := range []string{`got {'$q':'x'}`, "a part of the type video", "a part of the type image"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("%s lacks %s", got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestPagesWithoutEnd checks that a server that sends the same page under new cursors connects.
+func TestPagesWithoutEnd(t *testing.T) {
+	t.Parallel()
+	greet, page := answers(false), 0
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var in struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.Unmarshal(body, &in) == nil && in.Method == "tools/list" {
+			page++
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}}],"nextCursor":"p%d"}}`, in.ID, page)
+			return
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		greet(w, r)
+	}))
+	t.Cleanup(web.Close)
+	b := newBed(t, Server{Name: "p", URL: web.URL, Transport: TransportHTTP})
+	if st := b.Status()[0]; st.State != Connected || len(st.Tools) != 1 || page > 3 {
+		t.Errorf("%d pages, %+v", page, st)
+	}
+}
