@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Rules are what an API accepts.
+// Rules say which schemas an API accepts.
 type Rules struct {
 	keywords  []string // the only ones; nil: all
 	formats   []string // of strings
@@ -36,7 +36,7 @@ var common = []string{
 }
 
 // Rules of the APIs. The servers behind Chat differ most: some make a grammar of the schema, and
-// refuse what they have no rule for.
+// refuse the rest.
 var (
 	Chat = &Rules{
 		keywords: append([]string{"default", "minLength", "maxLength"}, common...), formats: []string{"date-time", "date", "time", "uuid"},
@@ -349,7 +349,7 @@ func (m *mender) combine(s map[string]any) {
 func (m *mender) merge(s, all map[string]any) {
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
 		list, _ := all[key].([]any)
-		var always []any // what every alternative requires
+		var always []any // required by every alternative
 		branches := 0
 		for _, one := range list {
 			branch, ok := one.(map[string]any)
@@ -402,7 +402,7 @@ func addProperties(s, more map[string]any) {
 	}
 }
 
-// either returns a schema that accepts what one of two schemas accepts.
+// either returns a schema that accepts the values of both schemas.
 func either(a, b any) any {
 	first, ok := a.(map[string]any)
 	second, ok2 := b.(map[string]any)

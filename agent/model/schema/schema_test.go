@@ -204,7 +204,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestMeaning checks that what a schema says is kept.
+// TestMeaning checks that the meaning of a schema is kept.
 func TestMeaning(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -93,7 +93,7 @@ type readMessages struct {
 	events  bool
 	line    []byte // of an event stream, up to now
 	event   []byte // the whole lines of the event, or the body
-	out     []byte // what was not read yet
+	out     []byte // not read yet
 	err     error  // the end of the body
 	buf     []byte
 }
@@ -211,7 +211,7 @@ func (r *readMessages) end() {
 	r.event = nil
 }
 
-// messages returns the messages in a text, mended, after it has recorded what is in them.
+// messages returns the messages in a text, mended, after it has recorded their forms and tasks.
 func (d *Dropped) messages(text []byte) [][]byte {
 	all := d.Mend(text)
 	for _, m := range all {

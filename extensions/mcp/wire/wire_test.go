@@ -30,7 +30,7 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// through returns what reaches the SDK of an output, in pieces of a size, and the other lines.
+// through returns the messages of an output that reach the SDK, and the other lines. The output comes in pieces of a size.
 func through(t *testing.T, in []byte, size int) (out, other string, faults []string) {
 	t.Helper()
 	var to, rest bytes.Buffer
@@ -46,7 +46,7 @@ func through(t *testing.T, in []byte, size int) (out, other string, faults []str
 	return to.String(), rest.String(), d.Faults()
 }
 
-// TestMessages checks what reaches the SDK of what servers write. An empty want is the same as in.
+// TestMessages checks the messages that reach the SDK. An empty want is the same as in.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	result := func(r string) string { return `{"jsonrpc":"2.0","id":1,"result":` + r + `}` }
