@@ -174,24 +174,6 @@ func (b *Body) Close() (Pieces, error) {
 	return b.pieces, b.err
 }
 
-// WithProperties returns a schema of arguments that has the member "properties". OpenAI and
-// some others refuse an object without it.
-func WithProperties(schema json.RawMessage) json.RawMessage {
-	var fields map[string]json.RawMessage
-	switch {
-	case len(schema) == 0:
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	case json.Unmarshal(schema, &fields) != nil || fields["properties"] != nil || string(fields["type"]) != `"object"`:
-		return schema
-	}
-	fields["properties"] = json.RawMessage(`{}`)
-	changed, err := Marshal(fields)
-	if err != nil { // it was decoded from JSON
-		panic(err)
-	}
-	return changed
-}
-
 // Marshal encodes a value as JSON and does not escape <, > and &, which are frequent in
 // code.
 func Marshal(value any) ([]byte, error) {
