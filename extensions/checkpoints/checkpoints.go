@@ -63,7 +63,7 @@ func (e checkpoints) Open(_ context.Context, s *extension.Session) (extension.In
 		x.keeper = e.Store.Keeper(checkpoint.Config{
 			Session: s.ID, Files: e.Workspace, Limits: x.limits, Confine: e.Confine, Busy: e.Busy, Report: e.Show,
 		})
-		e.Workspace.Journal = x.keeper.Journal
+		e.Workspace.Journal, e.Workspace.Earlier = x.keeper.Journal, x.keeper.Earlier
 		x.unsubscribe = e.Workspace.OnSave(func(path string, base, text []byte) {
 			x.keeper.Saved(checkpoint.Saved{Path: path, Base: base, Text: text})
 		})

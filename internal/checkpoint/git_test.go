@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
 // gitState returns a sum of all files in .git, by name.
@@ -204,4 +206,32 @@ func TestDiffApplies(t *testing.T) {
 	if got, want := treeOf(t, work), b.tree(); got != want {
 		t.Errorf("applied:\n%s\n\nwant:\n%s\n%s", got, want, text)
 	}
+}
+
+// TestEarlierTexts: the keeper knows the texts that files had before commands of this or an earlier turn changed
+// them, whether git has them or not, and which files they have changed.
+func TestEarlierTexts(t *testing.T) {
+	t.Parallel()
+	b := newRepository(t)
+	b.write("w.txt", "1\r\n2\r\n")
+	check := func(when string) {
+		t.Helper()
+		for name, text := range map[string]string{"b.txt": "two\n", "u.txt": "untracked\n", "w.txt": "1\n2\n"} {
+			if b.Earlier(b.path(name), []byte(text), []byte("x\n")) != workspace.EarlierSame {
+				t.Errorf("%s: %s did not have %q", when, name, text)
+			}
+			if b.Earlier(b.path(name), []byte("typed\n"+text), []byte("x\n")) != workspace.EarlierOther {
+				t.Errorf("%s: %s had a text that was never on disk, or no command has changed it", when, name)
+			}
+		}
+	}
+	b.turn("Turn", func() {
+		if got := b.Earlier(b.path("b.txt"), []byte("typed\n"), []byte("two\n")); got != workspace.EarlierUnknown {
+			t.Errorf("before a command: %v", got)
+		}
+		b.shell("for f in b u w; do echo x > $f.txt; done")
+		check("in the turn")
+	})
+	b.turn("Next", func() { b.shell("echo y > y.txt") })
+	check("after the next turn")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/filetime"
@@ -42,6 +43,9 @@ type Keeper struct {
 	store  *Store
 	ctx    context.Context
 	cancel context.CancelFunc
+
+	base     atomic.Pointer[tree] // the newest first scan of a snapshot
+	commands commandTimes
 
 	restoring chan struct{} // a semaphore for one restore or named checkpoint
 
@@ -138,15 +142,17 @@ func (k *Keeper) BeginCommand(ctx context.Context) (done func()) {
 	k.calls++
 	id := k.calls
 	k.open[id] = call{stampNow()}
+	k.commands.begin(id, k.open[id].began)
 	return func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		began := k.open[id].began
 		delete(k.open, id)
+		end := now()
+		k.commands.end(id, end)
 		if k.closed {
 			return
 		}
-		end := now()
 		p.ran(began, end)
 		if k.snapshot == nil {
 			return

@@ -328,7 +328,7 @@ func (s *Store) fetch(ctx context.Context, confine Confiner, t *tree, paths []st
 			for _, path := range paths {
 				if e := t.entries[path]; !e.kept && e.lost == "" {
 					e.lost = goneInGit
-					t.entries[path] = e
+					t.set(path, e)
 				}
 			}
 		}
@@ -347,7 +347,7 @@ func (s *Store) take(t *tree, path string, text []byte) {
 	} else if _, err := hex.Decode(e.sum[:], []byte(sum)); err == nil {
 		e.kept, e.readAt, e.lost = true, e.Changed+int64(settling)+1, ""
 	}
-	t.entries[path] = e
+	t.set(path, e)
 }
 
 // saveEntry returns the current entry of one path and saves its content. If there is no file, folder

@@ -87,6 +87,7 @@ func (p *snapshot) first() {
 	p.mu.Lock()
 	p.base = base
 	p.mu.Unlock()
+	p.k.base.Store(base)
 }
 
 // baseline saves the contents of t that exist nowhere else and returns t. If t is nil, it scans

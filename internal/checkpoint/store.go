@@ -16,6 +16,7 @@ import (
 // It creates files and folders when they are needed.
 type Store struct {
 	dir    string
+	opened time.Time
 	added  atomic.Int64 // bytes added since the last clean-up
 	tidied atomic.Bool  // a clean-up ran
 
@@ -65,7 +66,7 @@ func (s *Store) leftByOthers(session string, since time.Time, path string, now S
 // New returns the store in $HERMES_HOME. It does not touch the disk.
 func New(home string) *Store {
 	dir := filepath.Join(home, "checkpoints")
-	return &Store{dir: dir, git: gitReader{dir: filepath.Join(dir, "git")}}
+	return &Store{dir: dir, opened: time.Now(), git: gitReader{dir: filepath.Join(dir, "git")}}
 }
 
 // writing prevents clean-ups, in this process and in others, from removing contents that no

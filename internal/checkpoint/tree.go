@@ -9,15 +9,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
 // tree is the state of all folders of a workspace at one moment.
 type tree struct {
-	file    stamp // of the file that it was read from or written to; zero: none
-	began   int64 // when the scan began
-	stamped int64 // when the scan began, by the clock of file stamps
-	swept   stamp // of the store's sweptFile when the contents were certainly in the store
+	file    stamp        // of the file that it was read from or written to; zero: none
+	began   int64        // when the scan began
+	stamped int64        // when the scan began, by the clock of file stamps
+	swept   stamp        // of the store's sweptFile when the contents were certainly in the store
+	mu      sync.RWMutex // of later changes of entries, for [Keeper.Earlier]
 	entries map[string]entry
 	repos   []repo // repositories that entries refer to
 }

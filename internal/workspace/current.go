@@ -44,6 +44,9 @@ func (v *view) compared(p place, doc Document) opened {
 		return o
 	}
 	o.file = before.text
+	if v.Earlier != nil {
+		v.saved.before(p.abs(), doc.Text, o.file, v.Earlier)
+	}
 	o.state, o.lossy = v.saved.judge(p.abs(), doc.Text, o.file)
 	return o
 }

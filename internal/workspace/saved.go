@@ -71,6 +71,49 @@ func (s *SavedTexts) rebase(path string, file []byte) {
 	s.known[path] = savedText{file: sha256.Sum256(file)}
 }
 
+// Earlier is what is known about a file whose document in an editor was never compared with it.
+type Earlier int
+
+// Each value of [Earlier].
+const (
+	EarlierUnknown Earlier = iota
+	EarlierSame            // the file had the document's text before a program changed it
+	EarlierOther           // a program changed the file, and it did not have the document's text before
+)
+
+// before asks earlier about a document that differs from its file and was never compared with it. If
+// the file had the document's text before a program changed it, the document has no unsaved changes.
+// If it had another text, both have changed.
+func (s *SavedTexts) before(path string, doc, file []byte, earlier func(path string, doc, file []byte) Earlier) {
+	s.mu.Lock()
+	_, ok := s.known[path]
+	s.mu.Unlock()
+	if ok || file == nil {
+		return
+	}
+	if equal, _ := alike(doc, file); equal {
+		return
+	}
+	was := earlier(path, doc, file)
+	if was == EarlierUnknown {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.known[path]; ok {
+		return
+	}
+	if s.known == nil {
+		s.known = map[string]savedText{}
+	}
+	var known savedText // of texts that are neither the document's nor the file's
+	if was == EarlierSame {
+		known.doc = sha256.Sum256(doc)
+		known.file = known.doc
+	}
+	s.known[path] = known
+}
+
 // Observe compares a document with its file, whenever an editor tells its text.
 func (s *SavedTexts) Observe(path string, doc []byte) {
 	if file, err := safefile.Read(path, MaxWhole); err == nil {

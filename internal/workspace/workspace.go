@@ -122,6 +122,11 @@ type disk struct{ scope }
 // view is the text of a session's files: of open documents, else of the disk.
 type view struct {
 	disk
+	// Earlier says whether a program has changed the file at path, and whether it had the document's text
+	// before. An editor that does not reload the file still has that text. It may be nil. Set it before
+	// the first change.
+	Earlier func(path string, doc, file []byte) Earlier
+
 	docs     Documents
 	refusals *refusals
 	saved    *SavedTexts

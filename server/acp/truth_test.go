@@ -95,10 +95,12 @@ func TestDiskChangesUnderAnOpenDocument(t *testing.T) {
 	scriptTools := tool("execute_code", `{"code":"from hermes_tools import read_file, patch\nprint(read_file('f.txt')['content'])\npatch('f.txt', 'alpha', 'ALPHA')"}`)
 	for name, late := range map[string]time.Duration{"at once": 0, "after 0.3 s": 300 * time.Millisecond, "after 2 s": 2 * time.Second, "never": -1} {
 		for kind, calls := range map[string][]func(*fakemodel.Exchange){
-			"command":   {tool("read_file", `{"path":"f.txt"}`), sed, tool("patch", patch)},
-			"script":    {tool("read_file", `{"path":"f.txt"}`), script, tool("patch", patch)},
-			"written":   {tool("write_file", `{"path":"f.txt","content":"alpha\nbeta\n"}`), sed, tool("read_file", `{"path":"f.txt"}`), tool("patch", patch)},
-			"in script": {tool("read_file", `{"path":"f.txt"}`), sed, scriptTools},
+			"command":          {tool("read_file", `{"path":"f.txt"}`), sed, tool("patch", patch)},
+			"script":           {tool("read_file", `{"path":"f.txt"}`), script, tool("patch", patch)},
+			"written":          {tool("write_file", `{"path":"f.txt","content":"alpha\nbeta\n"}`), sed, tool("read_file", `{"path":"f.txt"}`), tool("patch", patch)},
+			"not read":         {sed, tool("patch", patch)},
+			"script, not read": {script, tool("patch", patch)},
+			"in script":        {tool("read_file", `{"path":"f.txt"}`), sed, scriptTools},
 			"V4A": {tool("read_file", `{"path":"f.txt"}`), sed,
 				tool("patch", `{"mode":"patch","patch":"*** Begin Patch\n*** Update File: f.txt\n@@\n-alpha\n+ALPHA\n*** End Patch\n"}`)},
 		} {
@@ -125,17 +127,24 @@ func TestDiskChangesUnderAnOpenDocument(t *testing.T) {
 	}
 }
 
-// TestBothChanged: the user has typed, and the disk has changed, too.
+// TestBothChanged: the user has typed, and the disk has changed, too, whether a session has read the file
+// before or not.
 func TestBothChanged(t *testing.T) {
 	t.Parallel()
-	for name, call := range map[string]func(*fakemodel.Exchange){
-		"patch":      tool("patch", `{"path":"f.txt","old_string":"alpha","new_string":"ALPHA"}`),
-		"write_file": tool("write_file", `{"path":"f.txt","content":"x"}`),
-		"V4A":        tool("patch", `{"mode":"patch","patch":"*** Begin Patch\n*** Delete File: f.txt\n*** End Patch\n"}`),
+	sed := tool("terminal", `{"command":"sed -i s/beta/BETA/ f.txt"}`)
+	read1, other := tool("read_file", `{"path":"f.txt"}`), tool("todo", `{}`)
+	patch, whole := tool("patch", `{"path":"f.txt","old_string":"alpha","new_string":"ALPHA"}`), tool("write_file", `{"path":"f.txt","content":"x"}`)
+	for name, calls := range map[string][]func(*fakemodel.Exchange){
+		"patch":                {read1, sed, patch},
+		"write_file":           {read1, sed, whole},
+		"V4A":                  {read1, sed, tool("patch", `{"mode":"patch","patch":"*** Begin Patch\n*** Delete File: f.txt\n*** End Patch\n"}`)},
+		"not read":             {other, sed, patch},
+		"not read, write_file": {other, sed, whole},
+		"read too late":        {sed, read1, patch},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := fakemodel.Script(tool("read_file", `{"path":"f.txt"}`), tool("terminal", `{"command":"sed -i s/beta/BETA/ f.txt"}`), call, reply("ok"))
+			m := fakemodel.Script(append(calls, reply("ok"))...)
 			c := connect(t, setup{model: m, client: lendsFiles})
 			path := filepath.Join(c.ws, "f.txt")
 			write(t, path, "alpha\nbeta\n")
@@ -147,6 +156,34 @@ func TestBothChanged(t *testing.T) {
 				t.Errorf("the model was told %s", got)
 			}
 			if text, _ := o.text(path); text != "alpha\nbeta\ntyped\n" || read(t, path) != "alpha\nBETA\n" {
+				t.Errorf("the editor has %q, the disk %q", text, read(t, path))
+			}
+		})
+	}
+}
+
+// TestEarlierTurns: a command of an earlier turn has changed the file of a document that no session has
+// read and that the editor never reloads. An edit keeps what the command wrote.
+func TestEarlierTurns(t *testing.T) {
+	t.Parallel()
+	for name, closed := range map[string]bool{"one session": false, "other sessions": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := fakemodel.Script(tool("terminal", `{"command":"sed -i s/beta/BETA/ f.txt"}`), reply("ok"), tool("terminal", `{"command":"echo x > g.txt"}`), reply("ok"),
+				tool("patch", `{"path":"f.txt","old_string":"alpha","new_string":"ALPHA"}`), reply("ok"))
+			c := connect(t, setup{model: m, client: lendsFiles})
+			path := filepath.Join(c.ws, "f.txt")
+			write(t, path, "alpha\nbeta\n")
+			o := c.opens(-1, path)
+			id := c.newSession()
+			for _, prompt := range []string{"one", "two", "three"} {
+				c.must(protocol.MethodSessionPrompt, say(id, prompt), nil)
+				if closed {
+					c.must(protocol.MethodSessionClose, protocol.CloseSessionRequest{SessionID: id}, nil)
+					id = c.newSession()
+				}
+			}
+			if text, _ := o.text(path); text != "ALPHA\nBETA\n" || read(t, path) != text {
 				t.Errorf("the editor has %q, the disk %q", text, read(t, path))
 			}
 		})
