@@ -138,12 +138,24 @@ func (c *commandTimes) end(id int, at int64) {
 	delete(c.open, id)
 }
 
+// since reports whether a command ran at a time after from, and before to.
+func (c *commandTimes) since(from, to int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, began := range c.open {
+		if began <= to {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.past, func(s [2]int64) bool { return s[1] >= from && s[0] <= to })
+}
+
 // hold reports whether a command may have made a change at the given time.
 func (c *commandTimes) hold(changed int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, began := range c.open {
-		if changed >= began-tick {
+		if changed >= began {
 			return true
 		}
 	}

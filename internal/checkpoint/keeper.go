@@ -175,6 +175,7 @@ func (k *Keeper) ready(ctx context.Context) *snapshot {
 		p.startScan()
 		k.mu.Unlock()
 		p.await(ctx)
+		p.lookAgain(ctx)
 		p.opaque()
 		k.mu.Lock()
 		if p == k.snapshot {

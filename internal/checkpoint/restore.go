@@ -94,7 +94,7 @@ func (k *Keeper) scanNow(ctx context.Context) {
 	defer k.Files.Boost()()
 	select {
 	case p.scanning <- struct{}{}:
-		p.scan()
+		p.scan(ctx)
 		<-p.scanning
 	case <-ctx.Done():
 	case <-p.done:
@@ -190,6 +190,48 @@ func (k *Keeper) Diff(ctx context.Context, id string, files []string) (string, e
 // Preview returns the changes that a forced restore makes, as a patch.
 func (k *Keeper) Preview(ctx context.Context, id string, files []string) (string, error) {
 	return k.compare(ctx, id, files, true)
+}
+
+// Planned returns what a restore would change, file by file. Files that it would keep as they are, folders and
+// contents that are not text are left out. If force is set, no file is kept.
+func (k *Keeper) Planned(ctx context.Context, id string, files []string, force bool) ([]*workspace.Written, error) {
+	records, err := k.since(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	all, err := histories(records, files)
+	if err != nil {
+		return nil, err
+	}
+	var shown []*workspace.Written
+	r := restorer{Keeper: k, ctx: ctx}
+	for _, h := range all {
+		now, err := k.Files.Look(ctx, h.path)
+		if err != nil {
+			return nil, fmt.Errorf("comparing: %w", err)
+		}
+		present := stateOf(now)
+		want := h.was
+		text, err := k.content(want)
+		if err != nil || want.Kind != kindFile && want.Kind != "" || present.Kind != kindFile && present.Kind != "" {
+			continue
+		}
+		if !force && (h.unsure || h.broken() || !present.same(h.left)) {
+			var ok bool
+			if want, text, ok = r.takenOut(h.steps, present, now.Text); !ok || h.unsure {
+				continue
+			}
+		}
+		if want.same(present) {
+			continue
+		}
+		w := &workspace.Written{Path: h.path, Name: k.Files.Name(h.path), Created: !now.There(), Old: now.Content(), New: text, Open: now.Open}
+		if want.Kind == kindFile && w.New == nil {
+			w.New = []byte{}
+		}
+		shown = append(shown, w)
+	}
+	return shown, nil
 }
 
 func (k *Keeper) compare(ctx context.Context, id string, files []string, back bool) (string, error) {

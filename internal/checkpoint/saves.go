@@ -91,7 +91,7 @@ func (p *snapshot) takeSaves(c *Change) {
 		if users, ok := p.users[s.path]; ok {
 			last = users
 		}
-		if s.baseKnown && !last.same(s.base) && p.used && s.at > c.noted && !p.k.store.leftByOthers(p.k.Session, p.started, s.path, s.base) {
+		if s.baseKnown && !last.same(s.base) && p.used && s.at > c.noted && p.ranSinceScan(s.at) && !p.k.store.leftByOthers(p.k.Session, p.started, s.path, s.base) {
 			if _, ok := p.users[s.path]; ok {
 				c.next(last)
 			}
@@ -103,6 +103,19 @@ func (p *snapshot) takeSaves(c *Change) {
 		}
 		return true
 	})
+}
+
+// ranSinceScan reports whether a command ran since the last scan, and before the given time. What a
+// command did before that is known. Its caller holds mu.
+func (p *snapshot) ranSinceScan(before int64) bool {
+	last := int64(0)
+	switch {
+	case p.newest != nil:
+		last = p.newest.began
+	case p.base != nil:
+		last = p.base.began
+	}
+	return p.k.commands.since(last, before)
 }
 
 // putSave saves the contents of a save.
@@ -140,7 +153,7 @@ func (p *snapshot) applySaves(base *tree, commands spans) {
 		// A command changed the file, the editor read it again, and then the user changed it.
 		_, scanned := base.entries[s.path]
 		byCommand := (scanned || p.k.Files.InScan(s.path)) && s.baseKnown && !before.same(s.base) && (before.Kind == "" || before.Sum != "") &&
-			slices.ContainsFunc(commands, func(x [2]int64) bool { return x[0] <= s.at }) &&
+			p.ranSinceScan(s.at) && slices.ContainsFunc(commands, func(x [2]int64) bool { return x[0] <= s.at }) &&
 			!p.k.store.leftByOthers(p.k.Session, p.started, s.path, s.base)
 		switch {
 		case c != nil: // before a tool changed it, which began with the result

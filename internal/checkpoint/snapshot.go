@@ -69,6 +69,7 @@ func (p *snapshot) startScan() {
 // first scans the workspace before commands run and saves the contents that exist nowhere else.
 func (p *snapshot) first() {
 	var fresh *tree
+	began := time.Now()
 	if p.before != nil {
 		<-p.before.done
 		if last := p.before.newest; last != nil && last.began >= p.since {
@@ -86,6 +87,7 @@ func (p *snapshot) first() {
 	}
 	p.mu.Lock()
 	p.base = base
+	p.scanned, p.took = time.Now(), time.Since(began)
 	p.mu.Unlock()
 	p.k.base.Store(base)
 }
@@ -152,6 +154,30 @@ func (p *snapshot) await(ctx context.Context) {
 			p.skip() // contents that are not saved are marked as lost
 			<-p.ready
 		}
+	}
+}
+
+// shortScan is the duration of a scan that is repeated before and after each command.
+const shortScan = 50 * time.Millisecond
+
+// lookAgain scans before a command what the user and other programs have changed since the last scan,
+// because the command may change the same files. It limits the share of time that longer scans use.
+func (p *snapshot) lookAgain(ctx context.Context) {
+	p.mu.Lock()
+	rest := p.base == nil || p.took > shortScan && time.Since(p.scanned) < 4*p.took
+	p.blind = p.blind || !rest
+	p.mu.Unlock()
+	if rest {
+		return
+	}
+	defer p.k.Files.Boost()()
+	ctx, stop := context.WithTimeout(ctx, p.k.ScanTimeout)
+	defer stop()
+	select {
+	case p.scanning <- struct{}{}:
+		p.scan(ctx)
+		<-p.scanning
+	case <-ctx.Done():
 	}
 }
 
@@ -351,7 +377,7 @@ func (p *snapshot) add(c *Change) {
 // scan. It limits the share of time that scans use.
 func (p *snapshot) scanSoon() {
 	p.mu.Lock()
-	rest := time.Since(p.scanned) < 4*p.took
+	rest := p.took > shortScan && time.Since(p.scanned) < 4*p.took
 	p.mu.Unlock()
 	if rest {
 		return
@@ -363,7 +389,7 @@ func (p *snapshot) scanSoon() {
 	}
 	p.k.work.Go(func() {
 		defer func() { <-p.scanning }()
-		p.scan()
+		p.scan(p.k.ctx)
 	})
 }
 
@@ -383,7 +409,7 @@ func (p *snapshot) end() {
 			<-p.before.done
 			p.before = nil
 		}
-		p.scan()
+		p.scan(p.k.ctx)
 		p.finish()
 		p.skip()
 		close(p.done)
@@ -443,7 +469,7 @@ func (k *Keeper) completeWrites(r *record) {
 
 // scan records the changes that commands have made so far. If no command ran since the last scan
 // and none runs in the background, or there is no first scan, it does nothing.
-func (p *snapshot) scan() {
+func (p *snapshot) scan(ctx context.Context) {
 	busy := p.k.Busy != nil && p.k.Busy()
 	p.mu.Lock()
 	base, blind := p.base, p.blind || busy && p.written
@@ -464,12 +490,12 @@ func (p *snapshot) scan() {
 	}
 	defer done()
 	limits := p.k.Limits()
-	next, err := p.k.store.scan(p.k.ctx, p.k.Confine, p.k.Files, p.k.newest(), limits)
+	next, err := p.k.store.scan(ctx, p.k.Confine, p.k.Files, p.k.newest(), limits)
 	if err != nil {
 		p.mu.Lock()
 		p.blind = true // repeat it in the next scan
 		p.mu.Unlock()
-		if p.k.ctx.Err() == nil {
+		if ctx.Err() == nil {
 			p.k.report("What commands have changed could not be found out: %v.", err)
 		}
 		return

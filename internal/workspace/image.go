@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -162,8 +161,9 @@ var ErrKept = errors.New("left as it is")
 // check receives the image that is there now; for an open document with unsaved changes, that
 // is the editor's text. If check returns an error, PutBack returns it and does nothing. An
 // open document is changed in the editor. If it had no unsaved changes, an editor that saves edits
-// saves it, else the user does. It is changed on the disk only if the file does not exist there.
-// PutBack ignores which texts this session has read.
+// saves it, else the user does; if the editor cannot save it, PutBack returns an error that says so. A
+// document that the editor has not reloaded is changed on the disk. If it has unsaved changes and the file
+// has changed, too, PutBack changes nothing. PutBack ignores which texts this session has read.
 func (w *Workspace) PutBack(ctx context.Context, path string, want Image, check func(now Image) error) error {
 	if err := w.writing.lock(ctx); err != nil {
 		return err
@@ -202,15 +202,18 @@ func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func
 	}
 	binary := w.HasUnlistedBuffers() && !utf8.Valid(want.Text) // which the editor takes for text
 	if open && want.There() && !binary && (want.Open || want.Mode.IsRegular() && now.There()) {
-		clean := now.Mode.IsRegular() && !w.differs(ctx, p, doc.Text)
-		if !clean {
-			now = openImage(doc.Text)
+		o := w.compared(p, doc)
+		if o.state == diskNewer {
+			if o, open, err = w.awaitReload(ctx, p, o); err != nil {
+				return nil, err
+			}
 		}
-		doc.Save = clean && w.saving.Load().Save
-		if fromCheck = check(now); fromCheck != nil {
-			return fromCheck, nil
+		switch {
+		case !open:
+			return w.putBack(ctx, p, want, check) // the user has closed it
+		case o.state != diskNewer || w.HasUnlistedBuffers():
+			return w.putBackDocument(ctx, p, o, now, want, check)
 		}
-		return nil, w.putBackDocument(ctx, p, doc, want)
 	}
 	if fromCheck = check(now); fromCheck != nil {
 		return fromCheck, nil
@@ -237,24 +240,40 @@ func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func
 	return nil, nil
 }
 
-func (w *Workspace) putBackDocument(ctx context.Context, p place, doc Document, want Image) error {
+// putBackDocument is [Workspace.PutBack] of a file whose document the editor changes. now is the image on the disk.
+func (w *Workspace) putBackDocument(ctx context.Context, p place, o opened, now, want Image, check func(now Image) error) (fromCheck, err error) {
+	if o.state == bothChanged {
+		name := w.Name(p.abs())
+		return nil, &PathError{name, name + " has unsaved changes in the editor, and the file has changed on disk, too. Nothing was changed. Save or reload it, then restore it again", ErrStale}
+	}
+	if !now.Mode.IsRegular() || o.state != diskNewer && w.differs(ctx, p, o.Text) {
+		now = openImage(o.Text)
+	}
+	if fromCheck = check(now); fromCheck != nil {
+		return fromCheck, nil
+	}
 	text := want.Text
 	if !want.Open { // bytes of a file, which the editor shows as UTF-8
 		text = bytes.TrimPrefix(textenc.CharsetOf(text).Decode(text), []byte("\ufeff"))
 	}
-	if bytes.Equal(doc.Text, text) {
-		return nil
+	if bytes.Equal(o.Text, text) && o.state != diskNewer {
+		return nil, nil
 	}
-	after := w.Journal.note(p, openImage(doc.Text))
-	if err := w.docs.Replace(ctx, doc, text); err != nil {
-		after(openImage(doc.Text))
-		if errors.Is(err, ErrRefused) {
-			return w.refused("write", p.abs(), err)
-		}
-		return fmt.Errorf("changing %s in the editor: %w", w.Name(p.abs()), err)
+	was := openImage(o.Text)
+	if o.state == diskNewer {
+		was = now
 	}
-	after(openImage(text))
-	return nil
+	after := w.Journal.note(p, was)
+	done, err := w.putIntoEditor(ctx, p, o, text)
+	if err != nil {
+		after(was)
+		return nil, err
+	}
+	after(openImage(done.text))
+	if done.note != "" {
+		return nil, &PathError{w.Name(p.abs()), done.note, nil}
+	}
+	return nil, nil
 }
 
 // exchange puts want where now is on the disk. was is that, or the text that the

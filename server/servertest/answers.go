@@ -44,6 +44,8 @@ func (e *Editor) answer(f Frame, before func(uri.URI)) (any, *RPCError) {
 	switch f.Method {
 	case "workspace/applyEdit":
 		return e.applyEdit(f.Params, before)
+	case acp.MethodReadTextFile, acp.MethodWriteTextFile:
+		return e.file(f)
 	case "window/showMessageRequest":
 		return e.question(f.Params)
 	case acp.MethodRequestPermission:
@@ -62,6 +64,34 @@ func (e *Editor) answer(f Frame, before func(uri.URI)) (any, *RPCError) {
 		return []any{e.o.Settings}, nil
 	}
 	return nil, &RPCError{Code: -32601, Message: "the editor knows no " + f.Method}
+}
+
+// file reads the text that the user sees, or writes a file and its document.
+func (e *Editor) file(f Frame) (any, *RPCError) {
+	var p struct{ Path, Content string }
+	if err := json.Unmarshal(f.Params, &p); err != nil {
+		return nil, &RPCError{Code: -32602, Message: err.Error()}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	doc := e.docs[e.URI(p.Path)]
+	if f.Method == acp.MethodReadTextFile {
+		if doc != nil {
+			return acp.ReadTextFileResponse{Content: doc.text}, nil
+		}
+		text, err := os.ReadFile(p.Path)
+		if err != nil {
+			return nil, &RPCError{Code: acp.CodeUnknownResource, Message: "no such file"}
+		}
+		return acp.ReadTextFileResponse{Content: string(text)}, nil
+	}
+	if err := os.WriteFile(p.Path, []byte(p.Content), 0o644); err != nil {
+		return nil, &RPCError{Code: acp.CodeInternal, Message: err.Error()}
+	}
+	if doc != nil {
+		doc.text, doc.disk, doc.unsaved = p.Content, p.Content, false
+	}
+	return acp.WriteTextFileResponse{}, nil
 }
 
 type wireEdit struct {

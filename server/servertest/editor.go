@@ -52,6 +52,8 @@ type Editor struct {
 type buffer struct {
 	text    string
 	version int32
+	disk    string // the text on disk as far as the editor knows
+	unsaved bool   // it was changed since
 }
 
 // Progress is one value of a work-done progress.
@@ -71,7 +73,7 @@ func New(t testing.TB, o Options) *Editor {
 	t.Helper()
 	o.fill(t)
 	e := &Editor{t: t, o: o, Root: o.Root, docs: map[uri.URI]*buffer{}, unsent: map[uri.URI][]any{}, silent: map[string]int{}, units: units{utf16: true}}
-	e.run = start(t, o, false)
+	e.run = start(t, o, o.Agent)
 	e.conn = e.run.conn
 	e.conn.request, e.conn.note = e.request, e.note
 	e.conn.start()
@@ -84,6 +86,11 @@ func New(t testing.TB, o Options) *Editor {
 
 func (e *Editor) initialize() {
 	e.t.Helper()
+	if e.o.Agent {
+		e.Initialized = e.mustCall(acp.MethodInitialize, acp.InitializeRequest{ProtocolVersion: 1, ClientCapabilities: acp.ClientCapabilities{
+			FS: acp.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}}})
+		return
+	}
 	e.Initialized = e.mustCall("initialize", e.InitializeParams())
 	var answer struct {
 		Capabilities struct {
@@ -163,9 +170,9 @@ func (e *Editor) OpenText(name, text string) {
 	e.t.Helper()
 	u := e.URI(name)
 	e.mu.Lock()
-	e.docs[u] = &buffer{text, 1}
+	e.docs[u] = &buffer{text: text, version: 1, disk: text}
 	e.mu.Unlock()
-	e.Notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
+	e.document("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 		"uri": u, "languageId": "plaintext", "version": 1, "text": text,
 	}})
 }
@@ -177,16 +184,59 @@ func (e *Editor) Close(name string) {
 	e.mu.Lock()
 	delete(e.docs, u)
 	e.mu.Unlock()
-	e.Notify("textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": u}})
+	e.document("textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": u}})
 }
 
 // Save writes a document to the disk.
 func (e *Editor) Save(name string) {
 	e.t.Helper()
-	if err := os.WriteFile(e.URI(name).FsPath(), []byte(e.Text(name)), 0o644); err != nil {
+	text := e.Text(name)
+	if err := os.WriteFile(e.URI(name).FsPath(), []byte(text), 0o644); err != nil {
 		e.t.Fatal(err)
 	}
-	e.Notify("textDocument/didSave", map[string]any{"textDocument": map[string]any{"uri": e.URI(name)}})
+	e.mu.Lock()
+	if doc := e.docs[e.URI(name)]; doc != nil {
+		doc.disk, doc.unsaved = text, false
+	}
+	e.mu.Unlock()
+	e.document("textDocument/didSave", map[string]any{"textDocument": map[string]any{"uri": e.URI(name)}})
+}
+
+// Unsaved reports whether a document has unsaved changes, as far as the editor knows.
+func (e *Editor) Unsaved(name string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	doc := e.docs[e.URI(name)]
+	return doc != nil && doc.unsaved
+}
+
+// Behind reports whether the file of a document has changed since the editor read or wrote it.
+func (e *Editor) Behind(name string) bool {
+	e.t.Helper()
+	text, err := os.ReadFile(e.URI(name).FsPath())
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	doc := e.docs[e.URI(name)]
+	return doc != nil && doc.disk != string(text)
+}
+
+// Reload reads a document without unsaved changes again if its file has changed, as editors do that watch files.
+func (e *Editor) Reload(name string) {
+	e.t.Helper()
+	u := e.URI(name)
+	text, err := os.ReadFile(u.FsPath())
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if doc := e.docs[u]; doc != nil && !doc.unsaved && doc.text != string(text) {
+		e.change(u, doc, []span{{0, len(doc.text), string(text)}}, false)
+		doc.disk, doc.unsaved = doc.text, false
+	}
 }
 
 // Edit is the user typing: the first old becomes new. An empty old is the end of
@@ -229,6 +279,7 @@ func (e *Editor) change(u uri.URI, doc *buffer, spans []span, edit bool) {
 		doc.text = doc.text[:s.start] + s.text + doc.text[s.end:]
 	}
 	doc.version++
+	doc.unsaved = true
 	events = append(e.unsent[u], events...)
 	delete(e.unsent, u)
 	if edit && e.o.Swallows && e.thinking > 0 {
@@ -239,10 +290,17 @@ func (e *Editor) change(u uri.URI, doc *buffer, spans []span, edit bool) {
 		"textDocument": map[string]any{"uri": u, "version": doc.version}, "contentChanges": events,
 	}
 	if e.late > 0 {
-		time.AfterFunc(e.late, func() { e.Notify("textDocument/didChange", params) })
+		time.AfterFunc(e.late, func() { e.document("textDocument/didChange", params) })
 		return
 	}
-	e.Notify("textDocument/didChange", params)
+	e.document("textDocument/didChange", params)
+}
+
+// document tells a language server of a document. The Agent Client Protocol has no such notifications.
+func (e *Editor) document(method string, params any) {
+	if !e.o.Agent {
+		e.Notify(method, params)
+	}
 }
 
 // Text returns the text of a document in the editor. If it is not open, Text reads the disk.

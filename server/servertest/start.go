@@ -31,6 +31,7 @@ type Options struct {
 	SettingsAfter time.Duration // that the editor takes to answer so
 	// The properties of the editor.
 	Client     string                                         // clientInfo.name; empty: servertest; "-": it says none
+	Agent      bool                                           // it speaks the Agent Client Protocol only, and lends its files
 	Plugin     bool                                           // it speaks the Agent Client Protocol on the same wire
 	Diagnose   func(u string, wait int) []protocol.Diagnostic // and its plugin returns the diagnostics of files
 	UTF16      bool                                           // it knows no other encoding

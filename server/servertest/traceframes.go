@@ -176,7 +176,7 @@ func (p *player) document(f Frame) bool {
 		}
 		_ = json.Unmarshal(f.Params, &opened) // was decoded before
 		e.mu.Lock()
-		e.docs[u] = &buffer{opened.TextDocument.Text, opened.TextDocument.Version}
+		e.docs[u] = &buffer{text: opened.TextDocument.Text, version: opened.TextDocument.Version, disk: opened.TextDocument.Text}
 		e.mu.Unlock()
 	case "textDocument/didClose":
 		e.mu.Lock()

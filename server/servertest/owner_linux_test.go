@@ -1,0 +1,390 @@
+package servertest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
+	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/server/servertest"
+)
+
+// plan is what the user, the agent and another program do to one open file.
+type plan struct {
+	Careful bool // each edit asks
+	Hook    bool // the first call of each turn waits for a hook
+	Turns   []turnPlan
+	Undo    bool // the last turn is undone before all is reverted
+}
+
+type turnPlan struct {
+	Before  []string // what the user does before the prompt
+	InHook  []string // and while the hook of the first call runs
+	Calls   []callPlan
+	Answers []answerPlan // to the approval requests, in their order
+}
+
+type callPlan struct {
+	Tool     string // patch, command, or risky: a command that requires approval
+	After    int    // the line after which it adds one
+	SameTime bool   // it is in one response with the call before, and waits for its end
+}
+
+type answerPlan struct {
+	First []string // what the user does while the request is open
+	Allow bool
+}
+
+func plans(t *rapid.T) (p plan) {
+	p.Careful, p.Hook, p.Undo = rapid.Bool().Draw(t, "careful"), rapid.Bool().Draw(t, "hook"), rapid.Bool().Draw(t, "undo")
+	acts := rapid.SliceOfN(rapid.SampledFrom([]string{"type", "save", "outside", "reload"}), 0, 3)
+	for range rapid.IntRange(1, 3).Draw(t, "turns") {
+		turn := turnPlan{Before: acts.Draw(t, "before")}
+		if p.Hook {
+			turn.InHook = acts.Draw(t, "in hook")
+		}
+		for range rapid.IntRange(1, 3).Draw(t, "calls") {
+			tool := rapid.SampledFrom([]string{"patch", "command", "risky"}).Draw(t, "tool")
+			turn.Calls = append(turn.Calls, callPlan{tool, rapid.IntRange(1, 6).Draw(t, "after"), rapid.Bool().Draw(t, "same time")})
+			turn.Answers = append(turn.Answers, answerPlan{acts.Draw(t, "first"), rapid.Bool().Draw(t, "allow")})
+		}
+		p.Turns = append(p.Turns, turn)
+	}
+	return p
+}
+
+// owned plays a plan with an editor.
+type owned struct {
+	*servertest.Editor
+	t       *testing.T
+	agent   bool // the editor speaks the Agent Client Protocol only
+	session string
+	gate    string // a directory: the hook has begun, and may go on
+
+	mu        sync.Mutex
+	lines     int
+	users     []string // the lines of the user
+	mixed     bool     // a command, the user and then a tool changed the file in one turn
+	asks      []answerPlan
+	responses []func(*fakemodel.Exchange)
+	log       []string
+}
+
+const ownedFile = "f.txt"
+
+func (o *owned) note(format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.log = append(o.log, fmt.Sprintf(format, args...))
+}
+
+// next returns a line that is new.
+func (o *owned) next(owner string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lines++
+	line := fmt.Sprint(owner, o.lines)
+	if owner == "user" {
+		o.users = append(o.users, line)
+	}
+	return line
+}
+
+func (o *owned) path() string { return filepath.Join(o.Root, ownedFile) }
+
+func (o *owned) disk() string { return contentOf(o.t, o.path()) }
+
+// pause waits in real time, which the stamps of files have.
+func pause() { _ = unix.Nanosleep(&unix.Timespec{Nsec: 15e6}, nil) }
+
+// acts does what the user and another program do.
+func (o *owned) acts(when string, acts []string) {
+	for _, act := range acts {
+		pause()
+		switch act {
+		case "type":
+			o.Edit(ownedFile, "o3\n", "o3\n"+o.next("user")+"\n")
+		case "save":
+			if o.Unsaved(ownedFile) && !o.Behind(ownedFile) { // else an editor asks
+				o.Save(ownedFile)
+			}
+		case "outside":
+			text := strings.Replace(o.disk(), "o5\n", "o5\n"+o.next("user")+"\n", 1)
+			if err := os.WriteFile(o.path(), []byte(text), 0o644); err != nil {
+				o.t.Error(err)
+			}
+		case "reload":
+			o.Reload(ownedFile)
+		}
+		pause()
+		o.note("%s, %s: the editor has %q, the disk %q", when, act, o.Text(ownedFile), o.disk())
+	}
+}
+
+// answer is the user's answer to an approval request, or before lines of the user would be lost.
+func (o *owned) answer(q servertest.Question) string {
+	o.note("asked: %.40q", q.Message)
+	o.mu.Lock()
+	if len(o.asks) == 0 {
+		o.mu.Unlock()
+		return "no"
+	}
+	a := o.asks[0]
+	o.asks = o.asks[1:]
+	o.mu.Unlock()
+	o.acts("asked", a.First)
+	if a.Allow {
+		return "once"
+	}
+	return "no"
+}
+
+// plays sets the responses of the model and the answers of the user for a turn.
+func (o *owned) plays(p plan, turn turnPlan) {
+	queue := []func(*fakemodel.Exchange){}
+	for i, c := range turn.Calls {
+		line := o.next("agent")
+		call := func(x *fakemodel.Exchange) {
+			if c.Tool == "patch" {
+				x.Call(line, "patch", fmt.Sprintf(`{"path":%q,"old_string":"o%d\n","new_string":"o%d\n%s\n"}`, ownedFile, c.After, c.After, line))
+				return
+			}
+			command := fmt.Sprintf("sed -i '/^o%d$/a %s' %s", c.After, line, ownedFile)
+			if c.Tool == "risky" {
+				command = "rm -rf build; " + command
+			}
+			args, _ := json.Marshal(map[string]string{"command": command})
+			x.Call(line, "terminal", string(args))
+		}
+		if i > 0 && c.SameTime {
+			first := queue[len(queue)-1]
+			queue[len(queue)-1] = func(x *fakemodel.Exchange) { first(x); call(x) }
+			continue
+		}
+		queue = append(queue, call)
+	}
+	if p.Hook {
+		first := queue[0]
+		queue[0] = func(x *fakemodel.Exchange) {
+			first(x)
+			go o.inHook(turn.InHook)
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.responses = append(queue, func(x *fakemodel.Exchange) { x.Text("Done.") })
+	o.asks = turn.Answers
+}
+
+// inHook acts while the first hook of a turn runs. It waits in real time, as the hook does.
+func (o *owned) inHook(acts []string) {
+	for range 4000 {
+		if _, err := os.Stat(filepath.Join(o.gate, "begun")); err == nil {
+			o.acts("in the hook", acts)
+			break
+		}
+		pause()
+	}
+	if err := os.WriteFile(filepath.Join(o.gate, "go"), nil, 0o600); err != nil {
+		o.t.Error(err)
+	}
+}
+
+// answers is the model.
+func (o *owned) answers(x *fakemodel.Exchange) {
+	o.mu.Lock()
+	if len(o.responses) == 0 {
+		o.mu.Unlock()
+		x.Text("Nothing is left.")
+		return
+	}
+	next := o.responses[0]
+	o.responses = o.responses[1:]
+	o.mu.Unlock()
+	next(x)
+}
+
+const gateHook = `#!/bin/sh
+cat > /dev/null
+touch GATE/begun
+while [ ! -e GATE/go ]; do sleep 0.01; done
+`
+
+// begin starts the server and opens the file.
+func begin(t *testing.T, agent bool, p plan) *owned {
+	o := &owned{t: t, agent: agent, gate: t.TempDir()}
+	mode := "ask"
+	if p.Careful {
+		mode = "careful"
+	}
+	config := "approvals: {mode: " + mode + "}\n"
+	if p.Hook {
+		hook := filepath.Join(o.gate, "hook")
+		if err := os.WriteFile(hook, []byte(strings.ReplaceAll(gateHook, "GATE", o.gate)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		config += "hooks:\n  pre_tool_call:\n    - command: " + hook + "\n"
+	}
+	o.Editor = servertest.New(t, servertest.Options{
+		Agent: agent, Config: config, Model: fakemodel.Func(o.answers), Files: map[string]string{ownedFile: "o1\no2\no3\no4\no5\no6\n"},
+	})
+	o.Choose(o.answer)
+	pause()
+	o.Open(ownedFile)
+	if agent {
+		var made acp.NewSessionResponse
+		o.calls(acp.MethodSessionNew, acp.NewSessionRequest{Cwd: o.Root, MCPServers: []acp.MCPServer{}}, &made)
+		o.session = made.SessionID
+	}
+	// An editor does not tell over the Agent Client Protocol whether a document that was never read is saved.
+	o.responses = []func(*fakemodel.Exchange){
+		func(x *fakemodel.Exchange) { x.Call("read", "read_file", fmt.Sprintf(`{"path":%q}`, ownedFile)) },
+		func(x *fakemodel.Exchange) { x.Text("Read.") },
+	}
+	if err := os.WriteFile(filepath.Join(o.gate, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.prompt("read")
+	return o
+}
+
+// calls sends a request that must succeed.
+func (o *owned) calls(method string, params, result any) {
+	o.t.Helper()
+	raw, err := o.Call(method, params)
+	if err == nil && result != nil {
+		err = json.Unmarshal(raw, result)
+	}
+	if err != nil {
+		o.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+func (o *owned) prompt(text string) {
+	o.t.Helper()
+	if !o.agent {
+		o.Ask(text)
+		return
+	}
+	o.calls(acp.MethodSessionPrompt, acp.PromptRequest{SessionID: o.session, Prompt: []acp.ContentBlock{acp.Text(text)}}, nil)
+}
+
+// checkpoint runs a command of the checkpoints over either protocol.
+func (o *owned) checkpoint(command, method, id string, result any) {
+	o.t.Helper()
+	args := protocol.CheckpointArgs{SessionID: o.session, CheckpointID: id}
+	if o.agent {
+		o.calls(method, args, result)
+	} else if err := o.Command(command, args, result); err != nil {
+		o.t.Fatalf("%s: %v", command, err)
+	}
+}
+
+// turn plays one turn. What it lists as changed has to be the agent's.
+func (o *owned) turn(p plan, turn turnPlan) {
+	o.acts("before", turn.Before)
+	for _, name := range []string{"begun", "go"} {
+		_ = os.Remove(filepath.Join(o.gate, name))
+	}
+	o.plays(p, turn)
+	before := o.Text(ownedFile) + o.disk()
+	var list protocol.CheckpointListResult
+	o.checkpoint(protocol.CommandCheckpoints, acp.MethodCheckpointList, "", &list)
+	was := len(list.Checkpoints)
+	o.prompt("turn")
+	pause()
+	after := o.Text(ownedFile) + o.disk()
+	o.checkpoint(protocol.CommandCheckpoints, acp.MethodCheckpointList, "", &list)
+	made := false
+	for line := range strings.Lines(after) {
+		made = made || strings.HasPrefix(line, "agent") && !strings.Contains(before, line)
+	}
+	o.note("the turn: the editor has %q, the disk %q, %d checkpoints", o.Text(ownedFile), o.disk(), len(list.Checkpoints))
+	if listed := len(list.Checkpoints) > was; listed != made {
+		o.t.Errorf("the agent has added lines: %v, and the turn lists a change: %v", made, listed)
+	}
+}
+
+// TestEachLineKeepsItsOwner plays random plans over both protocols: the user types and saves, another program writes, tools and commands
+// add lines, approvals are given and denied, hooks and earlier calls are waited for, and turns are undone and reverted. No line of the user
+// is ever lost. A turn without a change of the agent lists none. After all is reverted, no line of the agent is left, unless the file
+// is named as kept.
+func TestEachLineKeepsItsOwner(t *testing.T) {
+	t.Parallel()
+	for name, agent := range map[string]bool{"lsp": false, "acp": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			played, failed := 0, false
+			rapid.Check(t, func(rt *rapid.T) {
+				if played++; played > testneed.Cases(20, 5) && !failed {
+					return
+				}
+				p := plans(rt)
+				var log []string
+				t.Run("plan", func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						log = play(t, agent, p)
+						failed = t.Failed()
+					})
+				})
+				if failed {
+					rt.Fatalf("%+v:\n%s", p, strings.Join(log, "\n"))
+				}
+			})
+		})
+	}
+}
+
+func play(t *testing.T, agent bool, p plan) []string {
+	o := begin(t, agent, p)
+	for _, turn := range p.Turns {
+		o.turn(p, turn)
+		o.noneLost("after a turn")
+	}
+	o.mu.Lock()
+	o.asks = nil
+	o.mu.Unlock()
+	if p.Undo {
+		o.prompt("/undo")
+		o.noneLost("after /undo")
+	}
+	var list protocol.CheckpointListResult
+	o.checkpoint(protocol.CommandCheckpoints, acp.MethodCheckpointList, "", &list)
+	if len(list.Checkpoints) == 0 {
+		return o.log
+	}
+	var out protocol.RestoreResult
+	o.checkpoint(protocol.CommandRestore, acp.MethodCheckpointRestore, list.Checkpoints[len(list.Checkpoints)-1].ID, &out)
+	o.note("restored %q, kept %q: the editor has %q, the disk %q", out.Restored, out.Kept, o.Text(ownedFile), o.disk())
+	o.noneLost("after the restore")
+	o.acts("after the restore", []string{"reload", "save"})
+	text := o.Text(ownedFile)
+	if !o.Unsaved(ownedFile) {
+		text += o.disk()
+	}
+	if strings.Contains(text, "agent") && !slices.Contains(out.Kept, ownedFile) {
+		t.Error("a line of the agent is left")
+	}
+	return o.log
+}
+
+func (o *owned) noneLost(when string) {
+	text := o.Text(ownedFile) + o.disk()
+	for _, line := range o.users {
+		if !strings.Contains(text, line+"\n") {
+			o.t.Errorf("%s: the user's line %s is lost", when, line)
+		}
+	}
+}
