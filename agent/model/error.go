@@ -87,6 +87,9 @@ func (e *Error) what(where string) string {
 		}
 		return "no API key is configured for " + where
 	case ErrAuth:
+		if e.Keyless {
+			return where + " requires a key" + model + status + ", and none is configured"
+		}
 		return where + " refused the key" + model + status
 	case ErrCredit:
 		return where + " says that the account is out of credit" + status
@@ -146,7 +149,10 @@ func (e *Error) advice() string {
 		return "Set model.api_key in config.yaml or the provider's environment variable (OPENAI_API_KEY, OPENROUTER_API_KEY), " +
 			"choose a local provider (ollama, lmstudio), or set model.provider to embedded to try it without a model."
 	case ErrAuth:
-		return "It is not used again until it changes: check " + cmp.Or(e.KeyIn, "model.api_key in config.yaml, or the provider's environment variable") + "."
+		if e.Keyless {
+			return "Set " + e.keySetting() + "."
+		}
+		return "Check " + cmp.Or(e.KeyIn, "model.api_key in config.yaml, or the provider's environment variable") + ". The key is tried again with your next prompt."
 	case ErrCredit:
 		return "Top up the account, or configure another key or a model.fallback."
 	case ErrBusy:
@@ -185,6 +191,14 @@ func (e *Error) advice() string {
 	default:
 		return ""
 	}
+}
+
+// keySetting names the settings that can hold the key.
+func (e *Error) keySetting() string {
+	if e.Provider == "" || e.Provider == "custom" {
+		return "model.api_key in config.yaml"
+	}
+	return "providers." + e.Provider + ".api_key or key_env in config.yaml"
 }
 
 // addressIn names the setting that holds the address.

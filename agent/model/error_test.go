@@ -46,7 +46,7 @@ func TestErrorNamesTheSetting(t *testing.T) {
 		t.Errorf("%q, want %q", e.Error(), want)
 	}
 	e.Kind, e.Status = model.ErrAuth, 401
-	if want := "mine at http://x/v1 refused the key for m (401). It is not used again until it changes: check providers.mine.api_key."; e.Error() != want {
+	if want := "mine at http://x/v1 refused the key for m (401). Check providers.mine.api_key. The key is tried again with your next prompt."; e.Error() != want {
 		t.Errorf("%q, want %q", e.Error(), want)
 	}
 }

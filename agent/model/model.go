@@ -180,6 +180,7 @@ type Error struct {
 	Final      bool          `json:",omitempty"` // the endpoint asked not to try again
 	EveryKey   bool          `json:",omitempty"` // all keys of a pool are limited
 	FirstFree  time.Duration `json:",omitempty"` // if EveryKey is set: until one of the keys may be used
+	Keyless    bool          `json:",omitempty"` // the request had no key
 	Shown      int           `json:",omitempty"` // characters of text that came before the failure
 	Others     []*Error      `json:",omitempty"` // of fallbacks, which failed, too
 	Named      int           `json:",omitempty"` // the message of the request that a refusal names, counted from 1; 0: none

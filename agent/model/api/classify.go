@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -24,7 +25,7 @@ func Classify(status int, header http.Header, body []byte) *model.Error {
 	for _, code := range strings.Fields(strings.ToLower(said.code)) {
 		text += " code=" + code
 	}
-	err := &model.Error{Kind: kindOf(status, text), Status: status, Message: said.message, RetryAfter: said.wait}
+	err := &model.Error{Kind: kindOf(status, text), Status: status, Message: said.message}
 	if err.Kind == model.ErrOverflow {
 		if err.Window = said.window; err.Window == 0 {
 			err.Window = WindowIn(said.message)
@@ -33,9 +34,7 @@ func Classify(status int, header http.Header, body []byte) *model.Error {
 	if err.Message == "" {
 		err.Message = http.StatusText(status)
 	}
-	if wait := retryAfter(header); wait > 0 {
-		err.RetryAfter = wait
-	}
+	err.RetryAfter = waitOf(header, said, err)
 	err.Final = strings.EqualFold(header.Get("X-Should-Retry"), "false")
 	return err
 }
@@ -93,7 +92,7 @@ func readObject(top map[string]json.RawMessage) refusal {
 		r.status = n
 	}
 	r.window, _ = strconv.Atoi(Text(inner["n_ctx"])) // llama.cpp
-	r.wait = retryDelay(inner["details"])
+	r.wait = cmp.Or(retryDelay(inner["details"]), waitField(inner), waitField(top))
 	for _, d := range detailsOf(inner["details"]) {
 		r.code += " " + d.Reason
 	}
@@ -114,6 +113,7 @@ func readObject(top map[string]json.RawMessage) refusal {
 		upstream := readRefusal([]byte(Text(meta.Raw)))
 		r.message += fmt.Sprintf(" (%s: %s)", meta.Provider, upstream.message)
 		r.code += " " + upstream.code
+		r.wait = cmp.Or(r.wait, upstream.wait)
 	}
 	return r
 }
@@ -285,25 +285,4 @@ func unknownModel(text string) bool {
 		}
 	}
 	return false
-}
-
-// retryAfter returns the wait that the endpoint asks for, in milliseconds, in seconds or
-// as a date. If there is none, it returns 0.
-func retryAfter(h http.Header) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return seconds(ms / 1000)
-	}
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
-		return seconds(s)
-	}
-	if at, err := http.ParseTime(v); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
-}
-
-// seconds converts s without overflow. It returns at most one day.
-func seconds(s float64) time.Duration {
-	return time.Duration(min(s, 24*3600) * float64(time.Second))
 }

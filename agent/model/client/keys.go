@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -35,12 +36,37 @@ const mostSessions = 10_000 // sessions whose key is remembered
 // keyState is the state of one key at one host.
 type keyState struct {
 	key     string
-	refused *model.Error // the key is not used again
+	refused *model.Error // the newest refusal; nil: the key has worked since, or was not refused
+	since   time.Time    // of the newest refusal
 	resting time.Time    // the endpoint accepts no request until then
+	turns   turns        // in which the key was refused or limited
 	cooling time.Time    // other keys are preferred until then
 	used    int          // requests
 	running int
 	waiting [2][]chan struct{} // requests of users, then of subagents
+}
+
+const (
+	refusedFor  = time.Minute // until a refused key is tried again without a new prompt
+	mostRefused = 100         // turns that are remembered
+)
+
+// turns are turns of users. A new one is not among them.
+type turns map[string]bool
+
+func (t turns) has(req *model.Request) bool { return req.Background || req.Turn == "" || t[req.Turn] }
+
+func (t *turns) add(req *model.Request) {
+	if *t == nil || len(*t) >= mostRefused {
+		*t = turns{}
+	}
+	(*t)[req.Turn] = true
+}
+
+// mayTry reports whether a refused key is used again: for the user's next prompt, since the
+// user may have paid or unlocked it, and otherwise once in a minute.
+func (s *keyState) mayTry(req *model.Request, now time.Time) bool {
+	return s.refused == nil || !s.turns.has(req) || now.Sub(s.since) >= refusedFor
 }
 
 // of returns the state of a key. The caller holds the lock.
@@ -58,22 +84,29 @@ func (k *Keys) of(host, key string) *keyState {
 // choose returns the key for a request and the time until it may be used. Keys that were
 // tried are skipped. If all keys were refused, it returns nil and the newest error. If all
 // others were tried, it returns nil.
-func (k *Keys) choose(e *endpoint, keys []string, session string, tried []string) (*keyState, time.Duration, *model.Error) {
+func (k *Keys) choose(e *endpoint, keys []string, req *model.Request, tried []string) (*keyState, time.Duration, *model.Error) {
+	session := req.SessionID
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
-	var free, rest []*keyState
+	var free, rest, again []*keyState
 	var refused *model.Error
 	for _, key := range keys {
 		switch s := k.of(e.host, key); {
-		case s.refused != nil:
-			refused = s.refused
 		case slices.Contains(tried, key):
+			refused = cmp.Or(s.refused, refused)
+		case !s.mayTry(req, now):
+			refused = s.refused
+		case s.refused != nil:
+			again = append(again, s)
 		case s.resting.After(now) || s.cooling.After(now):
 			rest = append(rest, s)
 		default:
 			free = append(free, s)
 		}
+	}
+	if len(free) == 0 {
+		free = again
 	}
 	at := sessionAtHost{session, e.host}
 	if len(free) > 0 {
@@ -92,7 +125,18 @@ func (k *Keys) choose(e *endpoint, keys []string, session string, tried []string
 	}
 	first := slices.MinFunc(rest, func(a, b *keyState) int { return a.resting.Compare(b.resting) })
 	first.used++
-	return first, max(0, first.resting.Sub(now)), nil
+	wait := max(0, first.resting.Sub(now))
+	if wait > maxAsked && !first.turns.has(req) {
+		wait = 0 // the user's next prompt asks whether it still rests
+	}
+	return first, wait, nil
+}
+
+// worked records that an endpoint has accepted a key.
+func (k *Keys) worked(s *keyState) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s.refused, s.resting, s.turns = nil, time.Time{}, nil
 }
 
 // pick returns one of the free keys. A session keeps its key.
@@ -120,20 +164,23 @@ func (k *Keys) pick(e *endpoint, keys []string, free []*keyState, at sessionAtHo
 const creditCooldown = time.Hour
 
 // failed records that a key did not work. If another key may work, it returns true.
-func (k *Keys) failed(e *endpoint, key string, err *model.Error) bool {
+func (k *Keys) failed(e *endpoint, key string, req *model.Request, err *model.Error) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.of(e.host, key)
 	switch {
 	case err.Kind == model.ErrAuth:
+		err.Keyless = key == "" && err.Status != http.StatusForbidden
 		if key != "" {
 			refused := *err // the caller adds to its own
-			s.refused = &refused
+			s.refused, s.since = &refused, time.Now()
+			s.turns.add(req)
 		}
 	case err.Kind == model.ErrCredit:
 		s.cooling = time.Now().Add(creditCooldown)
 	case err.Status == http.StatusTooManyRequests:
 		s.resting = time.Now().Add(err.RetryAfter)
+		s.turns.add(req)
 		if err.RetryAfter == 0 {
 			s.cooling = time.Now().Add(e.Cooldown)
 		}
@@ -141,6 +188,20 @@ func (k *Keys) failed(e *endpoint, key string, err *model.Error) bool {
 		return false
 	}
 	return true
+}
+
+// named returns the time until the first of the keys may be used whose limit has a named
+// end. If there is none, it returns 0.
+func (k *Keys) named(e *endpoint, keys []string) time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	first := time.Duration(0)
+	for _, key := range keys {
+		if wait := time.Until(k.of(e.host, key).resting); wait > 0 && (first == 0 || wait < first) {
+			first = wait
+		}
+	}
+	return first
 }
 
 // firstFree returns the time until one of the limited keys may be used.

@@ -143,6 +143,96 @@ func TestRefusedKeyIsNotUsedAgain(t *testing.T) {
 	})
 }
 
+func inTurn(turn string, background bool) *model.Request {
+	r := hello()
+	r.SessionID, r.Turn, r.Background = "s", turn, background
+	return r
+}
+
+// TestRefusedKeyIsTriedAgain checks that a key that was refused, or that rests for long, is
+// tried again with the user's next prompt. Other requests wait: for a minute after a refusal,
+// for the end of a limit.
+func TestRefusedKeyIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		refuse func(w http.ResponseWriter)
+		kind   model.ErrorKind
+		rest   time.Duration
+	}{
+		"401": {func(w http.ResponseWriter) { status(401, w) }, model.ErrAuth, time.Minute},
+		"403": {func(w http.ResponseWriter) { status(403, w) }, model.ErrAuth, time.Minute},
+		"429 for an hour": {func(w http.ResponseWriter) {
+			w.Header().Set("Retry-After", "3600")
+			status(429, w)
+		}, model.ErrBusy, time.Hour},
+	} {
+		virtual(t, name, func(t *testing.T) {
+			broken, asked := true, 0
+			m := inMemory(func(w http.ResponseWriter, _ *http.Request) {
+				if asked++; broken {
+					c.refuse(w)
+					return
+				}
+				io.WriteString(w, modeltest.Fine)
+			})
+			fails := func(req *model.Request, want int) {
+				t.Helper()
+				_, _, err := modeltest.Ask(t.Context(), m, req)
+				modeltest.CheckError(t, err, c.kind, "")
+				if asked != want {
+					t.Errorf("asked %d times, want %d", asked, want)
+				}
+			}
+			fails(inTurn("one", false), 1)
+			fails(inTurn("one", false), 1)  // the same prompt
+			fails(inTurn("child", true), 1) // no prompt of the user
+			fails(inTurn("two", false), 2)  // the next prompt
+			fails(inTurn("two", false), 2)
+			time.Sleep(c.rest + time.Second)
+			fails(inTurn("child", true), 3)
+			broken = false
+			if _, _, err := modeltest.Ask(t.Context(), m, inTurn("three", false)); err != nil || asked != 4 {
+				t.Errorf("%v, asked %d times", err, asked)
+			}
+			if _, _, err := modeltest.Ask(t.Context(), m, inTurn("child", true)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestPoolWaitsForTheFirstKey checks that a pool waits up to a minute for the first key that
+// is free again, and tells it. Keys without a named end do not shorten or end the wait.
+func TestPoolWaitsForTheFirstKey(t *testing.T) {
+	t.Parallel()
+	for _, limits := range [][2]int{{40, 50}, {40, 80}, {80, 40}, {40, 0}, {0, 40}} {
+		virtual(t, fmt.Sprint(limits), func(t *testing.T) {
+			began := time.Now()
+			rec := &modeltest.Recorder{}
+			rec.Answer = func(n int, _ []byte, w http.ResponseWriter) {
+				seconds := limits[slices.Index([]string{"a", "b"}, rec.Keys[n-1])]
+				switch rest := time.Duration(seconds)*time.Second - time.Since(began); {
+				case seconds == 0:
+					status(429, w)
+				case rest > 0:
+					w.Header().Set("Retry-After", fmt.Sprint(rest.Seconds()))
+					status(429, w)
+				default:
+					io.WriteString(w, modeltest.Fine)
+				}
+			}
+			m := inMemory(rec.ServeHTTP, pool("a", "b"), as("one"))
+			_, notices, err := modeltest.Ask(t.Context(), m, inTurn("t", false))
+			if d := time.Since(began); err != nil || d != 40*time.Second || len(rec.Keys) != 3 {
+				t.Errorf("%v after %v, keys %s", err, d, rec.Keys)
+			}
+			if want := "every key of one is rate limited (429); trying again in 40 s"; len(notices) != 1 || !strings.Contains(notices[0], want) {
+				t.Errorf("notices %q", notices)
+			}
+		})
+	}
+}
+
 // TestEveryKeyIsLimited checks the error when all keys of a pool are limited, and that no
 // request is sent while they rest for long.
 func TestEveryKeyIsLimited(t *testing.T) {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -79,7 +80,7 @@ func (s *stream) round(ctx context.Context, e *endpoint) error {
 	var last, busy *model.Error // busy is the error with the shortest RetryAfter
 	printed := false
 	for {
-		key, rests, refused := s.model.keys.choose(e, keys, s.req.SessionID, tried)
+		key, rests, refused := s.model.keys.choose(e, keys, s.req, tried)
 		if key == nil {
 			if last == nil && refused != nil {
 				again := *refused // maybe of another model at this host
@@ -97,6 +98,9 @@ func (s *stream) round(ctx context.Context, e *endpoint) error {
 			}
 		}
 		err := s.ask(ctx, e, key)
+		if err == nil {
+			s.model.keys.worked(key)
+		}
 		var failed *model.Error
 		if err == nil || s.over(ctx, err) && s.shown > 0 || !errors.As(err, &failed) {
 			return err
@@ -110,7 +114,7 @@ func (s *stream) round(ctx context.Context, e *endpoint) error {
 				continue
 			}
 		}
-		if !s.model.keys.failed(e, key.key, failed) || s.over(ctx, err) {
+		if !s.model.keys.failed(e, key.key, s.req, failed) || s.over(ctx, err) {
 			return err
 		}
 		tried = append(tried, key.key)
@@ -134,6 +138,7 @@ func (s *stream) limited(e *endpoint, keys []string, busy *model.Error) *model.E
 	all := *busy
 	all.EveryKey = true
 	all.FirstFree = s.model.keys.firstFree(e, keys)
+	all.RetryAfter = cmp.Or(s.model.keys.named(e, keys), all.RetryAfter)
 	return e.complete(&all)
 }
 
@@ -243,6 +248,9 @@ func backoff(n int, asked time.Duration) time.Duration {
 // brief returns a short description of an error, for a notice.
 func brief(e *model.Error) string {
 	words := e.Model + ": " + string(e.Kind)
+	if e.EveryKey {
+		words = e.Model + ": every key of " + e.Provider + " is rate limited"
+	}
 	if e.Status != 0 {
 		words += fmt.Sprintf(" (%d)", e.Status)
 	}

@@ -11,13 +11,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
-	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
 // API is an [api.API].
@@ -87,9 +84,6 @@ func (API) Classify(status int, header http.Header, body []byte) *model.Error {
 	case (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) && !strings.Contains(text, "model"):
 		err.Kind = model.ErrRequest // the address has no Responses API
 	}
-	if err.Kind == model.ErrBusy && err.RetryAfter == 0 {
-		err.RetryAfter = waitIn(text)
-	}
 	return err
 }
 
@@ -145,24 +139,4 @@ func refusesState(text string) bool {
 	default:
 		return false
 	}
-}
-
-var tryAgain = lazyregexp.New(`try again in (\d+(?:\.\d+)?) ?(ms|s)`)
-
-// waitIn returns the wait that a message names, at most one hour. If there is none, it
-// returns 0.
-func waitIn(text string) time.Duration {
-	m := tryAgain.FindStringSubmatch(text)
-	if m == nil {
-		return 0
-	}
-	n, err := strconv.ParseFloat(m[1], 64)
-	if err != nil {
-		return 0
-	}
-	unit := time.Second
-	if m[2] == "ms" {
-		unit = time.Millisecond
-	}
-	return time.Duration(min(n, 3600_000) * float64(unit))
 }
