@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
 const (
@@ -22,13 +24,14 @@ const (
 // after each edit and fail in the same way each time.
 type repeats struct {
 	counts map[[sha256.Size]byte]int
-	stuck  string // why the turn ends; empty: it goes on
+	now    map[[sha256.Size]byte]bool // of the current response
+	stuck  string                     // why the turn ends; empty: it goes on
 
 	kind   string // of the error that all calls of the previous response had; empty: none
 	streak int    // the number of responses with it
 }
 
-// count returns how often the call had the same outcome since the last reset.
+// count returns in how many responses the call had the same outcome since the last reset.
 func (r *repeats) count(c *call) int {
 	key := sha256.Sum256(bytes.Join([][]byte{[]byte(c.Name), []byte(c.logged), outcomeOf(c)}, []byte{0}))
 	if c.logged == emptyArgs { // broken arguments are not stored
@@ -42,20 +45,36 @@ func (r *repeats) count(c *call) int {
 			r.counts[known] = 1
 		}
 	}
+	if r.now[key] {
+		return r.counts[key] // once more in the same response, before the model saw the result
+	}
+	if r.now == nil {
+		r.now = map[[sha256.Size]byte]bool{}
+	}
+	r.now[key] = true
 	r.counts[key]++
 	if r.counts[key] >= repeatsStop {
 		result := "result"
 		if c.result.IsError {
 			result = "kind of error"
 		}
-		r.stuck = fmt.Sprintf("the model made the same call of %s %d times and got the same %s", c.Name, repeatsStop, result)
+		r.stuck = fmt.Sprintf("the model made the same call of %s %d times and got the same %s", toldName(c.Name), repeatsStop, result)
 	}
 	return r.counts[key]
+}
+
+// toldName returns the name of a tool for the user.
+func toldName(name string) string {
+	if name == model.Unnamed {
+		return "a tool without a name"
+	}
+	return name
 }
 
 // response counts responses in a row whose calls have all failed with one kind of error,
 // also if the calls differ.
 func (r *repeats) response(calls []*call) {
+	r.now = nil
 	kind := ""
 	for i, c := range calls {
 		own := c.Name + ": " + errorKind(c.result.JSON)
@@ -69,7 +88,7 @@ func (r *repeats) response(calls []*call) {
 		r.kind, r.streak = kind, 0
 	}
 	if r.streak++; r.streak >= repeatsStop && r.stuck == "" {
-		r.stuck = fmt.Sprintf("the calls of %s failed with the same kind of error in %d responses in a row", calls[0].Name, repeatsStop)
+		r.stuck = fmt.Sprintf("the calls of %s failed with the same kind of error in %d responses in a row", toldName(calls[0].Name), repeatsStop)
 	}
 }
 

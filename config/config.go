@@ -86,7 +86,7 @@ type Provider struct {
 	KeyEnv        string                `json:"key_env" doc:"Environment variable with the key."`
 	KeyCommand    string                `json:"key_command" doc:"Command that prints the key. It runs again after 401 and every 30 minutes."`
 	Headers       map[string]string     `json:"headers" secret:"names" doc:"Headers of each request. Values can contain ${VARIABLE}."`
-	Proxy         string                `json:"proxy" doc:"Proxy. Empty: HTTPS_PROXY and NO_PROXY apply."`
+	Proxy         string                `json:"proxy" doc:"Proxy. Empty: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY apply."`
 	CAFile        string                `json:"ca_file" doc:"File with PEM certificates that are trusted besides the system's."`
 	MaxConcurrent int                   `json:"max_concurrent" doc:"Most requests at once for each key. 0: 8."`
 	ExtraBody     map[string]any        `json:"extra_body" doc:"Fields that are added to the top level of each request."`

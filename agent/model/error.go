@@ -99,9 +99,17 @@ func (e *Error) what(where string) string {
 		}
 		return where + " is busy" + status
 	case ErrDown:
+		if e.Proxy != "" {
+			return where + " cannot be reached through the proxy " + e.Proxy
+		}
 		return where + " cannot be reached"
 	case ErrServer:
+		if e.Proxy != "" {
+			return "the proxy " + e.Proxy + ", or " + where + " behind it, failed" + model + status
+		}
 		return where + " failed" + model + status
+	case ErrTools:
+		return where + " cannot call tools" + model + status
 	case ErrRequest:
 		return where + " refused the request" + model + status
 	case ErrStalled:
@@ -163,17 +171,26 @@ func (e *Error) advice() string {
 			return "Try again in " + Wait(e.RetryAfter) + ", or configure a model.fallback."
 		}
 		return "Try again in a while, or configure a model.fallback."
-	case ErrDown:
-		return "Check that it runs, and " + e.addressIn() + "."
-	case ErrServer, ErrStalled, ErrCut:
+	case ErrDown, ErrServer, ErrStalled, ErrCut:
+		switch {
+		case e.Proxy != "":
+			return "Check the proxy: " + e.proxyIn() + " in config.yaml, else HTTPS_PROXY, HTTP_PROXY or ALL_PROXY. Hosts in NO_PROXY are reached without it."
+		case e.Kind == ErrDown:
+			return "Check that it runs, and " + e.addressIn() + "."
+		}
 		return "Try again, or configure a model.fallback."
 	case ErrModel:
 		return "Check model.default and " + e.addressIn() + "."
+	case ErrTools:
+		return "Choose a model that can call tools (model.default), or start the server with its tool parser if the message says so."
 	case ErrPolicy:
 		return "Change the prompt, or choose another model."
 	case ErrState:
 		return "Start a new session, or choose another model."
 	case ErrRequest:
+		if e.Status == 404 && strings.Contains(strings.ToLower(e.Message), "endpoints") {
+			return "Choose another model (model.default), or change the setting of your account that the message is about."
+		}
 		if e.Status == 404 {
 			name := e.Provider
 			if name == "" {
@@ -199,6 +216,11 @@ func (e *Error) keySetting() string {
 		return "model.api_key in config.yaml"
 	}
 	return "providers." + e.Provider + ".api_key or key_env in config.yaml"
+}
+
+// proxyIn names the setting that can hold the proxy.
+func (e *Error) proxyIn() string {
+	return "providers." + cmp.Or(e.Provider, "NAME") + ".proxy"
 }
 
 // addressIn names the setting that holds the address.

@@ -186,6 +186,7 @@ type Error struct {
 	Named      int           `json:",omitempty"` // the message of the request that a refusal names, counted from 1; 0: none
 	AddressIn  string        `json:",omitempty"` // setting with the address of the endpoint; empty: model.base_url
 	KeyIn      string        `json:",omitempty"` // setting or variable with the key; empty: not known
+	Proxy      string        `json:",omitempty"` // address of the proxy of the request; empty: there is none
 	Err        error         `json:"-"`          // the cause, if any
 }
 
@@ -206,6 +207,7 @@ const (
 	ErrEndless  ErrorKind = "does not end"    // the response exceeds a limit
 	ErrOverflow ErrorKind = "context full"    // the request is larger than the context window
 	ErrModel    ErrorKind = "no such model"   // the endpoint does not have the model
+	ErrTools    ErrorKind = "no tools"        // the model or its server cannot call tools
 	ErrPolicy   ErrorKind = "policy"          // the provider's policy forbids the request
 	ErrState    ErrorKind = "state refused"   // the endpoint does not accept its earlier state
 )

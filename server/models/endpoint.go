@@ -49,10 +49,13 @@ func Endpoint(e config.Endpoint, log *slog.Logger) client.Endpoint {
 
 // apiOf returns the API of an endpoint.
 func apiOf(e config.Endpoint) api.API {
+	address, _, _ := strings.Cut(e.BaseURL, "?")
+	address = strings.TrimRight(address, "/")
+	ends := func(path string) bool { return e.API == "" && strings.HasSuffix(address, path) }
 	switch {
-	case e.API == api.Messages, e.API == "" && strings.HasSuffix(strings.TrimRight(e.BaseURL, "/"), "/anthropic"):
+	case e.API == api.Messages, ends("/anthropic"), ends("/anthropic/v1"), ends("/v1/messages"):
 		return messages.API{}
-	case e.API == api.Responses:
+	case e.API == api.Responses, ends("/v1/responses"):
 		return responses.API{}
 	case e.API == api.Gemini:
 		return gemini.API{}

@@ -244,6 +244,8 @@ func kindOf(status int, text string) model.ErrorKind {
 		return model.ErrOverflow
 	case status == 529, status == http.StatusServiceUnavailable:
 		return model.ErrBusy
+	case refusesTools(text):
+		return model.ErrTools
 	case status == http.StatusRequestTimeout, status >= 500:
 		return model.ErrServer
 	case status < 500 && unknownModel(text):
@@ -266,6 +268,19 @@ func refusesState(text string) bool {
 		"invalid_encrypted_content", "encrypted content could not be verified", // OpenAI
 		"invalid signature in thinking block", "invalid `signature` in `thinking` block", // Anthropic
 		"corrupted thought signature", "thought signature is not valid", // Gemini
+	} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusesTools reports whether text says that the model or its server cannot call tools.
+func refusesTools(text string) bool {
+	for _, words := range []string{
+		"support tool use", "not support tool", "tool use is not supported", "tools are not supported", "tool calling is not supported", "function calling is not supported", "not support function call", // OpenRouter, Ollama, Groq
+		"requires --jinja", "requires --enable-auto-tool-choice", "without a tool parser", // llama.cpp, vLLM
 	} {
 		if strings.Contains(text, words) {
 			return true

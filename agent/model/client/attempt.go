@@ -107,6 +107,9 @@ func (a *attempt) Do(req *http.Request) (*http.Response, error) {
 	req.Body = io.NopCloser(body.Reader())
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(body.Reader()), nil }
 	req.ContentLength = body.Len()
+	if to, err := url.Parse(a.request.URL); err == nil && a.request.URL != "" {
+		req.URL = to // a library may build another one
+	}
 	req.Header.Del("Connection")
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
@@ -139,7 +142,11 @@ func (a *attempt) check(resp *http.Response) error {
 	e := a.endpoint
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		body, _ := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxRefusal)) // if reading fails, the part that was read is enough
-		return e.complete(e.API.Classify(resp.StatusCode, resp.Header, body))
+		failed := e.complete(e.API.Classify(resp.StatusCode, resp.Header, body))
+		if resp.StatusCode == http.StatusProxyAuthRequired || resp.StatusCode >= 502 && resp.StatusCode <= 504 {
+			failed.Proxy = e.proxyOf()
+		}
+		return failed
 	}
 	a.events = newEvents(resp.Body, a.alarm, func(data []byte) error { return e.complete(e.API.Classify(0, resp.Header, data)) })
 	kind := strings.ToLower(resp.Header.Get("Content-Type"))
@@ -227,12 +234,14 @@ func (a *attempt) failed(caller, reading context.Context, err error) error {
 		return known
 	case errors.Is(err, errRedirect):
 		return e.fail(model.ErrRequest, 0, err.Error()+", where no key of this endpoint is sent; set "+cmp.Or(e.AddressIn, "model.base_url")+" to it if that is right", nil)
-	case errors.Is(err, errNoEvents):
+	case errors.Is(err, errNoEvents), errors.Is(err, errCoding):
 		return e.fail(model.ErrGarbage, 0, err.Error(), nil)
 	case a.events != nil:
 		return e.fail(model.ErrCut, 0, err.Error(), nil)
 	default:
-		return e.fail(model.ErrDown, 0, err.Error(), err)
+		failed := e.fail(model.ErrDown, 0, err.Error(), err)
+		failed.Proxy = e.proxyOf()
+		return failed
 	}
 }
 

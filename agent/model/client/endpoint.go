@@ -71,6 +71,32 @@ type endpoint struct {
 	host    string
 	broken  *model.Error // why the endpoint cannot be used
 	learned *learned
+	proxied func(*http.Request) (*url.URL, error) // the proxy of a request; nil: there is none
+}
+
+// base splits the address that users configure into the base URL and a query. Many copy the
+// address of a request, so the path of one is removed.
+func base(address string) (without, query string) {
+	without, query, _ = strings.Cut(strings.TrimSpace(address), "?")
+	without, _, _ = strings.Cut(without, "#")
+	for _, path := range []string{"/chat/completions", "/responses", "/messages", "/models"} {
+		if rest, ok := strings.CutSuffix(strings.TrimRight(without, "/"), path); ok && strings.Contains(rest, "://") && !strings.HasSuffix(rest, ":/") {
+			return rest, query
+		}
+	}
+	return without, query
+}
+
+// proxyOf returns the address of the proxy of requests to the endpoint, or "".
+func (e *endpoint) proxyOf() string {
+	req, err := http.NewRequest(http.MethodPost, e.BaseURL, nil) //nolint:noctx // it is not sent
+	if e.proxied == nil || err != nil {
+		return ""
+	}
+	if proxy, err := e.proxied(req); err == nil && proxy != nil {
+		return displayURL(proxy.String())
+	}
+	return ""
 }
 
 // learned has the facts that later requests use, too.
@@ -97,6 +123,15 @@ func newEndpoint(e Endpoint) *endpoint {
 	if e.BaseURL == "" {
 		e.BaseURL = baseURLs[e.Provider]
 	}
+	var query string
+	e.BaseURL, query = base(e.BaseURL)
+	var proxy func(*http.Request) (*url.URL, error)
+	if t, ok := e.Transport.(*http.Transport); ok {
+		proxy = t.Proxy
+	}
+	if e.Transport != nil {
+		e.Transport = outgoing{e.Transport, query}
+	}
 	if e.Cooldown <= 0 {
 		e.Cooldown = 60 * time.Second
 	}
@@ -107,7 +142,7 @@ func newEndpoint(e Endpoint) *endpoint {
 		}
 	}
 	e.Keys = keys
-	made := &endpoint{Endpoint: e, url: displayURL(e.BaseURL), learned: &learned{quirks: map[string]api.Quirks{}, encoded: map[encoding]*api.Cached{}}}
+	made := &endpoint{Endpoint: e, proxied: proxy, url: displayURL(e.BaseURL), learned: &learned{quirks: map[string]api.Quirks{}, encoded: map[encoding]*api.Cached{}}}
 	if u, err := url.Parse(e.BaseURL); err == nil {
 		made.host = u.Host
 	}

@@ -160,7 +160,9 @@ func (e *endpoint) list(ctx context.Context, key, next string, page *listPage) e
 		if with := (*url.Error)(nil); errors.As(err, &with) {
 			err = with.Err // without the URL, which may hold a secret
 		}
-		return e.fail(model.ErrDown, 0, err.Error(), err)
+		failed := e.fail(model.ErrDown, 0, err.Error(), err)
+		failed.Proxy = e.proxyOf()
+		return failed
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, metadataLimit))

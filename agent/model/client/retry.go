@@ -218,14 +218,14 @@ func retryable(e *model.Error) bool {
 	}
 }
 
-// tries returns how often a request with this error is sent. An invalid certificate or a
-// rejected connection rarely changes within seconds.
+// tries returns how often a request with this error is sent. An invalid certificate, a
+// rejected connection or a refusal of a proxy rarely changes within seconds.
 func tries(e *model.Error, more bool) int {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(e, &certificate):
 		return 1
-	case errors.Is(e, syscall.ECONNREFUSED):
+	case errors.Is(e, syscall.ECONNREFUSED), errors.Is(e, errProxy):
 		return 2
 	case more:
 		return maxTriesOf

@@ -161,7 +161,11 @@ func (r *events) dispatch() error {
 		return r.refused(data)
 	}
 	r.done = r.done || string(data) == "[DONE]"
-	r.buf = append(append(append(r.buf[:0], dataField...), data...), '\n')
+	r.buf = append(r.buf[:0], dataField...)
+	if bytes.HasPrefix(data, []byte(`{"error"`)) {
+		r.buf, data = append(r.buf, '{', ' '), data[1:] // so that the library does not take an empty error for one
+	}
+	r.buf = append(append(r.buf, data...), '\n')
 	r.event, r.out = name, r.buf
 	return nil
 }

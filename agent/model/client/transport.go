@@ -1,6 +1,8 @@
 package client
 
 import (
+	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -9,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpproxy"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
@@ -19,13 +23,19 @@ import (
 // the system.
 func dialled(proxy, caFile string) (*http.Transport, error) {
 	t := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
+		Proxy:                 environmentProxy(),
 		ForceAttemptHTTP2:     true,
 		TLSHandshakeTimeout:   15 * time.Second,
 		ExpectContinueTimeout: time.Second,
 		IdleConnTimeout:       90 * time.Second,
 		MaxIdleConnsPerHost:   64,   // so that as many subagents can keep a connection between two requests
 		DisableCompression:    true, // a compressed stream arrives late
+	}
+	t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+		if resp.StatusCode != http.StatusOK {
+			return fmt.Errorf("%w %s", errProxy, resp.Status)
+		}
+		return nil
 	}
 	if proxy != "" {
 		u, err := url.Parse(proxy)
@@ -51,6 +61,18 @@ func dialled(proxy, caFile string) (*http.Transport, error) {
 	t.TLSClientConfig = &tls.Config{RootCAs: roots}
 	return t, nil
 }
+
+// environmentProxy returns the proxies of HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, without the
+// hosts of NO_PROXY.
+func environmentProxy() func(*http.Request) (*url.URL, error) {
+	c := httpproxy.FromEnvironment()
+	all := cmp.Or(os.Getenv("ALL_PROXY"), os.Getenv("all_proxy"))
+	c.HTTPProxy, c.HTTPSProxy = cmp.Or(c.HTTPProxy, all), cmp.Or(c.HTTPSProxy, all)
+	find := c.ProxyFunc()
+	return func(req *http.Request) (*url.URL, error) { return find(req.URL) }
+}
+
+var errProxy = errors.New("it answered")
 
 var errRedirect = errors.New("redirected elsewhere")
 

@@ -285,3 +285,38 @@ func TestRefusalIsExplained(t *testing.T) {
 		t.Errorf("%+v, %v", last, err)
 	}
 }
+
+// TestOddStreams checks streams that proxies have put together wrongly.
+func TestOddStreams(t *testing.T) {
+	t.Parallel()
+	event := func(lines ...string) string { return "data: " + strings.Join(lines, "\n\ndata: ") + "\n\n" }
+	start, end := `{"type":"message_start","message":{"model":"m"}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`
+	text := func(words string) string {
+		return event(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"`+words+`"}}`, `{"type":"content_block_stop","index":0}`)
+	}
+	call := func(id, args string) string {
+		return event(`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"`+id+`","name":"look","input":{}}}`,
+			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"`+args+`"}}`)
+	}
+	for name, c := range map[string]struct {
+		stream, text string
+		calls        []model.Call
+	}{
+		"a second message replaces the first": {event(start) + text("first") + call("a", "{}") + event(start) + text("second") + event(end), "second", nil},
+		"a second start before any content":   {event(start, start) + text("only") + event(end), "only", nil},
+		"a second message after the end":      {event(start) + text("first") + event(end, start) + text("second") + event(end), "second", nil},
+		"two calls at one index": {event(start) + call("a", `{\"p\":1}`) + call("b", `{\"p\":2}`) + event(end), "",
+			[]model.Call{{ID: "a", Name: "look", Args: `{"p":1}`}, {ID: "b", Name: "look", Args: `{"p":2}`}}},
+		"two calls at one index, without ids": {event(start) + call("", `{\"p\":1}`) + call("", `{\"p\":1}`) + event(end), "",
+			[]model.Call{{ID: "call_1", Name: "look", Args: `{"p":1}`}, {ID: "call_2", Name: "look", Args: `{"p":1}`}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reply, _, err := decode(&model.Request{}, &api.Target{API: api.Messages, Host: "h"}, strings.NewReader(c.stream))
+			if err != nil || reply.Text != c.text || !reflect.DeepEqual(reply.Calls, c.calls) {
+				t.Errorf("%q %+v, %v", reply.Text, reply.Calls, err)
+			}
+		})
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 // decoder converts the events of a stream to deltas.
 type decoder struct {
+	limit  int // of the response in tokens; 0: not known
 	target *api.Target
 	send   func(model.Delta) bool
 	broken bool            // the caller has stopped reading
@@ -27,8 +28,12 @@ type decoder struct {
 }
 
 // Decoder returns the decoder of one response.
-func (API) Decoder(_ *model.Request, t *api.Target, emit func(model.Delta) bool) api.Decoder {
-	return &decoder{target: t, send: emit, items: map[int]*item{}, ended: map[string]bool{}, newest: -1}
+func (API) Decoder(req *model.Request, t *api.Target, emit func(model.Delta) bool) api.Decoder {
+	limit := 0
+	if req != nil && t.Limit(req) > 0 && t.Quirks&noLimit == 0 {
+		limit = max(t.Limit(req), leastOutput)
+	}
+	return &decoder{limit: limit, target: t, send: emit, items: map[int]*item{}, ended: map[string]bool{}, newest: -1}
 }
 
 func (d *decoder) emit(delta model.Delta) {
@@ -353,7 +358,8 @@ func (d *decoder) end(kind string, r *response) error {
 	switch {
 	case d.refused, r.Incomplete.Reason == "content_filter":
 		d.last.Finish, d.last.Refusal = model.FinishRefusal, string(d.refusal)
-	case kind == "response.incomplete" && r.Incomplete.Reason == "max_output_tokens":
+	case kind == "response.incomplete" && r.Incomplete.Reason == "max_output_tokens",
+		d.limit > 0 && r.Usage != nil && r.Usage.Output >= d.limit: // llama.cpp calls a response complete that is cut
 		d.last.Finish = model.FinishLength
 	case d.calls > 0:
 		d.last.Finish = model.FinishCalls

@@ -537,3 +537,41 @@ func TestConcurrent(t *testing.T) {
 		}
 	}
 }
+
+// TestOddIndexes checks calls whose events have a wrong output index, and a response that a
+// server calls complete although it reached the limit.
+func TestOddIndexes(t *testing.T) {
+	t.Parallel()
+	call := func(index int, id, args string) string {
+		item := fmt.Sprintf(`"output_index":%d,"item":{"type":"function_call","id":"fc_%s","call_id":%q,"name":"look","arguments":`, index, id, id)
+		return fmt.Sprintf("data: {\"type\":\"response.output_item.added\",%s\"\"}}\n\ndata: {\"type\":\"response.function_call_arguments.delta\",\"output_index\":%d,\"delta\":%q}\n\ndata: {\"type\":\"response.output_item.done\",%s%q}}\n\n", item, index, args, item, args)
+	}
+	end := func(more string) string {
+		return `data: {"type":"response.completed","response":{"model":"m"` + more + "}}\n\n"
+	}
+	early := "data: {\"type\":\"response.function_call_arguments.delta\",\"output_index\":5,\"delta\":\"{}\"}\n\n"
+	for name, c := range map[string]struct {
+		stream string
+		limit  int
+		calls  []string
+		finish model.Finish
+	}{
+		"one index":           {call(0, "a", `{"p":1}`) + call(0, "b", `{"p":2}`) + end(""), 0, []string{`a {"p":1}`, `b {"p":2}`}, model.FinishCalls},
+		"before its start":    {early + call(5, "a", `{"p":1}`) + end(""), 0, []string{`a {"p":1}`}, model.FinishCalls},
+		"repeated at the end": {call(0, "a", `{}`) + end(`,"output":[{"type":"function_call","id":"fc_a","call_id":"a","name":"look","arguments":"{}"}]`), 0, []string{"a {}"}, model.FinishCalls},
+		"at the limit":        {end(`,"usage":{"output_tokens":100}`), 100, nil, model.FinishLength},
+		"below the limit":     {end(`,"usage":{"output_tokens":99}`), 100, nil, model.FinishStop},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reply, _, err := once.Decode(responses.API{}, &api.Target{API: api.Responses, Host: "h", MaxTokens: c.limit}, &model.Request{}, []byte(c.stream))
+			var calls []string
+			for _, made := range reply.Calls {
+				calls = append(calls, made.ID+" "+made.Args)
+			}
+			if err != nil || !slices.Equal(calls, c.calls) || reply.Finish != c.finish {
+				t.Errorf("%q %q, %v", calls, reply.Finish, err)
+			}
+		})
+	}
+}

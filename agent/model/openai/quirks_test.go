@@ -1,0 +1,73 @@
+package openai_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/internal/modeltest"
+	"github.com/hermes-ls/hermes-ls/agent/model/openai/chattest"
+)
+
+// TestServersOfCalls checks that a history with calls reaches servers that refuse null beside
+// calls, text beside calls, or ids of other vendors. Each form is learned from one refusal,
+// and is remembered.
+func TestServersOfCalls(t *testing.T) {
+	t.Parallel()
+	log := []model.Message{
+		model.NewMessage(model.User, "go"),
+		model.ResponseMessage("", "", model.Call{ID: "functions.read_file:0", Name: "read_file", Args: "{}"}),
+		model.ResultMessage("functions.read_file:0", "read_file", "{}"),
+		model.ResponseMessage("", "I look once more.", model.Call{ID: "call_abcdefghijklmnopqrstuvwxyz0123456789_much_too_long", Name: "read_file", Args: "{}"}),
+		model.ResultMessage("call_abcdefghijklmnopqrstuvwxyz0123456789_much_too_long", "read_file", "{}"),
+	}
+	fine := func(w http.ResponseWriter, _ []byte) { io.WriteString(w, modeltest.Fine) }
+	for name, c := range map[string]struct {
+		server   *chattest.Server
+		refusals int
+	}{
+		"OpenAI's rules": {&chattest.Server{Next: fine}, 0},
+		"no null":        {&chattest.Server{Next: fine, Text: true}, 1},
+		"Mistral":        {&chattest.Server{Next: fine, Mistral: true}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := modeltest.Serve(t, c.server.ServeHTTP)
+			for range 2 {
+				if _, _, err := modeltest.Ask(t.Context(), m, &model.Request{Messages: log, Tools: someTools}); err != nil {
+					t.Fatal(err, c.server.Refusals())
+				}
+			}
+			if got := c.server.Refusals(); len(got) > c.refusals || c.server.Accepted() != 2 {
+				t.Errorf("%d accepted, refusals %q", c.server.Accepted(), got)
+			}
+		})
+	}
+}
+
+// TestEmptyContent checks that a server that refuses both null and an empty text beside calls
+// is not asked for ever, and that one that refuses only the empty text gets null.
+func TestEmptyContent(t *testing.T) {
+	t.Parallel()
+	log := []model.Message{
+		model.NewMessage(model.User, "go"), model.ResponseMessage("", "", model.Call{ID: "a", Name: "read_file", Args: "{}"}), model.ResultMessage("a", "read_file", "{}"),
+	}
+	asked := 0
+	m := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			return
+		}
+		asked++
+		w.WriteHeader(400)
+		io.WriteString(w, map[bool]string{
+			true:  `{"error":{"message":"messages.1.content: Input should be a valid string, got null"}}`,
+			false: `{"error":{"message":"messages.1.content: text content must not be empty"}}`,
+		}[asked%2 == 1])
+	})
+	_, _, err := modeltest.Ask(t.Context(), m, &model.Request{Messages: log, Tools: someTools})
+	e := modeltest.CheckError(t, err, model.ErrRequest, "content")
+	if asked > 3 || e.Named != 2 {
+		t.Errorf("asked %d times, named %d", asked, e.Named)
+	}
+}
