@@ -28,6 +28,7 @@ type tracks struct {
 	rewrites bool     // files change that are not named
 	foreign  bool     // a program runs code that is not known
 	hooked   bool     // git runs hooks, which the user has put there
+	noConfig string   // a variable that was set, by which git does not read the user's settings
 
 	stdin    input
 	written  map[string]input    // by the paths of files that the line has written: their text
@@ -53,6 +54,9 @@ func (t *tracks) knows(c *call) {
 // may run or load something.
 func (t *tracks) sets(name, value string) {
 	t.foreign = t.foreign || !matches("HARMLESS", "--name="+name, "--value="+value)
+	if rules.In("git-settings-from", name) {
+		t.noConfig = name
+	}
 }
 
 // Loads reports whether a known program may run or load something else by a variable with

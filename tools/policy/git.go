@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"path"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
@@ -31,7 +33,50 @@ func (t *terms) gitCommand() {
 	if cwd := paths.Clean(st.cwd); !rules.In("git-harmless-outside", g.name) && len(j.scope.Roots) > 0 && st.cwd != "" && !strings.HasPrefix(cwd, unknown) && !j.scope.places().Inside(cwd) && !j.scope.places().OwnTemp(cwd) {
 		j.ask(g, "changes a repository outside the workspace")
 	}
+	if rules.In("git-signs", g.name) {
+		j.signs(g)
+	}
 	j.apply(g, p)
+}
+
+// settingsElsewhere finds, in code of other languages, the names of variables by which git reads other settings.
+var settingsElsewhere = lazyregexp.New(`\bGIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)\b|\bXDG_CONFIG_HOME\b|["'\\]HOME["'\\]`)
+
+// signs judges a command that signs if the settings say so: with other settings it would leave out the signature.
+func (j *analyzer) signs(c *call) {
+	name := j.noConfig
+	if found := settingsElsewhere.FindStringSubmatch(j.src); name == "" && found != nil {
+		name = found[0]
+	}
+	for set := range rules.List("git-settings-from") {
+		if _, ok := c.st.vars[set]; ok {
+			name = set
+		}
+	}
+	for i, w := range c.words {
+		if w.text == c.name || path.Base(w.text) == "git" {
+			break
+		}
+		option := w.text
+		switch after := append(c.words[i+1:], field{})[0].text; {
+		case path.Base(c.words[0].text) != "env":
+		case option == "-i", option == "-", strings.HasPrefix(option, "--ig"):
+			name = "env " + option
+		case option == "-u" && rules.In("git-settings-from", after):
+			name = after
+		default:
+			_, unset, _ := strings.Cut(option, "=")
+			if short, ok := strings.CutPrefix(option, "-u"); ok {
+				unset = short
+			}
+			if strings.HasPrefix(option, "-") && rules.In("git-settings-from", unset) {
+				name = unset
+			}
+		}
+	}
+	if name != "" {
+		j.ask(c, "may leave out the signature, because git does not read your settings ("+paths.Visible(name)+")")
+	}
 }
 
 // gitSetting judges a setting of one command, as given with -c.

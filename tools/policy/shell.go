@@ -267,6 +267,9 @@ func (j *analyzer) assign(c *call, a field, lasts bool) {
 	j.apply(&call{name: name, args: []field{{text: "--value=" + val}}, words: c.words, st: c.st}, rules.Of(name+"="))
 	if j.hides(val); lasts {
 		c.st.set(name, field{text: val})
+		if rules.In("git-settings-from", name) {
+			j.ask(c, "sets "+name+" for later commands: git would not read your settings, and leave out signatures")
+		}
 	}
 }
 
