@@ -30,11 +30,18 @@ var editors = []string{
 	"EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "HGEDITOR", "SVN_EDITOR", "JJ_EDITOR", "KUBE_EDITOR", "SUDO_EDITOR", "GH_EDITOR", "FCEDIT",
 }
 
+// vimInit ends Vim when it would wait for a key and has no terminal: it takes keys from its standard error then, and
+// waits until the time limit. The commands of -c run before VimEnter, and may have ended it.
+const vimInit = `VIMINIT=autocmd VimEnter * if $TERM ==# "dumb" && !has("nvim") | ` +
+	`silent! call writefile(["", "Vim has no terminal here, and was ended. Change the file with the tools for files or with a command. With -es and -c, Vim runs commands without a terminal."], "/dev/stderr") | ` +
+	`cquit | endif`
+
 // unattended are the other variables that keep programs from waiting for a user: pagers, and programs
 // that ask for passwords in a window.
 var unattended = []string{
 	"PAGER=cat", "GIT_PAGER=cat",
 	"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=never", "GCM_INTERACTIVE=never",
+	vimInit,
 }
 
 // Unattended returns env with variables that keep programs from waiting for a user: for an editor, a

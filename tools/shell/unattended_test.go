@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // No command waits for an editor: Git goes on with a message that it has prepared, and fails with the
@@ -57,6 +59,34 @@ git config commit.gpgsign false && echo 1 >f && git add f && git commit -qm firs
 			}
 			if _, err := os.Stat(filepath.Join(dir, ".git/rebase-merge")); err == nil {
 				t.Error("the rebase is half done")
+			}
+		})
+	}
+}
+
+// Programs that want a terminal end at once. There is none that they could open by its name either.
+func TestProgramsWithoutTerminal(t *testing.T) {
+	t.Parallel()
+	testneed.Program(t, "vim", "")
+	for name, c := range map[string]struct{ run, want string }{
+		"vim":               {"echo one >f; vim f", "Vim has no terminal here, and was ended."},
+		"vim on a pipe":     {"echo one | vim -", "Vim has no terminal here, and was ended."},
+		"vim with commands": {"echo one >f; vim -c %s/one/two/ -c wq f >/dev/null 2>&1; cat f", "two\n"},
+		"vim -es":           {"echo one >f; vim -es -c %s/one/two/ -c wq f; cat f", "two\n"},
+		"pager":             {"echo one >f; less f; more f | tail -n 1", "one\none\n"},
+		"top":               {"top", "failed tty get"},
+		"chosen parts":      {"git init -q; git config user.name A; git config user.email a@b; echo 1 >f; git add f; git commit -qm x; echo 2 >f; git add -p", "Stage this hunk"},
+		"python":            {"python3; echo $?", "0\n"},
+		"terminal":          {"echo x >/dev/tty", "/dev/tty"},
+		"password":          {"ssh -o BatchMode=no -o ConnectTimeout=1 -p 1 127.0.0.1", "refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := New(t.TempDir(), nil)
+			s.state.env = override(s.state.env, []string{"HOME=" + s.first, "GIT_CONFIG_NOSYSTEM=1"})
+			got, err := do(t, s, c.run)
+			if !strings.Contains(got, c.want) || strings.HasSuffix(c.want, "\n") && got != c.want {
+				t.Errorf("it printed %q, %v", got, err)
 			}
 		})
 	}
