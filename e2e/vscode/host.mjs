@@ -332,10 +332,11 @@ export class Editor {
     }
   }
 
-  /** Keeps a picture for people to look at. */
+  /** Keeps a picture for people to look at. No test depends on it. */
   async shot(name) {
     this.shots++;
-    await this.page.screenshot({ path: path.join(artefacts, `${String(this.shots).padStart(2, "0")}-${name}.png`) });
+    const file = path.join(artefacts, `${String(this.shots).padStart(2, "0")}-${name}.png`);
+    await this.page.screenshot({ path: file, timeout: patience }).catch((error) => console.error(`no picture ${name}: ${error.message.split("\n")[0]}`));
   }
 
   async close() {
@@ -346,6 +347,7 @@ export class Editor {
 
 /** Ends a process group: the server's children are no children of ours. */
 async function end(server) {
+  if (server.exitCode !== null || server.signalCode !== null) return;
   const gone = new Promise((resolve) => server.once("exit", resolve));
   const signal = (name) => {
     try {

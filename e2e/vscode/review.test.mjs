@@ -11,12 +11,11 @@ import { open } from "./host.mjs";
 import { call, script, stepsOf, until } from "./steps.mjs";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-review-"));
-const extensions = process.env.HERMES_EXTENSIONS ?? path.join(dir, "extensions");
 const files = { "a.txt": "one\n", "b.txt": "one\n", "c.txt": "one\n" };
 let editor;
 
 before(async () => {
-  editor = await open({ dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX, extensions, files, settings: { "hermes.model.provider": "embedded" }, hermes: "model: {provider: openai}\n" });
+  editor = await open({ dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX, extensions: path.join(dir, "extensions"), files, settings: { "hermes.model.provider": "embedded" }, hermes: "model: {provider: openai}\n" });
   await editor.status.waitFor();
 });
 
