@@ -13,7 +13,7 @@ import (
 )
 
 // screenLimit is how long a screen may take to show something.
-const screenLimit = 60 * time.Second
+const screenLimit = 3 * time.Minute
 
 // screen is a terminal in which a real editor runs, and a user looks and types.
 type screen struct {
