@@ -13,13 +13,13 @@ import (
 var hermesKeys = sync.OnceValue(func() map[string][]string {
 	return map[string][]string{
 		"": strings.Fields(`
-		_config_version bedrock browser compression computer_use context context_file_max_chars
-		credential_pool_strategies cron curator custom_providers dashboard desktop discord display fallback_model
+		_config_version acp attachments bedrock browser compression computer_use context context_file_max_chars
+		credential_pool_strategies cron curator custom_providers dashboard database desktop discord display fallback_model
 		fallback_providers file_read_max_chars gateway goals honcho hooks_auto_accept human_delay kanban logging lsp
 		matrix mattermost max_concurrent_sessions max_live_sessions mcp mcp_discovery_timeout moa model_catalog
 		network onboarding openrouter paste_collapse_char_threshold paste_collapse_threshold
 		paste_collapse_threshold_fallback personalities platform_hints prefill_messages_file privacy prompt_caching
-		quick_commands secrets security sessions skills skin slack smart_model_routing streaming stt telegram timezone
+		quick_commands runtime secrets security session sessions skills skin slack smart_model_routing streaming stt telegram timezone
 		tool_loop_guardrails tool_output tools toolsets tts updates vertex voice whatsapp x_search`),
 		"agent.": strings.Fields(`
 		api_max_retries clarify_timeout coding_context coding_instructions disabled_toolsets environment_hint
@@ -46,9 +46,19 @@ var hermesKeys = sync.OnceValue(func() map[string][]string {
 		modal_image modal_mode persistent_shell shell_init_files singularity_image timeout`),
 		"web.": strings.Fields(`
 		backend extract_backend extract_char_limit search_backend`),
-		"model.": strings.Fields(`api_mode context_length auth_mode openai_runtime extra_headers`),
+		"auxiliary.": strings.Fields(`transient_retries`),
+		"lsp.":       strings.Fields(`enabled install_strategy wait_mode wait_timeout`),
+		"mcp.":       strings.Fields(`auto_reload_on_config_change`),
+		"plugins.":   strings.Fields(`clone_timeout_seconds entries hook_callback_timeout`),
+		"skills.": strings.Fields(`
+		creation_nudge_interval guard_agent_created inline_shell inline_shell_timeout platform_disabled template_vars`),
+		"model.": strings.Fields(`
+		api_mode auth_mode context_length default_headers entra extra_headers ollama_num_ctx openai_runtime streaming`),
 	}
 })
+
+// hermesVersion is the key that Hermes Agent writes into each of its files.
+const hermesVersion = "_config_version"
 
 // ofHermes reports whether a key belongs to Hermes Agent alone. prefix is empty, or a section with a dot.
 func ofHermes(prefix, name string) bool {

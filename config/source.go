@@ -66,8 +66,8 @@ func (c *checker) section(prefix string, section field, tree map[string]any) map
 	for _, name := range sortedKeys(tree) {
 		key := prefix + name
 		f, ok := named(section.keys, name)
-		if !ok && c.trusted && ofHermes(prefix, name) {
-			continue
+		if !ok && c.trusted && (ofHermes(prefix, name) || c.tree[hermesVersion] != nil && nearestName(name, section.keys) == "") {
+			continue // newer versions of Hermes Agent have more keys than the list
 		}
 		if !ok {
 			c.problem(key, "is an unknown key%s; it is ignored", nearest(name, section.keys))
@@ -234,8 +234,10 @@ func (c *checker) sections(key string, f field, value any) (any, bool) {
 	clean := map[string]any{}
 	for _, name := range sortedKeys(tree) {
 		section, ok := tree[name].(map[string]any)
-		if !ok {
+		if !ok && !(c.trusted && ofHermes(key+".", name)) {
 			c.problem(key+"."+name, "must hold keys, not %s; it is ignored", found(tree[name]))
+		}
+		if !ok {
 			continue
 		}
 		clean[name] = c.section(key+"."+name+".", f.elem(), section)

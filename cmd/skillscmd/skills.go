@@ -138,8 +138,8 @@ func (o Options) create() *cobra.Command {
 		Use: "new NAME", Short: "Make a skill with an example text", Args: cli.Args(cobra.ExactArgs(1)), Example: "  hermes-ls skills new release",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
-			if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || name == "" || len(name) > 64 {
-				return cli.Usage(fmt.Errorf("the name %q must have 1 to 64 lower-case letters, digits and hyphens", name))
+			if !skills.ValidNew(name) {
+				return cli.Usage(fmt.Errorf("the name %q must have 1 to 64 lower-case letters, digits and single hyphens between them", name))
 			}
 			dir := filepath.Join(o.Load().Home, "skills", name)
 			if _, err := os.Lstat(dir); err == nil {
@@ -174,7 +174,7 @@ func (o Options) validate() *cobra.Command {
 				}
 			}
 			if len(args) == 1 {
-				path := strings.TrimSuffix(args[0], "SKILL.md")
+				path := strings.TrimSuffix(strings.TrimSuffix(args[0], "SKILL.md"), "skill.md")
 				report(args[0], skills.Check(filepath.Clean(path), strict))
 			} else {
 				_, f := o.find(cmd)

@@ -136,7 +136,7 @@ func (x *Instance) prompt(first *Skill, args string) string {
 		if s.skill.Dir != "" {
 			fmt.Fprintf(&b, " dir=%q", s.skill.Dir)
 		}
-		fmt.Fprintf(&b, ">\n%s\n", body)
+		fmt.Fprintf(&b, ">\n%s\n", s.skill.fill(body, x.session.ID))
 		for _, dir := range fileDirs {
 			for _, file := range s.skill.linked()[dir] {
 				fmt.Fprintf(&b, "[file] %s\n", filepath.Join(s.skill.Dir, filepath.FromSlash(file)))

@@ -58,14 +58,14 @@ func Fetch(ctx context.Context, home string, from Source, ref string) (c Candida
 	if c.Files, err = copySkill(dir, target); err != nil {
 		return c, err
 	}
-	data, err := safefile.Read(filepath.Join(target, "SKILL.md"), largestSkill)
+	data, err := safefile.Read(skillFile(target), largestSkill)
 	if err != nil {
 		return c, err
 	}
 	if c.Skill, _, err = parse(data, name); err != nil {
 		return c, fmt.Errorf("SKILL.md cannot be used: %w", err)
 	}
-	c.Dir, c.Path, c.Place = target, filepath.Join(target, "SKILL.md"), User
+	c.Dir, c.Path, c.Place = target, skillFile(target), User
 	if c.Findings, err = Scan(dir); err != nil {
 		return c, err
 	}
@@ -171,7 +171,7 @@ func skillDir(dir, sub string) (string, error) {
 }
 
 func hasSkill(dir string) bool {
-	info, err := os.Lstat(filepath.Join(dir, "SKILL.md"))
+	info, err := os.Lstat(skillFile(dir))
 	return err == nil && info.Mode().IsRegular()
 }
 
@@ -369,7 +369,7 @@ func Asks(home string, installed Entry, c Candidate) string {
 			return f.String()
 		}
 	}
-	data, err := safefile.Read(filepath.Join(dir, "SKILL.md"), largestSkill)
+	data, err := safefile.Read(skillFile(dir), largestSkill)
 	if err != nil {
 		return "the installed version cannot be read: " + err.Error()
 	}
@@ -418,7 +418,7 @@ func Search(all []*Skill, query string) (found []*Skill) {
 
 // Check returns why the SKILL.md in dir cannot be loaded. With strict, it also returns what agentskills.io forbids.
 func Check(dir string, strict bool) (problems []string) {
-	data, err := safefile.Read(filepath.Join(dir, "SKILL.md"), largestSkill)
+	data, err := safefile.Read(skillFile(dir), largestSkill)
 	if err != nil {
 		return []string{err.Error()}
 	}

@@ -183,6 +183,10 @@ func (w *walker) walk(dir, file, place, prefix string, depth int) {
 // add adds the skill in a file of dir. If there is no such file, or a link in a workspace, it returns false.
 func (w *walker) add(file, dir, place, prefix string) bool {
 	info, err := os.Lstat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		file = filepath.Join(dir, "skill.md")
+		info, err = os.Lstat(file)
+	}
 	if errors.Is(err, fs.ErrNotExist) || err == nil && place == Workspace && !info.Mode().IsRegular() {
 		return false
 	}

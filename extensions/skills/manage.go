@@ -108,7 +108,7 @@ func (x *Instance) manage(ctx context.Context, _ *tools.Env, call tools.Call, in
 		return tools.Fail("skill_manage: %v", err), nil
 	}
 	x.TrustChanged()
-	if changed := x.session.CommandsChanged; changed != nil && (e.whole || filepath.Base(e.name) == "SKILL.md") {
+	if changed := x.session.CommandsChanged; changed != nil && (e.whole || strings.EqualFold(filepath.Base(e.name), "SKILL.md")) {
 		changed()
 	}
 	return tools.OK(managed{true, filepath.Join(e.base, e.name), text, findings}).With(tools.Content{Text: text}), nil
@@ -155,8 +155,9 @@ func (x *Instance) plan(f Found, in manageIn) (edit, error) {
 	if in.Action == doDelete {
 		return edit{base: base, name: rel, remove: true, whole: true}, nil
 	}
-	file := "SKILL.md"
-	if in.Action == doWriteFile || in.Action == doRemoveFile || in.Action == doPatch && in.FilePath != "" && in.FilePath != "SKILL.md" {
+	own := filepath.Base(s.Path)
+	file := own
+	if in.Action == doWriteFile || in.Action == doRemoveFile || in.Action == doPatch && in.FilePath != "" && in.FilePath != "SKILL.md" && in.FilePath != own {
 		if file, err = filePath(in.FilePath); err != nil {
 			return edit{}, err
 		}
@@ -183,7 +184,7 @@ func (x *Instance) plan(f Found, in manageIn) (edit, error) {
 			return edit{}, err
 		}
 	}
-	if file == "SKILL.md" {
+	if file == own {
 		return e, checkSkill(e.new, in.Name)
 	}
 	if len(e.new) > maxFile {
@@ -193,11 +194,14 @@ func (x *Instance) plan(f Found, in manageIn) (edit, error) {
 }
 
 func create(f Found, base string, in manageIn) (edit, error) {
+	if !ValidNew(in.Name) {
+		return edit{}, fmt.Errorf("the name %q must have single hyphens between letters and digits, and none at its ends", tools.OneLine(in.Name, 80))
+	}
 	if s, ok := find(f.Skills, in.Name); ok && s.Place != Bundled {
 		return edit{}, fmt.Errorf("there is a skill %q already (%s). Use patch or edit", in.Name, s.Path)
 	}
-	if in.Category != "" && !validName.MatchString(in.Category) {
-		return edit{}, fmt.Errorf("the category %q must have 1 to 64 lower-case letters, digits and hyphens", tools.OneLine(in.Category, 80))
+	if in.Category != "" && !ValidNew(in.Category) {
+		return edit{}, fmt.Errorf("the category %q must have 1 to 64 lower-case letters, digits and single hyphens between them", tools.OneLine(in.Category, 80))
 	}
 	dir := filepath.Join(in.Category, in.Name)
 	if slices.Contains(notSearched, in.Name) || slices.Contains(notSearched, in.Category) {

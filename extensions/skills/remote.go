@@ -85,7 +85,7 @@ func fetchFile(ctx context.Context, work, from string) (dir string, err error) {
 		return "", err
 	}
 	name := strings.ToLower(path.Base(path.Dir(pathOf(from))))
-	if !validName.MatchString(name) {
+	if !ValidNew(name) {
 		name = "skill"
 	}
 	dir = filepath.Join(work, name)

@@ -4,11 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/hermes-ls/hermes-ls/internal/frontmatter"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
@@ -105,11 +109,13 @@ func parse(data []byte, dir string) (s Skill, body string, err error) {
 
 var validVariable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
-// environment returns the names in required_environment_variables: texts, or mappings with a name.
+// environment returns the names in required_environment_variables (texts, or mappings with a name), and those in
+// prerequisites.env_vars and setup.collect_secrets, which mean the same.
 func environment(fields frontmatter.Fields) (names []string) {
-	names = fields.List("required_environment_variables")
+	names = append(fields.List("required_environment_variables"), fields.Sub("prerequisites").List("env_vars")...)
 	list, _ := fields["required_environment_variables"].([]any)
-	for _, item := range list {
+	secrets, _ := fields.Sub("setup")["collect_secrets"].([]any)
+	for _, item := range slices.Concat(list, secrets) {
 		if m, ok := item.(map[string]any); ok {
 			one := frontmatter.Fields(m)
 			if name := one.Text("name"); name != "" {
@@ -119,7 +125,12 @@ func environment(fields frontmatter.Fields) (names []string) {
 			}
 		}
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return !validVariable.MatchString(name) })
+	seen := map[string]bool{}
+	return slices.DeleteFunc(names, func(name string) bool {
+		double := seen[name]
+		seen[name] = true
+		return double || !validVariable.MatchString(name)
+	})
 }
 
 // oneLine cleans a text for a list.
@@ -179,7 +190,41 @@ func (s *Skill) command() string {
 // standard are the keys of agentskills.io.
 var standard = []string{"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
 
-var standardName = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+// standardName returns why a name is none by agentskills.io. It can have letters and digits of every script.
+func standardName(name string) (problem string) {
+	name = norm.NFKC.String(name)
+	odd := strings.ContainsFunc(name, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	switch {
+	case utf8.RuneCountInString(name) > 64, odd, name != strings.ToLower(name):
+		return fmt.Sprintf("the name %q must have 1 to 64 lower-case letters, digits and single hyphens", name)
+	case strings.HasPrefix(name, "-"), strings.HasSuffix(name, "-"), strings.Contains(name, "--"):
+		return fmt.Sprintf("the name %q must have single hyphens, and none at its ends", name)
+	}
+	return ""
+}
+
+// newName is a name that the program gives to a skill.
+var newName = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// ValidNew reports whether a new skill can have a name.
+func ValidNew(name string) bool { return len(name) <= 64 && newName.MatchString(name) }
+
+// skillFile returns the path of the SKILL.md in dir. Its name can be in lower case.
+func skillFile(dir string) string {
+	upper := filepath.Join(dir, "SKILL.md")
+	if _, err := os.Lstat(upper); err == nil {
+		return upper
+	}
+	if lower := filepath.Join(dir, "skill.md"); isThere(lower) {
+		return lower
+	}
+	return upper
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
 
 // Strict returns what agentskills.io forbids in a SKILL.md.
 func Strict(data []byte, dir string) (problems []string) {
@@ -199,9 +244,9 @@ func Strict(data []byte, dir string) (problems []string) {
 	switch {
 	case name == "":
 		problems = append(problems, "it has no name")
-	case len(name) > 64 || !standardName.MatchString(name):
-		problems = append(problems, fmt.Sprintf("the name %q must have 1 to 64 lower-case letters, digits and single hyphens", name))
-	case name != dir:
+	case standardName(name) != "":
+		problems = append(problems, standardName(name))
+	case norm.NFKC.String(name) != norm.NFKC.String(dir):
 		problems = append(problems, fmt.Sprintf("the name %q differs from the directory %q", name, dir))
 	}
 	switch n := len([]rune(description)); {
@@ -221,7 +266,7 @@ func Strict(data []byte, dir string) (problems []string) {
 func (m *Meta) settings(values map[string]json.RawMessage) map[string]any {
 	out := map[string]any{}
 	for _, k := range m.Config {
-		if v, ok := values[k.Name]; ok {
+		if v, ok := valueOf(values, k.Name); ok {
 			out[k.Name] = v
 		} else if k.Default != "" {
 			out[k.Name] = k.Default
@@ -231,4 +276,35 @@ func (m *Meta) settings(values map[string]json.RawMessage) map[string]any {
 		return nil
 	}
 	return out
+}
+
+// valueOf returns the value of a key such as wiki.path, which can also be a mapping path in a mapping wiki.
+func valueOf(values map[string]json.RawMessage, name string) (value json.RawMessage, ok bool) {
+	if value, ok = values[name]; ok {
+		return value, true
+	}
+	for i := range len(name) {
+		if name[i] != '.' {
+			continue
+		}
+		var inner map[string]json.RawMessage
+		if outer, found := values[name[:i]]; found && json.Unmarshal(outer, &inner) == nil {
+			if value, ok = valueOf(inner, name[i+1:]); ok {
+				return value, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// fill replaces the variables of Hermes Agent and Claude Code in the text of a skill. Others stay.
+func (s *Skill) fill(body, session string) string {
+	if !strings.Contains(body, "${") {
+		return body
+	}
+	list := []string{"${HERMES_SESSION_ID}", session, "${CLAUDE_SESSION_ID}", session}
+	if s.Dir != "" {
+		list = append(list, "${HERMES_SKILL_DIR}", s.Dir, "${CLAUDE_SKILL_DIR}", s.Dir)
+	}
+	return strings.NewReplacer(list...).Replace(body)
 }

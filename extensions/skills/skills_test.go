@@ -451,3 +451,52 @@ func TestOneLine(t *testing.T) {
 		}
 	}
 }
+
+// Names are those of the reference of agentskills.io, in every script.
+func TestStrictNames(t *testing.T) {
+	t.Parallel()
+	for name, valid := range map[string]bool{
+		"pdf": true, "a-b2": true, "技能": true, "café": true, "cafe\u0301": true, "мой-навык": true, strings.Repeat("ж", 64): true,
+		"-a": false, "a-": false, "a--b": false, "A": false, "Ä": false, "a_b": false, "a b": false, strings.Repeat("ж", 65): false,
+	} {
+		if got := Strict([]byte("---\nname: "+name+"\ndescription: x\n---\ny"), name); (len(got) == 0) != valid {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+	if got := Strict([]byte("---\nname: cafe\u0301\ndescription: x\n---\ny"), "café"); len(got) > 0 {
+		t.Errorf("the other Unicode form of the directory: %q", got)
+	}
+	for name, valid := range map[string]bool{"a": true, "a-b": true, "-invalid": false, "invalid-": false, "a--b": false, "": false, "A": false} {
+		if ValidNew(name) != valid {
+			t.Errorf("a new skill %q: %v", name, !valid)
+		}
+	}
+}
+
+// A skill can have the file name, the fields and the variables of Hermes Agent and Claude Code.
+func TestSkillOfOthers(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	write(t, home, "skills/notion/skill.md", "---\nname: notion\ndescription: Pages.\nprerequisites:\n  env_vars: [NOTION_API_KEY]\n  commands: [curl]\nsetup:\n  collect_secrets:\n    - env_var: OTHER_KEY\n"+
+		"metadata:\n  hermes:\n    config:\n      - key: wiki.path\n        default: ~/wiki\n      - key: wiki.deep.name\n      - key: flat.key\n---\nRun ${HERMES_SKILL_DIR}/run.sh ${HERMES_SESSION_ID} ${CLAUDE_SKILL_DIR} ${OTHER}")
+	found := Library{Home: home, Trust: trust.Open(home)}.Find(t.Context())
+	if len(found.Skills) != 1 {
+		t.Fatalf("%+v", found)
+	}
+	s := found.Skills[0]
+	if !slices.Equal(s.Meta.Environment, []string{"NOTION_API_KEY", "OTHER_KEY"}) {
+		t.Errorf("variables: %q", s.Meta.Environment)
+	}
+	body, err := s.Read()
+	if want := "Run " + s.Dir + "/run.sh id-1 " + s.Dir + " ${OTHER}"; err != nil || s.fill(body, "id-1") != want {
+		t.Errorf("%q, %v", s.fill(body, "id-1"), err)
+	}
+	values := map[string]json.RawMessage{"wiki": json.RawMessage(`{"path": "/w", "deep": {"name": 3}}`), "flat.key": json.RawMessage(`true`)}
+	got, err := json.Marshal(s.Meta.settings(values))
+	if err != nil || string(got) != `{"flat.key":true,"wiki.deep.name":3,"wiki.path":"/w"}` {
+		t.Errorf("%s, %v", got, err)
+	}
+	if got := Check(s.Dir, false); len(got) > 0 {
+		t.Errorf("Check: %q", got)
+	}
+}

@@ -80,7 +80,7 @@ func (x *Instance) view(ctx context.Context, _ *tools.Env, call tools.Call, in v
 	if !ok {
 		return tools.Failure(noSkill(x.forModel(f), in.Name)), nil
 	}
-	if in.FilePath != "" && in.FilePath != "SKILL.md" {
+	if in.FilePath != "" && in.FilePath != filepath.Base(s.Path) && in.FilePath != "SKILL.md" {
 		return readFile(s, in), nil
 	}
 	body, err := s.Read()
@@ -93,7 +93,7 @@ func (x *Instance) view(ctx context.Context, _ *tools.Env, call tools.Call, in v
 	values := x.settings.Config
 	x.mu.Unlock()
 	return tools.OK(viewed{
-		Name: s.Name, Description: s.Description, Dir: cmp.Or(s.Dir, "(in the program)"), Content: body, LinkedFiles: s.linked(),
+		Name: s.Name, Description: s.Description, Dir: cmp.Or(s.Dir, "(in the program)"), Content: s.fill(body, x.session.ID), LinkedFiles: s.linked(),
 		Missing: missing, Config: s.Meta.settings(values),
 	}), nil
 }
