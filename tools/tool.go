@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // Kind is the effect of a tool, in ACP's terms.
@@ -115,6 +116,19 @@ type Group struct {
 	Name  string
 	About string // its own description in one line; may be empty
 	Defer string // always or never; empty: its tools are deferred if all tools are too large
+}
+
+// Takes reports whether the tool has a parameter. A tool without a schema, or one of a server that accepts others, takes all.
+func (t Tool) Takes(name string) bool {
+	if t.accepts == nil {
+		return true
+	}
+	s := t.accepts.schema()
+	if s == nil || len(s.Properties) == 0 || strings.HasPrefix(t.Toolset, "mcp-") {
+		return true
+	}
+	_, ok := s.Properties[name]
+	return ok
 }
 
 // WritesAnywhere reports whether a call of the tool may change files without the workspace.

@@ -28,8 +28,9 @@ func New() *cobra.Command {
 		Use: "hooks", Short: "List, test and check hooks",
 		Example: "  hermes-ls hooks list\n" +
 			"  hermes-ls hooks test pre_tool_call --tool terminal\n" +
+			"  hermes-ls hooks import\n" +
 			"  hermes-ls hooks doctor",
-	}, list(), test(), doctor())
+	}, list(), test(), doctor(), importing())
 }
 
 // configured returns the hooks, and the problems of those that are left out.

@@ -180,6 +180,10 @@ func parse(section map[string]any, names []string) (all []Hook, problems []error
 			continue
 		}
 		e, claude, ok := eventOf(name)
+		if inner, _ := section[name].(map[string]any); !ok && name == "hooks" && len(inner) > 0 {
+			problems = append(problems, fmt.Errorf("hooks.hooks: %s. Its hooks do not run", nestedForm))
+			continue
+		}
 		if !ok {
 			problems = append(problems, fmt.Errorf("hooks.%s is not an event; it is ignored. The events are %s", name, strings.Join(eventNames(), ", ")))
 			continue
@@ -220,6 +224,9 @@ func eventNames() (all []string) {
 }
 
 func entries(value any) (list []entry, err error) {
+	if nested(value) {
+		return nil, errors.New(nestedForm)
+	}
 	data, err := json.Marshal(value)
 	if err == nil {
 		err = json.Unmarshal(data, &list)
@@ -231,6 +238,7 @@ func entries(value any) (list []entry, err error) {
 }
 
 func newHook(e event, claude string, c entry) (h Hook, err error) {
+	c.Matcher = cleanMatcher(c.Matcher)
 	h = Hook{Event: string(e), Command: c.Command, Matcher: c.Matcher, Sandbox: c.Sandbox, event: e, claude: claude, failClosed: c.FailClosed}
 	h.Timeout = min(time.Duration(c.Timeout*float64(time.Second)), maxTimeout)
 	if h.Timeout <= 0 {

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/extension"
@@ -248,17 +249,29 @@ func (h Hook) matches(t tools.Tool) bool {
 	if h.matcher == nil {
 		return true
 	}
-	if h.claude != "" {
-		return h.matcher.MatchString(claudeTool(t))
+	return h.fitting(t) != ""
+}
+
+// fitting returns the first name of a tool that the matcher fits: ours, or one of Claude Code's. If it fits none, fitting returns "".
+func (h Hook) fitting(t tools.Tool) string {
+	names := append(claudeTools(t), t.Name)
+	if h.claude == "" {
+		names = append([]string{t.Name}, names...)
 	}
-	return h.matcher.MatchString(t.Name)
+	if i := slices.IndexFunc(names, func(name string) bool { return h.matcher == nil || h.matcher.MatchString(name) }); i >= 0 {
+		return names[i]
+	}
+	return ""
 }
 
 // call is the payload of a call.
 func (x *instance) call(h Hook, c extension.ToolCall) payload {
 	p := payload{Tool: c.Tool.Name, Input: c.Args, SessionID: c.SessionID, CallID: c.ID, Extra: map[string]any{"tool_call_id": c.ID}}
 	if h.claude != "" {
-		p.Tool, p.Input = claudeTool(c.Tool), claudeInput(c.Args, x.session.Cwd)
+		if p.Tool = h.fitting(c.Tool); p.Tool == c.Tool.Name { // the matcher can have our name
+			p.Tool = claudeTools(c.Tool)[0]
+		}
+		p.Input = claudeInput(c.Args, x.session.Cwd)
 	}
 	return p
 }
@@ -291,6 +304,7 @@ func (x *instance) before(ctx context.Context, h Hook, c extension.ToolCall) (d 
 			d.Args = ourInput(a.Specific.Input, c.Args, x.session.Cwd)
 		}
 	}
+	d.Args = onlyKnown(c.Tool, d.Args, c.Args)
 	d.Merge = a.Args
 	return d, nil
 }

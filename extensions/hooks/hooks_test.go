@@ -74,26 +74,28 @@ func TestBeforeCall(t *testing.T) {
 		ask    string
 		args   string // after the hook
 	}{
-		"no opinion":              {"", "", "", "", `{"command":"ls"}`},
-		"Hermes blocks":           {`echo '{"action":"block","message":"not today."}'`, "", `The user's hook \"DIR/h\" blocked this call: not today. Do not try it in another form.`, "", ""},
-		"Claude Code blocks":      {`echo '{"decision":"block","reason":"no"}'`, "", "blocked this call: no.", "", ""},
-		"Claude Code denies":      {`echo '{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"never"}}'`, "", "blocked this call: never.", "", ""},
-		"exit 2 blocks":           {`echo 'use make' >&2; exit 2`, "", "blocked this call: use make.", "", ""},
-		"a changed argument":      {`echo '{"action":"modify","args":{"timeout":5}}'`, "", "", "", `{"command":"ls","timeout":5}`},
-		"other arguments":         {`echo '{"hookSpecificOutput":{"updatedInput":{"command":"pwd"}}}'`, "", "", "", `{"command":"pwd"}`},
-		"asks":                    {`echo '{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"risky"}}'`, "", "", `needs your approval, says the hook "DIR/h": risky`, `{"command":"ls"}`},
-		"an approval asks":        {`echo '{"action":"approve"}'`, "", "", `needs your approval, says the hook "DIR/h"`, `{"command":"ls"}`},
-		"allow is no opinion":     {`echo '{"hookSpecificOutput":{"permissionDecision":"allow"},"decision":"approve"}'`, "", "", "", `{"command":"ls"}`},
-		"fails":                   {`echo oh >&2; exit 1`, "", `terminal was not run: the hook \"DIR/h\" failed (it ended with exit code 1: oh). Tell the user; do not try to get around it.`, "", ""},
-		"writes text":             {`echo hello`, "", `failed (its output is not a JSON object of the known form)`, "", ""},
-		"hangs":                   {`sleep 600`, `,"timeout":0.2`, `failed (no answer within 200ms)`, "", ""},
-		"floods":                  {`yes`, `,"timeout":20`, `failed (`, "", ""},
-		"is killed":               {`kill -9 $$`, "", `failed (it ended with exit code 137`, "", ""},
-		"fails open":              {`exit 1`, `,"fail_closed":false`, "", "", `{"command":"ls"}`},
-		"another tool":            {`exit 2`, `,"matcher":"read_.*"`, "", "", `{"command":"ls"}`},
-		"a part of the name":      {`exit 2`, `,"matcher":"term"`, "", "", `{"command":"ls"}`},
-		"this tool":               {`echo x >&2; exit 2`, `,"matcher":"term.*|x"`, "blocked this call: x.", "", ""},
-		"does not run in a shell": {`[ "$1" = '$HOME a' ] || exit 1`, "", "", "", `{"command":"ls"}`},
+		"no opinion":                 {"", "", "", "", `{"command":"ls"}`},
+		"Hermes blocks":              {`echo '{"action":"block","message":"not today."}'`, "", `The user's hook \"DIR/h\" blocked this call: not today. Do not try it in another form.`, "", ""},
+		"Claude Code blocks":         {`echo '{"decision":"block","reason":"no"}'`, "", "blocked this call: no.", "", ""},
+		"Claude Code denies":         {`echo '{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"never"}}'`, "", "blocked this call: never.", "", ""},
+		"exit 2 blocks":              {`echo 'use make' >&2; exit 2`, "", "blocked this call: use make.", "", ""},
+		"a changed argument":         {`echo '{"action":"modify","args":{"timeout":5}}'`, "", "", "", `{"command":"ls","timeout":5}`},
+		"other arguments":            {`echo '{"hookSpecificOutput":{"updatedInput":{"command":"pwd"}}}'`, "", "", "", `{"command":"pwd"}`},
+		"asks":                       {`echo '{"hookSpecificOutput":{"permissionDecision":"ask","permissionDecisionReason":"risky"}}'`, "", "", `needs your approval, says the hook "DIR/h": risky`, `{"command":"ls"}`},
+		"an approval asks":           {`echo '{"action":"approve"}'`, "", "", `needs your approval, says the hook "DIR/h"`, `{"command":"ls"}`},
+		"allow is no opinion":        {`echo '{"hookSpecificOutput":{"permissionDecision":"allow"},"decision":"approve"}'`, "", "", "", `{"command":"ls"}`},
+		"fails":                      {`echo oh >&2; exit 1`, "", `terminal was not run: the hook \"DIR/h\" failed (it ended with exit code 1: oh). Tell the user; do not try to get around it.`, "", ""},
+		"writes text":                {`echo hello`, "", `failed (its output is not a JSON object of the known form)`, "", ""},
+		"hangs":                      {`sleep 600`, `,"timeout":0.2`, `failed (no answer within 200ms)`, "", ""},
+		"floods":                     {`yes`, `,"timeout":20`, `failed (`, "", ""},
+		"is killed":                  {`kill -9 $$`, "", `failed (it ended with exit code 137`, "", ""},
+		"fails open":                 {`exit 1`, `,"fail_closed":false`, "", "", `{"command":"ls"}`},
+		"another tool":               {`exit 2`, `,"matcher":"read_.*"`, "", "", `{"command":"ls"}`},
+		"a part of the name":         {`exit 2`, `,"matcher":"term"`, "", "", `{"command":"ls"}`},
+		"this tool":                  {`echo x >&2; exit 2`, `,"matcher":"term.*|x"`, "blocked this call: x.", "", ""},
+		"a matcher with white space": {`echo x >&2; exit 2`, `,"matcher":" read_.* |\n  terminal\n"`, "blocked this call: x.", "", ""},
+		"Claude Code's name":         {`echo x >&2; exit 2`, `,"matcher":"Bash"`, "blocked this call: x.", "", ""},
+		"does not run in a shell":    {`[ "$1" = '$HOME a' ] || exit 1`, "", "", "", `{"command":"ls"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -325,5 +327,67 @@ func TestCannotStart(t *testing.T) {
 	}
 	if len(b.notices) != 1 || !strings.Contains(b.notices[0], `The hook "no-such-program-here --x" for transform_llm_output cannot start`) {
 		t.Errorf("%q", b.notices)
+	}
+}
+
+// Matchers with any name that Claude Code has for a tool fit it.
+func TestMatchersOfClaudeCode(t *testing.T) {
+	t.Parallel()
+	for matcher, tool := range map[string]string{"Glob": "search_files", "LS": "search_files", "Grep|Glob": "search_files", "Edit|MultiEdit": "patch", "MultiEdit": "patch", "Write": "write_file", "Read": "read_file"} {
+		all, problems := hooks.Parse(map[string]any{"PreToolUse": []any{map[string]any{"matcher": matcher, "command": "a"}}})
+		if len(all) != 1 || len(problems) > 0 || !all[0].Runs("PreToolUse", tool) || all[0].Runs("PreToolUse", "terminal") {
+			t.Errorf("%s does not fit %s alone: %v", matcher, tool, problems)
+		}
+	}
+}
+
+// Arguments of a hook that the tool does not have are left out.
+func TestUnknownArguments(t *testing.T) {
+	t.Parallel()
+	type in struct {
+		Command string `json:"command"`
+		Timeout int    `json:"timeout,omitempty"`
+	}
+	tool := tools.New(tools.Tool{Name: "terminal", Toolset: "terminal", RunsCommands: true, Kind: tools.KindExecute, Description: "Runs."},
+		func(context.Context, *tools.Env, tools.Call, in) (tools.Result, error) { return tools.OK(nil), nil })
+	b := newBed(t, `{"PreToolUse":[{"command":"DIR/h"}]}`, map[string]string{"h": `echo '{"hookSpecificOutput":{"updatedInput":{"command":"pwd","run_in_foreground_of":"x","timeout":3}}}'`})
+	out := b.set.Events().BeforeCall(t.Context(), &tools.Env{SessionID: "s"}, tool, tools.Call{ID: "c1", Name: tool.Name, Args: json.RawMessage(`{"command":"ls"}`)})
+	if string(out.Call.Args) != `{"command":"pwd","timeout":3}` {
+		t.Errorf("the arguments are %s", out.Call.Args)
+	}
+}
+
+// Claude Code's settings are imported. As they are, they are an error that says how.
+func TestImport(t *testing.T) {
+	t.Parallel()
+	settings := map[string]any{"permissions": map[string]any{}, "hooks": map[string]any{
+		"PreToolUse": []any{
+			map[string]any{"matcher": " Edit | Write\n", "hooks": []any{
+				map[string]any{"type": "command", "command": `jq . | tee "$CLAUDE_PROJECT_DIR"/it's`, "timeout": 5},
+				map[string]any{"type": "prompt", "prompt": "x"},
+			}},
+			map[string]any{"command": "plain"},
+		},
+		"Stop":         []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": "./done.sh a"}}}},
+		"Notification": []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": "a"}}}},
+	}}
+	got := hooks.Import(settings)
+	data, err := json.Marshal(got.Hooks)
+	want := `{"PreToolUse":[{"command":"sh -c 'jq . | tee \"$CLAUDE_PROJECT_DIR\"/it'\\''s'","matcher":"Edit|Write","timeout":5},{"command":"plain"}],"Stop":[{"command":"./done.sh a"}]}`
+	if err != nil || string(data) != want || len(got.Notes) != 2 {
+		t.Errorf("%s, %q, %v", data, got.Notes, err)
+	}
+	section := map[string]any{}
+	for event, list := range got.Hooks {
+		section[event] = list
+	}
+	if _, problems := hooks.Parse(section); len(problems) > 0 {
+		t.Errorf("what was imported is wrong: %v", problems)
+	}
+	for _, pasted := range []map[string]any{settings["hooks"].(map[string]any), settings} {
+		_, problems := hooks.Parse(pasted)
+		if !strings.Contains(fmt.Sprint(problems), "hermes-ls hooks import") {
+			t.Errorf("pasted: %v", problems)
+		}
 	}
 }

@@ -29,21 +29,52 @@ type payload struct {
 }
 
 // known are the tools of Claude Code, those that have no other name first.
-var known = []string{"Bash", "Read", "Edit", "Write", "Grep", "Glob", "WebFetch", "WebSearch", "Task", "TodoWrite"}
+var known = []string{"Bash", "Read", "Edit", "Write", "Grep", "Glob", "WebFetch", "WebSearch", "Task", "TodoWrite",
+	"MultiEdit", "NotebookEdit", "NotebookRead", "Agent", "Skill", "AskUserQuestion", "ExitPlanMode"}
 
-// claudeTool returns Claude Code's name of a tool. If it has none, its own name is returned.
-func claudeTool(t tools.Tool) string {
+// claudeTools returns Claude Code's names of a tool. If it has none, its own name is returned.
+func claudeTools(t tools.Tool) (all []string) {
 	if server, ok := strings.CutPrefix(t.Toolset, "mcp-"); ok {
 		if name, ok := strings.CutPrefix(t.Name, "mcp_"+server+"_"); ok {
-			return "mcp__" + server + "__" + name
+			return []string{"mcp__" + server + "__" + name}
 		}
 	}
 	for _, name := range known {
-		if ours, _ := alias.Tool(name, func(tool string) bool { return tool == t.Name }); ours != "" {
-			return name
+		if ours, _ := alias.Tool(name, func(tool string) bool { return tool == t.Name }); ours == "" {
+			continue
+		}
+		if all = append(all, name); name == "Glob" { // whose tool lists, too
+			all = append(all, "LS")
 		}
 	}
-	return t.Name
+	if len(all) == 0 {
+		all = []string{t.Name}
+	}
+	return all
+}
+
+// onlyKnown removes arguments from those of a hook that the tool does not have, such as Claude Code's own. Without that,
+// the call would be rejected.
+func onlyKnown(t tools.Tool, args, before json.RawMessage) json.RawMessage {
+	var in, old map[string]json.RawMessage
+	if len(args) == 0 || json.Unmarshal(args, &in) != nil || json.Unmarshal(before, &old) != nil {
+		return args
+	}
+	odd := false
+	for name := range in {
+		if _, had := old[name]; !had && !t.Takes(name) && !alias.Parameter(t.Name, name) {
+			delete(in, name)
+			odd = true
+		}
+	}
+	if !odd {
+		return args
+	}
+	out, err := json.Marshal(in)
+	if err != nil {
+		return args
+	}
+	return out
 }
 
 // fileKey is Claude Code's name of the argument path. It is always absolute.

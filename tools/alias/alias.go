@@ -147,6 +147,12 @@ func param(tool, name string) (ours string, ok bool) {
 	return "", false
 }
 
+// Parameter reports whether a tool accepts a parameter of another agent under this name.
+func Parameter(tool, name string) bool {
+	_, ok := param(tool, name)
+	return ok || ignored(tool, name)
+}
+
 // ignored reports whether a parameter changes nothing and can be left out.
 func ignored(tool, name string) bool {
 	t := parsed()
