@@ -21,7 +21,14 @@ type Asker struct {
 func (a Asker) Approve(ctx context.Context, r extension.Request) error {
 	verdict := policy.Verdict{Level: policy.Asks, Reason: r.Reason, Keys: r.Keys, Commands: []string{r.Title}, EveryMode: r.EveryMode, Text: r.Text}
 	env := &tools.Env{SessionID: a.ID}
-	return a.Gate.Check(ctx, env, r.Call, r.Kind, r.Title, verdict)
+	if len(r.Edits) == 0 {
+		return a.Gate.Check(ctx, env, r.Call, r.Kind, r.Title, verdict)
+	}
+	e := tools.Edit{Title: r.Title, Verdict: verdict, Alone: true, Show: func(context.Context) ([]tools.FileEdit, error) { return r.Edits, nil }}
+	for _, f := range r.Edits {
+		e.Paths, e.Names = append(e.Paths, f.Path), append(e.Names, f.Name)
+	}
+	return a.Gate.CheckEdit(ctx, env, r.Call, e)
 }
 
 // CanClarify reports whether the user can answer questions.

@@ -135,7 +135,7 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 		return nil, err
 	}
 	// Threads of a script go on between the scripts. So the kernel is a running command until it ends.
-	places, err := gate.WatchPlaces(ctx, env, s.call, r.box(env))
+	places, err := gate.WatchPlaces(ctx, env, s.call, r.box(env), r.cfg.Secrets.Hide)
 	if err != nil {
 		k.socket.close()
 		return nil, err

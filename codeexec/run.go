@@ -80,7 +80,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if s.env, err = envOf(ctx, env, derived); err != nil {
 		return tools.Result{}, err
 	}
-	places, err := gate.WatchPlaces(ctx, env, call, r.box(env).With(opening))
+	places, err := gate.WatchPlaces(ctx, env, call, r.box(env).With(opening), r.cfg.Secrets.Hide)
 	if err != nil {
 		return tools.Result{}, err
 	}

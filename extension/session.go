@@ -123,6 +123,8 @@ type Request struct {
 	Keys      []string // are remembered if the user allows it for longer; empty: nothing is
 	EveryMode bool     // also requires approval in mode auto
 	Call      tools.Call
+	// Edits are the files that the action changes. The request shows them.
+	Edits []tools.FileEdit
 }
 
 // State stores values of an extension with its session, by key.

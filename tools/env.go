@@ -95,6 +95,9 @@ type Edit struct {
 	// Its error is that of the edit, and the user is not asked. If nothing would change, it
 	// returns nothing.
 	Show func(ctx context.Context) ([]FileEdit, error)
+	// Alone is set for a change that has its own approval request in every mode, such as a restore.
+	// Mode careful and the approval of a whole call do not apply to it.
+	Alone bool
 }
 
 // FileEdit is one file of an edit that requires approval, as the user sees it: its texts have

@@ -14,10 +14,10 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
-	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 // Toolset is the toolset of the tools.
@@ -121,7 +121,7 @@ func (x *Instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	if x.keeper == nil {
 		return nil, nil
 	}
-	return []tools.Tool{CheckpointTool(x.keeper, x.session.Files)}, nil
+	return []tools.Tool{CheckpointTool(x.keeper, x.session.Files, x.session.Redact)}, nil
 }
 
 // Derive lets a subagent use its parent's checkpoints.
@@ -140,7 +140,7 @@ type derived struct {
 func (derived) Close(context.Context) error { return nil }
 
 func (d derived) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
-	return []tools.Tool{CheckpointTool(d.parent.keeper, d.files)}, nil
+	return []tools.Tool{CheckpointTool(d.parent.keeper, d.files, d.parent.session.Redact)}, nil
 }
 
 func (d derived) Events() []extension.Handlers { return d.parent.callEvents() }
@@ -467,7 +467,7 @@ func (x *Instance) restoreKept(ctx context.Context, id string, out checkpoint.Ou
 
 // mayOverwrite shows the user what would be lost, and asks.
 func (x *Instance) mayOverwrite(ctx context.Context, id string, paths []string) bool {
-	text, err := x.keeper.Preview(ctx, id, paths)
+	lost, err := x.keeper.Planned(ctx, id, paths, true)
 	if err != nil {
 		return false
 	}
@@ -475,28 +475,7 @@ func (x *Instance) mayOverwrite(ctx context.Context, id string, paths []string) 
 		Kind: tools.KindEdit, Call: tools.Call{ID: "restore", Name: "restore", Args: []byte("{}")},
 		Title:  "Overwrite " + strings.Join(x.names(paths), ", "),
 		Reason: "overwrites changes that were made outside of this session; a new checkpoint keeps the current state",
-		Text:   shownPatch(text),
+		Edits:  gate.ShownWithout(x.session.Redact, lost),
 	})
 	return err == nil && decision.Allows()
-}
-
-// mostShown is how many lines of a patch an approval request shows.
-const mostShown = 60
-
-// shownPatch returns the beginning of a patch as Markdown.
-func shownPatch(patch string) string {
-	lines := strings.Split(strings.TrimSuffix(escape.Text(patch), "\n"), "\n")
-	more := len(lines) - mostShown
-	if more > 0 {
-		lines = lines[:mostShown]
-	}
-	fence := "```"
-	for strings.Contains(patch, fence) {
-		fence += "`"
-	}
-	text := fence + "diff\n" + strings.Join(lines, "\n") + "\n" + fence
-	if more > 0 {
-		text += fmt.Sprintf("\n%d more lines", more)
-	}
-	return text
 }

@@ -50,15 +50,15 @@ const (
 // Preload makes the input schema of the tool, which stays in memory.
 func Preload() { tools.Preload[checkpointIn]() }
 
-// CheckpointTool returns the tool for checkpoints. Its paths are those of at.
-func CheckpointTool(k *checkpoint.Keeper, at tools.Files) tools.Tool {
+// CheckpointTool returns the tool for checkpoints. Its paths are those of at. hide replaces secrets in texts for the user.
+func CheckpointTool(k *checkpoint.Keeper, at tools.Files, hide func(string) string) tools.Tool {
 	return tools.New(tools.Tool{
 		Name: "checkpoint", Toolset: Toolset, Tracked: true, Plans: true, Kind: tools.KindOther,
 		Description: strings.TrimSpace(checkpointWords),
 		Title:       tools.Titled(checkpointTitle),
 		Order:       -5,
 	}, func(ctx context.Context, env *tools.Env, call tools.Call, in checkpointIn) (tools.Result, error) {
-		return act(ctx, env, call, k, at, in)
+		return act(ctx, env, call, k, at, hide, in)
 	})
 }
 
@@ -74,7 +74,7 @@ func checkpointTitle(in checkpointIn) string {
 	return "Go back to a checkpoint"
 }
 
-func act(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Keeper, at tools.Files, in checkpointIn) (tools.Result, error) {
+func act(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Keeper, at tools.Files, hide func(string) string, in checkpointIn) (tools.Result, error) {
 	files, err := checkpointFiles(at, in.Files)
 	if err != nil {
 		return tools.Result{}, err
@@ -91,7 +91,7 @@ func act(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Kee
 		}
 		return tools.OK(map[string]any{"diff": text}), nil
 	}
-	return restoreCheckpoint(ctx, env, call, k, at, in.ID, files)
+	return restoreCheckpoint(ctx, env, call, k, at, hide, in.ID, files)
 }
 
 func checkpointFiles(at tools.Files, names []string) (paths []string, err error) {
@@ -134,7 +134,7 @@ func listCheckpoints(ctx context.Context, k *checkpoint.Keeper, at tools.Files) 
 }
 
 // restoreCheckpoint always asks, since only the user can judge the loss.
-func restoreCheckpoint(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Keeper, at tools.Files, id string, files []string) (tools.Result, error) {
+func restoreCheckpoint(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Keeper, at tools.Files, hide func(string) string, id string, files []string) (tools.Result, error) {
 	all, err := k.List(ctx)
 	if err != nil {
 		return tools.Result{}, err
@@ -156,7 +156,11 @@ func restoreCheckpoint(ctx context.Context, env *tools.Env, call tools.Call, k *
 	if env.Gate == nil {
 		return tools.Result{}, gate.NoApproval(verdict)
 	}
-	if err := env.Gate.Check(ctx, env, call, tools.KindEdit, title, verdict); err != nil {
+	edit := tools.Edit{Title: title, Verdict: verdict, Alone: true, Show: func(ctx context.Context) ([]tools.FileEdit, error) {
+		changes, err := k.Planned(ctx, id, files, false)
+		return gate.ShownWithout(hide, changes), err
+	}}
+	if err := env.Gate.CheckEdit(ctx, env, call, edit); err != nil {
 		return tools.Result{}, err
 	}
 	out, err := k.Restore(ctx, id, checkpoint.Choice{Files: files})

@@ -9,7 +9,9 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/redact"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 //go:embed memory.md
@@ -86,7 +88,8 @@ func (x *instance) save(ctx context.Context, call tools.Call, in input) (tools.R
 	if invalid != nil {
 		return refused(f, now, fmt.Errorf("memory: %w. Nothing was saved. Take a part of one of entries", invalid)), nil
 	}
-	if _, _, err := f.apply(now, edits); err != nil {
+	_, text, err := f.apply(now, edits)
+	if err != nil {
 		if now.drifted {
 			err = errors.Join(err, f.backUp(now))
 		}
@@ -96,7 +99,7 @@ func (x *instance) save(ctx context.Context, call tools.Call, in input) (tools.R
 		return refused(f, now, err), nil
 	}
 	if x.asks(edits) {
-		if err := x.ask(ctx, call, f, edits); err != nil {
+		if err := x.ask(ctx, call, f, edits, now, text); err != nil {
 			return tools.Result{}, err
 		}
 	}
@@ -182,10 +185,11 @@ func (x *instance) asks(edits []edit) bool {
 }
 
 // ask asks the user, and shows the whole text.
-func (x *instance) ask(ctx context.Context, call tools.Call, f File, edits []edit) error {
+func (x *instance) ask(ctx context.Context, call tools.Call, f File, edits []edit, now content, text string) error {
+	w := &workspace.Written{Path: f.Path, Name: f.Name, Created: now.raw == "", Old: []byte(now.raw), New: []byte(text)}
 	return x.session.Ask.Approve(ctx, extension.Request{
 		Kind: tools.KindOther, Title: f.Name + ": " + describe(edits), Reason: "changes the memory that later sessions read",
-		EveryMode: true, Call: call,
+		EveryMode: true, Call: call, Edits: gate.ShownWithout(x.session.Redact, []*workspace.Written{w}),
 	})
 }
 

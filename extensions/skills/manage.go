@@ -19,7 +19,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/diff"
 	"github.com/hermes-ls/hermes-ls/internal/frontmatter"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 //go:embed skill_manage.md
@@ -101,7 +103,7 @@ func (x *Instance) manage(ctx context.Context, _ *tools.Env, call tools.Call, in
 	if e.whole {
 		text = "moves " + e.name + " to .archive/"
 	}
-	if err := x.approve(ctx, call, in, text, findings); err != nil {
+	if err := x.approve(ctx, call, in, e, text, findings); err != nil {
 		return tools.Result{}, err
 	}
 	if err := e.apply(); err != nil {
@@ -115,7 +117,7 @@ func (x *Instance) manage(ctx context.Context, _ *tools.Env, call tools.Call, in
 }
 
 // approve asks the user, with the whole change.
-func (x *Instance) approve(ctx context.Context, call tools.Call, in manageIn, text string, findings []Finding) error {
+func (x *Instance) approve(ctx context.Context, call tools.Call, in manageIn, e edit, text string, findings []Finding) error {
 	x.mu.Lock()
 	needed := x.settings.WriteApproval
 	x.mu.Unlock()
@@ -123,13 +125,20 @@ func (x *Instance) approve(ctx context.Context, call tools.Call, in manageIn, te
 		return nil
 	}
 	verb := cmp.Or(map[action]string{doCreate: "Create", doDelete: "Delete"}[in.Action], "Change")
-	fence := prompt.Fence(text)
-	text = fence + "diff\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
+	var edits []tools.FileEdit
+	if e.whole {
+		fence := prompt.Fence(text)
+		text = fence + "diff\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
+	} else { // the request shows the file
+		text = ""
+		w := &workspace.Written{Path: filepath.Join(e.base, e.name), Name: filepath.ToSlash(e.name), Created: e.old == nil, Old: e.old, New: e.new}
+		edits = gate.ShownWithout(x.session.Redact, []*workspace.Written{w})
+	}
 	for _, f := range findings {
 		text += "\n- " + f.String()
 	}
 	return x.session.Ask.Approve(ctx, extension.Request{
-		Kind: tools.KindEdit, Title: verb + " the skill " + in.Name, Text: text, Reason: "changes instructions that later sessions follow", EveryMode: true, Call: call,
+		Kind: tools.KindEdit, Title: verb + " the skill " + in.Name, Text: text, Reason: "changes instructions that later sessions follow", EveryMode: true, Call: call, Edits: edits,
 	})
 }
 

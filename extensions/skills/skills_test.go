@@ -146,7 +146,7 @@ func newHarness(t *testing.T) *harness {
 	h := &harness{home: t.TempDir(), ask: &asked{}}
 	env := map[string]string{"WEATHER_TOKEN": "w", "OPENAI_API_KEY": "k"}
 	s := &extension.Session{
-		Ask: h.ask, Notify: func(text string) { h.notices = append(h.notices, text) },
+		Ask: h.ask, Redact: func(text string) string { return text }, Notify: func(text string) { h.notices = append(h.notices, text) },
 		CommandsChanged: func() { h.changed++ },
 		Config: func(into any) error {
 			*into.(*Config) = Config{
@@ -221,12 +221,17 @@ func TestView(t *testing.T) {
 	}
 }
 
+// showsEdit reports whether a request shows a file with a text that is new.
+func showsEdit(r extension.Request, text string) bool {
+	return len(r.Edits) == 1 && strings.Contains(r.Edits[0].New, text) && (r.Edits[0].Old == nil || !strings.Contains(*r.Edits[0].Old, text))
+}
+
 func TestManage(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	content := skillText("release", "Makes a release.")
 	got := h.call(t, "skill_manage", m{"action": "create", "name": "release", "content": content, "category": "team"})
-	if !strings.Contains(got, `"success":true`) || len(h.ask.requests) != 1 || !strings.Contains(h.ask.requests[0].Text, "+Do it.") || !h.ask.requests[0].EveryMode {
+	if !strings.Contains(got, `"success":true`) || len(h.ask.requests) != 1 || !showsEdit(h.ask.requests[0], "Do it.") || !h.ask.requests[0].EveryMode {
 		t.Fatalf("%s %+v", got, h.ask.requests)
 	}
 	if h.changed != 1 {

@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -127,5 +128,67 @@ func checkShown(t *testing.T, value any) {
 			checkShown(t, k)
 			checkShown(t, e)
 		}
+	}
+}
+
+// TestEachRequestForAnEditShowsIt: a request for a change of a file has the diff of that file, whatever asks. A denial
+// with a reason reaches the model, and nothing is changed.
+func TestEachRequestForAnEditShowsIt(t *testing.T) {
+	t.Parallel()
+	skill := `{"action":"create","name":"release","content":"---\nname: release\ndescription: Makes a release.\n---\nTag it.\n"}`
+	made := tool("write_file", `{"path":"made.sh","content":"mkdir -p .vscode; echo '{\"tasks\":[]}' > .vscode/tasks.json\n"}`)
+	restore := func(x *fakemodel.Exchange) {
+		list := x.Request.Messages[len(x.Request.Messages)-1].Text()
+		_, id, _ := strings.Cut(list, `"id":"`)
+		id, _, _ = strings.Cut(id, `"`)
+		x.Call("restore", "checkpoint", `{"action":"restore","id":"`+id+`"}`)
+	}
+	for name, test := range map[string]struct {
+		config   string
+		calls    []func(*fakemodel.Exchange)
+		file     string
+		old, new string // parts of the texts
+	}{
+		"restore": {calls: []func(*fakemodel.Exchange){tool("write_file", `{"path":"f.txt","content":"two\n"}`), tool("checkpoint", `{"action":"list"}`), restore},
+			file: "f.txt", old: "two", new: "one"},
+		"restore of a command": {calls: []func(*fakemodel.Exchange){tool("terminal", `{"command":"echo two > f.txt"}`), tool("checkpoint", `{"action":"list"}`), restore},
+			file: "f.txt", old: "two", new: "one"},
+		"left behind by a command": {calls: []func(*fakemodel.Exchange){made, tool("terminal", `{"command":"sh made.sh"}`)}, file: "tasks.json", new: `{"tasks":[]}`},
+		"skill":                    {calls: []func(*fakemodel.Exchange){tool("skill_manage", skill)}, config: "skills: {write_approval: true}\n", file: "SKILL.md", new: "Tag it."},
+		"memory":                   {calls: []func(*fakemodel.Exchange){tool("memory", `{"action":"add","content":"The user likes tabs."}`)}, file: "MEMORY.md", new: "The user likes tabs."},
+		"careful":                  {calls: []func(*fakemodel.Exchange){tool("patch", `{"path":"f.txt","old_string":"one","new_string":"two"}`)}, config: "approvals: {mode: careful}\n", file: "f.txt", old: "one", new: "two"},
+		"script, careful": {calls: []func(*fakemodel.Exchange){tool("execute_code", `{"code":"from hermes_tools import patch\nprint(patch('f.txt', 'one', 'two'))"}`)},
+			config: "approvals: {mode: careful}\n", file: "f.txt", old: "one", new: "two"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := fakemodel.Script(append(test.calls, reply("ok"))...)
+			c := connect(t, setup{model: m, config: test.config})
+			path := filepath.Join(c.ws, "f.txt")
+			write(t, path, "one\n")
+			shown := false
+			c.on(protocol.MethodRequestPermission, func(params json.RawMessage) (any, *protocol.Error) {
+				var p protocol.RequestPermissionRequest
+				_ = json.Unmarshal(params, &p)
+				for _, content := range p.ToolCall.Content {
+					if content.Type == "diff" && strings.HasSuffix(content.Path, test.file) && strings.Contains(*content.NewText, test.new) &&
+						(content.OldText == nil) == (test.old == "") && (test.old == "" || strings.Contains(*content.OldText, test.old)) {
+						shown = true
+					}
+				}
+				if !shown {
+					t.Errorf("the request shows %s", params)
+				}
+				return json.RawMessage(`{"outcome":{"outcome":"selected","optionId":"no","_meta":{"hermes":{"reason":"not like this"}}}}`), nil
+			})
+			c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
+			if !shown {
+				t.Error("nothing was asked")
+			}
+			messages := m.Requests()[len(m.Requests())-1].Messages
+			if got := messages[len(messages)-1].Text(); test.file != "tasks.json" && !strings.Contains(got, "Denied by the user: not like this") {
+				t.Errorf("the model was told %s", got)
+			}
+		})
 	}
 }

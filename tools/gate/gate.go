@@ -166,7 +166,7 @@ func (g *Gate) check(ctx context.Context, by subagent, a action) error {
 		}
 		return rejection(v, fmt.Sprintf("Blocked: it %s. This is always blocked, so do not try it in another form. %s", v.Reason, nextStep(v.Reason)))
 	}
-	if a.edit != nil && a.env.EditApproved {
+	if a.edit != nil && !a.edit.Alone && a.env.EditApproved {
 		return nil
 	}
 	if g.passes(a) {
@@ -194,7 +194,7 @@ func (g *Gate) check(ctx context.Context, by subagent, a action) error {
 func (g *Gate) inMode(a action) action {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.careful || a.edit == nil || a.verdict.Level == policy.Blocked {
+	if !g.careful || a.edit == nil || a.edit.Alone || a.verdict.Level == policy.Blocked {
 		return a
 	}
 	a.careful = true
@@ -282,7 +282,7 @@ func (g *Gate) ask(ctx context.Context, by subagent, a action) error {
 	switch {
 	case err != nil:
 		return err
-	case a.edit != nil && a.edit.Show != nil && len(question.Edits) == 0:
+	case a.edit != nil && !a.edit.Alone && a.edit.Show != nil && len(question.Edits) == 0:
 		return nil // nothing changes
 	case g.cfg.Asker == nil:
 		return unapproved(v, &Unanswered{Why: "no user is present to approve it"})

@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
@@ -19,15 +21,16 @@ import (
 type Places struct {
 	watch *sandbox.Watch
 	box   *sandbox.Box
+	hide  func(string) string // replaces secrets in a text
 }
 
 // WatchPlaces looks at them before a command that box confines. If a server was killed
 // before it could review its commands, WatchPlaces asks the user about their changes first.
 // If ctx ends before, it returns an error, and the command must not start. Else
-// [Places.Review] follows.
-func WatchPlaces(ctx context.Context, env *tools.Env, call tools.Call, box *sandbox.Box) (Places, error) {
+// [Places.Review] follows. hide replaces secrets in the files that the user sees.
+func WatchPlaces(ctx context.Context, env *tools.Env, call tools.Call, box *sandbox.Box, hide func(string) string) (Places, error) {
 	watch, err := box.Watch(ctx)
-	p := Places{watch, box}
+	p := Places{watch, box, hide}
 	if err == nil && p.watch.Left() {
 		if note := p.review(ctx, env, call, "a command of a server that was killed "); note != "" {
 			p.warn(env, call, note)
@@ -154,7 +157,32 @@ func (p Places) approved(ctx context.Context, env *tools.Env, call tools.Call, a
 		verdict.Once = true // a remembered yes would be for more than was shown
 	}
 	verdict.Reason = by + "has left behind " + reason
-	return env.Gate.Check(ctx, env, call, tools.KindEdit, title, verdict) == nil
+	show := func(context.Context) ([]tools.FileEdit, error) { return p.shown(alike), nil }
+	return env.Gate.CheckEdit(ctx, env, call, tools.Edit{Title: title, Verdict: verdict, Show: show, Alone: true}) == nil
+}
+
+// mostDiffs is how many files a request shows.
+const mostDiffs = 20
+
+// shown returns the files of changes. Their texts before are not known: commands can make such files, and change
+// only those that the user has opened to them.
+func (p Places) shown(changes []sandbox.Change) []tools.FileEdit {
+	var written []*workspace.Written
+	for _, c := range changes {
+		paths, made := c.Files(mostDiffs - len(written))
+		for _, path := range paths {
+			text, err := safefile.Read(path, shownFile)
+			if err != nil {
+				continue // the title names it
+			}
+			w := &workspace.Written{Path: path, Name: path, Created: true, New: text}
+			if !made {
+				w.Note = "its text before is not known"
+			}
+			written = append(written, w)
+		}
+	}
+	return ShownWithout(p.hide, written)
 }
 
 // openingOf returns the opening of the sandbox for a judged command line.

@@ -24,10 +24,15 @@ const (
 // Shown returns the files of an edit as an approval request shows them: without the secrets
 // of the session, with invisible characters written as their code, and cut if they are long.
 func Shown(bounds tools.Bounds, written []*workspace.Written) []tools.FileEdit {
+	return ShownWithout(bounds.Secrets.Hide, written)
+}
+
+// ShownWithout is [Shown] with the function that replaces secrets in a text.
+func ShownWithout(hide func(string) string, written []*workspace.Written) []tools.FileEdit {
 	var edits []tools.FileEdit
 	left := shownEdit
 	for _, w := range written {
-		e := shownOf(bounds, w, min(shownFile, left))
+		e := shownOf(hide, w, min(shownFile, left))
 		if e.Old != nil {
 			left -= len(*e.Old)
 		}
@@ -38,7 +43,7 @@ func Shown(bounds tools.Bounds, written []*workspace.Written) []tools.FileEdit {
 }
 
 // shownOf returns a file with at most limit bytes of text.
-func shownOf(bounds tools.Bounds, w *workspace.Written, limit int) tools.FileEdit {
+func shownOf(hide func(string) string, w *workspace.Written, limit int) tools.FileEdit {
 	e := tools.FileEdit{Path: w.Path, Name: escape.Line(w.Name), From: escape.Line(w.From), Deleted: w.New == nil}
 	var notes []string
 	old, note := textOf(w.Old, "was")
@@ -52,7 +57,7 @@ func shownOf(bounds tools.Bounds, w *workspace.Written, limit int) tools.FileEdi
 	} else {
 		notes = append(notes, "the line ends change")
 	}
-	old, next = safe(bounds, old), safe(bounds, next)
+	old, next = escape.Text(hide(old)), escape.Text(hide(next))
 	first, removed, added := changedLines(old, next)
 	e.Added, e.Removed = len(added), len(removed)
 	if e.Added+e.Removed > 0 {
@@ -72,6 +77,9 @@ func shownOf(bounds tools.Bounds, w *workspace.Written, limit int) tools.FileEdi
 		e.Old = &old
 	}
 	e.New = next
+	if w.Created && w.Note != "" {
+		notes = append(notes, w.Note)
+	}
 	if w.From != "" {
 		notes = append(notes, "moves from "+e.From)
 	}
@@ -114,10 +122,6 @@ func sameEnds(old, next string, both bool) (func(string) string, bool) {
 		return func(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }, true
 	}
 	return func(s string) string { return s }, true
-}
-
-func safe(bounds tools.Bounds, text string) string {
-	return escape.Text(bounds.Secrets.Hide(text))
 }
 
 // changedLines returns the index of the first changed line, and the lines that are removed

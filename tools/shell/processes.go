@@ -135,7 +135,7 @@ func (p *Processes) start(ctx context.Context, env *callEnv, call tools.Call, c 
 	}
 	later := *env.Env
 	later.Progress = nil // the call is over by then
-	places, err := gate.WatchPlaces(ctx, env.Env, call, c.box)
+	places, err := gate.WatchPlaces(ctx, env.Env, call, c.box, env.Secrets.Hide)
 	if err == nil {
 		if err = b.begin(ctx, p, env, c); err != nil {
 			places.Review(ctx, env.Env, call)

@@ -225,7 +225,7 @@ func runShown(ctx context.Context, env *callEnv, call tools.Call, c Command, not
 	out := newCapture(env.OutputDir, limit, env.Secrets)
 	c.Output, c.runs = out, env.Running
 	inEditor := useEditorTerminal(env, call, &c)
-	places, err := gate.WatchPlaces(ctx, env.Env, call, c.box)
+	places, err := gate.WatchPlaces(ctx, env.Env, call, c.box, env.Secrets.Hide)
 	if err != nil {
 		return tools.Result{}, err
 	}

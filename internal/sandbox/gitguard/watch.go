@@ -3,6 +3,7 @@ package gitguard
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -162,6 +163,34 @@ type Change struct {
 
 	after  map[string]string // the items that changed, as they are
 	before map[string]string
+}
+
+// mostLooked is how many entries of a directory [Change.Files] looks at.
+const mostLooked = 1000
+
+// Files returns at most limit regular files that the change made or changed, also in directories. made reports whether
+// there was none before.
+func (c Change) Files(limit int) (paths []string, made bool) {
+	made = true
+	for _, key := range slices.Sorted(maps.Keys(c.after)) {
+		kind, path, _ := parts(key)
+		if kind == settingItem || kind == todoItem || kind == cutItem {
+			continue // a part of a file, or a folder
+		}
+		_, had := c.before[key]
+		made = made && !had
+		looked := 0
+		_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error { // what cannot be read is not shown
+			if looked++; looked > mostLooked || len(paths) >= limit {
+				return fs.SkipAll
+			}
+			if err == nil && d.Type().IsRegular() && !slices.Contains(paths, path) {
+				paths = append(paths, path)
+			}
+			return nil
+		})
+	}
+	return paths, made
 }
 
 // Keep has changes count as reviewed.
