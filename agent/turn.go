@@ -364,6 +364,10 @@ func (t *turn) atLimit() StopReason {
 	return MaxTokens
 }
 
+// notRun is the notice after an answer that is the text of a tool call.
+const notRun = "The answer has the text of a tool call, which was not run. If the model should call tools in this way, set model.text_calls: always. " +
+	"Better: let the server of the model read its calls (llama.cpp: --jinja, with a --chat-template that has tools; vLLM: --enable-auto-tool-choice)."
+
 // stopReason returns the stop reason after a response without calls.
 func (t *turn) stopReason(reply *model.Reply) (StopReason, error) {
 	switch {
@@ -379,6 +383,9 @@ func (t *turn) stopReason(reply *model.Reply) (StopReason, error) {
 	case t.more != "":
 		return t.goOnFor(t.more)
 	case strings.TrimSpace(reply.Text) != "":
+		if len(t.head.Tools) > 0 && model.IsCallMarkup(reply.Text) {
+			t.notice("%s", notRun)
+		}
 		return EndTurn, nil
 	case t.report:
 		return MaxTurnRequests, nil

@@ -24,8 +24,18 @@ import (
 // Text that looks like the start of a call is passed on as soon as it cannot be one. If
 // the stream ends with an error, text that was not passed on is dropped.
 func Inline(req *Request, calls bool, in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
+	return InlineOpened(req, calls, new(bool), in)
+}
+
+// InlineOpened is Inline for a model whose prompt may open a thought, so that the response has only
+// its end. opened says so, and is set to what the response shows. If it was false and such an end
+// comes, the text before the end is taken back: see [Delta.WasThought].
+func InlineOpened(req *Request, calls bool, opened *bool, in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		f := inline{req: req, last: '\n', yield: yield}
+		f := inline{req: req, last: '\n', yield: yield, guess: opened}
+		if *opened {
+			f.thinking, f.skipSpace, f.assumed = true, true, []byte{}
+		}
 		if calls {
 			f.offered = names(req.Tools)
 		}
@@ -66,7 +76,12 @@ type inline struct {
 	around    around
 	hasText   bool // the response has text
 	thinking  bool
-	skipSpace bool // after a thought
+	ends      []string // of the thought; nil: those of an unknown opening
+	skipSpace bool     // after a thought
+	tokens    bool     // the response has channels or the like, so their ends are no text
+	noBare    bool     // the response is no bare call
+	assumed   []byte   // reasoning that is text if its end does not come
+	guess     *bool    // whether the prompt opens a thought; nil: not known
 
 	pending []byte // the text of the calls
 	block   bool   // pending is a fenced block, which must be the whole response
@@ -77,6 +92,9 @@ type inline struct {
 
 // take handles one delta. If the consumer has stopped reading, it returns false.
 func (f *inline) take(d Delta) bool {
+	if f.assumed != nil && d.Reasoning != "" { // the server separates thoughts
+		f.unassume()
+	}
 	if d.Call != nil {
 		f.next = max(f.next, d.Call.Index+1)
 		f.giveUp()
@@ -109,7 +127,10 @@ func (f *inline) giveUp() {
 // plain passes text on that needs no scan, which is the common case. Otherwise it returns
 // false.
 func (f *inline) plain(text string) bool {
-	if len(f.held) > 0 || len(f.pending) > 0 || f.thinking || f.skipSpace || strings.ContainsAny(text, "<`~") {
+	if len(f.held) > 0 || len(f.pending) > 0 || f.thinking || f.skipSpace || strings.ContainsAny(text, "<`~[") {
+		return false
+	}
+	if f.mayBeBare() && strings.ContainsAny(text[:1], "{fA \t\r\n") {
 		return false
 	}
 	f.passed(text)
@@ -159,7 +180,14 @@ func (f *inline) scanText() bool {
 	if len(f.pending) > 0 && !f.scanAfter() {
 		return false
 	}
-	i := bytes.IndexAny(f.held, "<`~")
+	if f.mayBeBare() {
+		if viableBare(f.held, f.offered) {
+			f.enter(&bare)
+			return true
+		}
+		f.noBare = true
+	}
+	i := bytes.IndexAny(f.held, "<`~[")
 	if i < 0 {
 		f.text(len(f.held))
 		return true
@@ -168,10 +196,15 @@ func (f *inline) scanText() bool {
 	if f.broken {
 		return false
 	}
-	if f.held[0] != '<' {
+	if f.held[0] != '<' && f.held[0] != '[' {
 		return f.scanFence()
 	}
 	return f.scanTag()
+}
+
+// mayBeBare reports whether the response may be a call without special tokens.
+func (f *inline) mayBeBare() bool {
+	return !f.noBare && !f.hasText && len(f.offered) > 0 && len(f.pending) == 0 && f.in == nil
 }
 
 // scanAfter handles the text after a call: white space, and perhaps another call. For
@@ -183,7 +216,7 @@ func (f *inline) scanAfter() bool {
 	if len(rest) == 0 {
 		return false
 	}
-	if rest[0] != '<' || f.block {
+	if rest[0] != '<' && rest[0] != '[' || f.block {
 		f.decline()
 	}
 	return true
@@ -205,11 +238,14 @@ func (f *inline) scanFence() bool {
 		f.around.closeFence(fence, f.held[run])
 	case run == 3 && fence[0] == '`' && len(f.offered) > 0 && !f.hasText:
 		line, _, whole := bytes.Cut(f.held, []byte("\n"))
-		if line = bytes.TrimSpace(line); whole && string(line) == jsonBlock.open {
-			f.enter(&jsonBlock)
-			return true
-		} else if !whole && isStart(line, jsonBlock.open) {
-			return false
+		line = bytes.TrimSpace(line)
+		for _, block := range []*form{&jsonBlock, &toolCode} {
+			if whole && string(line) == block.open {
+				f.enter(block)
+				return true
+			} else if !whole && isStart(line, block.open) {
+				return false
+			}
 		}
 		f.around.openFence(fence)
 	default:
@@ -219,41 +255,134 @@ func (f *inline) scanFence() bool {
 	return true
 }
 
-// thoughtTags start and end a thought, each at the start of a line.
-var thoughtTags = []string{"<think>", "<thinking>", "</think>", "</thinking>"}
+// A mark is a tag or a special token with a meaning for the text after it.
+type mark struct {
+	text string
+	ends []string // of the thought that it opens; nil: it opens none
+	end  bool     // it ends a thought
+	call *form    // the form of a call that it opens
+	// first: only at the start of a response, or after a thought; line: at the start of a line.
+	first, line bool
+	token       bool // it is left out, and others like it may follow
+}
 
-// scanTag handles a "<" at the start of held.
+var thinkEnds = []string{"</think>", "</thinking>"}
+
+// marks are those of all families of models.
+var marks = func() []mark {
+	const analysis = "<|channel|>analysis<|message|>"
+	harmony := []string{"<|end|>", "<|return|>", "<|start|>", "<|channel|>"}
+	all := []mark{
+		{text: "<think>", ends: thinkEnds, line: true}, {text: "<thinking>", ends: thinkEnds, line: true},
+		{text: "<seed:think>", ends: []string{"</seed:think>"}, line: true},
+		{text: "<|begin_of_thought|>", ends: []string{"<|end_of_thought|>"}, line: true, token: true},
+		{text: "[THINK]", ends: []string{"[/THINK]"}, line: true},
+		{text: "<|START_THINKING|>", ends: []string{"<|END_THINKING|>"}, line: true, token: true},
+		{text: "<|channel>thought\n", ends: []string{"<channel|>"}, line: true},
+		{text: "<thought>", ends: []string{"</thought>"}, first: true}, {text: "<reasoning>", ends: []string{"</reasoning>"}, first: true},
+		{text: "<reason>", ends: []string{"</reason>"}, first: true}, {text: "<scratchpad>", ends: []string{"</scratchpad>"}, first: true},
+		{text: analysis, ends: harmony, first: true, token: true}, {text: "<|start|>assistant" + analysis, ends: harmony, first: true, token: true},
+	}
+	for _, text := range []string{"<|start|>assistant<|channel|>final<|message|>", "<|channel|>final<|message|>", "<|start|>assistant<|channel|>commentary<|message|>",
+		"<|channel|>commentary<|message|>", "<|begin_of_solution|>", "<|START_RESPONSE|>", "<|START_TEXT|>"} {
+		all = append(all, mark{text: text, first: true, token: true})
+	}
+	for _, text := range []string{"</think>", "</thinking>", "[/THINK]", "</seed:think>", "<|end_of_thought|>", "<|END_THINKING|>"} {
+		all = append(all, mark{text: text, end: true})
+	}
+	for _, text := range []string{"<|return|>", "<|end|>", "<|end_of_solution|>", "<|END_RESPONSE|>", "<|END_TEXT|>"} {
+		all = append(all, mark{text: text, token: true})
+	}
+	for _, text := range tailOpeners {
+		all = append(all, mark{text: text, call: &tail})
+	}
+	return append(all, mark{text: toolCall.open, call: &toolCall}, mark{text: function.open, call: &function})
+}()
+
+// applies reports whether a mark has its meaning at the start of held.
+func (f *inline) applies(m *mark) bool {
+	switch {
+	case m.call != nil:
+		return len(f.offered) > 0 && !f.around.quotes(f.last)
+	case m.first:
+		return !f.hasText
+	case m.line:
+		return f.last == '\n'
+	case m.end:
+		return f.last == '\n' || !f.around.quotes(f.last)
+	}
+	return f.tokens
+}
+
+// scanTag handles a "<" or "[" at the start of held.
 func (f *inline) scanTag() bool {
 	if f.around.fenced() || f.last == '`' {
 		f.text(1)
 		return true
 	}
+	var best *mark
 	wait := false
-	if f.last == '\n' {
-		for _, tag := range thoughtTags {
-			if bytes.HasPrefix(f.held, []byte(tag)) {
-				f.held = f.held[len(tag):]
-				f.thinking = tag[1] != '/' // if there is only an end, the prompt has the start
-				f.skipSpace = true
-				return true
+	for i := range marks {
+		m := &marks[i]
+		if m.text[0] != f.held[0] || !f.applies(m) {
+			continue
+		}
+		if bytes.HasPrefix(f.held, []byte(m.text)) {
+			if best == nil || len(m.text) > len(best.text) {
+				best = m
 			}
-			wait = wait || isStart(f.held, tag)
+		} else if isStart(f.held, m.text) {
+			wait = true
 		}
 	}
-	if len(f.offered) > 0 && !f.around.quotes(f.last) {
-		for _, form := range []*form{&toolCall, &function} {
-			if bytes.HasPrefix(f.held, []byte(form.open)) {
-				f.enter(form)
-				return true
-			}
-			wait = wait || isStart(f.held, form.open)
-		}
-	}
-	if !wait {
+	switch {
+	case wait:
+		return false
+	case best == nil:
 		f.decline()
 		f.text(1)
+		return true
+	case best.end && f.last != '\n': // at the end of a line, or at its start
+		if len(f.held) == len(best.text) {
+			return false
+		}
+		if next := f.held[len(best.text)]; next != '\n' && next != '\r' {
+			f.text(1)
+			return true
+		}
 	}
-	return !wait
+	if best.call != nil {
+		f.enter(best.call)
+		return true
+	}
+	f.held = f.held[len(best.text):]
+	f.tokens = f.tokens || best.token
+	f.noBare = false
+	f.skipSpace = best.end || best.ends != nil || best.first
+	if best.ends != nil {
+		f.thinking, f.ends = true, best.ends
+	}
+	if best.end {
+		f.takeBack()
+	}
+	return true
+}
+
+// takeBack makes the text before the end of a thought a thought. The prompt has its start.
+func (f *inline) takeBack() {
+	*f.guess = true
+	if f.hasText && !f.broken {
+		f.broken = !f.yield(Delta{WasThought: true}, nil)
+	}
+	f.hasText, f.last = false, '\n'
+	f.around = around{}
+}
+
+// unassume ends an assumed thought: its start was not in the prompt.
+func (f *inline) unassume() {
+	*f.guess = false
+	f.held = append(f.assumed, f.held...)
+	f.assumed, f.thinking, f.skipSpace = nil, false, false
 }
 
 // scanThought passes reasoning on up to the end of the thought.
@@ -263,25 +392,51 @@ func (f *inline) scanThought() bool {
 		f.skipSpace = len(f.held) == 0
 		return !f.skipSpace
 	}
-	for _, end := range []string{"</think>", "</thinking>"} {
-		if i := bytes.Index(f.held, []byte(end)); i >= 0 {
-			f.thought(i)
-			f.held = f.held[len(end):]
-			f.thinking, f.skipSpace, f.last = false, true, '\n'
-			f.around.line = f.around.line[:0]
-			return true
+	if f.assumed != nil && len(f.assumed) == 0 { // the response may have the start in spite of that
+		for i := range marks {
+			switch m := &marks[i]; {
+			case m.ends == nil:
+			case bytes.HasPrefix(f.held, []byte(m.text)):
+				f.assumed, f.thinking = nil, false
+				return true
+			case isStart(f.held, m.text):
+				return false
+			}
 		}
 	}
+	ends := f.ends
+	if f.assumed != nil {
+		ends = unopened
+	}
+	at, length := -1, 0
+	for _, end := range ends {
+		if i := bytes.Index(f.held, []byte(end)); i >= 0 && (at < 0 || i < at) {
+			at, length = i, len(end)
+		}
+	}
+	if at >= 0 {
+		f.thought(at)
+		if end := string(f.held[:min(length, len(f.held))]); end != "<|start|>" && end != "<|channel|>" {
+			f.held = f.held[length:] // else it starts the next part, too
+		}
+		f.thinking, f.skipSpace, f.last, f.assumed, f.ends, f.noBare = false, true, '\n', nil, nil, false
+		f.around.line = f.around.line[:0]
+		return true
+	}
 	keep := 0
-	for k := min(len(f.held), len("</thinking>")-1); k > 0 && keep == 0; k-- {
-		tail := string(f.held[len(f.held)-k:])
-		if strings.HasPrefix("</think>", tail) || strings.HasPrefix("</thinking>", tail) {
-			keep = k
+	for _, end := range ends {
+		for k := min(len(f.held), len(end)-1); k > keep; k-- {
+			if strings.HasPrefix(end, string(f.held[len(f.held)-k:])) {
+				keep = k
+			}
 		}
 	}
 	f.thought(len(f.held) - keep)
 	return false
 }
+
+// unopened are the ends of thoughts whose start is in the prompt.
+var unopened = []string{"</think>", "</thinking>", "[/THINK]", "</seed:think>", "<|end_of_thought|>", "<|END_THINKING|>"}
 
 func (f *inline) enter(form *form) {
 	f.in, f.scanned = form, 0
@@ -298,7 +453,7 @@ func (f *inline) scanCall() bool {
 		f.leave()
 		return true
 	}
-	for {
+	for form.close != "" {
 		i := bytes.Index(body[f.scanned:], []byte(form.close))
 		if i < 0 {
 			f.scanned = max(0, len(body)-len(form.close)+1)
@@ -315,6 +470,7 @@ func (f *inline) scanCall() bool {
 			return true
 		}
 	}
+	return false
 }
 
 // found stores the calls in the first n bytes of held.
@@ -344,8 +500,11 @@ func (f *inline) body() []byte {
 func (f *inline) leave() {
 	f.decline()
 	n := len(f.in.open)
-	if f.in == &jsonBlock {
+	if f.in == &jsonBlock || f.in == &toolCode {
 		f.around.openFence([]byte("```"))
+	}
+	if f.noBare = true; f.in == &tail {
+		n = 1
 	}
 	f.in = nil
 	f.text(n)
@@ -375,6 +534,15 @@ func (f *inline) release(reason Finish) {
 		}
 	}
 	f.in = nil
+	if f.thinking && f.assumed != nil {
+		f.thought(len(f.held))
+		f.unassume()
+		f.scan()
+		if f.in != nil {
+			f.release(reason)
+			return
+		}
+	}
 	if f.thinking {
 		f.thought(len(f.held))
 	}
@@ -412,5 +580,8 @@ func (f *inline) thought(n int) {
 		return
 	}
 	f.broken = !f.yield(Delta{Reasoning: string(f.held[:n])}, nil)
+	if f.assumed != nil {
+		f.assumed = append(f.assumed, f.held[:n]...)
+	}
 	f.held = f.held[n:]
 }

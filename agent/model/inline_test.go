@@ -111,7 +111,9 @@ func TestInline(t *testing.T) {
 		{"thought", "<think>\nhm < a\n</think>\n\nHello", inlined{reasoning: "hm < a\n", text: "Hello"}},
 		{"thought, then call", "<think>hm</think><tool_call>" + object + "</tool_call>", inlined{reasoning: "hm", calls: calls(read)}},
 		{"thought without end", "<think>hm </thi", inlined{reasoning: "hm </thi"}},
-		{"end of a thought only", "hm\n</think>\n\nHello", inlined{text: "hm\nHello"}},
+		{"end of a thought only", "hm\n</think>\n\nHello", inlined{reasoning: "hm\n", text: "Hello"}},
+		{"end of a thought at the end of a line", "hm.</think>\nHello", inlined{reasoning: "hm.", text: "Hello"}},
+		{"about the end", "The </think> tag, `</think>`\nand\n```\n</think>\n```\n", inlined{text: "The </think> tag, `</think>`\nand\n```\n</think>\n```\n"}},
 		{"about the tag", "The <think> tag", inlined{text: "The <think> tag"}},
 		{"a call in a thought", "<think><tool_call>" + object + "</tool_call></think>x", inlined{reasoning: "<tool_call>" + object + "</tool_call>", text: "x"}},
 	}

@@ -33,6 +33,11 @@ func viableCall(body []byte, offered map[string]bool) bool {
 	if isStart(body, function.open) || body[0] == '[' {
 		return true
 	}
+	if body[0] != '{' { // a name, then <arg_key>
+		name, _, whole := bytes.Cut(bytes.TrimRight(body, " \t\r\n"), []byte("\n"))
+		name, _, arg := bytes.Cut(name, []byte("<"))
+		return offers(offered, bytes.TrimSpace(name), whole || arg)
+	}
 	return viableObject(body, offered)
 }
 
@@ -88,7 +93,13 @@ func parseCall(body []byte, offered map[string]bool) ([]Call, bool) {
 	if calls, ok := parseObjects(trimmed, offered); ok {
 		return calls, true
 	}
-	return parseLoose(trimmed, offered)
+	if calls, ok := parseLoose(trimmed, offered); ok {
+		return calls, true
+	}
+	if len(trimmed) > 0 && offered[string(trimmed)] { // without arguments
+		return []Call{{Name: string(trimmed), Args: "{}"}}, true
+	}
+	return parseTail(trimmed, offered)
 }
 
 // parseBlock parses a fenced block with only one object or one list.

@@ -102,12 +102,26 @@ func (r *Reply) complete(call int, state *State) {
 	}
 }
 
+// wasThought makes the text so far a thought.
+func (r *Reply) wasThought() {
+	thought := r.Reasoning + r.Text
+	r.text.Reset()
+	r.reasoning.Reset()
+	r.reasoning.WriteString(thought)
+	r.Text, r.Reasoning = "", thought
+	r.parts = slices.DeleteFunc(r.parts, func(p partStart) bool { return p.kind != CallType })
+	r.parts = slices.Insert(r.parts, 0, partStart{kind: ReasoningType})
+}
+
 // Add takes the next delta. Text, Reasoning and Calls are up to date after each;
 // calls have their final ids and arguments once Finish is set. If there are more than
 // MaxCalls calls, Add returns an [*Error].
 func (r *Reply) Add(d Delta) error {
 	if d.Restart {
 		*r = Reply{CallsBefore: r.CallsBefore}
+	}
+	if d.WasThought {
+		r.wasThought()
 	}
 	r.begin(d)
 	if d.Text != "" {

@@ -114,6 +114,9 @@ type Delta struct {
 	// Restart means that the request is tried again: the reasoning and calls that came before
 	// are not part of the response. No text came before.
 	Restart bool
+	// WasThought means that the text of the response so far was a thought, whose start is in the
+	// prompt.
+	WasThought bool
 	// Fallback says which model answers instead of the first one, and why. It is set before the
 	// first piece of the response, once in a turn.
 	Fallback string

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
 // API is the Chat Completions API.
@@ -59,8 +60,25 @@ func (s source) Next() (name string, data []byte, err error) {
 
 // Filter implements [api.Filter].
 func (API) Filter(req *model.Request, t *api.Target, in iter.Seq2[model.Delta, error]) iter.Seq2[model.Delta, error] {
-	return model.Inline(req, readsTextCalls(req, t), in)
+	opened := t.Quirks&opensThought != 0 || t.Quirks&plainStart == 0 && t.Provider != "openai" && thinks.MatchString(t.Model)
+	return func(yield func(model.Delta, error) bool) {
+		before := opened
+		for d, err := range model.InlineOpened(req, readsTextCalls(req, t), &opened, in) {
+			switch {
+			case opened:
+				t.Quirks = t.Quirks&^plainStart | opensThought
+			case before:
+				t.Quirks = t.Quirks&^opensThought | plainStart
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
 }
+
+// thinks matches models whose templates open a thought in the prompt.
+var thinks = lazyregexp.New(`(?i)(^|[^a-z0-9])(r1|qwq|thinking)([^a-z0-9]|$)`)
 
 // Decoder implements [api.API].
 func (API) Decoder(_ *model.Request, t *api.Target, emit func(model.Delta) bool) api.Decoder {

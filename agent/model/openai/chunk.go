@@ -37,6 +37,13 @@ type answer struct {
 	FunctionCall     *named     `json:"function_call"`
 
 	ReasoningDetails []map[string]any `json:"reasoning_details"` // OpenRouter
+
+	// Fields of less common servers. Their types differ.
+	Thinking        json.RawMessage `json:"thinking"`
+	ThinkingContent json.RawMessage `json:"thinking_content"`
+	Thought         json.RawMessage `json:"thought"`
+	Thoughts        json.RawMessage `json:"thoughts"`
+	ReasoningText   json.RawMessage `json:"reasoning_text"`
 }
 
 type callPart struct {
@@ -150,7 +157,7 @@ func (c *chunk) plain() (model.Delta, bool) {
 	ch := &c.Choices[0]
 	a := &ch.Delta
 	ok := ch.Index == 0 && ch.Message == nil && ch.FinishReason == "" && ch.Usage == nil &&
-		a.Refusal == "" && a.ReasoningDetails == nil && a.Reasoning == "" && len(a.ToolCalls) == 0 && a.FunctionCall == nil && (a.Content == "") != (a.ReasoningContent == "")
+		a.Refusal == "" && a.ReasoningDetails == nil && !a.others() && a.Reasoning == "" && len(a.ToolCalls) == 0 && a.FunctionCall == nil && (a.Content == "") != (a.ReasoningContent == "")
 	return model.Delta{Text: a.Content, Reasoning: a.ReasoningContent}, ok
 }
 
@@ -160,10 +167,7 @@ func (d *decoder) choice(ch *choice) error {
 	if ch.Message != nil {
 		a = ch.Message
 	}
-	thought := a.ReasoningContent
-	if thought == "" {
-		thought = a.Reasoning
-	}
+	thought := a.thought()
 	if a.Content != "" || thought != "" || a.Refusal != "" {
 		d.emit(model.Delta{Text: a.Content + a.Refusal, Reasoning: thought})
 	}
@@ -189,6 +193,57 @@ func (d *decoder) choice(ch *choice) error {
 	}
 	d.refused = d.refused || a.Refusal != ""
 	return nil
+}
+
+// others reports whether an answer has one of the less common fields.
+func (a *answer) others() bool {
+	return len(a.Thinking)+len(a.ThinkingContent)+len(a.Thought)+len(a.Thoughts)+len(a.ReasoningText) > 0
+}
+
+// thought returns the reasoning of an answer. Servers that fill several fields repeat it in them.
+func (a *answer) thought() string {
+	for _, text := range []string{a.ReasoningContent, a.Reasoning} {
+		if text != "" {
+			return text
+		}
+	}
+	if a.others() {
+		for _, raw := range []json.RawMessage{a.ReasoningText, a.Thinking, a.ThinkingContent, a.Thought, a.Thoughts} {
+			if text := thoughtIn(raw); text != "" {
+				return text
+			}
+		}
+	}
+	var b strings.Builder
+	for _, d := range a.ReasoningDetails {
+		for _, key := range []string{"text", "summary"} {
+			text, _ := d[key].(string)
+			b.WriteString(text)
+		}
+	}
+	return b.String()
+}
+
+// thoughtIn returns the text of a field with reasoning: a string, an object, or a list of them.
+func thoughtIn(raw json.RawMessage) string {
+	var text string
+	var list []json.RawMessage
+	var object struct{ Content, Text, Thinking, Summary json.RawMessage }
+	switch {
+	case len(raw) == 0 || json.Unmarshal(raw, &text) == nil:
+		return text
+	case json.Unmarshal(raw, &list) == nil:
+		for _, one := range list {
+			text += thoughtIn(one)
+		}
+	case json.Unmarshal(raw, &object) == nil:
+		for _, one := range []json.RawMessage{object.Content, object.Text, object.Thinking, object.Summary} {
+			if text = thoughtIn(one); text != "" {
+				return text
+			}
+		}
+	}
+	return text
 }
 
 func (d *decoder) call(index int, id string, f named) {
@@ -250,20 +305,36 @@ func unmarshal(raw []byte, c *chunk) error {
 	// The other fields are already decoded. The field of another type may be a list of parts.
 	var parts struct {
 		Choices []struct {
-			Delta   struct{ Content json.RawMessage } `json:"delta"`
-			Message struct{ Content json.RawMessage } `json:"message"`
+			Delta   loose `json:"delta"`
+			Message loose `json:"message"`
 		} `json:"choices"`
 	}
 	if json.Unmarshal(raw, &parts) != nil || len(parts.Choices) != len(c.Choices) {
 		return err
 	}
 	for i, p := range parts.Choices {
-		inParts(p.Delta.Content, &c.Choices[i].Delta)
+		p.Delta.into(&c.Choices[i].Delta)
 		if c.Choices[i].Message != nil {
-			inParts(p.Message.Content, c.Choices[i].Message)
+			p.Message.into(c.Choices[i].Message)
 		}
 	}
 	return nil
+}
+
+// loose has the fields of an answer that may have other types.
+type loose struct {
+	Content   json.RawMessage `json:"content"`
+	Reasoning json.RawMessage `json:"reasoning"`
+	Other     json.RawMessage `json:"reasoning_content"`
+}
+
+func (l *loose) into(a *answer) {
+	inParts(l.Content, a)
+	if a.Reasoning == "" && a.ReasoningContent == "" {
+		if a.Reasoning = thoughtIn(l.Reasoning); a.Reasoning == "" {
+			a.Reasoning = thoughtIn(l.Other)
+		}
+	}
 }
 
 // inParts reads content that is a list of parts: text, and reasoning in Mistral's form.

@@ -25,6 +25,8 @@ const (
 	onlyCalls                           // no text beside calls
 	nineID                              // ids of calls have nine letters and digits
 	shortIDs                            // ids of calls have no meaning for the endpoint
+	opensThought                        // the prompt opens a thought, so responses have only its end
+	plainStart                          // it opens none, whatever the name of the model
 )
 
 // Adapt implements [api.API].

@@ -10,9 +10,10 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
 // Rules say which schemas an API accepts.
@@ -442,4 +443,4 @@ func texts(list []any) (out []string) {
 }
 
 // Names are the names of properties that all APIs accept.
-var Names = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
+var Names = lazyregexp.New(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/clean"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
 // message is a JSON-RPC message. Its fields are not decoded, because servers send wrong types.
@@ -546,7 +546,7 @@ func (d *Dropped) Faults() []string {
 	return all
 }
 
-var answered = regexp.MustCompile(`"id"\s*:\s*"?(\d{1,15})"?\s*[,}]`)
+var answered = lazyregexp.New(`"id"\s*:\s*"?(\d{1,15})"?\s*[,}]`)
 
 // garbled returns an answer to a request whose own answer is no valid JSON, so that it does not wait
 // in vain. If text is no such answer, garbled returns nil.
