@@ -139,12 +139,13 @@ func (x *instance) latest(ctx context.Context) gathered {
 	if x.session.Situation().Remote != "" && x.session.Editor != x.session.Files {
 		return gathered{} // the files of the editor are not those of the session
 	}
+	branch := x.repo.Branch(x.session.Editor.Folders()) // one file
 	x.mu.Lock()
 	known := x.gathered
 	x.mu.Unlock()
-	if known == nil || time.Since(known.at) > fresh {
+	if known == nil || known.git.Branch != branch || time.Since(known.at) > fresh {
 		wait := firstWait
-		if known != nil {
+		if known != nil && known.git.Branch == branch {
 			wait = laterWait
 		}
 		enough := time.NewTimer(wait)
@@ -157,8 +158,11 @@ func (x *instance) latest(ctx context.Context) gathered {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.gathered == nil {
-		return gathered{git: gitread.State{Branch: x.repo.Branch(x.session.Editor.Folders())}, tree: x.tree}
+	switch {
+	case x.gathered == nil:
+		return gathered{git: gitread.State{Branch: branch}, tree: x.tree}
+	case x.gathered.git.Branch != branch: // what is known is that of the branch before
+		return gathered{git: gitread.State{Branch: branch, Commits: x.gathered.git.Commits}, tree: x.gathered.tree}
 	}
 	return *x.gathered
 }

@@ -252,3 +252,29 @@ func (s state) Load(_ context.Context, key string, v any) (bool, error) {
 }
 
 func (state) Save(context.Context, string, any) error { return nil }
+
+// TestBranchOfTheMoment checks that a prompt tells a new branch, also while a slow gather runs that
+// began before.
+func TestBranchOfTheMoment(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "a.go")
+	b.git("init", "-q", "-b", "main")
+	b.git("add", "a.go")
+	b.git("commit", "-qm", "first")
+	if text := b.tell(); !strings.Contains(text, "git: branch main") {
+		t.Errorf("first: %s", text)
+	}
+	b.write(".git/HEAD", "ref: refs/heads/other\n")
+	slow := make(chan struct{})
+	b.x.mu.Lock()
+	b.x.done = slow
+	b.x.mu.Unlock()
+	want(t, b.x.Environment(t.Context()), "git: branch other")
+	b.x.mu.Lock()
+	b.x.done = nil
+	b.x.mu.Unlock()
+	b.write(".git/HEAD", "ref: refs/heads/third\n")
+	if text := b.x.Environment(t.Context()); !strings.Contains(text, "git: branch third") {
+		t.Errorf("third: %s", text)
+	}
+}
