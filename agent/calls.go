@@ -195,12 +195,15 @@ const (
 
 // budget limits the total size of the results of one response. A model may call many tools
 // at once, and each result may be near its own limit.
-type budget struct{ left, each, least int }
+type budget struct {
+	left, each, least int
+	tokens            int // of each result; 0: only the bytes are limited
+}
 
 // resultBudget returns the budget of the next response's calls. All results together fill at most
 // half of the context window without its fixed part.
 func (t *turn) resultBudget() budget {
-	b := budget{replyCap, replyCap, resultMin}
+	b := budget{left: replyCap, each: replyCap, least: resultMin}
 	window := t.window()
 	if window <= 0 {
 		return b
@@ -208,7 +211,8 @@ func (t *turn) resultBudget() budget {
 	b.left = min(b.left, max((window-t.history.gauge.fixed())/2*bytesOfResult, resultMin))
 	b.each = b.left
 	if t.Small() {
-		b.each = window / smallShare * bytesOfResult
+		b.tokens = window / smallShare
+		b.each = b.tokens * bytesPerToken
 		b.least = min(b.least, b.each/4)
 	}
 	return b
@@ -216,6 +220,15 @@ func (t *turn) resultBudget() budget {
 
 // fit shortens a result to the rest of the budget.
 func (b *budget) fit(set *tools.Set, env *tools.Env, c *call) {
-	c.result = set.Fit(env, c.Name, c.result, min(b.each, max(b.left, b.least)))
+	limit := min(b.each, max(b.left, b.least))
+	c.result = set.Fit(env, c.Name, c.result, limit)
+	for range 4 { // texts differ in the bytes of a token
+		n := tools.Tokens(string(c.result.JSON))
+		if b.tokens == 0 || n <= b.tokens {
+			break
+		}
+		limit = min(limit, len(c.result.JSON)) * b.tokens / n * 95 / 100
+		c.result = set.Fit(env, c.Name, c.result, limit)
+	}
 	b.left -= len(c.result.JSON)
 }

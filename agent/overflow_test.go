@@ -248,3 +248,49 @@ func TestUsersWords(t *testing.T) {
 		}
 	}
 }
+
+// TestEndlessRepetition checks that an answer or a thought that repeats itself ends with a notice, and that
+// other long answers do not.
+func TestEndlessRepetition(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		unit     string
+		thought  bool
+		repeats  int
+		finished bool
+	}{
+		"a word":      {"again ", false, 20_000, false},
+		"a paragraph": {strings.Repeat("The same words, then. ", 20) + "\n\n", false, 20_000, false},
+		"a thought":   {"Wait, I have to check it. ", true, 20_000, false},
+		"a table":     {"| 0 | 0 |\n", false, 300, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := 0
+			m := fakemodel.Func(func(x *fakemodel.Exchange) {
+				n++
+				if n > 1 {
+					x.Text("Better.")
+					return
+				}
+				x.Text("Begin. ")
+				for range tc.repeats {
+					if tc.thought {
+						x.Thought(tc.unit)
+					} else {
+						x.Text(tc.unit)
+					}
+				}
+			})
+			s := begin(t, agent.Config{Model: m, Store: openStore(t)})
+			r := talk(t, s, "go")
+			notices := of[agent.Notice](r)
+			if (len(notices) == 0) != tc.finished {
+				t.Errorf("notices: %v", notices)
+			}
+			if size := len(s.Last().Text()); !tc.finished && size > 3000 {
+				t.Errorf("the stored answer has %d bytes", size)
+			}
+		})
+	}
+}

@@ -217,6 +217,7 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 	}
 	t.config.Log.Debug("asking the model", "session", t.id, "model", t.head.Model, "messages", len(messages))
 	reply := &model.Reply{CallsBefore: len(t.history.ids)}
+	var text, thoughts repetition
 	for delta, err := range t.config.Model.Stream(ctx, request) {
 		if err != nil {
 			return reply, err
@@ -245,6 +246,12 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 		}
 		if err := reply.Add(delta); err != nil {
 			return reply, err
+		}
+		if text.add(delta.Text) || thoughts.add(delta.Reasoning) {
+			t.notice("The model repeated the same text again and again, so its answer was stopped. Send the prompt again in other words, or choose a larger model.")
+			reply.Calls, reply.Finish = nil, model.FinishStop
+			reply.SetText(withoutRepeats(reply.Text))
+			return reply, nil
 		}
 	}
 	if reply.Finish == "" {

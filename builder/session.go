@@ -38,6 +38,9 @@ type Plan struct {
 	// Prompt writes the system prompt. It gets the fields OS, Date, Shell, Tools and Sections, and
 	// sets the others. It is called again at each compaction.
 	Prompt func(prompt.Config) string
+	// Small reports whether the session has the profile for small context windows. It is called after
+	// Tools. Nil: it has not.
+	Small func() bool
 	// Lifetime ends with the session. Extensions that are asked for notices get it.
 	Lifetime context.Context //nolint:containedctx // notices are asked for in many turns
 }
@@ -50,7 +53,7 @@ func Open(ctx context.Context, p Plan) (*agent.Session, error) {
 		return nil, err
 	}
 	c.Rewritten = p.Extensions.Rewritten
-	c.Tools = set
+	c.Tools, c.Small = set, p.small()
 	c.Notices = func() []string { return p.Extensions.Notices(p.Lifetime, extension.WithRequest) }
 	if p.Kind != extension.Subagent {
 		p.addEvents(&c)
@@ -69,6 +72,8 @@ func Open(ctx context.Context, p Plan) (*agent.Session, error) {
 	return agent.New(ctx, c)
 }
 
+func (p Plan) small() bool { return p.Small != nil && p.Small() }
+
 // addEvents connects the events of turns and compactions. Subagents do not have them.
 func (p Plan) addEvents(c *agent.Config) {
 	id, events := c.Head.ID, p.Extensions.Events()
@@ -86,7 +91,7 @@ func (p Plan) addEvents(c *agent.Config) {
 		if err != nil {
 			return agent.Prefix{}, err
 		}
-		return agent.Prefix{System: p.system(ctx, set, set.Specs(ctx)), Tools: set}, nil
+		return agent.Prefix{System: p.system(ctx, set, set.Specs(ctx)), Tools: set, Small: p.small()}, nil
 	}
 }
 

@@ -54,6 +54,7 @@ type Model struct {
 	Small          string `json:"small" doc:"PROVIDER/MODEL for compaction, the automatic review of actions, the judgment of goals and descriptions of pictures. Empty: the session's model."`
 	SupportsVision *bool  `json:"supports_vision" doc:"Whether the model sees pictures. null: as its endpoint says, else whether it rejected one, else by its id."`
 	Pool           Pool   `json:"pool" doc:"How one of several keys is chosen."`
+	Profile        string `json:"profile" enum:"auto,full,small" guard:"the window decides" safe:"auto" doc:"How much a session sends. small: for context windows of local models: five tools with short descriptions, short texts, short results. auto: small if the window is below 24000 tokens."`
 	TextCalls      string `json:"text_calls" enum:"auto,never,always" guard:"text is never a call" safe:"never" doc:"Whether tool calls that a model writes as text run. auto: until the model has made a native call."`
 }
 
@@ -187,7 +188,7 @@ func Default() *Config {
 	return &Config{
 		Model: Model{
 			Default: "gpt-5", Provider: "auto", API: "auto", Effort: "default", Cache: Cache{Mode: "auto", TTL: "short"}, StallTimeout: 90,
-			Fallback: Models{}, Pool: Pool{Strategy: "fill_first", Cooldown: 60}, TextCalls: "auto",
+			Fallback: Models{}, Pool: Pool{Strategy: "fill_first", Cooldown: 60}, TextCalls: "auto", Profile: "auto",
 		},
 		Providers: map[string]Provider{},
 		Auxiliary: map[string]TaskModel{},

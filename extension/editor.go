@@ -69,6 +69,7 @@ type Situation struct {
 	Network bool   // commands reach the network
 	Model   string
 	Window  int    // the model's context window in tokens; 0: not known
+	Small   bool   // the session has the profile for small context windows: texts for the model must be short
 	Remote  string // the machine and directory of commands and files; empty: this machine
 }
 

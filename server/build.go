@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/builder"
@@ -26,11 +27,12 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 	if head.System == "" {
 		head.Model = x.settings.modelName()
 	}
+	x.settings.small.Store(isBrief(x, head))
 	a, err := builder.Open(ctx, builder.Plan{
 		Kind: extension.Main, Stored: !draft, Extensions: x.extensions, Lifetime: x.queue.ctx,
 		Agent: agent.Config{
 			Head: head, Model: x.settings.model, Env: env, Files: at.files(), Plan: x.record.plan, Store: x.svc.theStore(conf.Store.Synchronous),
-			MaxIterations: conf.Agent.MaxIterations, CompactAt: cmp.Or(conf.Compaction.At, -1), Log: x.svc.Log,
+			LeastWindow: agent.LeastWindow, MaxIterations: conf.Agent.MaxIterations, CompactAt: cmp.Or(conf.Compaction.At, -1), Log: x.svc.Log,
 			Notes: func() agent.Sized { return x.settings.notesModel() }, Describe: x.settings.describe,
 		},
 		Tools: func(ctx context.Context, stored []tools.Spec) (*tools.Set, error) { return toolsOf(ctx, x, stored) },
@@ -41,8 +43,12 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 			if at.remote.otherFiles() {
 				c.Folders = nil
 			}
+			if x.settings.small.Load() {
+				return prompt.Small(c)
+			}
 			return prompt.System(c)
 		},
+		Small: x.settings.small.Load,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening session %s: %w", x.id, err)
@@ -81,7 +87,25 @@ func toolsOf(ctx context.Context, x *Session, stored []tools.Spec) (*tools.Set, 
 	if err != nil {
 		return nil, fmt.Errorf("agent.tools in the configuration: %w", err)
 	}
+	if stored == nil {
+		x.settings.chooseProfile()
+	}
+	if x.settings.small.Load() {
+		set = set.Brief()
+	}
 	return set, nil
+}
+
+// isBrief reports whether a stored session has the profile for small context windows: its tools then have
+// their short descriptions.
+func isBrief(x *Session, head store.Session) bool {
+	if len(head.Tools) == 0 {
+		return false
+	}
+	all, err := x.extensions.Tools(x.queue.ctx, builder.StoredTools(head))
+	return err == nil && slices.ContainsFunc(all, func(t tools.Tool) bool {
+		return t.Brief != "" && slices.ContainsFunc(head.Tools, func(had model.Tool) bool { return had.Name == t.Name && had.Description == t.Brief })
+	})
 }
 
 // withoutDoubles returns the tools without those of servers and plugins whose name is taken, which

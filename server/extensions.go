@@ -268,7 +268,7 @@ func situationOf(x *Session) extension.Situation {
 	conf := x.settings.config()
 	return extension.Situation{
 		Mode: x.settings.mode(), Sandbox: conf.Sandbox.Mode, Network: conf.Sandbox.Network,
-		Model: x.settings.modelName(), Window: x.settings.model.Window(), Remote: x.location.remote.place(conf),
+		Model: x.settings.modelName(), Window: x.settings.model.Window(), Small: x.settings.small.Load(), Remote: x.location.remote.place(conf),
 	}
 }
 

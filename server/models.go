@@ -74,6 +74,19 @@ func (s *settings) readyFor(route string, show func(text string)) error {
 	return nil
 }
 
+// chooseProfile decides whether the session gets the profile for small context windows. The prefix of
+// its requests must be made anew after that.
+func (s *settings) chooseProfile() {
+	switch window := s.model.Window(); s.config().Model.Profile {
+	case "small":
+		s.small.Store(true)
+	case "full":
+		s.small.Store(false)
+	default:
+		s.small.Store(window > 0 && window < agent.SmallWindow)
+	}
+}
+
 // first returns PROVIDER/MODEL of the model that answers first.
 func (s *settings) first() string { return s.options()[1].Value }
 

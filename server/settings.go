@@ -67,6 +67,7 @@ type settings struct {
 	secrets *tools.Secrets // follow the configuration
 	model   *models.Chosen
 	routed  atomic.Bool // model is that of a route, for one turn
+	small   atomic.Bool // the session has the profile for small context windows
 
 	mu   sync.Mutex
 	conf *config.Loaded

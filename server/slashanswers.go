@@ -57,6 +57,11 @@ func statusText(ctx context.Context, x *Session, _ string) (string, error) {
 		}
 	}
 	conf := x.settings.config()
+	profile := "full"
+	if x.settings.small.Load() {
+		profile = "small (five tools, short texts and results)"
+	}
+	line("Profile", "%s (model.profile: %s), context window %s tokens", profile, conf.Model.Profile, humanize.Comma(int64(x.settings.model.Window())))
 	line("Sandbox", "%s, network %s", conf.Sandbox.Mode, map[bool]string{true: "on", false: "off"}[conf.Sandbox.Network])
 	if x.location.remote.kind != "" {
 		line("Commands run on", "%s", x.location.remote.kind)

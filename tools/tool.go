@@ -57,6 +57,10 @@ type Tool struct {
 	// EditsFiles is set for tools that change files of the workspace as the user's editor does:
 	// the user sees the diff, and unsaved buffers are kept.
 	EditsFiles bool
+	// Brief is the description in a session with a small context window. Such a session has only the
+	// tools that have one. BriefParams are the parameters that are offered there.
+	Brief       string
+	BriefParams []string
 	// Advice is a sentence of the system prompt that says when to use the tool. Empty: the
 	// description says it.
 	Advice string

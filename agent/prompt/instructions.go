@@ -205,7 +205,7 @@ func InstructionsSection(own, all []Instruction) []Section {
 	if text == "" {
 		return nil
 	}
-	return []Section{{Project, text}}
+	return []Section{{Slot: Project, Always: true, Text: text}}
 }
 
 // InstructionsText returns the texts, each fenced below its name.

@@ -68,6 +68,8 @@ func (c Config) Editors() string {
 type Section struct {
 	Slot Slot
 	Text string // complete, with its heading
+	// Always says that the prompt for small context windows has the section, too.
+	Always bool
 }
 
 // Slot is the position of a section.
@@ -81,20 +83,37 @@ const (
 // System returns the whole system prompt.
 func System(c Config) string { return c.write("prompt.md") }
 
-// write writes one of the prompts, the environment, and the sections of both slots.
-func (c Config) write(name string) string {
-	texts := template.Must(template.New("").Funcs(template.FuncMap{"line": oneLine}).ParseFS(files, "*.md"))
+// Small returns the system prompt for a small context window. It has only the sections of the user's own
+// texts and of project instructions.
+func Small(c Config) string {
 	var b strings.Builder
-	run := func(name string) {
-		if err := texts.ExecuteTemplate(&b, name, c); err != nil {
-			panic(fmt.Sprintf("prompt: %s: %v", name, err)) // a mistake in the text
+	c.run(&b, "small.md")
+	for _, slot := range []Slot{Persona, Project} {
+		for _, s := range c.Sections {
+			if s.Slot == slot && s.Always {
+				b.WriteString(s.Text)
+			}
 		}
 	}
-	run(name)
+	return b.String()
+}
+
+// write writes one of the prompts, the environment, and the sections of both slots.
+func (c Config) write(name string) string {
+	var b strings.Builder
+	c.run(&b, name)
 	writeSections(&b, c.Sections, Persona)
-	run("place.md")
+	c.run(&b, "place.md")
 	writeSections(&b, c.Sections, Project)
 	return b.String()
+}
+
+// run writes a template.
+func (c Config) run(b *strings.Builder, name string) {
+	texts := template.Must(template.New("").Funcs(template.FuncMap{"line": oneLine}).ParseFS(files, "*.md"))
+	if err := texts.ExecuteTemplate(b, name, c); err != nil {
+		panic(fmt.Sprintf("prompt: %s: %v", name, err)) // a mistake in the text
+	}
 }
 
 func writeSections(b *strings.Builder, all []Section, slot Slot) {
@@ -138,7 +157,7 @@ func PersonaSection(texts ...string) []Section {
 	if text == "" {
 		return nil
 	}
-	return []Section{{Persona, fmt.Sprintf("\n# Persona\n\nThe user wants you to speak and behave like this. The rules above still apply.\n\n%s\n", begin(text, personaLimit))}}
+	return []Section{{Slot: Persona, Always: true, Text: fmt.Sprintf("\n# Persona\n\nThe user wants you to speak and behave like this. The rules above still apply.\n\n%s\n", begin(text, personaLimit))}}
 }
 
 // oneLine returns a name in one line. If it has characters that are not printable, it is

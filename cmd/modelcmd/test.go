@@ -113,6 +113,10 @@ func endpointToTest(loaded *config.Loaded, args []string, base string) (config.E
 	return all[0], nil
 }
 
+// testTokens limits each response of a test. A thinking model needs some hundred, and a model without an
+// end must not run until the timeout.
+const testTokens = 2000
+
 // testModel sends a request with a tool, then its result.
 func testModel(ctx context.Context, e config.Endpoint) tested {
 	out := tested{Provider: e.Provider, Model: e.Model, API: e.API}
@@ -126,7 +130,7 @@ func testModel(ctx context.Context, e config.Endpoint) tested {
 		Messages: []model.Message{model.NewMessage(model.User, "Test the connection.")},
 		Tools: []model.Tool{{Name: "ping", Description: "Returns the text.", Schema: json.RawMessage(
 			`{"type":"object","properties":{"text":{"type":"string","description":"The text to return."}},"required":["text"]}`)}},
-		SessionID: "model-test", Turn: "1",
+		SessionID: "model-test", Turn: "1", MaxTokens: testTokens,
 	}
 	reply, err := out.Checks.send(ctx, m, req)
 	if err == nil && len(reply.Calls) == 0 {

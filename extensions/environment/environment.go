@@ -189,6 +189,13 @@ func (x *instance) Environment(ctx context.Context) string {
 		before = facts{}
 	}
 	x.known, x.lost, x.unsaved = now, false, true
+	if x.session.Situation != nil && x.session.Situation().Small {
+		before, now := before.withoutFiles(), now.withoutFiles()
+		if first {
+			return now.text(mostSmall)
+		}
+		return now.since(before, mostSmall)
+	}
 	if first {
 		return now.text(mostFirst)
 	}

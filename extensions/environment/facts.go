@@ -3,6 +3,7 @@ package environment
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -167,6 +168,17 @@ func commitsText(g gitread.State) string {
 		list = append(list, c)
 	}
 	return joined(list, most[factCommits])
+}
+
+// mostSmall limits the tokens of the facts in a small context window.
+const mostSmall = 120
+
+// withoutFiles returns the facts without the names of files and folders of the workspace.
+func (f facts) withoutFiles() facts {
+	few := maps.Clone(f)
+	delete(few, factFiles)
+	delete(few, factTop)
+	return few
 }
 
 // text returns all facts, in at most limit tokens. The tree gets the room that is left.

@@ -88,7 +88,7 @@ func (x *instance) Forget() {
 	defer x.mu.Unlock()
 	clear(x.delivered)
 	x.waiting = nil
-	x.left = prompt.InstructionsLimit
+	x.left = x.limit()
 }
 
 // Notices returns nothing. It counts the requests: a call that follows a request was made with
@@ -100,6 +100,21 @@ func (x *instance) Notices(context.Context, extension.When) []string {
 	return nil
 }
 
+// limit returns the limit of the project instructions in bytes. In a small context window, it is a
+// tenth of the window.
+func (x *instance) limit() int {
+	if x.session.Situation == nil {
+		return prompt.InstructionsLimit
+	}
+	if now := x.session.Situation(); now.Small {
+		return min(prompt.InstructionsLimit, now.Window/10*bytesOfToken)
+	}
+	return prompt.InstructionsLimit
+}
+
+// bytesOfToken is the number of bytes of a token, rather too low.
+const bytesOfToken = 3
+
 // Sections returns the persona, and the instructions of the workspace folders.
 func (x *instance) Sections(ctx context.Context) []prompt.Section {
 	var persona []prompt.Section
@@ -107,7 +122,7 @@ func (x *instance) Sections(ctx context.Context) []prompt.Section {
 		persona = prompt.PersonaSection(x.persona()...)
 	}
 	own := x.own()
-	left := prompt.InstructionsLimit - sizeOf(own)
+	left := x.limit() - sizeOf(own)
 	all := x.read(ctx, left)
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -127,7 +142,7 @@ func (x *instance) own() []prompt.Instruction {
 	if x.home == "" {
 		return nil
 	}
-	return prompt.ReadInstructions([]string{x.home}, prompt.InstructionsLimit, prompt.InstructionReader{Read: func(_, path string) ([]byte, error) {
+	return prompt.ReadInstructions([]string{x.home}, x.limit(), prompt.InstructionReader{Read: func(_, path string) ([]byte, error) {
 		if name := filepath.Base(path); filepath.Dir(path) != filepath.Clean(x.home) || !strings.HasPrefix(name, "AGENTS.") {
 			return nil, fs.ErrNotExist
 		}

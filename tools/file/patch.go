@@ -60,6 +60,8 @@ func patchTool(c Config) tools.Tool {
 	return tools.New(tools.Tool{
 		Name: "patch", Toolset: "file", Replay: tools.Replayed, Kind: tools.KindEdit, EditsFiles: true,
 		Description: strings.TrimSpace(patchWords),
+		Brief:       "Change part of a file: replace old_string, copied exactly from the file without line numbers, by new_string. It must occur once.",
+		BriefParams: []string{"path", "old_string", "new_string"},
 		Title:       tools.Titled(patchTitle),
 		Script:      `(path, old_string, new_string, replace_all=False) → success, diff`,
 		Edit:        editOf(c, patchEdits),

@@ -46,6 +46,8 @@ func readTool(c Config) tools.Tool {
 	return tools.New(tools.Tool{
 		Name: "read_file", Toolset: "file", Replay: tools.Replayed, Kind: tools.KindRead, ReadOnly: true,
 		Description: strings.TrimSpace(readWords),
+		Brief:       "Read a file in parts, or list a directory. Lines come as N|text; N| is not part of the file. If there is more, call again with offset=next_offset.",
+		BriefParams: []string{"path", "offset", "limit"},
 		ResultCap:   readResultCap,
 		Title:       tools.Titled(readTitle),
 		Script:      `(path, offset=1, limit=500) → content ("1|line\n…"), total_lines, truncated, next_offset`,

@@ -73,6 +73,8 @@ func searchTool(c Config) tools.Tool {
 	return tools.New(tools.Tool{
 		Name: "search_files", Toolset: "file", Replay: tools.Replayed, Kind: tools.KindSearch, ReadOnly: true,
 		Description: strings.TrimSpace(searchWords),
+		Brief:       "Search a regular expression in files (target=content), or find files by a glob such as **/*.go (target=files).",
+		BriefParams: []string{"pattern", "target", "path"},
 		Title:       tools.Titled(searchTitle),
 		Script:      `(pattern, target="content", path=".", file_glob=None, limit=50) → matches [{path, line, content}], total_count; target="files" → files`,
 	}, with(c, searchFiles))

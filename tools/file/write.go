@@ -44,6 +44,8 @@ func writeTool(c Config) tools.Tool {
 	return tools.New(tools.Tool{
 		Name: "write_file", Toolset: "file", Replay: tools.Replayed, Kind: tools.KindEdit, EditsFiles: true,
 		Description: strings.TrimSpace(writeWords),
+		Brief:       "Create a file or replace a whole one.",
+		BriefParams: []string{"path", "content"},
 		Title:       tools.Titled(func(in writeIn) string { return "Write " + in.Path }),
 		Script:      `(path, content) → bytes_written, created`,
 		Edit: editOf(c, func(ctx context.Context, env *callEnv, in writeIn) (tools.Edit, error) {

@@ -65,6 +65,8 @@ func terminalTool(c Config) tools.Tool {
 		Name: "terminal", Toolset: "terminal", RunsCommands: true, Plans: true, Replay: tools.ReplayedIf, Kind: tools.KindExecute, TellsRunning: true,
 		ResultCap:   8 * outputLimit, // bytes: the output is cut by characters already
 		Description: strings.TrimSpace(terminalWords),
+		Brief:       "Run a shell command, such as a build, a test or git, and wait for it. It gets no input. Print little. Not for reading or editing files.",
+		BriefParams: []string{"command", "timeout"},
 		Title:       tools.Titled(func(in terminalIn) string { return "$ " + in.Command }),
 		Script:      `(command, timeout=None, workdir=None) → output, exit_code; foreground`,
 	}, with(c, terminal))

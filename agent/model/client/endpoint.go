@@ -178,6 +178,9 @@ func (e *endpoint) target(key string, noState bool) *api.Target {
 	if known := e.learned.limits[e.Model]; known > 0 && (limit == 0 || known < limit) {
 		limit = known
 	}
+	if m := e.learned.models[e.Model]; limit == 0 && m != nil && m.served > 0 {
+		limit = max(m.served*3/10, leastResponse) // some servers stop at no other limit
+	}
 	return &api.Target{
 		Provider: e.Provider, BaseURL: e.BaseURL, Host: e.host, API: e.API.Name(), Model: e.Model, Key: key,
 		Efforts: e.Efforts, MaxTokens: limit, Cache: e.Cache, ServiceTier: e.ServiceTier, Extra: e.Extra, TextCalls: e.TextCalls,
@@ -228,6 +231,9 @@ func (e *endpoint) needsKey() bool {
 	ip := net.ParseIP(host)
 	return host != "localhost" && (ip == nil || !ip.IsLoopback())
 }
+
+// leastResponse is the limit of a response in tokens from a server with a small window.
+const leastResponse = 1024
 
 const commandLasts = 30 * time.Minute
 

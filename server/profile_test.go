@@ -1,0 +1,119 @@
+package server
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// requestSize returns the bytes of a request and an estimate of its tokens.
+func requestSize(t *testing.T, r *model.Request) (size, count int) {
+	t.Helper()
+	data, err := json.Marshal(map[string]any{"system": r.System, "tools": r.Tools, "messages": r.Messages})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(data), tools.Tokens(string(data))
+}
+
+func toolsIn(r *model.Request) string {
+	var names []string
+	for _, tool := range r.Tools {
+		names = append(names, tool.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// TestSmallProfile checks what a session sends to a model with a small window: few tools with short
+// descriptions, short instructions, no list of files, and short results. A loaded session has the same
+// profile, and a larger window changes it at a compaction.
+func TestSmallProfile(t *testing.T) {
+	t.Parallel()
+	const five = "read_file write_file patch search_files terminal"
+	rules := strings.Repeat("Follow this rule of the project, always.\n", 500)
+	home, cwd := instructed(t, ".", map[string]string{"AGENTS.md": rules, "long.txt": strings.Repeat("a line of the file\n", 5000), "other.go": "package a\n"})
+	m := fakemodel.Func(func(x *fakemodel.Exchange) {
+		if last := x.Request.Messages[len(x.Request.Messages)-1]; last.Role == model.User && strings.Contains(last.Text(), "read it") {
+			x.Call("", "read_file", `{"path":"long.txt"}`)
+		} else {
+			x.Text("done")
+		}
+		x.End()
+	})
+	m.WindowSize = 8192
+	svc := open(t, Options{Home: home, Model: m})
+	x, _ := session(t, svc, cwd)
+	prompt1(t, x, "read it")
+	first := m.Requests()[0]
+	if got := toolsIn(first); got != five {
+		t.Errorf("tools %s", got)
+	}
+	if size, count := requestSize(t, first); size > 8000 || count > 1900 {
+		t.Errorf("the first request has %d bytes, about %d tokens", size, count)
+	}
+	if at := strings.Index(first.System, "# Project instructions"); at < 0 || tools.Tokens(first.System[at:]) > 8192/10+80 {
+		t.Errorf("the instructions:\n%s", first.System)
+	}
+	if text := first.Messages[0].Text(); strings.Contains(text, "other.go") {
+		t.Errorf("the environment has the files:\n%s", text)
+	}
+	for _, result := range resultsOf(m) {
+		if n := tools.Tokens(result); n > 8192/7 || n < 300 {
+			t.Errorf("a result has %d tokens", n)
+		}
+	}
+	status, err := statusText(t.Context(), x, "")
+	if err != nil || !strings.Contains(status, "Profile: small") || !strings.Contains(status, "8,192") {
+		t.Errorf("/status: %s, %v", status, err)
+	}
+
+	if err := svc.CloseSession(t.Context(), x.ID()); err != nil {
+		t.Fatal(err)
+	}
+	m.WindowSize = 100_000
+	loaded, err := svc.LoadSession(t.Context(), x.ID(), Place{Cwd: cwd}, x.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt1(t, loaded, "go on")
+	if got := toolsIn(m.Requests()[len(m.Requests())-1]); got != five || !loaded.settings.small.Load() {
+		t.Errorf("the loaded session has %s", got)
+	}
+	if _, err := loaded.StartCompaction("", nil).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	prompt1(t, loaded, "go on")
+	if got := toolsIn(m.Requests()[len(m.Requests())-1]); got == five || loaded.settings.small.Load() {
+		t.Errorf("after the compaction, the session has %s", got)
+	}
+}
+
+// TestProfileSetting checks model.profile, and that windows that are too small get nothing.
+func TestProfileSetting(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		profile string
+		window  int
+		small   bool
+	}{{"auto", 23_000, true}, {"auto", 24_000, false}, {"full", 23_000, false}, {"small", 200_000, true}} {
+		home, cwd := instructed(t, ".", map[string]string{"home/config.yaml": "model: {profile: " + tc.profile + "}\n"})
+		m := fakemodel.Func(func(x *fakemodel.Exchange) { x.Text("done"); x.End() })
+		m.WindowSize = tc.window
+		x, _ := session(t, open(t, Options{Home: home, Model: m}), cwd)
+		prompt1(t, x, "go")
+		if got := len(m.Requests()[0].Tools) == 5; got != tc.small {
+			t.Errorf("%+v: tools %s", tc, toolsIn(m.Requests()[0]))
+		}
+	}
+	m := fakemodel.Func(func(x *fakemodel.Exchange) { x.Text("done") })
+	m.WindowSize = 2048
+	x, _ := session(t, open(t, Options{Home: t.TempDir(), Model: m}), t.TempDir())
+	if _, err := x.Prompt(t.Context(), agent.Input{Text: "Hello"}, nil); err == nil || !strings.Contains(err.Error(), "2,048") || len(m.Requests()) > 0 {
+		t.Errorf("%v after %d requests", err, len(m.Requests()))
+	}
+}
