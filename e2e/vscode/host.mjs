@@ -35,7 +35,7 @@ const userSettings = {
   "security.workspace.trust.startupPrompt": "never",
   "window.confirmBeforeClose": "never",
   "files.autoSave": "off",
-  // What moves costs processor time.
+  // Movement costs processor time.
   "workbench.reduceMotion": "on",
   "editor.cursorBlinking": "solid",
 };
@@ -299,7 +299,7 @@ export class Editor {
     });
   }
 
-  /** Clicks something until something else has gone: what is drawn again at that moment has lost its click. */
+  /** Clicks something until something else has gone: a click is lost if its target is drawn again at that moment. */
   async click(target, gone = target) {
     await this.again(async () => {
       if (await gone.count()) await target.click({ timeout: patience });

@@ -1,4 +1,4 @@
-// A folder that is not trusted, in a real VS Code: what works there, what trust changes, and the end of the server.
+// A folder that is not trusted, in a real VS Code; trust, and the end of the server.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import os from "node:os";
