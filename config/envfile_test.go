@@ -75,7 +75,7 @@ func TestDotenvForms(t *testing.T) {
 
 func TestEncodingsOfFiles(t *testing.T) {
 	t.Parallel()
-	const env, yaml = "# Schlüssel\nHERMES_API_KEY=sk-1\n", "model:\n  default: größe\n"
+	const env, yaml = "# Größe über Maß, café à 5 €\nHERMES_API_KEY=sk-1\n", "# Größe über Maß, café à 5 €\nmodel:\n  default: größe\n"
 	encode := func(c textenc.Charset, text string) string {
 		out, err := c.Encode([]byte(text))
 		if err != nil {
@@ -127,7 +127,7 @@ func TestUnreadableFilesAreTold(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	for _, file := range []string{EnvPath(home), Path(home)} {
-		if err := os.WriteFile(file, []byte("# a\n# \xb9\xe6\xd4\xf2\xa3\xba\xc3\xfc\xc1\xee\nA=1\n"), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte("# a\n# \xd3\xf6\xdc\xeb\xec\xe1 \xf3\xf4\xef \xe1\xf1\xf7\xe5\xdf\xef \xf1\xf5\xe8\xec\xdf\xf3\xe5\xf9\xed, \xe5\xeb\xdd\xe3\xee\xf4\xe5 \xf4\xe7 \xe4\xe9\xe1\xe4\xf1\xef\xec\xde\nA=1\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

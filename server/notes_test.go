@@ -188,7 +188,7 @@ func TestInstructionsThatOthersBrought(t *testing.T) {
 		"CLAUDE.local.md":    "\xff\xfeL\x00o\x00c\x00a\x00l\x00 \x00r\x00u\x00l\x00e\x00s\x00.\x00",
 		"AGENTS.md":          "Not these rules.",
 		"AGENTS.override.md": "Rules instead.",
-		".hermes.md":         "first\n\xb9\xe6\xd4\xf2\xa3\xba\xc3\xfc\xc1\xee\n",
+		".hermes.md":         "first\n\xd3\xf6\xdc\xeb\xec\xe1 \xf3\xf4\xef \xe1\xf1\xf7\xe5\xdf\xef \xf1\xf5\xe8\xec\xdf\xf3\xe5\xf9\xed, \xe5\xeb\xdd\xe3\xee\xf4\xe5 \xf4\xe7 \xe4\xe9\xe1\xe4\xf1\xef\xec\xde\n",
 		"sub/CLAUDE.md":      "Rules below. @x.md",
 		"sub/x.md":           "Imported below.",
 		"sub/f.txt":          "x",

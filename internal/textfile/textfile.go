@@ -46,7 +46,7 @@ type EncodingError struct {
 func (e *EncodingError) Error() string { return e.What + "; save it as UTF-8" }
 
 // Decode returns the bytes of a file as UTF-8 without a byte order mark. It reads UTF-8, UTF-16 with or without a
-// byte order mark, and windows-1252. For any other content it returns an [*EncodingError].
+// byte order mark, and the older encodings of [textenc.CharsetOf]. For any other content it returns an [*EncodingError].
 func Decode(data []byte) ([]byte, error) {
 	if plain(data) {
 		return data, nil

@@ -14,7 +14,7 @@ import (
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	const text = "# Größe → 日本\r\nkey: value\r\n"
-	const latin = "# Größe der Datei\r\nkey: value\r\n"
+	const latin = "# Größe über Maß, café à 5 €\r\nkey: value\r\n"
 	const ascii = "key: value\nother: 1\n"
 	encoded := func(c textenc.Charset, text string) string {
 		out, err := c.Encode([]byte(text))
@@ -33,6 +33,7 @@ func TestDecode(t *testing.T) {
 		"UTF-16 LE without mark":  {encoded(textenc.CharsetUTF16LE, ascii), ascii},
 		"UTF-16 BE without mark":  {encoded(textenc.CharsetUTF16BE, ascii), ascii},
 		"UTF-16 of one character": {encoded(textenc.CharsetUTF16LE, "\ufeffa"), "a"},
+		"GBK":                     {encoded(textenc.CharsetGBK, "# 配置文件不存在，请检查路径\n"), "# 配置文件不存在，请检查路径\n"},
 		"windows-1252":            {encoded(textenc.CharsetLatin1, latin), latin},
 	} {
 		got, err := Decode([]byte(c.data))
@@ -44,10 +45,10 @@ func TestDecode(t *testing.T) {
 		data string
 		line int
 	}{
-		"UTF-32":                             {"\xff\xfe\x00\x00a\x00\x00\x00", 0},
-		"UTF-16 with an odd end":             {encoded(textenc.CharsetUTF16LE, "\ufeff"+ascii) + "\n", 0},
-		"a NUL":                              {"a\nb\x00c\n", 2},
-		"an encoding of East Asia (GB18030)": {"first\n\xb9\xe6\xd4\xf2\xa3\xba\xc3\xfc\xc1\xee\n", 2},
+		"UTF-32":                                {"\xff\xfe\x00\x00a\x00\x00\x00", 0},
+		"UTF-16 with an odd end":                {encoded(textenc.CharsetUTF16LE, "\ufeff"+ascii) + "\n", 0},
+		"a NUL":                                 {"a\nb\x00c\n", 2},
+		"an encoding that is not known (Greek)": {"first\n\xd3\xf6\xdc\xeb\xec\xe1 \xf3\xf4\xef \xe1\xf1\xf7\xe5\xdf\xef \xf1\xf5\xe8\xec\xdf\xf3\xe5\xf9\xed, \xe5\xeb\xdd\xe3\xee\xf4\xe5 \xf4\xe7 \xe4\xe9\xe1\xe4\xf1\xef\xec\xde\n", 2},
 	} {
 		_, err := Decode([]byte(c.data))
 		var problem *EncodingError
