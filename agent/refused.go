@@ -15,13 +15,13 @@ import (
 // avoid. If err is something else, it returns nil.
 func refusedHistory(err error) *model.Error {
 	var failed *model.Error
-	if !errors.As(err, &failed) || failed.Shown > 0 {
+	if !errors.As(err, &failed) || failed.Shown > 0 || ofTools(failed.Message) {
 		return nil
 	}
 	switch status := failed.Status; {
 	case failed.Kind == model.ErrState,
 		failed.Kind == model.ErrRequest && (status == 0 || status == http.StatusBadRequest || status == http.StatusUnprocessableEntity),
-		failed.Kind == model.ErrModel && status == http.StatusBadRequest, // “tool call x not found”
+		failed.Kind == model.ErrModel && status == http.StatusBadRequest && strings.Contains(strings.ToLower(failed.Message), "call"), // “tool call x not found”
 		failed.Kind == model.ErrServer && ofTemplate(failed.Message):
 		return failed
 	}
@@ -38,6 +38,12 @@ func ofTemplate(message string) bool {
 		}
 	}
 	return false
+}
+
+// ofTools reports whether a refusal names one of the offered tools, which are not part of the
+// history.
+func ofTools(message string) bool {
+	return strings.Contains(message, "tools.") || strings.Contains(message, "tools[")
 }
 
 const maxPlain = 4 // responses that are tried in plain form, before all are
