@@ -125,6 +125,9 @@ func (c *call) run(ctx context.Context, env *tools.Env) {
 	case c.cut:
 		c.result = tools.Fail(cutText, c.Name)
 		return
+	case c.Name == model.Unnamed && c.tool.Name == "":
+		c.result = tools.Fail(unnamedText)
+		return
 	}
 	c.result = tools.Fail("%s ended without a result", c.Name) // remains if the tool ends its goroutine
 	c.result, _ = env.Dispatch.Set.Call(ctx, env, c.Call)      // the error is that of ctx, and the result contains it

@@ -16,6 +16,8 @@ const (
 	cutText = "%s was not run: your reply hit the output limit inside this call. " +
 		"Nothing was changed. Do it in smaller pieces: write a shorter part now and add the rest with further calls."
 
+	unnamedText = "this call has no name, so nothing was run. Repeat it with the name of one of the offered tools"
+
 	repeatedText = "This is the same call with the same result, %d times now. Doing it again will not help: " +
 		"use what you have, try something else, or tell the user what is missing."
 
