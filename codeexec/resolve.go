@@ -51,7 +51,10 @@ type candidate struct {
 // error lists the candidates.
 func (p *Pythons) Find(ctx context.Context, s Search) (Python, error) {
 	var passed []string
-	for _, c := range s.candidates() {
+	var other *Python // works, and is not of a version that the project asks for
+	demands := s.demands()
+	list, own := s.candidates()
+	for n, c := range list {
 		if !isFile(c.path) {
 			if c.missing != "" {
 				passed = append(passed, c.missing)
@@ -72,8 +75,22 @@ func (p *Pythons) Find(ctx context.Context, s Search) (Python, error) {
 			passed = append(passed, fmt.Sprintf("%s, %s, does not work: %v", c.path, c.why, err))
 			continue
 		}
+		if i := slices.IndexFunc(demands, func(d demand) bool { return !fitsVersion(d.version, found.Version) }); i >= 0 {
+			if n >= own { // not of the project, nor chosen by the user
+				if other == nil {
+					other = &found
+				}
+				continue
+			}
+			passed = append(passed, fmt.Sprintf("the project asks for Python %v, and its environment has another one", demands[i]))
+		}
 		found.Passed = passed
 		return found, nil
+	}
+	if other != nil {
+		i := slices.IndexFunc(demands, func(d demand) bool { return !fitsVersion(d.version, other.Version) })
+		other.Passed = append(passed, fmt.Sprintf("no Python %v was found, which the project asks for", demands[i]))
+		return *other, nil
 	}
 	text := "no Python 3.8 or newer was found"
 	if len(passed) > 0 {
@@ -84,19 +101,37 @@ func (p *Pythons) Find(ctx context.Context, s Search) (Python, error) {
 
 // Likely reports whether Find has a candidate. It starts no process.
 func (s Search) Likely() bool {
-	return slices.ContainsFunc(s.candidates(), func(c candidate) bool { return isFile(c.path) })
+	list, _ := s.candidates()
+	return slices.ContainsFunc(list, func(c candidate) bool { return isFile(c.path) })
 }
 
-func (s Search) candidates() []candidate {
+// candidates returns the places in their order. The first own of them are chosen by the user or belong to the project.
+func (s Search) candidates() (list []candidate, own int) {
 	if s.Strict {
-		return s.onPath("python3")
+		return s.onPath("python3"), 0
 	}
-	list := s.configured()
+	list = s.configured()
 	list = append(list, s.activated()...)
 	for _, folder := range s.Folders {
 		list = append(list, s.inFolder(folder)...)
 	}
-	return slices.Concat(list, s.onPath("python3", "python"), s.beyondPath())
+	own = len(list)
+	list = slices.Concat(list, s.onPath("python3", "python"), s.beyondPath())
+	if len(s.Folders) > 0 {
+		p := readProject(s, s.Folders[0])
+		for _, d := range p.demands() {
+			list = append(list, p.installed(d)...)
+		}
+	}
+	return list, own
+}
+
+// demands returns the versions that the project in the first folder asks for.
+func (s Search) demands() []demand {
+	if s.Strict || s.Configured != "" || len(s.Folders) == 0 {
+		return nil
+	}
+	return readProject(s, s.Folders[0]).demands()
 }
 
 // configured returns the configured interpreter: a program, a name on PATH, or the
@@ -164,8 +199,11 @@ func (s Search) inFolder(folder string) []candidate {
 	}
 	for _, name := range []string{".venv", "venv", "env", ".conda"} {
 		dir := filepath.Join(folder, name)
-		c := candidate{inEnvironment(dir), "the workspace's " + name, ""}
-		if isFile(filepath.Join(dir, "pyvenv.cfg")) {
+		c := candidate{path: inEnvironment(dir), why: "the workspace's " + name}
+		switch {
+		case ofWindows(dir):
+			c.missing = fmt.Sprintf("%s was made on Windows, and its interpreter cannot run here", c.why)
+		case isFile(filepath.Join(dir, "pyvenv.cfg")):
 			c.missing = fmt.Sprintf("%s, %s, has no interpreter that exists", c.path, c.why)
 		}
 		list = append(list, c)
@@ -173,6 +211,7 @@ func (s Search) inFolder(folder string) []candidate {
 	if path := firstLine(folder, ".pdm-python"); filepath.IsAbs(path) {
 		list = append(list, candidate{path, "named in .pdm-python", path + ", named in .pdm-python, does not exist"})
 	}
+	list = append(list, readProject(s, folder).environments()...)
 	return append(list, s.pyenv(folder)...)
 }
 
@@ -261,7 +300,19 @@ func inEnvironment(dir string) string {
 	if path := filepath.Join(dir, "bin", "python3"); isFile(path) {
 		return path
 	}
+	if runtime.GOOS == "windows" {
+		for _, name := range []string{`Scripts\python.exe`, "python.exe"} {
+			if path := filepath.Join(dir, name); isFile(path) {
+				return path
+			}
+		}
+	}
 	return filepath.Join(dir, "bin", "python")
+}
+
+// ofWindows reports whether an environment was made on Windows, and this system is another one.
+func ofWindows(dir string) bool {
+	return runtime.GOOS != "windows" && isFile(filepath.Join(dir, "Scripts", "python.exe")) && !isFile(inEnvironment(dir))
 }
 
 func isFile(path string) bool {

@@ -176,13 +176,13 @@ func TestFind(t *testing.T) {
 		{"pyenv's version", func(p *place) (Search, string, string, string) {
 			path := p.link(p.home+"/.pyenv/versions/3.12.1/bin", "python3")
 			p.file(p.workspace+"/.python-version", "3.12.1\n")
-			return p.search(), path, "pyenv's 3.12.1", ""
+			return p.search(), path, "pyenv's 3.12.1", "asks for Python 3.12.1" // the real one is another
 		}},
 		{"pyenv's newest of a line", func(p *place) (Search, string, string, string) {
 			p.link(p.home+"/pe/versions/3.12.9/bin", "python3")
 			path := p.link(p.home+"/pe/versions/3.12.10/bin", "python3")
 			p.file(p.workspace+"/.python-version", "3.12\n")
-			return p.search("PYENV_ROOT=" + p.home + "/pe"), path, "pyenv's 3.12", ""
+			return p.search("PYENV_ROOT=" + p.home + "/pe"), path, "pyenv's 3.12", "asks for Python 3.12"
 		}},
 		{"a version that leaves pyenv's folder", func(p *place) (Search, string, string, string) {
 			p.link(p.home+"/bin", "python3")
