@@ -153,11 +153,14 @@ func (e *endpoint) ask(ctx context.Context) {
 	default:
 		m, err = e.askList(ctx)
 	}
-	if down := (*net.OpError)(nil); err != nil && (ctx.Err() != nil || errors.As(err, &down)) {
+	if down := (*net.OpError)(nil); err != nil && (ctx.Err() != nil || errors.As(err, &down) || errors.Is(err, errNotReady)) {
 		return
 	}
 	e.store(m)
 }
+
+// errNotReady means that a server does not answer yet, for example because it loads a model.
+var errNotReady = errors.New("the server is not ready")
 
 // store stores metadata.
 func (e *endpoint) store(m metadata) {
@@ -343,6 +346,9 @@ func (e *endpoint) fetch(ctx context.Context, method, address string, body, answ
 		return fmt.Errorf("asking %s about its models: %w", e.url, err)
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode >= 500 {
+		return fmt.Errorf("asking %s about its models: %s: %w", e.url, resp.Status, errNotReady)
+	}
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("asking %s about its models: %s", e.url, resp.Status)
 	}

@@ -134,6 +134,31 @@ func TestServedWindow(t *testing.T) {
 	}
 }
 
+// TestServerThatLoads checks that a server that is still loading its model is asked again.
+func TestServerThatLoads(t *testing.T) {
+	t.Parallel()
+	ready := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !ready:
+			http.Error(w, `{"error":{"message":"Loading model","code":503}}`, http.StatusServiceUnavailable)
+		case r.URL.Path == "/props":
+			fmt.Fprint(w, `{"default_generation_settings":{"n_ctx":8192}}`)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: "custom", BaseURL: server.URL + "/v1", Model: "m"}}})
+	defer m.Close()
+	m.Prepare(t.Context())
+	ready = true
+	m.Prepare(t.Context())
+	if got := m.Window(); got != 8192 {
+		t.Errorf("window %d", got)
+	}
+}
+
 // TestWindowChanges checks that the window follows a server that is started with another one, and
 // that a refusal bounds it until then.
 func TestWindowChanges(t *testing.T) {
