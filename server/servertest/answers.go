@@ -26,6 +26,10 @@ func (e *Editor) request(f Frame) {
 		time.AfterFunc(e.o.SettingsAfter, func() { e.respond(f, before) })
 		return
 	}
+	if e.o.Slow > 0 {
+		time.AfterFunc(e.o.Slow, func() { e.respond(f, before) })
+		return
+	}
 	if (f.Method == "window/showMessageRequest" || f.Method == acp.MethodRequestPermission) && !e.o.Modal { // the user takes time, and the editor does not wait
 		go e.respond(f, before)
 		return

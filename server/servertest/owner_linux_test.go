@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
@@ -25,6 +26,7 @@ import (
 type plan struct {
 	Careful bool // each edit asks
 	Hook    bool // the first call of each turn waits for a hook
+	Slow    bool // the editor takes 2 s for each answer
 	Turns   []turnPlan
 	Undo    bool // the last turn is undone before all is reverted
 }
@@ -49,6 +51,7 @@ type answerPlan struct {
 
 func plans(t *rapid.T) (p plan) {
 	p.Careful, p.Hook, p.Undo = rapid.Bool().Draw(t, "careful"), rapid.Bool().Draw(t, "hook"), rapid.Bool().Draw(t, "undo")
+	p.Slow = rapid.Bool().Draw(t, "slow")
 	acts := rapid.SliceOfN(rapid.SampledFrom([]string{"type", "save", "outside", "reload"}), 0, 3)
 	for range rapid.IntRange(1, 3).Draw(t, "turns") {
 		turn := turnPlan{Before: acts.Draw(t, "before")}
@@ -237,8 +240,12 @@ func begin(t *testing.T, agent bool, p plan) *owned {
 		}
 		config += "hooks:\n  pre_tool_call:\n    - command: " + hook + "\n"
 	}
+	slow := time.Duration(0)
+	if p.Slow {
+		slow = 2 * time.Second
+	}
 	o.Editor = servertest.New(t, servertest.Options{
-		Agent: agent, Config: config, Model: fakemodel.Func(o.answers), Files: map[string]string{ownedFile: "o1\no2\no3\no4\no5\no6\n"},
+		Agent: agent, Slow: slow, Config: config, Model: fakemodel.Func(o.answers), Files: map[string]string{ownedFile: "o1\no2\no3\no4\no5\no6\n"},
 	})
 	o.Choose(o.answer)
 	pause()

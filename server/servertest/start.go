@@ -35,6 +35,7 @@ type Options struct {
 	Plugin     bool                                           // it speaks the Agent Client Protocol on the same wire
 	Diagnose   func(u string, wait int) []protocol.Diagnostic // and its plugin returns the diagnostics of files
 	UTF16      bool                                           // it knows no other encoding
+	Slow       time.Duration                                  // that it takes for each answer
 	NoEdits    bool                                           // it takes no edits
 	NoShow     bool                                           // it shows no documents
 	Behind     bool                                           // it shows no place in documents: its text is an earlier one
