@@ -67,7 +67,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSizeOfPolicy limits the analysis of commands to 3,500 lines of code, without comments and
+// TestSizeOfPolicy limits the analysis of commands to 3,700 lines of code, without comments and
 // blank lines. Programs and their options belong into the rule files.
 func TestSizeOfPolicy(t *testing.T) {
 	t.Parallel()
@@ -86,7 +86,7 @@ func TestSizeOfPolicy(t *testing.T) {
 			}
 		}
 	}
-	if lines == 0 || lines > 3500 {
+	if lines == 0 || lines > 3700 {
 		t.Errorf("the analysis of commands has %d lines of code, at most 3,700", lines)
 	}
 }
