@@ -79,7 +79,8 @@ type Service struct {
 // New makes a service. It touches neither disk nor network.
 func New(o Options) *Service {
 	if o.Environ == nil {
-		o.Environ = os.Environ()
+		// Scripts, hooks, MCP servers and language servers find the same tools as commands.
+		o.Environ = shell.WithToolFolders(os.Environ())
 	}
 	if o.Config == nil {
 		o.Config = SchemaOf(o.Features)

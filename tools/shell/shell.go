@@ -116,7 +116,7 @@ const terminalType = "TERM=xterm-256color"
 // without variables that look secret, unless passthrough names them.
 func New(dir string, passthrough []string) *Shell {
 	env, _ := proc.Environ(passthrough)
-	env = override(withToolFolders(proc.Unattended(env, passthrough)), []string{dumbTerminal}) // a command may export other values
+	env = override(WithToolFolders(proc.Unattended(env, passthrough)), []string{dumbTerminal}) // a command may export other values
 	return &Shell{program: findShell("", dir), first: dir, began: env, state: shellState{dir: dir, env: env}}
 }
 

@@ -70,8 +70,8 @@ func compareVersions(a, b string) int {
 	})
 }
 
-// withToolFolders adds the user's tools at the end of PATH.
-func withToolFolders(env []string) []string {
+// WithToolFolders returns env with the folders of [ToolFolders] at the end of PATH.
+func WithToolFolders(env []string) []string {
 	missing := ToolFolders(env)
 	list, _ := getenv(env, "PATH")
 	if len(missing) == 0 || list == "" {
