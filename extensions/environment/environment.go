@@ -161,7 +161,7 @@ func (x *instance) latest(ctx context.Context) gathered {
 	switch {
 	case x.gathered == nil:
 		return gathered{git: gitread.State{Branch: branch}, tree: x.tree}
-	case x.gathered.git.Branch != branch: // what is known is that of the branch before
+	case x.gathered.git.Branch != branch: // the counts are of the branch before
 		return gathered{git: gitread.State{Branch: branch, Commits: x.gathered.git.Commits}, tree: x.gathered.tree}
 	}
 	return *x.gathered

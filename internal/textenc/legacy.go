@@ -112,8 +112,8 @@ func (c Charset) EncodeEdit(old, text []byte) ([]byte, error) {
 		}
 		for _, word := range foreign(text) {
 			if !has[word.text] {
-				return nil, fmt.Errorf("the file is written in %v, so the bytes of %q (line %d of the new text) are not known; nothing was changed. "+
-					"Use only ASCII in what you add, or change the file with a program that knows its encoding; do not convert it from Latin-1, which would destroy it",
+				return nil, fmt.Errorf("the file is written in %v, so the bytes of %q (line %d of the new text) are not known. Nothing was changed. "+
+					"Add only ASCII, or use a program that knows the encoding. Do not convert it from Latin-1: that destroys it",
 					c, word.text, 1+bytes.Count(text[:word.at], []byte{'\n'}))
 			}
 		}
