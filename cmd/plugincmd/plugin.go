@@ -23,6 +23,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/server/app"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/alias"
 )
 
 // New returns the command.
@@ -280,7 +281,7 @@ func enablePlugin(cmd *cobra.Command, name string, yes bool) error {
 	return nil
 }
 
-// taken returns an error if a tool has the name of a tool of another plugin.
+// taken returns an error if a tool has the name of a tool of this program or of another plugin.
 func taken(home string, s plugins.Settings, p plugins.Plugin, o plugins.Offer) error {
 	owners := map[string]string{}
 	all, err := plugins.List(home, s)
@@ -295,6 +296,9 @@ func taken(home string, s plugins.Settings, p plugins.Plugin, o plugins.Offer) e
 		}
 	}
 	for _, t := range o.Tools {
+		if alias.Ours(t.Name) && !slices.Contains(p.Permissions.Override, t.Name) {
+			return fmt.Errorf("the plugin %s cannot be enabled: its tool %s has the name of a tool of hermes-ls, and permissions.override does not list it. Nothing was changed", p.Name, t.Name)
+		}
 		if owner := owners[t.Name]; owner != "" && !slices.Contains(p.Permissions.Override, t.Name) {
 			return fmt.Errorf("the plugin %s cannot be enabled: its tool %s has the name of a tool of the plugin %s, and permissions.override does not list it. Nothing was changed", p.Name, t.Name, owner)
 		}

@@ -147,6 +147,9 @@ func param(tool, name string) (ours string, ok bool) {
 	return "", false
 }
 
+// Ours reports whether a name is that of a tool of this program in the table.
+func Ours(name string) bool { return parsed().of[name] != nil && name != "*" }
+
 // Parameter reports whether a tool accepts a parameter of another agent under this name.
 func Parameter(tool, name string) bool {
 	_, ok := param(tool, name)
