@@ -51,6 +51,7 @@ export class ChatView implements vscode.WebviewViewProvider {
   private readonly texts: Texts;
   private late: ToPage[] = []; // for a page that is not ready yet
   private ready = false;
+  private coming = false; // the view is being opened: on a slow machine it is visible only later
   private known: State | undefined;
   private files: { at: number; paths: Promise<string[]> } | undefined;
 
@@ -59,7 +60,10 @@ export class ChatView implements vscode.WebviewViewProvider {
     private readonly hermes: Hermes,
   ) {
     this.questions = new Questions(hermes, this.chat, this);
-    this.toasts = new Toasts(hermes.sessions, { seen: (id) => this.visible && id === hermes.sessions.session, tell: (...t) => void this.toast(...t) });
+    this.toasts = new Toasts(hermes.sessions, {
+      seen: (id) => (this.visible || this.coming) && id === hermes.sessions.session,
+      tell: (...t) => void this.toast(...t),
+    });
     this.prompts = new Prompts(
       hermes.sessions,
       this.chat,
@@ -92,6 +96,7 @@ export class ChatView implements vscode.WebviewViewProvider {
 
   /** Brings the view up and puts the cursor into the composer. */
   async show(): Promise<void> {
+    this.coming = !this.visible;
     await vscode.commands.executeCommand(`${ChatView.viewType}.focus`);
     this.compose({ type: "focus" });
   }
@@ -143,7 +148,7 @@ export class ChatView implements vscode.WebviewViewProvider {
     view.webview.options = { enableScripts: true, enableForms: true, localResourceRoots: [vscode.Uri.joinPath(this.context.extensionUri, "dist")] };
     view.webview.onDidReceiveMessage((m: ToHost) => this.heard(m).catch((error) => this.notDone(error)));
     view.onDidChangeVisibility(() => this.shown());
-    this.shown();
+    if (view.visible) this.shown();
     view.onDidDispose(() => {
       this.view = undefined;
       this.ready = false;
@@ -161,6 +166,7 @@ export class ChatView implements vscode.WebviewViewProvider {
 
   /** The view was shown or hidden. */
   private shown(): void {
+    this.coming = false;
     this.hermes.server.bars.chatShown(this.visible);
     if (!this.visible) this.questions.hidden();
   }
