@@ -27,7 +27,7 @@ func TestFeedback(t *testing.T) {
 	t.Parallel()
 	turn := func(calls int) func(*fakemodel.Exchange) {
 		return func(x *fakemodel.Exchange) {
-			if x.Request.Messages[len(x.Request.Messages)-1].Text() != "" {
+			if x.Request.Messages[len(x.Request.Messages)-1].Role == model.User {
 				for i := range calls {
 					x.Call(fmt.Sprint(i), "read_file", `{"path":"none"}`)
 				}
