@@ -341,7 +341,7 @@ func TestCharsetsAreKept(t *testing.T) {
 		{"Shift_JIS, many", in(sjis, japanese+"a\n"), "patch", `"mode":"patch","patch":"*** Begin Patch\n*** Update File: f\n # 設定ファイルが見つかりません\n-a\n+表示能力\n*** End Patch"`, in(sjis, japanese+"表示能力\n"), ""},
 		{"KOI8-R, patch", in(koi8, russian), "patch", `"old_string":"файл","new_string":"базу"`, in(koi8, "# Ошибка: не удалось открыть базу\n"), ""},
 		{"KOI8-R, what it has not", in(koi8, russian), "patch", `"old_string":"файл","new_string":"café"`, "", "has no 'é'"},
-		{"not certain", "x = 1 // \xca\xfd\n", "patch", `"old_string":"x = 1","new_string":"x = 2 // é"`, "", "are not known; nothing was changed"},
+		{"not certain", "x = 1 // \xca\xfd\n", "patch", `"old_string":"x = 1","new_string":"x = 2 // é"`, "", "are not known. Nothing was changed"},
 		{"not certain, ASCII", "x = 1 // \xca\xfd\n", "patch", `"old_string":"x = 1","new_string":"x = 2"`, "x = 2 // \xca\xfd\n", ""},
 		{"UTF-16, patch", wide("eins\r\nzwei\r\n"), "patch", `"old_string":"eins\nzwei","new_string":"eins\nzwö 😀"`, wide("eins\r\nzwö 😀\r\n"), ""},
 		{"UTF-16, write", wide("a\n"), "write_file", `"content":"b\n"`, wide("b\n"), ""},
