@@ -20,6 +20,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/form"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
@@ -335,9 +336,9 @@ func answers(how string) (func(context.Context, *sdk.ElicitRequest) (*sdk.Elicit
 			return &sdk.ElicitResult{Action: "decline"}, nil
 		}, nil
 	case "accept":
-		return func(_ context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		return func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			fmt.Fprintln(os.Stderr, escape.Line(r.Params.Message))
-			return &sdk.ElicitResult{Action: "accept", Content: defaults(r.Params.RequestedSchema)}, nil
+			return &sdk.ElicitResult{Action: "accept", Content: defaults(form.Schema(ctx, r.Params))}, nil
 		}, nil
 	}
 	return nil, cli.Usage(fmt.Errorf("--answer is accept or decline, and not %q", how))

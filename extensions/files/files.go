@@ -24,7 +24,7 @@ type feature struct{ editor file.Diagnoser }
 func (feature) Name() string { return "files" }
 
 func (e feature) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	return &instance{session: s, config: file.Config{Bounds: s.Bounds, Recall: file.NewRecall(), Diagnoser: e.editor}}, nil
+	return &instance{session: s, config: file.Config{Bounds: s.Bounds, Recall: file.NewRecall(), Diagnoser: e.editor, Late: new(file.Late)}}, nil
 }
 
 type instance struct {
@@ -46,6 +46,17 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	return list, nil
 }
 
+// Notices returns the problems of edits that came after the results.
+func (x *instance) Notices(ctx context.Context, _ extension.When) []string {
+	if x.config.Late == nil {
+		return nil
+	}
+	if text := x.config.Late.Found(ctx); text != "" {
+		return []string{text}
+	}
+	return nil
+}
+
 // Forget makes the next read of a file return its whole text again.
 func (x *instance) Forget() { x.config.Recall.Forget() }
 
@@ -57,7 +68,7 @@ func (x *instance) Derive(_ context.Context, kind extension.Kind, s *extension.S
 	case extension.Subagent:
 		d := &instance{session: s, config: file.Config{Bounds: s.Bounds, Recall: file.NewRecall()}}
 		if s.Folders()[0] == x.session.Folders()[0] {
-			d.config.Diagnoser = x.config.Diagnoser
+			d.config.Diagnoser, d.config.Late = x.config.Diagnoser, new(file.Late)
 		}
 		return d, nil
 	case extension.Script:

@@ -166,6 +166,18 @@ func (x *Instance) watchesEdits() bool {
 	return settings.OnEdit || servers != nil && servers.AnyRuns()
 }
 
+// Patience returns lsp.wait_timeout if a server of our own answers: it says when it is done. See [file.Patient].
+func (d Diagnoser) Patience() time.Duration {
+	if d.Editor != nil && d.Editor.CanDiagnose() {
+		return 0
+	}
+	x := d.Servers()
+	if x == nil {
+		return 0
+	}
+	return x.settings().wait()
+}
+
 // Diagnose returns the errors and warnings of a file. See [file.Diagnoser].
 func (d Diagnoser) Diagnose(ctx context.Context, path string, wait time.Duration) ([]file.Diagnostic, error) {
 	if d.Editor != nil && d.Editor.CanDiagnose() {

@@ -126,7 +126,7 @@ func (s *Servers) find(ctx context.Context, full string) (*server, *link, defini
 			return nil, nil, definition{}, errors.New(one.needsLogin())
 		}
 		if err != nil {
-			return nil, nil, definition{}, fmt.Errorf("%w. Go on without it, and tell the user", err)
+			return nil, nil, definition{}, fmt.Errorf("%s. Go on without it, and tell the user", strings.TrimRight(err.Error(), ". "))
 		}
 		one.mu.Lock()
 		d, there := one.tools[full]

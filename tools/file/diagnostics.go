@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -43,6 +44,7 @@ const (
 // none.
 type diagnosis struct {
 	who    Diagnoser
+	late   *Late                   // of the session; may be nil
 	before map[string][]Diagnostic // by absolute path; a file that is not here was not answered for
 }
 
@@ -57,9 +59,33 @@ func diagnose(ctx context.Context, env *callEnv, paths ...string) *diagnosis {
 			files = append(files, abs)
 		}
 	}
-	d := &diagnosis{who: env.Diagnoser}
-	d.before = d.ask(ctx, files, 0, beforeLimit)
+	d := &diagnosis{who: env.Diagnoser, late: env.Late, before: map[string][]Diagnostic{}}
+	var unknown []string
+	for _, path := range files {
+		if known, ok := env.Late.baseline(path); ok { // what came since is of the edit before
+			d.before[path] = known
+		} else {
+			unknown = append(unknown, path)
+		}
+	}
+	maps.Copy(d.before, d.ask(ctx, unknown, 0, beforeLimit))
 	return d
+}
+
+// Patient is a [Diagnoser] that says how long an edit waits for its answer. Other ones are not
+// waited for as long, because editors do not say that nothing has changed.
+type Patient interface {
+	Patience() time.Duration
+}
+
+// patience is how long an edit waits for new diagnostics.
+func (d *diagnosis) patience() time.Duration {
+	if p, ok := d.who.(Patient); ok {
+		if limit := p.Patience(); limit > 0 {
+			return limit
+		}
+	}
+	return newsLimit
 }
 
 // ask asks about several files at once.
@@ -106,13 +132,16 @@ func (d *diagnosis) notice(ctx context.Context, written ...*workspace.Written) (
 	if len(files) == 0 {
 		return p
 	}
-	now := d.ask(ctx, files, newsLimit, newsLimit+answerSlack)
+	wait := d.patience()
+	now := d.ask(ctx, files, wait, wait+answerSlack)
 	var brought, fixed []string
 	for _, path := range files {
 		after, answered := now[path]
 		if !answered {
+			d.late.keep(d.who, path, names[path], d.before[path])
 			continue
 		}
+		d.late.keep(d.who, path, names[path], both(d.before[path], after))
 		for _, n := range newDiagnostics(d.before[path], after) {
 			brought = append(brought, n.text(names[path]))
 		}
@@ -122,6 +151,11 @@ func (d *diagnosis) notice(ctx context.Context, written ...*workspace.Written) (
 	}
 	shown := min(len(brought), diagnosticsShown)
 	return problems{Diagnostics: brought[:shown], Fixed: fixed[:min(len(fixed), diagnosticsShown)], More: len(brought) - shown}
+}
+
+// both returns the diagnostics of two moments. Some editors report none while they look at a file.
+func both(before, after []Diagnostic) []Diagnostic {
+	return slices.Concat(after, newDiagnostics(after, before))
 }
 
 // newDiagnostics are those of now that were not there before. Lines move with an edit, so they

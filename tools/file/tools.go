@@ -14,6 +14,7 @@ type Config struct {
 	tools.Bounds
 	Recall    *Recall   // nil: nothing is remembered from call to call
 	Diagnoser Diagnoser // nil: no editor reports on edits
+	Late      *Late     // nil: problems that come after the result of an edit are not told
 }
 
 // Tools returns the file tools of a session.
