@@ -166,8 +166,8 @@ func (x *Instance) watchesEdits() bool {
 	return settings.OnEdit || servers != nil && servers.AnyRuns()
 }
 
-// Patience returns lsp.wait_timeout if a server of our own answers: it says when it is done. See [file.Patient].
-func (d Diagnoser) Patience() time.Duration {
+// WaitFor returns lsp.wait_timeout if a server of our own answers: it says when it is done. See [file.Waiter].
+func (d Diagnoser) WaitFor() time.Duration {
 	if d.Editor != nil && d.Editor.CanDiagnose() {
 		return 0
 	}

@@ -72,16 +72,16 @@ func diagnose(ctx context.Context, env *callEnv, paths ...string) *diagnosis {
 	return d
 }
 
-// Patient is a [Diagnoser] that says how long an edit waits for its answer. Other ones are not
+// Waiter is a [Diagnoser] that says how long an edit waits for its answer. Other ones are not
 // waited for as long, because editors do not say that nothing has changed.
-type Patient interface {
-	Patience() time.Duration
+type Waiter interface {
+	WaitFor() time.Duration
 }
 
-// patience is how long an edit waits for new diagnostics.
-func (d *diagnosis) patience() time.Duration {
-	if p, ok := d.who.(Patient); ok {
-		if limit := p.Patience(); limit > 0 {
+// waitFor returns how long an edit waits for new diagnostics.
+func (d *diagnosis) waitFor() time.Duration {
+	if p, ok := d.who.(Waiter); ok {
+		if limit := p.WaitFor(); limit > 0 {
 			return limit
 		}
 	}
@@ -132,7 +132,7 @@ func (d *diagnosis) notice(ctx context.Context, written ...*workspace.Written) (
 	if len(files) == 0 {
 		return p
 	}
-	wait := d.patience()
+	wait := d.waitFor()
 	now := d.ask(ctx, files, wait, wait+answerSlack)
 	var brought, fixed []string
 	for _, path := range files {

@@ -10,14 +10,14 @@ import (
 
 // slow is an editor whose diagnostics the test sets.
 type slow struct {
-	mu       sync.Mutex
-	list     []Diagnostic
-	patience time.Duration
-	waits    []time.Duration
+	mu      sync.Mutex
+	list    []Diagnostic
+	waitFor time.Duration
+	waits   []time.Duration
 }
 
-func (s *slow) CanDiagnose() bool       { return true }
-func (s *slow) Patience() time.Duration { return s.patience }
+func (s *slow) CanDiagnose() bool      { return true }
+func (s *slow) WaitFor() time.Duration { return s.waitFor }
 
 func (s *slow) Diagnose(_ context.Context, _ string, wait time.Duration) ([]Diagnostic, error) {
 	s.mu.Lock()
@@ -30,13 +30,13 @@ func (s *slow) Diagnose(_ context.Context, _ string, wait time.Duration) ([]Diag
 // taken for old ones by the next edit.
 func TestLate(t *testing.T) {
 	t.Parallel()
-	who := &slow{patience: 7 * time.Second, list: []Diagnostic{{Message: "old"}}}
+	who := &slow{waitFor: 7 * time.Second, list: []Diagnostic{{Message: "old"}}}
 	late := new(Late)
 	if got := late.Found(t.Context()); got != "" {
 		t.Errorf("without an edit: %s", got)
 	}
 	d := &diagnosis{who: who, late: late, before: map[string][]Diagnostic{"/a.x": who.list}}
-	if d.patience() != 7*time.Second || (&diagnosis{who: &slow{}}).patience() != newsLimit {
+	if d.waitFor() != 7*time.Second || (&diagnosis{who: &slow{}}).waitFor() != newsLimit {
 		t.Error("an edit does not wait as long as the server says")
 	}
 	late.keep(who, "/a.x", "a.x", d.before["/a.x"])
