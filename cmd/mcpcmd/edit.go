@@ -387,6 +387,14 @@ func (s *setup) importAll(w, notes io.Writer, found map[string]imported, only []
 		}
 		if state == "" {
 			state = "imported"
+			missing, err := one.withVariables(name)
+			if err != nil {
+				failed = append(failed, fmt.Errorf("%s: %w", name, err))
+				continue
+			}
+			if len(missing) > 0 {
+				state = "imported without its inputs. Before it connects, write this into .env in the Hermes home: " + strings.Join(missing, "=VALUE, ") + "=VALUE"
+			}
 			if !dry {
 				added, err := s.add(name, one.entry)
 				if err != nil {
@@ -397,7 +405,7 @@ func (s *setup) importAll(w, notes io.Writer, found map[string]imported, only []
 					state = "exists"
 				}
 			}
-			if state == "imported" && len(one.left) > 0 {
+			if state != "exists" && len(one.left) > 0 {
 				fmt.Fprintf(notes, "%s: these settings have no counterpart and are left out: %s\n", escape.Line(name), escape.Line(strings.Join(one.left, ", ")))
 			}
 		}

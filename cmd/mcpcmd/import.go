@@ -27,6 +27,7 @@ import (
 type imported struct {
 	entry
 	problem string   // why it cannot be imported; empty: it can
+	inputs  []string // ids of values that the other program asks for
 	left    []string // its settings that have no counterpart
 }
 
@@ -308,16 +309,44 @@ func (f foreign) entry() imported {
 	if err != nil {
 		return i
 	}
-	if m := inputs.FindSubmatch(data); m != nil {
-		i.problem = fmt.Sprintf("needs VALUE for input %s", m[1])
-		return i
+	for _, m := range inputs.FindAllSubmatch(data, -1) {
+		if id := string(m[1]); !slices.Contains(i.inputs, id) {
+			i.inputs = append(i.inputs, id)
+		}
 	}
 	for _, m := range foreigners.FindAllSubmatch(data, -1) {
-		if i.problem == "" && !ours.Match(m[1]) {
+		if i.problem == "" && !ours.Match(m[1]) && !inputs.Match(m[0]) {
 			i.problem = fmt.Sprintf("not supported: ${%s}", m[1])
 		}
 	}
 	return i
+}
+
+// withVariables replaces the values that the other program asks for by variables, whose names begin
+// with that of the server. It returns the names of the variables.
+func (i *imported) withVariables(server string) (variables []string, err error) {
+	if len(i.inputs) == 0 {
+		return nil, nil
+	}
+	data, err := json.Marshal(i.entry)
+	if err != nil {
+		return nil, err
+	}
+	prefix := variableName(server) + "_"
+	for _, id := range i.inputs {
+		name := variableName(id)
+		if !strings.HasPrefix(name, prefix) {
+			name = prefix + name
+		}
+		variables = append(variables, name)
+		data = bytes.ReplaceAll(data, []byte("${input:"+id+"}"), []byte("${"+name+"}"))
+	}
+	var e entry
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, err
+	}
+	i.entry = e
+	return variables, nil
 }
 
 // plainJSON removes comments and trailing commas.

@@ -197,8 +197,9 @@ env_vars = [{ name = "A", source = "remote" }]
 					"local": {"type": "stdio", "command": "node", "args": ["${workspaceFolder}${/}s.js", "http://a//b"], /* old */ "env": {"LEVEL": "1"},},
 				},
 			}`,
-			"github: needs VALUE for input github_token\nlocal: imported\n",
-			"mcp_servers:\n  local: {\"command\": \"node\", \"args\": [\"${workspaceFolder}${/}s.js\", \"http://a//b\"], \"env\": {\"LEVEL\": \"1\"}}\n",
+			"github: imported without its inputs. Before it connects, write this into .env in the Hermes home: GITHUB_TOKEN=VALUE\nlocal: imported\n",
+			"mcp_servers:\n  local: {\"command\": \"node\", \"args\": [\"${workspaceFolder}${/}s.js\", \"http://a//b\"], \"env\": {\"LEVEL\": \"1\"}}\n" +
+				"  github: {\"url\": \"https://api.example/mcp\", \"transport\": \"http\", \"headers\": {\"Authorization\": \"Bearer ${GITHUB_TOKEN}\"}}\n",
 			"",
 		},
 	} {
@@ -218,7 +219,11 @@ env_vars = [{ name = "A", source = "remote" }]
 			if got := s.read(".env"); got != c.variables {
 				t.Errorf(".env is %q and not %q", got, c.variables)
 			}
-			s.succeeds(strings.ReplaceAll(c.printed, "imported", "exists"), "import", filepath.Join(s.user, c.file))
+			again, _, _ := strings.Cut(c.printed, " without its inputs")
+			if _, rest, more := strings.Cut(c.printed, "=VALUE"); more {
+				again += rest
+			}
+			s.succeeds(strings.ReplaceAll(again, "imported", "exists"), "import", filepath.Join(s.user, c.file))
 			if got := s.read("config.yaml"); got != comment+c.entries {
 				t.Errorf("a second import has changed config.yaml:\n%s", got)
 			}
