@@ -26,7 +26,7 @@ func dev() *cobra.Command {
 		Use: "dev NAME", Short: "Run a plugin while you write it", Args: cli.One("one argument"),
 		Long: "Starts the plugin in the sandbox with its permissions, in the working directory, and shows each message. Lines of input call\n" +
 			"it: TOOL {ARGUMENTS}, or /COMMAND ARGUMENTS. If a file of the plugin changes, it is started again.",
-		Example: "  hermes-ls plugin dev word-count\n  echo 'word_count {\"path\": \"README.md\"}' | hermes-ls plugin dev word-count",
+		Example: "  hermes-ls plugin dev word-count\n  echo 'word_count_words {\"path\": \"README.md\"}' | hermes-ls plugin dev word-count",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, settings := loaded()
 			p, err := find(l.Home, args[0])
