@@ -15,6 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/delegate/worktree"
+	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 )
 
 const victimDir = "HERMES_TEST_VICTIM"
@@ -97,6 +98,7 @@ func TestKilled(t *testing.T) {
 		running, err := exec.Command("ps", "-eo", "args").Output()
 		return err == nil && !strings.Contains(string(running), "touch "+aliveIn(dir))
 	})
+	b.rename(filepath.Join(dir, "renamed"))
 	stranger := newBed(t, nil) // whose store does not know the subagents
 	stranger.repository()
 	stranger.git("worktree", "add", "-q", "--detach", filepath.Join(t.TempDir(), "hermes-else"))
@@ -132,6 +134,28 @@ func TestKilled(t *testing.T) {
 	if stop := b.prompt("parent"); stop != agent.EndTurn {
 		t.Errorf("the next turn: %s", stop)
 	}
+}
+
+// rename renames the folder of a killed server. A server that starts before the worktrees are moved leaves them.
+func (b *bed) rename(to string) {
+	b.t.Helper()
+	from := b.dir
+	if err := os.Rename(from, to); err != nil {
+		b.t.Fatal(err)
+	}
+	records := worktree.RecordsOf(b.store.Path())
+	worktree.Recovery{
+		Records: records,
+		Saved:   func(_ context.Context, id string, _ *worktree.Merge) { b.t.Errorf("%s was saved", id) },
+		Failed:  func(_ string, err error) { b.t.Error(err) },
+	}.Run(b.t.Context())
+	if n, err := worktree.Move(records, folderpath.Move{Old: from + "2", New: to}); n != 0 || err != nil {
+		b.t.Errorf("another folder: %d, %v", n, err)
+	}
+	if n, err := worktree.Move(records, folderpath.Move{Old: from, New: to}); n == 0 || err != nil {
+		b.t.Fatalf("moved %d worktrees, %v", n, err)
+	}
+	b.dir = to
 }
 
 // resume opens the only session that is not a subagent.

@@ -51,6 +51,14 @@ func TestSessionsMove(t *testing.T) {
 	sh.keep(store.Session{ID: other, Title: "Other", Cwd: old + "2"})
 	sh.write(filepath.Join(sh.home, "checkpoints", "sessions", safefile.NameOf(id), "0199.jsonl"),
 		`{"id":"0199","kind":"turn","title":"x","created":"2026-01-01T00:00:00Z","folders":["`+old+`"]}`+"\n"+`{"path":"`+old+`/a.txt","before":{"kind":""},"after":{"kind":"file"}}`+"\n")
+	sh.write(filepath.Join(sh.home, "caches", "of-before", "workspace"), old+"\n")
+	sh.write(filepath.Join(sh.home, "caches", "of-before", "plain", "kept"), "x")
+	sh.write(filepath.Join(sh.home, "sandbox", "of-before", "0-1.lock"), "+")
+	sh.write(filepath.Join(sh.home, "sandbox", "of-before", "0-1.json"), `{"roots":["`+old+`"],"items":{"hook\u0000`+old+`/.git/hooks/x\u0000":"mark"}}`)
+	tree := filepath.Join(sh.home, "worktrees", "hermes-child-abc")
+	sh.folder(tree, "texts")
+	sh.write(filepath.Join(tree, "lock"), "")
+	sh.write(filepath.Join(tree, "note.json"), `{"task":"child","root":"`+real+`/hermes-child-abc","top":"`+old+`","git_dir":"`+old+`/.git","common_dir":"`+old+`/.git","output":"`+real+`"}`)
 	trusted := trust.Open(sh.home)
 	if _, err := trusted.Trust(t.Context(), old); err != nil {
 		t.Fatal(err)
@@ -66,7 +74,20 @@ func TestSessionsMove(t *testing.T) {
 	sh.fail(2, "move", old)
 	sh.has(sh.run("", "list", "--cwd", filepath.Join(link, "my old shop")), "One", "Linked")
 	out := sh.run("", "move", old+"/", now)
-	sh.has(out, "4 sessions", "their checkpoints", "its trust")
+	sh.has(out, "4 sessions", "their checkpoints", "its trust", "the caches of its commands", "the work of subagents of a killed server")
+	for _, name := range []string{"caches/shop-*/workspace", "sandbox/*/0-1.json", "worktrees/*/note.json"} {
+		found, _ := filepath.Glob(filepath.Join(sh.home, name))
+		if len(found) != 1 {
+			t.Errorf("%s: %v", name, found)
+			continue
+		}
+		if text, err := os.ReadFile(found[0]); err != nil || strings.Contains(string(text), old) || !strings.Contains(string(text), now) {
+			t.Errorf("%s: %s, %v", name, text, err)
+		}
+	}
+	if kept, _ := filepath.Glob(filepath.Join(sh.home, "caches", "shop-*", "plain", "kept")); len(kept) != 1 {
+		t.Errorf("caches: %v", kept)
+	}
 	list := sh.run("", "list", "--cwd", now)
 	sh.has(list, "One", "Linked")
 	sh.has(sh.run("", "list", "--cwd", filepath.Join(now, "api")), "Below")

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
@@ -59,13 +60,18 @@ func (r Recovery) one(ctx context.Context, left *record) {
 	}
 	if err == nil {
 		r.Saved(ctx, n.Task, m)
-	} else if _, gone := os.Stat(n.Top); gone == nil {
-		r.Failed(t.root, err)
+	} else if _, gone := os.Stat(n.Top); gone == nil || left.age() < keptWithout {
+		if gone == nil {
+			r.Failed(t.root, err)
+		}
 		t.leave()
 		return
 	}
 	t.Remove()
 }
+
+// keptWithout is how long a worktree is kept whose repository is gone. It may have been renamed: see [Move].
+const keptWithout = 14 * 24 * time.Hour
 
 // leave releases a worktree, so that another server can recover it.
 func (t *Tree) leave() {
@@ -161,6 +167,15 @@ func (n *record) read() (content recorded, err error) {
 	return content, err
 }
 
+// age returns how old the record is.
+func (n *record) age() time.Duration {
+	info, err := os.Lstat(filepath.Join(n.path, recordName))
+	if err != nil {
+		return keptWithout
+	}
+	return time.Since(info.ModTime())
+}
+
 func (n *record) leave() {
 	if n.texts != nil {
 		n.texts.Close() //nolint:errcheck // nothing is written after this
@@ -182,10 +197,7 @@ func (n *record) remove() {
 
 // writeRecord writes the data that a later server needs to save the changes.
 func (t *Tree) writeRecord() error {
-	data, err := json.Marshal(recorded{t.ID, t.root, t.Top, t.GitDir, t.Common, t.commit, t.Output, t.before})
-	if err == nil {
-		err = os.WriteFile(filepath.Join(t.record.path, recordName), data, 0o600)
-	}
+	err := t.record.write(recorded{t.ID, t.root, t.Top, t.GitDir, t.Common, t.commit, t.Output, t.before})
 	if err == nil {
 		err = t.dir.Keep()
 	}
@@ -193,6 +205,19 @@ func (t *Tree) writeRecord() error {
 		return fmt.Errorf("recording the worktree: %w", err)
 	}
 	return nil
+}
+
+// write writes the content in one step.
+func (n *record) write(content recorded) error {
+	data, err := json.Marshal(content)
+	path := filepath.Join(n.path, recordName)
+	if err == nil {
+		err = os.WriteFile(path+".new", data, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	return err
 }
 
 // kind is the kind of the scratch folders of worktrees.

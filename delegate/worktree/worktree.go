@@ -161,7 +161,7 @@ func (t *Tree) register() error {
 	if err := os.Mkdir(t.root, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(t.root, ".git"), []byte("gitdir: "+filepath.ToSlash(t.gitDir())+"\n"), 0o644)
+	return t.point()
 }
 
 // fill copies the user's files into the worktree and remembers their states.

@@ -7,12 +7,14 @@ package environment
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/gitread"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/tokens"
 )
 
 // Options are the parts of the session's core that the extension uses.
@@ -27,7 +29,7 @@ func New(o Options) extension.Extension { return environment{o} }
 
 type environment struct{ Options }
 
-func (environment) Name() string { return "environment" }
+func (environment) Name() string { return Name }
 
 func (e environment) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
 	x := &instance{session: s, repo: gitread.Reader{Confine: e.Confine}}
@@ -63,6 +65,8 @@ type instance struct {
 	known    facts         // the facts that the model has; nil: see Environment
 	lost     bool          // the model may have lost told
 	unsaved  bool          // told is not stored yet
+	asked    bool          // the renamed folders were loaded
+	told     bool          // of the renamed folders
 }
 
 // gathered is a description of the workspace that takes time to make.
@@ -189,25 +193,42 @@ func (x *instance) Environment(ctx context.Context) string {
 		before = facts{}
 	}
 	x.known, x.lost, x.unsaved = now, false, true
+	limit := mostLater
 	if x.session.Situation != nil && x.session.Situation().Small {
-		before, now := before.withoutFiles(), now.withoutFiles()
-		if first {
-			return now.text(mostSmall)
-		}
-		return now.since(before, mostSmall)
+		before, now, limit = before.withoutFiles(), now.withoutFiles(), mostSmall
+	} else if first {
+		limit = mostFirst
 	}
 	if first {
-		return now.text(mostFirst)
+		return now.text(limit)
 	}
-	return now.since(before, mostLater)
+	renamed := x.renamed(ctx)
+	return strings.Trim(renamed+"\n"+now.since(before, max(limit-tokens.Estimate(renamed), leastLater)), "\n")
+}
+
+// leastLater is the room for facts beside long names of renamed folders.
+const leastLater = 60
+
+// renamed tells of renamed folders, once. The caller holds the mutex.
+func (x *instance) renamed(ctx context.Context) string {
+	if x.asked {
+		return ""
+	}
+	x.asked = true
+	text := renamedText(x.loadRenamed(ctx))
+	x.told = text != ""
+	return text
 }
 
 // save stores the facts that the model has. If that fails, a later server tells them again.
 func (x *instance) save(ctx context.Context) {
 	x.mu.Lock()
-	told, unsaved := x.known, x.unsaved
-	x.unsaved = false
+	told, unsaved, renamed := x.known, x.unsaved, x.told
+	x.unsaved, x.told = false, false
 	x.mu.Unlock()
+	if renamed {
+		_ = x.session.State.Save(ctx, renamedKey, nil) // else a later server tells it again
+	}
 	if unsaved && x.session.State != nil {
 		_ = x.session.State.Save(ctx, knownKey, told)
 	}

@@ -2,6 +2,7 @@ package environment
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/tokens"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
@@ -236,7 +238,11 @@ func TestStored(t *testing.T) {
 	stored := b.x.known
 	b.open()
 	b.x.session.New = false
-	b.x.session.State = state{stored}
+	kept := state{}
+	if err := kept.Save(t.Context(), knownKey, stored); err != nil {
+		t.Fatal(err)
+	}
+	b.x.session.State = kept
 	b.mode = "auto"
 	if text := b.tell(); text != "limits: approval mode auto, sandbox workspace-write, network on" {
 		t.Errorf("%s\nafter\n%s", text, first)
@@ -244,14 +250,60 @@ func TestStored(t *testing.T) {
 }
 
 // state has one stored value.
-type state struct{ told facts }
+// state keeps values as the store does.
+type state map[string][]byte
 
 func (s state) Load(_ context.Context, key string, v any) (bool, error) {
-	*v.(*facts) = s.told
-	return key == knownKey, nil
+	data, ok := s[key]
+	if !ok {
+		return false, nil
+	}
+	return true, json.Unmarshal(data, v)
 }
 
-func (state) Save(context.Context, string, any) error { return nil }
+func (s state) Save(_ context.Context, key string, v any) (err error) {
+	if v == nil {
+		delete(s, key)
+		return nil
+	}
+	s[key], err = json.Marshal(v)
+	return err
+}
+
+// The next prompt after a folder was renamed tells it, and no later one.
+func TestRenamedFolder(t *testing.T) {
+	t.Parallel()
+	b, kept := newBed(t, "a.txt"), state{}
+	b.x.session.State = kept
+	b.tell()
+	b.x.save(t.Context())
+	for _, m := range []folderpath.Move{{Old: "/src/a b", New: "/src/c"}, {Old: "/src/a b", New: "/src/c"}, {Old: "/src/c", New: "/src/d"}} {
+		if err := Renamed(t.Context(), kept, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reopen := func() {
+		b.open()
+		b.x.session.New, b.x.session.State = false, kept
+	}
+	reopen()
+	b.mode = "auto"
+	told := "folder: \"/src/a b\" was renamed to /src/d; earlier messages have the old path\n"
+	want(t, b.tell(), told+"limits: approval mode auto, sandbox workspace-write, network on")
+	reopen() // the turn did not end
+	want(t, b.tell(), told+"limits: approval mode auto, sandbox workspace-write, network on")
+	want(t, b.tell())
+	b.x.save(t.Context())
+	reopen()
+	want(t, b.tell())
+	for _, m := range []folderpath.Move{{Old: "/src/d", New: "/src/e"}, {Old: "/src/e", New: "/src/d"}} {
+		if err := Renamed(t.Context(), kept, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reopen()
+	want(t, b.tell())
+}
 
 // TestBranchOfTheMoment checks that a prompt tells a new branch, also while a slow gather runs that
 // began before.

@@ -316,6 +316,11 @@ func quoted(path string) string {
 		r := []rune(path)
 		path = "…" + string(r[len(r)-longestName:])
 	}
+	return word(path)
+}
+
+// word makes a path one printable word.
+func word(path string) string {
 	special := func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune("\",:;`()", r) || r == utf8.RuneError
 	}

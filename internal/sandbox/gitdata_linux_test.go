@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
@@ -272,6 +273,53 @@ func TestKilledBeforeReview(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(v.hermes, "sandbox", "*", "*"))
 	if len(left) != 0 {
 		t.Error(left)
+	}
+}
+
+// A server is killed while a command goes on, and the workspace is renamed: the next server there reviews the
+// changes of the command, and nothing else. Its commands have the caches that they had.
+func TestKilledAndRenamed(t *testing.T) {
+	t.Parallel()
+	m := holding(t)[0]
+	v := newVictim(t, m, WorkspaceWrite, true)
+	v.write("ws/.git/config", "[core]\n\tbare = false\n[alias]\n\tl = log\n")
+	v.run("echo kept > $HOME/.cache/mark; true")
+	watching(v.box)
+	v.start("mkdir .idea")
+	dead := v.box
+	dead.places.Abandon()
+	if dead.held != nil {
+		dead.held.Close() //nolint:errcheck // as its death does
+	}
+	old := v.ws
+	v.ws = filepath.Join(v.base, "renamed")
+	if err := os.Rename(old, v.ws); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{old + "2", filepath.Join(old, "below")} {
+		if n, err := Move(v.hermes, folderpath.Move{Old: from, New: v.ws}); n != 0 || err != nil {
+			t.Errorf("%s: %d, %v", from, n, err)
+		}
+	}
+	if n, err := Move(v.hermes, folderpath.Move{Old: old, New: v.ws}); n != 2 || err != nil {
+		t.Errorf("moved %d, %v", n, err)
+	}
+	v.box = New(Config{
+		Mode: WorkspaceWrite, Network: true, Roots: func() []string { return []string{v.ws} }, Home: v.home, HermesHome: v.hermes, Environ: dead.cfg.Environ, Mechanism: &m,
+	})
+	t.Cleanup(v.box.Close)
+	w := watching(v.box)
+	changes, done := w.Changes()
+	if !w.Left() || len(changes) != 1 || changes[0].Path != filepath.Join(v.ws, ".idea") {
+		t.Errorf("left %t: %+v", w.Left(), changes)
+	}
+	if err := errors.Join(w.Remove(t.Context(), changes)...); err != nil {
+		t.Error(err)
+	}
+	done()
+	w.End()
+	if out := v.run("cat $HOME/.cache/mark"); !strings.Contains(out, "kept") {
+		t.Errorf("the cache: %s", out)
 	}
 }
 

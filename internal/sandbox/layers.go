@@ -47,7 +47,7 @@ func (b *Box) layerDir(temp *Temp) (string, error) {
 	b.held = lock
 	if b.cfg.HermesHome != "" {
 		b.sweeper = startSweeper(filepath.Join(b.cfg.HermesHome, "caches"))
-		os.WriteFile(filepath.Join(dir, "workspace"), []byte(b.workspaceLocked()+"\n"), 0o600) //nolint:errcheck // for people
+		_ = noteWorkspace(dir, b.workspaceLocked()) // without it, the layers are not found when the workspace is renamed
 	}
 	b.layers = fspath.Real(dir)
 	return b.layers, nil

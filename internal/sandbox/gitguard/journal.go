@@ -19,9 +19,16 @@ import (
 // journal keeps on disk the reviewed items of a workspace, and whether a command runs. If
 // the server is killed, the next one compares with it. A nil journal keeps nothing.
 type journal struct {
-	lock *os.File // its first byte says whether a command runs
-	path string
-	last map[string]string
+	lock  *os.File // its first byte says whether a command runs
+	path  string
+	roots []string
+	last  map[string]string
+}
+
+// reviewed is the content of a journal.
+type reviewed struct {
+	Roots []string          `json:"roots"`
+	Items map[string]string `json:"items"`
 }
 
 // journalLimit bounds the size of a journal.
@@ -76,7 +83,7 @@ func (g *Guard) takeJournal(roots []string) (left map[string]string) {
 		return left
 	}
 	g.mu.Lock()
-	g.review.journal = &journal{lock: lock, path: journalOf(path)}
+	g.review.journal = &journal{lock: lock, path: journalOf(path), roots: roots}
 	g.mu.Unlock()
 	return left
 }
@@ -95,8 +102,8 @@ func takeOver(dir string, empty bool) (left map[string]string) {
 		if err != nil {
 			continue // of a living server
 		}
-		if items, ok := readJournal(lock, journalOf(path)); ok {
-			left = common(left, items)
+		if kept, ok := readJournal(lock, journalOf(path)); ok {
+			left = common(left, kept.Items)
 		}
 		os.Remove(journalOf(path)) //nolint:errcheck // read again by the next server, which does no harm
 		os.Remove(path)            //nolint:errcheck // as above
@@ -115,20 +122,23 @@ func makerOf(lock string) int {
 func journalOf(lock string) string { return strings.TrimSuffix(lock, ".lock") + ".json" }
 
 // readJournal reads the journal of a server that is gone. If no command of it ran, ok is false.
-func readJournal(lock *os.File, path string) (items map[string]string, ok bool) {
+func readJournal(lock *os.File, path string) (kept reviewed, ok bool) {
 	state := make([]byte, 1)
 	if n, _ := lock.ReadAt(state, 0); n != 1 || string(state) != busy {
-		return nil, false
+		return kept, false
 	}
 	text, err := safefile.Read(path, journalLimit)
 	if err != nil {
-		return nil, false
+		return kept, false
 	}
-	var pairs map[string]string
-	if err := json.Unmarshal(text, &pairs); err != nil {
-		return nil, false
+	if err := json.Unmarshal(text, &kept); err == nil && kept.Items != nil {
+		return kept, true
 	}
-	return pairs, true
+	items := map[string]string{} // the journal of an earlier version
+	if err := json.Unmarshal(text, &items); err != nil {
+		return kept, false
+	}
+	return reviewed{Items: items}, true
 }
 
 // common are the items that two servers have reviewed alike.
@@ -151,14 +161,21 @@ func (j *journal) write(items map[string]string) {
 	if j == nil || maps.Equal(j.last, items) && j.last != nil {
 		return
 	}
-	text, err := json.Marshal(items)
-	if err != nil {
-		return
-	}
-	temp := j.path + ".new"
-	if os.WriteFile(temp, text, 0o600) == nil && os.Rename(temp, j.path) == nil {
+	if (reviewed{j.roots, items}).save(j.path) == nil {
 		j.last = maps.Clone(items)
 	}
+}
+
+// save writes a journal in one step.
+func (r reviewed) save(path string) error {
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = os.WriteFile(path+".new", text, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	return err
 }
 
 // mark notes whether a command runs.
