@@ -309,7 +309,7 @@ func convertString(f field, value any) (any, string) {
 		return nil, "text"
 	}
 	if f.enum != nil && !slices.Contains(f.enum, text) {
-		return nil, oneOf(f.enum)
+		return nil, oneOf(f.enum) + nearestValue(text, f.enum)
 	}
 	return text, ""
 }
@@ -317,6 +317,31 @@ func convertString(f field, value any) (any, string) {
 // oneOf names the values of a field. The empty one is the same as none.
 func oneOf(values []string) string {
 	return "one of " + strings.TrimPrefix(strings.Join(values, ", "), ", ")
+}
+
+// nearestValue suggests the value that a user meant by text. If none is like it, it returns "".
+func nearestValue(text string, values []string) string {
+	fields := make([]field, len(values))
+	for i, v := range values {
+		fields[i].name = v
+	}
+	best := ""
+	if len(text) > 2 { // nearly every value is like a shorter text
+		best = nearestName(strings.ToLower(text), fields)
+	}
+	asks := slices.Contains(values, "ask") // the mode of approvals
+	switch strings.ToLower(text) {
+	case "none", "never", "disabled", "disable":
+		best = "off"
+	case "yolo", "auto", "always":
+		if asks {
+			best = "off"
+		}
+	}
+	if best == "" || !slices.Contains(values, best) {
+		return ""
+	}
+	return " (did you mean " + best + "?)"
 }
 
 func convertList(f field, value any) (any, string) {

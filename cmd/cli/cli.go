@@ -58,12 +58,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	if !cmd.HasSubCommands() {
 		return Usage(fmt.Errorf("%s takes no arguments; see %[1]s --help", cmd.CommandPath()))
 	}
-	cmd.SuggestionsMinimumDistance = 2
-	text := fmt.Sprintf("unknown command %q", args[0])
-	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
-		return Usage(fmt.Errorf("%s; did you mean %s %s?", text, cmd.CommandPath(), similar[0]))
-	}
-	return Usage(fmt.Errorf("%s; see %s --help", text, cmd.CommandPath()))
+	return Unknown(cmd, args[0])
 }
 
 // Group makes cmd a command that only has subcommands. If it is run without one, the error names

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,13 +57,16 @@ func doctorCommand() *cobra.Command {
 }
 
 func examine(ctx context.Context, loaded *config.Loaded) []finding {
-	out := []finding{configFinding(loaded)}
+	var out []finding
 	for _, p := range loaded.Problems {
 		state := "note"
 		if p.Source == config.Path(loaded.Home) {
 			state = "fail" // a setting that the user wrote has no effect
 		}
 		out = append(out, finding{state, "config", p.String()})
+	}
+	if !slices.ContainsFunc(out, func(f finding) bool { return f.state == "fail" }) {
+		out = slices.Insert(out, 0, configFinding(loaded))
 	}
 	out = append(out, backendFindings(ctx, loaded)...)
 	out = append(out, mcpFindings(ctx, loaded)...)

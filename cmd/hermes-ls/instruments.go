@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/debug"
 	"github.com/hermes-ls/hermes-ls/internal/debug/tap"
@@ -46,7 +48,7 @@ func (f *logFlags) open(cmd *cobra.Command, secrets *redact.Set) (*slog.Logger, 
 	case "debug", "info", "warn", "error":
 		_ = level.UnmarshalText([]byte(f.level)) // is one of the four
 	default:
-		return nil, nil, usage(fmt.Errorf("--log-level is %q: use %s", f.level, levels))
+		return nil, nil, cli.OneOf("--log-level", f.level, "use "+levels, strings.Split(levels, "|")...)
 	}
 	out, done := io.Writer(cmd.ErrOrStderr()), func() {}
 	if f.file != "" {

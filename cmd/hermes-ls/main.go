@@ -36,10 +36,15 @@ func noArgs(cmd *cobra.Command, args []string) error { return cli.NoArgs(cmd, ar
 
 func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	root := rootCommand()
+	if err := cli.HelpOfUnknown(rootCommand, args); err != nil {
+		fmt.Fprintf(errOut, "hermes-ls: %s\n", escape.Text(err.Error()))
+		return cli.WrongUse
+	}
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errOut)
+	cli.Defaults(root)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0
@@ -70,9 +75,7 @@ func rootCommand() *cobra.Command {
 	}
 	root.Flags().AddFlagSet(serve.Flags())
 	root.SetVersionTemplate(versionLine())
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
-	})
+	root.SetFlagErrorFunc(cli.FlagError)
 	skills := skillscmd.Options{Load: loadConfig, Plain: cli.Plain}
 	root.AddCommand(releaseCommands()...)
 	root.AddCommand(serve, acpCommand(), modelcmd.Login(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelcmd.New(loadConfig), modelcmd.Setup())

@@ -64,10 +64,10 @@ func runCommand() *cobra.Command {
 
 func (f runFlags) check() error {
 	if f.approve != "ask" && f.approve != "never" && f.approve != "always" {
-		return usage(fmt.Errorf("--approve is %q: say ask, never or always", f.approve))
+		return cli.OneOf("--approve", f.approve, "say ask, never or always", "ask", "never", "always")
 	}
 	if f.mode != "" && !slices.ContainsFunc(server.Modes(), func(m server.Choice) bool { return m.ID == f.mode }) {
-		return usage(fmt.Errorf("--mode is %q: say ask, careful, auto or plan", f.mode))
+		return cli.OneOf("--mode", f.mode, "say ask, careful, auto or plan", "ask", "careful", "auto", "plan")
 	}
 	return nil
 }

@@ -256,6 +256,10 @@ func sessionsCheck() *cobra.Command {
 		Use: "check", Short: "Read the whole session store and report damage", Args: noArgs,
 		Example: "  hermes-ls sessions check",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := os.Stat(storePath()); errors.Is(err, fs.ErrNotExist) {
+				fmt.Fprintln(cmd.OutOrStdout(), "There are no sessions yet. The first prompt starts one.")
+				return nil
+			}
 			return withStore(func(st *store.Store) error {
 				problems, err := st.Check(cmd.Context())
 				for _, p := range problems {

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Nearest returns the name that is spelled most like a word. If all names differ from it by half of its
+// letters, or by more than two, it returns "". Two neighbors in the wrong order count as one letter.
+func Nearest(word string, names []string) string {
+	best, distance := "", min(3, (len(word)+1)/2)
+	for _, name := range names {
+		d := lettersBetween(strings.ToLower(word), name)
+		if d < distance || d == distance && best != "" && word[0] == name[0] && word[0] != best[0] {
+			best, distance = name, d
+		}
+	}
+	return best
+}
+
+// lettersBetween returns by how many letters a word differs from a name. The beginning of a name
+// differs by one.
+func lettersBetween(word, name string) int {
+	if len(word) > len(name)+8 { // letters of several bytes
+		return len(word)
+	}
+	d := levenshtein.ComputeDistance(word, name)
+	if len(word) > 2 && strings.HasPrefix(name, word) {
+		d = min(d, 1)
+	}
+	for i := range len(word) - 1 {
+		swapped := word[:i] + word[i+1:i+2] + word[i:i+1] + word[i+2:]
+		d = min(d, 1+levenshtein.ComputeDistance(swapped, name))
+	}
+	return d
+}
+
+// Unknown is the error of a word that is no command below cmd. If another command is spelled like it, or
+// has its name in another place, it suggests that.
+func Unknown(cmd *cobra.Command, word string) error {
+	where := cmd.CommandPath()
+	if similar := Nearest(word, subcommands(cmd)); similar != "" {
+		return Usage(fmt.Errorf("unknown command %q; did you mean %s %s?", word, where, similar))
+	}
+	for _, c := range cmd.Commands() {
+		if slices.Contains(subcommands(c), word) {
+			return Usage(fmt.Errorf("unknown command %q; did you mean %s %s?", word, c.CommandPath(), word))
+		}
+	}
+	return Usage(fmt.Errorf("unknown command %q; see %s --help", word, where))
+}
+
+// subcommands returns the names of the commands below cmd that its help lists.
+func subcommands(cmd *cobra.Command) []string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// FlagError is the error of a command line whose flags cannot be read. If a flag is unknown and like
+// another one, it suggests that.
+func FlagError(cmd *cobra.Command, err error) error {
+	unknown := new(pflag.NotExistError)
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		return Usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+	}
+	names := []string{"help"}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	similar := Nearest(unknown.GetSpecifiedName(), names)
+	if similar == "" {
+		return Usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
+	}
+	return Usage(fmt.Errorf("%w; did you mean --%s? See %s --help", err, similar, cmd.CommandPath()))
+}
+
+// OneOf is the error of a flag whose value is none of values. If one of them is like it, the error suggests
+// that. do says what to write.
+func OneOf(flag, value, do string, values ...string) error {
+	text := fmt.Sprintf("%s is %q: %s", flag, value, do)
+	if similar := Nearest(value, values); similar != "" {
+		text += fmt.Sprintf(" (did you mean %s?)", similar)
+	}
+	return Usage(errors.New(text))
+}
