@@ -5,6 +5,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -100,9 +101,26 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 
 // JSON prints a value on one line.
 func JSON(out io.Writer, value any) error {
-	e := json.NewEncoder(out)
+	data, err := Encode(value)
+	if err == nil {
+		_, err = fmt.Fprintf(out, "%s\n", data)
+	}
+	return err
+}
+
+// Encode returns a value as JSON on one line. Unlike [json.Marshal] it keeps &, < and >, because users read it.
+func Encode(value any) ([]byte, error) { return encode(value, "") }
+
+// EncodeIndented is Encode on many lines.
+func EncodeIndented(value any) ([]byte, error) { return encode(value, "  ") }
+
+func encode(value any, indent string) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	return e.Encode(value)
+	e.SetIndent("", indent)
+	err := e.Encode(value)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // Interactive reports whether a user can answer on a terminal.

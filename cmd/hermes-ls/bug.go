@@ -16,8 +16,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/redact"
@@ -123,7 +125,7 @@ func versionText() string {
 
 func systemText() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s/%s, %d processors\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	fmt.Fprintf(&b, "%s/%s, %s\n", runtime.GOOS, runtime.GOARCH, english.Plural(runtime.NumCPU(), "processor", ""))
 	for _, f := range []struct{ what, path string }{{"kernel", "/proc/sys/kernel/osrelease"}, {"system", "/etc/os-release"}} {
 		data, err := os.ReadFile(f.path)
 		if err != nil {
@@ -157,7 +159,7 @@ func changedSettings(loaded *config.Loaded, secrets *redact.Set) (string, error)
 		return "none", nil
 	}
 	withholdServers(changed, secrets)
-	data, err := json.Marshal(changed)
+	data, err := cli.Encode(changed)
 	if err != nil {
 		return "", fmt.Errorf("describing the settings: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/internal/debug"
@@ -43,13 +44,13 @@ func writeSessions(w io.Writer, open []server.SessionState) {
 		if x.Model != "" {
 			fmt.Fprintf(w, "  chosen model: %s\n", x.Model)
 		}
-		fmt.Fprintf(w, "  mode %s, history in memory: %t, %d turns\n", x.Mode, x.Loaded, len(x.Queue))
+		fmt.Fprintf(w, "  mode %s, history in memory: %t, %s\n", x.Mode, x.Loaded, english.Plural(len(x.Queue), "turn", ""))
 	}
 }
 
 func writeQueues(w io.Writer, q wire.Queues, open []server.SessionState) {
-	fmt.Fprintf(w, "to the client: %d messages (%d bytes) wait to be written, %d follow an unread response\n", q.Messages, q.Bytes, q.Held)
-	fmt.Fprintf(w, "of the client: %d requests run or wait\n\n", q.Requests)
+	fmt.Fprintf(w, "to the client, messages that wait to be written: %d (%d bytes), behind an unread response: %d\n", q.Messages, q.Bytes, q.Held)
+	fmt.Fprintf(w, "of the client, requests that run or wait: %d\n\n", q.Requests)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "session\tplace\tkind\tstate\tfor")
 	for _, x := range open {

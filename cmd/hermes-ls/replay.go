@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
@@ -177,11 +177,10 @@ func (r *replayed) end(report *replay.Report) {
 		r.line(map[string]int{"prompts": report.Prompts, "calls": len(report.Calls), "same": same, "differ": differ, "notPlayed": rest})
 		return
 	}
-	fmt.Fprintf(r.out, "%d prompts, %d calls: %d with the same result, %d with another, %d not played\n", report.Prompts, len(report.Calls), same, differ, rest)
+	fmt.Fprintf(r.out, "%s, %s: %d with the same result, %d with another, %d not played\n",
+		english.Plural(report.Prompts, "prompt", ""), english.Plural(len(report.Calls), "call", ""), same, differ, rest)
 }
 
 func (r *replayed) line(v any) {
-	if data, err := json.Marshal(v); err == nil {
-		fmt.Fprintf(r.out, "%s\n", data)
-	}
+	_ = cli.JSON(r.out, v) // as for the other lines
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -223,7 +224,7 @@ func printCheckpoints(cmd *cobra.Command, head store.Session, all []checkpoint.I
 	fmt.Fprintf(out, "Session %s  %s\n\n", head.ID, head.Title)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for i, c := range all {
-		files := fmt.Sprintf("%d files", len(c.Files))
+		files := english.Plural(len(c.Files), "file", "")
 		if len(c.Files) == 1 {
 			files = printable(filepath.Base(c.Files[0]))
 		}

@@ -102,7 +102,7 @@ func exportTo(cmd *cobra.Command, st *store.Store, ids []string, file string) (e
 		}
 	}
 	if unread > 0 {
-		return fmt.Errorf("%d of %d sessions could not be exported whole", unread, len(ids))
+		return fmt.Errorf("%d of %s could not be exported whole", unread, english.Plural(len(ids), "session", ""))
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func sessionsMove() *cobra.Command {
 				if err = errors.Join(err, service.Close()); err != nil {
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "Moved from %s to %s: %s.\n", cli.Plain(m.Old), cli.Plain(m.New), strings.Join(append([]string{sessionCount(n)}, parts...), ", "))
+				fmt.Fprintf(cmd.OutOrStdout(), "Moved from %s to %s: %s.\n", cli.Plain(m.Old), cli.Plain(m.New), strings.Join(append([]string{english.Plural(n, "session", "")}, parts...), ", "))
 				return nil
 			})
 			var none noStore
@@ -184,13 +184,6 @@ func sessionsMove() *cobra.Command {
 			return err
 		},
 	}
-}
-
-func sessionCount(n int) string {
-	if n == 1 {
-		return "1 session"
-	}
-	return fmt.Sprintf("%d sessions", n)
 }
 
 // sessionFolders returns the folders of the newest sessions that do not exist anymore, for the completion of a

@@ -3,13 +3,13 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 	commands "github.com/hermes-ls/hermes-ls/tools/shell"
@@ -114,7 +114,7 @@ func (h *terminalHost) endLine() {
 }
 
 func (h *terminalHost) emit(v any) {
-	data, err := json.Marshal(v)
+	data, err := cli.Encode(v)
 	if err != nil {
 		data = []byte(`{"type":"error","message":"an event could not be written"}`)
 	}

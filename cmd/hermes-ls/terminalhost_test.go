@@ -29,6 +29,18 @@ func controls(text string) string {
 	}, text)
 }
 
+// The events of run --json have the signs of a shell as they are.
+func TestEventsAreReadable(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	cmd := &cobra.Command{}
+	cmd.SetOut(&out)
+	newTerminalHost(cmd, runFlags{json: true}).emit(map[string]string{"text": "a && b <c>"})
+	if got := out.String(); got != `{"text":"a && b <c>"}`+"\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestTerminalIsNotSteered checks that text of a model cannot control the terminal of
 // hermes-ls run.
 func TestTerminalIsNotSteered(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
@@ -176,7 +177,7 @@ func doctor() *cobra.Command {
 			if err := errors.Join(problems...); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%d hooks, all can start.\n", n)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s, all can start.\n", english.Plural(n, "hook", ""))
 			return nil
 		},
 	}

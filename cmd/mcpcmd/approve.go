@@ -43,7 +43,7 @@ func approveCommand() *cobra.Command {
 			fmt.Fprintf(cmd.OutOrStdout(), "%s (from %s): %s\n", escape.Line(one.Name), escape.Line(one.From), escape.Line(one.Line()))
 			var shown any
 			if json.Unmarshal(one.Definition, &shown) == nil {
-				data, _ := json.MarshalIndent(shown, "", "  ") // it was decoded from JSON
+				data, _ := cli.EncodeIndented(shown) // it was decoded from JSON
 				fmt.Fprintln(cmd.OutOrStdout(), escape.Text(string(data)))
 			}
 			if len(one.Variables) > 0 {

@@ -70,10 +70,11 @@ func listCommand(version string) *cobra.Command {
 }
 
 func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	data, err := cli.EncodeIndented(v)
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s\n", data)
+	}
+	return err
 }
 
 // plainName matches names that can be copied into a shell.

@@ -348,7 +348,7 @@ func TestAddHidesSecrets(t *testing.T) {
 // A server of the folder is approved by its exact content, in a trusted folder, by a user.
 func TestApproveRevoke(t *testing.T) {
 	s := newShell(t)
-	s.write("project/.mcp.json", `{"mcpServers": {"db": {"command": "./db.sh", "args": ["\u001b[2J", "${DB_URL}"], "env": {"DB_URL": "${DB_URL}"}}, "both": {"command": "x", "url": "https://y"}}}`)
+	s.write("project/.mcp.json", `{"mcpServers": {"db": {"command": "./db.sh", "args": ["\u001b[2J", "a && b <c>", "${DB_URL}"], "env": {"DB_URL": "${DB_URL}"}}, "both": {"command": "x", "url": "https://y"}}}`)
 	s.write("project/db.sh", "#!/bin/sh\n")
 	store := trust.Open(s.home)
 	state := func(want string) {
@@ -372,7 +372,7 @@ func TestApproveRevoke(t *testing.T) {
 	s.fails(cli.Failed, "there is no terminal to ask on", "approve", "db")
 	s.fails(cli.Failed, "is not approved: hermes-ls mcp approve db", "test", "db")
 	code, out, errOut := s.run("approve", "db", "--yes")
-	if code != 0 || !strings.Contains(out, "It gets these variables: DB_URL") || !strings.HasSuffix(out, "db: approved\n") || strings.Contains(out, "\x1b") {
+	if code != 0 || !strings.Contains(out, "It gets these variables: DB_URL") || !strings.Contains(out, `"a && b <c>",`) || !strings.HasSuffix(out, "db: approved\n") || strings.Contains(out, "\x1b") {
 		t.Errorf("exit %d: %q%s", code, out, errOut)
 	}
 	approved := func() bool {

@@ -127,7 +127,7 @@ func (o Options) snapshot() *cobra.Command {
 				return err
 			}
 			file.Taps = append([]skills.Tap{}, file.Taps...)
-			data, err := json.MarshalIndent(file, "", "  ")
+			data, err := cli.EncodeIndented(file)
 			if err != nil {
 				return err
 			}

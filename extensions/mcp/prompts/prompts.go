@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/extension"
@@ -118,7 +119,7 @@ func arguments(p *sdk.Prompt, line string) (map[string]string, error) {
 		}
 		at := slices.IndexFunc(p.Arguments, func(a *sdk.PromptArgument) bool { _, has := given[a.Name]; return !has })
 		if at < 0 {
-			return nil, &extension.InputError{Param: "args", Text: fmt.Sprintf("%s takes %d arguments: %s", p.Name, len(p.Arguments), hint(p))}
+			return nil, &extension.InputError{Param: "args", Text: fmt.Sprintf("%s takes %s: %s", p.Name, english.Plural(len(p.Arguments), "argument", ""), hint(p))}
 		}
 		if at == len(p.Arguments)-1 {
 			word, after = rest, ""
