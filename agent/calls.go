@@ -145,6 +145,9 @@ func (c *call) display() tools.Call {
 // started returns the event that announces a call.
 func (s *Session) started(c *call) CallStarted {
 	e := CallStarted{Call: c.display(), Kind: c.tool.Kind, Title: c.Name}
+	if c.Name == model.Unnamed {
+		e.Title = "Tool call without a name"
+	}
 	if e.Kind == "" {
 		e.Kind = tools.KindOther
 	}

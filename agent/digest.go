@@ -25,12 +25,12 @@ const (
 )
 
 const (
-	askedMost = 40     // number of prompts: the first and the last ones
-	askedLong = 600    // bytes of each
-	lastLong  = 48_000 // bytes of the last one, if the context window has room
-	filesMost = 60
-	notesLong = 24_000 // bytes
-	fileBytes = 60     // of a path, typically
+	askedMost  = 40     // number of prompts: the first and the last ones
+	askedLong  = 600    // bytes of each
+	lastLong   = 48_000 // bytes of the last one, if the context window has room
+	filesMost  = 60
+	notesLong  = 24_000 // bytes
+	filesLeast = 4      // paths that are listed in any case
 )
 
 // digestFacts are the parts of a digest that the history does not have.
@@ -46,7 +46,18 @@ func (f digestFacts) asked() (count, long int) {
 	return min(askedMost, max(f.most/4/long, 2)), long
 }
 
-func (f digestFacts) files() int { return min(filesMost, max(f.most/8/fileBytes, 4)) }
+// files returns the newest files of a list, as many as its share of the digest has room for.
+func (f digestFacts) files(all []string) []string {
+	all = newest(all, filesMost)
+	n, room := 0, f.most/8
+	for _, path := range slices.Backward(all) {
+		if room -= len(path) + len("\n- "); room < 0 && n >= filesLeast {
+			break
+		}
+		n++
+	}
+	return all[len(all)-n:]
+}
 
 // digest returns the text that replaces the messages before from. It has the facts that
 // are known without a model, and the model's notes. If the user's last message is among
@@ -82,10 +93,10 @@ func (h *history) digest(from int, facts digestFacts, set *tools.Set, at tools.F
 	part(&b, askedPart, firstAndLast(clipAll(asked, askedBytes), askedCount))
 	part(&b, planPart, plan(h))
 	changed, read := files(old, set, at)
-	changed = newest(slices.Concat(listed(before, changedPart), changed, facts.changed), facts.files())
+	changed = facts.files(slices.Concat(listed(before, changedPart), changed, facts.changed))
 	read = slices.DeleteFunc(append(listed(before, readPart), read...), func(f string) bool { return slices.Contains(changed, f) })
 	part(&b, changedPart, changed)
-	part(&b, readPart, newest(read, facts.files()))
+	part(&b, readPart, facts.files(read))
 	notes := facts.notes
 	if notes == "" {
 		_, notes, _ = strings.Cut(before, notesPart+"\n") // older notes are better than none

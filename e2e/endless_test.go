@@ -20,19 +20,29 @@ import (
 // floods are replies that never end, by the event that an endpoint sends again and again.
 // A %d becomes another number each time.
 var floods = map[string]struct{ event, says string }{
-	"text":             {delta(`{"content":"words and words and words "}`), "MB of text"},
-	"text in pieces":   {delta(`{"content":"x"}`), "MB"},
-	"large text":       {delta(`{"content":"` + strings.Repeat("words ", 200_000) + `"}`), "MB of text"},
-	"control text":     {delta(`{"content":"` + strings.Repeat(`\u0001\u001b`, 100) + `"}`), "MB of text"},
-	"reasoning":        {delta(`{"reasoning_content":"thoughts and thoughts "}`), "MB of reasoning"},
+	"repetition":       {delta(`{"content":"words and words and words "}`), "end_turn"},
+	"text":             {delta(`{"content":"%d words and words "}`), "MB of text"},
+	"text in pieces":   {delta(`{"content":"%d "}`), "MB"},
+	"large text":       {delta(`{"content":"` + manyWords() + `"}`), "MB of text"},
+	"control text":     {delta(`{"content":"%d` + strings.Repeat(`\u0001\u001b`, 100) + `"}`), "MB of text"},
+	"reasoning":        {delta(`{"reasoning_content":"%d thoughts and thoughts "}`), "MB of reasoning"},
 	"arguments":        {delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"todo","arguments":"{\"a\":\"bcdefghijklmnopq"}}]}`), "tool calls"},
 	"calls":            {delta(`{"tool_calls":[{"index":%d,"id":"call%[1]d","function":{"name":"todo","arguments":"{}"}}]}`), "tool calls"},
 	"calls without id": {delta(`{"tool_calls":[{"function":{"name":"todo","arguments":"{}"}},{"function":{"name":"process","arguments":"{}"}}]}`), "tool calls"},
 	"calls as text":    {delta(`{"content":"<tool_call>{\"name\":\"todo\",\"arguments\":{}}</tool_call>"}`), "MB of text"},
-	"a call as text":   {delta(`{"content":"<tool_call>{\"name\":\"todo\",\"arguments\":{\"a\":\"</tool_call><tool_call>"}`), "MB of text"},
+	"a call as text":   {delta(`{"content":"<tool_call>{\"name\":\"todo\",\"arguments\":{\"a\":\"%d</tool_call><tool_call>"}`), "MB of text"},
 	"comments":         {": " + strings.Repeat("x", 500) + "\n\n", "MB came"},
 	"a line":           {"x", "line of more than"},
 	"an event":         {"data: " + strings.Repeat("x", 10_000) + "\n", "event of more than"},
+}
+
+// manyWords is a text of more than a megabyte that does not repeat itself.
+func manyWords() string {
+	var b strings.Builder
+	for i := range 150_000 {
+		fmt.Fprintf(&b, "word%d ", i)
+	}
+	return b.String()
 }
 
 func delta(text string) string {

@@ -57,7 +57,10 @@ type elicitFrame struct {
 	RequestedSchema json.RawMessage
 	ToolCall        struct {
 		Title   string
-		Content []struct{ Content struct{ Text string } }
+		Content []struct {
+			Content struct{ Text string }
+			NewText string // of a diff
+		}
 	}
 	Options []struct{ OptionID string }
 }

@@ -57,7 +57,7 @@ func (u *userLine) say(text string, responses ...string) (said string, requests 
 		}
 		fmt.Fprintf(&u.asked, "%s%s\n", q.ToolCall.Title, q.Message)
 		for _, c := range q.ToolCall.Content {
-			u.shown.WriteString(c.Content.Text + "\n")
+			u.shown.WriteString(c.Content.Text + c.NewText + "\n")
 		}
 		switch {
 		case q.Mode == "":

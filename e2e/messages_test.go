@@ -98,7 +98,7 @@ func TestMessages(t *testing.T) {
 		standin.Reply{Blocks: []standin.Block{standin.Text("I will")}, Stop: "refusal", Refusal: "The reason of the provider."},
 		think(standin.Text("Something else.")),
 	)}
-	server := httptest.NewServer(s)
+	server := httptest.NewServer(unprobed(s))
 	defer server.Close()
 	b := newBed(t, map[string]string{"a.txt": "one\n", "b.txt": "two\n"})
 	write(t, filepath.Join(b.home, "config.yaml"), "approvals: {mode: off}\nmodel: {provider: custom, base_url: \""+server.URL+"/anthropic\", default: claude-opus-5-5, api_key: k}\n")

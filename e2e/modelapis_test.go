@@ -51,7 +51,7 @@ func TestModelAPIs(t *testing.T) {
 			return all
 		}},
 	} {
-		server := httptest.NewServer(c.server)
+		server := httptest.NewServer(unprobed(c.server))
 		defer server.Close()
 		b := newBed(t, map[string]string{"a.txt": "one\n", "b.txt": "two\n"})
 		write(t, filepath.Join(b.home, "config.yaml"), "approvals: {mode: off}\nmodel: {provider: custom, api: "+api+", base_url: \""+server.URL+c.path+"\", default: "+c.model+", api_key: k}\n")
@@ -90,4 +90,16 @@ func TestModelAPIs(t *testing.T) {
 			t.Errorf("%s: the refused prompt was sent again: %s", api, last)
 		}
 	}
+}
+
+// unprobed answers requests for facts about a model, which the APIs of the strict servers do not have, and leaves
+// the others to h.
+func unprobed(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			http.NotFound(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }

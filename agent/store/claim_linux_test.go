@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
@@ -37,7 +38,9 @@ func claimAndStart(seconds string) error {
 		}
 	}
 	fmt.Println("started")
-	select {}
+	for { // the test ends it; select {} without another goroutine would be a deadlock
+		time.Sleep(time.Hour)
+	}
 }
 
 // A process is killed while it starts another one. Its claim of a session ends with the start, however long that

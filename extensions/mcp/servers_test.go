@@ -61,7 +61,19 @@ func testServer(began chan<- string) *sdk.Server {
 		os.Exit(7)
 		return nil, nil, nil
 	})
+	var growing sync.RWMutex // no list is told while it changes
+	s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+			if method == "tools/list" {
+				growing.RLock()
+				defer growing.RUnlock()
+			}
+			return next(ctx, method, r)
+		}
+	})
 	sdk.AddTool(s, &sdk.Tool{Name: "grow", Annotations: yes}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
+		growing.Lock()
+		defer growing.Unlock()
 		sdk.AddTool(s, &sdk.Tool{Name: "fresh"}, func(context.Context, *sdk.CallToolRequest, nothing) (*sdk.CallToolResult, any, error) {
 			return say("fresh"), nil, nil
 		})

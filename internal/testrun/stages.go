@@ -157,7 +157,7 @@ var alone = []string{".", "./internal/diff", "./internal/picture", "./internal/s
 func testStages(root bool) []stage {
 	own := goTest("-count=1", "-tags", "e2e", "-run", "^("+ownTests+")$", "./e2e")
 	withoutRace := []step{
-		goTest(append(slices.Clone(alone), "./internal/sandbox", "./tools/policy/code")...),
+		goTest(append(slices.Clone(alone), "./internal/sandbox", "./internal/textenc", "./tools/policy/code")...),
 		goTest("-run", "^("+remoteTests+"|TestMemoryLimits|TestAsUser)$", "./tools/shell", "./internal/proc"),
 	}
 	if root {

@@ -79,7 +79,6 @@ type owned struct {
 	mu        sync.Mutex
 	lines     int
 	users     []string // the lines of the user
-	mixed     bool     // a command, the user and then a tool changed the file in one turn
 	asks      []answerPlan
 	responses []func(*fakemodel.Exchange)
 	log       []string
