@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -96,11 +95,8 @@ func loginEndpoint(home, provider string, a *asker) error {
 	base := ""
 	if provider == "custom" {
 		var err error
-		if base, err = a.line("Its address (…/v1): "); err != nil {
+		if base, err = a.address("Its address (…/v1): "); err != nil {
 			return err
-		}
-		if u, err := url.Parse(base); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return cli.Usage(fmt.Errorf("%q is no http(s) address", base))
 		}
 	}
 	if base != now.BaseURL {

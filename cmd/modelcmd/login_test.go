@@ -27,7 +27,7 @@ func TestLogin(t *testing.T) {
 		"ollama":               {provider: "ollama", answers: "llama\n", key: "model.default", value: "llama"},
 		"no longer custom":     {before: "model: {provider: custom, base_url: 'http://llm.example/v1'}\n", answers: "\nsk-12345678\n", env: "OPENAI_API_KEY=sk-12345678\n", key: "model.base_url", value: ""},
 		"unknown":              {answers: "acme\n", wrong: `"acme" is no provider`},
-		"no address":           {answers: "custom\nllm.example\n", wrong: "is no http(s) address"},
+		"no address":           {answers: "custom\nllm.example\n", wrong: "no answer"},
 		"no answer":            {answers: "openai\n", wrong: "no answer"},
 		"empty key":            {answers: "openai\n\n", wrong: "empty value"},
 		"two lines in a key":   {answers: "openai\nsk 1\n", wrong: "white space"},

@@ -55,11 +55,8 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 		table, baseKey, question = catalog.Provider{Keys: []string{config.KeyName(provider)}, NoKey: true}, "model.base_url", "Address of the endpoint (…/v1): "
 	}
 	if provider == "custom" || known && table.BaseURL == "" && now.Providers[provider].BaseURL == "" {
-		if base, err = a.line(question); err != nil {
+		if base, err = a.address(question); err != nil {
 			return err
-		}
-		if u, err := url.Parse(base); err != nil || u.Host == "" {
-			return cli.Usage(fmt.Errorf("%q is no address", base))
 		}
 	}
 	key := ""
@@ -140,17 +137,39 @@ func writeSettings(home string, changes [][2]string) error {
 func chooseProvider(home string, now *config.Loaded, a *asker) (string, error) {
 	names := slices.DeleteFunc(now.ProviderNames(), func(name string) bool { return name == "auto" || name == "embedded" })
 	fmt.Fprintf(a.out, "Providers: %s.\n(custom is any endpoint with OpenAI's Chat Completions.)\n", strings.Join(names, ", "))
-	provider, err := a.line("Provider [openai]: ")
-	if err != nil {
-		return "", err
+	for {
+		provider, err := a.line("Provider [openai]: ")
+		if err != nil {
+			return "", err
+		}
+		if provider = cmp.Or(provider, "openai"); slices.Contains(names, provider) {
+			return provider, nil
+		}
+		meant := ""
+		if similar := cli.Nearest(provider, names); similar != "" {
+			meant = " Did you mean " + similar + "?"
+		}
+		fmt.Fprintf(a.out, "%q is no provider.%s Enter one of those above, or add another one under providers in %s.\n", provider, meant, config.Path(home))
 	}
-	if provider == "" {
-		provider = "openai"
+}
+
+// address asks for the address of an endpoint until the answer is one. If it has no scheme, it is
+// completed with http://.
+func (a *asker) address(question string) (string, error) {
+	for {
+		base, err := a.line(question)
+		if err != nil {
+			return "", err
+		}
+		whole := base
+		if !strings.Contains(base, "://") {
+			whole = "http://" + base
+		}
+		if u, err := url.Parse(whole); err == nil && u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https") && !strings.ContainsAny(base, " \t") {
+			return whole, nil
+		}
+		fmt.Fprintf(a.out, "%q is no address. It is like http://localhost:8080/v1.\n", base)
 	}
-	if !slices.Contains(names, provider) {
-		return "", cli.Usage(fmt.Errorf("%q is no provider; there are %s. Add another one under providers in %s", provider, strings.Join(names, ", "), config.Path(home)))
-	}
-	return provider, nil
 }
 
 const mostShown = 40 // models

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // Setup writes the key and the model only after the model has answered with a tool call.
@@ -48,7 +49,7 @@ func TestSetup(t *testing.T) {
 		"no list, no model": {answers: "bare\n\n", key: "ds-good-key", wrong: "no model was named"},
 		"a mute model":      {answers: "mine\nmute\n", key: "ds-good-key", wrong: "did not call the tool"},
 		"a wrong key":       {answers: "mine\n", key: "ds-wrong-key", wrong: "Nothing was written"},
-		"unknown provider":  {answers: "nobody\n", wrong: `"nobody" is no provider`},
+		"unknown provider":  {answers: "nobody\n", wrong: "no answer"},
 		"no answer":         {answers: "", wrong: "no answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,6 +72,22 @@ func TestSetup(t *testing.T) {
 				t.Errorf("%v\n%s\n%s", err, data, &out)
 			}
 		})
+	}
+}
+
+// A wrong answer is told, and only its question is asked again.
+func TestSetupAsksAgain(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	a := &asker{in: bufio.NewReader(strings.NewReader("opnai\nopenrouter\nlocal host\nhttp://\nlocalhost:8080/v1\n")), out: &out, terminal: -1}
+	home := t.TempDir()
+	provider, err := chooseProvider(home, app.Config().Load(home, config.Options{}), a)
+	if err != nil || provider != "openrouter" || !strings.Contains(out.String(), "\"opnai\" is no provider. Did you mean openai?") {
+		t.Errorf("%q, %v\n%s", provider, err, &out)
+	}
+	base, err := a.address("Address: ")
+	if err != nil || base != "http://localhost:8080/v1" || strings.Count(out.String(), " is no address") != 2 {
+		t.Errorf("%q, %v\n%s", base, err, &out)
 	}
 }
 
