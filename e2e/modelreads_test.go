@@ -42,7 +42,9 @@ func TestModelReads(t *testing.T) {
 			e := &readsEndpoint{}
 			server := httptest.NewServer(e)
 			t.Cleanup(server.Close)
-			write(t, filepath.Join(b.home, "config.yaml"), fmt.Sprintf("model: {provider: custom, default: gpt-5, base_url: %q, api_key: x, context_window: 16000}\nweb: {allow_private: true}\n", server.URL+"/v1"))
+			// The window has room for the whole session, which is compacted only by /compact, but not for
+			// huge.txt in half of it. Below agent.SmallWindow, the profile would be another one.
+			write(t, filepath.Join(b.home, "config.yaml"), fmt.Sprintf("model: {provider: custom, default: gpt-5, base_url: %q, api_key: x, context_window: 48000}\nweb: {allow_private: true}\n", server.URL+"/v1"))
 			r := &reads{T: t, bed: b, endpoint: e, host: open(t, b), name: name}
 			r.context()
 			r.references(server.URL + "/page")
@@ -141,6 +143,7 @@ func (r *reads) references(page string) {
 	write(r.T, filepath.Join(r.bed.workspace, "huge.txt"), strings.Repeat("A line of a huge text with ten words in it.\n", 2000))
 	write(r.T, filepath.Join(r.bed.workspace, ".env"), "TOKEN=very-secret-value\n")
 	prompt = lastOf(r.say("See @file:huge.txt and @file:.env")[0], "user")
+	r.want("the prompt with a reference that is too large", prompt, "half of the context window")
 	if strings.Contains(prompt, "A line of a huge text") || strings.Contains(prompt, "very-secret-value") {
 		r.Errorf("a reference was not refused:\n%s", prompt)
 	}
