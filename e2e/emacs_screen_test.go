@@ -165,7 +165,12 @@ func (e *emacs) cancel() {
 	e.act("Send to Hermes")
 	e.wait("It never ends")
 	e.act("Cancel Hermes")
-	e.wait("*Cancelled.*")
+	if !e.within(time.Minute, func(shown string) bool {
+		_, after, cancelled := strings.Cut(shown, "*Cancelled.*")
+		return cancelled && strings.Contains(after, "## You") // the end of the answer; before it, the chat is not complete
+	}) {
+		e.t.Fatal("the canceled answer does not end with a new prompt")
+	}
 	e.command("save-buffer")
 }
 
