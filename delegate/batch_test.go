@@ -258,24 +258,29 @@ func TestNoAnswer(t *testing.T) {
 // A report is cut with a note, less room means less of it, and the whole is kept.
 func TestSummaryLimit(t *testing.T) {
 	t.Parallel()
-	for name, tc := range map[string]struct{ window, least, most int }{
-		"contract": {0, 20_000, 20_000}, "large window": {1_000_000, 20_000, 20_000}, "tiny": {100, 500, 500},
-		"nearly full": {8_000, 2_000, 7_000}, // less the tokens of the tools
+	// An answer that repeats a short text would be ended.
+	wide := strings.Repeat(strings.Repeat("ä☃", 299)+"☃ä", 50)
+	narrow := strings.Repeat(strings.Repeat("ab", 599)+"ba", 25)
+	for name, tc := range map[string]struct {
+		window, limit int
+		whole         string
+	}{
+		"contract": {0, 20_000, wide}, "large window": {1_000_000, 20_000, wide}, "tiny": {100, 500, wide},
+		"nearly full": {6_900, 3_985, narrow}, // the window less our count of the prompt and the tools
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			whole := strings.Repeat(strings.Repeat("ä☃", 299)+"☃ä", 50) // an answer that repeats a short text would be ended
 			b := newBed(t, map[string][][]step{
 				"parent":  {call("delegate_task", object{"goal": "Write much"}), say("ok")},
-				"Write m": {say(whole)},
+				"Write m": {say(tc.whole)},
 			}, func(b *bed) { b.room = tc.window })
 			b.prompt("parent")
 			r := b.answer().Results[0]
 			n := len([]rune(r.Summary))
-			if n < tc.least || n > tc.most || !strings.Contains(r.Summary, "30000 characters") || !strings.Contains(r.Summary, r.Session) {
-				t.Errorf("%d characters, want %d to %d: …%s", n, tc.least, tc.most, r.Summary[len(r.Summary)-200:])
+			if n != tc.limit || !strings.Contains(r.Summary, "30000 characters") || !strings.Contains(r.Summary, r.Session) {
+				t.Errorf("%d characters, want %d: …%s", n, tc.limit, r.Summary[len(r.Summary)-200:])
 			}
-			if log := b.log(r.Session); log[len(log)-1].Text() != whole {
+			if log := b.log(r.Session); log[len(log)-1].Text() != tc.whole {
 				t.Error("the whole is not in the child's session")
 			}
 		})

@@ -59,7 +59,8 @@ type elicitFrame struct {
 		Title   string
 		Content []struct {
 			Content struct{ Text string }
-			NewText string // of a diff
+			OldText string // of a diff
+			NewText string
 		}
 	}
 	Options []struct{ OptionID string }

@@ -57,7 +57,7 @@ func (u *userLine) say(text string, responses ...string) (said string, requests 
 		}
 		fmt.Fprintf(&u.asked, "%s%s\n", q.ToolCall.Title, q.Message)
 		for _, c := range q.ToolCall.Content {
-			u.shown.WriteString(c.Content.Text + c.NewText + "\n")
+			u.shown.WriteString(c.Content.Text + "\n" + signed("-", c.OldText) + signed("+", c.NewText))
 		}
 		switch {
 		case q.Mode == "":
@@ -324,4 +324,12 @@ func TestEverythingAsks(t *testing.T) {
 			u.end()
 		})
 	}
+}
+
+// signed writes a sign before each line of a text.
+func signed(sign, text string) (out string) {
+	for line := range strings.Lines(text) {
+		out += sign + strings.TrimSuffix(line, "\n") + "\n"
+	}
+	return out
 }

@@ -92,13 +92,15 @@ func TestModelAPIs(t *testing.T) {
 	}
 }
 
-// unprobed answers requests for facts about a model, which the APIs of the strict servers do not have, and leaves
-// the others to h.
+// unprobed has no answer to the four requests for facts about a local model, which the strict servers would refuse.
+// All other requests are for h.
 func unprobed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			http.NotFound(w, r)
-			return
+		for _, path := range []string{"/v1/models", "/props", "/api/ps", "/api/v0/models"} {
+			if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, path) {
+				http.NotFound(w, r)
+				return
+			}
 		}
 		h.ServeHTTP(w, r)
 	})

@@ -180,10 +180,10 @@ func TestSkillManage(t *testing.T) {
 	if _, err := os.Stat(outside); err == nil {
 		t.Error("a file was written through a link")
 	}
-	if r := manage(map[string]any{"action": "create", "name": "mine", "content": mine}); !strings.Contains(r, `"success":true`) || !strings.Contains(u.asked.String(), "Create the skill mine") || !strings.Contains(u.shown.String(), "Do this.") {
+	if r := manage(map[string]any{"action": "create", "name": "mine", "content": mine}); !strings.Contains(r, `"success":true`) || !strings.Contains(u.asked.String(), "Create the skill mine") || !strings.Contains(u.shown.String(), "+Do this.") {
 		t.Errorf("create: %s\n%s", r, u.asked.String())
 	}
-	if r := manage(map[string]any{"action": "patch", "name": "mine", "old_string": "this", "new_string": "that"}); !strings.Contains(r, `-Do this.\n+Do that.`) || !strings.Contains(u.shown.String(), "Do that.") {
+	if r := manage(map[string]any{"action": "patch", "name": "mine", "old_string": "this", "new_string": "that"}); !strings.Contains(r, `-Do this.\n+Do that.`) || !strings.Contains(u.shown.String(), "-Do this.") || !strings.Contains(u.shown.String(), "+Do that.") {
 		t.Errorf("patch: %s\n%s", r, u.asked.String())
 	}
 	u.say("/mode auto")
