@@ -111,7 +111,7 @@ func (h *history) digest(from int, facts digestFacts, set *tools.Set, at tools.F
 	return b.String()
 }
 
-// promptText returns the words of the user in a prompt, and what was attached. Rules, the
+// promptText returns the words of the user in a prompt and its attachments. Rules, the
 // environment and notices are not the user's.
 func (h *history) promptText(i int) string {
 	text := h.messages[i].Text()

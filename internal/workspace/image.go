@@ -153,9 +153,6 @@ func lookOnDisk(p place) (Image, error) {
 	return fileImage(before.text, before.info), err
 }
 
-// ErrKept says that a place was left as it is, because its check said so.
-var ErrKept = errors.New("left as it is")
-
 // PutBack replaces the image at path by want, completely or not at all. It follows no link.
 //
 // check receives the image that is there now; for an open document with unsaved changes, that

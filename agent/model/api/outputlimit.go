@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	// ofOutput matches the names of the limit of a response, and of what it limits.
+	// ofOutput matches the names of a response and of its limit.
 	ofOutput = lazyregexp.New(`max_(?:completion_|output_|new_)?tokens|maxoutputtokens|max output tokens|maximum output|completion|output tokens|in the output`)
 	// tooMuch matches messages about a value that is too large.
 	tooMuch = lazyregexp.New(`too (?:large|high|big|many)|exceed|maximum|at most|above|range|less than|greater than|<=|≤|>|only afford|must be`)

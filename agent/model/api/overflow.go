@@ -77,8 +77,8 @@ const (
 )
 
 var (
-	// long matches a message about a text that is too long: a part of a request, then what is wrong
-	// with it, or the other way round.
+	// long matches a message that calls a part of a request too long. The part comes first, or the
+	// complaint.
 	long = lazyregexp.New(`\b` + subject + `\b[^.;\n]{0,80}?\b` + excess + `\b|\b` + excess + `\b[^.;\n]{0,60}?\b(?:context|window|prompt|input tokens|token limit|maximum tokens)\b`)
 	// otherSubject matches parts of a request that a shorter history does not change, and other
 	// limits.

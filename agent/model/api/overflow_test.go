@@ -105,7 +105,7 @@ func must(data []byte, err error) []byte {
 	return data
 }
 
-// TestOverflowTable checks that each wording of the table is found by itself, and has a source.
+// TestOverflowTable: each wording of the table matches without the general rules, and has a source.
 func TestOverflowTable(t *testing.T) {
 	t.Parallel()
 	n := 0

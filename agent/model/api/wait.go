@@ -104,8 +104,8 @@ func waitField(fields map[string]json.RawMessage) time.Duration {
 }
 
 // limitEnds returns the time until the limit ends that a request has reached, by headers such
-// as x-ratelimit-reset-tokens. Of several limits, those count that have nothing left. If none
-// says so, the first to end counts.
+// as x-ratelimit-reset-tokens. Of several limits, an empty one counts. If none is empty, the
+// first to end counts.
 func limitEnds(h http.Header) time.Duration {
 	var used, any time.Duration
 	for name, values := range h {
