@@ -53,6 +53,9 @@ func (l *Late) keep(who Diagnoser, path, name string, known []Diagnostic) {
 
 // Found returns a text for the model with the problems that came since they were last told, or "".
 func (l *Late) Found(ctx context.Context) string {
+	if l == nil {
+		return ""
+	}
 	l.mu.Lock()
 	who, files := l.who, make([]string, 0, len(l.files))
 	for path := range l.files {
