@@ -287,6 +287,7 @@ func TestWhatAPersonChangesStays(t *testing.T) {
 	b.turn("First", func() { b.edit("a.txt", "ONE"); b.edit("b.txt", "TWO"); b.edit("new.txt", "x") })
 	b.write("b.txt", "mine")
 	b.turn("Second", func() { b.shell("echo more >> b.txt; echo gone > d.txt") })
+	b.list() // after the scan that sees what the command wrote
 	b.write("new.txt", "mine too")
 	b.write("d.txt", "mine as well")
 	restored, kept := b.restore("First")
