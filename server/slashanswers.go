@@ -31,6 +31,24 @@ func help(_ context.Context, x *Session, _ string) (string, error) {
 	return b.String(), nil
 }
 
+// profileText names the profile of a session. The first prompt chooses it.
+func profileText(x *Session) string {
+	switch {
+	case x.settings.small.Load():
+		return "small (five tools, short texts and results)"
+	case x.record.opened() == nil && x.settings.config().Model.Profile == "auto":
+		return "chosen with the first prompt"
+	}
+	return "full"
+}
+
+func windowText(tokens int) string {
+	if tokens <= 0 {
+		return "not known before the first prompt"
+	}
+	return humanize.Comma(int64(tokens)) + " tokens"
+}
+
 func statusText(ctx context.Context, x *Session, _ string) (string, error) {
 	var b strings.Builder
 	line := func(name, format string, a ...any) { fmt.Fprintf(&b, "- %s: %s\n", name, fmt.Sprintf(format, a...)) }
@@ -57,11 +75,7 @@ func statusText(ctx context.Context, x *Session, _ string) (string, error) {
 		}
 	}
 	conf := x.settings.config()
-	profile := "full"
-	if x.settings.small.Load() {
-		profile = "small (five tools, short texts and results)"
-	}
-	line("Profile", "%s (model.profile: %s), context window %s tokens", profile, conf.Model.Profile, humanize.Comma(int64(x.settings.model.Window())))
+	line("Profile", "%s (model.profile: %s), context window %s", profileText(x), conf.Model.Profile, windowText(x.settings.model.Window()))
 	line("Sandbox", "%s, network %s", conf.Sandbox.Mode, map[bool]string{true: "on", false: "off"}[conf.Sandbox.Network])
 	if x.location.remote.kind != "" {
 		line("Commands run on", "%s", x.location.remote.kind)

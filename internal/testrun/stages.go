@@ -141,7 +141,7 @@ const (
 	editorTests = "TestEmacs.*|TestHelix|TestVimALE"
 	// Packing the extension, the Python programs and the public projects need the caches and programs of the
 	// user who runs the tests.
-	ownTests = "TestVSIX|TestOfficialPythonClient|TestLiteLLM|TestAgentSkills|TestHermesAgent(Memory|Skills)|Test(OpenAI|GenAI|Anthropic)SDK|TestPublicProjects"
+	ownTests = "TestVSIX|TestOfficialPythonClient|TestLiteLLM|TestLlamaServer|TestAgentSkills|TestHermesAgent(Memory|Skills)|Test(OpenAI|GenAI|Anthropic)SDK|TestPublicProjects"
 	// Root may do more than users, so if root runs the tests, these run as both.
 	bothTests = "TestSoak|TestKilledServers|TestCallsAfterAKill|TestACPX|TestOfficialACPClient|TestClosedPipe"
 )
