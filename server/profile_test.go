@@ -48,6 +48,9 @@ func TestSmallProfile(t *testing.T) {
 	m.WindowSize = 8192
 	svc := open(t, Options{Home: home, Model: m})
 	x, _ := session(t, svc, cwd)
+	if status, err := statusText(t.Context(), x, ""); err != nil || !strings.Contains(status, "Profile: chosen with the first prompt") {
+		t.Errorf("/status before the first prompt: %s, %v", status, err)
+	}
 	prompt1(t, x, "read it")
 	first := m.Requests()[0]
 	if got := toolsIn(first); got != five {
