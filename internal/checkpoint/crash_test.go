@@ -129,6 +129,33 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// What is missing after the process was killed may have been removed by the user. It is restored only by name, unless it
+// was recorded before.
+func TestRemovedAfterTheProcessWasKilled(t *testing.T) {
+	t.Parallel()
+	if !stampsTell {
+		t.Skip("this system does not tell when a file was changed")
+	}
+	b := newBench(t, map[string]string{"a.txt": "one", "b.txt": "two", "d/x": "x", "z.txt": "z"})
+	b.Begin("Turn")
+	pastTick()
+	b.shell("rm b.txt; echo more >> z.txt")
+	b.list() // after the scan that follows the command
+	home := t.TempDir()
+	if err := os.CopyFS(filepath.Join(home, "checkpoints"), os.DirFS(b.store.dir)); err != nil { // as the killed process leaves it
+		t.Fatal(err)
+	}
+	b.End()
+	b.list()
+	b.sh("rm a.txt; mv d k")
+	b.store = New(home)
+	b.open("session")
+	same(t, "waiting", b.waits(), []string{"Turn: b.txt z.txt"})
+	restored, kept := b.restore("Turn")
+	same(t, "restored", restored, []string{"b.txt", "z.txt"})
+	same(t, "kept", kept, []string{"a.txt", "d/x", "k/x"})
+}
+
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -334,6 +334,82 @@ func TestWhatAPersonChangesMeanwhile(t *testing.T) {
 	}
 }
 
+// What the user deletes, moves or renames while no command runs is not the turn's, also between two commands.
+func TestWhatAPersonRemovesMeanwhile(t *testing.T) {
+	t.Parallel()
+	if !stampsTell {
+		t.Skip("this system does not tell when a file was changed")
+	}
+	for _, script := range []string{
+		"rm a.txt", "mv a.txt b.txt", "mv a.txt d/", "rm -r d", "mv d k", "mv d/e k", "mv d k; mv a.txt d",
+		"rm a.txt; mkdir a.txt; echo mine > a.txt/b", "rm -r d; echo mine > d", "mv d k; mkdir d; echo mine > d/x",
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, map[string]string{"a.txt": "one", "d/x": "x", "d/e/y": "y", "z.txt": "z"})
+			pastTick()
+			var after string
+			b.turn("Turn", func() {
+				b.shell("echo first >> z.txt")
+				b.list() // after the scan that follows the command
+				pastTick()
+				b.sh(script)
+				pastTick()
+				after = b.tree()
+				b.shell("echo second >> z.txt")
+				b.shell("true")
+			})
+			restored, kept := b.restore("Turn")
+			same(t, "restored", restored, []string{"z.txt"})
+			same(t, "kept", kept, nil)
+			if got, want := b.tree(), strings.Replace(after, "zfirst\n", "z", 1); got != want {
+				t.Errorf("restored:\n%s\n\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// Files keep their times if a command renames a folder with them. The files are restored all the same, also after a
+// tool or a command has changed them.
+func TestRenamedFolderIsTakenBack(t *testing.T) {
+	t.Parallel()
+	if !stampsTell {
+		t.Skip("this system does not tell when a file was changed")
+	}
+	for _, then := range []string{"", "tool", "command", "list, tool", "list, command"} {
+		t.Run(then, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, map[string]string{".gitignore": "ignored\n", "d/x": "x", "d/e/y": "y", "d/e/z": "z", "ignored/a": "a"})
+			before := b.tree()
+			pastTick()
+			var after string
+			b.turn("Turn", func() {
+				b.shell("mv d k; mkdir d; mv k/e/y d/y")
+				if strings.HasPrefix(then, "list") {
+					b.list()
+				}
+				switch {
+				case strings.HasSuffix(then, "tool"):
+					_, _ = b.Files.Read(t.Context(), "k/e/z")
+					b.edit("k/e/z", "by the tool")
+				case strings.HasSuffix(then, "command"):
+					b.shell("echo more >> k/e/z")
+				}
+				after = b.tree()
+			})
+			_, kept := b.restore("Turn")
+			same(t, "kept", kept, nil)
+			if got := b.tree(); got != before {
+				t.Errorf("restored:\n%s\n\nwant:\n%s", got, before)
+			}
+			b.restore("Before going back to “Turn”")
+			if got := b.tree(); got != after {
+				t.Errorf("reverted:\n%s\n\nwant:\n%s", got, after)
+			}
+		})
+	}
+}
+
 func TestNamed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"a.txt": "one"})

@@ -328,7 +328,24 @@ func (p *snapshot) byUser(path string, now State, commands spans) bool {
 			return true // it is not saved
 		}
 	}
-	return stampsTell && !commands.hold(stampOf(found.Info).Changed)
+	return stampsTell && !commands.hold(stampOf(found.Info).Changed) && !p.movedByCommand(path, stampOf(found.Info), commands)
+}
+
+// movedByCommand reports whether a command has renamed a folder with a path in it, which has this stamp. Its caller
+// holds mu.
+func (p *snapshot) movedByCommand(path string, now stamp, commands spans) bool {
+	if p.base == nil || p.base.covers(path) || now.Inode == 0 || now.Changed >= p.base.stamped {
+		return false
+	}
+	for old, e := range p.base.entries {
+		if e.stamp != now {
+			continue
+		}
+		if _, there := p.k.Files.Entry(old); !there {
+			return p.goneByCommand(p.base, old, commands)
+		}
+	}
+	return false
 }
 
 // recordSuperseded records the state of a path before the next snapshot changed it. The last
@@ -591,8 +608,9 @@ type comparison struct {
 	base, next *tree
 	limits     Limits
 	spans      spans
-	dead       bool // it is not known when commands ran
-	rules      bool // a .gitignore has changed
+	dead       bool             // it is not known when commands ran
+	rules      bool             // a .gitignore has changed
+	gone       map[stamp]string // paths of the base that do not exist anymore; nil: not made
 }
 
 // path records the change of one path, if there is one and this session made it.
@@ -636,7 +654,11 @@ func (c *comparison) path(path string) {
 	if from.same(after) {
 		return
 	}
-	if !was && is && now.Changed < c.base.stamped {
+	moved := ""
+	if !was && is {
+		moved = c.movedFrom(now)
+	}
+	if !was && is && moved == "" && now.Changed < c.base.stamped {
 		return // it existed before and is no longer ignored
 	}
 	if c.others(path, after) {
@@ -645,7 +667,7 @@ func (c *comparison) path(path string) {
 	if known != nil && (known.Begun || known.noted >= c.next.began) {
 		return // the write of a tool since the scan began is newer
 	}
-	ours := superseded || c.ours(path, now, is)
+	ours := superseded || c.ours(path, moved, now, is)
 	if !ours && (known != nil || !c.dead) {
 		if !c.dead && after.Lost != changedFor { // else the next scan knows the content
 			c.users[path] = after
@@ -657,7 +679,7 @@ func (c *comparison) path(path string) {
 	case change == nil:
 		change, _ = c.record.change(path)
 		change.Before = from
-		change.Unsure = !ours || c.rules && !was
+		change.Unsure = !ours || c.rules && !was && moved == ""
 	case changed:
 		change.next(users)
 		change.Unsure = false
@@ -669,24 +691,60 @@ func (c *comparison) path(path string) {
 	c.add(change)
 }
 
-// ours reports whether a command can have made the change: a command ran when the file changed, or
-// when it was deleted.
-func (c *comparison) ours(path string, now entry, is bool) bool {
+// ours reports whether a command can have made the change: a command ran when the file changed, when it was
+// deleted, or when a folder with it got another path. moved is the path that it had before that.
+func (c *comparison) ours(path, moved string, now entry, is bool) bool {
 	switch {
 	case !stampsTell:
 		return true
+	case moved != "":
+		return c.goneByCommand(c.base, moved, c.spans)
 	case is:
 		return c.spans.hold(now.Changed)
-	case c.dead:
-		return true
 	}
-	// The time of a deletion is not known. It is not later than the last change of the folder.
-	folder, there := c.k.Files.Entry(filepath.Dir(path))
-	last := int64(math.MaxInt64)
-	if there {
-		last = stampOf(folder.Info).Changed
+	return c.goneByCommand(c.base, path, c.spans)
+}
+
+// goneByCommand reports whether a command can have removed a path of the base. The time of that is not known: it is
+// after the last scan that found the path, and not later than the last change of the folder. Its caller holds mu.
+func (p *snapshot) goneByCommand(base *tree, path string, commands spans) bool {
+	first, last := base.began, int64(math.MaxInt64)
+	if p.newest != nil && p.newest.covers(path) {
+		first = p.newest.began
 	}
-	return slices.ContainsFunc(c.spans, func(s [2]int64) bool { return s[0] <= last })
+	for dir := filepath.Dir(path); p.k.Files.Holds(dir); dir = filepath.Dir(dir) {
+		if folder, there := p.k.Files.Entry(dir); there {
+			last = stampOf(folder.Info).Changed
+			break
+		}
+	}
+	return slices.ContainsFunc(commands, func(s [2]int64) bool { return s[0] <= last && s[1] >= first })
+}
+
+// movedFrom returns the path that a new entry had in the base, if a folder with it was renamed: this does not change
+// a file itself. If there is none, it returns "".
+func (c *comparison) movedFrom(now entry) string {
+	if c.gone == nil {
+		c.gone = map[stamp]string{}
+		for path, old := range c.base.entries {
+			if _, is := c.next.entries[path]; !is {
+				c.gone[old.identity()] = path
+			}
+		}
+	}
+	if now.Inode == 0 || now.kind() != kindFolder && now.Changed >= c.base.stamped {
+		return ""
+	}
+	return c.gone[now.identity()]
+}
+
+// identity returns what stays the same if a folder with the entry is renamed. The times of a folder also tell changes
+// of what it contains.
+func (e entry) identity() stamp {
+	if e.kind() == kindFolder {
+		return stamp{Inode: e.Inode, Mode: e.Mode}
+	}
+	return e.stamp
 }
 
 // others reports whether another session left the path in the state after.
