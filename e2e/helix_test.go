@@ -41,19 +41,19 @@ func TestHelix(t *testing.T) {
 	hx.act("Chat with Hermes", 0)
 	hx.wait("# Chat with Hermes", "## You", ".hermes/chats")
 
-	hx.keys("i")
+	hx.insert("i")
 	hx.paste("Please mend total.\n\n```hermes-script\n" + strings.Join([]string{
 		`[{"text":"Let me look."},{"call":{"name":"read_file","args":{"path":"shop.py"}}}]`,
 		`[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return a - b","new_string":"return a + b"}}}]`,
 		`[{"call":{"name":"terminal","args":{"command":"rm -rf build"}}}]`,
 		`[{"text":"The sum "},{"sleep_ms":3000},{"text":"is right now."}]`,
 	}, "\n") + "\n```\n")
-	hx.keys("Escape")
+	hx.normal()
 	hx.act("Send to Hermes", 0)
 	hx.wait("## Hermes", "Let me look.", "The sum")
-	hx.write("i")
+	hx.insert("i")
 	hx.write("I type while it streams, fast, and nothing of it may be lost or torn apart.")
-	hx.keys("Escape")
+	hx.normal()
 	shown := hx.wait("The sum is right now.", "- ✓ Read shop.py", "- ✓ Edit shop.py", "- ✗ $ rm -rf build", "**Denied**", "command_allowlist",
 		"I type while it streams, fast, and nothing of it may be lost or torn apart.")
 	hx.keep("chat")
@@ -62,9 +62,9 @@ func TestHelix(t *testing.T) {
 		t.Errorf("what was typed does not stand behind the last heading:\n%s", shown)
 	}
 
-	hx.keys("o")
+	hx.insert("o")
 	hx.paste("\n```hermes-script\n[{\"text\":\"It never \"},{\"text\":\"ends\"},{\"sleep_ms\":600000}]\n```\n")
-	hx.keys("Escape")
+	hx.normal()
 	hx.act("Send to Hermes", 0)
 	hx.wait("It never ends")
 	hx.act("Cancel Hermes", 1)
@@ -85,9 +85,9 @@ func TestHelix(t *testing.T) {
 	}
 	hx = b.screen(t, "helix", host(t, "helix"), chats[0])
 	hx.wait("NOR", "# Chat with Hermes")
-	hx.keys("g", "e", "o")
+	hx.insert("g", "e", "o")
 	hx.paste("And today?\n\n```hermes-script\n[{\"text\":\"We go \"},{\"text\":\"on.\"}]\n```\n")
-	hx.keys("Escape")
+	hx.normal()
 	hx.act("Send to Hermes", 0)
 	hx.wait("We go on.")
 	hx.keep("next-day")
@@ -105,12 +105,28 @@ func TestHelix(t *testing.T) {
 	}
 }
 
-// act chooses from Helix's menu of code actions, whose first entry is chosen by itself.
+// insert begins to insert with the given keys.
+func (s *screen) insert(keys ...string) {
+	s.t.Helper()
+	s.keys(keys...)
+	s.wait("\n INS ")
+}
+
+// normal leaves the insert mode of Helix. It waits until Helix shows the normal mode: a terminal
+// that reads Escape together with the next key takes both for a key with Alt.
+func (s *screen) normal() {
+	s.t.Helper()
+	s.keys("Escape")
+	s.wait("\n NOR ")
+}
+
+// act chooses from Helix's menu of code actions, whose first entry is chosen by itself. Helix is in
+// the normal mode. If the menu does not come, act asks again: Helix offers no action while the
+// server has not yet answered.
 func (s *screen) act(title string, below int) {
 	s.t.Helper()
 	entry := regexp.MustCompile(`(?m)^\s*[\d~]*\s+` + title)
 	s.until("the menu to offer "+title, func() bool {
-		s.keys("Escape")
 		s.write(" a")
 		for range 100 { // a second try would type into a menu that comes late
 			time.Sleep(50 * time.Millisecond)
