@@ -222,7 +222,7 @@ func TestCloseDoesNotWaitForEver(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { _, _ = turn.Run(t.Context()); close(ended) }()
 	<-m.begun
-	if err := s.Close(); err == nil || !errors.Is(err, context.DeadlineExceeded) {
+	if err := s.Close(); err != nil {
 		t.Errorf("closing beside a turn that does not end: %v", err)
 	}
 	close(m.release)
