@@ -102,25 +102,36 @@ func sessionsOf(ctx context.Context, st *store.Store, m folderpath.Move) (all []
 	}
 }
 
-// folderGone is the error for a session whose folder does not exist. If the client opens it in another folder, the
-// command in the error has both.
-func folderGone(old, now string) error {
+// FolderGone returns an error if the folder of a session does not exist. It names the command that moves the session. now
+// is the folder to which the command moves it; empty: it is not known.
+func FolderGone(old, now string) error {
+	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
 	if now == "" || filepath.Clean(now) == filepath.Clean(old) {
 		now = "NEW"
 	} else {
 		now = folderpath.Shell(now)
 	}
-	return badInput("cwd", "the folder of the session, %q, does not exist. If it was renamed, move its sessions: hermes-ls sessions move %s %s", old, folderpath.Shell(old), now)
+	return fmt.Errorf("the folder of the session, %q, does not exist. If it was renamed, move its sessions: hermes-ls sessions move %s %s", old, folderpath.Shell(old), now)
+}
+
+// folderGone is FolderGone for an answer to a client.
+func folderGone(old, now string) error {
+	if err := FolderGone(old, now); err != nil {
+		return badInput("cwd", "%v", err)
+	}
+	return nil
 }
 
 // belongs returns an error if a stored session cannot be opened at a place.
 func belongs(head store.Session, p *Place, verb string) error {
-	if _, err := os.Stat(head.Cwd); errors.Is(err, os.ErrNotExist) {
-		return folderGone(head.Cwd, p.Cwd)
+	if err := folderGone(head.Cwd, p.Cwd); err != nil {
+		return err
 	}
 	for _, folder := range p.Folders {
-		if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) && slices.Contains(head.Folders, folder) {
-			return folderGone(folder, "")
+		if err := folderGone(folder, ""); err != nil && slices.Contains(head.Folders, folder) {
+			return err
 		}
 	}
 	if err := p.check(); err != nil {

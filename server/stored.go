@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
-	"os"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
@@ -51,8 +49,8 @@ func AtFolder[T any](ctx context.Context, s *Service, p Place, h Host) (found T,
 
 // aside opens a session that hosts do not see, with the features for stored sessions.
 func aside[T any](ctx context.Context, s *Service, head store.Session, h Host, draft bool) (found T, release func(), err error) {
-	if _, err := os.Stat(head.Cwd); errors.Is(err, os.ErrNotExist) {
-		return found, nil, folderGone(head.Cwd, "")
+	if err := folderGone(head.Cwd, ""); err != nil {
+		return found, nil, err
 	}
 	done, err := s.work()
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
+	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/replay"
 )
 
@@ -84,6 +85,11 @@ func playSession(ctx context.Context, name, from, keep string, c replay.Config) 
 	if keep != "" {
 		if c.Workspace, err = filepath.Abs(keep); err != nil {
 			return nil, fmt.Errorf("--keep: %w", err)
+		}
+	}
+	if !exported && from == "" {
+		if err := server.FolderGone(c.Head.Cwd, ""); err != nil {
+			return nil, fmt.Errorf("%w, or choose another one with --workspace", err)
 		}
 	}
 	if exported && from == "" {

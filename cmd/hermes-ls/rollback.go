@@ -25,6 +25,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
@@ -49,7 +50,7 @@ func rollbackCommand() *cobra.Command {
 			"is given. A rollback makes a checkpoint, so it can be undone.",
 		RunE: func(cmd *cobra.Command, args []string) error { return rollback(cmd, flags, args) },
 	}
-	cmd.Flags().StringVar(&flags.session, "session", "", "`id` of the session; else the newest one of this folder that has checkpoints")
+	cmd.Flags().StringVar(&flags.session, "session", "", "`id` of the session, or the beginning of one; else the newest one of this folder that has checkpoints")
 	cmd.Flags().BoolVar(&flags.list, "list", false, "list the checkpoints")
 	cmd.Flags().BoolVar(&flags.diff, "diff", false, "show the changes since CHECKPOINT, and restore nothing")
 	cmd.Flags().BoolVar(&flags.force, "force", false, "overwrite later changes of yours, too")
@@ -69,6 +70,9 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if err := openable(head); err != nil {
 		return err
 	}
 	files, err := workspace.Open(append([]string{head.Cwd}, head.Folders...), nil)
@@ -129,6 +133,16 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 	return errors.Join(err, checkpoints.NoteRestored(ctx, sessions.State(head.ID, checkpoints.Name), files, out.Restored))
 }
 
+// openable returns an error if a folder of a session does not exist.
+func openable(head store.Session) error {
+	for _, folder := range append([]string{head.Cwd}, head.Folders...) {
+		if err := server.FolderGone(folder, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // noCheckpoints is the error of a directory without a session that has checkpoints.
 type noCheckpoints string
 
@@ -140,11 +154,14 @@ func (dir noCheckpoints) Error() string {
 // session with checkpoints in the current directory or the nearest directory above it.
 func rollbackSession(ctx context.Context, sessions *store.Store, at *checkpoint.Store, id string) (store.Session, error) {
 	if id != "" {
-		head, err := sessions.Session(ctx, id)
+		whole, err := sessions.Resolve(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
-			return head, usage(fmt.Errorf("there is no session %q; hermes-ls sessions list names those there are", id))
+			return store.Session{}, usage(fmt.Errorf("there is no session %q; hermes-ls sessions list names those there are", id))
 		}
-		return head, err
+		if err != nil {
+			return store.Session{}, err
+		}
+		return sessions.Session(ctx, whole)
 	}
 	cwd, err := os.Getwd()
 	if err != nil {

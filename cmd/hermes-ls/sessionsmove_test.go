@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +74,12 @@ func TestSessionsMove(t *testing.T) {
 	sh.has(sh.fail(1, "move", filepath.Join(real, "never"), now), filepath.Join(real, "never"), "no sessions")
 	sh.fail(2, "move", old)
 	sh.has(sh.run("", "list", "--cwd", filepath.Join(link, "my old shop")), "One", "Linked")
+	for _, args := range [][]string{{"rollback", "--session", id}, {"rollback", "1", "--session", id}, {"replay", id}} {
+		var out, errOut bytes.Buffer
+		if code := execute(t.Context(), args, strings.NewReader(""), &out, &errOut); code != 1 || !strings.Contains(errOut.String(), "hermes-ls sessions move '"+old+"' NEW") {
+			t.Errorf("%q: exit %d: %s", args, code, &errOut)
+		}
+	}
 	out := sh.run("", "move", old+"/", now)
 	sh.has(out, "4 sessions", "their checkpoints", "its trust", "the caches of its commands", "the work of subagents of a killed server")
 	for _, name := range []string{"caches/shop-*/workspace", "sandbox/*/0-1.json", "worktrees/*/note.json"} {

@@ -101,6 +101,9 @@ func StoredCheckpoints(ctx context.Context, svc *server.Service, id string, h se
 		if err != nil {
 			return nil, nil, err
 		}
+		if err := server.FolderGone(head.Cwd, ""); err != nil {
+			return nil, nil, extension.BadInput("sessionId", "%v", err)
+		}
 		if !inWorkspace(head.Cwd) {
 			return nil, nil, extension.BadInput("sessionId", "session %q belongs to %s, which is not a folder of this workspace; nothing was changed. Open that folder", id, head.Cwd)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
@@ -84,6 +85,14 @@ func TestNoRestoreOfAnotherFolder(t *testing.T) {
 	}
 	if text := contentOf(t, filepath.Join(root, "a.txt")); text != "two\n" {
 		t.Errorf("a.txt reads %q", text)
+	}
+	if err := os.Rename(root, root+".renamed"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root + ".renamed") })
+	err = two.Command(protocol.CommandCheckpoints, map[string]any{"sessionId": id}, nil)
+	if err == nil || !strings.Contains(err.Error(), "hermes-ls sessions move "+folderpath.Shell(root)+" NEW") {
+		t.Errorf("after the folder was renamed: %v", err)
 	}
 }
 
