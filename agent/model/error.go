@@ -188,10 +188,16 @@ func (e *Error) advice() string {
 	case ErrState:
 		return "Start a new session, or choose another model."
 	case ErrRequest:
+		switch {
+		case strings.HasPrefix(e.Message, WebPage):
+			return "The page is not of the API: a firewall, a proxy or a login page has answered. Check " + e.addressIn() + " and the network."
+		case Elsewhere(e.Message):
+			return "Choose a provider that serves your country, or configure a model.fallback."
+		}
 		if e.Status == 404 && strings.Contains(strings.ToLower(e.Message), "endpoints") {
 			return "Choose another model (model.default), or change the setting of your account that the message is about."
 		}
-		if e.Status == 404 {
+		if e.Status == 404 || e.Status == 405 {
 			name := e.Provider
 			if name == "" {
 				name = "NAME"
@@ -208,6 +214,20 @@ func (e *Error) advice() string {
 	default:
 		return ""
 	}
+}
+
+// WebPage is the start of the message of an error whose body was a web page.
+const WebPage = "a web page"
+
+// Elsewhere reports whether a message says that the endpoint does not serve the user's country.
+func Elsewhere(message string) bool {
+	text := strings.ToLower(message)
+	for _, words := range []string{"country, region", "unsupported_country", "country is not supported", "region is not supported", "location is not supported", "not available in your country", "not available in your region"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
 }
 
 // keySetting names the settings that can hold the key.

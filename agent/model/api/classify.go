@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"slices"
 	"strconv"
@@ -26,6 +27,9 @@ func Classify(status int, header http.Header, body []byte) *model.Error {
 		text += " code=" + code
 	}
 	err := &model.Error{Kind: kindOf(status, text), Status: status, Message: said.message}
+	if status == http.StatusForbidden && strings.HasPrefix(said.message, model.WebPage) {
+		err.Kind = model.ErrRequest // a firewall or a proxy does not know the key
+	}
 	if err.Kind == model.ErrOverflow {
 		if err.Window = said.window; err.Window == 0 {
 			err.Window = WindowIn(said.message)
@@ -63,7 +67,7 @@ func readRefusal(body []byte) refusal {
 	case json.Unmarshal(body, &top) == nil:
 		r = readObject(top)
 	case bytes.HasPrefix(body, []byte("<")):
-		r.message = "a web page" + PageTitle(string(body))
+		r.message = model.WebPage + PageTitle(string(body))
 	default:
 		r.message = string(body)
 	}
@@ -74,20 +78,37 @@ func readRefusal(body []byte) refusal {
 	return r
 }
 
-// readObject reads {"error": {…}}, {"error": "…"}, {"message": …}, {"detail": …}.
+// around are the members of bodies that hold an error, or a list of errors.
+var around = []string{"error", "errors", "base_resp", "fault"}
+
+// messageNames are the members of an error that have its message, the most common first.
+var messageNames = []string{
+	"message", "detail", "error", "msg", "Message", "error_message", "errorMessage", "error_msg", "errmsg", "error_description", "status_msg", "faultstring", "title",
+}
+
+// readObject reads {"error": {…}}, {"error": "…"}, {"errors": [{…}]}, {"message": …}, {"detail": …}.
 func readObject(top map[string]json.RawMessage) refusal {
 	var r refusal
 	inner := top
-	if raw, ok := top["error"]; ok {
+	if raw := first(top, around...); raw != nil {
 		inner = nil
+		var list []json.RawMessage
+		if json.Unmarshal(raw, &list) == nil && len(list) > 0 {
+			raw = list[0]
+		}
 		if json.Unmarshal(raw, &inner) != nil {
 			r.message = Text(raw)
 		}
 	}
 	if r.message == "" {
-		r.message = Text(first(inner, "message", "detail", "error", "msg"))
+		r.message = wordsOf(first(inner, messageNames...))
 	}
-	r.code = Text(inner["code"]) + " " + Text(inner["type"]) + " " + Text(inner["status"])
+	if r.message == "" {
+		r.message = wordsOf(first(top, messageNames[1:]...))
+	}
+	for _, name := range []string{"code", "type", "status", "error_code", "status_code", "__type"} {
+		r.code += Text(inner[name]) + " "
+	}
 	if n, err := strconv.Atoi(Text(inner["code"])); err == nil && n >= 400 && n < 600 {
 		r.status = n
 	}
@@ -116,6 +137,33 @@ func readObject(top map[string]json.RawMessage) refusal {
 		r.wait = cmp.Or(r.wait, upstream.wait)
 	}
 	return r
+}
+
+// wordsOf returns the words of a message: a text, an object that has one, or a list of them, as
+// frameworks name the fields that they refuse. It returns other JSON as it is.
+func wordsOf(raw json.RawMessage) string {
+	var list []json.RawMessage
+	var object map[string]json.RawMessage
+	switch {
+	case json.Unmarshal(raw, &list) == nil && len(list) > 0:
+		var all []string
+		for _, one := range list[:min(len(list), 3)] {
+			all = append(all, wordsOf(one))
+		}
+		return strings.Join(all, "; ")
+	case json.Unmarshal(raw, &object) == nil && first(object, messageNames...) != nil:
+		words := wordsOf(first(object, messageNames...))
+		var place []any
+		if json.Unmarshal(object["loc"], &place) == nil && len(place) > 0 { // FastAPI
+			names := make([]string, len(place))
+			for i, name := range place {
+				names[i] = fmt.Sprint(name)
+			}
+			words = strings.Join(names, ".") + ": " + words
+		}
+		return words
+	}
+	return Text(raw)
 }
 
 // detail is one of Google's details of an error.
@@ -161,6 +209,25 @@ func IsError(raw json.RawMessage) bool {
 		return false
 	}
 	return json.Unmarshal(raw, &v) != nil || !isEmpty(v)
+}
+
+// OnlyRefusal reports whether an event or a whole response has the message of an error in a form
+// without a member "error", and no part of a response.
+func OnlyRefusal(raw []byte) bool {
+	var top map[string]json.RawMessage
+	if json.Unmarshal(raw, &top) != nil {
+		return false
+	}
+	for _, name := range []string{"choices", "candidates", "promptFeedback", "output", "content", "content_block", "delta", "item", "part", "response", "usage", "usageMetadata"} {
+		if _, ok := top[name]; ok {
+			return false
+		}
+	}
+	var inner map[string]json.RawMessage
+	if json.Unmarshal(first(top, "message"), &inner) == nil || top["error"] != nil && !IsError(top["error"]) {
+		return false // the start of a response
+	}
+	return strings.TrimSpace(readObject(top).message) != ""
 }
 
 func isEmpty(v any) bool {
@@ -211,7 +278,7 @@ func PageTitle(page string) string {
 	if len(lower) != len(page) || at+end > len(page) { // lower case changed the length
 		return ""
 	}
-	return " titled “" + strings.TrimSpace(page[at:at+end]) + "”"
+	return " titled “" + strings.TrimSpace(html.UnescapeString(page[at:at+end])) + "”"
 }
 
 // kindOf returns the kind of an error from its status and text. text is in lower case.
@@ -234,6 +301,10 @@ func kindOf(status int, text string) model.ErrorKind {
 		return model.ErrCredit
 	case status != http.StatusTooManyRequests && status < 500 && has("moderation", "flagged", "content policy", "content_policy", "content_filter", "responsibleaipolicy"):
 		return model.ErrPolicy
+	case status == http.StatusForbidden && (unknownModel(text) || has("access to model", "access to the model")):
+		return model.ErrModel
+	case status < 500 && model.Elsewhere(text):
+		return model.ErrRequest
 	case status == http.StatusForbidden, status < 500 && has("api_key_invalid", "api key not valid", "invalid api key", "invalid_api_key", "incorrect api key"):
 		return model.ErrAuth
 	case status == http.StatusTooManyRequests && !beyondQuota(text):

@@ -62,7 +62,7 @@ func throttles(text string) bool {
 	if beyondQuota(text) {
 		return false
 	}
-	for _, words := range []string{"per minute", "per day", "per second", "rate limit", "throttl", "please wait", "too many requests", "quota"} {
+	for _, words := range []string{"per minute", "per day", "per second", "rate limit", "throttl", "please wait", "queue", "overloaded", "too many requests", "quota"} {
 		if strings.Contains(text, words) {
 			return true
 		}
@@ -71,9 +71,9 @@ func throttles(text string) bool {
 }
 
 const (
-	subject = `(?:prompt|input|context|conversation|history|chat|sequence|token count|tokens|(?:request|messages?) (?:length|size|tokens?))`
+	subject = `(?:prompt|input|context|conversation|history|chat|sequence|token count|tokens|n_(?:past|ctx|tokens)|kv[- ]cache|(?:request|messages?) (?:length|size|tokens?))`
 	excess  = `(?:too long|too large|too big|too many|exceed(?:s|ed|ing)?|longer than|larger than|greater than|more than|over(?:flow(?:s|ed)?| the (?:limit|maximum)|long)|` +
-		`(?:does|do|did)(?: not|n't) fit|cannot fit|out of (?:context|window)|limit (?:reached|exceeded))`
+		`(?:does|do|did)(?: not|n't) fit|cannot fit|out of (?:context|window)|(?:is|was) full|surpass(?:es|ed)?|limit (?:[a-z0-9_, ]{0,30} )?(?:reached|exceeded))`
 )
 
 var (
@@ -92,8 +92,42 @@ var (
 	notLimits = lazyregexp.New("(?:\\bby|requested:?|given:?|contains|resulted in|you sent|got|n_keep:?|too large:)\\s*(?:about |at least )?[(`]?$")
 )
 
+var (
+	// longPart matches OpenAI's words about a member of the request that is a part of the history.
+	longPart = lazyregexp.New(`'(?:messages|input)(?:\[\d+\](?:\.(?:content|output|tool_calls|function|arguments|text|\[\d+\]|\[)|\[\d+\])*)?': (?:array|string) too long`)
+	// measured matches parts of a request that are counted in tokens, and bound a limit.
+	measured = lazyregexp.New(`token|context|prompt|input|sequence|length`)
+	bound    = lazyregexp.New(`\b(?:max(?:imum)?|limit|at most|up to|only|less than|cannot exceed|can not exceed|must not exceed|not exceed|exceeds?|exceeded|supports?|allowed|allows|larger than|fewer than|smaller than)\b|max_|<=|≤|>`)
+	// otherUnit matches limits that are not counted in tokens.
+	otherUnit = lazyregexp.New(`(?:array|string) too long|maxlength|\bcharacters?\b|\bchars\b|\bbytes\b|字符`)
+)
+
 // tooLong reports whether text says in general words that the request is too long.
-func tooLong(text string) bool { return long.MatchString(text) && !otherSubject.MatchString(text) }
+func tooLong(text string) bool {
+	if longPart.MatchString(text) {
+		return true
+	}
+	return !otherSubject.MatchString(text) && (long.MatchString(text) || moreThanLimit(text))
+}
+
+// moreThanLimit reports whether text has two numbers, of a length and of a smaller limit: "12000
+// tokens, but this model supports at most 8192".
+func moreThanLimit(text string) bool {
+	if !measured.MatchString(text) || !bound.MatchString(text) {
+		return false
+	}
+	limit, other := 0, 0
+	for _, n := range numbersIn(text) {
+		switch {
+		case n.value < leastWindow:
+		case limits.MatchString(n.before) && !notLimits.MatchString(n.before):
+			limit = n.value
+		default:
+			other = max(other, n.value)
+		}
+	}
+	return limit > 0 && other > limit
+}
 
 // number is a number in a message, with the text between it and the number before it.
 type number struct {
@@ -121,14 +155,24 @@ func numbersIn(text string) (all []number) {
 	return all
 }
 
+// minimaxCode matches the messages of MiniMax, which end with the code of the error.
+var minimaxCode = lazyregexp.New(`^invalid params,.*\(\d{4}\)$`)
+
 // leastWindow is the smallest context window in tokens that is believed.
 const leastWindow = 256
 
 // WindowIn returns the context window in tokens that a message about a too long request names.
-// If it names none, WindowIn returns 0.
+// If it names none, or counts something other than tokens, WindowIn returns 0.
 func WindowIn(message string) int {
+	text := strings.ToLower(message)
+	if otherUnit.MatchString(text) {
+		return 0
+	}
+	if minimaxCode.MatchString(text) {
+		text = text[:strings.LastIndexByte(text, '(')]
+	}
 	best, rank := 0, 0
-	for _, n := range numbersIn(strings.ToLower(message)) {
+	for _, n := range numbersIn(text) {
 		if n.value < leastWindow || notLimits.MatchString(n.before) || !limits.MatchString(n.before) {
 			continue
 		}

@@ -154,8 +154,8 @@ func (a *attempt) check(resp *http.Response) error {
 	case strings.Contains(kind, "html"):
 		page, _ := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxRefusal))
 		return e.fail(model.ErrGarbage, resp.StatusCode, "a web page came"+api.PageTitle(string(page)), nil)
-	case strings.Contains(kind, "json") && !strings.Contains(kind, "stream"):
-		body, err := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxReply))
+	case strings.Contains(kind, "json") && !strings.Contains(kind, "stream") && !a.events.begins():
+		body, err := io.ReadAll(io.LimitReader(a.events.src, maxReply))
 		if err != nil {
 			return err
 		}
@@ -234,6 +234,8 @@ func (a *attempt) failed(caller, reading context.Context, err error) error {
 		return known
 	case errors.Is(err, errRedirect):
 		return e.fail(model.ErrRequest, 0, err.Error()+", where no key of this endpoint is sent; set "+cmp.Or(e.AddressIn, "model.base_url")+" to it if that is right", nil)
+	case errors.Is(err, errPage):
+		return e.fail(model.ErrGarbage, 0, err.Error()+" by a redirect that drops the request, as login pages do", nil)
 	case errors.Is(err, errNoEvents), errors.Is(err, errCoding):
 		return e.fail(model.ErrGarbage, 0, err.Error(), nil)
 	case a.events != nil:

@@ -288,7 +288,11 @@ func another(e *model.Error) bool {
 	case model.ErrOverflow, model.ErrState:
 		return false
 	case model.ErrRequest:
-		return e.Status == http.StatusNotFound
+		switch e.Status {
+		case http.StatusNotFound, http.StatusForbidden, http.StatusUnavailableForLegalReasons:
+			return true
+		}
+		return model.Elsewhere(e.Message)
 	default:
 		return true
 	}

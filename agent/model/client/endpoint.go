@@ -102,14 +102,15 @@ func (e *endpoint) proxyOf() string {
 // learned has the facts that later requests use, too.
 type learned struct {
 	sync.Mutex
-	quirks  map[string]api.Quirks    // by model
-	limits  map[string]int           // of responses in tokens, by model, if the endpoint has refused larger ones
-	bounds  map[string]int           // windows in tokens, by model, if the endpoint has refused longer requests
-	encoded map[encoding]*api.Cached // messages
-	models  map[string]*metadata     // the endpoint's metadata, by model; nil: not requested yet
-	blind   map[string]time.Time     // models whose pictures the endpoint rejected, and when
-	printed string                   // the key that Command printed
-	at      time.Time                // when it did
+	quirks   map[string]api.Quirks    // by model
+	limits   map[string]int           // of responses in tokens, by model, if the endpoint has refused larger ones
+	bounds   map[string]int           // windows in tokens, by model, if the endpoint has refused longer requests
+	accepted map[string]int           // tokens of the largest request that was accepted, by model
+	encoded  map[encoding]*api.Cached // messages
+	models   map[string]*metadata     // the endpoint's metadata, by model; nil: not requested yet
+	blind    map[string]time.Time     // models whose pictures the endpoint rejected, and when
+	printed  string                   // the key that Command printed
+	at       time.Time                // when it did
 }
 
 // encoding is a way in which messages are encoded.

@@ -170,6 +170,7 @@ func (e *endpoint) store(m metadata) {
 		e.learned.models = map[string]*metadata{}
 	}
 	if old := e.learned.models[e.Model]; old != nil && old.served != m.served {
+		delete(e.learned.accepted, e.Model)
 		delete(e.learned.bounds, e.Model) // the server runs the model in another way
 	}
 	e.learned.models[e.Model] = &m

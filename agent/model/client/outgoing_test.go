@@ -69,6 +69,29 @@ func TestCompressedReplies(t *testing.T) {
 	}
 }
 
+// TestWrongContentType checks that the body tells what it is, whatever its type says.
+func TestWrongContentType(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"an event stream":  modeltest.Fine,
+		"a line for each":  strings.ReplaceAll(modeltest.Fine, "data: ", ""),
+		"noise":            "data: ping\n\nevent: ping\ndata: [KEEPALIVE]\n\n" + modeltest.Fine,
+		"comments first":   ": waiting\n\n" + modeltest.Fine,
+		"a whole response": `{"choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}`,
+		"on several lines": "{\n\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"ok\"},\n\"finish_reason\":\"stop\"}]}\n",
+	} {
+		virtual(t, name, func(t *testing.T) {
+			m := inMemory(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json; charset=utf-8")
+				io.WriteString(w, body)
+			})
+			if r, _, err := modeltest.Ask(t.Context(), m, hello()); err != nil || r.Text != "ok" {
+				t.Errorf("%q, %v", r.Text, err)
+			}
+		})
+	}
+}
+
 type plain struct{ io.Writer }
 
 func (plain) Close() error { return nil }
@@ -158,7 +181,15 @@ func TestCausesAndRemedies(t *testing.T) {
 		{"ollama", nil, 401, `{"error":{"message":"Unauthorized"}}`, []string{"requires a key", "providers.ollama.api_key"}, "model.api_key"},
 		{"custom", nil, 401, `{"error":{"message":"Unauthorized"}}`, []string{"requires a key", "model.api_key"}, "refused the key"},
 		{"custom", []string{"k"}, 401, `{"error":{"message":"Unauthorized"}}`, []string{"refused the key", "tried again with your next prompt"}, "requires a key"},
-		{"custom", nil, 403, `{"error":{"message":"Your country is not supported"}}`, []string{"403"}, "requires a key"},
+		{"custom", nil, 403, `{"error":{"message":"Your country is not supported"}}`, []string{"403", "serves your country"}, "requires a key"},
+		{"openai", []string{"k"}, 403, `{"error":{"code":"unsupported_country_region_territory","message":"Country, region, or territory not supported"}}`, []string{"refused the request", "serves your country"}, "key"},
+		{"gemini", []string{"k"}, 400, `{"error":{"code":400,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION"}}`, []string{"serves your country"}, "model.default"},
+		{"openai", []string{"k"}, 403, `{"error":{"message":"Project p does not have access to model m","code":"model_not_found"}}`, []string{"does not have the model", "access to model"}, "key"},
+		{"custom", []string{"k"}, 403, "<html><head><title>Access denied &amp; logged</title></head></html>", []string{"a web page titled “Access denied & logged”", "firewall", "model.base_url"}, "key"},
+		{"custom", []string{"k"}, 200, `{"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}`, []string{"out of credit", "insufficient balance"}, "model.base_url"},
+		{"custom", []string{"k"}, 405, "Method Not Allowed", []string{"model.base_url", "providers.custom.api"}, "model.default"},
+		{"custom", []string{"k"}, 200, "data: hello\n\ndata: world\n\n", []string{"no event stream", "hello world"}, ""},
+		{"custom", []string{"k"}, 422, `{"detail":[{"loc":["body","messages",0],"msg":"field required"}]}`, []string{"body.messages.0: field required"}, "{"},
 	} {
 		virtual(t, c.provider+c.body, func(t *testing.T) {
 			asked := 0

@@ -34,6 +34,9 @@ func (s *stream) try(ctx context.Context, e *endpoint, more bool) error {
 	began := time.Now()
 	for n := 0; ; n++ {
 		err := s.round(ctx, e)
+		if err == nil {
+			e.accepted(tokensOf(s.req))
+		}
 		if err == nil || s.over(ctx, err) {
 			return err
 		}

@@ -471,6 +471,9 @@ func TestRedirects(t *testing.T) {
 	if leaked != nil {
 		t.Errorf("the other host was asked with %q", leaked)
 	}
+	m = modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) })
+	_, _, err = modeltest.Ask(t.Context(), m, hello())
+	modeltest.CheckError(t, err, model.ErrGarbage, "/login by a redirect")
 	m = modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/chat/completions" {
 			http.Redirect(w, r, "/v2/chat/completions", http.StatusPermanentRedirect)

@@ -116,7 +116,7 @@ func (r *events) next() error {
 // last handles the buffered data after the source has ended with err.
 func (r *events) last(err error) error {
 	switch {
-	case len(r.data) > 0 && (string(r.data) == "[DONE]" || json.Valid(r.data)):
+	case len(r.data) > 0 && (string(r.data) == "[DONE]" || json.Valid(r.data) || isNoise(r.data)):
 		if refused := r.dispatch(); refused != nil { // only the empty line after the event is missing
 			return refused
 		}
@@ -155,9 +155,16 @@ func (r *events) dispatch() error {
 	if len(data) == 0 {
 		return nil
 	}
+	if isNoise(data) { // such as "ping", with which some proxies keep a connection open
+		r.alarm.comment()
+		r.sample = append(append(r.sample, data[:min(len(data), max(0, maxSample-len(r.sample)))]...), ' ')
+		return nil
+	}
+	refusal := name == "error" || beginsWithError(data) ||
+		(!r.seen || bytes.HasPrefix(data, []byte(`{"object"`)) && bytes.HasPrefix(bytes.TrimLeft(data[9:], ": "), []byte(`"error"`))) && api.OnlyRefusal(data)
 	r.seen = true
 	r.alarm.event()
-	if name == "error" || beginsWithError(data) {
+	if refusal {
 		return r.refused(data)
 	}
 	r.done = r.done || string(data) == "[DONE]"
@@ -168,6 +175,17 @@ func (r *events) dispatch() error {
 	r.buf = append(append(r.buf, data...), '\n')
 	r.event, r.out = name, r.buf
 	return nil
+}
+
+// isNoise reports whether the data of an event is neither JSON nor the end of the stream.
+func isNoise(data []byte) bool {
+	switch data[0] {
+	case '{':
+		return false
+	case '[':
+		return string(data) != "[DONE]" && !json.Valid(data)
+	}
+	return true
 }
 
 // beginsWithError reports whether an event is an object whose first member is an error.
@@ -214,10 +232,25 @@ func endless(format string, bytes int) error {
 	return &model.Error{Kind: model.ErrEndless, Message: fmt.Sprintf(format, bytes>>20)}
 }
 
-// wholeReply converts a response that was not streamed to one event.
+// begins reports whether the body begins as an event stream. Some proxies call it JSON.
+func (r *events) begins() bool {
+	start, _ := r.src.Peek(6) // an error comes with the next read
+	for _, field := range []string{"data:", "event:", ":", "id:", "retry:"} {
+		if bytes.HasPrefix(start, []byte(field)) {
+			return true
+		}
+	}
+	return false
+}
+
+// wholeReply converts a response that was not streamed to one event. A body of one JSON value a line
+// stays as it is.
 func wholeReply(body []byte) io.Reader {
 	var b bytes.Buffer
 	b.WriteString("data: ")
+	if line, rest, _ := bytes.Cut(bytes.TrimSpace(body), []byte("\n")); len(rest) > 0 && json.Valid(line) {
+		return bytes.NewReader(body)
+	}
 	if json.Compact(&b, body) != nil {
 		b.Reset()
 		b.WriteString(strings.ReplaceAll(string(body), "\n", " "))

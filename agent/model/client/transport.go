@@ -75,7 +75,10 @@ func environmentProxy() func(*http.Request) (*url.URL, error) {
 
 var errProxy = errors.New("it answered")
 
-var errRedirect = errors.New("redirected elsewhere")
+var (
+	errRedirect = errors.New("redirected elsewhere")
+	errPage     = errors.New("it leads")
+)
 
 // sameHost allows a redirect only within the same host, because the key belongs to that
 // host. It also rejects a change of the method, a change from HTTPS to HTTP, and more than
@@ -83,6 +86,9 @@ var errRedirect = errors.New("redirected elsewhere")
 func sameHost(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	upgraded := req.URL.Scheme == from.Scheme || req.URL.Scheme == "https"
+	if req.Method != via[0].Method && req.URL.Scheme == from.Scheme && req.URL.Host == from.Host {
+		return fmt.Errorf("%w to %s", errPage, displayURL(req.URL.String()))
+	}
 	if req.Method != via[0].Method || !upgraded || req.URL.Host != from.Host || len(via) > 3 {
 		return fmt.Errorf("%w: to %s", errRedirect, displayURL(req.URL.String()))
 	}

@@ -45,6 +45,29 @@ func (e *endpoint) bound(tokens int) {
 	}
 }
 
+// accepted remembers the size of the largest request that the endpoint has accepted.
+func (e *endpoint) accepted(tokens int) {
+	e.learned.Lock()
+	defer e.learned.Unlock()
+	if e.learned.accepted == nil {
+		e.learned.accepted = map[string]int{}
+	}
+	e.learned.accepted[e.Model] = max(tokens, e.learned.accepted[e.Model])
+}
+
+// plausible reports whether a number of a refusal may be the window. If the endpoint has accepted a
+// request of twice that size, the number may be a code or another limit. If the number
+// comes again, the server may have been started with a smaller window, so it is believed.
+func (e *endpoint) plausible(window int) bool {
+	e.learned.Lock()
+	defer e.learned.Unlock()
+	if e.learned.accepted[e.Model]/2 <= window {
+		return true
+	}
+	delete(e.learned.accepted, e.Model)
+	return false
+}
+
 // lower reports whether the endpoint has refused the limit of the response as too large. The
 // target then has the limit that it named. If that is the limit of the model, later requests
 // have it, too.
@@ -60,7 +83,7 @@ func (s *stream) lower(e *endpoint, t *api.Target, failed *model.Error) bool {
 	}
 	s.model.log.Info("model endpoint refuses the limit of a response", "endpoint", e.name(), "limit", s.limit, "instead", limit)
 	t.MaxTokens = limit
-	if failed.Window > 0 {
+	if failed.Window > 0 && e.plausible(failed.Window) {
 		e.bound(failed.Window)
 	}
 	if whole && failed.Kind != model.ErrCredit { // credit changes
@@ -83,6 +106,9 @@ func (s *stream) overflow(e *endpoint, failed *model.Error) error {
 	}
 	if failed.Kind != model.ErrOverflow {
 		return failed
+	}
+	if failed.Window > 0 && !e.plausible(failed.Window) {
+		failed.Window = 0
 	}
 	if failed.Window == 0 {
 		e.forgetMetadata()

@@ -182,6 +182,29 @@ func TestWindowChanges(t *testing.T) {
 	}
 }
 
+// TestImplausibleWindow checks that a number of a refusal that is far below a request which was
+// accepted is not taken for the window, unless it comes again. Until then, the size of the request is the window.
+func TestImplausibleWindow(t *testing.T) {
+	t.Parallel()
+	s := &served{}
+	server := httptest.NewServer(s)
+	defer server.Close()
+	m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: "custom", BaseURL: server.URL + "/v1", Model: "m"}}})
+	defer m.Close()
+	if err := ask(t, m, strings.Repeat("long ", 20_000)); err != nil {
+		t.Fatal(err)
+	}
+	s.refuse = func(map[string]any) (int, string) {
+		return 400, `{"error":{"message":"The prompt exceeds the limit, see error 5021"}}`
+	}
+	for _, want := range []int{37_500, 5021} {
+		var failed *model.Error
+		if err := ask(t, m, strings.Repeat("long ", 30_000)); !errors.As(err, &failed) || failed.Kind != model.ErrOverflow || m.Window() != want {
+			t.Errorf("%v, window %d, want %d", err, m.Window(), want)
+		}
+	}
+}
+
 // TestUnknownOverflow checks refusals of unknown wording: the size of the request explains them, and
 // bounds the window if nothing else is known.
 func TestUnknownOverflow(t *testing.T) {
