@@ -351,6 +351,8 @@ func refusesState(text string) bool {
 func refusesTools(text string) bool {
 	for _, words := range []string{
 		"support tool use", "not support tool", "tool use is not supported", "tools are not supported", "tool calling is not supported", "function calling is not supported", "not support function call", // OpenRouter, Ollama, Groq
+		"function calling is not enabled", "tool calling is not enabled", "function_call is not supported", "tool use is not available", // Gemini
+		"supplied: tools", "parameter: 'tools'", "parameter: `tools`", "'tools' is unsupported", "'tools' is not supported", "`tools` is not supported", "tools: extra inputs", // servers without the parameter
 		"requires --jinja", "requires --enable-auto-tool-choice", "without a tool parser", // llama.cpp, vLLM
 	} {
 		if strings.Contains(text, words) {

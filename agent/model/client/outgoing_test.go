@@ -78,6 +78,7 @@ func TestWrongContentType(t *testing.T) {
 		"noise":            "data: ping\n\nevent: ping\ndata: [KEEPALIVE]\n\n" + modeltest.Fine,
 		"comments first":   ": waiting\n\n" + modeltest.Fine,
 		"a whole response": `{"choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}`,
+		"a list of events": `[{"choices":[{"index":0,"delta":{"content":"o"}}]},` + "\n" + `{"choices":[{"index":0,"delta":{"content":"k"},"finish_reason":"stop"}]}]`,
 		"on several lines": "{\n\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"ok\"},\n\"finish_reason\":\"stop\"}]}\n",
 	} {
 		virtual(t, name, func(t *testing.T) {
@@ -177,6 +178,8 @@ func TestCausesAndRemedies(t *testing.T) {
 			[]string{"cannot call tools", "Choose a model that can call tools", "No endpoints found"}, "providers.openrouter.api"},
 		{"openrouter", []string{"k"}, 404, `{"error":{"message":"No endpoints found matching your data policy.","code":404}}`, []string{"setting of your account"}, "providers.openrouter.api"},
 		{"ollama", nil, 400, `{"error":{"message":"registry.ollama.ai/library/gemma:2b does not support tools"}}`, []string{"cannot call tools"}, ""},
+		{"gemini", []string{"k"}, 400, `{"error":{"code":400,"message":"Function calling is not enabled for models/gemma-3-27b-it","status":"INVALID_ARGUMENT"}}`, []string{"cannot call tools"}, ""},
+		{"custom", nil, 400, `{"error":{"message":"Unrecognized request argument supplied: tools"}}`, []string{"cannot call tools"}, ""},
 		{"custom", nil, 500, `{"error":{"message":"tools param requires --jinja flag"}}`, []string{"cannot call tools", "--jinja"}, ""},
 		{"ollama", nil, 401, `{"error":{"message":"Unauthorized"}}`, []string{"requires a key", "providers.ollama.api_key"}, "model.api_key"},
 		{"custom", nil, 401, `{"error":{"message":"Unauthorized"}}`, []string{"requires a key", "model.api_key"}, "refused the key"},

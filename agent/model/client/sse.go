@@ -244,9 +244,18 @@ func (r *events) begins() bool {
 }
 
 // wholeReply converts a response that was not streamed to one event. A body of one JSON value a line
-// stays as it is.
+// stays as it is. A list of events, as Gemini sends it if a proxy drops alt=sse, becomes these.
 func wholeReply(body []byte) io.Reader {
 	var b bytes.Buffer
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil {
+		for _, one := range list {
+			b.WriteString("data: ")
+			_ = json.Compact(&b, one) // it is valid
+			b.WriteString("\n\n")
+		}
+		return &b
+	}
 	b.WriteString("data: ")
 	if line, rest, _ := bytes.Cut(bytes.TrimSpace(body), []byte("\n")); len(rest) > 0 && json.Valid(line) {
 		return bytes.NewReader(body)

@@ -157,6 +157,10 @@ func (d *decoder) Event(_ string, data []byte) error {
 	case "message_delta":
 		d.usage.add(&e.Usage)
 		d.stopped(e.Delta.StopReason, e.Delta.StopDetails)
+	case "message_stop":
+		if d.stop == "" && d.known { // some servers name no reason
+			d.stop = "end_turn"
+		}
 	case "message":
 		e.message.Usage = e.Usage
 		d.whole(&e.message)

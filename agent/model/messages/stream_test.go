@@ -191,6 +191,7 @@ func TestDecoder(t *testing.T) {
 			[]model.Part{reasoning("", `{"type":"server_tool_use","id":"srv_1","input":{"query":"x"},"name":"web_search"}`), model.TextPart("a")}, model.FinishStop},
 		"pause":           {[]string{begin, stop("pause_turn"), end}, nil, model.FinishPause},
 		"refusal":         {[]string{begin, stop("refusal"), end}, nil, model.FinishRefusal},
+		"no reason":       {[]string{begin, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}`, stop(""), end}, []model.Part{model.TextPart("a")}, model.FinishStop},
 		"no message_stop": {[]string{begin, stop("end_turn")}, nil, model.FinishStop},
 		"a reply that is not streamed": {[]string{`{"type":"message","model":"m","role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"a"},{"type":"tool_use","id":"i","name":"read","input":{"path":"b"}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":4}}`},
 			[]model.Part{reasoning("t", `{"type":"thinking","signature":"s","thinking":"t"}`), model.TextPart("a"), call("i", "read", `{"path":"b"}`)}, model.FinishCalls},

@@ -42,7 +42,7 @@ func (l *list) marks() map[int]*cacheControl {
 	if reply > 0 {
 		l.markLast(marks, reply)
 	}
-	if l.items[0].role == "system" {
+	if l.items[0].system {
 		first := &cacheControl{Type: "ephemeral"}
 		if l.target.Cache.Long {
 			first.TTL = "1h"
@@ -56,7 +56,7 @@ func (l *list) marks() map[int]*cacheControl {
 func (l *list) markLast(marks map[int]*cacheControl, n int) {
 	for i := n - 1; i >= 0; i-- {
 		it := &l.items[i]
-		if it.role != string(model.Assistant) && (it.role == "system" || len(it.texts) > 0 || it.from.Text() != "") {
+		if it.role != string(model.Assistant) && (it.system || len(it.texts) > 0 || it.from.Text() != "") {
 			marks[i] = &cacheControl{Type: "ephemeral"}
 			return
 		}

@@ -45,6 +45,7 @@ type calledWithin struct {
 // item is a message of the request before it is encoded.
 type item struct {
 	role    string
+	system  bool // the system prompt
 	from    *model.Message
 	results []model.Message // tool results whose images the item has, as a user message
 	texts   []string        // in place of images, see [api.Images.Of]
@@ -84,7 +85,11 @@ func encodeMessages(b *api.Body, req *model.Request, t *api.Target) error {
 func (l *list) collect(req *model.Request) {
 	images := api.Images{Forms: l.target.Images}
 	if req.System != "" {
-		l.add(item{role: "system"})
+		role := "system"
+		if l.target.Quirks&noSystem != 0 {
+			role = string(model.User)
+		}
+		l.add(item{role: role, system: true})
 	}
 	first := 0 // of the tool results that end here
 	var results item
@@ -112,9 +117,10 @@ func (l *list) collect(req *model.Request) {
 
 // add appends an item. If the endpoint requires alternating roles, a user message is joined
 // to the message before it, if that is a user message or a tool result. A result is one JSON
-// object, so the text after it cannot come from the tool.
+// object, so the text after it cannot come from the tool. The first user message is also joined to
+// a system prompt that is written as one.
 func (l *list) add(it item) {
-	if n := len(l.items); l.target.Quirks&alternate != 0 && n > 0 && it.role == string(model.User) {
+	if n := len(l.items); n > 0 && it.role == string(model.User) && (l.target.Quirks&alternate != 0 || l.items[n-1].system && l.items[n-1].role == it.role) {
 		if before := &l.items[n-1]; before.role == it.role || before.role == string(model.ToolRole) {
 			before.joined = append(before.joined, it)
 			return
@@ -141,7 +147,7 @@ func (l *list) piece(i int, mark *cacheControl) ([]byte, error) {
 	switch {
 	case mark != nil, len(it.joined) > 0:
 		return encode()
-	case it.role == "system":
+	case it.system:
 		return l.target.Encoded.System(l.system, encode)
 	}
 	return l.target.Encoded.Message(it.from, it.variant, encode)
@@ -151,7 +157,7 @@ func (l *list) piece(i int, mark *cacheControl) ([]byte, error) {
 func (l *list) message(it *item) message {
 	m := it.from
 	switch {
-	case it.role == "system":
+	case it.system:
 		return message{Role: it.role, Content: l.system}
 	case it.results != nil:
 		return message{Role: it.role, Content: imagesOfResults(it)}

@@ -27,6 +27,7 @@ const (
 	shortIDs                            // ids of calls have no meaning for the endpoint
 	opensThought                        // the prompt opens a thought, so responses have only its end
 	plainStart                          // it opens none, whatever the name of the model
+	noSystem                            // no system message: its text begins the first message of the user
 )
 
 // Adapt implements [api.API].
@@ -35,6 +36,10 @@ func (API) Adapt(req *model.Request, t *api.Target, e *model.Error) bool {
 	if wantsAlternation(e) {
 		t.Quirks |= alternate
 		return t.Quirks != before
+	}
+	if refusesSystem(e) && t.Quirks&noSystem == 0 {
+		t.Quirks |= noSystem
+		return true
 	}
 	if e.Status == 0 || e.Status == 400 || e.Status == 422 || e.Status == 500 {
 		if set, unset := ofCalls(req, t, e.Message); set != 0 {
@@ -121,4 +126,18 @@ func wantsAlternation(e *model.Error) bool {
 	text := strings.ToLower(e.Message)
 	return (e.Status == 400 || e.Status == 422 || e.Status == 500) &&
 		(strings.Contains(text, "roles must alternate") || strings.Contains(text, "after role") || strings.Contains(text, "must alternate between"))
+}
+
+// refusesSystem reports whether an endpoint has refused the system message. The templates of
+// some models have none.
+func refusesSystem(e *model.Error) bool {
+	if e.Status != 400 && e.Status != 422 && e.Status != 500 {
+		return false
+	}
+	text := strings.ToLower(e.Message)
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+	}
+	return has("system", "developer") && has("role", "message", "prompt", "instruction") &&
+		has("not support", "unsupported", "not enabled", "not allowed", "not permitted") || has("only user and assistant", "only user, assistant")
 }

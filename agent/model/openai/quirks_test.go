@@ -1,8 +1,10 @@
 package openai_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -43,6 +45,47 @@ func TestServersOfCalls(t *testing.T) {
 				t.Errorf("%d accepted, refusals %q", c.server.Accepted(), got)
 			}
 		})
+	}
+}
+
+// TestNoSystemMessage checks that the system prompt begins the first message of the user if the
+// endpoint, or the template of its model, has no system messages. This is learned from one refusal.
+func TestNoSystemMessage(t *testing.T) {
+	t.Parallel()
+	for status, message := range map[int]string{
+		500: "Value is not callable... System role not supported",
+		400: "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+		422: "Only user and assistant roles are supported!",
+		403: "System role not supported",
+	} {
+		var sent [][]byte
+		m := modeltest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPost {
+				return
+			}
+			body, _ := io.ReadAll(r.Body)
+			sent = append(sent, body)
+			if strings.Contains(string(body), `"role":"system"`) {
+				w.WriteHeader(status)
+				fmt.Fprintf(w, `{"error":{"message":%q}}`, message)
+				return
+			}
+			io.WriteString(w, modeltest.Fine)
+		})
+		req := &model.Request{System: "You help.", Messages: []model.Message{model.NewMessage(model.User, "hi")}, Tools: someTools}
+		_, _, err := modeltest.Ask(t.Context(), m, req)
+		if status == 403 {
+			if err == nil {
+				t.Error("a refused key is taken for a refused system message")
+			}
+			continue
+		}
+		if _, _, again := modeltest.Ask(t.Context(), m, req); err != nil || again != nil || len(sent) != 3 {
+			t.Fatalf("%d %s: asked %d times, %v, %v", status, message, len(sent), err, again)
+		}
+		if want := `[{"role":"user","content":"You help.\n\nhi"}]`; !strings.Contains(string(sent[2]), want) {
+			t.Errorf("no %s in %s", want, sent[2])
+		}
 	}
 }
 

@@ -57,8 +57,10 @@ func (API) Adapt(_ *model.Request, t *api.Target, failed *model.Error) bool {
 		t.Quirks |= noLimit
 	case said("reasoning.summary", "reasoning summaries"):
 		t.Quirks |= noSummary
-	case said("reasoning.effort"):
+	case said("reasoning.effort") && t.Quirks&noEffort == 0:
 		t.Quirks |= noEffort
+	case said("reasoning.effort"), said("reasoning") && api.RefusesParameter(failed.Message) && !said("reasoning."):
+		t.Quirks |= noEffort | noSummary
 	case said("encrypted content is not supported", "reasoning.encrypted_content", "(include)"):
 		t.Quirks |= noEncrypted
 	}

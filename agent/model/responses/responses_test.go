@@ -327,6 +327,11 @@ func TestAdapt(t *testing.T) {
 			t.Errorf("%s: %b", text, target.Quirks)
 		}
 	}
+	target := new(api.Target)
+	failed := &model.Error{Status: 400, Message: "Unknown parameter: 'reasoning'."}
+	if !(responses.API{}).Adapt(nil, target, failed) || (responses.API{}).Adapt(nil, target, failed) {
+		t.Errorf("reasoning: %b", target.Quirks)
+	}
 	if (responses.API{}).Adapt(nil, new(api.Target), &model.Error{Status: 500, Message: "reasoning.effort"}) {
 		t.Error("a server error changes the request")
 	}
