@@ -105,6 +105,53 @@ func TestWindowIsSmallerThanBelieved(t *testing.T) {
 	}
 }
 
+// TestUnexplainedRefusal checks that a session goes on if its endpoint refuses long requests without
+// saying why. It is compacted once, if a short request is accepted, and the length is remembered.
+func TestUnexplainedRefusal(t *testing.T) {
+	t.Parallel()
+	for name, all := range map[string]bool{"long requests": false, "all requests": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refused, broken := 0, false
+			m := fakemodel.Func(func(x *fakemodel.Exchange) {
+				if broken || requestTokens(x.Request) > 12_000 {
+					refused++
+					broken = all
+					x.Fail(&model.Error{Kind: model.ErrRequest, Status: 400, Message: "Bad Request"})
+					return
+				}
+				x.Text(strings.Repeat("some words of an answer ", 300))
+			})
+			s := begin(t, agent.Config{Model: m, Store: openStore(t), Window: 128_000, Head: store.Session{System: "rules", Model: "m"}})
+			compactions := 0
+			for i := range 20 {
+				r := &recorder{}
+				_, err := s.Turn(t.Context(), agent.Input{Text: fmt.Sprint("prompt ", i)}, r)
+				if (err != nil) != broken {
+					t.Fatalf("turn %d: %v", i, err)
+				}
+				compactions += len(of[agent.Compaction](r))
+			}
+			if (compactions > 0) == all || !all && refused > 10 {
+				t.Errorf("%d compactions, %d refusals", compactions, refused)
+			}
+		})
+	}
+	m := fakemodel.Func(func(x *fakemodel.Exchange) {
+		if requestTokens(x.Request) > 12_000 {
+			x.Fail(&model.Error{Kind: model.ErrRequest, Status: 400, Message: "Bad Request"})
+			return
+		}
+		x.Text("ok")
+	})
+	s := begin(t, agent.Config{Model: m, Store: openStore(t), Window: 128_000, Head: store.Session{System: "rules", Model: "m"}})
+	_, err := s.Turn(t.Context(), agent.Input{Text: strings.Repeat("many different words ", 6000)}, &recorder{})
+	if err == nil || !strings.Contains(err.Error(), "the prompt does not fit") {
+		t.Error(err)
+	}
+	talk(t, s, "short")
+}
+
 // TestPromptDoesNotFit checks that a prompt that is longer than the window is an error with both
 // sizes, and that the session goes on without it.
 func TestPromptDoesNotFit(t *testing.T) {

@@ -189,3 +189,48 @@ func (t *turn) sendPlain(ids []string) {
 	}
 	h.gauge.own = bytes // the estimate is close enough
 }
+
+// leastSuspect is the size of a session in tokens, without its fixed part, below which a refusal
+// has another cause than the length.
+const leastSuspect = 2000
+
+// unexplained reports whether err is a refusal that names no part of the request, so that its length
+// may be the cause.
+func unexplained(err error) bool {
+	failed := refusedHistory(err)
+	return failed != nil && failed.Kind == model.ErrRequest && failed.Named == 0 && failed.Status != 0
+}
+
+// askShorter compacts the history if the endpoint refuses each form of it without saying why, but
+// accepts a short request. The length is the likely cause then.
+func (t *turn) askShorter(ctx context.Context, id string, reply *model.Reply, refusal error) (*model.Reply, error) {
+	g := &t.history.gauge
+	if g.used()-g.fixed() < leastSuspect || !t.acceptsShort(ctx) {
+		return reply, refusal
+	}
+	tooLong := *refusedHistory(refusal)
+	tooLong.Kind = model.ErrOverflow
+	again, err := t.afterOverflow(ctx, id, reply, &tooLong)
+	if err == error(&tooLong) {
+		return again, refusal
+	}
+	return again, err
+}
+
+// acceptsShort reports whether the endpoint accepts a request with the same prefix and a short prompt.
+// The response is not used.
+func (t *turn) acceptsShort(ctx context.Context) bool {
+	request := &model.Request{
+		Model: t.head.Model, System: t.head.System, Tools: t.head.Tools, Effort: t.effort, SessionID: t.id, Turn: t.prompt.ID,
+		Messages: []model.Message{model.NewMessage(model.User, "Reply with OK.")},
+	}
+	for delta, err := range t.config.Model.Stream(ctx, request) {
+		if err != nil {
+			return false
+		}
+		if delta.Text != "" || delta.Reasoning != "" || delta.Call != nil || delta.Finish != "" {
+			return true
+		}
+	}
+	return false
+}

@@ -159,6 +159,9 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 	}
 	if refused := refusedHistory(err); refused != nil && ctx.Err() == nil {
 		reply, err = t.askPlainly(ctx, id, reply, refused)
+		if unexplained(err) && ctx.Err() == nil {
+			reply, err = t.askShorter(ctx, id, reply, err)
+		}
 	}
 	if err != nil || ctx.Err() != nil {
 		return t.abort(ctx, id, reply, err)
