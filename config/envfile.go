@@ -39,9 +39,37 @@ func (r *reader) dotenv(file, text string) variables {
 		if problem != "" {
 			r.problem(file, n, fmt.Sprintf("the value of %s %s", name, problem))
 		}
+		if first, _ := firstRune(trimPasted(value)); first != '\'' {
+			var unset string
+			if quoted, unset = r.filledIn(quoted, out.values); unset != "" {
+				r.problem(file, n, fmt.Sprintf("the value of %s refers to %s, which is not set before it; it is used as it is", name, unset))
+			}
+		}
 		out.values[name], out.lines[name] = quoted, n
 	}
 	return out
+}
+
+// reference matches ${NAME} and ${NAME:-default}, as Hermes Agent reads them.
+var reference = lazyregexp.New(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
+
+// filledIn returns a value in which references to variables of the environment, and to those of
+// earlier lines, are replaced. unset is a variable that has neither a value nor a default.
+func (r *reader) filledIn(value string, earlier map[string]string) (filled, unset string) {
+	filled = reference.ReplaceAllStringFunc(value, func(text string) string {
+		parts := reference.FindStringSubmatch(text)
+		for _, known := range []map[string]string{r.env, earlier} {
+			if v := known[parts[1]]; v != "" {
+				return v
+			}
+		}
+		if parts[2] == "" {
+			unset = parts[1]
+			return text
+		}
+		return parts[2][len(":-"):]
+	})
+	return filled, unset
 }
 
 // assignment divides a line at the first = or colon.
@@ -177,9 +205,9 @@ func withoutInvisible(text string) string {
 }
 
 // CleanKey returns an API key without the characters that pasting can add: invisible ones, white space and quotes around it,
-// and the word Bearer. If a character is left that no header can have, it returns that, too.
+// a comma or semicolon at the end, and the word Bearer. If a character is left that no header can have, it returns that, too.
 func CleanKey(text string) (key string, odd rune) {
-	key = trimPasted(withoutInvisible(text))
+	key = strings.TrimRight(trimPasted(withoutInvisible(text)), ",;")
 	if first, rest := firstRune(key); closingQuote[first] != "" || first == '`' {
 		end := closingQuote[first]
 		if first == '`' {

@@ -14,7 +14,8 @@ import (
 // reader reads the sources of a configuration. A source that cannot be read is a problem, and
 // sets nothing.
 type reader struct {
-	kept     bool // see Options.Kept
+	kept     bool              // see Options.Kept
+	env      map[string]string // of the process, for references in .env
 	problems []Problem
 	broken   bool // see Loaded.Broken
 	lost     bool // the user's file has a mistake, so its settings are not known
@@ -109,8 +110,9 @@ func (r *reader) environ(home string, environ []string) (out map[string]string, 
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.problem(file, unreadableLine(err), fmt.Sprintf("cannot be read: %v; nothing of it applies", unreadable(err)))
 	}
+	r.env = environMap(environ)
 	found := r.dotenv(file, string(data))
-	for name, value := range environMap(environ) {
+	for name, value := range r.env {
 		found.values[name] = value
 		delete(found.lines, name)
 	}
