@@ -16,9 +16,10 @@ import (
 )
 
 // document returns the document that is open at p. The editor may spell the path
-// through a link that we resolved, so every open document is asked where it lies.
+// through a link that we resolved, so every open document is asked where it lies. If a folder has
+// taken the place of the file, there is none: the editor could not save it.
 func (v *view) document(ctx context.Context, p place) (Document, bool, error) {
-	if v.docs == nil || (v.HasUnlistedBuffers() || slices.Contains(pictureNames, strings.ToLower(filepath.Ext(p.rel)))) && p.hasPicture() {
+	if v.docs == nil || p.hasFolder() || (v.HasUnlistedBuffers() || slices.Contains(pictureNames, strings.ToLower(filepath.Ext(p.rel)))) && p.hasPicture() {
 		return Document{}, false, nil
 	}
 	tried := []string{filepath.Join(p.folder.given, p.rel)}
@@ -57,6 +58,12 @@ func (p place) hasPicture() bool {
 	}
 	tiff := bytes.HasPrefix(head, []byte("II*\x00")) || bytes.HasPrefix(head, []byte("MM\x00*"))
 	return bytes.IndexByte(head, 0) >= 0 && (tiff || strings.HasPrefix(http.DetectContentType(head), "image/")) // a text can begin like a BMP
+}
+
+// hasFolder reports whether the disk has a folder at p.
+func (p place) hasFolder() bool {
+	info, err := p.folder.root.Lstat(p.rel)
+	return err == nil && info.IsDir()
 }
 
 // errAbsent says that the editor refuses to read a path where the disk has nothing.

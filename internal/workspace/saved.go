@@ -167,7 +167,7 @@ func alike(doc, file []byte) (equal, lossy bool) {
 		equal = bytes.Equal(withoutCR(doc), withoutCR(file))
 		return equal, equal
 	}
-	equal = misread(doc, file) && bytes.Equal(skeleton(doc), skeleton(file))
+	equal = misread(doc, file) && (bytes.Equal(skeleton(doc), skeleton(file)) || bytes.Equal(asciiOf(doc), asciiOf(file)))
 	return equal, equal
 }
 
@@ -203,8 +203,11 @@ func plainText(text []byte) []byte {
 
 // skeleton is the ASCII of a text without CR: all that an editor shows of a file in an encoding
 // that it does not know.
-func skeleton(text []byte) []byte {
-	text = textenc.CharsetOf(text).Decode(text)
+func skeleton(text []byte) []byte { return asciiOf(textenc.CharsetOf(text).Decode(text)) }
+
+// asciiOf returns the bytes of a text that are ASCII, without CR. In some encodings of East Asia and in
+// UTF-16 they are parts of characters, and an editor that reads the file as UTF-8 shows them.
+func asciiOf(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for _, b := range text {
 		if b < utf8.RuneSelf && b != '\r' {

@@ -173,6 +173,9 @@ func TestMisreadFile(t *testing.T) {
 	for name, x := range map[string]struct{ file, shown, want string }{
 		"Latin-1 as UTF-8":       {"caf\xe9 one\ntwo\n", "caf\ufffd one\ntwo\n", "caf\xe9 ONE\ntwo\n"},
 		"GB18030 as Latin-1":     {"\xc4\xe3 one\n", "Äã one\n", "\xc4\xe3 ONE\n"},
+		"Shift_JIS as UTF-8":     {"\x83e\x83X\x83g \x83t\x83@\x83C\x83\x8b one\n", "\ufffde\ufffdX\ufffdg \ufffdt\ufffd@\ufffdC\ufffd\ufffd one\n", "\x83e\x83X\x83g \x83t\x83@\x83C\x83\x8b ONE\n"},
+		"Shift_JIS as Latin-1":   {"\x83e\x83X\x83g one\n", "\u0083e\u0083X\u0083g one\n", "\x83e\x83X\x83g ONE\n"},
+		"UTF-16 as UTF-8":        {"\xff\xfeo\x00n\x00e\x00 \x00\x29\x09\n\x00", "\ufffd\ufffdo\x00n\x00e\x00 \x00\x29\x09\n\x00", "\xff\xfeO\x00N\x00E\x00 \x00\x29\x09\n\x00"},
 		"one bad byte":           {"世界 \xff one\n", "世界 \ufffd one\n", "世界 \xff ONE\n"},
 		"mixed line ends":        {"one\r\ntwo\nthree\r\n", "one\r\ntwo\r\nthree\r\n", "ONE\r\ntwo\nthree\r\n"},
 		"Latin-1, read well":     {"caf\xe9 one\n", "café one\n", "caf\xe9 ONE\n"},
@@ -195,6 +198,42 @@ func TestMisreadFile(t *testing.T) {
 			})
 			if got := onDisk(t, path); err != nil || got != x.want {
 				t.Errorf("the file has %q, want %q: %v", got, x.want, err)
+			}
+		})
+	}
+}
+
+// TestFolderInPlaceOfADocument: if a folder has taken the place of a file that is open, nothing is read from the document or
+// written to it, in any kind of editor, until a file is there again.
+func TestFolderInPlaceOfADocument(t *testing.T) {
+	t.Parallel()
+	for kind, h := range map[string]*host{"client of ACP": {acp: true}, "plugin": {saves: true}, "language client": {}} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			w0, dir := open(t, map[string]string{"f": "one\n"}, nil)
+			must(t, w0.Close())
+			h.path, h.text, h.saved, h.version = filepath.Join(dir, "f"), "one\n", "one\n", 1
+			h.texts.Observe(h.path, []byte(h.text))
+			w := openDirs(t, h, dir)
+			w.SetSaving(Saving{Save: true})
+			must(t, os.Remove(h.path))
+			must(t, os.Mkdir(h.path, 0o755))
+			if text, err := w.Read(t.Context(), "f"); err == nil {
+				t.Errorf("read %q", text.Text)
+			}
+			if _, err := w.Edit(t.Context(), "f", replace("one", "ONE")); err == nil {
+				t.Error("edited a folder")
+			}
+			if _, err := w.Write(t.Context(), "f", []byte("new\n")); err == nil {
+				t.Error("wrote a folder")
+			}
+			if now, err := w.Look(t.Context(), "f"); err != nil || !now.Mode.IsDir() {
+				t.Errorf("looked at %+v, %v", now, err)
+			}
+			must(t, w.PutBack(t.Context(), "f", NoImage, func(Image) error { return nil }))
+			must(t, w.PutBack(t.Context(), "f", Image{Mode: 0o644, Text: []byte("one\n"), Size: 4}, func(Image) error { return nil }))
+			if got := onDisk(t, h.path); got != "one\n" || h.text != "one\n" {
+				t.Errorf("put back: the disk has %q, the editor %q", got, h.text)
 			}
 		})
 	}

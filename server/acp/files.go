@@ -148,13 +148,16 @@ func (d documents) write(ctx context.Context, path string, text []byte) error {
 	if !utf8.Valid(text) {
 		return refusal("the new text is not UTF-8, and the editor takes nothing else; change the file with a command")
 	}
-	ctx, cancel := context.WithTimeout(ctx, fileLimit)
+	limited, cancel := context.WithTimeout(ctx, fileLimit)
 	defer cancel()
 	request := acp.WriteTextFileRequest{SessionID: d.session, Path: path, Content: string(text)}
-	err := d.client.peer.Call(ctx, acp.MethodWriteTextFile, request, &acp.WriteTextFileResponse{})
+	err := d.client.peer.Call(limited, acp.MethodWriteTextFile, request, &acp.WriteTextFileResponse{})
 	var answered *acp.Error
 	if errors.As(err, &answered) {
 		return refusalOf(answered)
+	}
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("the editor did not answer fs/write_text_file for %s within %v, so it is not known whether the file has changed; read it again", path, fileLimit)
 	}
 	if err != nil {
 		return fmt.Errorf("writing %s through the editor: %w", path, err)
