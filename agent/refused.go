@@ -205,7 +205,7 @@ func unexplained(err error) bool {
 // accepts a short request. The length is the likely cause then.
 func (t *turn) askShorter(ctx context.Context, id string, reply *model.Reply, refusal error) (*model.Reply, error) {
 	g := &t.history.gauge
-	if g.used()-g.fixed() < leastSuspect || !t.acceptsShort(ctx) {
+	if g.used()-g.fixed() < leastSuspect || !acceptsShort(ctx, t) {
 		return reply, refusal
 	}
 	tooLong := *refusedHistory(refusal)
@@ -219,7 +219,7 @@ func (t *turn) askShorter(ctx context.Context, id string, reply *model.Reply, re
 
 // acceptsShort reports whether the endpoint accepts a request with the same prefix and a short prompt.
 // The response is not used.
-func (t *turn) acceptsShort(ctx context.Context) bool {
+func acceptsShort(ctx context.Context, t *turn) bool {
 	request := &model.Request{
 		Model: t.head.Model, System: t.head.System, Tools: t.head.Tools, Effort: t.effort, SessionID: t.id, Turn: t.prompt.ID,
 		Messages: []model.Message{model.NewMessage(model.User, "Reply with OK.")},
