@@ -36,9 +36,9 @@ var layers = map[string][]string{
 // strict has packages that may import less than their top directory: exactly these.
 var strict = map[string][]string{
 	"server": {"server/attachments", "server/models", "config", "builder", "extension", "tools", "agent",
-		"internal/folderpath", "internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/workspace"},
+		"internal/folderpath", "internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/userpath", "internal/workspace"},
 	"server/attachments": {"agent", "internal/lazyregexp", "internal/workspace", "tools"},
-	"server/models":      {"config", "agent", "internal/proc"},
+	"server/models":      {"config", "agent", "internal/proc", "internal/userpath"},
 	// The protocols have methods for these features and for no others.
 	"server/acp": {"server", "protocol", "config", "tools", "agent", "extension", "internal", "delegate",
 		"extensions/checkpoints", "extensions/feedback", "extensions/foldertrust", "extensions/mcp"},
@@ -54,6 +54,7 @@ var strict = map[string][]string{
 	"internal/scratch":      {"internal/safefile"},
 	"internal/program":      {"internal/safefile"},
 	"internal/gitrepo":      {"internal/safefile"},
+	"internal/userpath":     {"internal/proc", "internal/safefile", "internal/scratch"},
 	"internal/gitread": {"internal/gitrepo", "internal/ignore", "internal/lazyregexp", "internal/proc", "internal/program",
 		"internal/safefile", "internal/scratch"},
 	"internal/trust":       {"internal/filelock", "internal/folderpath", "internal/frontmatter", "internal/gitrepo", "internal/lazyregexp", "internal/safefile", "internal/textfile"},

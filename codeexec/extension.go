@@ -92,7 +92,7 @@ func (x *instance) Interpreter(ctx context.Context) string {
 	if r == nil {
 		return ""
 	}
-	found, err := r.cfg.Pythons.Find(ctx, r.search(&tools.Env{}, tools.Call{}))
+	found, err := r.cfg.Pythons.Find(ctx, r.search(ctx, &tools.Env{}, tools.Call{}))
 	if err != nil {
 		return ""
 	}

@@ -143,7 +143,7 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 	later := *env
 	later.Progress = nil // the call is over by then
 	k.settle = func(ctx context.Context) string { return places.Review(ctx, &later, s.call) }
-	c := r.command(env, s.python, k.stage, k.socket, "kernel.py")
+	c := r.command(ctx, env, s.python, k.stage, k.socket, "kernel.py")
 	c.Stdin, k.commands = io.Pipe()
 	c.Stdout, c.Stderr = k.out, k.errs
 	// Later scripts run in it too, so it gets nothing that was approved for this one.

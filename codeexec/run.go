@@ -67,7 +67,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if err != nil {
 		return tools.Result{}, err
 	}
-	python, err := r.cfg.Pythons.Find(ctx, r.search(env, call))
+	python, err := r.cfg.Pythons.Find(ctx, r.search(ctx, env, call))
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -158,9 +158,12 @@ func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, co
 	return gate.Approve(ctx, env, r.cfg.Bounds.For(env), call, code, false, place, func(place policy.Scope) policy.Verdict { return policy.Python(code, place) })
 }
 
-func (r *Runner) search(env *tools.Env, call tools.Call) Search {
+// environ returns the environment that scripts begin with. It can wait for the user's login shell.
+func (r *Runner) environ(ctx context.Context) []string { return r.cfg.Path.Environ(ctx, r.cfg.Environ) }
+
+func (r *Runner) search(ctx context.Context, env *tools.Env, call tools.Call) Search {
 	return Search{
-		Configured: r.cfg.Python, Folders: r.cfg.Files.Folders(), Environ: r.cfg.Environ, Strict: r.strict(),
+		Configured: r.cfg.Python, Folders: r.cfg.Files.Folders(), Environ: r.environ(ctx), Strict: r.strict(),
 		Confine: func(ctx context.Context, c *proc.Cmd) error { return r.confine(ctx, env, c, sandbox.Opening{}) },
 		Allow:   func(ctx context.Context, path string) error { return r.allow(ctx, env, call, path) },
 	}
@@ -262,7 +265,7 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 
 	running := r.newRunningScript(env, s, functions)
 	socket.open(ctx, running.queue)
-	c := r.command(env, s.python, stage, socket, "start.py")
+	c := r.command(ctx, env, s.python, stage, socket, "start.py")
 	c.Stdout, c.Stderr = running.stdout(socket.token), running.errs
 	if held {
 		c.Scratch, c.Shown, c.Together = "", r.stagings.dir.Path(), true
@@ -301,11 +304,11 @@ func (r *Runner) stage(held bool) (*staging, error) {
 // command returns the command that runs start.py or kernel.py. The interpreter is isolated
 // (-I), so nothing of the workspace affects its start: no sitecustomize, no PYTHON*
 // variable, no module of the working directory.
-func (r *Runner) command(env *tools.Env, python Python, stage *staging, socket *socket, program string) proc.Cmd {
+func (r *Runner) command(ctx context.Context, env *tools.Env, python Python, stage *staging, socket *socket, program string) proc.Cmd {
 	args := []string{python.Path, "-I", "-B", "-X", "utf8", stage.path("boot/" + program), stage.path(scriptName)}
 	dir := stage.path("work")
 	r.passedMu.Lock()
-	base := set(proc.Unattended(environ(r.cfg.Environ, r.cfg.Passthrough), r.cfg.Passthrough), r.passed...)
+	base := set(proc.Unattended(environ(r.environ(ctx), r.cfg.Passthrough), r.cfg.Passthrough), r.passed...)
 	r.passedMu.Unlock()
 	if !r.strict() {
 		folders := r.cfg.Files.Folders()

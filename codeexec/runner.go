@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
+	"github.com/hermes-ls/hermes-ls/internal/userpath"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -25,18 +26,19 @@ const windowsText = "execute_code is not available on Windows. Use normal tool c
 type Config struct {
 	tools.Bounds // where scripts work
 
-	Mode        string        // "project" or "strict"; empty: project
-	Timeout     time.Duration // of a script; 0: 300 s
-	MaxCalls    int           // tool calls of a script; 0: 50
-	MaxStdout   int           // bytes of output in a result; 0: 50,000
-	MaxStderr   int           // bytes of error output in a result; 0: 10,000
-	MaxMemoryMB int           // 0: 2048
-	MaxProcs    int           // processes of a script; 0: 256
-	Python      string        // the configured interpreter; empty: the first one found
-	Persist     bool          // variables stay for the next script of a session
-	Passthrough []string      // names of variables that a script sees besides the usual ones
-	Environ     []string      // the server's environment; nil: the process's
-	Pythons     *Pythons      // may be shared by sessions; nil: new
+	Mode        string          // "project" or "strict"; empty: project
+	Timeout     time.Duration   // of a script; 0: 300 s
+	MaxCalls    int             // tool calls of a script; 0: 50
+	MaxStdout   int             // bytes of output in a result; 0: 50,000
+	MaxStderr   int             // bytes of error output in a result; 0: 10,000
+	MaxMemoryMB int             // 0: 2048
+	MaxProcs    int             // processes of a script; 0: 256
+	Python      string          // the configured interpreter; empty: the first one found
+	Persist     bool            // variables stay for the next script of a session
+	Passthrough []string        // names of variables that a script sees besides the usual ones
+	Environ     []string        // the server's environment; nil: the process's
+	Path        userpath.Finder // the PATH of scripts; nil: that of Environ
+	Pythons     *Pythons        // may be shared by sessions; nil: new
 	// MCPTools says which tools of MCP servers scripts may call: all, read_only; else none.
 	// MCPTool returns the name of such a tool. Nil: there are none.
 	MCPTools string

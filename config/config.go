@@ -149,6 +149,7 @@ type Terminal struct {
 	DockerProgram    string   `json:"docker_program" doc:"docker or podman. Empty: the first that answers."`
 	SingularityImage string   `json:"singularity_image" doc:"Image of the backend singularity."`
 	Timeout          int      `json:"timeout" repo:"yes" doc:"Timeout of a command in seconds."`
+	LoginPath        bool     `json:"login_path" doc:"Ask your login shell once for the folders that your profile adds to PATH, before the first command."`
 	EnvPassthrough   []string `json:"env_passthrough" doc:"Environment variables that scripts and commands can see although their names look secret."`
 }
 
@@ -197,7 +198,7 @@ func Default() *Config {
 			MaxIterations: 90, OnNewPrompt: "interrupt", ImageInputMode: "auto", Personalities: map[string]string{},
 			Tools: Tools{Enabled: []string{}, Disabled: []string{}},
 		},
-		Terminal:         Terminal{Backend: "local", Timeout: 180, SSHOptions: []string{}, EnvPassthrough: []string{}},
+		Terminal:         Terminal{Backend: "local", Timeout: 180, LoginPath: true, SSHOptions: []string{}, EnvPassthrough: []string{}},
 		Approvals:        Approvals{Mode: "ask", Timeout: 300, Deny: []string{}},
 		CommandAllowlist: []string{},
 		Compaction:       Compaction{At: 0.8},

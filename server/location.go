@@ -107,7 +107,7 @@ func newSandbox(svc *Service, conf *config.Loaded, ws *workspace.Workspace, n *n
 		Caches: conf.Sandbox.Caches, Read: conf.Sandbox.Read,
 		Roots: ws.Folders, HermesHome: svc.Home,
 		Visible: []string{svc.outputDir(n.id), filepath.Join(svc.Home, "skills")},
-		Environ: svc.Environ, Alone: svc.Static,
+		Environ: svc.Environ, Path: svc.KnownPath, Alone: svc.Static,
 		Notice: func(text string) { n.show("Sandbox: " + text + ".") },
 		Report: func(enforced string, gaps []string) {
 			svc.Log.Info("sandbox", "session", n.id, "enforced", enforced, "gaps", gaps)

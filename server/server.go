@@ -21,6 +21,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/userpath"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/server/models"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -60,6 +61,7 @@ type Service struct {
 	Options
 	features []Feature
 	models   models.Pool
+	login    *userpath.Login // nil: Environ was given, and its PATH is that of commands
 	ctx      context.Context // ends with the service
 	cancel   context.CancelCauseFunc
 	watched  sync.WaitGroup // the watcher of the configuration, and goroutines of openAhead and background
@@ -78,9 +80,11 @@ type Service struct {
 
 // New makes a service. It touches neither disk nor network.
 func New(o Options) *Service {
+	ownEnviron := false
 	if o.Environ == nil {
 		// Scripts, hooks, MCP servers and language servers find the same tools as commands.
-		o.Environ = shell.WithToolFolders(os.Environ())
+		o.Environ = userpath.WithToolFolders(os.Environ())
+		ownEnviron = true
 	}
 	if o.Config == nil {
 		o.Config = SchemaOf(o.Features)
@@ -95,7 +99,10 @@ func New(o Options) *Service {
 		reported: map[string]bool{},
 		store:    o.Store,
 	}
-	s.models.Log, s.models.Store = s.Log, s.opened
+	if ownEnviron && !o.Static {
+		s.login = s.newLogin()
+	}
+	s.models.Log, s.models.Store, s.models.Path = s.Log, s.opened, s.Path
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	if o.Features != nil {
 		s.features = o.Features(s)
@@ -129,6 +136,9 @@ func (s *Service) Close() error {
 	s.mu.Unlock()
 
 	s.Stop()
+	if s.login != nil {
+		s.login.Close()
+	}
 	limit, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	closed := make([]error, len(open))

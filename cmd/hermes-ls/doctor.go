@@ -24,7 +24,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	programs "github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
-	commands "github.com/hermes-ls/hermes-ls/tools/shell"
+	"github.com/hermes-ls/hermes-ls/server"
 )
 
 // finding is one line of the doctor.
@@ -79,7 +79,7 @@ func examine(ctx context.Context, loaded *config.Loaded) []finding {
 	return append(out, pythonFinding(ctx, loaded),
 		programFinding("ripgrep", "rg", "searches use the built-in engine, which is slower on large trees"),
 		programFinding("git", "git", "ignore rules still count; diffs are our own"),
-		sandboxFinding(ctx, loaded), environFinding(loaded), searchFinding(loaded), editorsFinding())
+		sandboxFinding(ctx, loaded), environFinding(ctx, loaded), searchFinding(loaded), editorsFinding())
 }
 
 // hookFindings says which hooks cannot start. If there are no hooks, it returns none.
@@ -203,14 +203,20 @@ func sandboxFinding(ctx context.Context, loaded *config.Loaded) finding {
 	return finding{"ok", "sandbox", text}
 }
 
-func environFinding(loaded *config.Loaded) finding {
+func environFinding(ctx context.Context, loaded *config.Loaded) finding {
 	env, withheld := proc.Environ(loaded.Terminal.EnvPassthrough)
 	text := "nothing looks secret, so commands see all of it"
 	if len(withheld) > 0 {
 		text = "withheld from commands: " + strings.Join(withheld, ", ")
 	}
-	if added := commands.ToolFolders(env); len(added) > 0 {
-		text += ". PATH is that of this process; added for commands: " + strings.Join(added, ", ")
+	login := server.LoginPath(env, func() *config.Loaded { return loaded })
+	defer login.Close()
+	path, _ := login.Path(ctx)
+	text += ". " + login.From()
+	own := filepath.SplitList(os.Getenv("PATH"))
+	added := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool { return slices.Contains(own, dir) })
+	if len(added) > 0 {
+		text += "; added for commands: " + strings.Join(added, ", ")
 	}
 	return finding{"ok", "environment", text}
 }

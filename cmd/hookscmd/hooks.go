@@ -67,7 +67,7 @@ func list() *cobra.Command {
 			lines := []line{}
 			for _, h := range all {
 				l := line{h.Event, h.Matcher, h.Command, h.Timeout.Seconds(), h.Sandbox, ""}
-				if err := h.Check([]string{folder}); err != nil {
+				if err := check(cmd.Context(), config.Home(os.Environ()), h, []string{folder}); err != nil {
 					l.Error = err.Error()
 				}
 				lines = append(lines, l)
@@ -183,6 +183,16 @@ func doctor() *cobra.Command {
 	}
 }
 
+// check returns why a hook cannot start; nil: it can.
+func check(ctx context.Context, home string, h hooks.Hook, roots []string) error {
+	err := h.Check(roots, os.Getenv("PATH"))
+	if err != nil {
+		path, _ := app.Path(home)(ctx)
+		err = h.Check(roots, path)
+	}
+	return err
+}
+
 // Check returns the number of valid hooks, and the problems of those that are invalid or cannot
 // start.
 func Check(loaded *config.Loaded) (n int, problems []error) {
@@ -192,7 +202,7 @@ func Check(loaded *config.Loaded) (n int, problems []error) {
 		roots = []string{folder}
 	}
 	for _, h := range all {
-		err := h.Check(roots)
+		err := check(context.Background(), loaded.Home, h, roots)
 		if err != nil && !slices.ContainsFunc(problems, func(p error) bool { return errors.Is(p, err) }) {
 			problems = append(problems, fmt.Errorf("%s, %s: %w", h.Event, h.Name(), err))
 		}

@@ -168,7 +168,7 @@ func Connect(ctx context.Context, loaded *config.Loaded, version string, list []
 	hidden := &secrets{values: known}
 	hide = redact.New(hidden.all)
 	all = mcp.New(ctx, mcp.Config{
-		Version: version, Home: loaded.Home, Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(),
+		Version: version, Home: loaded.Home, Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(), Path: app.Path(loaded.Home),
 		Logins: app.Logins(loaded), Elicit: answer, Hide: hide.Text, Secret: hidden.add,
 		Confine: func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error {
 			return box.With(sandbox.Opening{Frozen: files}).Confine(ctx, c)

@@ -150,7 +150,7 @@ func List(ctx context.Context, loaded *config.Loaded, name string) ([]Listed, er
 	if err != nil {
 		return nil, err
 	}
-	listed, err := client.List(ctx, models.Endpoint(e, slog.New(slog.DiscardHandler)))
+	listed, err := client.List(ctx, models.Endpoint(e, nil, slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return nil, err
 	}

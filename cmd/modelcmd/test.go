@@ -123,7 +123,7 @@ func testModel(ctx context.Context, e config.Endpoint) tested {
 	if u, err := url.Parse(e.BaseURL); err == nil {
 		out.Checks.Host = u.Host
 	}
-	m := client.New(client.Config{Endpoints: []client.Endpoint{models.Endpoint(e, slog.New(slog.DiscardHandler))}, Stall: e.Stall})
+	m := client.New(client.Config{Endpoints: []client.Endpoint{models.Endpoint(e, nil, slog.New(slog.DiscardHandler))}, Stall: e.Stall})
 	defer m.Close()
 	req := &model.Request{
 		System:   "You test a connection. Call the tool ping once with the text \"hello\". After its result, answer with the word done.",

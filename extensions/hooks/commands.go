@@ -26,7 +26,7 @@ func (x *instance) list(context.Context, string) (string, error) {
 	b.WriteString("| event | tools | program | state |\n| --- | --- | --- | --- |\n")
 	for _, h := range x.hooks {
 		state := "ready"
-		if err := h.Check(x.session.Folders()); err != nil {
+		if err := x.check(h); err != nil {
 			state = "cannot start: " + err.Error()
 		}
 		matcher := h.Matcher

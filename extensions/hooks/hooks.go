@@ -33,7 +33,7 @@ type Options struct {
 	// program does not load files of a repository.
 	Dir string
 	// Environ returns the environment of a hook.
-	Environ func(roots []string) []string
+	Environ func(ctx context.Context, roots []string) []string
 	// Transcript writes the log of a session to a file and returns its path. It may be nil.
 	Transcript func(ctx context.Context, sessionID string) (path string, err error)
 	// Confine bounds hooks with sandbox: true. Nil: the session does that.
@@ -75,15 +75,15 @@ func (x *instance) Attach([]any) (start func()) {
 	}
 	return func() {
 		for _, h := range x.hooks {
-			if _, err := h.program(x.session.Folders()); err != nil && h.invalid == nil {
+			if err := x.check(h); err != nil && h.invalid == nil {
 				x.session.Notify(fmt.Sprintf("The hook %q for %s cannot start: %v", h.Name(), h.Event, err))
 			}
 		}
 	}
 }
 
-// program returns the absolute path of the hook's program.
-func (h Hook) program(roots []string) (string, error) {
+// program returns the absolute path of the hook's program, which it looks for in a value of PATH.
+func (h Hook) program(roots []string, path string) (string, error) {
 	if h.invalid != nil {
 		return "", h.invalid
 	}
@@ -97,7 +97,7 @@ func (h Hook) program(roots []string) (string, error) {
 		}
 		return h.words[0], nil
 	}
-	return program.Find(h.words[0], roots)
+	return program.FindIn(path, h.words[0], roots)
 }
 
 // run starts a hook and returns its answer.
@@ -132,13 +132,34 @@ func (x *instance) run(ctx context.Context, h Hook, p payload) (a answer, err er
 	return a, err
 }
 
+// check returns why a hook cannot start. The user's login shell is asked for PATH only if that of the server
+// does not do.
+func (x *instance) check(h Hook) error {
+	roots := x.session.Folders()
+	err := h.Check(roots, os.Getenv("PATH"))
+	if err != nil && h.invalid == nil {
+		err = h.Check(roots, pathOf(x.Environ(context.Background(), roots)))
+	}
+	return err
+}
+
+func pathOf(env []string) (path string) {
+	for _, kv := range env {
+		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
+			path = value
+		}
+	}
+	return path
+}
+
 func (x *instance) start(ctx context.Context, h Hook, input []byte) (code int, stdout, stderr []byte, err error) {
 	if h.runner != nil {
 		stdout, err = h.runner(ctx, input)
 		return 0, stdout, nil, err
 	}
 	roots := x.session.Folders()
-	path, err := h.program(roots)
+	env := x.Environ(ctx, roots)
+	path, err := h.program(roots, pathOf(env))
 	if err != nil {
 		return 0, nil, nil, err
 	}
@@ -148,7 +169,7 @@ func (x *instance) start(ctx context.Context, h Hook, input []byte) (code int, s
 	out, errs := proc.Bounded{Limit: maxOutput}, proc.Bounded{Limit: maxOutput}
 	c := proc.Cmd{
 		Args: append([]string{path}, h.words[1:]...), Dir: x.Dir,
-		Env:   append(proc.Unattended(x.Environ(roots), nil), "HERMES_HOOK_EVENT="+h.Event, "CLAUDE_PROJECT_DIR="+x.session.Cwd),
+		Env:   append(proc.Unattended(env, nil), "HERMES_HOOK_EVENT="+h.Event, "CLAUDE_PROJECT_DIR="+x.session.Cwd),
 		Stdin: bytes.NewReader(append(input, '\n')), Stdout: &out, Stderr: &errs,
 	}
 	if h.Sandbox {
@@ -378,9 +399,9 @@ func (x *instance) output(ctx context.Context, h Hook, o extension.Output) (d ex
 	return d, nil
 }
 
-// Check returns why a hook cannot start; nil: it can.
-func (h Hook) Check(roots []string) error {
-	_, err := h.program(roots)
+// Check returns why a hook cannot start with a value of PATH; nil: it can.
+func (h Hook) Check(roots []string, path string) error {
+	_, err := h.program(roots, path)
 	return err
 }
 

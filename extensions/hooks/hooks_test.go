@@ -40,7 +40,7 @@ func newBed(t *testing.T, section string, scripts map[string]string) *bed {
 		t.Fatal(err)
 	}
 	all, _ := hooks.Parse(value)
-	e := hooks.New(hooks.Options{Dir: filepath.Join(b.dir, "cwd"), Environ: func([]string) []string { return []string{"PATH=" + os.Getenv("PATH")} }})
+	e := hooks.New(hooks.Options{Dir: filepath.Join(b.dir, "cwd"), Environ: func(context.Context, []string) []string { return []string{"PATH=" + os.Getenv("PATH")} }})
 	var err error
 	b.set, err = extension.Open(t.Context(), []extension.Extension{e}, func(name string) *extension.Session {
 		return &extension.Session{ID: "s", Name: name, Cwd: "/work", Folders: func() []string { return []string{"/work"} },

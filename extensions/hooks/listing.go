@@ -15,7 +15,7 @@ func (x *instance) Listing(context.Context) (map[string]any, error) {
 	all := []listed{}
 	for _, h := range x.hooks {
 		l := listed{Event: h.Event, Matcher: h.Matcher, Command: h.Command}
-		if err := h.Check(x.session.Folders()); err != nil {
+		if err := x.check(h); err != nil {
 			l.Error = err.Error()
 		}
 		all = append(all, l)

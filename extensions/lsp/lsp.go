@@ -14,6 +14,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/lsp/own"
+	"github.com/hermes-ls/hermes-ls/internal/userpath"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/file"
 )
@@ -30,6 +31,8 @@ type Options struct {
 	Hidden func() func(path string) bool
 	// Environ is the environment of servers, without secrets.
 	Environ []string
+	// Path returns the PATH of servers. Nil: it is that of Environ.
+	Path userpath.Finder
 	// Interpreter returns the Python of scripts, or "". It may be nil.
 	Interpreter func(ctx context.Context) string
 	// Log gets the messages of servers. It may be nil.
@@ -80,21 +83,21 @@ func (x *Instance) Close(context.Context) error {
 
 // Tools returns the tool if the editor answers, or if a server is installed. A stored session
 // keeps it.
-func (x *Instance) Tools(_ context.Context, stored []tools.Spec) ([]tools.Tool, error) {
+func (x *Instance) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error) {
 	t := x.tool()
 	had := slices.ContainsFunc(stored, func(s tools.Spec) bool { return s.Name == t.Name })
-	if stored != nil && !had || stored == nil && !x.offered() {
+	if stored != nil && !had || stored == nil && !x.offered(ctx) {
 		return nil, nil
 	}
 	return []tools.Tool{t}, nil
 }
 
-func (x *Instance) offered() bool {
+func (x *Instance) offered(ctx context.Context) bool {
 	settings := x.settings()
 	if settings.editor() && x.editor != nil {
 		return true
 	}
-	return settings.own() && tools.Local(x.session.Files) != nil && x.own() != nil && x.own().Any()
+	return settings.own() && tools.Local(x.session.Files) != nil && x.own() != nil && x.own().Any(ctx)
 }
 
 // Derive gives a subagent the servers of the session. If it works in folders of its own, it gets servers
@@ -142,7 +145,7 @@ func (x *Instance) own() *own.Servers {
 	x.servers = own.New(own.Config{
 		Limits:  func() own.Limits { return x.settings().limits() },
 		Folders: x.session.Folders, Files: files, Confine: x.session.Confine,
-		Environ: x.options.Environ, Interpreter: x.options.Interpreter, Log: log,
+		Environ: x.options.Environ, Path: x.options.Path, Interpreter: x.options.Interpreter, Log: log,
 	})
 	return x.servers
 }

@@ -282,7 +282,7 @@ func (q *question) samples(ctx context.Context) (files []string, err error) {
 			return []string{path}, err
 		}
 	}
-	for _, extensions := range q.x.own().Extensions() {
+	for _, extensions := range q.x.own().Extensions(ctx) {
 		pattern := "*.{" + strings.Join(extensions, ",") + "}"
 		found, err := reader.Search(ctx, search.Query{Files: true, Pattern: pattern, Path: q.input.Path, Limit: 1})
 		if err != nil {

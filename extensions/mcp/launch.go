@@ -55,9 +55,9 @@ type start struct {
 // plan finds the program, its directory and its environment. By default, a program starts
 // in an empty directory of hermes-ls, because python3 -m, npx and others load files of
 // their working directory.
-func (s *server) plan() (*start, error) {
+func (s *server) plan(ctx context.Context) (*start, error) {
 	roots := s.owner.folders()
-	env := environ(s.owner.cfg.Environ, s.now.Env, roots)
+	env := environ(s.owner.cfg.Path.Environ(ctx, s.owner.cfg.Environ), s.now.Env, roots)
 	p := &start{files: map[string][]byte{}}
 	dir, err := workingDir(s, roots)
 	if err != nil {

@@ -35,6 +35,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/sampling"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
+	"github.com/hermes-ls/hermes-ls/internal/userpath"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -92,11 +93,12 @@ const (
 
 // Config configures Servers. All fields except Dir are optional.
 type Config struct {
-	Pictures tools.Pictures // limits of pictures in results
-	Version  string         // of hermes-ls; servers get it
-	Dir      string         // a private directory in which programs start; it is created if it is needed
-	Roots    []string       // the workspace folders; servers get them
-	Environ  []string       // the environment of hermes-ls
+	Pictures tools.Pictures  // limits of pictures in results
+	Version  string          // of hermes-ls; servers get it
+	Dir      string          // a private directory in which programs start; it is created if it is needed
+	Roots    []string        // the workspace folders; servers get them
+	Environ  []string        // the environment of hermes-ls
+	Path     userpath.Finder // the PATH of programs; nil: that of Environ
 	// Confine puts a program into the sandbox. In the sandbox, the files have the given
 	// content.
 	Confine func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error

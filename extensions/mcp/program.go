@@ -31,7 +31,7 @@ type program struct {
 
 // launch starts a server's program. The program ends only by close, not with ctx.
 func (s *server) launch(ctx context.Context) (*program, error) {
-	plan, err := s.plan()
+	plan, err := s.plan(ctx)
 	if err != nil {
 		return nil, err
 	}

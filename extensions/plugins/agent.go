@@ -434,7 +434,9 @@ func (p Plugin) Contents() (parts []string) {
 func (h *host) bring(s *extension.Session, l Listed, r *runner) *hooks.Brought {
 	o := hooks.Options{Dir: l.Dir, Transcript: h.Transcript, Confine: r.confine}
 	data := Data(h.Home, l.Name)
-	o.Environ = func([]string) []string { return append(r.environ(data), "CLAUDE_PLUGIN_ROOT="+l.Dir) }
+	o.Environ = func(ctx context.Context, _ []string) []string {
+		return append(r.environ(ctx, data), "CLAUDE_PLUGIN_ROOT="+l.Dir)
+	}
 	return hooks.Bring(s, o, l.Name, l.hooks, expander(l.Dir, data))
 }
 

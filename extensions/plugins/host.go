@@ -23,7 +23,7 @@ import (
 type Options struct {
 	Home string // $HERMES_HOME
 	// Environ returns the environment of a plugin without the variables of its permissions.
-	Environ func(roots []string) []string
+	Environ func(ctx context.Context, roots []string) []string
 	// Transcript writes the log of a session to a file and returns its path. It may be nil.
 	Transcript func(ctx context.Context, sessionID string) (path string, err error)
 	// StartLimit is the time that a plugin has to initialize; 0: 5 seconds. Tests on a busy machine give more.
@@ -164,7 +164,7 @@ func (r *runner) running(ctx context.Context) (*process, error) {
 func (r *runner) start(ctx context.Context) (*process, error) {
 	p := r.listed.Plugin
 	data := Data(r.Home, p.Name)
-	env := r.environ(data)
+	env := r.environ(ctx, data)
 	args, err := commandOf(p, func(name string) (string, error) { return program.FindIn(variable(env, "PATH"), name, r.roots) })
 	if err != nil {
 		return nil, err
@@ -215,10 +215,10 @@ func (r *runner) bind(ctx context.Context, c *proc.Cmd) error {
 
 // environ returns the environment: the harmless variables, those that the user has granted, and
 // PLUGIN_ROOT and PLUGIN_DATA.
-func (r *runner) environ(data string) []string {
+func (r *runner) environ(ctx context.Context, data string) []string {
 	// Plugins of Hermes Agent keep their files below HERMES_HOME.
 	more := []string{"PYTHONPYCACHEPREFIX=" + filepath.Join(data, "pycache"), "HERMES_HOME=" + data}
-	return append(r.Environ(r.roots), variables(r.listed.Plugin, data, r.getenv, more)...)
+	return append(r.Environ(ctx, r.roots), variables(r.listed.Plugin, data, r.getenv, more)...)
 }
 
 func variable(env []string, name string) (value string) {

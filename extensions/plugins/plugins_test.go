@@ -33,7 +33,9 @@ type bed struct {
 func newBed(t *testing.T) *bed {
 	t.Helper()
 	b := &bed{t: t, home: filepath.Join(t.TempDir(), ".hermes"), work: t.TempDir()}
-	b.options = plugins.Options{StartLimit: time.Minute, Home: b.home, Environ: func([]string) []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")} }}
+	b.options = plugins.Options{StartLimit: time.Minute, Home: b.home, Environ: func(context.Context, []string) []string {
+		return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
+	}}
 	b.settings.Entries = map[string]any{}
 	return b
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/userpath"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 	"github.com/hermes-ls/hermes-ls/tools/shell"
@@ -27,6 +28,9 @@ type Config struct {
 type Options struct {
 	Show      func(text string) // shows a text to the user at once
 	Terminals shell.Terminals   // the editor's own; nil: it has none
+	// Path returns the PATH of the first command, and PathFrom says where it comes from. Nil: it is that of the server.
+	Path     userpath.Finder
+	PathFrom func() string
 	// Backend runs the commands; nil: this machine does. Broken is the reason why the
 	// configured backend is missing, and every command fails with it.
 	Backend backend.Backend
@@ -62,6 +66,7 @@ func (e feature) start(s *extension.Session) (*shell.Shell, error) {
 	} else {
 		sh = shell.New(s.Editor.Folders()[0], c.Passthrough)
 		sh.Use(c.Program)
+		sh.Path, sh.PathFrom = e.Path, e.PathFrom
 	}
 	sh.Timeout = c.Timeout
 	return sh, nil

@@ -40,6 +40,8 @@ type Config struct {
 	Caches     string   // [OwnCaches] or [SharedCaches]; empty: own
 	Workspace  string   // the folder that the layers of caches belong to; empty: the first of Roots
 	Environ    []string // the server's own; nil: the process's
+	// Path returns the PATH that commands have now; nil: that of Environ.
+	Path func() string
 	// Mechanism enforces; nil: the one that [Detect] finds.
 	Mechanism *Mechanism
 	// Report gets a sentence about the enforced limits, and a sentence for each gap. The first
@@ -97,7 +99,7 @@ func New(c Config) *Box {
 		Roots: func() []string { return s.cfg.Roots() }, Home: c.Home, HermesHome: c.HermesHome,
 		Holds: b.holds, Inside: b.inside, Protect: s.holders.Protect, Notify: b.Report,
 	})
-	s.views.home, s.views.hermesHome, s.views.environ, s.views.read = c.Home, c.HermesHome, c.Environ, c.Read
+	s.views.home, s.views.hermesHome, s.views.environ, s.views.path, s.views.read = c.Home, c.HermesHome, c.Environ, c.Path, c.Read
 	s.sockets = sync.OnceValue(openSockets)
 	s.caches = sync.OnceValue(func() []string {
 		paths, made := writableCaches(c.Home, c.Environ)

@@ -73,14 +73,23 @@ func (v *views) hasProgram(name string) bool {
 	}
 	has, known := v.has[name]
 	if !known {
-		_, err := exec.LookPath(name)
-		has = err == nil
+		has = hasProgram(v.environ, name)
 		if v.has == nil {
 			v.has = map[string]bool{}
 		}
 		v.has[name] = has
 	}
 	return has
+}
+
+// hasProgram reports whether a program is in PATH of an environment.
+func hasProgram(environ []string, name string) bool {
+	for _, folder := range filepath.SplitList(cmp.Or(variable(environ, "PATH", ""), os.Getenv("PATH"))) {
+		if _, err := exec.LookPath(filepath.Join(folder, name)); filepath.IsAbs(folder) && err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // variable returns a variable of the environment, or of the file of "go env -w".
@@ -109,7 +118,7 @@ func writableCaches(home string, environ []string) (paths, made []string) {
 	for _, c := range sharedCaches {
 		path := filepath.Join(home, c.path)
 		if _, err := os.Lstat(path); err != nil {
-			if _, missing := exec.LookPath(c.program); c.program != "" && missing != nil {
+			if c.program != "" && !hasProgram(environ, c.program) {
 				continue
 			}
 			made = append(made, makeFolders(path)...)

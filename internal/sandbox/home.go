@@ -13,6 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/userpath"
 )
 
 // homeView lists the paths of a home that commands find; there are no others. Paths are
@@ -60,6 +61,7 @@ const viewAge = 10 * time.Second
 type views struct {
 	home, hermesHome string
 	environ          []string
+	path             func() string // PATH of commands now; nil: that of environ
 
 	mu       sync.Mutex
 	key      string
@@ -89,6 +91,14 @@ func (v *views) now(roots []string) *homeView {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	key := strings.Join(roots, "\x00")
+	if v.path != nil {
+		if path := v.path(); path != "" {
+			key += "\x00\x00" + path
+			if path != variable(v.environ, "PATH", "") {
+				v.environ, v.has = userpath.With(v.environ, path), nil
+			}
+		}
+	}
 	if v.view == nil || v.key != key || time.Since(v.at) > viewAge {
 		v.view, v.key, v.at = v.look(roots), key, time.Now()
 	}

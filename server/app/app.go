@@ -46,6 +46,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/userpath"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
 	webtools "github.com/hermes-ls/hermes-ls/tools/web"
@@ -75,7 +76,7 @@ func Features(s *server.Service) []server.Feature {
 		{Extension: todo.New(), Toolset: todo.Toolset, Preload: todo.Preload},
 		{Core: fileTools, Toolset: files.Toolset, Needs: server.NeedsFiles, Preload: files.Preload},
 		{Core: languageServers(s), Settings: lsp.Section(), Toolset: lsp.Toolset, Needs: server.NeedsLocalFiles, Preload: lsp.Preload},
-		{Core: commands, Section: commandLimits, Toolset: shell.Toolset, Preload: shell.Preload, Moved: moveCommands(s)},
+		{Core: commands(s), Section: commandLimits, Toolset: shell.Toolset, Preload: shell.Preload, Moved: moveCommands(s)},
 		{Core: func(*server.Core) extension.Extension { return web.New(s.Version) }, Settings: web.Section(), Section: webSearch, Toolset: web.Toolset, Preload: web.Preload},
 		{Core: pictures, Toolset: vision.Toolset, Preload: vision.Preload},
 		{Core: environmentExtension, Moved: tellMove(s)},
@@ -100,17 +101,38 @@ func Features(s *server.Service) []server.Feature {
 	return list
 }
 
+// Path returns the PATH of programs that run outside of a session.
+func Path(home string) userpath.Finder {
+	login := server.LoginPath(os.Environ(), func() *config.Loaded { return Config().Load(home, config.Options{Environ: os.Environ()}) })
+	return login.Path // it needs no Close: it starts nothing after its answer
+}
+
+// outside returns the environment of programs that the user has configured, outside of a session.
+func outside(home string) func(context.Context, []string) []string {
+	path := Path(home)
+	return func(ctx context.Context, roots []string) []string {
+		return mcp.Environ(path.Environ(ctx, os.Environ()), nil, roots)
+	}
+}
+
 // HookOptions returns the options of hooks that run outside of a session.
 func HookOptions(home string) hooks.Options {
 	return hooks.Options{
 		Dir:     mcp.Dir(home),
-		Environ: func(roots []string) []string { return mcp.Environ(os.Environ(), nil, roots) },
+		Environ: outside(home),
+	}
+}
+
+// environOf returns the environment of programs that the user has configured.
+func environOf(s *server.Service) func(context.Context, []string) []string {
+	return func(ctx context.Context, roots []string) []string {
+		return mcp.Environ(userpath.Finder(s.Path).Environ(ctx, s.Environ), nil, roots)
 	}
 }
 
 func hookOptions(s *server.Service) hooks.Options {
 	o := HookOptions(s.Home)
-	o.Environ = func(roots []string) []string { return mcp.Environ(s.Environ, nil, roots) }
+	o.Environ = environOf(s)
 	o.Transcript = func(ctx context.Context, id string) (string, error) { return exported(ctx, s, id) }
 	return o
 }
@@ -137,7 +159,7 @@ func configuredHooks(c *config.Loaded) (any, error) {
 func mcpServers(s *server.Service) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
 		return mcp.Extension(mcp.Options{Show: c.Show, Question: c.Question, Open: c.OpenAddress, Approve: approveServer(c), Revoke: revokeServer(c), Config: mcp.Config{
-			Version: s.Version, Dir: mcp.Dir(s.Home), Home: s.Home, Environ: s.Environ, Log: s.Log,
+			Version: s.Version, Dir: mcp.Dir(s.Home), Home: s.Home, Environ: s.Environ, Path: s.Path, Log: s.Log,
 			Sampling: sampling.User{Spend: c.Spend, Model: func(ctx context.Context, route string) (model.Model, string, error) {
 				section := "mcp"
 				if route != "" {
@@ -296,7 +318,7 @@ func languageServers(s *server.Service) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
 		environ, _ := proc.Filter(s.Environ, nil) // as commands get it: servers run the same tools
 		return lsp.New(lsp.Options{
-			Problems: editProblems(c), Hidden: c.Sandbox.Hidden, Environ: environ,
+			Problems: editProblems(c), Hidden: c.Sandbox.Hidden, Environ: environ, Path: s.Path,
 			Interpreter: func(ctx context.Context) string {
 				scripts, ok := extension.Find[interface{ Interpreter(context.Context) string }](c.Extensions())
 				if !ok {
@@ -309,8 +331,10 @@ func languageServers(s *server.Service) func(*server.Core) extension.Extension {
 	}
 }
 
-func commands(c *server.Core) extension.Extension {
-	return shell.New(shell.Options{Show: c.Show, Terminals: c.Terminals, Backend: c.Backend, Broken: c.NoBackend})
+func commands(s *server.Service) func(*server.Core) extension.Extension {
+	return func(c *server.Core) extension.Extension {
+		return shell.New(shell.Options{Show: c.Show, Terminals: c.Terminals, Backend: c.Backend, Broken: c.NoBackend, Path: s.Path, PathFrom: s.PathFrom})
+	}
 }
 
 func commandLimits(c *config.Loaded) (any, error) {
@@ -326,7 +350,7 @@ func restoreLimits(c *config.Loaded) (any, error) {
 func programs(s *server.Service, pythons *codeexec.Pythons) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
 		return codeexec.Extension(func(o *codeexec.Config) {
-			o.Environ, o.Pythons = s.Environ, pythons
+			o.Environ, o.Path, o.Pythons = s.Environ, s.Path, pythons
 			o.MCPTool = func(server, tool string) string { return mcp.NameOf(c.Extensions(), server, tool) }
 		}, c.Extensions)
 	}

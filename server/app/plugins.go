@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"os"
 
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
@@ -15,13 +14,13 @@ import (
 func PluginOptions(home string) plugins.Options {
 	return plugins.Options{
 		Home:    home,
-		Environ: func(roots []string) []string { return mcp.Environ(os.Environ(), nil, roots) },
+		Environ: outside(home),
 	}
 }
 
 func pluginOptions(s *server.Service) plugins.Options {
 	o := PluginOptions(s.Home)
-	o.Environ = func(roots []string) []string { return mcp.Environ(s.Environ, nil, roots) }
+	o.Environ = environOf(s)
 	o.Transcript = func(ctx context.Context, id string) (string, error) { return exported(ctx, s, id) }
 	return o
 }

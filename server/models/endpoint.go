@@ -14,10 +14,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 	"github.com/hermes-ls/hermes-ls/agent/model/responses"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/userpath"
 )
 
-// Endpoint returns a configured endpoint for the client.
-func Endpoint(e config.Endpoint, log *slog.Logger) client.Endpoint {
+// Endpoint returns a configured endpoint for the client. Its key command has the PATH of path; nil: that of the process.
+func Endpoint(e config.Endpoint, path userpath.Finder, log *slog.Logger) client.Endpoint {
 	out := client.Endpoint{
 		API: apiOf(e), Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys,
 		AddressIn: e.AddressFrom, KeyIn: e.KeyFrom,
@@ -27,7 +28,7 @@ func Endpoint(e config.Endpoint, log *slog.Logger) client.Endpoint {
 		Cache: api.Cache{Off: e.CacheOff, Long: e.CacheLong}, ServiceTier: e.ServiceTier, TextCalls: e.TextCalls,
 	}
 	if e.KeyCommand != "" {
-		out.Command = func(ctx context.Context) (string, error) { return printKey(ctx, e.KeyCommand) }
+		out.Command = func(ctx context.Context) (string, error) { return printKey(ctx, e.KeyCommand, path) }
 	}
 	if p := e.Price; p != nil {
 		out.Price = &client.Price{Input: p.Input, CacheRead: p.CacheRead, Output: p.Output, CacheWrite: p.CacheWrite}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/userpath"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 // printKey runs the command of providers.NAME.key_command, which the user has configured,
 // and returns the printed key. It runs in the home directory of the user, outside of the
 // workspace and of the sandbox.
-func printKey(ctx context.Context, command string) (string, error) {
+func printKey(ctx context.Context, command string, path userpath.Finder) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyWithin)
 	defer cancel()
 	home, err := os.UserHomeDir()
@@ -27,7 +28,7 @@ func printKey(ctx context.Context, command string) (string, error) {
 		home = "/"
 	}
 	out, errs := proc.Bounded{Limit: mostKey}, proc.Bounded{Limit: mostKey}
-	env := os.Environ()
+	env := path.Environ(ctx, os.Environ())
 	exit, err := proc.Run(ctx, proc.Cmd{Args: []string{"/bin/sh", "-c", command}, Dir: home, Env: env, Stdout: &out, Stderr: &errs, Trusted: true})
 	if err != nil {
 		return "", fmt.Errorf("key_command: %w", err)

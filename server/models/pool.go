@@ -15,6 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/embedded"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/userpath"
 )
 
 // Pool has one model, with its connections and its key pool, for all sessions with the
@@ -23,6 +24,8 @@ type Pool struct {
 	Log *slog.Logger
 	// Store returns the store, which knows the models that reject pictures; nil: it is not open.
 	Store func() *store.Store
+
+	Path userpath.Finder // the PATH of key commands; nil: that of the process
 
 	keys client.Keys
 	mu   sync.Mutex
@@ -46,7 +49,7 @@ func (p *Pool) Get(endpoints []config.Endpoint) agent.Sized {
 	}
 	c := client.Config{Log: p.Log, Rejections: p.rejections(), Keys: &p.keys, Stall: endpoints[0].Stall}
 	for _, e := range endpoints {
-		c.Endpoints = append(c.Endpoints, Endpoint(e, p.Log))
+		c.Endpoints = append(c.Endpoints, Endpoint(e, p.Path, p.Log))
 	}
 	if p.made == nil {
 		p.made = map[string]agent.Sized{}

@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
+	"github.com/hermes-ls/hermes-ls/internal/userpath"
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 )
 
@@ -32,6 +33,10 @@ type Shell struct {
 	// Timeout is a command's when it asks for no other; zero is 180 s. Set it before
 	// the first.
 	Timeout time.Duration
+	// Path returns the PATH of the first command. If ok is false, the next command asks again. Nil: it is
+	// that of the server. PathFrom says where it comes from; nil: from the server.
+	Path     userpath.Finder
+	PathFrom func() string
 
 	program string   // absolute
 	first   string   // the folder that the session began in
@@ -42,6 +47,7 @@ type Shell struct {
 	home   string          // of the user there
 
 	stateMu sync.Mutex
+	hasPath bool // PATH is that of Path, or a command has changed it
 	state   shellState
 	last    leftState
 }
@@ -116,7 +122,7 @@ const terminalType = "TERM=xterm-256color"
 // without variables that look secret, unless passthrough names them.
 func New(dir string, passthrough []string) *Shell {
 	env, _ := proc.Environ(passthrough)
-	env = override(WithToolFolders(proc.Unattended(env, passthrough)), []string{dumbTerminal}) // a command may export other values
+	env = override(userpath.WithToolFolders(proc.Unattended(env, passthrough)), []string{dumbTerminal}) // a command may export other values
 	return &Shell{program: findShell("", dir), first: dir, began: env, state: shellState{dir: dir, env: env}}
 }
 
@@ -141,8 +147,36 @@ func (s *Shell) timeout() time.Duration {
 // Cwd is the session's folder.
 func (s *Shell) Cwd() string { return s.snapshot().dir }
 
+// pathFrom says where PATH comes from.
+func (s *Shell) pathFrom() string {
+	if s.PathFrom == nil || s.isRemote() {
+		return userpath.FromServer
+	}
+	return s.PathFrom()
+}
+
 // Env is the exported environment that the next command starts with.
 func (s *Shell) Env() []string { return s.snapshot().env }
+
+// begin gives the first command its PATH. It can wait for the user's login shell.
+func (s *Shell) begin(ctx context.Context) {
+	s.stateMu.Lock()
+	wanted := s.Path != nil && !s.hasPath && s.on == nil && s.broken == nil
+	s.stateMu.Unlock()
+	if !wanted {
+		return
+	}
+	path, ok := s.Path(ctx)
+	s.stateMu.Lock()
+	defer s.stateMu.Unlock()
+	if ok && !s.hasPath {
+		s.hasPath = true
+		if path == "" {
+			return
+		}
+		s.began, s.state.env = userpath.With(s.began, path), userpath.With(s.state.env, path)
+	}
+}
 
 func (s *Shell) snapshot() shellState {
 	s.stateMu.Lock()
@@ -161,6 +195,7 @@ func (s *Shell) Export(vars []string) {
 // when ctx ended first; else it says why the command could not run at all. The
 // outcome is valid beside a context's error.
 func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
+	s.begin(ctx)
 	before := s.snapshot()
 	if c.from != nil {
 		before = *c.from
@@ -232,6 +267,7 @@ func (c Command) process(state shellState) proc.Cmd {
 
 // child returns the process of a command whose state is not kept.
 func (s *Shell) child(ctx context.Context, c Command) (proc.Cmd, error) {
+	s.begin(ctx)
 	state := s.snapshot()
 	if c.from != nil {
 		state = *c.from
@@ -449,7 +485,7 @@ func (s *Shell) Clone(dir string) *Shell {
 	s.stateMu.Lock()
 	defer s.stateMu.Unlock()
 	return &Shell{
-		Timeout: s.Timeout, program: s.program, first: dir, began: s.began, state: shellState{dir: dir, env: s.state.env},
+		Timeout: s.Timeout, Path: s.Path, PathFrom: s.PathFrom, hasPath: s.hasPath, program: s.program, first: dir, began: s.began, state: shellState{dir: dir, env: s.state.env},
 		on: s.on, broken: s.broken, home: s.home,
 	}
 }

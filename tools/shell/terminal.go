@@ -90,6 +90,7 @@ func terminal(ctx context.Context, env *callEnv, call tools.Call, in terminalIn)
 	if err := env.Shell.openBackend(ctx); err != nil {
 		return tools.Result{}, err
 	}
+	env.Shell.begin(ctx)
 	state := env.Shell.snapshot() // the judged state is the state that runs
 	c := Command{Text: in.Command, Timeout: in.limit(env.Shell.timeout()), pty: in.PTY, from: &state}
 	apart := env.Processes != nil
@@ -353,7 +354,7 @@ func explainExit(env *callEnv, c Command, o Outcome) string {
 	case o.Code == 126:
 		return "exit code 126: found, but it may not be executed (no x permission, or a folder)"
 	case o.Code == 127:
-		return "exit code 127: command not found; check its name, or whether it is installed. PATH is that of the editor that started hermes-ls, with the usual folders of tools in the home"
+		return "exit code 127: command not found; check its name, or whether it is installed. " + env.Shell.pathFrom() + ", with the usual folders of tools in the home"
 	}
 	return explainSignal(o.Code)
 }

@@ -61,7 +61,7 @@ func TestTerminal(t *testing.T) {
 		{"workdir above", `{"command":"pwd","workdir":"../.."}`, `{"error":`},
 		{"workdir is a file", `{"command":"pwd","workdir":"file"}`, `{"error":"workdir file is not a folder. Nothing was run. Send a folder of the workspace, or leave workdir out"}`},
 		{"failure", `{"command":"exit 3"}`, `{"output":"","exit_code":3,"cwd":"DIR"}`},
-		{"not found", `{"command":"nosuchcommand 2>/dev/null"}`, `{"output":"","exit_code":127,"cwd":"DIR","note":"exit code 127: command not found; check its name, or whether it is installed. PATH is that of the editor that started hermes-ls, with the usual folders of tools in the home"}`},
+		{"not found", `{"command":"nosuchcommand 2>/dev/null"}`, `{"output":"","exit_code":127,"cwd":"DIR","note":"exit code 127: command not found; check its name, or whether it is installed. PATH is that of the editor or shell that started hermes-ls, with the usual folders of tools in the home"}`},
 		{"not executable", `{"command":"./file 2>/dev/null"}`, `{"output":"","exit_code":126,"cwd":"DIR","note":"exit code 126: found, but it may not be executed (no x permission, or a folder)"}`},
 		{"grep", `{"command":"cat file | grep nothing"}`, `{"output":"","exit_code":1,"cwd":"DIR","note":"exit code 1 of grep means that nothing matched; it is no failure"}`},
 		{"diff", `{"command":"cd sub && diff -q ../file /dev/null >/dev/null"}`, `{"output":"","exit_code":1,"cwd":"DIR/sub","note":"exit code 1 of diff means that the files differ; it is no failure"}`},

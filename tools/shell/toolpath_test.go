@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/userpath"
 )
 
 // Commands find what the profile of the user's shell would add to PATH, behind what the editor has.
@@ -33,7 +35,7 @@ func TestToolsOfTheUserAreFound(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, ".nvm/alias/default"), []byte("9\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(ToolFolders([]string{"HOME=" + home, "PATH=/usr/bin:" + home + "/.cargo/bin"}), " "); !strings.Contains(got, "v9.1.0/bin") || strings.Contains(got, ".cargo") {
+	if got := strings.Join(userpath.ToolFolders([]string{"HOME=" + home, "PATH=/usr/bin:" + home + "/.cargo/bin"}), " "); !strings.Contains(got, "v9.1.0/bin") || strings.Contains(got, ".cargo") {
 		t.Errorf("missing: %s", got)
 	}
 }

@@ -106,7 +106,7 @@ func (x *server) initialize(ctx context.Context, path string) error {
 // launch starts the process.
 func (x *server) launch(ctx context.Context, path string) error {
 	c := x.owner.config
-	env := program.Environ(c.Environ, c.Folders())
+	env := program.Environ(c.Path.Environ(ctx, c.Environ), c.Folders())
 	for name, value := range x.spec.env {
 		env = append(env, name+"="+value)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extensions/lsp/message"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/userpath"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -33,7 +34,8 @@ type Config struct {
 	Files tools.Files
 	// Confine bounds a server by the sandbox. If it fails, the server is not started.
 	Confine func(ctx context.Context, c *proc.Cmd) error
-	Environ []string // of the servers, without secrets
+	Environ []string        // of the servers, without secrets
+	Path    userpath.Finder // their PATH; nil: that of Environ
 	// Interpreter returns the Python of the project, or "". It may be nil.
 	Interpreter func(ctx context.Context) string
 	Log         func(server, line string)
@@ -119,18 +121,35 @@ func (e *NoServer) add(x spec) {
 }
 
 // Any reports whether there is a server for any language. It looks only at PATH.
-func (s *Servers) Any() bool {
-	return slices.ContainsFunc(specs(s.config.Limits().Servers), func(x spec) bool { return s.locate(x) != "" })
+func (s *Servers) Any(ctx context.Context) bool {
+	any := func(environ []string) bool {
+		return slices.ContainsFunc(specs(s.config.Limits().Servers), func(x spec) bool { return s.locate(x, environ) != "" })
+	}
+	return any(s.environ(ended())) || any(s.environ(ctx))
 }
 
-// locate returns the program of a server; empty: there is none. It is looked up once.
-func (s *Servers) locate(x spec) string {
+// ended returns a context with which nothing is waited for.
+func ended() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// environ returns the environment of servers. It can wait for the user's login shell.
+func (s *Servers) environ(ctx context.Context) []string {
+	return s.config.Path.Environ(ctx, s.config.Environ)
+}
+
+// locate returns the program of a server; empty: there is none. It is looked up once for each PATH.
+func (s *Servers) locate(x spec, environ []string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	path, ok := s.known[x.name]
+	in := pathOf(environ)
+	at := x.name + "\x00" + in
+	path, ok := s.known[at]
 	if !ok {
-		path, _ = x.locate(pathOf(s.config.Environ), s.config.Folders())
-		s.known[x.name] = path
+		path, _ = x.locate(in, s.config.Folders())
+		s.known[at] = path
 	}
 	return path
 }
@@ -145,14 +164,14 @@ func pathOf(environ []string) string {
 }
 
 // choose returns the server for a file.
-func (s *Servers) choose(file string) (spec, string, error) {
+func (s *Servers) choose(file string, environ []string) (spec, string, error) {
 	ext := filepath.Ext(file)
 	missing := &NoServer{Ext: ext}
 	for _, x := range specs(s.config.Limits().Servers) {
 		if x.extensions[ext] == "" {
 			continue
 		}
-		if path := s.locate(x); path != "" {
+		if path := s.locate(x, environ); path != "" {
 			return x, path, nil
 		}
 		missing.add(x)
@@ -161,10 +180,11 @@ func (s *Servers) choose(file string) (spec, string, error) {
 }
 
 // Extensions returns the extensions of files, without the dot, of each server that is installed.
-func (s *Servers) Extensions() (all [][]string) {
+func (s *Servers) Extensions(ctx context.Context) (all [][]string) {
+	environ := s.environ(ctx)
 	taken := map[string]bool{}
 	for _, x := range specs(s.config.Limits().Servers) {
-		if s.locate(x) == "" {
+		if s.locate(x, environ) == "" {
 			continue
 		}
 		var own []string
@@ -183,7 +203,7 @@ func (s *Servers) Extensions() (all [][]string) {
 
 // Has reports whether a server for a file runs.
 func (s *Servers) Has(file string) bool {
-	x, _, err := s.choose(file)
+	x, _, err := s.choose(file, s.environ(ended()))
 	if err != nil {
 		return false
 	}
@@ -212,7 +232,7 @@ func (x *server) isReady() bool {
 // get returns the server for a file, which it starts if it does not run. If ctx ends before
 // the server is ready, the server still starts, and get returns it with the error of ctx.
 func (s *Servers) get(ctx context.Context, file string) (*server, error) {
-	spec, path, err := s.choose(file)
+	spec, path, err := s.choose(file, s.environ(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,11 @@
-package shell
+// Package userpath finds the programs that the terminals of the user find. If the desktop has started the editor, its PATH
+// lacks the folders that the profile of a shell adds. [Login] asks the user's login shell for them once, and
+// [ToolFolders] lists folders of installers that exist.
+package userpath
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,13 +18,13 @@ import (
 // PATH in the profile of the user's shell, which an editor that the desktop has started never reads.
 var toolFolders = []string{
 	".local/bin", "bin", ".cargo/bin", "go/bin", ".pyenv/shims", ".pyenv/bin", ".rbenv/shims", ".asdf/shims", ".local/share/mise/shims", ".volta/bin", ".bun/bin", ".deno/bin",
-	".npm-global/bin", ".local/share/pnpm", ".poetry/bin", ".dotnet/tools", ".ghcup/bin", ".cabal/bin", ".juliaup/bin", ".krew/bin", ".rd/bin",
+	".npm-global/bin", ".local/share/fnm/aliases/default/bin", ".local/share/pnpm", ".poetry/bin", ".dotnet/tools", ".ghcup/bin", ".cabal/bin", ".juliaup/bin", ".krew/bin", ".rd/bin",
 }
 
 var machineToolFolders = []string{"/usr/local/bin", "/usr/local/go/bin", "/opt/homebrew/bin", "/opt/homebrew/sbin", "/home/linuxbrew/.linuxbrew/bin", "/snap/bin"}
 
-// ToolFolders returns the folders with the user's tools that exist and that the PATH of env lacks. No
-// profile is run for it: profiles can ask, print, or take seconds.
+// ToolFolders returns the folders with the user's tools that exist and that the PATH of env lacks. It
+// runs no profile.
 func ToolFolders(env []string) (missing []string) {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -70,6 +74,27 @@ func compareVersions(a, b string) int {
 	})
 }
 
+// A Finder returns the PATH of programs. If ok is false, it is not complete yet. [Login.Path] is one.
+type Finder func(ctx context.Context) (path string, ok bool)
+
+// Environ returns env with the PATH of f. If f is nil, it returns env.
+func (f Finder) Environ(ctx context.Context, env []string) []string {
+	if f == nil {
+		return env
+	}
+	path, _ := f(ctx)
+	if path == "" {
+		return env
+	}
+	return With(env, path)
+}
+
+// With returns env with another PATH.
+func With(env []string, path string) []string {
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
+	return append(env, "PATH="+path)
+}
+
 // WithToolFolders returns env with the folders of [ToolFolders] at the end of PATH.
 func WithToolFolders(env []string) []string {
 	missing := ToolFolders(env)
@@ -77,7 +102,7 @@ func WithToolFolders(env []string) []string {
 	if len(missing) == 0 || list == "" {
 		return env
 	}
-	return override(env, []string{"PATH=" + strings.Join(append([]string{list}, missing...), string(filepath.ListSeparator))})
+	return With(env, strings.Join(append([]string{list}, missing...), string(filepath.ListSeparator)))
 }
 
 func getenv(env []string, name string) (value string, set bool) {
