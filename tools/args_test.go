@@ -95,11 +95,11 @@ func TestArguments(t *testing.T) {
 		{name: "text that looks like a number stays text", args: `{"name":"5"}`, want: `{"name":"5"}`},
 		{name: "broken JSON", args: `{'name': 'x', 'all': True,}`, want: `{"name":"x","all":true}`},
 
-		{name: "missing", args: `{}`, wrong: `the parameter "name" is missing. Nothing was done. sample takes name (required), count, share, all, color, tags, parts, limit`},
+		{name: "missing", args: `{}`, wrong: `the parameter "name" is missing. Nothing was done. sample takes name (required), count, share, all, color, tags, parts ([{id, size}]), limit`},
 		{name: "null is missing", args: `{"name":null}`, wrong: `"name" is missing`},
 		{name: "unknown", args: `{"name":"x","counts":1}`, wrong: `unknown parameter "counts"; did you mean "count"?`},
 		{name: "unknown, lists the known", args: `{"name":"x","zzz":1}`, wrong: `share, all, color`},
-		{name: "other case", args: `{"Name":"x"}`, wrong: `did you mean "name"?`},
+		{name: "other case", args: `{"Name":"x"}`, want: `{"name":"x","note":"here Name is name"}`},
 		{name: "unknown inside", args: `{"name":"x","parts":[{"id":"1","siz":2}]}`, wrong: `unknown parameter "parts[0].siz"; did you mean "size"?`},
 		{name: "missing inside", args: `{"name":"x","parts":[{"size":2}]}`, wrong: `"parts[0].id" is missing`},
 		{name: "all at once", args: `{"zzz":1,"count":"many","color":"green"}`, wrong: `"color" must be one of "red" or "dark_blue", not "green"; "count" must be an integer, not a string; unknown parameter "zzz"; the parameter "name" is missing. Nothing was done.`},
@@ -111,10 +111,12 @@ func TestArguments(t *testing.T) {
 		{name: "too large", args: `{"name":"x","count":99999999999999999999}`, wrong: `"count" cannot be`},
 		{name: "a broken list", args: `{"name":"x","tags":"[\"a\""}`, wrong: `"tags" must be an array`},
 		{name: "not of the list", args: `{"name":"x","color":"green"}`, wrong: `"color" must be one of "red" or "dark_blue", not "green"`},
-		{name: "of another tool", args: `{"name":"x","command":"ls"}`, wrong: `"command" belongs to terminal: call that tool instead.`},
-		{name: "not JSON", args: `{"name":"x`, wrong: `Send one JSON object, such as {"name": "…"}`},
+		{name: "of another tool", args: `{"command":"ls"}`, wrong: `"command" belongs to terminal: call that tool instead.`},
+		{name: "one too many", args: `{"name":"x","command":"ls"}`, wrong: `unknown parameter "command". Nothing was done. sample takes`},
+		{name: "not JSON", args: `name is x`, wrong: `Send one JSON object, such as {"name": "name is x"}`},
+		{name: "cut off", args: `{"name":"x`, wrong: `the arguments end within "name": they were cut off. Nothing was done. Send the whole call again`},
 		{name: "not offered, answered by the tool", args: `{"name":"x","mode":"patch"}`, wrong: `mode is not offered`},
-		{name: "code for the terminal", tool: "terminal", args: `{"code":"print(1)"}`, wrong: `unknown parameter "code"; the parameter "command" is missing. Nothing was done. terminal takes command (required)`},
+		{name: "code for the terminal", tool: "terminal", args: `{"code":"print(1)"}`, wrong: `terminal has no parameter "code". Nothing was done. Python code is run by execute_code`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -116,8 +117,12 @@ func (s *Set) arguments(env *Env, t Tool, args json.RawMessage) (json.RawMessage
 		return args, nil
 	}
 	object, err := RepairArgs(string(args))
+	var cut *cutError
+	if errors.As(err, &cut) {
+		return nil, fmt.Errorf("%s: %w. Nothing was done. Send the whole call again; if it was too long, make several shorter calls", t.Name, err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w. Nothing was done. Send one JSON object, such as %s", t.Name, err, example(t.accepts.schema()))
+		return nil, fmt.Errorf("%s: %w. Nothing was done. Send one JSON object, such as %s", t.Name, err, exampleOf(t.accepts.schema(), string(args)))
 	}
 	fitted, err := fit(t.accepts.schema(), object)
 	if err != nil {
@@ -134,6 +139,10 @@ func (s *Set) suggestTool(env *Env, t Tool, args json.RawMessage) string {
 	if json.Unmarshal(args, &given.Properties) != nil || json.Unmarshal(t.Schema, &own) != nil {
 		return ""
 	}
+	lacks := func(name string) bool { return given.Properties[name] == nil }
+	if !slices.ContainsFunc(t.accepts.schema().Required, lacks) {
+		return "" // the tool is right, and a parameter too many
+	}
 	for _, other := range s.List() {
 		if other.Name == t.Name || !env.Dispatch.Offers(other.Name) {
 			continue
@@ -146,6 +155,11 @@ func (s *Set) suggestTool(env *Env, t Tool, args json.RawMessage) string {
 			}
 			if own.Properties[name] == nil {
 				foreign = name
+			}
+		}
+		for name := range given.Properties {
+			if other.accepts.schema().Properties[name] == nil {
+				foreign = "" // it is no call of this tool either
 			}
 		}
 		if foreign != "" {
@@ -166,12 +180,35 @@ func parameterList(t Tool) string {
 		if offered.Properties[name] == nil {
 			continue
 		}
-		if slices.Contains(offered.Required, name) {
+		shape := ""
+		if items := offered.Properties[name].Items; items != nil && len(items.Properties) > 0 {
+			shape = "[{" + strings.Join(parameters(items), ", ") + "}]"
+		}
+		switch required := slices.Contains(offered.Required, name); {
+		case required && shape != "":
+			name += " (required, " + shape + ")"
+		case required:
 			name += " (required)"
+		case shape != "":
+			name += " (" + shape + ")"
 		}
 		names = append(names, name)
 	}
 	return fmt.Sprintf("%s takes %s", t.Name, strings.Join(names, ", "))
+}
+
+// exampleOf shows an object with the parameters that a schema requires. If there is one, and text is a short line that is
+// no JSON, it has text as its value.
+func exampleOf(schema *jsonschema.Schema, text string) string {
+	text = strings.TrimSpace(text)
+	var quoted string
+	if json.Unmarshal([]byte(text), &quoted) == nil {
+		text = quoted
+	}
+	if len(schema.Required) == 1 && text != "" && len(text) < 100 && !strings.ContainsAny(text, "{}[]<>\n") && schema.Properties[schema.Required[0]].Type == "string" {
+		return fmt.Sprintf("{%q: %q}", schema.Required[0], text)
+	}
+	return example(schema)
 }
 
 // example shows an object with the parameters that a schema requires.

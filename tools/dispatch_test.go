@@ -42,9 +42,9 @@ func TestUnknownTool(t *testing.T) {
 	s := setOf(t, answering("read_file", `{}`), answering("write_file", `{}`), answering("todo", `{}`))
 	for name, want := range map[string]string{
 		"x":         "Unknown tool: x. Available: read_file, write_file, todo",
-		"file_read": "Unknown tool: file_read. Available: read_file, write_file, todo. Did you mean read_file or write_file?",
+		"file_read": "Unknown tool: file_read. Available: read_file, write_file, todo. Did you mean read_file?",
 		"finish":    "Unknown tool: finish. Available: read_file, write_file, todo. If you are done, write the answer as text.",
-		"todos":     "Unknown tool: todos. Available: read_file, write_file, todo. Did you mean todo?",
+		"todoos":    "Unknown tool: todoos. Available: read_file, write_file, todo. Did you mean todo?",
 		"":          "Unknown tool: . Available: read_file, write_file, todo",
 	} {
 		got, err := s.Call(t.Context(), &Env{}, Call{Name: name})

@@ -123,6 +123,10 @@ func lenient(text string) (json.RawMessage, error) {
 	if err == nil && p.out.Len() > 0 && p.out.Bytes()[0] != '{' {
 		err = errors.New("the arguments must be one JSON object")
 	}
+	var cut *cutError
+	if errors.As(err, &cut) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the arguments are not valid JSON: %w", err)
 	}
@@ -132,11 +136,22 @@ func lenient(text string) (json.RawMessage, error) {
 	return p.out.Bytes(), nil
 }
 
+// cutError is the error of arguments that end too early.
+type cutError struct{ within string } // the parameter whose value is cut; "": none
+
+func (e *cutError) Error() string {
+	if e.within == "" {
+		return "the arguments end too early: they were cut off"
+	}
+	return fmt.Sprintf("the arguments end within %q: they were cut off", e.within)
+}
+
 // reader turns a lenient spelling into JSON.
 type reader struct {
-	src string
-	pos int
-	out bytes.Buffer
+	src    string
+	pos    int
+	out    bytes.Buffer
+	within string // the parameter that is being read
 }
 
 const maxNesting = 200
@@ -148,6 +163,14 @@ func (p *reader) fail(i int, format string, args ...any) error {
 	column := 1 + utf8.RuneCountInString(p.src[strings.LastIndexByte(p.src[:i], '\n')+1:i])
 	near := OneLine(p.src[max(0, i-20):min(len(p.src), i+10)], 40)
 	return fmt.Errorf("%s at line %d, column %d, near %q", fmt.Sprintf(format, args...), line, column, near)
+}
+
+// ends returns the error of a text that ends too early. Only arguments that begin as an object are known to be cut.
+func (p *reader) ends(format string) error {
+	if strings.HasPrefix(strings.TrimSpace(p.src), "{") {
+		return &cutError{p.within}
+	}
+	return p.fail(p.pos, "%s", format)
 }
 
 func (p *reader) space() {
@@ -199,7 +222,7 @@ func (p *reader) value(depth int) error {
 		}
 		return p.write(s)
 	case 0:
-		return p.fail(p.pos, "it ends where a value is expected")
+		return p.ends("it ends where a value is expected")
 	default:
 		return p.literal()
 	}
@@ -229,7 +252,7 @@ func (p *reader) list(depth int, open, shut byte, item func(int) error) error {
 			p.out.WriteByte(shut)
 			return nil
 		case p.pos == len(p.src):
-			return p.fail(p.pos, "it ends too early, and its last value may be cut")
+			return p.ends("it ends too early, and its last value may be cut")
 		default:
 			return p.fail(p.pos, "a comma or %q is missing", shut)
 		}
@@ -252,8 +275,14 @@ func (p *reader) member(depth int, seen map[string]bool) error {
 		return p.fail(p.pos, "%q is given twice", name)
 	}
 	seen[name] = true
+	if depth == 1 {
+		p.within = name
+	}
 	if err := p.write(name); err != nil {
 		return err
+	}
+	if p.next() == 0 {
+		return p.ends("a colon is missing")
 	}
 	if p.next() != ':' {
 		return p.fail(p.pos, "a colon is missing")
@@ -270,6 +299,9 @@ func (p *reader) name() (string, error) {
 	}
 	if word := p.word(); word != "" && (word[0] < '0' || word[0] > '9') {
 		return word, nil
+	}
+	if p.next() == 0 {
+		return "", p.ends("a parameter's name in quotes is missing")
 	}
 	return "", p.fail(p.pos, "a parameter's name in quotes is missing")
 }
@@ -300,6 +332,9 @@ func (p *reader) literal() error {
 		p.out.WriteString("null")
 	default:
 		if !json.Valid([]byte(word)) {
+			if p.pos == len(p.src) {
+				return p.ends("a value is missing or not in quotes")
+			}
 			return p.fail(start, "a value is missing or not in quotes")
 		}
 		p.out.WriteString(word)
@@ -341,6 +376,9 @@ func (p *reader) text(quote byte) (string, error) {
 			p.pos++
 		}
 	}
+	if strings.HasPrefix(strings.TrimSpace(p.src), "{") {
+		return "", &cutError{p.within}
+	}
 	return "", p.fail(start, "a string is not closed")
 }
 
@@ -356,7 +394,7 @@ const (
 
 func (p *reader) escape(b *strings.Builder) (escapeKind, error) {
 	if p.pos+1 == len(p.src) {
-		return 0, p.fail(p.pos, "a string is not closed")
+		return 0, p.ends("a string is not closed")
 	}
 	switch c := p.src[p.pos+1]; {
 	case strings.IndexByte("\"'/", c) >= 0:
@@ -386,7 +424,7 @@ func (p *reader) escape(b *strings.Builder) (escapeKind, error) {
 func (p *reader) unicode(b *strings.Builder) error {
 	end := p.pos + 6
 	if end > len(p.src) {
-		return p.fail(p.pos, "an escape is cut")
+		return p.ends("an escape is cut")
 	}
 	if _, err := strconv.ParseUint(p.src[p.pos+2:end], 16, 16); err != nil {
 		return p.fail(p.pos, "an escape that JSON does not have")

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -79,11 +80,36 @@ func TestRepairArgs(t *testing.T) {
 	}
 }
 
+// Arguments that end too early are called so, wherever they end. Only closing brackets may be missing.
+func TestRepairArgsThatAreCut(t *testing.T) {
+	t.Parallel()
+	for _, whole := range []string{
+		`{"path":"a.go","content":"say \"hi\"\n","n":[1,2,{"b":true}],"m":12.5,"u":"\u00e9"}`,
+		`{ "command" : "ls -la" , "timeout" : 30 }`,
+		`{'path': 'a.go', 'all': True}`,
+	} {
+		want, err := RepairArgs(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := 1; n < len(whole); n++ {
+			got, err := RepairArgs(whole[:n])
+			var cut *cutError
+			if err == nil && !sameJSON(got, want) && !strings.ContainsAny(strings.TrimSpace(whole[:n])[len(strings.TrimSpace(whole[:n]))-1:], "\"'}]") {
+				t.Errorf("%s became %s", whole[:n], got)
+			}
+			if err != nil && !errors.As(err, &cut) {
+				t.Errorf("%s: %v; want it to say that it is cut off", whole[:n], err)
+			}
+		}
+	}
+}
+
 func TestRepairArgsSaysWhere(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"{\"path\": \"a\",\n \"content\": \"say \"hi\"\"}": `line 2, column 19`,
-		`{"a":"x`:   "a string is not closed at line 1, column 6",
+		`{"a":"x`:   `the arguments end within "a"`,
 		`[1]`:       "not an array",
 		`5`:         "not a number",
 		`{"a" 1}`:   "a comma is missing at line 1, column 6",

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/tools/alias"
@@ -29,6 +30,9 @@ func (s *Set) Resolve(c Call, offered func(name string) bool) (_ Call, failure s
 	if ok && (c.resolved || fitsAsIs(t.accepts.schema(), c.Args)) {
 		return c, ""
 	}
+	if inner, wrapped := s.unwrapCall(c, t, ok); wrapped {
+		return s.Resolve(inner, offered)
+	}
 	if !ok {
 		name, advice := alias.Tool(c.Name, func(name string) bool {
 			t, ok = s.Get(name)
@@ -47,7 +51,7 @@ func (s *Set) Resolve(c Call, offered func(name string) bool) (_ Call, failure s
 		}
 		call.Args, given = objectOf(object), objectOf(object)
 	}
-	note, problem := call.Translate(s.hasParam)
+	note, problem := call.Translate(s.hasParam, s.allows)
 	switch {
 	case problem != "":
 		return c, problem
@@ -86,6 +90,63 @@ func (s *Set) hasParam(tool, param string) bool {
 	return ok && t.accepts.schema().Properties[param] != nil
 }
 
+// allows reports whether a parameter may have a value. If the parameter has no list of values, it returns true.
+func (s *Set) allows(tool, param, value string) bool {
+	t, ok := s.Get(tool)
+	if !ok || t.accepts.schema().Properties[param] == nil {
+		return true
+	}
+	list := t.accepts.schema().Properties[param].Enum
+	return len(list) == 0 || slices.ContainsFunc(list, func(e any) bool { return sameWord(e, value) })
+}
+
+// The names under which models put a call into the arguments of another one.
+var (
+	innerNames = []string{"name", "tool", "tool_name", "toolName", "function", "function_name", "recipient_name"}
+	innerArgs  = []string{"arguments", "args", "parameters", "params", "input", "tool_input", "kwargs", "properties"}
+)
+
+// unwrapCall takes out the call that a model put into the arguments of a call, as in {"name": "read_file",
+// "arguments": {"path": "a.go"}}. If c is not such a call, wrapped is false. t is the tool that c names, if there is one.
+func (s *Set) unwrapCall(c Call, t Tool, known bool) (inner Call, wrapped bool) {
+	object, err := RepairArgs(string(c.Args))
+	if err != nil {
+		return c, false
+	}
+	var args json.RawMessage
+	for field, value := range rawFields(object) {
+		if known && t.accepts.schema().Properties[field] != nil {
+			return c, false
+		}
+		var text string
+		isText := json.Unmarshal(value, &text) == nil
+		switch {
+		case slices.Contains(innerArgs, field) && args == nil:
+			if isText {
+				value = json.RawMessage(text)
+			}
+			if value = bytes.TrimSpace(value); len(value) == 0 || value[0] != '{' || !json.Valid(value) {
+				return c, false
+			}
+			args = value
+		case slices.Contains(innerNames, field) && isText && text != "":
+			c.Name = text
+		default:
+			return c, false
+		}
+	}
+	c.Args = args
+	return c, args != nil
+}
+
+// rawFields returns the fields of a JSON object.
+func rawFields(object json.RawMessage) (fields map[string]json.RawMessage) {
+	if json.Unmarshal(object, &fields) != nil {
+		return nil
+	}
+	return fields
+}
+
 // unknown returns the error of a name that no tool has. It lists the tools.
 func (s *Set) unknown(offered func(string) bool, name, advice string) string {
 	var names []string
@@ -95,11 +156,15 @@ func (s *Set) unknown(offered func(string) bool, name, advice string) string {
 		}
 	}
 	msg := fmt.Sprintf("Unknown tool: %s. Available: %s", OneLine(name, 80), strings.Join(names, ", "))
-	if near := nearest(name, names); advice == "" && len(near) > 0 {
-		return msg + ". Did you mean " + strings.Join(near, " or ") + "?"
-	}
 	if advice != "" {
-		msg += ". " + advice
+		return msg + ". " + advice
+	}
+	near := nearest(name, names)
+	if likely := alias.Likely(name, func(tool string) bool { return slices.Contains(names, tool) }); likely != "" {
+		near = []string{likely}
+	}
+	if len(near) > 0 {
+		msg += ". Did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return msg
 }
@@ -113,7 +178,11 @@ func WithNote(object json.RawMessage, note string) json.RawMessage {
 	if have, ok := fields["note"]; ok {
 		var before string
 		if json.Unmarshal(have, &before) == nil {
-			note = before + " " + note
+			sep := "; "
+			if strings.HasSuffix(before, ".") || strings.HasSuffix(before, "?") || before == "" {
+				sep = " "
+			}
+			note = before + sep + note
 		}
 		fields["note"] = plainJSON(note)
 		return plainJSON(fields)

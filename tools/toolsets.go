@@ -124,7 +124,12 @@ func (s *Set) matcher(name string, all []Tool) (func(Tool) bool, error) {
 
 // toolsetNames returns the names of the toolsets that configuration may have.
 func (s *Set) toolsetNames(all []Tool) []string {
-	names := slices.Concat(s.Toolsets, reservedToolsets)
+	names := slices.Clone(s.Toolsets)
+	for _, name := range reservedToolsets {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
 	for _, t := range all {
 		if t.Toolset != "" && !slices.Contains(names, t.Toolset) {
 			names = append(names, t.Toolset)

@@ -75,6 +75,9 @@ func checkpointTitle(in checkpointIn) string {
 }
 
 func act(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Keeper, at tools.Files, hide func(string) string, in checkpointIn) (tools.Result, error) {
+	if in.ID == "" && (in.Action == "diff" || in.Action == "restore") {
+		return tools.Fail("id is missing. Nothing was changed. Send the id of a checkpoint; action=list names them"), nil
+	}
 	files, err := checkpointFiles(at, in.Files)
 	if err != nil {
 		return tools.Result{}, err
@@ -107,7 +110,7 @@ func checkpointFiles(at tools.Files, names []string) (paths []string, err error)
 
 func createCheckpoint(ctx context.Context, k *checkpoint.Keeper, name string) (tools.Result, error) {
 	if name = tools.OneLine(strings.TrimSpace(name), 200); name == "" {
-		return tools.Fail("give the checkpoint a name that says what state this is, such as “before the rewrite”"), nil
+		return tools.Fail("name is missing. Nothing was saved. Send a name that says what state this is, such as “before the rewrite”"), nil
 	}
 	made, err := k.Name(ctx, name)
 	if err != nil {

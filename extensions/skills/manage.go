@@ -1,6 +1,7 @@
 package skills
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
@@ -284,14 +285,21 @@ func replaced(old []byte, in manageIn) ([]byte, error) {
 	return []byte(text), nil
 }
 
+// beginning is how the SKILL.md of a skill begins.
+func beginning(name string) string {
+	return "---\nname: " + name + "\ndescription: …\n---\n"
+}
+
 // checkSkill returns why a SKILL.md must not be written.
 func checkSkill(data []byte, name string) error {
 	fields, body, err := frontmatter.Parse(data)
 	switch {
 	case err != nil:
 		return err
+	case len(bytes.TrimSpace(data)) == 0:
+		return fmt.Errorf("content is missing: send the whole SKILL.md, which begins with %q", beginning(name))
 	case fields.Text("name") != name:
-		return fmt.Errorf("the frontmatter must have name: %s", name)
+		return fmt.Errorf("content must begin with %q: the frontmatter must have name: %s", beginning(name), name)
 	case fields.Text("description") == "":
 		return errors.New("the frontmatter has no description")
 	case len([]rune(fields.Text("description"))) > maxDescription:

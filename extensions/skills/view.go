@@ -114,8 +114,10 @@ func find(all []*Skill, name string) (*Skill, bool) {
 func noSkill(all []*Skill, name string) string {
 	text := fmt.Sprintf("There is no skill %q.", tools.OneLine(name, 100))
 	best, distance := "", max(3, len(name)/3)
+	part := func(a, b string) bool { return len(b) > 2 && strings.Contains(a, b) }
 	for _, s := range all {
-		if d := levenshtein.ComputeDistance(strings.ToLower(name), s.Name); d < distance || best == "" && strings.Contains(s.Name, strings.ToLower(name)) {
+		lower := strings.ToLower(name)
+		if d := levenshtein.ComputeDistance(lower, s.Name); d < distance || best == "" && (part(s.Name, lower) || part(lower, s.Name)) {
 			best, distance = s.Name, min(d, distance)
 		}
 	}

@@ -100,7 +100,7 @@ type Body struct {
 func (c *Client) Get(ctx context.Context, address string) (*Body, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil {
-		return nil, errors.New("it is no valid address")
+		return nil, noAddress(strings.TrimSpace(address))
 	}
 	u.Fragment = ""
 	for range redirectLimit + 1 {

@@ -80,12 +80,19 @@ func control(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
+// noAddress is the error of a text that is no address.
+func noAddress(text string) error {
+	return fmt.Errorf("it is no valid address. Send https://%s for a web page; read files of the workspace with read_file", text)
+}
+
 // check returns an error for a blocked address before a request is sent.
 func check(u *url.URL) error {
 	host := u.Hostname()
 	switch {
+	case u.Scheme == "":
+		return noAddress(u.String())
 	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("only http and https addresses can be read, not %q; read files with the file tools", u.Scheme)
+		return fmt.Errorf("only http and https addresses can be read, not %s; read files of the workspace with read_file", u.Scheme)
 	case host == "":
 		return errors.New("the address names no host")
 	case u.User != nil:

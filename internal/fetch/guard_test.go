@@ -94,7 +94,7 @@ func TestCheck(t *testing.T) {
 		{"ftp://example.org/", "only http"},
 		{"gopher://example.org/", "only http"},
 		{"data:text/plain,x", "only http"},
-		{"example.org/a", "only http"},
+		{"example.org/a", "no valid address"},
 		{"http:///a", "no host"},
 		{"http://user:secret@example.org/", "password"},
 		{"http://user@example.org/", "password"},

@@ -116,8 +116,8 @@ func TestSuggestions(t *testing.T) {
 		"server/handlr.go":  "; did you mean server/handler.go?",
 		"config.yaml":       "; did you mean a/b/config.yaml or a/c/config.yaml?",
 		"srv/handler.go":    "; did you mean server/handler.go?",
-		"server/missing.ts": ". Search for the file by its name",
-		"x.go":              ". Search for the file by its name",
+		"server/missing.ts": ". Search for its name with search_files",
+		"x.go":              ". Search for its name with search_files",
 	} {
 		for name, call := range map[string]func() error{
 			"Read":  func() error { _, err := w.Read(t.Context(), path); return err },

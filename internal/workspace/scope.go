@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -123,7 +124,7 @@ func (s *scope) absolute(path string) (string, error) {
 		return "", &PathError{path, fmt.Sprintf("%q is no path: it holds a NUL byte", path), ErrOutside}
 	case named(folders[0], path):
 	case path == "~" || strings.HasPrefix(path, "~/"):
-		return "", &PathError{path, fmt.Sprintf("%s: ~ stands for nothing here; paths are relative to the workspace or absolute inside it (%s)", path, s.scope()), ErrOutside}
+		return "", &PathError{path, fmt.Sprintf("%s: ~ stands for nothing here; send the path without it, relative to the workspace or absolute inside it (%s)", path, s.scope()), ErrOutside}
 	case strings.HasPrefix(path, "file:/"):
 		return "", &PathError{path, fmt.Sprintf("%s is an address, not a path; give the path alone, relative to the workspace or absolute", path), ErrOutside}
 	case filepath.IsAbs(path):
@@ -258,7 +259,26 @@ func firstLink(p place, last bool) (target string, found bool) {
 
 // outside is the error for a path that leaves every folder.
 func (s *scope) outside(path string) error {
-	return &PathError{path, fmt.Sprintf("%s is outside the workspace (%s). Use a path inside it; other files can be read with terminal, if the user allows it", path, s.scope()), ErrOutside}
+	advice := "Use a path inside it"
+	if name := s.sameEnd(path); name != "" {
+		advice = fmt.Sprintf("Did you mean %s? Use a path inside it", name)
+	}
+	return &PathError{path, fmt.Sprintf("%s is outside the workspace (%s). %s; other files can be read with terminal, if the user allows it", path, s.scope(), advice), ErrOutside}
+}
+
+// sameEnd returns the name of the file of the workspace whose path is the longest end of path, as main.go is of
+// /repo/main.go. If there is none, it returns "".
+func (s *scope) sameEnd(path string) string {
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
+	if len(path) > maxSpelling || slices.Contains(parts, "..") {
+		return ""
+	}
+	for i := 1; i < len(parts); i++ {
+		if abs, ok := s.existing(strings.Join(parts[i:], "/")); ok {
+			return s.Name(abs)
+		}
+	}
+	return ""
 }
 
 func (s *scope) scope() string { return strings.Join(s.Folders(), ", ") }

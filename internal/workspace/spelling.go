@@ -63,7 +63,11 @@ func (s *scope) spelled(given string) (string, error) {
 		}
 	}
 	if err == nil && len(all) > 0 && all[0].odd {
-		return "", &PathError{given, fmt.Sprintf("%q is not the path of a file of the workspace (%s), and no file is made under this name. Send the path alone, relative to the workspace", given, s.scope()), ErrOutside}
+		advice := ""
+		if name := s.sameEnd(given); name != "" {
+			advice = ", such as " + name
+		}
+		return "", &PathError{given, fmt.Sprintf("%q is not the path of a file of the workspace (%s), and no file is made under this name. Send the path alone, relative to the workspace%s", given, s.scope(), advice), ErrOutside}
 	}
 	return plain, err
 }

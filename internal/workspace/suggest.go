@@ -28,7 +28,13 @@ func (s *scope) notFound(ctx context.Context, path string) error {
 		if near := s.near(ctx, path); len(near) > 0 {
 			return fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 		}
-		return ". Search for the file by its name, or list its folder"
+		if strings.ContainsAny(path, "*?") {
+			return ". A path names one file: find files by a pattern with search_files and target=files"
+		}
+		if strings.Contains(path, "://") {
+			return ". It is an address, not a path: read it with web_extract, or with curl in terminal"
+		}
+		return ". Search for its name with search_files and target=files, or list its folder"
 	})}
 }
 
@@ -58,8 +64,14 @@ func (s *scope) near(ctx context.Context, path string) []string {
 	base := filepath.Base(p.rel)
 	var names []string
 	for _, name := range s.siblings(p) {
-		if levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(base)) <= 1+len(base)/5 {
+		stem := strings.TrimSuffix(name, filepath.Ext(name))
+		if levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(base)) <= 1+len(base)/5 || strings.EqualFold(stem, base) {
 			names = append(names, s.Name(filepath.Join(filepath.Dir(p.abs()), name)))
+		}
+	}
+	if head, _, ok := strings.Cut(path, " "); ok && len(names) == 0 { // main.go (lines 3-5)
+		if abs, exists := s.existing(head); exists {
+			return []string{s.Name(abs)}
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int {

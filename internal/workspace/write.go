@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
@@ -203,6 +204,9 @@ func (w *Workspace) updateFile(ctx context.Context, path string, u update) (writ
 	case errors.Is(err, ErrTooLarge):
 		return nil, &PathError{path, fmt.Sprintf("%s is too large to be edited here (the limit is %d MiB); change it with a command", path, MaxWhole>>20), ErrTooLarge}
 	case u.whole && missing(err):
+		if errors.Is(err, syscall.ENOTDIR) {
+			return nil, &PathError{path, fmt.Sprintf("%s was not written: a part of its path is a file, not a folder. Use another path", path), err}
+		}
 		return nil, &PathError{path, fmt.Sprintf("writing %s: %v", path, plain(err)), err}
 	case err != nil:
 		return nil, w.explain(ctx, "writing", path, err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/server"
@@ -21,6 +22,9 @@ import (
 
 //go:embed testdata/wrong_calls.tsv
 var wrongCalls string
+
+//go:embed testdata/wrong_calls_next.tsv
+var nextCalls string
 
 const (
 	leastCalls = 230
@@ -33,18 +37,27 @@ type wrongCall struct{ from, tool, args, outcome, text string }
 
 func wrongCallsOf(t *testing.T) (all []wrongCall) {
 	t.Helper()
-	for line := range strings.Lines(wrongCalls) {
+	for _, c := range rowsOf(t, wrongCalls) {
+		all = append(all, wrongCall{c[0], c[1], c[2], c[3], c[4]})
+	}
+	return all
+}
+
+// rowsOf reads a table with five columns.
+func rowsOf(t *testing.T, table string) (rows [][]string) {
+	t.Helper()
+	for line := range strings.Lines(table) {
 		line = strings.TrimSuffix(line, "\n")
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		c := strings.Split(line, "\t")
-		if len(c) != 5 {
-			t.Fatalf("%d columns: %s", len(c), line)
+		columns := strings.Split(line, "\t")
+		if len(columns) != 5 {
+			t.Fatalf("%d columns: %s", len(columns), line)
 		}
-		all = append(all, wrongCall{c[0], c[1], c[2], c[3], c[4]})
+		rows = append(rows, columns)
 	}
-	return all
+	return rows
 }
 
 // demoFiles is the workspace in which each call is made.
@@ -86,8 +99,83 @@ func TestWrongCalls(t *testing.T) {
 	}
 }
 
-// run makes one call. If it is not clean, run returns why.
-func (c wrongCall) run(t *testing.T) (why string) {
+// TestNextCalls makes wrong calls, and those that follow from the answers. The answer of a wrong call must name all
+// that only the next call has.
+func TestNextCalls(t *testing.T) {
+	t.Parallel()
+	testneed.Long(t)
+	rows := rowsOf(t, nextCalls)
+	var failures []string
+	for _, c := range rows {
+		if why := nextCall(t, c[0], c[1], c[2], c[3], c[4]); why != "" {
+			failures = append(failures, fmt.Sprintf("%s %s: %s", c[0], c[1], why))
+		}
+	}
+	share := 1 - float64(len(failures))/float64(len(rows))
+	t.Logf("after %.1f %% of %d calls, the next one succeeds", 100*share, len(rows))
+	for _, f := range failures {
+		t.Log(f)
+	}
+	if share < leastClean {
+		t.Errorf("after %.1f %% of the calls, the next one succeeds, want %.0f %%", 100*share, 100*leastClean)
+	}
+}
+
+// nextCall makes a wrong call and the next one. If the first one did not do what was meant, and did not lead to the
+// second one, or that one failed, nextCall returns why.
+func nextCall(t *testing.T, tool, args, next, nextArgs, text string) (why string) {
+	t.Helper()
+	root := demoFolder(t)
+	call := func(id, name, args string) func(*fakemodel.Exchange) {
+		return func(x *fakemodel.Exchange) { x.Call(id, name, args); x.End() }
+	}
+	replies := []func(*fakemodel.Exchange){call("1", tool, args)}
+	if tool == "delegate_task" && next == tool {
+		replies = append(replies, says("It is in main.go."))
+	}
+	replies = append(replies, call("2", next, nextArgs), says("Done"), says("Done"))
+	results, err := resultsOf(t, root, fakemodel.Script(replies...))
+	if err != nil {
+		return "the turn failed: " + err.Error()
+	}
+	first := results[0]
+	if done(root, first, text) {
+		return ""
+	}
+	if next != tool && !strings.Contains(first, next) {
+		return fmt.Sprintf("the answer does not name %s: %s", next, first)
+	}
+	var had, has map[string]any
+	_ = json.Unmarshal([]byte(args), &had) // a call that is no object has no parameters
+	if err := json.Unmarshal([]byte(nextArgs), &has); err != nil {
+		t.Fatal(err)
+	}
+	for name := range has {
+		if _, ok := had[name]; !ok && next == tool && !strings.Contains(first, name) && !strings.Contains(first, "cut off") {
+			return fmt.Sprintf("the answer does not name %s: %s", name, first)
+		}
+	}
+	if len(results) < 2 || !done(root, results[1], text) {
+		return fmt.Sprintf("the next call fails after %s: %v", first, results[1:])
+	}
+	return ""
+}
+
+// done reports whether a call did what was meant.
+func done(root, result, text string) bool {
+	var r struct{ Error, Status string }
+	if json.Unmarshal([]byte(result), &r) != nil || r.Error != "" || r.Status == "error" {
+		return false
+	}
+	if name, want, inFile := strings.Cut(strings.TrimPrefix(text, "@"), " "); inFile && strings.HasPrefix(text, "@") {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		return err == nil && strings.Contains(string(data), want)
+	}
+	return strings.Contains(result, text) || strings.Contains(result, jsonText(text))
+}
+
+// demoFolder returns a folder with [demoFiles].
+func demoFolder(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -102,6 +190,34 @@ func (c wrongCall) run(t *testing.T) (why string) {
 			t.Fatal(err)
 		}
 	}
+	return root
+}
+
+// resultsOf runs a turn in a session with all features, and returns the results of its calls.
+func resultsOf(t *testing.T, root string, m *fakemodel.Model) (results []string, err error) {
+	t.Helper()
+	s := app.New(server.Options{Home: t.TempDir(), Environ: []string{"PATH=" + os.Getenv("PATH")}, Model: m, Static: true})
+	defer func() { _ = s.Close() }()
+	x, err := s.NewSession(t.Context(), server.Place{Cwd: root}, &guest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Prompt(context.Background(), agent.Input{Text: "go"}, nil); err != nil {
+		return nil, err
+	}
+	requests := m.Requests()
+	for _, message := range requests[len(requests)-1].Messages {
+		if message.Role == model.ToolRole {
+			results = append(results, message.Text())
+		}
+	}
+	return results, nil
+}
+
+// run makes one call. If it is not clean, run returns why.
+func (c wrongCall) run(t *testing.T) (why string) {
+	t.Helper()
+	root := demoFolder(t)
 	args := strings.ReplaceAll(c.args, "ROOT", filepath.ToSlash(root))
 	if strings.HasPrefix(args, "***") {
 		args = strings.ReplaceAll(args, `\n`, "\n") // a text that is not JSON

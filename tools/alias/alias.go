@@ -16,7 +16,9 @@ var text string
 
 // entry has the parameters of one tool.
 type entry struct {
-	params  map[string]string // our name, by the other name
+	params  map[string]string            // our name, by the other name
+	values  map[string]map[string]string // our value, by our parameter and the plain other value
+	advice  map[string]string            // by parameters without a counterpart
 	ignored []string
 }
 
@@ -26,7 +28,11 @@ type table struct {
 	plain  map[string]string // the same, by the plain other name
 	of     map[string]*entry // by our name
 	advice map[string]string // by the plain other name
+	likely []likely          // the first one that a name has decides
 }
+
+// likely are words of a name, with + between them, and the tool that such a name probably means.
+type likely struct{ words, tool string }
 
 var parsed = sync.OnceValue(func() *table {
 	t := &table{tools: map[string]string{}, plain: map[string]string{}, of: map[string]*entry{}, advice: map[string]string{}}
@@ -44,6 +50,16 @@ var parsed = sync.OnceValue(func() *table {
 			for _, name := range strings.Fields(names) {
 				t.advice[plain(name)] = advice
 			}
+		case block == "~":
+			names := strings.Fields(line)
+			for _, words := range names[1:] {
+				t.likely = append(t.likely, likely{words, names[0]})
+			}
+		case line[0] == '!':
+			advice, names, _ := cutLast(strings.TrimSpace(line[1:]), ": ")
+			for _, name := range strings.Fields(names) {
+				t.of[block].advice[name] = advice
+			}
 		default:
 			t.of[block].add(strings.Fields(line))
 		}
@@ -55,7 +71,7 @@ var parsed = sync.OnceValue(func() *table {
 func (t *table) begin(line string) string {
 	names := strings.Fields(line)
 	tool := names[0]
-	t.of[tool] = &entry{params: map[string]string{}}
+	t.of[tool] = &entry{params: map[string]string{}, values: map[string]map[string]string{}, advice: map[string]string{}}
 	for _, name := range names[1:] {
 		t.tools[name], t.plain[plain(name)] = tool, tool
 	}
@@ -63,12 +79,21 @@ func (t *table) begin(line string) string {
 }
 
 func (e *entry) add(names []string) {
-	if names[0] == "-" {
+	switch names[0] {
+	case "-":
 		e.ignored = append(e.ignored, names[1:]...)
-		return
-	}
-	for _, name := range names[1:] {
-		e.params[name] = names[0]
+	case "=":
+		param, value := names[1], names[2]
+		if e.values[param] == nil {
+			e.values[param] = map[string]string{}
+		}
+		for _, other := range names[3:] {
+			e.values[param][plain(other)] = value
+		}
+	default:
+		for _, name := range names[1:] {
+			e.params[name] = names[0]
+		}
 	}
 }
 
@@ -83,15 +108,15 @@ func cutLast(s, sep string) (before, after string, found bool) {
 // none, it returns advice, which may be empty.
 func Tool(name string, has func(tool string) bool) (tool, advice string) {
 	t := parsed()
-	for _, candidate := range []string{name, withoutSpace(name)} {
+	for _, candidate := range []string{name, withoutSpace(name), withoutNoise(name)} {
 		for _, tool := range []string{snake(candidate), t.tools[candidate], t.plain[plain(candidate)]} {
 			if tool != "" && has(tool) {
 				return tool, ""
 			}
 		}
 	}
-	short := withoutSpace(name)
-	for _, key := range []string{plain(name), plain(short), plain(t.plain[plain(short)])} {
+	short, bare := withoutSpace(name), withoutNoise(name)
+	for _, key := range []string{plain(name), plain(short), plain(bare), plain(t.plain[plain(short)]), plain(t.plain[plain(bare)])} {
 		if advice = t.advice[key]; key != "" && advice != "" {
 			return "", advice
 		}
@@ -127,7 +152,45 @@ func snake(name string) string {
 
 // plain is a name without case and separators.
 func plain(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
+	return strings.ToLower(separators.Replace(name))
+}
+
+var separators = strings.NewReplacer("_", "", "-", "", " ", "", ".", "", ":", "", "/", "")
+
+// noise are words that models put around the name of a tool: namespaces, marks of a template, numbers.
+var noise = []string{
+	"function", "functions", "tool", "tools", "call", "mcp", "filesystem", "default", "api", "builtin", "server", "local", "repo", "browser",
+	"channel", "commentary", "analysis", "final", "json", "assistant", "to", "name", "container", "developer", "hermes",
+}
+
+// withoutNoise drops the words of [noise] at both ends of a name, as in mcp__filesystem__read_file and read_file_0.
+func withoutNoise(name string) string {
+	words := strings.FieldsFunc(snake(name), func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	idle := func(word string) bool {
+		return slices.Contains(noise, word) || strings.Trim(word, "0123456789") == ""
+	}
+	for len(words) > 1 && idle(words[0]) {
+		words = words[1:]
+	}
+	for len(words) > 1 && idle(words[len(words)-1]) {
+		words = words[:len(words)-1]
+	}
+	return strings.Join(words, "_")
+}
+
+// Likely returns the tool that an unknown name probably means, by its words, or "".
+func Likely(name string, has func(tool string) bool) string {
+	words := strings.FieldsFunc(snake(name), func(r rune) bool { return !unicode.IsLetter(r) })
+	for _, row := range parsed().likely {
+		all := true
+		for word := range strings.SplitSeq(row.words, "+") {
+			all = all && slices.Contains(words, word)
+		}
+		if all && has(row.tool) {
+			return row.tool
+		}
+	}
+	return ""
 }
 
 // param returns our name of a parameter of a tool. If the table has none, ok is false.
@@ -147,8 +210,26 @@ func param(tool, name string) (ours string, ok bool) {
 	return "", false
 }
 
+// value returns our name of a parameter's value. If the table has none, ok is false.
+func value(tool, param, given string) (ours string, ok bool) {
+	e := parsed().of[tool]
+	if e == nil {
+		return "", false
+	}
+	ours, ok = e.values[param][plain(given)]
+	return ours, ok
+}
+
+// adviceFor returns what to do instead of a parameter that has no counterpart, or "".
+func adviceFor(tool, param string) string {
+	if e := parsed().of[tool]; e != nil {
+		return e.advice[param]
+	}
+	return ""
+}
+
 // Ours reports whether a name is that of a tool of this program in the table.
-func Ours(name string) bool { return parsed().of[name] != nil && name != "*" }
+func Ours(name string) bool { return parsed().of[name] != nil && name != "*" && name != "~" }
 
 // Parameter reports whether a tool accepts a parameter of another agent under this name.
 func Parameter(tool, name string) bool {

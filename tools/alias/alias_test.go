@@ -48,7 +48,7 @@ func TestRename(t *testing.T) {
 		if err := json.Unmarshal([]byte(args), &c.Args); err != nil {
 			t.Fatal(err)
 		}
-		c.Translate(known)
+		c.Translate(known, func(_, _, _ string) bool { return true })
 		if got, _ := json.Marshal(c.Args); string(got) != want {
 			t.Errorf("%s became %s, want %s", args, got, want)
 		}

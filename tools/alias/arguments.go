@@ -19,9 +19,9 @@ type Call struct {
 }
 
 // Translate gives the arguments our names and shapes, where only one reading is possible.
-// known reports whether a tool has a parameter. It returns a note that names
-// the translations, or a problem that leaves nothing to run.
-func (c *Call) Translate(known func(tool, param string) bool) (note, problem string) {
+// known reports whether a tool has a parameter, and allowed whether a value is one of a parameter's list; without a
+// list, allowed returns true. Translate returns a note that names the translations, or a problem that leaves nothing to run.
+func (c *Call) Translate(known func(tool, param string) bool, allowed func(tool, param, value string) bool) (note, problem string) {
 	c.retarget()
 	if c.Tool != c.Via {
 		c.notes = append(c.notes, c.Via+" is "+c.Tool)
@@ -33,22 +33,81 @@ func (c *Call) Translate(known func(tool, param string) bool) (note, problem str
 	if fix := fixes[c.Tool]; fix != nil {
 		fix(c)
 	}
-	for name := range c.Args {
-		if !known(c.Tool, name) && ignored(c.Tool, name) {
-			delete(c.Args, name)
-		}
-	}
+	c.values(known, allowed)
+	c.leaveOut(known)
 	if len(c.notes) > 0 {
 		note = "here " + strings.Join(c.notes, ", ")
 	}
 	return note, c.problem
 }
 
+// values gives values of a parameter's list our names.
+func (c *Call) values(known func(tool, param string) bool, allowed func(tool, param, value string) bool) {
+	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
+		given := c.text(name)
+		if given == "" || !known(c.Tool, name) || allowed(c.Tool, name, given) {
+			continue
+		}
+		if ours, ok := value(c.Tool, name, given); ok {
+			c.Args[name] = ours
+			c.notes = append(c.notes, fmt.Sprintf("%s=%s is %s", name, given, ours))
+		}
+	}
+}
+
+// leaveOut drops parameters that change nothing. One that has no counterpart is a problem.
+func (c *Call) leaveOut(known func(tool, param string) bool) {
+	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
+		advice := adviceFor(c.Tool, name)
+		switch {
+		case known(c.Tool, name):
+		case ignored(c.Tool, name), advice != "" && isNothing(c.Args[name]):
+			delete(c.Args, name)
+		case advice != "" && c.problem == "":
+			c.fail("%s has no parameter %q. Nothing was done. %s", c.Tool, name, advice)
+		}
+	}
+}
+
+// isNothing reports whether a value is one that other agents send if they mean nothing.
+func isNothing(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case bool:
+		return !v
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	}
+	return false
+}
+
+// ownSpelling returns the parameter that name is another spelling of, such as "Path" or " path:", or "".
+func (c *Call) ownSpelling(name string, known func(tool, param string) bool) string {
+	bare := strings.Trim(name, " \t\r\n:=\"'`<>$-")
+	for _, candidate := range []string{bare, strings.ToLower(bare), snake(bare)} {
+		if candidate != name && candidate != "" && known(c.Tool, candidate) {
+			return candidate
+		}
+	}
+	return ""
+}
+
 // rename gives parameters our names. One that is given twice stays, unless both are equal.
 func (c *Call) rename(known func(tool, param string) bool) {
 	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
-		ours, ok := param(c.Tool, name)
-		if !ok || known(c.Tool, name) || !known(c.Tool, ours) {
+		if known(c.Tool, name) {
+			continue
+		}
+		ours := c.ownSpelling(name, known)
+		if ours == "" {
+			ours, _ = param(c.Tool, name)
+		}
+		if !known(c.Tool, ours) {
 			continue
 		}
 		if have, given := c.Args[ours]; given && fmt.Sprint(have) != fmt.Sprint(c.Args[name]) {

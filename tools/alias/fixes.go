@@ -26,6 +26,10 @@ const (
 	asking   = "clarify"
 	handing  = "delegate_task"
 	running  = "execute_code"
+	keeping  = "memory"
+	saving   = "checkpoint"
+	serving  = "lsp"
+	managing = "process"
 )
 
 // early run before parameters get our names, fixes after it.
@@ -33,10 +37,11 @@ var (
 	early = map[string]func(*Call){
 		reading: readRange, fetching: addressInPrompt,
 		terminal: shellInput, asking: oneQuestion, handing: goalInMessage, finding: searchFlags, running: language,
+		writing: writeMode, keeping: memoryAction, saving: actionOfName, serving: symbolQuery,
 	}
 	fixes = map[string]func(*Call){
 		terminal: shellCommand, patching: patchEdits, finding: searchPattern, planning: todoItems,
-		handing: taskItems, "process": processAction, running: codeLines, reading: onePath,
+		handing: taskItems, managing: processAction, running: codeLines, fetching: addresses,
 	}
 )
 
@@ -45,6 +50,16 @@ func (c *Call) retarget() {
 	switch {
 	case c.Tool == patching && c.text("command") != "":
 		c.editorCommand()
+	case c.viaIs("fswrite") && c.Args["old_str"] == nil && c.Args["oldStr"] == nil:
+		c.Tool = writing
+	case c.Tool == terminal && c.Args["code"] != nil && c.Args["command"] == nil && c.viaIs("run", "execute", "exec"):
+		c.Tool = running
+	case c.Tool == reading && c.viaIs("tree", "directorytree", "listfilesrecursive", "printtree"):
+		path, _ := c.take("path", "dir_path", "directory", "folder", "dirPath")
+		c.Tool, c.Args = finding, map[string]any{"target": "files", "pattern": "**"}
+		if s, ok := path.(string); ok && s != "" {
+			c.Args["path"] = s
+		}
 	case c.Tool == reading && isTrue(c.Args["recursive"]):
 		path, _ := c.take("path", "dir_path", "directory", "target_directory")
 		c.Tool, c.Args = finding, map[string]any{"target": "files", "pattern": "*"}
@@ -79,14 +94,46 @@ func number(v any) (int, bool) {
 	return n, err == nil
 }
 
+// lineRange is a text such as 3-5, 3:5 or [3, 5].
+var lineRange = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*[\[(]?\s*[Ll]?(\d+)\s*[-:,–]\s*[Ll]?(-?\d+)\s*[\])]?\s*$`)
+})
+
+// rangeOf reads a first and a last line.
+func rangeOf(v any) (first, last int, ok bool) {
+	if s, isText := v.(string); isText {
+		m := lineRange().FindStringSubmatch(s)
+		if m == nil {
+			return 0, 0, false
+		}
+		first, _ = strconv.Atoi(m[1])
+		last, _ = strconv.Atoi(m[2])
+		return first, last, true
+	}
+	list, isList := v.([]any)
+	if !isList || len(list) != 2 {
+		return 0, 0, false
+	}
+	first, one := number(list[0])
+	last, two := number(list[1])
+	return first, last, one && two
+}
+
+// lastLines are names of the last line that is read.
+var lastLines = []string{"end_line", "endLine", "EndLine", "end_line_one_indexed_inclusive", "end", "line_end", "to_line", "last_line", "endline"}
+
 // readRange turns a first and a last line into offset and limit.
 func readRange(c *Call) {
-	if list, ok := c.Args["view_range"].([]any); ok && len(list) == 2 {
-		c.take("view_range")
-		c.Args["offset"], c.Args["end_line"] = list[0], list[1]
+	for _, name := range []string{"view_range", "range", "line_range", "lineRange", "lines"} {
+		if first, last, ok := rangeOf(c.Args[name]); ok {
+			c.take(name)
+			c.Args["offset"], c.Args["end_line"] = json.Number(strconv.Itoa(first)), json.Number(strconv.Itoa(last))
+		} else if name == "view_range" && isNothing(c.Args[name]) {
+			c.take(name)
+		}
 	}
-	last, ok := number(c.Args["end_line"])
-	for _, name := range []string{"endLine", "EndLine", "end_line_one_indexed_inclusive", "end"} {
+	last, ok := 0, false
+	for _, name := range lastLines {
 		if n, given := number(c.Args[name]); given && !ok {
 			last, ok = n, true
 		}
@@ -94,9 +141,9 @@ func readRange(c *Call) {
 	if !ok {
 		return
 	}
-	c.take("end_line", "endLine", "EndLine", "end_line_one_indexed_inclusive", "end")
+	c.take(lastLines...)
 	first := 1
-	for _, name := range []string{"offset", "start_line", "startLine", "StartLine", "start_line_one_indexed", "start"} {
+	for _, name := range []string{"offset", "start_line", "startLine", "StartLine", "start_line_one_indexed", "start", "line_start", "from_line", "first_line", "startline"} {
 		if n, given := number(c.Args[name]); given && n > 0 {
 			first = n
 		}
@@ -106,10 +153,56 @@ func readRange(c *Call) {
 	}
 }
 
-// onePath rejects a list of paths. The model makes several calls.
-func onePath(c *Call) {
-	if _, ok := c.take("paths", "files", "file_paths"); ok {
-		c.fail(`read_file reads one file. Nothing was read. Call it once for each path, as {"path": "…"}; several calls may stand in one response.`)
+// writeMode rejects a write that shall add to a file or keep it: write_file replaces the whole file.
+func writeMode(c *Call) {
+	mode, _ := c.take("mode", "write_mode")
+	added, _ := c.take("append")
+	keeps, given := c.take("overwrite")
+	switch m := plain(fmt.Sprint(mode)); {
+	case m == "append" || m == "a" || m == "a+" || isTrue(added):
+		c.fail("write_file replaces the whole file, so nothing was written. To add lines at the end, use patch: old_string is the last line of the file, new_string the same line and the new ones.")
+	case given && isFalse(keeps):
+		c.fail("write_file replaces a file that exists, so nothing was written. If it may be replaced or does not exist, leave overwrite out.")
+	}
+}
+
+// actionOfName sets the action that the name of the tool says, as in restore_checkpoint.
+func actionOfName(c *Call) {
+	if c.Tool == c.Via || c.Args["action"] != nil {
+		return
+	}
+	name := strings.ToLower(withoutSpace(c.Via))
+	for _, word := range append([]string{name}, strings.Split(snake(name), "_")...) {
+		if ours, ok := value(c.Tool, "action", word); ok {
+			c.Args["action"] = ours
+			return
+		}
+		for _, ours := range parsed().of[c.Tool].values["action"] {
+			if ours == word {
+				c.Args["action"] = ours
+				return
+			}
+		}
+	}
+}
+
+// symbolQuery sets the action, and reads the symbol that is looked for in the workspace.
+func symbolQuery(c *Call) {
+	actionOfName(c)
+	if action := plain(fmt.Sprint(c.Args["action"])); c.Args["query"] == nil && (action == "find" || action == "workspacesymbol" || action == "workspacesymbols") {
+		for _, name := range []string{"symbol", "name", "symbol_name", "name_path", "symbolName"} {
+			if v, ok := c.take(name); ok {
+				c.Args["query"] = v
+				return
+			}
+		}
+	}
+}
+
+// memoryAction sets the action of a tool that only saves.
+func memoryAction(c *Call) {
+	if c.Tool != c.Via && c.Args["action"] == nil && c.Args["operations"] == nil && c.Args["old_text"] == nil {
+		c.Args["action"] = "add"
 	}
 }
 
@@ -125,12 +218,27 @@ func shellCommand(c *Call) {
 	if argv, ok := strs(c.Args["command"]); ok {
 		c.Args["command"] = commandLine(argv)
 	}
+	if args, given := c.take("args", "arguments", "argv"); given {
+		argv, ok := strs(args)
+		switch s, isText := args.(string); {
+		case ok:
+			c.Args["command"] = c.text("command") + " " + quotedWords(argv)
+		case isText:
+			c.Args["command"] = strings.TrimSpace(c.text("command") + " " + s)
+		case !isNothing(args):
+			c.Args["args"] = args
+		}
+	}
+	c.Args["command"] = c.bareCommand(c.Args["command"])
+	if c.Args["command"] == nil {
+		delete(c.Args, "command")
+	}
 	v, ok := c.Args["timeout"]
 	if !ok {
 		return
 	}
 	if s, isText := v.(string); isText {
-		if d, err := time.ParseDuration(strings.TrimSpace(s)); err == nil {
+		if d, ok := durationOf(s); ok {
 			c.Args["timeout"] = json.Number(strconv.FormatFloat(d.Seconds(), 'f', -1, 64))
 			return
 		}
@@ -143,6 +251,48 @@ func shellCommand(c *Call) {
 		c.Args["timeout"] = milliseconds(v)
 		c.notes = append(c.notes, fmt.Sprintf("timeout is in seconds: %d was read as %v", n, c.Args["timeout"]))
 	}
+}
+
+var (
+	units  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*([a-z]+)$`) })
+	fenced = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?s)^```[a-z]*\\n(.*?)\\n?```$") })
+)
+
+// durationOf reads a time such as 30s, 2 minutes or 1m30s.
+func durationOf(text string) (time.Duration, bool) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	if d, err := time.ParseDuration(text); err == nil {
+		return d, true
+	}
+	m := units().FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	unit := map[string]time.Duration{
+		"sec": time.Second, "secs": time.Second, "second": time.Second, "seconds": time.Second,
+		"min": time.Minute, "mins": time.Minute, "minute": time.Minute, "minutes": time.Minute,
+		"hr": time.Hour, "hour": time.Hour, "hours": time.Hour, "millisecond": time.Millisecond, "milliseconds": time.Millisecond,
+	}[m[2]]
+	return time.Duration(n * float64(unit)), err == nil && unit > 0
+}
+
+// bareCommand takes a command out of a fence of Markdown, and drops the prompt before it.
+func (c *Call) bareCommand(v any) any {
+	text, ok := v.(string)
+	if !ok {
+		return v
+	}
+	bare := strings.TrimSpace(text)
+	if m := fenced().FindStringSubmatch(bare); m != nil {
+		bare = m[1]
+	}
+	bare = strings.TrimPrefix(bare, "$ ")
+	if bare == strings.TrimSpace(text) {
+		return v
+	}
+	c.notes = append(c.notes, "the command alone was run, without what stands around it")
+	return bare
 }
 
 // milliseconds returns a number of milliseconds in seconds.
@@ -162,6 +312,11 @@ func commandLine(argv []string) string {
 	if len(argv) == 3 && slices.Contains([]string{"bash", "sh", "zsh"}, program) && slices.Contains([]string{"-c", "-lc", "-ic", "-lic"}, argv[1]) {
 		return argv[2]
 	}
+	return quotedWords(argv)
+}
+
+// quotedWords returns arguments as a shell reads them.
+func quotedWords(argv []string) string {
 	var words []string
 	for _, arg := range argv {
 		word, err := syntax.Quote(arg, syntax.LangBash)
@@ -182,7 +337,7 @@ var shortName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 
 // searchFlags reads the flags of grep.
 func searchFlags(c *Call) {
-	if c.viaIs("glob", "filesearch", "findpath", "findfiles", "findbyname", "globtool") {
+	if c.viaIs("glob", "filesearch", "findpath", "findfiles", "findbyname", "globtool", "find", "fd", "findfile", "filefind", "listmatchingfiles", "globsearch") {
 		if _, given := c.Args["target"]; !given {
 			c.Args["target"] = "files"
 		}
@@ -208,6 +363,14 @@ func searchFlags(c *Call) {
 		}
 		c.Args["file_glob"] = "*." + kind
 	}
+	for _, name := range []string{"regex", "regexp", "is_regexp"} {
+		if v, isBool := c.Args[name].(bool); isBool {
+			c.take(name)
+			if !v {
+				c.Args["literal"] = true
+			}
+		}
+	}
 	if v, _ := c.take("multiline"); isTrue(v) {
 		c.fail("search_files matches within a line; multiline does not exist here. Search for a text of one line, with context for the lines around it.")
 	}
@@ -220,6 +383,27 @@ func searchPattern(c *Call) {
 	exactly := given && isFalse(literal) || isTrue(exact)
 	anyCase, _ := c.take("-i", "ignore_case", "ignoreCase", "case_insensitive", "CaseInsensitive")
 	sensitive, _ := c.take("case_sensitive", "caseSensitive", "CaseSensitive")
+	if list, ok := strs(c.Args["pattern"]); ok && len(list) > 1 && c.Args["target"] != "files" {
+		for i, one := range list {
+			if exactly {
+				one = regexp.QuoteMeta(one)
+			}
+			list[i] = one
+		}
+		exactly = false
+		c.Args["pattern"] = "(?:" + strings.Join(list, ")|(?:") + ")"
+		c.notes = append(c.notes, fmt.Sprintf("pattern is one regular expression: %v", c.Args["pattern"]))
+	}
+	if list, ok := strs(c.Args["file_glob"]); ok && len(list) > 1 {
+		c.Args["file_glob"] = "{" + strings.Join(list, ",") + "}"
+	}
+	if c.Args["pattern"] == nil && c.text("file_glob") != "" {
+		c.Args["pattern"], c.Args["target"] = c.Args["file_glob"], "files"
+		c.take("file_glob")
+	}
+	if c.Args["pattern"] == nil && c.Args["target"] == "files" {
+		c.Args["pattern"] = "**"
+	}
 	if pattern := c.text("pattern"); pattern != "" && c.Args["target"] != "files" {
 		if exactly {
 			pattern = regexp.QuoteMeta(pattern)
@@ -242,6 +426,17 @@ var blocks = sync.OnceValue(func() *regexp.Regexp {
 
 // patchEdits reads other shapes of an edit.
 func patchEdits(c *Call) {
+	whole := c.Args["patch"] != nil && c.Args["patch"] != ""
+	switch mode := c.text("mode"); {
+	case mode == "replace" && whole && c.Args["old_string"] == nil:
+		c.Args["mode"] = patching
+	case mode == patching && !whole && c.Args["old_string"] != nil && c.Args["new_string"] != nil:
+		c.Args["mode"] = "replace"
+	}
+	if sketch, ok := c.Args["edits"].(string); ok && !strings.HasPrefix(strings.TrimSpace(sketch), "[") {
+		c.fail("%s takes no text of changes. Nothing was changed. Copy lines of the file into old_string, and send new_string.", c.Tool)
+		return
+	}
 	if found := blocks().FindAllStringSubmatch(c.text("diff")+"\n", -1); len(found) > 0 {
 		delete(c.Args, "diff")
 		var list []any
@@ -301,7 +496,13 @@ var statuses = map[string]string{
 func todoItems(c *Call) {
 	list, ok := decoded(c.Args["todos"]).([]any)
 	if !ok {
-		if c.Args["todos"] != nil && c.Tool != c.Via {
+		list, ok = checklist(c.text("todos"))
+	}
+	if m, isObject := decoded(c.Args["todos"]).(map[string]any); isObject {
+		list, ok = []any{m}, true
+	}
+	if !ok {
+		if c.Args["todos"] != nil {
 			c.fail(`todos is not a list. The plan is as it was. Send todos as [{"id": "1", "content": "…", "status": "pending"}].`)
 		}
 		return
@@ -324,15 +525,34 @@ func todoItems(c *Call) {
 		}
 		items = append(items, m)
 	}
-	named := slices.ContainsFunc(items, func(m map[string]any) bool { return m["id"] != nil })
+	taken := map[string]bool{}
+	for _, m := range items {
+		taken[fmt.Sprint(m["id"])] = true
+	}
 	out := make([]any, len(items))
 	for i, m := range items {
-		if !named {
-			m["id"] = strconv.Itoa(i + 1)
+		if id := strconv.Itoa(i + 1); m["id"] == nil && !taken[id] && m["content"] != nil {
+			m["id"], taken[id] = id, true
 		}
 		out[i] = m
 	}
 	c.Args["todos"] = out
+}
+
+var checkItem = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\s*(?:[-*+]|\d+[.)])?\s*\[([ xX~/-])\]\s*(\S.*?)\s*$`)
+})
+
+// checklist reads a list in Markdown, such as "- [x] Fix it".
+func checklist(text string) (items []any, ok bool) {
+	for _, m := range checkItem().FindAllStringSubmatch(text, -1) {
+		status := map[string]string{" ": "pending", "x": "completed", "X": "completed"}[m[1]]
+		if status == "" {
+			status = "in_progress"
+		}
+		items = append(items, map[string]any{"content": m[2], "status": status})
+	}
+	return items, len(items) > 0 && len(items) == len(strings.Fields(strings.TrimSpace(checkItem().ReplaceAllString(text, "x"))))
 }
 
 // goalInMessage reads a new subagent whose goal has another name.
@@ -411,6 +631,36 @@ func addressInPrompt(c *Call) {
 	}
 	if len(urls) > 0 {
 		c.Args["urls"] = urls
+	}
+}
+
+// addresses reads addresses that are objects, or that stand in one text.
+func addresses(c *Call) {
+	urls := decoded(c.Args["urls"])
+	if text, ok := urls.(string); ok {
+		var list []any
+		for _, one := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \n\t", r) }) {
+			if !strings.HasPrefix(one, "http://") && !strings.HasPrefix(one, "https://") {
+				return
+			}
+			list = append(list, one)
+		}
+		if len(list) > 1 {
+			c.Args["urls"] = list
+		}
+		return
+	}
+	list, ok := urls.([]any)
+	for i, v := range list {
+		if m, isObject := v.(map[string]any); isObject {
+			renamed(m, "url", "link", "href", "address", "uri")
+			if url, isText := m["url"].(string); isText {
+				list[i] = url
+			}
+		}
+	}
+	if ok {
+		c.Args["urls"] = list
 	}
 }
 

@@ -62,9 +62,9 @@ type placed struct {
 // place finds a hunk in the text. It omits equal lines from the replacement, so that
 // neighbors may share their context.
 func (h hunk) place(ctx context.Context, text string) ([]placed, string, error) {
-	within, err := h.within(text)
-	if err != nil && !h.once(text) { // else the lines say enough
-		return nil, "", err
+	within, lost := h.within(text)
+	if lost != nil && !h.once(text) { // else the lines say enough
+		return nil, "", lost
 	}
 	if len(h.old) == 0 {
 		return []placed{h.insert(text, within)}, "", nil
@@ -87,8 +87,14 @@ func (h hunk) place(ctx context.Context, text string) ([]placed, string, error) 
 		}
 		return nil, "", errors.New(strings.ReplaceAll(noMatch(text, e.old).Error(), "old_string", "its old text"))
 	}
-	s := found.spans[0]
-	return []placed{trim(text, placed{s, found.at(s)})}, found.note(), nil
+	s, said := found.spans[0], notes{}
+	if note := found.note(); note != "" {
+		said.add(note)
+	}
+	if lost != nil {
+		said.add(fmt.Sprintf("%v; the change was made where its lines are, at line %d", lost, lineAt(text, s.start)))
+	}
+	return []placed{trim(text, placed{s, found.at(s)})}, said.String(), nil
 }
 
 func wholeLines(lines []string) string {

@@ -38,6 +38,19 @@ func filesIn(t *testing.T, dir string) map[string]string {
 	return files
 }
 
+// If the line after @@ is not in the file, and the place is found without it, the result says so.
+func TestPatchTellsOfALineThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{"a": "x = 1\ny = 2\n"})
+	r := p.call(t, "patch", map[string]string{"mode": "patch", "patch": "*** Begin Patch\n*** Update File: a\n@@ class C:\n-y = 2\n+y = 3\n*** End Patch"})
+	if want := `the line \"class C:\" after @@ is not in the file`; !strings.Contains(string(r.JSON), want) || !strings.Contains(string(r.JSON), "at line 2") {
+		t.Errorf("got %s; want %s", r.JSON, want)
+	}
+	if p.text(t, "a") != "x = 1\ny = 3\n" {
+		t.Error("the change was not made")
+	}
+}
+
 // gitApply lets git make the changes of a diff.
 func gitApply(t *testing.T, files map[string]string, diff string) map[string]string {
 	t.Helper()

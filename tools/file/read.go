@@ -116,12 +116,13 @@ func cutLine(path string) (name string, line int, ok bool) {
 type readBrief struct {
 	Content    string `json:"content"`
 	TotalLines int    `json:"total_lines"`
+	Truncated  bool   `json:"truncated,omitempty"`
 	NextOffset int    `json:"next_offset,omitempty"`
 	Note       string `json:"note,omitempty"`
 }
 
 func (out readOut) brief() readBrief {
-	return readBrief{Content: out.Content, TotalLines: out.TotalLines, NextOffset: out.NextOffset, Note: out.Note}
+	return readBrief{Content: out.Content, TotalLines: out.TotalLines, Truncated: out.Truncated, NextOffset: out.NextOffset, Note: out.Note}
 }
 
 const (

@@ -107,6 +107,12 @@ func searchFiles(ctx context.Context, env *callEnv, _ tools.Call, in searchIn) (
 	if err != nil {
 		return tools.Result{}, err
 	}
+	if found.Total == 0 && !env.Reader.Script {
+		if other, instead, how := searchOtherwise(ctx, reads.Files, in, q); other != nil {
+			found, q, note = other, instead, how
+			in.Pattern = q.Pattern
+		}
+	}
 	if reads != env { // names are of use only whole there
 		found = inFolder(found, reads.Files.Folders()[0])
 	}
@@ -251,12 +257,24 @@ func query(in searchIn) search.Query {
 		Pattern: in.Pattern,
 		Files:   in.Target == "files",
 		Path:    cmp.Or(in.Path, "."),
-		Glob:    in.FileGlob,
+		Glob:    oneGlob(in.FileGlob),
 		Limit:   min(limit, searchLimitMax),
 		Offset:  max(in.Offset, 0),
 		Context: min(max(in.Context, 0), searchContextMax),
 		Mode:    cmp.Or(string(in.OutputMode), search.ModeContent),
 	}
+}
+
+// oneGlob reads globs with commas between them as one.
+func oneGlob(globs string) string {
+	if !strings.Contains(globs, ",") || strings.ContainsAny(globs, "{[") {
+		return globs
+	}
+	parts := strings.Split(globs, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return "{" + strings.Join(parts, ",") + "}"
 }
 
 // shownFound is a page as the model gets it. One that would be too long ends earlier.
@@ -356,7 +374,13 @@ func nothing(found *search.Found, in searchIn, q search.Query) string {
 	if !q.Files && !in.literal && regexp.QuoteMeta(in.Pattern) != in.Pattern {
 		n.add("the pattern is a regular expression: put \\ before characters such as ( [ . * to find them as they are")
 	}
-	if in.FileGlob != "" {
+	if q.Files && regexpSigns().MatchString(in.Pattern) {
+		n.add("the pattern of names is a glob such as **/*_test.go, not a regular expression")
+	}
+	switch {
+	case in.FileGlob != "" && !strings.ContainsAny(in.FileGlob, "*?[{"):
+		n.add(fmt.Sprintf("file_glob matches whole names: for an ending, write *.%s", strings.TrimLeft(in.FileGlob, ".")))
+	case in.FileGlob != "":
 		n.add("file_glob may leave out too much")
 	}
 	return n.String()

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hermes-ls/hermes-ls/internal/diff"
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
@@ -62,6 +64,9 @@ func writeChanges(in writeIn) []gate.Change { return []gate.Change{{Doing: "Writ
 func writeChange(in writeIn, note *string) func(old []byte) ([]byte, error) {
 	return func(old []byte) ([]byte, error) {
 		text, err := onText(func(old string) (like string, err error) {
+			if err := leavesOut(old, in.Content); err != nil {
+				return "", err
+			}
 			like, *note = keepLineEnds(old, in.Content)
 			return like, nil
 		})(old)
@@ -152,6 +157,32 @@ func keepLineEnds(old, content string) (text, note string) {
 	}
 	return content, ""
 }
+
+// placeholder is a line that stands for lines of the file, such as "// ... existing code ...".
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)^[ \t]*(?://|#|--|;|%|/\*|<!--|\{/\*)?[ \t]*(?:\.\.\.|…)[ \t]*\(?(?:the )?(?:rest of|remaining|existing|other|previous|unchanged|same)\b.*$`)
+})
+
+// leavesOut returns an error if content is not the whole text of a file: a line stands for others, or each line begins
+// with its number. old is the present text.
+func leavesOut(old, content string) error {
+	if line := strings.TrimSpace(placeholder().FindString(content)); old != "" && line != "" && !strings.Contains(old, line) {
+		return fmt.Errorf("content has the line %q in place of lines of the file. Nothing was written. Send the whole text, or change a part with patch", tools.OneLine(line, 80))
+	}
+	lines := strings.Split(strings.TrimSuffix(content, "\n"), "\n")
+	if m := lineNumber().FindStringSubmatch(lines[0]); m != nil && m[2] != "" && strings.HasPrefix(old, m[2]+"\n") {
+		for i, line := range lines {
+			if m := lineNumber().FindStringSubmatch(line); m == nil || m[1] != strconv.Itoa(i+1) {
+				return nil
+			}
+		}
+		return errors.New("every line of content begins with its number; nothing was written. Send the file's own text, without the numbers")
+	}
+	return nil
+}
+
+// lineNumber is a line as other agents and programs show it.
+var lineNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(\d+)(?:\t|→|: ?| ?\| ?)(.*)$`) })
 
 // numbered reports whether content has the line numbers of read_file.
 func numbered(content string) bool {
