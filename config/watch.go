@@ -2,9 +2,11 @@ package config
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -18,15 +20,28 @@ const (
 // Watch calls changed after config.yaml or .env in home was changed, created or removed, until ctx
 // ends. For a save in several steps it calls changed once.
 //
-// It watches the files and not the directory, because each write to the store in it would be an event.
+// It watches the files and not the directory, because each write to the store in it would be an event. If the system watches
+// no more files, Watch returns [ErrNotWatched] at once.
 func Watch(ctx context.Context, home string, changed func()) error {
-	watcher, err := fsnotify.NewWatcher()
+	return watchBy(ctx, home, changed, fsnotify.NewWatcher)
+}
+
+// ErrNotWatched is the error of a system that watches no more files for this user.
+var ErrNotWatched = errors.New("the system watches no more files for you. Close programs that watch many files, or raise fs.inotify.max_user_instances and fs.inotify.max_user_watches with sysctl")
+
+func watchBy(ctx context.Context, home string, changed func(), open func() (*fsnotify.Watcher, error)) error {
+	watcher, err := open()
+	if exhausted(err) {
+		return ErrNotWatched
+	}
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", home, err)
 	}
 	defer watcher.Close()
 	w := &watch{watcher: watcher, files: map[string]bool{Path(home): false, filepath.Join(home, ".env"): false}}
-	w.addNew()
+	if w.addNew(); w.exhausted {
+		return ErrNotWatched
+	}
 	quiet, again := time.NewTimer(time.Hour), time.NewTimer(retryTime)
 	defer quiet.Stop()
 	defer again.Stop()
@@ -60,8 +75,14 @@ func Watch(ctx context.Context, home string, changed func()) error {
 
 // watch holds the files with whether they are watched.
 type watch struct {
-	watcher *fsnotify.Watcher
-	files   map[string]bool
+	watcher   *fsnotify.Watcher
+	files     map[string]bool
+	exhausted bool // the system watches no more files
+}
+
+// exhausted reports whether the system watches no more files, or opens none.
+func exhausted(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOSPC)
 }
 
 // addNew starts to watch files that now exist, and reports whether there are any.
@@ -70,10 +91,15 @@ func (w *watch) addNew() (added bool) {
 		if watched {
 			continue
 		}
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && w.watcher.Add(file) == nil {
+		info, err := os.Stat(file)
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if err = w.watcher.Add(file); err == nil {
 			w.files[file] = true
 			added = true
 		}
+		w.exhausted = w.exhausted || exhausted(err)
 	}
 	return added
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 
 	"github.com/hermes-ls/hermes-ls/config"
@@ -31,7 +32,11 @@ func (s *Service) load(folders []string, kept bool) *config.Loaded {
 	s.mu.Lock()
 	o := config.Options{Environ: s.Environ, Init: s.init, Editor: s.editor, Folders: folders, Kept: kept}
 	s.mu.Unlock()
-	return s.Options.Config.Load(s.Home, o)
+	loaded := s.Options.Config.Load(s.Home, o)
+	if problem := s.unwatched.Load(); problem != nil {
+		loaded.Problems = append(loaded.Problems, *problem)
+	}
+	return loaded
 }
 
 // watch starts to watch the user's files, once.
@@ -44,9 +49,19 @@ func (s *Service) watch() {
 	s.watching = true
 	s.watched.Go(func() {
 		if err := config.Watch(s.ctx, s.Home, s.Reload); err != nil && s.ctx.Err() == nil {
-			s.Log.Warn("the configuration is not watched; changes apply after a restart", "error", err)
+			s.tellUnwatched(err)
 		}
 	})
+}
+
+// tellUnwatched tells the user, once, that changes of the configuration apply after a restart only.
+func (s *Service) tellUnwatched(err error) {
+	s.Log.Warn("the configuration is not watched; changes apply after a restart", "error", err)
+	problem := config.Problem{Source: config.Path(s.Home), Text: fmt.Sprintf("changes apply only after a restart: %v", err)}
+	s.unwatched.Store(&problem)
+	for _, x := range s.open() {
+		x.notifier.report([]config.Problem{problem})
+	}
 }
 
 // Reload reads the configuration again and applies it to open sessions. The service calls it when

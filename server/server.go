@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
@@ -67,15 +68,16 @@ type Service struct {
 	watched  sync.WaitGroup // the watcher of the configuration, and goroutines of openAhead and background
 	ahead    sync.Once      // the store is opened ahead of the first prompt
 
-	mu       sync.Mutex
-	init     json.RawMessage          // initializationOptions
-	editor   json.RawMessage          // workspace/configuration
-	sessions map[string]*Session      // the open ones
-	drafts   map[string]store.Session // those without a prompt yet, open or closed
-	reported map[string]bool          // problems of the configuration that were reported
-	watching bool
-	store    *store.Store
-	closed   bool
+	mu        sync.Mutex
+	init      json.RawMessage          // initializationOptions
+	editor    json.RawMessage          // workspace/configuration
+	sessions  map[string]*Session      // the open ones
+	drafts    map[string]store.Session // those without a prompt yet, open or closed
+	reported  map[string]bool          // problems of the configuration that were reported
+	watching  bool
+	unwatched atomic.Pointer[config.Problem] // the files of the user are not watched
+	store     *store.Store
+	closed    bool
 }
 
 // New makes a service. It touches neither disk nor network.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/cmd/editors"
 	"github.com/hermes-ls/hermes-ls/config"
@@ -59,34 +60,24 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 			return err
 		}
 	}
-	key := ""
+	t := trial{home: home, environ: environ, provider: provider, base: base, usual: cmp.Or(table.Model, now.Model.Default), listed: table.Model}
 	if len(table.Keys) > 0 {
-		if key, err = a.secret(fmt.Sprintf("Key (%s, it is not shown; empty: the one that is set): ", table.Keys[0])); err != nil {
+		t.keyName = table.Keys[0]
+		if t.key, err = a.secret(fmt.Sprintf("Key (%s, it is not shown; empty: the one that is set): ", t.keyName)); err != nil {
 			return err
 		}
+	} else if t.keyName = now.Providers[provider].KeyEnv; t.keyName == "" {
+		t.keyName = config.KeyName(provider)
 	}
-
-	with := func(id string) *config.Loaded {
-		if key == "" {
-			return loadAt(home, environ, provider, id, base)
-		}
-		return loadAt(home, append(slices.Clip(environ), table.Keys[0]+"="+key), provider, id, base)
-	}
-	id, err := chooseModel(ctx, with(cmp.Or(table.Model, now.Model.Default)), provider, table.Model, a)
-	if err != nil {
+	question = strings.TrimSpace(question) + " "
+	if err := t.passes(ctx, a, base != "", question); err != nil {
 		return err
 	}
-	e, err := with(id).ProviderEndpoint(provider, id)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(a.out, "Testing %s/%s at %s…\n", provider, id, e.BaseURL)
-	if result := testModel(ctx, e); !result.OK {
-		return fmt.Errorf("%s. Nothing was written", strings.TrimSuffix(result.Checks.Error, "."))
-	}
+	key, id := t.key, t.id
+	base = t.base
 
 	if key != "" {
-		if err := config.SetKey(home, table.Keys[0], key); err != nil {
+		if err := config.SetKey(home, t.keyName, key); err != nil {
 			return fmt.Errorf("storing the key: %w", err)
 		}
 	}
@@ -107,6 +98,73 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 	}
 	fmt.Fprint(a.out, "\nTerminal:\n  hermes-ls run \"what does this project do?\"\n")
 	editors.Show(a.out, editors.Found())
+	return nil
+}
+
+// trial is a provider with a key and a model that are tested before anything is written.
+type trial struct {
+	home, provider, base string
+	environ              []string
+	keyName, key         string // the variable of the key, and the key; "": the one that is set
+	usual, listed        string // the model of the table, or the one that is set; the model of the table
+	id                   string // the chosen model
+}
+
+// load loads the configuration as it would be.
+func (t *trial) load(id string) *config.Loaded {
+	environ := t.environ
+	if t.key != "" {
+		environ = append(slices.Clip(environ), t.keyName+"="+t.key)
+	}
+	return loadAt(t.home, environ, t.provider, id, t.base)
+}
+
+// passes asks for a model and tests it. If the key was refused, it asks for the key again; if there is nothing at an address
+// that was entered, for the address. Without another answer, it returns the failure.
+func (t *trial) passes(ctx context.Context, a *asker, entered bool, question string) error {
+	for {
+		err := t.try(ctx, a)
+		if err == nil {
+			return nil
+		}
+		failure := fmt.Errorf("%s. Nothing was written", strings.TrimSuffix(err.Error(), "."))
+		failed := new(model.Error)
+		if !errors.As(err, &failed) {
+			return failure
+		}
+		var again error
+		switch refused := failed.Kind == model.ErrAuth || failed.Kind == model.ErrNoKey; {
+		case refused && t.keyName != "":
+			fmt.Fprintf(a.out, "%s\n", err)
+			t.key, again = a.secret(fmt.Sprintf("Key (%s, it is not shown): ", t.keyName))
+		case failed.Kind == model.ErrDown && entered:
+			fmt.Fprintf(a.out, "%s\n", err)
+			t.base, again = a.address(question)
+			t.id = "" // another address has other models
+		default:
+			return failure
+		}
+		if again != nil {
+			return failure
+		}
+	}
+}
+
+// try asks for a model, if none is chosen yet, and tests it.
+func (t *trial) try(ctx context.Context, a *asker) (err error) {
+	if t.id == "" {
+		if t.id, err = chooseModel(ctx, t.load(t.usual), t.provider, t.listed, a); err != nil {
+			return err
+		}
+	}
+	e, err := t.load(t.id).ProviderEndpoint(t.provider, t.id)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "Testing %s/%s at %s…\n", t.provider, t.id, e.BaseURL)
+	if result := testModel(ctx, e); !result.OK {
+		return result.Checks.err
+	}
 	return nil
 }
 
@@ -179,7 +237,7 @@ func chooseModel(ctx context.Context, loaded *config.Loaded, provider, usual str
 	models, err := List(ctx, loaded, provider)
 	unlisted := NoList(err)
 	if err != nil && !unlisted {
-		return "", fmt.Errorf("%s. Nothing was written", strings.TrimSuffix(err.Error(), "."))
+		return "", err
 	}
 	if unlisted {
 		fmt.Fprintln(a.out, "This address has no list of models. Enter the id of one.")
@@ -208,7 +266,7 @@ func chooseModel(ctx context.Context, loaded *config.Loaded, provider, usual str
 	}
 	id = strings.TrimPrefix(cmp.Or(id, usual), provider+"/")
 	if id == "" {
-		return "", errors.New("no model was named. Nothing was written")
+		return "", errors.New("no model was named")
 	}
 	return id, nil
 }

@@ -43,14 +43,16 @@ func TestSetup(t *testing.T) {
 		wrong        string
 		model        string // expected in config.yaml
 	}{
-		"the first model":   {answers: "mine\n\n", key: "ds-good-key", model: "a"},
-		"a named model":     {answers: "mine\nmine/a\n", key: "ds-good-key", model: "a"},
-		"without a list":    {answers: "bare\nb\n", key: "ds-good-key", model: "b"},
-		"no list, no model": {answers: "bare\n\n", key: "ds-good-key", wrong: "no model was named"},
-		"a mute model":      {answers: "mine\nmute\n", key: "ds-good-key", wrong: "did not call the tool"},
-		"a wrong key":       {answers: "mine\n", key: "ds-wrong-key", wrong: "Nothing was written"},
-		"unknown provider":  {answers: "nobody\n", wrong: "no answer"},
-		"no answer":         {answers: "", wrong: "no answer"},
+		"the first model":    {answers: "mine\n\n", key: "ds-good-key", model: "a"},
+		"a named model":      {answers: "mine\nmine/a\n", key: "ds-good-key", model: "a"},
+		"without a list":     {answers: "bare\nb\n", key: "ds-good-key", model: "b"},
+		"no list, no model":  {answers: "bare\n\n", key: "ds-good-key", wrong: "no model was named"},
+		"a mute model":       {answers: "mine\nmute\n", key: "ds-good-key", wrong: "did not call the tool"},
+		"a wrong key":        {answers: "mine\n", key: "ds-wrong-key", wrong: "Nothing was written"},
+		"a key at last":      {answers: "mine\nds-other-key\nds-good-key\n\n", key: "ds-wrong-key", model: "a"},
+		"a key without list": {answers: "bare\nds-good-key\nb\n", key: "ds-wrong-key", model: "b"},
+		"unknown provider":   {answers: "nobody\n", wrong: "no answer"},
+		"no answer":          {answers: "", wrong: "no answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

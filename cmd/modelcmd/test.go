@@ -29,6 +29,7 @@ type checks struct {
 	CacheRead  int    `json:"cache_read"`  // tokens of the second request
 	CacheWrite int    `json:"cache_write"` // tokens of both requests
 	Error      string `json:"error,omitempty"`
+	err        error
 }
 
 // tested is the output of model test --json.
@@ -145,7 +146,7 @@ func testModel(ctx context.Context, e config.Endpoint) tested {
 		reply, err = out.Checks.send(ctx, m, req)
 	}
 	if err != nil {
-		out.Checks.Error = err.Error()
+		out.Checks.Error, out.Checks.err = err.Error(), err
 		return out
 	}
 	out.Checks.CacheRead = reply.Usage.CachedRead

@@ -138,8 +138,11 @@ func (x *server) launch(ctx context.Context, path string) error {
 		out.Close() //nolint:errcheck // never fails
 		process.Stop(grace)
 	}()
-	if x.changes, err = watch(x.folder, x.spec); err != nil {
-		x.owner.config.Log(x.spec.name, "changes on disk are not watched: "+err.Error())
+	unwatched := func(err error) {
+		x.owner.config.Log(x.spec.name, fmt.Sprintf("not all changes on disk are watched: %v. If the system watches no more files, raise fs.inotify.max_user_watches with sysctl", err))
+	}
+	if x.changes, err = watch(x.folder, x.spec, unwatched); err != nil {
+		unwatched(err)
 	}
 	return nil
 }

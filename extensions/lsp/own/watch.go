@@ -1,6 +1,7 @@
 package own
 
 import (
+	"errors"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -25,20 +26,22 @@ const (
 type watcher struct {
 	watcher *fsnotify.Watcher
 	wanted  func(path string) bool
-	done    chan struct{} // is closed when the goroutine has ended
+	failed  func(err error) // is told once that a folder could not be watched
+	done    chan struct{}   // is closed when the goroutine has ended
 
 	mu      sync.Mutex
 	folders int
 	changes map[string]int // kinds by path
 }
 
-// watch watches the files of a server below root, and the markers of projects.
-func watch(root string, s spec) (*watcher, error) {
+// watch watches the files of a server below root, and the markers of projects. If a folder cannot be watched, it calls
+// failed, once.
+func watch(root string, s spec, failed func(error)) (*watcher, error) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{watcher: notify, done: make(chan struct{}), changes: map[string]int{}, wanted: func(path string) bool {
+	w := &watcher{watcher: notify, done: make(chan struct{}), failed: failed, changes: map[string]int{}, wanted: func(path string) bool {
 		return s.extensions[filepath.Ext(path)] != "" || slices.Contains(s.markers, filepath.Base(path))
 	}}
 	go w.run(root)
@@ -76,7 +79,14 @@ func (w *watcher) add(root string) {
 		if name := d.Name(); path != root && (strings.HasPrefix(name, ".") || slices.Contains(skipped, name)) {
 			return fs.SkipDir
 		}
-		if w.folders >= mostWatched || w.watcher.Add(path) != nil {
+		if w.folders >= mostWatched {
+			return fs.SkipAll
+		}
+		if err := w.watcher.Add(path); err != nil {
+			if w.failed != nil && !errors.Is(err, fs.ErrNotExist) {
+				w.failed(err)
+				w.failed = nil
+			}
 			return fs.SkipAll
 		}
 		w.folders++

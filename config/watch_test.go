@@ -1,0 +1,21 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// If the system watches no more files, the error says what the user can do.
+func TestWatchWithoutRoom(t *testing.T) {
+	t.Parallel()
+	for _, cause := range []error{syscall.EMFILE, syscall.ENOSPC, fmt.Errorf("inotify: %w", syscall.ENFILE)} {
+		open := func() (*fsnotify.Watcher, error) { return nil, cause }
+		if err := watchBy(t.Context(), t.TempDir(), func() {}, open); !errors.Is(err, ErrNotWatched) {
+			t.Errorf("%v: %v", cause, err)
+		}
+	}
+}
