@@ -17,10 +17,10 @@ import (
 
 const (
 	maxPackageLines = 6000
-	maxTypeMethods  = 55
+	maxTypeMethods  = 58
 )
 
-// TestSizes limits packages to 6,000 lines and types to 55 methods, without tests and
+// TestSizes limits packages to 6,000 lines and types to 58 methods, without tests and
 // generated files.
 func TestSizes(t *testing.T) {
 	t.Parallel()
