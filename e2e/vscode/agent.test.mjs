@@ -57,12 +57,6 @@ function code(f) {
   }
 }
 
-/** All messages of the model, as the store has them. */
-function stored() {
-  const read = "import sqlite3,sys; print(list(sqlite3.connect('file:'+sys.argv[1]+'?mode=ro',uri=True).execute('select * from messages')))";
-  return execFileSync("python3", ["-c", read, path.join(editor.dir, "hermes/hermes-ls.db")], { encoding: "utf8", maxBuffer: 1 << 26 });
-}
-
 step("the palette offers what makes sense here", async () => {
   const always = ["Ask…", "Doctor"];
   const inFiles = ["Explain", "Fix Problems"];
@@ -232,7 +226,7 @@ step("the problems of a file are passed on", async () => {
   await answers().nth(before).waitFor();
   await idle();
   await editor.shot("fix");
-  assert.match(stored(), /notes\.json, diagnostics[^]*Trailing comma/);
+  assert.match(editor.stored(), /notes\.json, diagnostics[^]*Trailing comma/);
 });
 
 step("what the editor's tools say of an edit reaches the model", async () => {
@@ -241,7 +235,7 @@ step("what the editor's tools say of an edit reaches the model", async () => {
   await send("Break it.", [call("patch", { path: "notes.json", old_string: "1,", new_string: '1, "b": ,' })], [{ text: "It is broken." }]);
   await answers().last().getByText("It is broken.").waitFor();
   await idle();
-  assert.match(stored(), /notes\.json, line 1: error: Value expected/);
+  assert.match(editor.stored(), /notes\.json, line 1: error: Value expected/);
 });
 
 step("a question about the selection carries it", async () => {
@@ -258,7 +252,7 @@ step("a question about the selection carries it", async () => {
   await editor.answer("What does this print?");
   await answers().nth(before).waitFor();
   await idle();
-  assert.match(stored(), /pricing\.py#L5-L5[^]*print\(price\(3\)\)/);
+  assert.match(editor.stored(), /pricing\.py#L5-L5[^]*print\(price\(3\)\)/);
 });
 
 step("the files are rolled back, those of commands too", async () => {

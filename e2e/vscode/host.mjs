@@ -43,8 +43,11 @@ const userSettings = {
 /** How long an attempt may take that is repeated if it fails, in milliseconds. */
 const patience = 20_000;
 
-/** Opens a workspace in an editor that has the extension, which is installed when the folder of extensions is new. */
-export async function open({ dir, vsix, extensions, files, trusted = true, settings = {}, hermes = "model: {provider: embedded}\n", folder = path.join(dir, "ws") }) {
+/**
+ * Opens a workspace in an editor that has the extension, which is installed when the folder of extensions is new.
+ * development are the files of another extension, which this editor alone has.
+ */
+export async function open({ dir, vsix, extensions, files, trusted = true, settings = {}, hermes = "model: {provider: embedded}\n", folder = path.join(dir, "ws"), development }) {
   fs.mkdirSync(artefacts, { recursive: true });
   extensions = process.env.HERMES_EXTENSIONS ?? extensions; // one for all tests
   const at = (name) => path.join(dir, name);
@@ -66,6 +69,7 @@ export async function open({ dir, vsix, extensions, files, trusted = true, setti
   const server = spawn(node, [
     codeServer, ...folders, "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override", "--disable-proxy",
     "--reconnection-grace-time", "2", ...(trusted ? ["--disable-workspace-trust"] : []),
+    ...(development ? ["--vscode-option", "enable-smoke-test-driver"] : []), // else it takes no extension by its folder
   ], { env, stdio: ["ignore", "pipe", "pipe"], detached: true });
   let log = "";
   const address = await new Promise((resolve, reject) => {
@@ -81,9 +85,17 @@ export async function open({ dir, vsix, extensions, files, trusted = true, setti
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: chromiumFlags });
   const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, reducedMotion: "reduce" });
   page.setDefaultTimeout(120_000);
-  await page.goto(`${address}/?folder=${encodeURIComponent(folder)}`);
-  await page.locator(".monaco-workbench").waitFor();
-  return new Editor({ dir, page, browser, server });
+  const editor = new Editor({ dir, page, browser, server });
+  const options = development ? [["extensionDevelopmentPath", `vscode-remote://${new URL(address).host}${at("development")}`]] : [];
+  for (const [name, text] of Object.entries(development ?? {})) write(at(`development/${name}`), text);
+  try {
+    await page.goto(`${address}/?folder=${encodeURIComponent(folder)}&payload=${encodeURIComponent(JSON.stringify(options))}`);
+    await page.locator(".monaco-workbench").waitFor();
+  } catch (error) {
+    await editor.close(); // the test has no editor that it could close
+    throw error;
+  }
+  return editor;
 }
 
 /** Does something for all processes that share a file, which tells that it is done. The others wait. */
@@ -305,6 +317,21 @@ export class Editor {
       if (await gone.count()) await target.click({ timeout: patience });
       await gone.waitFor({ state: "detached", timeout: patience });
     });
+  }
+
+  /** All messages of the model, as the store has them. */
+  stored() {
+    return this.query("select * from messages");
+  }
+
+  /** What the last calls gave to the model, the newest last. */
+  results(count) {
+    return JSON.parse(this.query(`select text from messages where role = 'tool' order by key desc limit ${count}`)).map(([text]) => text).reverse();
+  }
+
+  query(sql) {
+    const read = "import json,sqlite3,sys; print(json.dumps(list(sqlite3.connect('file:'+sys.argv[1]+'?mode=ro',uri=True).execute(sys.argv[2]))))";
+    return execFileSync("python3", ["-c", read, path.join(this.dir, "hermes/hermes-ls.db"), sql], { encoding: "utf8", maxBuffer: 1 << 26 });
   }
 
   /** The processes of the server that this editor has started. */

@@ -97,6 +97,7 @@ type Restored struct {
 	Restored []string
 	Kept     []string // stay as they are: changed by others since, or not stored
 	Why      []string // for each of Kept
+	Unsaved  []string // were changed in the editor, which has not saved them
 }
 
 var errOff = errors.New("there are no checkpoints: checkpoints.enabled is off")
@@ -445,6 +446,11 @@ func (x *Instance) restoreNow(ctx context.Context, id string, files []string, ov
 		}
 	}
 	x.noteRestored(ctx, changed)
+	for _, name := range x.Workspace.UnsavedEdits(ctx) {
+		if slices.Contains(changed, name) {
+			r.Unsaved = append(r.Unsaved, name)
+		}
+	}
 	return r, inputError(err)
 }
 

@@ -96,6 +96,9 @@ func (r Restored) text() string {
 	if len(r.Kept) > 0 {
 		text += " Not restored, because they were changed outside of this session or are not in the checkpoint: " + extension.CodeList(r.Kept) + "."
 	}
+	if len(r.Unsaved) > 0 {
+		text += " Not saved in the editor: " + extension.CodeList(r.Unsaved) + ". The disk has another text until you save."
+	}
 	return text
 }
 

@@ -283,7 +283,7 @@ func (x *Instance) afterTurn(ctx context.Context, _ extension.TurnEnd) (d extens
 	switch {
 	case len(old) > 0:
 		d.Brief, d.Summary = "not verified", ""
-		line = fmt.Sprintf("Not verified: commands ran while %s was not saved in the editor, and saw the version on the disk.", listed(old))
+		line = "Not verified: commands ran while " + oldOnDisk(old)
 	case len(now) > 0:
 		d.Brief = cmp.Or(d.Brief, "not saved")
 		line = fmt.Sprintf("Not saved in the editor: %s. Commands see the version on the disk.", listed(now))
@@ -292,6 +292,14 @@ func (x *Instance) afterTurn(ctx context.Context, _ extension.TurnEnd) (d extens
 	}
 	d.Summary = strings.TrimSpace(line + " " + d.Summary)
 	return d, err
+}
+
+// oldOnDisk says of documents what commands saw of them.
+func oldOnDisk(names []string) string {
+	if slices.Sort(names); len(slices.Compact(names)) == 1 {
+		return names[0] + " was not saved in the editor, and saw the version on the disk."
+	}
+	return listed(names) + " were not saved in the editor, and saw the versions on the disk."
 }
 
 // mostListed is how many documents a line names.

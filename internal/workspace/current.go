@@ -157,8 +157,9 @@ type Saver interface {
 	// SavesEdits reports whether the editor saves a document after an edit, if [Document.Save] is
 	// set, or writes the file by itself.
 	SavesEdits() bool
-	// SaveFailure returns why the editor did not save the document at path; empty: not known.
-	SaveFailure(path string) string
+	// SaveFailure returns why the editor did not save the document at path; empty: not known. If final is
+	// true, it does not try any more.
+	SaveFailure(path string) (why string, final bool)
 }
 
 func (w *Workspace) saver() Saver {

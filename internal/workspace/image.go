@@ -200,7 +200,8 @@ func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func
 	binary := w.HasUnlistedBuffers() && !utf8.Valid(want.Text) // which the editor takes for text
 	if open && want.There() && !binary && (want.Open || want.Mode.IsRegular() && now.There()) {
 		o := w.compared(p, doc)
-		if o.state == diskNewer {
+		onDisk := o.clean() && w.editsDisk() && now.There() && !want.Open
+		if o.state == diskNewer && !onDisk {
 			if o, open, err = w.awaitReload(ctx, p, o); err != nil {
 				return nil, err
 			}
@@ -208,6 +209,7 @@ func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func
 		switch {
 		case !open:
 			return w.putBack(ctx, p, want, check) // the user has closed it
+		case onDisk:
 		case o.state != diskNewer || w.HasUnlistedBuffers():
 			return w.putBackDocument(ctx, p, o, now, want, check)
 		}

@@ -80,14 +80,17 @@ func (w *Workspace) settle(ctx context.Context, p place, o opened, text []byte, 
 	if !save || saver == nil || o.state == unsaved {
 		return done, nil
 	}
-	if !w.poll(ctx, settleLimit, func() bool {
+	why, final := saver.SaveFailure(p.abs())
+	saved := func() bool { return !open || now.state == agreeing }
+	w.poll(ctx, settleLimit, func() bool {
 		if now, open, _ = w.comparedAt(ctx, p); open {
 			done.text = now.Text
 		}
-		return !open || now.state == agreeing
-	}) {
+		return saved() || final
+	})
+	if !saved() {
 		reason := ""
-		if why := saver.SaveFailure(p.abs()); why != "" {
+		if why != "" {
 			reason = " (" + why + ")"
 		}
 		done.note = fmt.Sprintf("%s is changed in the editor, but it was not saved%s: the disk has the old text", w.Name(p.abs()), reason)

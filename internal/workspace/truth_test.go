@@ -76,7 +76,7 @@ func (h *host) reload() {
 func (h *host) Write(context.Context, string, []byte, bool) (bool, error) { return false, nil }
 func (h *host) SavedTexts() *SavedTexts                                   { return &h.texts }
 func (h *host) SavesEdits() bool                                          { return h.acp || h.saves }
-func (h *host) SaveFailure(string) string                                 { return "" }
+func (h *host) SaveFailure(string) (string, bool)                         { return "", false }
 
 func (h *host) Paths() []string {
 	if h.acp {
@@ -265,6 +265,12 @@ func TestEditThatDidNotArrive(t *testing.T) {
 		if got := w.UnsavedEdits(t.Context()); len(got) != 1 || got[0] != "f" {
 			t.Errorf("unsaved: %q", got)
 		}
+		plugin.set("one\n")
+		err = w.PutBack(t.Context(), "f", Image{Mode: 0o644, Text: []byte("zero\n"), Size: 5}, func(Image) error { return nil })
+		if err == nil || !strings.Contains(err.Error(), "not saved (no space): the disk has the old text") {
+			t.Errorf("a restore: %v", err)
+		}
+		plugin.set("ONE\n")
 		w.SetSaving(Saving{})
 		if written, err = w.Edit(t.Context(), "f", replace("ONE", "two")); err != nil || written.Note != "" || onDisk(t, path) != "one\n" {
 			t.Errorf("with files.save: false: %+v, %v", written, err)
@@ -280,29 +286,36 @@ func (u unsaving) Replace(_ context.Context, _ Document, text []byte) error {
 	return nil
 }
 
-func (unsaving) SaveFailure(string) string { return "no space" }
+func (unsaving) SaveFailure(string) (string, bool) { return "no space", true }
 
 // TestPutBackSaves: an editor with our plugin saves what is restored in a document without unsaved changes, and only there.
+// Without a plugin, files.open: disk puts it on disk, where the editor reloads it.
 func TestPutBackSaves(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, text, disk string
 		saving           Saving
+		bare             bool
+		want             string // in the editor
 	}{
-		{"saved", "two\n", "one\n", Saving{Save: true}},
-		{"unsaved changes", "typed\n", "two\n", Saving{Save: true}},
-		{"files.save: false", "two\n", "two\n", Saving{}},
+		{"saved", "two\n", "one\n", Saving{Save: true}, false, "one\n"},
+		{"unsaved changes", "typed\n", "two\n", Saving{Save: true}, false, "one\n"},
+		{"files.save: false", "two\n", "two\n", Saving{}, false, "one\n"},
+		{"files.open: buffer", "two\n", "two\n", Saving{Save: true}, true, "one\n"},
+		{"files.open: disk", "two\n", "one\n", Saving{Save: true, Disk: true}, true, "two\n"},
+		{"files.open: disk, unsaved changes", "typed\n", "two\n", Saving{Save: true, Disk: true}, true, "one\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w0, dir := open(t, map[string]string{"f": "two\n"}, nil)
 			must(t, w0.Close())
 			path := filepath.Join(dir, "f")
-			h := &host{path: path, text: c.text, saved: "two\n", version: 1, saves: true}
+			h := &host{path: path, text: c.text, saved: "two\n", version: 1, saves: !c.bare}
+			h.texts.Observe(path, []byte("two\n"))
 			w := openDirs(t, h, dir)
 			w.SetSaving(c.saving)
 			must(t, w.PutBack(t.Context(), "f", Image{Mode: 0o644, Text: []byte("one\n"), Size: 4}, func(Image) error { return nil }))
-			if got := onDisk(t, path); got != c.disk || h.text != "one\n" {
+			if got := onDisk(t, path); got != c.disk || h.text != c.want {
 				t.Errorf("on disk %q, in the editor %q", got, h.text)
 			}
 		})

@@ -172,7 +172,7 @@ func (d documents) SavedTexts() *workspace.SavedTexts { return &d.client.saved }
 func (documents) SavesEdits() bool { return true }
 
 // SaveFailure returns nothing: the protocol does not tell it.
-func (documents) SaveFailure(string) string { return "" }
+func (documents) SaveFailure(string) (why string, final bool) { return "", false }
 
 // Paths returns nothing: the protocol does not list open files.
 func (documents) Paths() []string { return nil }

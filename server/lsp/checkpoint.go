@@ -85,6 +85,9 @@ func restoredText(r checkpoints.Restored) string {
 		}
 		text += fmt.Sprintf(" Kept %s: %s.", name, strings.TrimSuffix(r.Why[i], "."))
 	}
+	if n := len(r.Unsaved); n > 0 {
+		text += fmt.Sprintf(" Not saved in the editor: %s. The disk has another text until you save.", strings.Join(r.Unsaved[:min(n, most)], ", "))
+	}
 	return text
 }
 

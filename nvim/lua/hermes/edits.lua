@@ -77,11 +77,18 @@ function M.apply(err, params, ctx)
     end
   end
   local result = vim.lsp.handlers["workspace/applyEdit"](err, params, ctx)
-  if not result.applied or params.save == false or not config.current.save_edits then
+  if not result.applied or params.save == false then
+    return result
+  end
+  if not config.current.save_edits then
+    result.failureReason, result.notSaved = "save_edits is off", true
     return result
   end
   for _, buf in ipairs(clean) do
-    result.failureReason = vim.bo[buf].modified and save(buf) or result.failureReason
+    local why = vim.bo[buf].modified and save(buf)
+    if why then
+      result.failureReason, result.notSaved = why, true
+    end
   end
   return result
 end

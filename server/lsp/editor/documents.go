@@ -324,10 +324,16 @@ func (d *Documents) SavedTexts() *workspace.SavedTexts { return &d.saved }
 func (d *Documents) SavesEdits() bool { return d.e.Client.ACP != nil }
 
 // SaveFailure returns what the plugin said about the last edit of a document.
-func (d *Documents) SaveFailure(path string) string {
-	why, _ := d.failures.Load(path)
-	text, _ := why.(string)
-	return text
+func (d *Documents) SaveFailure(path string) (why string, final bool) {
+	v, _ := d.failures.Load(path)
+	f, _ := v.(saveFailure)
+	return f.why, f.final
+}
+
+// saveFailure says why a document was not saved. If it is final, the plugin is not saving it any more.
+type saveFailure struct {
+	why   string
+	final bool
 }
 
 var errNoEdits = errors.New("the editor does not take edits from language servers (workspace/applyEdit)")
@@ -349,7 +355,7 @@ func (d *Documents) Apply(ctx context.Context, limit time.Duration, doc workspac
 	if d.SavesEdits() {
 		params = &savingEdit{&label, d.workspaceEdit(doc, edits), doc.Save}
 	}
-	var result lsp.ApplyWorkspaceEditResult
+	var result savedEdit
 	var refused *jsonrpc2.Error // as eglot says that the version has moved
 	if err := d.e.Call(ctx, limit, lsp.MethodWorkspaceApplyEdit, params, &result); errors.As(err, &refused) && !UnknownMethod(err) {
 		return fmt.Errorf("the editor refused the edit to %s (%s): %w", doc.Path, refused.Message, workspace.ErrStale)
@@ -365,17 +371,23 @@ func (d *Documents) Apply(ctx context.Context, limit time.Duration, doc workspac
 		return fmt.Errorf("the editor refused the edit to %s (%s): %w", doc.Path, reason, workspace.ErrStale)
 	}
 	if d.failures.Delete(doc.Path); result.FailureReason != nil {
-		d.failures.Store(doc.Path, *result.FailureReason)
+		d.failures.Store(doc.Path, saveFailure{*result.FailureReason, result.NotSaved})
 	}
 	return nil
 }
 
 // savingEdit is an edit for our plugins, which save the document if save is set and it had no
-// unsaved changes. If they cannot, the result has a failureReason although the edit is applied.
+// unsaved changes. If they do not, the result has a failureReason although the edit is applied.
 type savingEdit struct {
 	Label *string           `json:"label,omitempty"`
 	Edit  lsp.WorkspaceEdit `json:"edit"`
 	Save  bool              `json:"save"`
+}
+
+// savedEdit is the answer to a savingEdit. NotSaved says that the plugin is not saving it any more.
+type savedEdit struct {
+	lsp.ApplyWorkspaceEditResult
+	NotSaved bool `json:"notSaved"`
 }
 
 // workspaceEdit is always versioned, also for Neovim, which does not announce that
