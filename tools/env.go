@@ -18,6 +18,9 @@ type Env struct {
 	// EditApproved says that the user was shown the edit of this call and has approved it.
 	// [Set.Call] sets it.
 	EditApproved bool
+	// EditAsk is why an event requires approval of the edit that the call is going to ask about by
+	// itself, see [Tool.AsksLater]. Empty: none does. [Set.Call] sets it.
+	EditAsk string
 	// Progress shows the progress of a running call, such as its output so far. Nil: it is
 	// not shown.
 	Progress func(Progress)

@@ -54,6 +54,11 @@ func (b Admission) ask(ctx context.Context, env *Env, t Tool, c Call) (*Env, err
 		return env, errors.New("Not run: it " + b.Ask + ", which requires approval, and no user is present to approve it.")
 	}
 	title := t.Name + " " + string(c.Args)
+	if t.AsksLater != nil && t.AsksLater(c) {
+		own := *env
+		own.EditAsk = b.Ask
+		return &own, nil
+	}
 	if t.Edit == nil {
 		return env, env.Gate.Check(ctx, env, c, t.Kind, title, verdict)
 	}

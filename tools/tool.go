@@ -97,6 +97,10 @@ type Tool struct {
 	// Edit returns the edit of a call without making it, for an approval request that comes before
 	// the tool runs. Nil: such a request shows the arguments only.
 	Edit func(ctx context.Context, env *Env, call Call) (Edit, error)
+	// AsksLater reports whether a call computes an edit and asks the gate about it before it makes
+	// it. If an event requires approval of the call, it is a part of that request, which shows the
+	// edit. Nil: no call does.
+	AsksLater func(Call) bool
 	// Run does the work. A [Result] is for the model to read, failures included.
 	// An error's text is shown to it as a failure too, unless ctx has ended.
 	Run func(ctx context.Context, env *Env, call Call) (Result, error)

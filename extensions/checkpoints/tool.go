@@ -3,6 +3,7 @@ package checkpoints
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,6 +58,10 @@ func CheckpointTool(k *checkpoint.Keeper, at tools.Files, hide func(string) stri
 		Description: strings.TrimSpace(checkpointWords),
 		Title:       tools.Titled(checkpointTitle),
 		Order:       -5,
+		AsksLater: func(c tools.Call) bool {
+			var in checkpointIn
+			return json.Unmarshal(c.Args, &in) == nil && in.Action == "restore"
+		},
 	}, func(ctx context.Context, env *tools.Env, call tools.Call, in checkpointIn) (tools.Result, error) {
 		return act(ctx, env, call, k, at, hide, in)
 	})

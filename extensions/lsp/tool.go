@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -67,6 +68,10 @@ func (x *Instance) tool() tools.Tool {
 		Description: strings.TrimSpace(words),
 		Advice:      "Use lsp to find or rename uses of a symbol: a search hits comments, equal names.",
 		Title:       tools.Titled(title),
+		AsksLater: func(c tools.Call) bool {
+			var in input
+			return json.Unmarshal(c.Args, &in) == nil && (in.Action == rename || in.Action == fix)
+		},
 	}, x.run)
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
@@ -41,6 +42,48 @@ func TestHookAsksWithTheEdit(t *testing.T) {
 				if len(user.asked) != 1 || len(user.asked[0].Edits) != 1 || len(user.asked[0].Options()) != 2 ||
 					!strings.Contains(user.asked[0].Reason, "by the hook") || got.IsError != (say == tools.DecisionDeny) {
 					t.Errorf("%s, careful %v, answered %s: asked %+v: %s", path, inCareful, say, user.asked, got.JSON)
+				}
+			}
+		}
+	}
+}
+
+// A tool that computes an edit and asks about it, as a rename does, is asked about once, with the edit; without an
+// edit it is not asked about.
+func TestHookAsksWithTheComputedEdit(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"a.txt", ".envrc", ""} {
+		for _, inCareful := range []bool{false, true} {
+			for _, say := range []tools.Decision{tools.DecisionOnce, tools.DecisionDeny} {
+				p := newPlace(t, map[string]string{"a.txt": "old\n", ".envrc": "old\n"})
+				user := &answers{say: say}
+				g := gate.New(gate.Config{Asker: user})
+				g.SetCareful(inCareful)
+				p.env.Gate = g
+				rename := tools.New(tools.Tool{Name: "rename", AsksLater: func(tools.Call) bool { return true }},
+					func(ctx context.Context, env *tools.Env, c tools.Call, _ struct{}) (tools.Result, error) {
+						if path == "" {
+							return tools.OK(map[string]any{"success": false}), nil
+						}
+						change := OnText(func(string) (string, error) { return "new\n", nil })
+						return Apply(ctx, p.env.Config, env, c, []workspace.Action{{Path: path, Change: change}}, 1)
+					})
+				set, err := tools.NewSet(rename)
+				if err != nil {
+					t.Fatal(err)
+				}
+				set.Events = asking{}
+				got, _ := set.Call(t.Context(), p.env.Env, tools.Call{ID: "1", Name: "rename", Args: []byte("{}")})
+				if path == "" {
+					if len(user.asked) > 0 || got.IsError {
+						t.Errorf("without an edit: asked %+v: %s", user.asked, got.JSON)
+					}
+					continue
+				}
+				text := p.text(t, path)
+				if len(user.asked) != 1 || len(user.asked[0].Edits) != 1 || len(user.asked[0].Options()) != 2 ||
+					!strings.Contains(user.asked[0].Reason, "by the hook") || (text == "new\n") != (say == tools.DecisionOnce) {
+					t.Errorf("%s, careful %v, answered %s: asked %+v, the file has %q: %s", path, inCareful, say, user.asked, text, got.JSON)
 				}
 			}
 		}

@@ -144,6 +144,7 @@ type action struct {
 
 // check is Check for a subagent; the zero subagent is the session itself.
 func (g *Gate) check(ctx context.Context, by subagent, a action) error {
+	a = a.withEvent()
 	v := a.verdict
 	switch rule, certain := g.denied(a.title, v); {
 	case rule == "" || v.Syntax != "":
@@ -187,6 +188,21 @@ func (g *Gate) check(ctx context.Context, by subagent, a action) error {
 		}
 	}
 	return g.checkPlan(a.env, a.call, a.kind, v) // the user may have changed the mode meanwhile
+}
+
+// withEvent returns the action with the approval that an event requires of its edit.
+func (a action) withEvent() action {
+	if a.edit == nil || a.env.EditAsk == "" {
+		return a
+	}
+	v := &a.verdict
+	if v.Reason != "" {
+		v.Reason = "; " + v.Reason
+	}
+	v.Reason, v.Level = a.env.EditAsk+v.Reason, max(v.Level, policy.Asks)
+	v.EveryMode, v.Once = true, true
+	v.Commands = append(slices.Clone(v.Commands), a.call.Name+" "+string(a.call.Args)) // deny rules match it
+	return a
 }
 
 // inMode returns the action as mode careful judges it: each edit requires approval, and a
