@@ -1,4 +1,4 @@
-// What a user meets every day in a real VS Code: edits are on disk or the chat says that they are not, other programs
+// The daily work of a user in a real VS Code: edits are on disk or the chat says that they are not, other programs
 // change open files, mode careful asks before each edit, and a cancel ends all of a turn.
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -62,7 +62,7 @@ async function answered(words) {
   await idle();
 }
 
-/** Has the agent edit a file that is open, and returns what the calls gave to the model. */
+/** Has the agent edit a file that is open, and returns the results of the calls, as the model got them. */
 async function edit(name, ...calls) {
   await editor.openFile(name);
   const words = `Done with ${name}${calls.length}.`;

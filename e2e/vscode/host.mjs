@@ -324,7 +324,7 @@ export class Editor {
     return this.query("select * from messages");
   }
 
-  /** What the last calls gave to the model, the newest last. */
+  /** The results of the last calls, as the model got them, the newest last. */
   results(count) {
     return JSON.parse(this.query(`select text from messages where role = 'tool' order by key desc limit ${count}`)).map(([text]) => text).reverse();
   }
