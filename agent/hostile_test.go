@@ -36,6 +36,9 @@ type strict struct {
 	text  func(text string) string // the stream of a complete response
 	form  func(calls []oddCall, text string) string
 
+	// refuse returns the message of a refusal for a body, or "". Nil refuses nothing.
+	refuse func(body []byte) string
+
 	mu       sync.Mutex
 	queue    []string
 	refusals []string
@@ -58,6 +61,15 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(checked.Code)
 		_, _ = w.Write(checked.Body.Bytes())
 		return
+	}
+	if s.refuse != nil {
+		if message := s.refuse(body); message != "" {
+			s.refusals = append(s.refusals, message)
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = fmt.Fprintf(w, `{"type":"error","error":{"type":"invalid_request_error","code":400,"status":"INVALID_ARGUMENT","message":%s}}`, quoted(message))
+			return
+		}
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	stream := s.text("done")

@@ -137,7 +137,7 @@ func (h *history) named(failed *model.Error) int {
 	}
 	for i := range slices.Backward(h.messages) {
 		for _, c := range h.messages[i].Calls() {
-			if h.isPlainable(i) && slices.ContainsFunc([]string{"'%s'", `"%s"`, "`%s`"}, func(quote string) bool {
+			if h.isPlainable(i) && slices.ContainsFunc([]string{"'%s'", `"%s"`, "`%s`", ":%s`"}, func(quote string) bool {
 				return strings.Contains(failed.Message, fmt.Sprintf(quote, c.Name))
 			}) {
 				return i

@@ -26,6 +26,9 @@ func TestRefusedHistory(t *testing.T) {
 		"by the name of the tool": func(*fakemodel.Exchange, int) *model.Error {
 			return &model.Error{Message: "Invalid function 'write'"}
 		},
+		"by the name of the tool in a namespace": func(*fakemodel.Exchange, int) *model.Error {
+			return &model.Error{Message: "Function call is missing a thought_signature in functionCall parts. function call `default_api:write`, position 4."}
+		},
 		"not at all": func(*fakemodel.Exchange, int) *model.Error { return &model.Error{Message: "Bad Request"} },
 	} {
 		t.Run(name, func(t *testing.T) {
