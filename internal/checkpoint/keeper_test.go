@@ -340,11 +340,13 @@ func TestWhatAPersonRemovesMeanwhile(t *testing.T) {
 	if !stampsTell {
 		t.Skip("this system does not tell when a file was changed")
 	}
-	for _, script := range []string{
+	scripts := []string{
 		"rm a.txt", "mv a.txt b.txt", "mv a.txt d/", "rm -r d", "mv d k", "mv d/e k", "mv d k; mv a.txt d",
 		"rm a.txt; mkdir a.txt; echo mine > a.txt/b", "rm -r d; echo mine > d", "mv d k; mkdir d; echo mine > d/x",
-	} {
-		t.Run(script, func(t *testing.T) {
+	}
+	for i := range 2 * len(scripts) {
+		script, large := scripts[i/2], i%2 > 0
+		t.Run(fmt.Sprint(script, " ", large), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, map[string]string{"a.txt": "one", "d/x": "x", "d/e/y": "y", "z.txt": "z"})
 			pastTick()
@@ -356,6 +358,11 @@ func TestWhatAPersonRemovesMeanwhile(t *testing.T) {
 				b.sh(script)
 				pastTick()
 				after = b.tree()
+				if large { // then the next command does not wait for another scan
+					b.snapshot.mu.Lock()
+					b.snapshot.took, b.snapshot.scanned = time.Minute, time.Now()
+					b.snapshot.mu.Unlock()
+				}
 				b.shell("echo second >> z.txt")
 				b.shell("true")
 			})
@@ -405,6 +412,34 @@ func TestRenamedFolderIsTakenBack(t *testing.T) {
 			b.restore("Before going back to “Turn”")
 			if got := b.tree(); got != after {
 				t.Errorf("reverted:\n%s\n\nwant:\n%s", got, after)
+			}
+		})
+	}
+}
+
+// If the session moves a file and the user changes it there, a restore brings the old path back, and takes only the lines
+// out of the new one that the session wrote.
+func TestMovedAndChangedByThePerson(t *testing.T) {
+	t.Parallel()
+	for how, move := range map[string]func(b *bench){
+		"moved by a tool":     func(b *bench) { must(0, b.Files.Rename(t.Context(), "a.txt", "sub/b.txt")) },
+		"moved by a command":  func(b *bench) { b.shell("mkdir sub; mv a.txt sub/b.txt") },
+		"moved and rewritten": func(b *bench) { b.shell("mkdir sub; sed s/three/THREE/ a.txt > sub/b.txt; rm a.txt") },
+		"copied, then edited": func(b *bench) { b.shell("mkdir sub; cp a.txt sub/b.txt; rm a.txt; echo agent >> sub/b.txt") },
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			old := "one\ntwo\nthree\nfour\nfive\n"
+			b := newBench(t, map[string]string{"a.txt": old, "other.txt": "one\n"})
+			b.turn("Turn", func() { b.shell("rm other.txt"); move(b) })
+			b.list()
+			now := string(must(os.ReadFile(b.path("sub/b.txt"))))
+			b.write("sub/b.txt", "mine\n"+now)
+			restored, kept := b.restore("Turn")
+			same(t, "restored", restored, []string{"a.txt", "other.txt"})
+			same(t, "kept", kept, []string{"sub/b.txt"})
+			if a, moved := string(must(os.ReadFile(b.path("a.txt")))), string(must(os.ReadFile(b.path("sub/b.txt")))); a != old || moved != "mine\n"+old {
+				t.Errorf("a.txt is %q, sub/b.txt %q", a, moved)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/diff"
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
@@ -204,7 +205,7 @@ func (k *Keeper) Planned(ctx context.Context, id string, files []string, force b
 		return nil, err
 	}
 	var shown []*workspace.Written
-	r := restorer{Keeper: k, ctx: ctx}
+	r := restorer{Keeper: k, ctx: ctx, all: all}
 	for _, h := range all {
 		now, err := k.Files.Look(ctx, h.path)
 		if err != nil {
@@ -218,7 +219,7 @@ func (k *Keeper) Planned(ctx context.Context, id string, files []string, force b
 		}
 		if !force && (h.unsure || h.broken() || !present.same(h.left)) {
 			var ok bool
-			if want, text, ok = r.takenOut(h.steps, present, now.Text); !ok || h.unsure {
+			if want, text, ok = r.takenOut(r.written(h), present, now.Text); !ok || h.unsure {
 				continue
 			}
 		}
@@ -386,8 +387,8 @@ func (k *Keeper) Restore(ctx context.Context, id string, choice Choice) (Outcome
 	turn, inTurn := k.turn, k.inTurn
 	k.enter(kindRestore, "Before going back to “"+records[0].Title+"”").record.To = id
 	k.mu.Unlock()
-	r := restorer{Keeper: k, ctx: ctx, choice: choice}
-	r.run(all)
+	r := restorer{Keeper: k, ctx: ctx, choice: choice, all: all}
+	r.run()
 	k.mu.Lock()
 	if inTurn {
 		k.enter(kindTurn, turn).startScan()
@@ -405,13 +406,15 @@ type restorer struct {
 	*Keeper
 	ctx     context.Context
 	choice  Choice
+	all     []history
 	outcome Outcome
 	failed  error
 }
 
 // run first removes everything that did not exist, folders after their content. Then it creates
 // the folders that existed, and then it restores the files.
-func (r *restorer) run(all []history) {
+func (r *restorer) run() {
+	all := r.all
 	folder := func(h history) bool { return h.was.Kind == kindFolder || h.left.Kind == kindFolder }
 	for _, h := range slices.Backward(all) {
 		if h.was.Kind == "" || folder(h) && h.was.Kind != kindFolder {
@@ -501,10 +504,12 @@ func (r *restorer) merge(h history, now workspace.Image) bool {
 		return false
 	}
 	present := stateOf(now)
-	want, text, ok := r.takenOut(h.steps, present, now.Text)
+	steps := r.written(h)
+	want, text, ok := r.takenOut(steps, present, now.Text)
 	if !ok {
 		return false
 	}
+	moved := steps[0].Before.Kind != h.steps[0].Before.Kind
 	changed := !want.same(present)
 	if changed {
 		err := r.Files.PutBack(r.ctx, h.path, imageOf(want, text), func(now workspace.Image) error {
@@ -522,13 +527,56 @@ func (r *restorer) merge(h history, now workspace.Image) bool {
 		}
 	}
 	switch {
-	case !changed: // the user has taken it out
+	case !changed && !moved: // the user has taken it out
 	case want.same(h.was):
 		r.outcome.Restored = append(r.outcome.Restored, h.path)
 	default:
 		r.outcome.Kept = append(r.outcome.Kept, Kept{Path: h.path, Why: merged, Merged: true})
 	}
 	return true
+}
+
+// mostMoved limits how many files are compared to find the one that was moved, and mostCompared their size.
+const mostMoved, mostCompared = 100, 1 << 20
+
+// written returns the steps of a path without the lines that the session only moved there: if a file that is gone has
+// most of its lines, they are of that file.
+func (r *restorer) written(h history) []Step {
+	if h.was.Kind != "" || h.left.Kind != kindFile {
+		return h.steps
+	}
+	text, err := r.content(h.steps[0].After)
+	if err != nil || len(text) > mostCompared {
+		return h.steps
+	}
+	made, _ := lines(string(text))
+	best, from, looks := 0, State{}, 0
+	for _, o := range r.all {
+		if o.was.Kind != kindFile || o.left.Kind == kindFile || o.was.Size > mostCompared {
+			continue
+		}
+		if looks++; looks > mostMoved {
+			break
+		}
+		old, err := r.content(o.was)
+		if err != nil {
+			continue
+		}
+		had, _ := lines(string(old))
+		kept := len(had)
+		for _, c := range diff.Compare(had, made) {
+			kept -= c.OldTo - c.OldFrom
+		}
+		if kept > best && 2*kept >= max(len(had), len(made)) {
+			best, from = kept, o.was
+		}
+	}
+	if best == 0 {
+		return h.steps
+	}
+	steps := slices.Clone(h.steps)
+	steps[0].Before = from
+	return steps
 }
 
 // takenOut returns the file now without the steps. The newest one is taken out first.

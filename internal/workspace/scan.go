@@ -186,6 +186,10 @@ func (d *disk) Entry(path string) (found Entry, ok bool) {
 	if !inside {
 		return found, false
 	}
+	if p.rel == "." { // a workspace folder itself
+		info, err := p.folder.root.Stat(".")
+		return Entry{Path: path, Info: info}, err == nil
+	}
 	p, err := p.hold()
 	if err != nil {
 		return found, false
