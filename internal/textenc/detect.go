@@ -3,6 +3,7 @@ package textenc
 import (
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -17,6 +18,7 @@ import (
 const (
 	certain      = 7
 	certainLatin = 2
+	certainOther = 1 // Central Europe or Turkey
 )
 
 // guess returns the most probable encoding of a text that is not UTF-8, and whether it is certain.
@@ -51,16 +53,44 @@ var guesses = sync.OnceValue(func() []guessed {
 		{CharsetShiftJIS, decoded(CharsetShiftJIS, japan)},
 		{CharsetEUCJP, decoded(CharsetEUCJP, japan)},
 		{CharsetEUCKR, decoded(CharsetEUCKR, korea)},
-		{CharsetWindows1251, decoded(CharsetWindows1251, alphabet(russian))},
-		{CharsetKOI8R, decoded(CharsetKOI8R, alphabet(russian))},
+		{CharsetWindows1251, written(CharsetWindows1251, russian)},
+		{CharsetKOI8R, written(CharsetKOI8R, russian)},
 		{CharsetLatin1, decoded(CharsetLatin1, latinText)},
-		{CharsetUnknown, decoded(greekCode, alphabet(greek))},
+		{CharsetUnknown, written(greekCode, greek)},
 		{CharsetUnknown, decoded(hebrewCode, alphabet(hebrew))},
 		{CharsetUnknown, decoded(arabicCode, alphabet(arabic))},
 		{CharsetUnknown, decoded(thaiCode, alphabet(thai))},
 		{CharsetUnknown, anyText},
 	}
 })
+
+// inCapitals is for a text in capitals, which is rare. What are capitals in one encoding are small letters in others.
+const inCapitals = -5
+
+// written returns a function that weighs a text of an alphabet in an encoding.
+func written(c Charset, letters string) func([]byte) float64 {
+	weigh := decoded(c, alphabet(letters))
+	return func(sample []byte) float64 {
+		upper, lower := false, false
+		for _, r := range string(c.Decode(sample)) {
+			upper = upper || r >= utf8.RuneSelf && unicode.IsUpper(r)
+			lower = lower || r >= utf8.RuneSelf && unicode.IsLower(r)
+		}
+		if upper && !lower && letters != greek { // Greek headings often are
+			return weigh(sample) + inCapitals
+		}
+		return weigh(sample)
+	}
+}
+
+// isWestern reports whether a text that looks like Latin-1 is not more probable in an encoding of Central Europe or Turkey,
+// which has other letters in the same places.
+func isWestern(sample []byte) bool {
+	own := decoded(CharsetLatin1, latinText)(sample)
+	other := max(decoded(centralCode, lettersOf(central, sharedCentral))(sample), decoded(centralISOCode, lettersOf(central, sharedCentral))(sample),
+		decoded(turkishCode, lettersOf(turkish, sharedTurkish))(sample))
+	return other-own < certainOther
+}
 
 // odds returns the logarithm of the probability of a character. Its neighbors are 0 at the ends.
 type odds func(before, r, after rune) float64
@@ -219,17 +249,64 @@ func alphabet(letters string) odds {
 				p += math.Log(0.05)
 			}
 		}
+		if letters == greek && !unicode.IsLetter(after) && !strings.ContainsRune(greekEnds, unicode.ToLower(r)) {
+			p += math.Log(0.03)
+		}
+		if unicode.IsUpper(r) && unicode.IsLower(before) {
+			p += math.Log(0.02)
+		}
 		if unicode.IsUpper(r) && (unicode.IsUpper(before) || unicode.IsUpper(after)) {
-			p += math.Log(15) // a word in capitals
+			p += math.Log(33) // a word in capitals
 		}
 		return p
 	}
 }
 
-// latinText weighs the letters of Western Europe. Two beside each other are not likely, but for signs.
-func latinText(before, r, _ rune) float64 {
+// lettersOf weighs the letters of languages with Latin letters as latinText those of Western Europe.
+// They share some letters with them, and have no others.
+func lettersOf(own []rune, shared string) odds {
+	return func(before, r, after rune) float64 {
+		p := 0.015
+		switch {
+		case !slices.Contains(own, unicode.ToLower(r)):
+			p = 1e-4
+			if strings.ContainsRune(shared, unicode.ToLower(r)) || !unicode.IsLetter(r) {
+				return latinText(before, r, after)
+			}
+		case !unicode.IsLetter(before) && !unicode.IsLetter(after):
+			p = 5e-4
+		case unicode.IsUpper(r):
+			p = 4e-3
+		}
+		return math.Log(p * beside(before, r))
+	}
+}
+
+// beside is a factor for a character behind another one that is not ASCII.
+func beside(before, r rune) float64 {
+	switch {
+	case before < utf8.RuneSelf, before|0x20 == 'ç' && (r|0x20 == 'ã' || r|0x20 == 'õ'):
+		return 1
+	case unicode.IsLetter(before) && unicode.IsLetter(r):
+		return 0.03
+	}
+	return 0.3
+}
+
+// latinText weighs the letters of Western Europe. Two beside each other are not likely, but for signs. Signs inside a word are not, but
+// for apostrophes and the like.
+func latinText(before, r, after rune) float64 {
 	p := 2e-4
 	switch i := slices.Index(latin, r); {
+	case r == 'õ' && after != 'e', r == 'ì' && unicode.IsLetter(after): // not as in Portuguese and Italian
+		p = 1e-3
+	case r == 'þ' || r == 'ð': // of Icelandic
+		p = 8e-3
+	case r == 'œ':
+		p = 2e-4
+		if after == 'u' {
+			p = 0.02
+		}
 	case i >= 0 && i < 26:
 		p = 0.03
 	case i >= 0:
@@ -237,12 +314,8 @@ func latinText(before, r, _ rune) float64 {
 	case unicode.IsLower(r):
 		p = 2e-3
 	}
-	switch {
-	case before < utf8.RuneSelf, before|0x20 == 'ç' && (r|0x20 == 'ã' || r|0x20 == 'õ'):
-	case unicode.IsLetter(before) && unicode.IsLetter(r):
-		p *= 0.03
-	default:
-		p *= 0.3
+	if unicode.IsLetter(before) && !unicode.IsLetter(r) && unicode.IsLetter(after) && !slices.Contains(inWords, r) {
+		p *= 0.02
 	}
-	return math.Log(p)
+	return math.Log(p * beside(before, r))
 }

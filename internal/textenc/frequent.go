@@ -52,3 +52,14 @@ const (
 )
 
 var latin = []rune("éèàêçäöüßñóíáåøãõ’“”–ôâîûæùëïœÄÖÜÅØÉÈÀÇ°«»—…€©®·§±²³µ½¡¿úìòº\u00a0")
+
+// The letters that Central European languages and Turkish have beside those of Western Europe, and signs inside words.
+var (
+	central       = []rune("ąćęłńśźżčďěňřšťůžľĺŕőűđăș")
+	turkish       = []rune("ğış")
+	sharedCentral = "áéíóúýäöüôâîçëß"
+	sharedTurkish = "çöüâîû"
+	greekEnds     = "αειουωηςσνάέίόύώήϊϋρξψ"
+
+	inWords = []rune("’·‘\u00ad–—…")
+)

@@ -20,6 +20,9 @@ const (
 	hebrewCode
 	arabicCode
 	thaiCode
+	centralCode    // windows-1250
+	centralISOCode // ISO 8859-2
+	turkishCode
 )
 
 // legacy are the encodings of one or several bytes for a character, with their names.
@@ -40,6 +43,9 @@ var legacy = map[Charset]struct {
 	hebrewCode:         {charmap.Windows1255, ""},
 	arabicCode:         {charmap.Windows1256, ""},
 	thaiCode:           {charmap.Windows874, ""},
+	centralCode:        {charmap.Windows1250, ""},
+	centralISOCode:     {charmap.ISO8859_2, ""},
+	turkishCode:        {charmap.Windows1254, ""},
 }
 
 // decodeLegacy decodes text. Bytes that are no character become U+FFFD; [CharsetOf] does not find a charset whose
@@ -175,6 +181,14 @@ func (t *tally) legacy() Charset {
 	if t.more {
 		sample = sample[:1+bytes.LastIndexByte(sample, '\n')]
 	}
+	c := likely(sample)
+	if c == CharsetLatin1 && !isWestern(sample) {
+		return CharsetUnknown
+	}
+	return c
+}
+
+func likely(sample []byte) Charset {
 	c, sure := guess(sample)
 	switch joined, alone := neighbors(sample); {
 	case sure && (c == CharsetLatin1 || c == CharsetUnknown || c.keeps(sample)):
