@@ -23,6 +23,9 @@ var faulty = map[string]string{
 	"tools/call": "{\n \"id\": \"%s\",\n \"error\": null,\n \"result\": {\"content\": [{\"type\":\"text\",\"text\":\"done\"},\n {\"type\":\"video\"}, {\"type\":\"image\",\"data\":7}]}\n}",
 }
 
+// lostID is an answer without the id of its request.
+const lostID = `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"q is lost"}}`
+
 // beFaulty is a server on stdio with many mistakes. It writes the arguments of calls to its log.
 func beFaulty() {
 	fmt.Println("Welcome!")
@@ -37,7 +40,12 @@ func beFaulty() {
 		if dec.Decode(&in) != nil {
 			return
 		}
-		if answer, ok := faulty[in.Method]; ok {
+		switch answer, ok := faulty[in.Method]; {
+		case in.Method == "notifications/initialized":
+			fmt.Println(`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no such method"}}`)
+		case strings.Contains(string(in.Params.Arguments), "lost"):
+			fmt.Println(lostID)
+		case ok:
 			fmt.Printf(strings.Replace(answer, "done", "got "+strings.ReplaceAll(string(in.Params.Arguments), `"`, `'`), 1)+"\n", in.ID)
 		}
 	}
@@ -57,6 +65,10 @@ func TestFaultyServer(t *testing.T) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
+		if strings.Contains(string(in.Params.Arguments), "lost") {
+			_, _ = io.WriteString(w, lostID)
+			return
+		}
 		_, _ = io.WriteString(w, fmt.Sprintf(strings.Replace(faulty[in.Method], "done", "got "+strings.ReplaceAll(string(in.Params.Arguments), `"`, `'`), 1), in.ID))
 	}))
 	t.Cleanup(web.Close)
@@ -70,6 +82,9 @@ func TestFaultyServer(t *testing.T) {
 				t.Fatalf("%+v", st)
 			}
 			b.noticed("entry 1 is left out (its name is no text: 5), entry 2 is left out (it is no object), good without title")
+			if got := b.call("mcp__f__good", `{"q":"lost"}`); !strings.Contains(got, "q is lost") {
+				t.Errorf("an answer without an id: %s", got)
+			}
 			got := b.call("mcp__f__good", `{"q":"x"}`)
 			for _, want := range []string{`got {'$q':'x'}`, "a part of the type video", "a part of the type image"} {
 				if !strings.Contains(got, want) {

@@ -67,7 +67,9 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 	return p, nil
 }
 
-func (p *program) transport() sdk.Transport { return &sdk.IOTransport{Reader: p.out, Writer: p.in} }
+func (p *program) transport() sdk.Transport {
+	return &sdk.IOTransport{Reader: p.out, Writer: wire.Sender{WriteCloser: p.in, Dropped: &p.Dropped}}
+}
 
 // close ends the program: it closes the input, then sends SIGTERM, then SIGKILL.
 func (p *program) close() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -79,6 +80,7 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.record(req)
 	resp, err := r.send(req, token)
 	if err != nil {
 		return nil, err
@@ -108,6 +110,19 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	r.Watch(resp)
 	return resp, nil
+}
+
+// record records the message in a request.
+func (r *remote) record(req *http.Request) {
+	if req.Method != http.MethodPost || req.GetBody == nil {
+		return
+	}
+	if body, err := req.GetBody(); err == nil {
+		defer body.Close()
+		if text, err := io.ReadAll(body); err == nil { // the SDK has it in memory
+			r.Sent(text)
+		}
+	}
 }
 
 // send sends one request. It can be sent again, because the SDK's bodies can be read again.

@@ -30,7 +30,10 @@ type message struct {
 // Mend returns the messages in a JSON text, in a form that the SDK can read: one in each element.
 // It returns nil if there is none. The SDK ends the connection for a message that it cannot read,
 // and drops all tools for one of them.
-func (d *Dropped) Mend(text []byte) [][]byte {
+func (d *Dropped) Mend(text []byte) [][]byte { return d.mendAll(text, nil) }
+
+// mendAll is Mend for the answer to the request with the id of. If of is nil, the request is not known.
+func (d *Dropped) mendAll(text []byte, of json.RawMessage) [][]byte {
 	if text = bytes.Trim(text, " \t\r\n"); len(text) == 0 {
 		return nil
 	}
@@ -47,7 +50,7 @@ func (d *Dropped) Mend(text []byte) [][]byte {
 			if len(one) == len(text) {
 				one = text
 			}
-			if mended := d.mend(one); mended != nil {
+			if mended := d.mend(one, of); mended != nil {
 				all = append(all, mended)
 			}
 		}
@@ -59,7 +62,7 @@ func (d *Dropped) Mend(text []byte) [][]byte {
 		var all [][]byte
 		for _, one := range list {
 			if len(one) > 0 && one[0] == '{' {
-				if mended := d.mend(one); mended != nil {
+				if mended := d.mend(one, of); mended != nil {
 					all = append(all, mended)
 				}
 			}
@@ -69,8 +72,8 @@ func (d *Dropped) Mend(text []byte) [][]byte {
 	return nil
 }
 
-// mend returns one message, or nil. If nothing is wrong, it is text itself.
-func (d *Dropped) mend(text []byte) []byte {
+// mend returns one message, or nil. If nothing is wrong, it is text itself. of is as in mendAll.
+func (d *Dropped) mend(text []byte, of json.RawMessage) []byte {
 	var m message
 	if json.Unmarshal(text, &m) != nil {
 		return nil
@@ -85,8 +88,10 @@ func (d *Dropped) mend(text []byte) []byte {
 		m.Version, changed = json.RawMessage(`"2.0"`), true
 	}
 	id := idOf(m.ID, request)
-	if !request && !present(id) {
-		return nil // such as the answer to a request that the server could not read
+	if !request {
+		if id = d.answered(id, of, m.Error); id == nil {
+			return nil // it may be the answer to a notification
+		}
 	}
 	if !bytes.Equal(id, m.ID) {
 		m.ID, changed = id, true

@@ -23,6 +23,7 @@ type Dropped struct {
 	required map[string]bool
 	cut      bool // since the last call of Cut, a message was too long
 	faults   []string
+	waiting  waiting
 }
 
 // Cut reports whether a message was too long since the last call of it.
@@ -78,10 +79,31 @@ func (d *Dropped) NeedsTask(tool string) bool {
 	return d.required[tool]
 }
 
-// Watch makes t read the messages of a response.
+// Watch makes d read the messages of a response. If it is the response to the POST of a request, an answer
+// without an id gets that request's.
 func (d *Dropped) Watch(resp *http.Response) {
 	events := strings.Contains(resp.Header.Get("Content-Type"), "event-stream")
-	resp.Body = &readMessages{ReadCloser: resp.Body, dropped: d, events: events}
+	resp.Body = &readMessages{ReadCloser: resp.Body, dropped: d, events: events, of: requestOf(resp.Request)}
+}
+
+// requestOf returns the id of the request in the body of a POST. If there is none, it returns nil.
+func requestOf(req *http.Request) json.RawMessage {
+	if req == nil || req.Method != http.MethodPost || req.GetBody == nil {
+		return nil
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil
+	}
+	defer body.Close()
+	var m struct {
+		ID     json.RawMessage
+		Method string
+	}
+	if json.NewDecoder(body).Decode(&m) != nil || m.Method == "" || !present(m.ID) {
+		return nil
+	}
+	return m.ID
 }
 
 // readMessages passes a body on, with its messages mended: those in the events of a stream, or the
@@ -91,10 +113,11 @@ type readMessages struct {
 	io.ReadCloser
 	dropped *Dropped
 	events  bool
-	line    []byte // of an event stream, up to now
-	event   []byte // the whole lines of the event, or the body
-	out     []byte // not read yet
-	err     error  // the end of the body
+	of      json.RawMessage // the id of the request that the body answers; nil: not known
+	line    []byte          // of an event stream, up to now
+	event   []byte          // the whole lines of the event, or the body
+	out     []byte          // not read yet
+	err     error           // the end of the body
 	buf     []byte
 }
 
@@ -163,7 +186,7 @@ func (r *readMessages) endEvent() {
 		}
 	}
 	data = bytes.TrimSpace(data)
-	switch messages := r.dropped.messages(data); {
+	switch messages := r.dropped.messages(data, r.of); {
 	case len(data) == 0:
 		r.out = append(r.out, others...)
 	case data[0] != '{' && data[0] != '[': // such as the address of the older transport
@@ -193,7 +216,7 @@ func (r *readMessages) end() {
 		return
 	}
 	text := bytes.TrimSpace(r.event)
-	messages := r.dropped.messages(text)
+	messages := r.dropped.messages(text, r.of)
 	switch {
 	case len(messages) == 0:
 		r.out = r.event
@@ -212,8 +235,8 @@ func (r *readMessages) end() {
 }
 
 // messages returns the messages in a text, mended, after it has recorded their forms and tasks.
-func (d *Dropped) messages(text []byte) [][]byte {
-	all := d.Mend(text)
+func (d *Dropped) messages(text []byte, of json.RawMessage) [][]byte {
+	all := d.mendAll(text, of)
 	for _, m := range all {
 		d.read(m)
 	}
@@ -279,7 +302,7 @@ func (m *Messages) pass() error {
 	if err := m.giveUp(); err != nil {
 		return err
 	}
-	if all := m.Dropped.messages(line); len(all) > 0 {
+	if all := m.Dropped.messages(line, nil); len(all) > 0 {
 		return m.send(all)
 	}
 	if len(line) > 0 && line[0] == '{' && !json.Valid(line) {
@@ -306,7 +329,7 @@ func (m *Messages) goOn() error {
 	case !m.depth.closed():
 		return nil
 	}
-	if all := m.Dropped.messages(m.open); len(all) > 0 {
+	if all := m.Dropped.messages(m.open, nil); len(all) > 0 {
 		m.open = shrunk(m.open)
 		return m.send(all)
 	}

@@ -160,3 +160,55 @@ func FuzzMessages(f *testing.F) {
 		}
 	})
 }
+
+// TestAnswersWithoutID checks which request gets an answer without an id.
+func TestAnswersWithoutID(t *testing.T) {
+	t.Parallel()
+	const (
+		lost      = `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"m"}}`
+		unread    = `{"jsonrpc":"2.0","error":{"code":-32700,"message":"m"}}`
+		note      = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+		cancelled = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
+	)
+	call := func(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{}}` }
+	done := func(id string) string { return `<{"jsonrpc":"2.0","id":` + id + `,"result":{}}` }
+	for _, tc := range []struct {
+		name  string
+		lines []string // sent, or with "<" received
+		id    string   // of the last message; empty: it is left out
+	}{
+		{"one request", []string{call("1"), "<" + lost}, "1"},
+		{"a result", []string{call("1"), `<{"jsonrpc":"2.0","id":null,"result":{}}`}, "1"},
+		{"no request", []string{"<" + lost}, ""},
+		{"two requests", []string{call("1"), call("2"), "<" + lost}, ""},
+		{"one of two", []string{call("1"), call("2"), done("1"), "<" + lost}, "2"},
+		{"twice", []string{call("1"), "<" + lost, "<" + lost}, ""},
+		{"maybe of a notification", []string{note, call("1"), "<" + lost}, ""},
+		{"not of a notification", []string{note, call("1"), done("1"), call("2"), "<" + lost}, "2"},
+		{"a message that was not read", []string{note, call("1"), "<" + unread}, "1"},
+		{"a canceled request", []string{call("1"), call("2"), cancelled, done("2"), "<" + lost}, ""},
+		{"our answer", []string{call("1"), `{"jsonrpc":"2.0","id":7,"result":{}}`, "<" + lost}, "1"},
+	} {
+		d, last := new(Dropped), [][]byte(nil)
+		for _, line := range tc.lines {
+			if text, received := strings.CutPrefix(line, "<"); received {
+				last = d.Mend([]byte(text))
+			} else {
+				d.Sent([]byte(line))
+			}
+		}
+		var got struct{ ID json.RawMessage }
+		if len(last) > 0 {
+			if err := json.Unmarshal(last[0], &got); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if string(got.ID) != tc.id {
+			t.Errorf("%s: %s", tc.name, last)
+		}
+	}
+	of := json.RawMessage("5")
+	if got := new(Dropped).mendAll([]byte(lost), of); len(got) != 1 || !bytes.Contains(got[0], []byte(`"id":5`)) {
+		t.Errorf("the answer to a POST: %s", got)
+	}
+}

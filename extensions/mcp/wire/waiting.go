@@ -1,0 +1,92 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+)
+
+// waiting are the requests that were sent to a server and have no answer. Some servers leave the id out of an
+// answer, above all of an error. Without the id, the caller would wait until its timeout.
+type waiting struct {
+	ids map[string]bool // as JSON
+	// noted is whether a notification was sent after the server's last answer. Some servers wrongly answer
+	// notifications, with an error without an id.
+	noted bool
+}
+
+// Sent records a message that is sent to the server.
+func (d *Dropped) Sent(text []byte) {
+	var m struct {
+		ID     json.RawMessage
+		Method string
+		Params struct {
+			RequestID json.RawMessage `json:"requestId"`
+		}
+	}
+	if json.Unmarshal(text, &m) != nil || m.Method == "" {
+		return // an answer
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !present(m.ID) {
+		d.waiting.noted = true
+		if m.Method == "notifications/cancelled" {
+			delete(d.waiting.ids, string(idOf(m.Params.RequestID, false)))
+		}
+		return
+	}
+	if d.waiting.ids == nil {
+		d.waiting.ids = map[string]bool{}
+	}
+	d.waiting.ids[string(idOf(m.ID, false))] = true
+}
+
+// answered returns the id of the request that a message answers, and records the answer. id is that of the
+// message. If it has none, the message answers the request of, if that is known, or the only one that waits. If that
+// is not certain, answered returns nil.
+func (d *Dropped) answered(id, of json.RawMessage, failure json.RawMessage) json.RawMessage {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !present(id) {
+		switch {
+		case present(of):
+			id = of
+		case len(d.waiting.ids) != 1, d.waiting.noted && present(failure) && !unread(failure):
+			return nil
+		default:
+			for only := range d.waiting.ids {
+				id = json.RawMessage(only)
+			}
+		}
+	}
+	delete(d.waiting.ids, string(id))
+	d.waiting.noted = false
+	return id
+}
+
+// unread reports whether an error is about a message that the server could not read, which are requests
+// more often than notifications.
+func unread(failure json.RawMessage) bool {
+	var e struct{ Code json.RawMessage }
+	_ = json.Unmarshal(failure, &e) // another type has no code
+	switch textOf(e.Code) {
+	case "-32700", "-32600": // parse error, invalid request
+		return true
+	}
+	return false
+}
+
+// Sender passes messages on to a server, and records them.
+type Sender struct {
+	io.WriteCloser
+	Dropped *Dropped
+}
+
+// Write passes on one or several whole messages.
+func (s Sender) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) {
+		s.Dropped.Sent(line)
+	}
+	return s.WriteCloser.Write(p)
+}
