@@ -57,7 +57,7 @@ func (s *Session) Compact(ctx context.Context, hints string, sink Sink) (StopRea
 	if window, used := t.window(), t.history.gauge.used(); window > 0 && used > window {
 		fixed := t.history.gauge.fixed()
 		t.notice("The session still does not fit: about %d tokens of %d. The system prompt and the tools have %d, the messages that are left %d. %s",
-			used, window, fixed, used-fixed, enlarge)
+			used, window, fixed, used-fixed, Enlarge)
 	}
 	return EndTurn, nil
 }

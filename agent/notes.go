@@ -153,7 +153,7 @@ func (t *turn) notesOf(ctx context.Context, from model.Model, messages []model.M
 			return reply, err
 		}
 		if delta.Notice != "" {
-			t.sink.Event(Notice{Text: delta.Notice, Passing: true})
+			t.sink.Event(Notice{Text: delta.Notice, Passing: !delta.Lasting})
 		}
 		if err := reply.Add(delta); err != nil {
 			return reply, err

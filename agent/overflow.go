@@ -21,8 +21,8 @@ const (
 	SmallWindow = 24_000
 )
 
-// enlarge says how to enlarge the window of a model on a server of the user.
-const enlarge = "Enlarge the window (OLLAMA_CONTEXT_LENGTH=16384 for Ollama, llama-server -c 16384 for llama.cpp, the context length of the model in LM Studio), " +
+// Enlarge says how to enlarge the window of a model on a server of the user.
+const Enlarge = "Enlarge the window (OLLAMA_CONTEXT_LENGTH=16384 for Ollama, llama-server -c 16384 for llama.cpp, the context length of the model in LM Studio), " +
 	"or choose a model with a larger one."
 
 // sizeError is an error about the size of a request. cause is the endpoint's refusal, or nil.
@@ -68,7 +68,7 @@ func (s *Session) tooSmall() error {
 		return nil
 	}
 	return &sizeError{text: fmt.Sprintf("the context window of %s has %s tokens, and hermes-ls needs at least %s. Nothing was sent. %s",
-		cmp.Or(s.Head().Model, "the model"), count(window), count(s.config.LeastWindow), enlarge)}
+		cmp.Or(s.Head().Model, "the model"), count(window), count(s.config.LeastWindow), Enlarge)}
 }
 
 // fits returns an error if the next request is longer than a small context window. Some
@@ -104,11 +104,11 @@ func (t *turn) doesNotFit(cause error) error {
 	}
 	if fixed >= window/2 {
 		return &sizeError{cause: cause, text: fmt.Sprintf("the system prompt and the tools have %s tokens, and the context window of %s has %s. "+
-			"Set model.profile to small, or enlarge the window. %s", count(fixed), t.modelName(), count(window), enlarge)}
+			"Set model.profile to small, or enlarge the window. %s", count(fixed), t.modelName(), count(window), Enlarge)}
 	}
 	if cause == nil {
 		return &sizeError{text: fmt.Sprintf("the session has %s tokens, and the context window of %s has %s. Compact the session (/compact), or start a new one. %s",
-			count(g.used()), t.modelName(), count(window), enlarge)}
+			count(g.used()), t.modelName(), count(window), Enlarge)}
 	}
 	return cause
 }

@@ -232,7 +232,7 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 			t.sink.Event(Text{MessageID: id, Text: delta.Text})
 		}
 		if delta.Notice != "" {
-			t.sink.Event(Notice{Text: delta.Notice, Passing: true})
+			t.sink.Event(Notice{Text: delta.Notice, Passing: !delta.Lasting})
 		}
 		if delta.Fallback != "" {
 			t.sink.Event(Thought{MessageID: id, Text: delta.Fallback + "\n"})

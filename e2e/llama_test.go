@@ -21,6 +21,7 @@ func TestLlamaServer(t *testing.T) {
 	t.Run("least window", func(t *testing.T) { t.Parallel(); llamaWorks(t, model, 4096, 1, 8) })
 	t.Run("two slots", func(t *testing.T) { t.Parallel(); llamaWorks(t, model, 12288, 2, 5) })
 	t.Run("too small", func(t *testing.T) { t.Parallel(); llamaRefused(t, model) })
+	t.Run("no tools", func(t *testing.T) { t.Parallel(); llamaAsText(t, model) })
 	t.Run("hidden window", func(t *testing.T) { t.Parallel(); llamaRecovers(t, model) })
 }
 
@@ -33,7 +34,7 @@ func llamaWorks(t *testing.T, model string, window, slots, turns int) {
 	if said, failure := x.prompt("Hello"); failure != "" {
 		t.Fatalf("%s\n%s", failure, said)
 	}
-	if said, failure := x.prompt("/status"); failure != "" || !strings.Contains(said, comma(slot)+" tokens") || !strings.Contains(said, "Profile: small") {
+	if said, failure := x.prompt("/status"); failure != "" || !strings.Contains(said, comma(slot)+" tokens (llama.cpp: n_ctx of a slot)") || !strings.Contains(said, "Profile: small") {
 		t.Errorf("/status: %s %s", failure, said)
 	}
 	for n := range turns {
@@ -96,6 +97,30 @@ func llamaRefused(t *testing.T, model string) {
 		t.Errorf("%d requests were sent", len(sent))
 	}
 	x.line.end()
+}
+
+// llamaAsText works with a server whose chat template leaves out tools, calls and the roles of results. The tools
+// are text then, the user is told once, and doctor says so.
+func llamaAsText(t *testing.T, model string) {
+	server := newLlama(t, model, 8192, 1, "own")
+	x := newLlamaBed(t, server, "")
+	server.say(llamaReply{text: "Hello."})
+	said, failure := x.prompt("Hello")
+	if failure != "" {
+		t.Fatal(failure)
+	}
+	contains(t, "the first answer", said, "leaves tools out, so they are sent as text", "--jinja")
+	for n := range 4 {
+		x.work(n + 1)
+	}
+	x.line.end()
+	all := server.since(0)
+	for i, r := range all {
+		if r.tools > 0 || r.status != 200 || r.prompt < 700 { // the tools have about 600
+			t.Errorf("request %d: %d with %d native tools and %d tokens", i, r.status, r.tools, r.prompt)
+		}
+	}
+	checkCache(t, all, 8192)
 }
 
 // llamaRecovers works with a server that does not say its window, until it refuses a request.

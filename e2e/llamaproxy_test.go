@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -73,6 +74,8 @@ type llama struct {
 	real *url.URL
 	hide bool // the proxy hides what the server says about its window
 
+	asText bool // the model writes its calls as text
+
 	mu       sync.Mutex
 	replies  []llamaReply
 	requests []llamaRequest
@@ -95,13 +98,13 @@ func llamaProgram(t *testing.T) (python, script string) {
 	return installed(t, "llama.cpp's server", "llama", "bin", "python"), filepath.Join(root(t), "e2e", "python", "llama_server.py")
 }
 
-// newLlama starts the server for a model: its window is shared by slots.
-func newLlama(t *testing.T, model string, window, slots int) *llama {
+// newLlama starts the server for a model: its window is shared by slots. The option own keeps the model's template.
+func newLlama(t *testing.T, model string, window, slots int, options ...string) *llama {
 	t.Helper()
 	python, script := llamaProgram(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // of the start; the server ends with its stdin
 	defer cancel()
-	cmd := exec.Command(python, script, "serve", model, fmt.Sprint(window), fmt.Sprint(slots))
+	cmd := exec.Command(python, append([]string{script, "serve", model, fmt.Sprint(window), fmt.Sprint(slots)}, options...)...)
 	var log lockedBuffer
 	cmd.Stderr = &log
 	in, out := startPiped(t, cmd)
@@ -115,7 +118,7 @@ func newLlama(t *testing.T, model string, window, slots int) *llama {
 		line, _ := bufio.NewReader(out).ReadString('\n')
 		said <- strings.TrimSpace(line)
 	}()
-	l := &llama{t: t}
+	l := &llama{t: t, asText: slices.Contains(options, "own")}
 	select {
 	case text := <-said:
 		var err error
@@ -251,7 +254,10 @@ func (l *llama) reply(w io.Writer, notes bool) {
 	id := fmt.Sprintf("call%05d", len(l.requests))
 	l.mu.Unlock()
 	delta, finish := map[string]any{"role": "assistant", "content": next.text}, "stop"
-	if next.tool != "" {
+	if l.asText && next.tool != "" {
+		args, _ := json.Marshal(next.args) // as below
+		delta["content"] = fmt.Sprintf("%s\n<tool_call>\n{\"name\": %q, \"arguments\": %s}\n</tool_call>", next.text, next.tool, args)
+	} else if next.tool != "" {
 		args, _ := json.Marshal(next.args) // strings and numbers
 		finish = "tool_calls"
 		delta["tool_calls"] = []any{map[string]any{"index": 0, "id": id, "type": "function", "function": map[string]any{"name": next.tool, "arguments": string(args)}}}
@@ -296,7 +302,7 @@ func (x *llamaBed) prompt(text string) (said, failure string) {
 			x.t.Fatalf("%s: the server has gone", text)
 		case f.Method == "session/request_permission":
 			x.line.answer(f, map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": "once"}})
-		case f.Params.Update.SessionUpdate == "agent_message_chunk":
+		case f.Params.Update.SessionUpdate == "agent_message_chunk", f.Params.Update.SessionUpdate == "agent_thought_chunk": // notices are thoughts
 			all.WriteString(f.text())
 		case f.Method != "":
 		case string(f.ID) == id && f.Error != nil:

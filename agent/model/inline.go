@@ -24,17 +24,28 @@ import (
 // Text that looks like the start of a call is passed on as soon as it cannot be one. If
 // the stream ends with an error, text that was not passed on is dropped.
 func Inline(req *Request, calls bool, in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
-	return InlineOpened(req, calls, new(bool), in)
+	start := StartsText
+	return InlineOpened(req, calls, &start, in)
 }
 
+// Start is what the start of a response without markup is.
+type Start int
+
+const (
+	StartsUnknown Start = iota // a thought if its first words sound like one, else text
+	StartsThought              // a thought, because the prompt opens one
+	StartsText
+)
+
 // InlineOpened is Inline for a model whose prompt may open a thought, so that the response has only
-// its end. opened says so, and is set to what the response shows. If it was false and such an end
-// comes, the text before the end becomes a thought: see [Delta.WasThought].
-func InlineOpened(req *Request, calls bool, opened *bool, in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
+// its end. start says so, and is set to what the response shows. If text was passed on and such an end
+// comes, the text before the end becomes a thought: see [Delta.WasThought]. If the end of an assumed
+// thought does not come, the response is yielded as text at its end.
+func InlineOpened(req *Request, calls bool, start *Start, in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		f := inline{req: req, last: '\n', yield: yield, guess: opened}
-		if *opened {
-			f.thinking, f.skipSpace, f.assumed = true, true, []byte{}
+		f := inline{req: req, last: '\n', yield: yield, start: start, unheard: *start == StartsUnknown}
+		if *start == StartsThought {
+			f.assume()
 		}
 		if calls {
 			f.offered = names(req.Tools)
@@ -81,7 +92,8 @@ type inline struct {
 	tokens    bool     // the response has channels or the like, so their ends are no text
 	noBare    bool     // the response is no bare call
 	assumed   []byte   // reasoning that is text if its end does not come
-	guess     *bool    // whether the prompt opens a thought; nil: not known
+	start     *Start
+	unheard   bool // the first words decide whether the text is a thought
 
 	pending []byte // the text of the calls
 	block   bool   // pending is a fenced block, which must be the whole response
@@ -92,10 +104,18 @@ type inline struct {
 
 // take handles one delta. If the consumer has stopped reading, it returns false.
 func (f *inline) take(d Delta) bool {
-	if f.assumed != nil && d.Reasoning != "" { // the server separates thoughts
-		f.unassume()
+	if d.Reasoning != "" { // the server separates thoughts
+		f.unheard = false
+		if f.assumed != nil {
+			f.unassume()
+		}
 	}
 	if d.Call != nil {
+		f.unheard = false
+		if f.assumed != nil { // no call is within a thought
+			f.unassume()
+			f.scan()
+		}
 		f.next = max(f.next, d.Call.Index+1)
 		f.giveUp()
 	}
@@ -127,7 +147,7 @@ func (f *inline) giveUp() {
 // plain passes text on that needs no scan, which is the common case. Otherwise it returns
 // false.
 func (f *inline) plain(text string) bool {
-	if len(f.held) > 0 || len(f.pending) > 0 || f.thinking || f.skipSpace || strings.ContainsAny(text, "<`~[") {
+	if len(f.held) > 0 || len(f.pending) > 0 || f.thinking || f.skipSpace || f.unheard || strings.ContainsAny(text, "<`~[") {
 		return false
 	}
 	if f.mayBeBare() && strings.ContainsAny(text[:1], "{fA \t\r\n") {
@@ -176,6 +196,16 @@ func (f *inline) scanText() bool {
 		f.held = bytes.TrimLeft(f.held, " \t\r\n")
 		f.skipSpace = len(f.held) == 0
 		return !f.skipSpace
+	}
+	if f.unheard {
+		heard, thought := soundsLikeThought(f.held)
+		if !heard {
+			return false
+		}
+		if f.unheard = false; thought {
+			f.assume()
+			return true
+		}
 	}
 	if len(f.pending) > 0 && !f.scanAfter() {
 		return false
@@ -370,7 +400,7 @@ func (f *inline) scanTag() bool {
 
 // takeBack makes the text before the end of a thought a thought. The prompt has its start.
 func (f *inline) takeBack() {
-	*f.guess = true
+	*f.start = StartsThought
 	if f.hasText && !f.broken {
 		f.broken = !f.yield(Delta{WasThought: true}, nil)
 	}
@@ -378,9 +408,12 @@ func (f *inline) takeBack() {
 	f.around = around{}
 }
 
+// assume takes the start of the response for a thought.
+func (f *inline) assume() { f.thinking, f.skipSpace, f.assumed = true, true, []byte{} }
+
 // unassume ends an assumed thought: its start was not in the prompt.
 func (f *inline) unassume() {
-	*f.guess = false
+	*f.start = StartsText
 	f.held = append(f.assumed, f.held...)
 	f.assumed, f.thinking, f.skipSpace = nil, false, false
 }
@@ -415,7 +448,9 @@ func (f *inline) scanThought() bool {
 		}
 	}
 	if at >= 0 {
-		f.thought(at)
+		if f.thought(at); f.assumed != nil {
+			*f.start = StartsThought
+		}
 		if end := string(f.held[:min(length, len(f.held))]); end != "<|start|>" && end != "<|channel|>" {
 			f.held = f.held[length:] // else it starts the next part, too
 		}

@@ -166,17 +166,91 @@ func TestOpenedByThePrompt(t *testing.T) {
 		{"Hello" + call, "Hello" + call, "Hello", 1, false},
 	} {
 		for size := 1; size <= len(tc.in); size++ {
-			opened := true
+			start := model.StartsThought
 			var r model.Reply
-			for d, err := range model.InlineOpened(&model.Request{Tools: offered}, true, &opened, cut(tc.in, size, model.FinishStop)) {
+			for d, err := range model.InlineOpened(&model.Request{Tools: offered}, true, &start, cut(tc.in, size, model.FinishStop)) {
 				if err != nil {
 					t.Fatal(err)
 				}
 				r.Add(d)
 			}
-			if r.Reasoning != tc.reasoning || r.Text != tc.text || len(r.Calls) != tc.calls || opened != tc.opened {
-				t.Fatalf("%q in pieces of %d: reasoning %q, text %q, %d calls, %t", tc.in, size, r.Reasoning, r.Text, len(r.Calls), opened)
+			if r.Reasoning != tc.reasoning || r.Text != tc.text || len(r.Calls) != tc.calls || (start == model.StartsThought) != tc.opened {
+				t.Fatalf("%q in pieces of %d: reasoning %q, text %q, %d calls, %t", tc.in, size, r.Reasoning, r.Text, len(r.Calls), start == model.StartsThought)
 			}
 		}
+	}
+}
+
+// TestFirstWords checks responses of models of which nothing is known: a thought is not shown as text, and an
+// answer is not held.
+func TestFirstWords(t *testing.T) {
+	t.Parallel()
+	const call = `<tool_call>{"name":"read_dir"}</tool_call>`
+	for _, tc := range []struct {
+		in, reasoning, text string
+		calls               int
+		start               model.Start
+	}{
+		{"Okay, the user wants a list.\n</think>\n\nHello", "Okay, the user wants a list.\n", "Hello", 0, model.StartsThought},
+		{"\nThe user asks for x. Hmm.</think>Hello", "The user asks for x. Hmm.", "Hello", 0, model.StartsThought},
+		{"We need to list.\n[/THINK]Hello", "We need to list.\n", "Hello", 0, model.StartsThought},
+		{"Alright, so I’m trying to see.</think>" + call, "Alright, so I’m trying to see.", "", 1, model.StartsThought},
+		{"Hello", "", "Hello", 0, model.StartsUnknown},
+		{"The file has two lines.", "", "The file has two lines.", 0, model.StartsUnknown},
+		{"The", "", "The", 0, model.StartsUnknown},
+		{"I read it." + call, "", "I read it.", 1, model.StartsUnknown},
+		{"<think>Hm.</think>Hello", "Hm.", "Hello", 0, model.StartsUnknown},
+		{"So, let me see.", "So, let me see.", "So, let me see.", 0, model.StartsText}, // it is shown again, as the answer
+	} {
+		for size := 1; size <= len(tc.in); size++ {
+			start, shown := model.StartsUnknown, ""
+			var r model.Reply
+			for d, err := range model.InlineOpened(&model.Request{Tools: offered}, true, &start, cut(tc.in, size, model.FinishStop)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				shown += d.Text
+				r.Add(d)
+			}
+			if r.Reasoning != tc.reasoning || r.Text != tc.text || shown != tc.text || len(r.Calls) != tc.calls || start != tc.start {
+				t.Fatalf("%q in pieces of %d: reasoning %q, text %q, shown %q, %d calls, %v", tc.in, size, r.Reasoning, r.Text, shown, len(r.Calls), start)
+			}
+		}
+	}
+}
+
+// TestAnswersAreNotHeld checks that each piece of an answer is yielded when it comes, and the text before a native
+// call is before it.
+func TestAnswersAreNotHeld(t *testing.T) {
+	t.Parallel()
+	start, came := model.StartsUnknown, 0
+	pieces := []model.Delta{{Text: "Yes"}, {Text: ", it"}, {Text: " does."}, {Text: "\nOkay, the user"}, {Call: &model.CallDelta{Name: "read_dir"}}, {Finish: model.FinishCalls}}
+	in := func(yield func(model.Delta, error) bool) {
+		for i, d := range pieces {
+			if came < i {
+				t.Errorf("piece %d of the response was held", i-1)
+			}
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+	for range model.InlineOpened(&model.Request{Tools: offered}, true, &start, in) {
+		came++
+	}
+	var kinds []string
+	start = model.StartsUnknown
+	for d := range model.InlineOpened(&model.Request{Tools: offered}, true, &start, func(yield func(model.Delta, error) bool) {
+		_ = yield(model.Delta{Text: "First, let me see the files."}, nil) && yield(pieces[4], nil) && yield(pieces[5], nil)
+	}) {
+		switch {
+		case d.Text != "":
+			kinds = append(kinds, d.Text)
+		case d.Call != nil:
+			kinds = append(kinds, "call")
+		}
+	}
+	if want := []string{"First, let me see the files.", "call"}; !reflect.DeepEqual(kinds, want) {
+		t.Errorf("%q, want %q", kinds, want)
 	}
 }

@@ -127,6 +127,8 @@ type Delta struct {
 	Dropped *Origin
 	// Notice is shown to the user and not stored: "retrying in 2s (429)".
 	Notice string
+	// Lasting is whether Notice is about more than a step of the request.
+	Lasting bool
 	// Pictures is set before the first piece of a response if the request had pictures without
 	// a decided form.
 	Pictures *PictureForms

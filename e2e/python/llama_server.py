@@ -1,7 +1,8 @@
 """The server of llama.cpp with a small model.
 
     llama_server.py cut FILE                    writes the model's first layer, with its whole tokenizer and chat template
-    llama_server.py serve FILE WINDOW SLOTS     runs the server until stdin ends; it prints its address
+    llama_server.py serve FILE WINDOW SLOTS     runs the server until stdin ends; it prints its address. A fourth
+                                                argument, own, keeps the model's template, which leaves out tools
 
 The tests need the tokenizer, the window and the cache of the server, and no sense in its answers: one layer is enough,
 and evaluates thousands of tokens in a second.
@@ -81,13 +82,14 @@ def cut(source, target):
     pathlib.Path(target).write_bytes(out + bytes(-len(out) % align) + body)
 
 
-def serve(model, window, slots):
+def serve(model, window, slots, template=""):
     import xllamacpp
 
     p = xllamacpp.CommonParams()
     p.model.path, p.n_ctx, p.n_parallel = model, int(window), int(slots)
     p.port, p.use_jinja, p.warmup = 0, True, False
-    p.chat_template = pathlib.Path(__file__).with_name("llama_template.jinja").read_text()
+    if template != "own":
+        p.chat_template = pathlib.Path(__file__).with_name("llama_template.jinja").read_text()
     # One thread: several would wait for each other in a loop, which takes minutes if other programs have the cores.
     p.cpuparams.n_threads = p.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(p)

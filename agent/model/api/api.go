@@ -99,6 +99,13 @@ type Target struct {
 	// TextCalls is model.text_calls: whether calls that a model writes as text run. Only chat
 	// has such calls.
 	TextCalls string
+	// Local is whether the endpoint is a server that runs models on this machine or its network.
+	Local bool
+	// OpensThought is whether the server says that its template opens a thought in the prompt.
+	OpensThought bool
+	// TextTools writes tools, calls and results as text, because the server leaves the tools of a
+	// request out. Only chat does this.
+	TextTools bool
 	// NoState leaves the state of all messages out, because the endpoint has refused it.
 	NoState bool
 	// Quirks are parameters that the endpoint rejected for the model. Each API has its own bits.

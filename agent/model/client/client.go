@@ -52,6 +52,8 @@ type Rejections struct {
 	Remember func(ctx context.Context, endpoint, model string) error
 }
 
+var _ model.Served = (*Model)(nil)
+
 // Model is a [model.Model] on endpoints of model APIs.
 type Model struct {
 	endpoints []*endpoint
@@ -64,6 +66,7 @@ type Model struct {
 	mu      sync.Mutex
 	turns   map[string]fallback // by session
 	refused map[string]string   // endpoints and models that refused the last request, which had pictures, by session
+	noTools map[string]string   // endpoints and models whose sessions have the notice of endpoint.noTools
 }
 
 // fallback is the endpoint that answers for the rest of a turn.
@@ -74,7 +77,7 @@ type fallback struct {
 
 // New returns a Model. It opens no connection before the first request.
 func New(c Config) *Model {
-	m := &Model{stall: cmp.Or(max(c.Stall, 0), 90*time.Second), keys: c.Keys, rejected: c.Rejections, log: c.Log, turns: map[string]fallback{}, refused: map[string]string{}}
+	m := &Model{stall: cmp.Or(max(c.Stall, 0), 90*time.Second), keys: c.Keys, rejected: c.Rejections, log: c.Log, turns: map[string]fallback{}, refused: map[string]string{}, noTools: map[string]string{}}
 	if m.keys == nil {
 		m.keys = new(Keys)
 	}

@@ -115,9 +115,10 @@ type learned struct {
 
 // encoding is a way in which messages are encoded.
 type encoding struct {
-	model   string
-	quirks  api.Quirks
-	noState bool
+	model     string
+	quirks    api.Quirks
+	noState   bool
+	textTools bool
 }
 
 func newEndpoint(e Endpoint) *endpoint {
@@ -182,18 +183,25 @@ func (e *endpoint) target(key string, noState bool) *api.Target {
 	if m := e.learned.models[e.Model]; limit == 0 && m != nil && m.served > 0 {
 		limit = max(m.served*3/10, leastResponse) // some servers stop at no other limit
 	}
-	return &api.Target{
+	t := &api.Target{
 		Provider: e.Provider, BaseURL: e.BaseURL, Host: e.host, API: e.API.Name(), Model: e.Model, Key: key,
 		Efforts: e.Efforts, MaxTokens: limit, Cache: e.Cache, ServiceTier: e.ServiceTier, Extra: e.Extra, TextCalls: e.TextCalls,
-		NoState: noState, Quirks: e.learned.quirks[e.Model],
+		NoState: noState, Quirks: e.learned.quirks[e.Model], Local: e.runsModels(),
 	}
+	if m := e.learned.models[e.Model]; m != nil {
+		t.OpensThought, t.TextTools = m.opens, m.noTools && e.TextCalls != textCallsNever
+	}
+	return t
 }
+
+// textCallsNever is the value of TextCalls without which tools can be offered as text.
+const textCallsNever = "never"
 
 // encoded returns the kept messages in the encoding of a target.
 func (e *endpoint) encoded(t *api.Target) *api.Cached {
 	e.learned.Lock()
 	defer e.learned.Unlock()
-	as := encoding{t.Model, t.Quirks, t.NoState}
+	as := encoding{t.Model, t.Quirks, t.NoState, t.TextTools}
 	if e.learned.encoded[as] == nil {
 		e.learned.encoded[as] = new(api.Cached)
 	}

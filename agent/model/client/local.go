@@ -76,13 +76,15 @@ func (e *endpoint) askLocal(ctx context.Context) (metadata, error) {
 		m.window = cmp.Or(told.window, m.window)
 		if told.source != fromNothing {
 			m.source, m.served = told.source, cmp.Or(told.served, m.served)
+			m.planned, m.noTools, m.opens = told.planned, told.noTools, told.opens
 			return m, nil
 		}
 	}
 	return m, err
 }
 
-// askProps returns the window of a slot of a llama.cpp server. Slots share what -c sets.
+// askProps returns the window of a slot of a llama.cpp server. Slots share what -c sets. It also returns
+// what the server's chat template does.
 func (e *endpoint) askProps(ctx context.Context) (metadata, error) {
 	var props struct {
 		Settings struct {
@@ -92,11 +94,19 @@ func (e *endpoint) askProps(ctx context.Context) (metadata, error) {
 		Modalities struct {
 			Vision *bool `json:"vision"`
 		} `json:"modalities"`
+		Template string `json:"chat_template"`
+		ToolUse  string `json:"chat_template_tool_use"` // instead of Template, if the request has tools
+		Caps     struct {
+			Tools *bool `json:"supports_tools"`
+			Calls *bool `json:"supports_tool_calls"`
+		} `json:"chat_template_caps"`
 	}
 	if err := e.fetch(ctx, http.MethodGet, e.root()+"/props", nil, &props); err != nil {
 		return metadata{}, err
 	}
 	m := metadata{served: cmp.Or(props.Settings.Context, props.Context), sees: sightFrom(props.Modalities.Vision)}
+	m.opens = opensThought(cmp.Or(props.ToolUse, props.Template))
+	m.noTools = props.ToolUse == "" && (isFalse(props.Caps.Tools) || props.Caps.Tools == nil && isFalse(props.Caps.Calls))
 	if m.served > 0 {
 		m.source = fromProps
 	}
@@ -123,6 +133,7 @@ func (e *endpoint) askOllama(ctx context.Context) (metadata, error) {
 	for line := range strings.Lines(known.Parameters) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == "num_ctx" && m.served == 0 {
 			m.served, _ = strconv.Atoi(f[1])
+			m.planned = true
 		}
 	}
 	for key, value := range known.Info {
@@ -188,4 +199,30 @@ func (e *endpoint) askLMStudio(ctx context.Context) (metadata, error) {
 		m.sees = blind
 	}
 	return m, nil
+}
+
+func isFalse(b *bool) bool { return b != nil && !*b }
+
+// opensThought reports whether a chat template puts the start of a thought at the end of the prompt, so that
+// the response has only its end.
+func opensThought(template string) bool {
+	_, template, found := cutLast(template, "add_generation_prompt")
+	for _, tag := range []string{"<think>", "<thinking>", "[THINK]", "<seed:think>"} {
+		for rest := template; found && rest != ""; {
+			_, rest, _ = strings.Cut(rest, tag)
+			next := strings.NewReplacer(`\n`, "", "\n", "", " ", "").Replace(rest[:min(len(rest), 24)])
+			if end := tag[:1] + "/" + tag[1:]; rest != "" && !strings.HasPrefix(next, end) { // else it is an empty thought
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cutLast is strings.Cut at the last place of sep.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
 }

@@ -26,6 +26,10 @@ type metadata struct {
 	source source // which request has told served
 	price  Price
 	sees   sight
+
+	planned bool // served is what the server will load the model with
+	noTools bool // the chat template of the server leaves tools out
+	opens   bool // the chat template opens a thought in the prompt
 }
 
 // source is a request that tells the window that a server runs a model with.
@@ -192,8 +196,13 @@ func (e *endpoint) refresh(ctx context.Context) {
 	case fromLMStudio:
 		told, _ = e.askLMStudio(ctx)
 	}
-	if told.served > 0 && told.served != m.served {
-		m.served = told.served
+	changed := told.served > 0 && (told.served != m.served || m.planned)
+	if m.source == fromProps && told.source == fromProps { // a restarted server may have another template
+		changed = changed || told.noTools != m.noTools || told.opens != m.opens
+		m.noTools, m.opens = told.noTools, told.opens
+	}
+	if changed {
+		m.served, m.planned = cmp.Or(told.served, m.served), false
 		e.store(m)
 	}
 }
@@ -243,7 +252,7 @@ func (e *endpoint) askList(ctx context.Context) (metadata, error) {
 	m := l.metadata()
 	if l.Owner == "llamacpp" || l.Meta.Trained > 0 {
 		if slot, err := e.askProps(ctx); err == nil && slot.served > 0 {
-			m.served, m.source = slot.served, fromProps
+			m.served, m.source, m.noTools, m.opens = slot.served, fromProps, slot.noTools, slot.opens
 		}
 	}
 	return m, nil

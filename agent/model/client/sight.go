@@ -238,6 +238,11 @@ func (s *stream) accepted(ctx context.Context, e *endpoint) bool {
 			return false
 		}
 	}
+	if notice := s.model.toolsNotice(s.req, e); notice != "" {
+		if s.broken = !s.yield(model.Delta{Notice: notice, Lasting: true}, nil); s.broken {
+			return false
+		}
+	}
 	f := s.forms
 	if f.told || len(f.open) == 0 {
 		return true

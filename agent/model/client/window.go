@@ -1,30 +1,89 @@
 package client
 
 import (
+	"context"
+
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
 // window returns the context window of the endpoint's model in tokens. See [Model.Window].
 func (e *endpoint) window() int {
+	tokens, _ := e.windowFrom()
+	return tokens
+}
+
+// windowFrom returns the context window, and which source tells it.
+func (e *endpoint) windowFrom() (tokens int, from string) {
 	e.learned.Lock()
 	defer e.learned.Unlock()
 	var m metadata
 	if known := e.learned.models[e.Model]; known != nil {
 		m = *known
 	}
-	window := e.Window
-	for _, next := range []int{m.served, m.window, e.Known.Window, defaultWindow} {
-		if window <= 0 {
-			window = next
+	for _, next := range []struct {
+		tokens int
+		from   string
+	}{
+		{e.Window, "config.yaml"}, {m.served, m.servedBy()}, {m.window, m.source.advertised()},
+		{e.Known.Window, model.FromTable}, {defaultWindow, "a guess: the provider does not tell it"},
+	} {
+		if tokens <= 0 {
+			tokens, from = next.tokens, next.from
 		}
 	}
-	for _, most := range []int{m.served, e.learned.bounds[e.Model]} {
-		if most > 0 {
-			window = min(window, most)
-		}
+	if m.served > 0 && m.served < tokens {
+		tokens, from = m.served, m.servedBy()
 	}
-	return window
+	if bound := e.learned.bounds[e.Model]; bound > 0 && bound < tokens {
+		tokens, from = bound, "a refusal of the server"
+	}
+	return tokens, from
+}
+
+// servedBy describes the source of the window that a server runs a model with.
+func (m metadata) servedBy() string {
+	switch m.source {
+	case fromProps:
+		return "llama.cpp: n_ctx of a slot"
+	case fromOllama:
+		if m.planned {
+			return "Ollama: num_ctx of the model"
+		}
+		return "Ollama: the loaded context"
+	case fromLMStudio:
+		return "LM Studio: the loaded context"
+	}
+	return "the server's list of models"
+}
+
+// advertised describes a window that is not the one of a loaded model.
+func (s source) advertised() string {
+	switch s {
+	case fromOllama:
+		return "Ollama's default until the model is loaded"
+	case fromLMStudio:
+		return "LM Studio's default until the model is loaded"
+	}
+	return "the provider's list of models"
+}
+
+// WindowFrom implements [model.Served].
+func (m *Model) WindowFrom() string {
+	if len(m.endpoints) == 0 {
+		return ""
+	}
+	_, from := m.endpoints[0].windowFrom()
+	return from
+}
+
+// Inspect implements [model.Served].
+func (m *Model) Inspect(ctx context.Context) (local bool) {
+	if len(m.endpoints) == 0 || m.endpoints[0].broken != nil || !m.endpoints[0].runsModels() {
+		return false
+	}
+	m.endpoints[0].ask(ctx)
+	return true
 }
 
 // guessed reports whether nothing but the configuration says how large the window is.

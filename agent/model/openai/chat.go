@@ -60,21 +60,36 @@ func (s source) Next() (name string, data []byte, err error) {
 
 // Filter implements [api.Filter].
 func (API) Filter(req *model.Request, t *api.Target, in iter.Seq2[model.Delta, error]) iter.Seq2[model.Delta, error] {
-	opened := t.Quirks&opensThought != 0 || t.Quirks&plainStart == 0 && t.Provider != "openai" && thinks.MatchString(t.Model)
+	start := startOf(t)
 	return func(yield func(model.Delta, error) bool) {
-		before := opened
-		for d, err := range model.InlineOpened(req, readsTextCalls(req, t), &opened, in) {
-			switch {
-			case opened:
-				t.Quirks = t.Quirks&^plainStart | opensThought
-			case before:
-				t.Quirks = t.Quirks&^opensThought | plainStart
+		before := start
+		for d, err := range model.InlineOpened(req, readsTextCalls(req, t), &start, in) {
+			if start != before {
+				before = start
+				t.Quirks &^= opensThought | plainStart
+				t.Quirks |= map[model.Start]api.Quirks{model.StartsThought: opensThought, model.StartsText: plainStart}[start]
 			}
 			if !yield(d, err) {
 				return
 			}
 		}
 	}
+}
+
+// startOf returns what the start of a response is, as far as it is known: what earlier responses had, what the
+// server says, or what the name of the model says. First words count only where servers may leave thoughts in the text.
+func startOf(t *api.Target) model.Start {
+	switch {
+	case t.Quirks&opensThought != 0:
+		return model.StartsThought
+	case t.Quirks&plainStart != 0, t.Provider == "openai":
+		return model.StartsText
+	case t.OpensThought, thinks.MatchString(t.Model):
+		return model.StartsThought
+	case t.Local:
+		return model.StartsUnknown
+	}
+	return model.StartsText
 }
 
 // thinks matches models whose templates open a thought in the prompt.

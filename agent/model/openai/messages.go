@@ -65,7 +65,14 @@ type list struct {
 // encodeMessages writes the messages of a request. It omits assistant messages that have
 // neither text nor tool calls.
 func encodeMessages(b *api.Body, req *model.Request, t *api.Target) error {
-	l := list{target: t, system: req.System, thoughts: wantsThoughts(t), parts: marksCache(t)}
+	l := list{target: t, system: req.System, thoughts: wantsThoughts(t) && !t.TextTools, parts: marksCache(t)}
+	if t.TextTools && len(req.Tools) > 0 {
+		text, err := toolsText(req, t)
+		if err != nil {
+			return err
+		}
+		l.system = strings.TrimSpace(l.system + text)
+	}
 	l.items = make([]item, 0, len(req.Messages)+1)
 	l.collect(req)
 	marks := l.marks()
@@ -84,7 +91,7 @@ func encodeMessages(b *api.Body, req *model.Request, t *api.Target) error {
 // collect makes the items of a request.
 func (l *list) collect(req *model.Request) {
 	images := api.Images{Forms: l.target.Images}
-	if req.System != "" {
+	if l.system != "" {
 		role := "system"
 		if l.target.Quirks&noSystem != 0 {
 			role = string(model.User)
@@ -106,7 +113,11 @@ func (l *list) collect(req *model.Request) {
 		if i == 0 || req.Messages[i-1].Role != model.ToolRole {
 			first, results = i, item{role: string(model.User)}
 		}
-		l.add(item{role: string(m.Role), from: m})
+		role := m.Role
+		if l.target.TextTools {
+			role = model.User
+		}
+		l.add(item{role: string(role), from: m})
 		results.texts, results.variant = append(results.texts, texts...), results.variant+variant
 		if last := i+1 == len(req.Messages) || req.Messages[i+1].Role != model.ToolRole; last && len(results.texts) > 0 {
 			results.from, results.results, results.variant = m, req.Messages[first:i+1], -1-results.variant
@@ -120,7 +131,7 @@ func (l *list) collect(req *model.Request) {
 // object, so the text after it cannot come from the tool. The first user message is also joined to
 // a system prompt that is written as one.
 func (l *list) add(it item) {
-	if n := len(l.items); n > 0 && it.role == string(model.User) && (l.target.Quirks&alternate != 0 || l.items[n-1].system && l.items[n-1].role == it.role) {
+	if n := len(l.items); n > 0 && it.role == string(model.User) && (l.target.Quirks&alternate != 0 || l.target.TextTools || l.items[n-1].system && l.items[n-1].role == it.role) {
 		if before := &l.items[n-1]; before.role == it.role || before.role == string(model.ToolRole) {
 			before.joined = append(before.joined, it)
 			return
@@ -164,6 +175,14 @@ func (l *list) message(it *item) message {
 	}
 	text := m.Text()
 	out := message{Role: it.role, Content: text}
+	switch {
+	case l.target.TextTools && m.Role == model.ToolRole:
+		out.Content = resultText(text)
+		return out
+	case l.target.TextTools && m.Role == model.Assistant:
+		out.Content = callsText(text, m.Calls())
+		return out
+	}
 	switch m.Role {
 	case model.ToolRole:
 		out.ToolCallID = sentID(m.CallID(), l.target)

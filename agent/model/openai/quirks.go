@@ -26,7 +26,7 @@ const (
 	nineID                              // ids of calls have nine letters and digits
 	shortIDs                            // ids of calls have no meaning for the endpoint
 	opensThought                        // the prompt opens a thought, so responses have only its end
-	plainStart                          // it opens none, whatever the name of the model
+	plainStart                          // it opens none, whatever the model's name, template or first words are
 	noSystem                            // no system message: its text begins the first message of the user
 )
 

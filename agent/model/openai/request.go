@@ -72,7 +72,7 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 		b.Field("prompt_cache_key", req.SessionID)
 	}
 	b.ExtraFields()
-	if len(req.Tools) > 0 {
+	if len(req.Tools) > 0 && !t.TextTools {
 		tools, err := t.Encoded.Tools(req.Tools, func() ([]byte, error) { return api.Marshal(encodeTools(req.Tools)) })
 		if err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	if err := encodeMessages(&b, req, t); err != nil {
 		return nil, err
 	}
-	if req.NoCalls && !has(noChoice) && len(req.Tools) > 0 {
+	if req.NoCalls && !has(noChoice) && len(req.Tools) > 0 && !t.TextTools {
 		b.Field("tool_choice", "none") // after the messages, so that they stay in the prefix of the next request
 	}
 	body, err := b.Close()

@@ -1,0 +1,35 @@
+package model
+
+import "context"
+
+// Served is a [Model] that knows how a server runs it.
+type Served interface {
+	// WindowFrom says which source tells the context window, in a few words. It makes no request.
+	WindowFrom() string
+	// Inspect asks a server that runs models for the window, as a prompt would, but loads no model. If the
+	// endpoint is none, it makes no request and returns false.
+	Inspect(ctx context.Context) (local bool)
+	// Tells says what the user should know about the server. It makes no request. If there is nothing, it returns "".
+	Tells() string
+}
+
+// FromTable is the source of a window that only the program's table tells.
+const FromTable = "the program's table of models"
+
+// Wrapper is a [Model] around another one.
+type Wrapper interface{ Unwrap() Model }
+
+// ServedOf returns m, or the model in it, as a [Served]. If it is none, it returns nil.
+func ServedOf(m Model) Served {
+	for m != nil {
+		if s, ok := m.(Served); ok {
+			return s
+		}
+		w, ok := m.(Wrapper)
+		if !ok {
+			return nil
+		}
+		m = w.Unwrap()
+	}
+	return nil
+}
