@@ -2,7 +2,13 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent"
@@ -119,4 +125,72 @@ func TestProfileSetting(t *testing.T) {
 	if _, err := x.Prompt(t.Context(), agent.Input{Text: "Hello"}, nil); err == nil || !strings.Contains(err.Error(), "2,048") || len(m.Requests()) > 0 {
 		t.Errorf("%v after %d requests", err, len(m.Requests()))
 	}
+}
+
+// TestWindowInUse checks that /status and the option of the model show the window in use and its source, and that
+// an editor gets the option again if the window becomes known or changes.
+func TestWindowInUse(t *testing.T) {
+	t.Parallel()
+	var slot atomic.Int64
+	slot.Store(8192)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/v1/models":
+			fmt.Fprintf(w, `{"data":[{"id":"m","owned_by":"llamacpp","meta":{"n_ctx":%d,"n_ctx_train":131072}}]}`, slot.Load())
+		case r.URL.Path == "/props":
+			fmt.Fprintf(w, `{"default_generation_settings":{"n_ctx":%d}}`, slot.Load())
+		case r.Method == http.MethodPost:
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	home := t.TempDir()
+	write(t, filepath.Join(home, "config.yaml"), "model: {provider: custom, default: m, base_url: '"+srv.URL+"/v1'}\n")
+	svc := open(t, Options{Home: home})
+	g := &shownOptions{}
+	x, err := svc.NewSession(t.Context(), Place{Cwd: t.TempDir()}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := func(window string) {
+		t.Helper()
+		window += " tokens (llama.cpp: n_ctx of a slot)"
+		if status, err := statusText(t.Context(), x, ""); err != nil || !strings.Contains(status, "context window "+window) {
+			t.Errorf("/status: %s, %v", status, err)
+		}
+		if got := describedModel(x); got != window {
+			t.Errorf("the option says %q, want %q", got, window)
+		}
+	}
+	says("8,192") // /status asks
+	prompt1(t, x, "hi")
+	says("8,192")
+	slot.Store(16384)
+	prompt1(t, x, "hi") // the server was started with another window
+	says("16,384")
+	if !slices.Contains(g.shown, "16,384 tokens (llama.cpp: n_ctx of a slot)") {
+		t.Errorf("the editor got %q", g.shown)
+	}
+}
+
+// shownOptions is a host that shows the option of the model.
+type shownOptions struct {
+	guest
+	shown []string
+}
+
+func (g *shownOptions) SettingsChanged(x *Session) { g.shown = append(g.shown, describedModel(x)) }
+
+func describedModel(x *Session) string {
+	for _, o := range x.Options() {
+		for _, c := range o.Choices {
+			if o.ID == optionModel && c.ID == o.Value {
+				return c.Description
+			}
+		}
+	}
+	return ""
 }

@@ -12,8 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dustin/go-humanize"
-
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -175,7 +174,11 @@ func (s *settings) options() []Option {
 	}
 	choices := make([]Choice, len(names))
 	for i, m := range names {
-		choices[i] = Choice{ID: m, Name: m, Description: modelText(conf, m)}
+		window := configuredWindow(conf, m)
+		if m == name && !s.routed.Load() {
+			window = cmp.Or(s.windowInUse(), window)
+		}
+		choices[i] = Choice{ID: m, Name: m, Description: modelText(conf, m, window)}
 	}
 	return []Option{
 		{Choice{optionMode, "Mode", "What runs, and what requires approval."}, "mode", s.mode(), Modes()},
@@ -186,12 +189,38 @@ func (s *settings) options() []Option {
 	}
 }
 
+// windowInUse describes the window of the model that answers, and says which source tells it, if that is not
+// the program's table. If the window is not known, windowInUse returns "".
+func (s *settings) windowInUse() string {
+	from := s.model.WindowFrom()
+	switch from {
+	case "":
+		return ""
+	case model.FromTable:
+		return windowText(s.model.Window())
+	}
+	return windowText(s.model.Window()) + " (" + from + ")"
+}
+
+// configuredWindow describes the window of a model as the configuration or the table has it. If neither does,
+// it returns "".
+func configuredWindow(conf *config.Loaded, name string) string {
+	e := conf.Facts(name)
+	switch {
+	case e.Window > 0:
+		return windowText(e.Window) + " (config.yaml)"
+	case e.Table.Window > 0:
+		return windowText(e.Table.Window)
+	}
+	return ""
+}
+
 // modelText describes a model by its context window and its price, as far as they are known.
-func modelText(conf *config.Loaded, name string) string {
+func modelText(conf *config.Loaded, name, window string) string {
 	e := conf.Facts(name)
 	var parts []string
-	if window := cmp.Or(e.Window, e.Table.Window); window > 0 {
-		parts = append(parts, humanize.Comma(int64(window))+" tokens")
+	if window != "" {
+		parts = append(parts, window)
 	}
 	price := e.Price
 	if p := e.Table.Price; price == nil && p != nil {

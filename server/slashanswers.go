@@ -49,6 +49,26 @@ func windowText(tokens int) string {
 	return humanize.Comma(int64(tokens)) + " tokens"
 }
 
+// windowOf describes the context window of a session, and says which source tells it. A server that runs models is
+// asked for it before the first prompt.
+func windowOf(ctx context.Context, x *Session) string {
+	a := x.record.opened()
+	if a == nil && x.settings.ready() == nil {
+		x.settings.model.Inspect(ctx)
+	}
+	window := x.settings.model.Window()
+	if a != nil {
+		if used := a.Usage().Window; used > 0 && used < window {
+			return windowText(used) + " (a refusal of the server)"
+		}
+	}
+	text := windowText(window)
+	if from := x.settings.model.WindowFrom(); from != "" {
+		text += " (" + from + ")"
+	}
+	return text
+}
+
 func statusText(ctx context.Context, x *Session, _ string) (string, error) {
 	var b strings.Builder
 	line := func(name, format string, a ...any) { fmt.Fprintf(&b, "- %s: %s\n", name, fmt.Sprintf(format, a...)) }
@@ -75,7 +95,7 @@ func statusText(ctx context.Context, x *Session, _ string) (string, error) {
 		}
 	}
 	conf := x.settings.config()
-	line("Profile", "%s (model.profile: %s), context window %s", profileText(x), conf.Model.Profile, windowText(x.settings.model.Window()))
+	line("Profile", "%s (model.profile: %s), context window %s", profileText(x), conf.Model.Profile, windowOf(ctx, x))
 	line("Sandbox", "%s, network %s", conf.Sandbox.Mode, map[bool]string{true: "on", false: "off"}[conf.Sandbox.Network])
 	if x.location.remote.kind != "" {
 		line("Commands run on", "%s", x.location.remote.kind)

@@ -81,10 +81,13 @@ func (x *Session) Cancel() bool {
 func (x *Session) Running() bool { return x.queue.running() }
 
 func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (agent.StopReason, error) {
+	shown := x.settings.windowInUse()
 	if err := x.settings.readyFor(in.Route, x.notifier.show); err != nil {
 		return "", err
 	}
 	x.settings.model.Prepare(ctx)
+	shown = x.showWindow(shown)
+	defer func() { x.showWindow(shown) }() // a server may tell it with the first response
 	a, err := x.open(ctx)
 	if err != nil {
 		return "", err
@@ -118,6 +121,16 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	x.queue.prompted(ctx, in.Note)
 	defer x.record.prompted()
 	return runTurn(ctx, x, a, in, sink)
+}
+
+// showWindow sends the options of the session if its window is another one than before. It returns
+// the window.
+func (x *Session) showWindow(before string) string {
+	now := x.settings.windowInUse()
+	if now != before && !x.settings.routed.Load() {
+		x.settingsChanged()
+	}
+	return now
 }
 
 // runTurn runs a turn. As long as an extension continues it, it gives the model the text of

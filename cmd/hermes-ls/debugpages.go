@@ -119,6 +119,11 @@ func (m *meteredModel) Stream(ctx context.Context, req *model.Request) iter.Seq2
 	}
 }
 
+var _ model.Wrapper = (*meteredModel)(nil)
+
+// Unwrap implements [model.Wrapper].
+func (m *meteredModel) Unwrap() model.Model { return m.Model }
+
 func (m *meteredModel) Window() int {
 	if sized, ok := m.Model.(interface{ Window() int }); ok {
 		return sized.Window()

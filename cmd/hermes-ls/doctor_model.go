@@ -3,16 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model/client"
 	"github.com/hermes-ls/hermes-ls/cmd/modelcmd"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
+	"github.com/hermes-ls/hermes-ls/server/models"
 )
 
 // modelFindings has a line for the model, and one for each configured provider. The requests are free of charge.
@@ -30,18 +35,42 @@ func modelFindings(ctx context.Context, loaded *config.Loaded) []finding {
 	if len(endpoints) > 1 {
 		model.text += fmt.Sprintf(", with %d more if it fails", len(endpoints)-1)
 	}
-	return append([]finding{model}, providerFindings(ctx, loaded, endpoints)...)
+	out := append([]finding{model}, windowFinding(ctx, e, loaded.Model.Profile)...)
+	return append(out, providerFindings(ctx, loaded, endpoints)...)
+}
+
+// windowFinding has a line for the context window in use and its source, and one if the server leaves tools out. A
+// server that runs models is asked; no model is loaded.
+func windowFinding(ctx context.Context, e config.Endpoint, profile string) []finding {
+	m := client.New(client.Config{Endpoints: []client.Endpoint{models.Endpoint(e, slog.New(slog.DiscardHandler))}})
+	defer m.Close()
+	m.Inspect(ctx)
+	window := m.Window()
+	text := fmt.Sprintf("context window of %s tokens (%s)", humanize.Comma(int64(window)), m.WindowFrom())
+	out := []finding{{"ok", "window", text}}
+	switch {
+	case window < agent.LeastWindow:
+		out[0] = finding{"fail", "window", fmt.Sprintf("%s: hermes-ls needs at least %s. %s", text, humanize.Comma(agent.LeastWindow), agent.Enlarge)}
+	case strings.HasPrefix(m.WindowFrom(), "a guess"):
+		out[0].state = "note"
+	case window < agent.SmallWindow && profile == "auto":
+		out[0].text += ", so sessions get the profile small"
+	}
+	if why := m.Tells(); why != "" {
+		out = append(out, finding{"note", "tools", why})
+	}
+	return out
 }
 
 // providerFindings asks all configured providers at once. If the one that the session uses cannot be used, its
-// line is a failure. models are the model and its fallbacks.
-func providerFindings(ctx context.Context, loaded *config.Loaded, models []config.Endpoint) []finding {
+// line is a failure. chosen are the model and its fallbacks.
+func providerFindings(ctx context.Context, loaded *config.Loaded, chosen []config.Endpoint) []finding {
 	names := slices.DeleteFunc(loaded.Configured(), func(name string) bool { return name == "embedded" })
 	out := make([]finding, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
 		all.Go(func() {
-			out[i] = providerFinding(ctx, loaded, name, modelsOf(loaded, name, models), len(models) > 0 && name == models[0].Provider)
+			out[i] = providerFinding(ctx, loaded, name, modelsOf(loaded, name, chosen), len(chosen) > 0 && name == chosen[0].Provider)
 		})
 	}
 	all.Wait()
@@ -53,7 +82,7 @@ func providerFindings(ctx context.Context, loaded *config.Loaded, models []confi
 
 // modelsOf returns the models of a provider that can be used: the session's, those of other tasks, and those under
 // providers. If there is none, it returns the one that the provider's key alone would choose.
-func modelsOf(loaded *config.Loaded, provider string, models []config.Endpoint) []string {
+func modelsOf(loaded *config.Loaded, provider string, chosen []config.Endpoint) []string {
 	ids := []string{}
 	add := func(id string) {
 		if id != "" && !slices.Contains(ids, id) {
@@ -62,10 +91,10 @@ func modelsOf(loaded *config.Loaded, provider string, models []config.Endpoint) 
 	}
 	for _, task := range append([]string{""}, slices.Sorted(maps.Keys(loaded.Auxiliary))...) {
 		if e, ok, _ := loaded.Small(task); ok {
-			models = append(slices.Clip(models), e)
+			chosen = append(slices.Clip(chosen), e)
 		}
 	}
-	for _, e := range models {
+	for _, e := range chosen {
 		if e.Provider == provider {
 			add(e.Model)
 		}
@@ -95,16 +124,16 @@ func providerFinding(ctx context.Context, loaded *config.Loaded, name string, id
 		host = u.Host
 	}
 	parts := []string{fmt.Sprintf("%s: %s at %s", name, e.API, host), keyText(e)}
-	models, err := modelcmd.List(ctx, loaded, name)
+	listed, err := modelcmd.List(ctx, loaded, name)
 	if modelcmd.NoList(err) {
 		return finding{"note", "provider", strings.Join(parts, ", ") + ": it has no list of models. `hermes-ls model test` sends a request"}
 	}
 	if err != nil {
 		return finding{bad, "provider", strings.Join(parts, ", ") + ": " + err.Error()}
 	}
-	parts = append(parts, "answers with "+english.Plural(len(models), "model", ""))
+	parts = append(parts, "answers with "+english.Plural(len(listed), "model", ""))
 	for _, id := range ids[:min(len(ids), mostInDoctor)] {
-		parts = append(parts, listedText(loaded, e, id, models))
+		parts = append(parts, listedText(loaded, e, id, listed))
 	}
 	switch more := len(ids) - mostInDoctor; {
 	case more > 0:

@@ -82,6 +82,21 @@ func (c *Chosen) Window() int {
 	return 0
 }
 
+// WindowFrom says which source tells the window; "": not known.
+func (c *Chosen) WindowFrom() string {
+	if s := model.ServedOf(c.Current()); s != nil {
+		return s.WindowFrom()
+	}
+	return ""
+}
+
+// Inspect asks a server that runs models for the window, see [model.Served].
+func (c *Chosen) Inspect(ctx context.Context) {
+	if s := model.ServedOf(c.Current()); s != nil {
+		s.Inspect(ctx)
+	}
+}
+
 // Prepare asks the endpoint for the window of the model, if it is not known. See
 // the method Prepare of the client.
 func (c *Chosen) Prepare(ctx context.Context) {

@@ -37,6 +37,11 @@ type recorded struct {
 	r *Recorder
 }
 
+var _ model.Wrapper = (*recorded)(nil)
+
+// Unwrap implements [model.Wrapper].
+func (m *recorded) Unwrap() model.Model { return m.Model }
+
 func (m *recorded) Window() int {
 	if sized, ok := m.Model.(interface{ Window() int }); ok {
 		return sized.Window()
