@@ -36,6 +36,7 @@ var stillNamed = map[string]int{
 // the next step, and texts for the user. The numbers may only shrink.
 var inTexts = map[string]int{
 	"agent/model":         7, // marks of models
+	"agent/model/openai":  4, // as above
 	"codeexec":            5, // examples of functions, and a next step
 	"extensions/feedback": 2, // the prompt that keeps a skill
 	"extensions/lsp":      2,

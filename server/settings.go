@@ -194,7 +194,7 @@ func (s *settings) options() []Option {
 func (s *settings) windowInUse() string {
 	from := s.model.WindowFrom()
 	switch from {
-	case "":
+	case "", model.FromGuess:
 		return ""
 	case model.FromTable:
 		return windowText(s.model.Window())

@@ -13,8 +13,11 @@ type Served interface {
 	Tells() string
 }
 
-// FromTable is the source of a window that only the program's table tells.
-const FromTable = "the program's table of models"
+// Sources of a window that the endpoint and the configuration do not tell.
+const (
+	FromTable = "the program's table of models"
+	FromGuess = "a guess: the provider does not tell it"
+)
 
 // Wrapper is a [Model] around another one.
 type Wrapper interface{ Unwrap() Model }

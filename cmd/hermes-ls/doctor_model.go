@@ -13,6 +13,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/client"
 	"github.com/hermes-ls/hermes-ls/cmd/modelcmd"
 	"github.com/hermes-ls/hermes-ls/config"
@@ -31,18 +32,18 @@ func modelFindings(ctx context.Context, loaded *config.Loaded) []finding {
 		embedded := finding{"ok", "model", "embedded: it plays scripts and is not a real model; run `hermes-ls setup` to set one up"}
 		return append([]finding{embedded}, providerFindings(ctx, loaded, nil)...)
 	}
-	model := finding{"ok", "model", fmt.Sprintf("%s of %s", e.Model, e.Provider)}
+	chosen := finding{"ok", "model", fmt.Sprintf("%s of %s", e.Model, e.Provider)}
 	if len(endpoints) > 1 {
-		model.text += fmt.Sprintf(", with %d more if it fails", len(endpoints)-1)
+		chosen.text += fmt.Sprintf(", with %d more if it fails", len(endpoints)-1)
 	}
-	out := append([]finding{model}, windowFinding(ctx, e, loaded.Model.Profile)...)
+	out := append([]finding{chosen}, windowFinding(ctx, e, loaded.Model.Profile)...)
 	return append(out, providerFindings(ctx, loaded, endpoints)...)
 }
 
 // windowFinding has a line for the context window in use and its source, and one if the server leaves tools out. A
 // server that runs models is asked; no model is loaded.
 func windowFinding(ctx context.Context, e config.Endpoint, profile string) []finding {
-	m := client.New(client.Config{Endpoints: []client.Endpoint{models.Endpoint(e, slog.New(slog.DiscardHandler))}})
+	m := client.New(client.Config{Endpoints: []client.Endpoint{models.Endpoint(e, nil, slog.New(slog.DiscardHandler))}})
 	defer m.Close()
 	m.Inspect(ctx)
 	window := m.Window()
@@ -51,7 +52,7 @@ func windowFinding(ctx context.Context, e config.Endpoint, profile string) []fin
 	switch {
 	case window < agent.LeastWindow:
 		out[0] = finding{"fail", "window", fmt.Sprintf("%s: hermes-ls needs at least %s. %s", text, humanize.Comma(agent.LeastWindow), agent.Enlarge)}
-	case strings.HasPrefix(m.WindowFrom(), "a guess"):
+	case m.WindowFrom() == model.FromGuess:
 		out[0].state = "note"
 	case window < agent.SmallWindow && profile == "auto":
 		out[0].text += ", so sessions get the profile small"

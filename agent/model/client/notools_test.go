@@ -111,7 +111,9 @@ func TestTemplateWithoutTools(t *testing.T) {
 			}
 		}
 	}
-	var sent struct{ Messages []struct{ Role, Content string } }
+	var sent struct {
+		Messages []struct{ Role, Content string }
+	}
 	if err := json.Unmarshal([]byte(s.all[1]), &sent); err != nil {
 		t.Fatal(err)
 	}

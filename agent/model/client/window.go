@@ -26,7 +26,7 @@ func (e *endpoint) windowFrom() (tokens int, from string) {
 		from   string
 	}{
 		{e.Window, "config.yaml"}, {m.served, m.servedBy()}, {m.window, m.source.advertised()},
-		{e.Known.Window, model.FromTable}, {defaultWindow, "a guess: the provider does not tell it"},
+		{e.Known.Window, model.FromTable}, {defaultWindow, model.FromGuess},
 	} {
 		if tokens <= 0 {
 			tokens, from = next.tokens, next.from
