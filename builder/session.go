@@ -10,6 +10,7 @@ package builder
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -29,7 +30,8 @@ type Plan struct {
 	// sets Tools, Head.System, Head.Tools and the functions that call extensions.
 	Agent agent.Config
 	Kind  extension.Kind
-	// Stored says that the session is in the store. Its system prompt and its tools stay.
+	// Stored says that the session is in the store. Its system prompt and its tools stay. If it was
+	// imported, it has none, and gets them.
 	Stored     bool
 	Extensions *extension.Set
 	// Tools lists the tools of the session. If the session is stored, stored are the tools
@@ -58,10 +60,8 @@ func Open(ctx context.Context, p Plan) (*agent.Session, error) {
 	if p.Kind != extension.Subagent {
 		p.addEvents(&c)
 	}
-	if p.Stored {
-		return agent.Load(ctx, c)
-	}
-	if c.Head.System == "" {
+	begins := c.Head.System == ""
+	if begins {
 		offered := set.Specs(ctx)
 		c.Head.System = p.system(ctx, set, offered)
 		c.Head.Tools = make([]model.Tool, len(offered))
@@ -69,7 +69,15 @@ func Open(ctx context.Context, p Plan) (*agent.Session, error) {
 			c.Head.Tools[i] = model.Tool(t)
 		}
 	}
-	return agent.New(ctx, c)
+	switch {
+	case !p.Stored:
+		return agent.New(ctx, c)
+	case begins: // it was imported
+		if err := c.Store.Update(ctx, c.Head.ID, func(x *store.Session) { x.System, x.Tools = c.Head.System, c.Head.Tools }); err != nil {
+			return nil, fmt.Errorf("storing the system prompt of an imported session: %w", err)
+		}
+	}
+	return agent.Load(ctx, c)
 }
 
 func (p Plan) small() bool { return p.Small != nil && p.Small() }

@@ -99,7 +99,7 @@ func long(b *testing.B, s *store.Store, messages int) (id string) {
 		text := prose(300)
 		_ = out.Encode(map[string]any{"record": "message", "id": fmt.Sprint(id, i), "role": []string{"user", "assistant"}[i%2], "text": text, "typed": len(text)})
 	}
-	if _, err := s.Import(b.Context(), &file, false); err != nil {
+	if _, err := s.Import(b.Context(), &file, store.ImportOptions{}); err != nil {
 		b.Fatal(err)
 	}
 	return id

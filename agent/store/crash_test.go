@@ -134,7 +134,7 @@ func (w *worker) bringIn(ctx context.Context, messages int) error {
 	}
 	w.own = append(w.own, id)
 	return w.do(func() error {
-		_, err := w.store.Import(ctx, strings.NewReader(file.String()), false)
+		_, err := w.store.Import(ctx, strings.NewReader(file.String()), store.ImportOptions{})
 		return err
 	}, "import", id, fmt.Sprint(messages))
 }

@@ -66,7 +66,7 @@ func TestSweep(t *testing.T) {
 	path := filepath.Join(t.TempDir(), store.FileName)
 	s, ctx := at(t, path), t.Context()
 	old, fork, back := store.NewID(), store.Session{ID: store.NewID()}, store.Session{ID: store.NewID()}
-	if _, err := s.Import(ctx, longFile(old, 634), false); err != nil {
+	if _, err := s.Import(ctx, longFile(old, 634), store.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Fork(ctx, old, 321, fork, []*store.Message{said(model.User, "of the fork")}); err != nil {
@@ -110,7 +110,7 @@ func TestSweepLeft(t *testing.T) {
 	path := filepath.Join(t.TempDir(), store.FileName)
 	first, ctx := at(t, path), t.Context()
 	id := store.NewID()
-	if _, err := first.Import(ctx, longFile(id, 600), false); err != nil {
+	if _, err := first.Import(ctx, longFile(id, 600), store.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.Delete(ctx, id); err != nil {

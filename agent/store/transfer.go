@@ -212,16 +212,21 @@ type Imported struct {
 	Messages int
 }
 
+// ImportOptions say how [Store.Import] adds sessions.
+type ImportOptions struct {
+	NewIDs bool           // every session gets a new id, and links between the sessions follow
+	Change func(*Session) // changes a session before it is added; nil: it is added as it is
+}
+
 // Import adds the sessions in r, each completely or not at all. If an id exists in the store, it
-// returns [ErrExists]. If an id is not valid, it returns [ErrID]. An error ends the import. With
-// renew, every session gets a new id, and links between the sessions follow. Import also returns
-// the sessions that it added before an error.
-func (s *Store) Import(ctx context.Context, r io.Reader, renew bool) (done []Imported, err error) {
+// returns [ErrExists]. If an id is not valid, it returns [ErrID]. An error ends the import.
+// Import also returns the sessions that it added before an error.
+func (s *Store) Import(ctx context.Context, r io.Reader, o ImportOptions) (done []Imported, err error) {
 	db, err := s.database(ctx)
 	if err != nil {
 		return nil, err
 	}
-	in := &transfer{lines: bufio.NewReaderSize(r, 64<<10), ids: map[string]string{}, renew: renew}
+	in := &transfer{lines: bufio.NewReaderSize(r, 64<<10), ids: map[string]string{}, renew: o.NewIDs}
 	for {
 		head, log, err := in.next()
 		if errors.Is(err, io.EOF) {
@@ -232,6 +237,9 @@ func (s *Store) Import(ctx context.Context, r io.Reader, renew bool) (done []Imp
 		}
 		was := head.ID
 		in.rename(&head)
+		if o.Change != nil {
+			o.Change(&head)
+		}
 		if err := checkIDs(head); err != nil {
 			return done, fmt.Errorf("importing session %q: %w", was, err)
 		}

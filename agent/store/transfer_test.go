@@ -94,7 +94,7 @@ func TestExportAndImport(t *testing.T) {
 				rt.Fatal(err)
 			}
 		}
-		done, err := b.Import(ctx, bytes.NewReader(file.Bytes()), false)
+		done, err := b.Import(ctx, bytes.NewReader(file.Bytes()), store.ImportOptions{})
 		if err != nil || len(done) != 2 {
 			rt.Fatal(done, err)
 		}
@@ -140,15 +140,15 @@ func TestImportTwice(t *testing.T) {
 	if err := s.Delete(ctx, a.ID); err != nil {
 		t.Fatal(err)
 	}
-	done, err := s.Import(ctx, bytes.NewReader(file.Bytes()), false)
+	done, err := s.Import(ctx, bytes.NewReader(file.Bytes()), store.ImportOptions{})
 	if !errors.Is(err, store.ErrExists) || !strings.Contains(err.Error(), fork.ID) || len(done) != 1 || done[0].ID != a.ID {
 		t.Errorf("%+v, %v", done, err)
 	}
 	odd := `{"record":"session","version":1,"id":".."}`
-	if done, err := s.Import(ctx, strings.NewReader(odd), true); err != nil || len(done) != 1 || done[0].Was != ".." || done[0].ID == ".." {
+	if done, err := s.Import(ctx, strings.NewReader(odd), store.ImportOptions{NewIDs: true}); err != nil || len(done) != 1 || done[0].Was != ".." || done[0].ID == ".." {
 		t.Errorf("an odd id: %+v, %v", done, err)
 	}
-	done, err = s.Import(ctx, bytes.NewReader(file.Bytes()), true)
+	done, err = s.Import(ctx, bytes.NewReader(file.Bytes()), store.ImportOptions{NewIDs: true})
 	if err != nil || len(done) != 2 || done[0].ID == a.ID || done[0].Was != a.ID || done[1].Messages != 1 {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -182,7 +182,7 @@ func TestImportRefuses(t *testing.T) {
 		t.Run(fmt.Sprintf("%.60s", file), func(t *testing.T) {
 			s := store.New(filepath.Join(t.TempDir(), store.FileName), store.Options{})
 			defer s.Close()
-			done, err := s.Import(t.Context(), strings.NewReader(file), false)
+			done, err := s.Import(t.Context(), strings.NewReader(file), store.ImportOptions{})
 			if err == nil || !strings.Contains(err.Error(), want) || len(done) > 0 {
 				t.Errorf("%v, %v; want %q", done, err, want)
 			}

@@ -153,7 +153,7 @@ func TestVersion7(t *testing.T) {
 		if err := s.Export(t.Context(), id, &file); err != nil {
 			t.Fatal(err)
 		}
-		done, err := s.Import(t.Context(), &file, true)
+		done, err := s.Import(t.Context(), &file, store.ImportOptions{NewIDs: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -147,7 +147,7 @@ func withExport(ctx context.Context, file, at string, work func(st *store.Store,
 	defer f.Close()
 	st := store.New(at, store.Options{})
 	defer func() { err = errors.Join(err, st.Close()) }()
-	all, err := st.Import(ctx, f, false)
+	all, err := st.Import(ctx, f, store.ImportOptions{})
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}

@@ -113,15 +113,16 @@ func sessionsImport() *cobra.Command {
 		Use: "import FILE", Short: "Add exported sessions; - reads stdin", Args: exactly(1),
 		Example: "  hermes-ls sessions import sessions.jsonl\n" +
 			"  hermes-ls sessions import --new-ids sessions.jsonl",
-		Long: "Adds the sessions of an export. If a session exists already, the import stops and overwrites nothing.\nWith --new-ids, the sessions are added as copies.",
+		Long: "Adds the sessions of an export. If a session exists already, the import stops and overwrites nothing.\nWith --new-ids, the sessions are added as copies.\nAn imported session begins in the mode ask, with a system prompt of its own and without further folders.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := openInput(cmd, args[0])
 			if err != nil {
 				return err
 			}
 			defer in.Close()
-			st := store.New(storePath(), store.Options{Synchronous: loadConfig().Store.Synchronous})
-			done, err := st.Import(cmd.Context(), in, renew)
+			conf := loadConfig()
+			st := store.New(storePath(), store.Options{Synchronous: conf.Store.Synchronous})
+			done, err := st.Import(cmd.Context(), in, store.ImportOptions{NewIDs: renew, Change: withoutRights(conf.Approvals.Mode)})
 			for _, x := range done {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", x.ID, english.Plural(x.Messages, "message", ""))
 			}
@@ -133,6 +134,22 @@ func sessionsImport() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&renew, "new-ids", false, "give every session a new id")
 	return cmd
+}
+
+// withoutRights returns a function that takes from an imported session what its file may not decide:
+// the mode, unless it is a stricter one than ask, further folders, and the system prompt with
+// the tools, which are made anew when the session is opened.
+func withoutRights(configured string) func(*store.Session) {
+	return func(x *store.Session) {
+		switch {
+		case x.Mode == server.ModePlan:
+		case x.Mode == server.ModeCareful || configured == server.ModeCareful:
+			x.Mode = server.ModeCareful
+		default:
+			x.Mode = server.ModeAsk
+		}
+		x.Folders, x.System, x.Tools = nil, "", nil
+	}
 }
 
 func openInput(cmd *cobra.Command, name string) (io.ReadCloser, error) {
