@@ -18,6 +18,8 @@ func TestSkillDeclaresKeys(t *testing.T) {
 		"OPENAI_API_KEY": "sk-openai-0123456789abcdef", "ANTHROPIC_API_KEY": "sk-ant-0123456789abcdef", "MY_ROUTER": "router-0123456789abcdef",
 		"TAVILY_API_KEY": "tvly-0123456789abcdef", "HERMES_HIDDEN": "hidden-0123456789abcdef", "LINEAR_LOGIN": "linear-0123456789abcdef",
 		"SERVER_WORD": "server-0123456789abcdef", "IN_ARGS": "args-0123456789abcdef", "IN_URL": "url-0123456789abcdef", "GITHUB_TOKEN_COPY": "linear-0123456789abcdef",
+		"AWS_SECRET_ACCESS_KEY": "aws-0123456789abcdef", "ANTHROPIC_TOKEN": "token-0123456789abcdef", "GH_TOKEN": "gh-0123456789abcdef",
+		"EXA_API_KEY": "exa-0123456789abcdef", "CLOUDFLARE_API_TOKEN": "cf-0123456789abcdef",
 	}
 	var env, declared strings.Builder
 	for name, value := range keys {

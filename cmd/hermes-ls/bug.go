@@ -158,8 +158,7 @@ func changedSettings(loaded *config.Loaded, secrets *redact.Set) (string, error)
 	if len(changed) == 0 {
 		return "none", nil
 	}
-	withholdServers(changed, secrets)
-	data, err := cli.Encode(changed)
+	data, err := cli.Encode(secrets.Meaning(changed))
 	if err != nil {
 		return "", fmt.Errorf("describing the settings: %w", err)
 	}
@@ -187,30 +186,6 @@ func difference(now, defaults map[string]any) map[string]any {
 		}
 	}
 	return out
-}
-
-// withholdServers removes the values that MCP servers get: each value of env and headers,
-// and arguments after flags that name a secret. Their names do not always show that they
-// are secret.
-func withholdServers(tree map[string]any, secrets *redact.Set) {
-	servers, _ := tree["mcp_servers"].(map[string]any)
-	for _, server := range servers {
-		fields, _ := server.(map[string]any)
-		for _, key := range []string{"env", "headers"} {
-			values, _ := fields[key].(map[string]any)
-			for name := range values {
-				values[name] = "[withheld]"
-			}
-		}
-		list, _ := fields["args"].([]any)
-		var args []string
-		for _, arg := range list {
-			args = append(args, fmt.Sprint(arg))
-		}
-		if args != nil {
-			fields["args"] = secrets.Args(args)
-		}
-	}
 }
 
 // relevant are the prefixes of the variables that change how hermes-ls works.

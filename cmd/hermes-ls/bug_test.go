@@ -21,6 +21,9 @@ func TestBug(t *testing.T) {
 terminal: {timeout: 77}
 mcp_servers:
   one: {command: /nonexistent/server, args: [--token, argument-5678, --verbose], env: {PLAIN: `+serverKey+`}, enabled: false}
+  two: {url: 'https://me:pass-in-address@host.invalid/p?q=query-value', enabled: false}
+hooks: {post_tool_call: [{command: "curl -H 'X-House: header-value' --secret flag-value https://host.invalid/"}]}
+lsp: {servers: {go: {command: [gopls, --token, lsp-argument], env: {PLAIN: lsp-environment}}}}
 `)
 	p.write("ws/server.log", strings.Repeat("level=INFO msg=old\n", 5000)+
 		"level=INFO msg=\"key is "+testKey+"\"\nlevel=WARN msg=\"also configured-key-1234 and ghp_"+strings.Repeat("a1", 18)+"\"\nlevel=INFO msg=last\n")
@@ -42,7 +45,7 @@ mcp_servers:
 			t.Errorf("%q is missing in\n%s", want, report)
 		}
 	}
-	for _, secret := range []string{testKey, "configured-key-1234", "ghtoken-0123456789", serverKey, "argument-5678", "hunter2", "a1a1a1", "value-of-unrelated", "UNRELATED"} {
+	for _, secret := range []string{testKey, "configured-key-1234", "ghtoken-0123456789", serverKey, "argument-5678", "hunter2", "a1a1a1", "pass-in-address", "query-value", "header-value", "flag-value", "lsp-argument", "lsp-environment", "value-of-unrelated", "UNRELATED"} {
 		if strings.Contains(report+out+errOut, secret) {
 			t.Errorf("%s is in the report", secret)
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -188,4 +190,126 @@ func (s *Set) Args(args []string) []string {
 func flagName(flag string) bool {
 	name := strings.TrimLeft(flag, "-")
 	return SecretName(name) || strings.EqualFold(name, "token") || strings.EqualFold(name, "key")
+}
+
+// Meaning returns a copy of a tree of settings without the values that may be secret by their meaning,
+// whatever their form: each value of an environment and of headers, arguments behind a flag that
+// names a secret, and in addresses the password, the values of the query and the fragment.
+func (s *Set) Meaning(tree any) any { return s.meaning("", tree) }
+
+func (s *Set) meaning(key string, tree any) any {
+	switch x := tree.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(x))
+		for name, value := range x {
+			switch _, nested := value.(map[string]any); {
+			case !givesValues(key):
+				out[name] = s.meaning(name, value)
+			case nested:
+				out[name] = s.meaning(key, value)
+			default:
+				out[name] = "[withheld]"
+			}
+		}
+		return out
+	case []any:
+		return s.list(key, x)
+	case string:
+		if givesValues(key) {
+			if name, _, ok := strings.Cut(x, "="); ok {
+				return name + "=[withheld]"
+			}
+			return "[withheld]"
+		}
+		return s.line(x)
+	}
+	return tree
+}
+
+// givesValues reports whether the members below a key are variables or headers, which anything may be in.
+func givesValues(key string) bool {
+	switch key = strings.ToLower(key); {
+	case key == "env", key == "environment", key == "environ", strings.HasSuffix(key, "headers"), strings.HasSuffix(key, "_env"):
+		return true
+	}
+	return false
+}
+
+func (s *Set) list(key string, x []any) any {
+	words := make([]string, len(x))
+	for i, value := range x {
+		word, ok := value.(string)
+		if !ok || givesValues(key) {
+			words = nil
+			break
+		}
+		words[i] = word
+	}
+	out := make([]any, len(x))
+	for i, value := range x {
+		if words == nil {
+			out[i] = s.meaning(key, value)
+		} else {
+			out[i] = s.line(words[i])
+		}
+	}
+	if words != nil {
+		for i, word := range s.Args(words) {
+			if word != s.Text(words[i]) { // by the flag before it
+				out[i] = word
+			}
+		}
+	}
+	return out
+}
+
+// wordInLine are the words of a command line, with their quotes.
+var wordInLine = regexp.MustCompile(`(?:[^\s"']|"[^"]*"|'[^']*')+`)
+
+// line returns a text, which may be an address or a command line, without what may be secret.
+func (s *Set) line(text string) string {
+	before, header := "", false
+	return s.Text(wordInLine.ReplaceAllStringFunc(text, func(word string) string {
+		bare := strings.Trim(word, `"'`)
+		last, isHeader := before, header
+		before, header = bare, bare == "-H" || bare == "--header"
+		switch name, _, assigned := strings.Cut(bare, "="); {
+		case isHeader:
+			name, _, _ := strings.Cut(bare, ":")
+			return name + ": [withheld]"
+		case bare != text && bare != "" && (last == "-u" || last == "--user"), strings.HasPrefix(last, "-") && !strings.Contains(last, "=") && flagName(last) && bare != text:
+			return withheld(strings.TrimLeft(last, "-"))
+		case assigned && flagName(name):
+			return name + "=" + withheld(strings.TrimLeft(name, "-"))
+		case strings.Contains(bare, "://"):
+			return strings.Replace(word, bare, address(bare), 1)
+		}
+		return word
+	}))
+}
+
+// address returns an address without its password, the values of its query and its fragment.
+func address(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return text
+	}
+	if _, set := u.User.Password(); set {
+		u.User = url.UserPassword(u.User.Username(), "withheld")
+	}
+	if u.RawQuery != "" {
+		parts := strings.Split(u.RawQuery, "&")
+		for i, part := range parts {
+			if name, _, ok := strings.Cut(part, "="); ok {
+				parts[i] = name + "=withheld"
+			} else {
+				parts[i] = "withheld"
+			}
+		}
+		u.RawQuery = strings.Join(parts, "&")
+	}
+	if u.Fragment != "" {
+		u.Fragment, u.RawFragment = "withheld", ""
+	}
+	return u.String()
 }

@@ -132,7 +132,7 @@ func telling(value string) bool {
 // learn adds a value that was found under a telling name.
 func (s *Set) learn(name, value string) {
 	for _, part := range parts(value) {
-		if len(part) < surely || !telling(part) {
+		if len(part) < surely || !telling(part) || strings.Contains(value, "withheld]") {
 			continue
 		}
 		s.mu.Lock()
@@ -147,6 +147,8 @@ func (s *Set) learn(name, value string) {
 	}
 }
 
+const tokenMark = "[token withheld]"
+
 // Text replaces known secrets and token-shaped texts.
 func (s *Set) Text(text string) string {
 	for _, x := range s.known() {
@@ -154,7 +156,7 @@ func (s *Set) Text(text string) string {
 			text = replace(text, form, withheld(x.name))
 		}
 	}
-	return shapes().ReplaceAllString(text, "${1}${2}[token withheld]${3}")
+	return withholdTokens(text, tokenMark)
 }
 
 // Find names a secret that text holds, plain or in a common encoding. It returns "" if
@@ -167,10 +169,8 @@ func (s *Set) Find(text string) string {
 			}
 		}
 	}
-	for _, m := range shapes().FindAllString(text, -1) {
-		if !strings.Contains(m, "withheld]") {
-			return "a text that looks like a token"
-		}
+	if withholdTokens(text, tokenMark) != text {
+		return "a text that looks like a token"
 	}
 	return ""
 }

@@ -101,6 +101,32 @@ func TestArgs(t *testing.T) {
 	}
 }
 
+// TestMeaning has settings as people write them. The value q7 is a secret in each.
+func TestMeaning(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"mcp_servers":{"a":{"command":"x","args":["serve","--token","q7","--api-key=q7","--port","80"],"env":{"PLAIN":"q7"},"headers":{"X-A":"q7"}}}}`: `{"mcp_servers":{"a":{"args":["serve","--token","[secret token withheld]","--api-key=[secret api-key withheld]","--port","80"],"command":"x","env":{"PLAIN":"[withheld]"},"headers":{"X-A":"[withheld]"}}}}`,
+		`{"a":{"url":"https://me:q7@host/p?key=q7&b=q7&q7#q7"}}`:                                                       `{"a":{"url":"https://me:[token withheld]@host/p?key=withheld&b=withheld&withheld#withheld"}}`,
+		`{"hooks":{"pre":[{"command":"curl -H 'X-A: q7' --token q7 https://h/?k=q7 -u me:q7 A_KEY=q7 x"}]}}`:           `{"hooks":{"pre":[{"command":"curl -H X-A: [withheld] --token [secret token withheld] https://h/?k=withheld -u [secret u withheld] A_KEY=[secret A_KEY withheld] x"}]}}`,
+		`{"lsp":{"servers":{"x":{"command":["x","--password","q7","https://h/?q=q7"],"env":["PLAIN=q7","q7"]}}}}`:      `{"lsp":{"servers":{"x":{"command":["x","--password","[secret password withheld]","https://h/?q=withheld"],"env":["PLAIN=[withheld]","[withheld]"]}}}}`,
+		`{"terminal":{"timeout":77,"docker_extra_args":["-v","/a:/b"],"text":"keys are fine","env":{"A":{"B":"q7"}}}}`: `{"terminal":{"docker_extra_args":["-v","/a:/b"],"env":{"A":{"B":"[withheld]"}},"text":"keys are fine","timeout":77}}`,
+	} {
+		var tree any
+		if err := json.Unmarshal([]byte(in), &tree); err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		out := json.NewEncoder(&b)
+		out.SetEscapeHTML(false)
+		if err := out.Encode(new(Set).Meaning(tree)); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(b.String()); got != want {
+			t.Errorf("Meaning(%s)\n= %s\nwant %s", in, got, want)
+		}
+	}
+}
+
 func FuzzJSON(f *testing.F) {
 	f.Add(`{"id":1,"params":{"x":["a",{"name":"A_KEY","value":"b"}]}}`)
 	f.Fuzz(func(t *testing.T, text string) {

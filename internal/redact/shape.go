@@ -1,24 +1,127 @@
 package redact
 
 import (
+	_ "embed"
 	"regexp"
 	"strings"
 	"sync"
 )
 
-// shapes finds tokens by the form that their issuers gave them. The groups stay.
-var shapes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(?:` + strings.Join([]string{
-		`(?:sk|rk|gsk|xai|csk)[-_][A-Za-z0-9_-]{16,}`, `sk-[A-Za-z0-9]{2,}[*…][*….A-Za-z0-9]+`, `[ps]k_live_[A-Za-z0-9]{12,}`,
-		`(?:hf|npm|dop_v1|shpat)_[A-Za-z0-9]{20,}`, `(?:pypi|glpat|nvapi|pplx)-[A-Za-z0-9_-]{20,}`, `fc-[0-9a-f]{20,}`, `tvly-[A-Za-z0-9-]{12,}`,
-		`gh[pousr]_[A-Za-z0-9]{20,}`, `github_pat_[A-Za-z0-9_]{20,}`,
-		`xox[abeprs]-[A-Za-z0-9-]{10,}`, `(?:AKIA|ASIA)[0-9A-Z]{16}`,
-		`AIza[0-9A-Za-z_-]{30,}`, `ya29\.[0-9A-Za-z_-]{20,}`,
-		`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`,
-	}, "|") + `)|(?i:(\b(?:bearer|basic)\s+))[A-Za-z0-9+/_.=~-]{16,}` +
-		`|(://[^\s/:@"'\\\]]*:)[^\s/@"'\\\]\[]+(@)` +
-		`|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?`)
+// A Service issues keys.
+type Service struct {
+	Kind      string   // models, search and browsing, version control and packages, clouds, or services
+	Name      string   // for people
+	Variables []string // of the environment, in which its keys usually are
+	Form      string   // a regular expression of its keys; empty: they cannot be told from other text
+	Source    string   // an address that describes the form, or the keys
+}
+
+//go:embed services.tsv
+var services string
+
+// Services returns the services whose keys are known.
+var Services = sync.OnceValue(func() (all []Service) {
+	kind := ""
+	for line := range strings.Lines(services) {
+		line = strings.TrimSuffix(line, "\n")
+		if heading, ok := strings.CutPrefix(line, "# "); ok {
+			kind = heading
+			continue
+		}
+		f := strings.Split(line, "\t")
+		s := Service{Kind: kind, Name: f[0], Source: f[3]}
+		if f[1] != "-" {
+			s.Variables = strings.Fields(f[1])
+		}
+		if f[2] != "-" {
+			s.Form = f[2]
+		}
+		all = append(all, s)
+	}
+	return all
 })
+
+// tokens finds keys by the form that their issuers gave them.
+var tokens = sync.OnceValue(func() *regexp.Regexp {
+	var forms []string
+	for _, s := range Services() {
+		if s.Form != "" {
+			forms = append(forms, s.Form)
+		}
+	}
+	return regexp.MustCompile(`\b(?:` + strings.Join(forms, "|") + `)`)
+})
+
+// named finds values by the words before them. Each form has a sign without which it is not looked for. The groups
+// stay.
+var named = sync.OnceValue(func() []signed {
+	return []signed{
+		{"-----BEGIN", regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?`)},
+		{"://", regexp.MustCompile(`(://[^\s/:@"'\\\]]*:)[^\s/@"'\\\]\[]+(@)`)},
+		{" ", regexp.MustCompile(`(?i:(\b(?:bearer|basic)\s+))[A-Za-z0-9+/_.=~-]{16,}()`)},
+		// A form or a shell. The name of a variable is no secret.
+		{"=", regexp.MustCompile(`(?i:((?:secret|access_token|refresh_token|id_token|auth_token|api_?key|secret_access_key|password|passwd)=))["']?[^\s&"'<>;,$({\[\]][^\s&"'<>;,\[\]]{5,}()`)},
+	}
+})
+
+type signed struct {
+	sign string
+	form *regexp.Regexp
+}
+
+const (
+	shortest = 14      // no key has less, but for a masked one
+	longest  = 4 << 10 // in more text without a sign between, only its beginning is looked at: it is data, such as a picture
+)
+
+// withholdTokens replaces texts that look like keys with mark. It looks only at runs of the characters that keys have,
+// because the forms are many.
+func withholdTokens(text, mark string) string {
+	for _, n := range named() {
+		if strings.Contains(text, n.sign) {
+			text = n.form.ReplaceAllString(text, "${1}"+mark+"${2}")
+		}
+	}
+	var out strings.Builder
+	done := 0 // what is in out
+	for i := 0; i < len(text); {
+		start := i
+		for i < len(text) && inToken(text[i]) {
+			i++
+		}
+		run := text[start:i]
+		if len(run) >= shortest || len(run) > 6 && strings.ContainsAny(run, "*…") {
+			if clean := withholdRun(run, mark); clean != run {
+				out.WriteString(text[done:start])
+				out.WriteString(clean)
+				done = i
+			}
+		}
+		if i < len(text) {
+			i++
+		}
+	}
+	if done == 0 {
+		return text
+	}
+	out.WriteString(text[done:])
+	return out.String()
+}
+
+func withholdRun(run, mark string) string {
+	if len(run) <= longest {
+		return tokens().ReplaceAllLiteralString(run, mark)
+	}
+	if at := tokens().FindStringIndex(run[:longest]); at != nil && at[0] == 0 {
+		return mark
+	}
+	return run
+}
+
+// inToken reports whether a key may have the byte.
+func inToken(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80 || strings.IndexByte("_-.~+/=:*", c) >= 0
+}
 
 // SecretName reports whether a value under this name is a secret: in JSON, in an
 // environment variable, in a header, or as a flag. Protocols use "token" for names of

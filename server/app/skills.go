@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/config"
-	"github.com/hermes-ls/hermes-ls/config/catalog"
 	"github.com/hermes-ls/hermes-ls/delegate"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/foldertrust"
@@ -18,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
 	"github.com/hermes-ls/hermes-ls/extensions/web"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
+	"github.com/hermes-ls/hermes-ls/internal/redact"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -58,13 +58,14 @@ func offers(c *config.Loaded, known *tools.Set, toolset string) bool {
 	return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled)
 }
 
-// reserved reports whether a variable belongs to hermes-ls: a key of a provider, a search engine or a server.
+// reserved reports whether a skill never gets a variable: a key of hermes-ls, such as one of a provider, a search
+// engine or a server, or one of a well-known service of those kinds, of version control or of a cloud.
 func reserved(c *config.Loaded, name string) bool {
 	if strings.HasPrefix(strings.ToUpper(name), "HERMES_") {
 		return true
 	}
-	for _, p := range catalog.Providers() {
-		if slices.Contains(p.Keys, name) {
+	for _, s := range redact.Services() {
+		if s.Kind != "services" && slices.ContainsFunc(s.Variables, func(v string) bool { return strings.EqualFold(v, name) }) {
 			return true
 		}
 	}
