@@ -76,7 +76,8 @@ function M.apply(err, params, ctx)
       return { applied = false, failureReason = "the buffer has changed" }
     end
   end
-  local result = vim.lsp.handlers["workspace/applyEdit"](err, params, ctx)
+  -- Without the label: Neovim prints it, and two messages before the next redraw make it ask for Enter.
+  local result = vim.lsp.handlers["workspace/applyEdit"](err, { edit = params.edit }, ctx)
   if not result.applied or params.save == false then
     return result
   end
