@@ -108,6 +108,12 @@ func (e entry) has(content []byte) bool {
 	return e.repo > 0 && e.git == sha1.Sum(append(fmt.Appendf(nil, "blob %d\x00", len(content)), content...))
 }
 
+func (t *tree) size() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.entries)
+}
+
 // set changes an entry of a tree that others may read.
 func (t *tree) set(path string, e entry) {
 	t.mu.Lock()

@@ -157,14 +157,24 @@ func (p *snapshot) await(ctx context.Context) {
 	}
 }
 
-// shortScan is the duration of a scan that is repeated before and after each command.
-const shortScan = 50 * time.Millisecond
+// A scan that takes no longer than shortScan, or has no more than fewFiles, is repeated before and after each
+// command. The number counts where a busy machine makes each scan slow.
+const (
+	shortScan = 50 * time.Millisecond
+	fewFiles  = 5000
+)
+
+// rests reports whether no scan is due yet, so that long scans do not use more than a part of the time. Its caller
+// holds mu.
+func (p *snapshot) rests() bool {
+	return p.took > shortScan && time.Since(p.scanned) < 4*p.took && (p.base == nil || p.base.size() > fewFiles)
+}
 
 // lookAgain scans before a command what the user and other programs have changed since the last scan,
 // because the command may change the same files. It limits the share of time that longer scans use.
 func (p *snapshot) lookAgain(ctx context.Context) {
 	p.mu.Lock()
-	rest := p.base == nil || p.took > shortScan && time.Since(p.scanned) < 4*p.took
+	rest := p.base == nil || p.rests()
 	p.blind = p.blind || !rest
 	p.mu.Unlock()
 	if rest {
@@ -394,7 +404,7 @@ func (p *snapshot) add(c *Change) {
 // scan. It limits the share of time that scans use.
 func (p *snapshot) scanSoon() {
 	p.mu.Lock()
-	rest := p.took > shortScan && time.Since(p.scanned) < 4*p.took
+	rest := p.rests()
 	p.mu.Unlock()
 	if rest {
 		return
