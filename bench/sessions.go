@@ -55,7 +55,7 @@ func fill(home, cwd string) (long, short string, err error) {
 	out, in := io.Pipe()
 	go func() { in.CloseWithError(records(in, cwd, long, short)) }()
 	st := store.New(filepath.Join(home, store.FileName), store.Options{})
-	if _, err := st.Import(context.Background(), out, false); err != nil {
+	if _, err := st.Import(context.Background(), out, store.ImportOptions{}); err != nil {
 		return "", "", err
 	}
 	return long, short, st.Close()

@@ -230,6 +230,7 @@ threading.Thread(target=later, daemon=True).start()
 		})
 		if atEnd {
 			b.runner.Close()
+			box.Close() // waits for the review, which may take longer than the end of the runner
 		} else if a := b.run("print(1)"); !strings.Contains(a.Note, "removed") {
 			t.Errorf("%+v", a)
 		}

@@ -49,16 +49,30 @@ type lspReply struct {
 		Name, Kind, Path string
 		Line             int
 	}
-	Diagnostics []struct {
-		Path, Severity, Message string
-		Line                    int
+	Diagnostics lspProblems
+	Fixes       []struct{ Title, Kind string }
+	Changed     []struct{ Path, Lines string }
+	Text        string
+	Server      string
+	Error       string
+	Complete    *bool
+}
+
+type lspProblem struct {
+	Path, Severity, Message string
+	Line                    int
+}
+
+// lspProblems are those that diagnostics lists. The result of an edit has lines of text instead, about
+// what the editor showed at that moment: between the changes of two files, a renamed name may be unknown.
+type lspProblems []lspProblem
+
+func (p *lspProblems) UnmarshalJSON(data []byte) error {
+	var lines []string
+	if json.Unmarshal(data, &lines) == nil {
+		return nil
 	}
-	Fixes    []struct{ Title, Kind string }
-	Changed  []struct{ Path, Lines string }
-	Text     string
-	Server   string
-	Error    string
-	Complete *bool
+	return json.Unmarshal(data, (*[]lspProblem)(p))
 }
 
 func (r lspReply) places() (all []string) {
@@ -197,6 +211,7 @@ func (e lspEditor) golang() {
 	fixed := e.ask(map[string]any{"action": "fix", "path": "cmd/broken.go", "line": 4, "title": title})[0]
 	renamed := e.ask(map[string]any{"action": "rename", "path": "shop/shop.go", "line": 13, "symbol": "Total", "new_name": "Sum"})[0]
 	e.check("the rename", renamed.places(), "cmd/main.go:10", "shop/shop.go:12-13")
+	e.until(func(r lspReply) bool { return !hasProblems(r) }, map[string]any{"action": "diagnostics", "path": "cmd/main.go"})
 	e.check("the fix", fixed.places(), "cmd/broken.go:4")
 	e.want("cmd/broken.go", e.read("cmd/broken.go"), "return 1, nil")
 	e.want("cmd/main.go", e.read("cmd/main.go"), "\"äö😀\", shop.Sum([]")

@@ -93,6 +93,11 @@ func TestServerSettings(t *testing.T) {
 	everything := filepath.Join(nodeModules(t), "@modelcontextprotocol", "server-everything", "dist", "index.js")
 	u := newUserLine(t, b, fmt.Sprintf(`{docs: {url: %q, transport: http, tools: {approve: {"*": allow, "*secret": ask, "remove*": deny}}},
   all: {command: %q, args: [%q, stdio]}, self: {command: %q, args: [mcp, serve], protocol: stateless}}`, serveTools(t, s), newNode(t), everything, b.binary))
+	u.say("Hello", sayText("Hello.")) // connects them
+	waitFor(t, "all servers to be connected", func() bool {
+		said, _ := u.say("/mcp")
+		return strings.Contains(said, "connected") && !strings.Contains(said, "connecting")
+	})
 	_, requests := u.say("See @docs:memo://a first.",
 		sayCalls("tool_calls", "mcp__docs__list_all", `{}`, "mcp__docs__list_secret", `{}`, "mcp__docs__remove_all", `{}`), sayText("Done."))
 	if !strings.Contains(requests[0], "TEXT-OF-THE-MEMO") {

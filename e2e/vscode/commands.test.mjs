@@ -39,7 +39,7 @@ const answered = (text) => answers().filter({ hasText: text }).last().waitFor();
 const idle = () => editor.page.locator('[id="hermes-ls.hermes-ls.hermes.status"] .codicon-sparkle').waitFor();
 const title = (text) => editor.title(text);
 const pick = (words) => editor.pick(words);
-const tab = (text) => editor.page.locator(".tab.active").filter({ hasText: text }).waitFor();
+const tab = (text) => editor.tab(text);
 const settings = () => JSON.parse(fs.readFileSync(path.join(editor.dir, "data/User/settings.json"), "utf8"));
 
 async function send(words, ...replies) {

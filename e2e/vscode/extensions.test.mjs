@@ -50,7 +50,7 @@ after(async () => {
 
 const step = stepsOf("extensions", () => editor);
 const row = (text) => editor.item(text);
-const tab = (text) => editor.page.locator(".tab.active").filter({ hasText: text }).waitFor();
+const tab = (text) => editor.tab(text);
 const text = (words) => editor.page.locator(".editor-instance .view-line").filter({ hasText: words }).first().waitFor();
 
 step("a server that failed is named in the status bar and in the view", async () => {

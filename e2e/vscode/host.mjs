@@ -199,6 +199,12 @@ export class Editor {
     });
   }
 
+  /** Waits for the active tab with a text, and until its editor has the focus: if that came later, it would close the palette. */
+  async tab(text) {
+    await this.page.locator(".tab.active").filter({ hasText: text }).waitFor();
+    await this.page.locator(".part.editor :focus").first().waitFor({ state: "attached" });
+  }
+
   /** Waits until the palette offers some of our commands; which of others does it offer? */
   async offered(these, others) {
     for (const title of these) {

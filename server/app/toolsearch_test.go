@@ -185,6 +185,17 @@ func TestManyTools(t *testing.T) {
 		}
 	})
 	x, _ := openWith(t, fmt.Sprintf("mcp_servers: {big: {url: %q}, small: {url: %q}}\n", bigURL, smallURL), m)
+	servers, err := server.Find[*mcp.Instance](x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The first prompt waits for them, but not as long as a busy machine may need.
+	connected := func(s mcp.Status) bool { return len(s.Tools) > 0 }
+	for end := time.Now().Add(time.Minute); slices.IndexFunc(servers.Status(), func(s mcp.Status) bool { return !connected(s) }) >= 0 || len(servers.Status()) != 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the servers do not connect: %+v", servers.Status())
+		}
+	}
 	shown := &titles{}
 	if _, err := x.Prompt(t.Context(), agent.Input{Text: "Go"}, shown); err != nil {
 		t.Fatal(err)
@@ -194,10 +205,6 @@ func TestManyTools(t *testing.T) {
 	}
 	if !subagent {
 		t.Error("no subagent searched")
-	}
-	servers, err := server.Find[*mcp.Instance](x)
-	if err != nil {
-		t.Fatal(err)
 	}
 	there := func(s mcp.Status) bool { return slices.Contains(s.Tools, "mcp__big__letter") }
 	for end := time.Now().Add(time.Minute); !slices.ContainsFunc(servers.Status(), there); time.Sleep(time.Millisecond) {
