@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent"
@@ -82,6 +83,9 @@ func (c *Config) become(ctx context.Context, t *Task, name string) error {
 			continue
 		}
 		t.Agent, t.Role, t.Tools = a.Name, a.Instructions, a.Tools
+		if slices.Contains(t.Tools, "*") {
+			t.Tools = nil // as without a list
+		}
 		if t.Route == "" && a.Route != "" {
 			if _, err := c.Model(ctx, a.Route); err == nil {
 				t.Route = a.Route
@@ -96,8 +100,10 @@ func (c *Config) become(ctx context.Context, t *Task, name string) error {
 }
 
 // names reports whether a list of tools, toolsets and tools of Claude Code has a tool.
+// What a rule of Claude Code has in parentheses, as in "Bash(git diff:*)", is left to the approvals.
 func names(list []string, t tools.Tool) bool {
 	for _, name := range list {
+		name, _, _ = strings.Cut(name, "(")
 		if strings.EqualFold(name, t.Name) || strings.EqualFold(name, t.Toolset) || t.In(strings.ToLower(name)) {
 			return true
 		}

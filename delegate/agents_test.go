@@ -63,6 +63,7 @@ func TestToolsOfAgents(t *testing.T) {
 	file := []string{"patch", "read_file", "search_files", "write_file"}
 	for list, want := range map[string][]string{
 		"read_file": {"read_file"}, "Read, Grep": {"read_file", "search_files"}, "Read, NoSuchTool": {"read_file"},
+		"Read, Bash(git diff:*)": {"read_file", "terminal"}, "Read(src/**), Grep": {"read_file", "search_files"},
 		"file": file, "file_tools": file, "File": file, "safe": {"read_file", "search_files"}, "coding": {"patch", "process", "read_file", "search_files", "terminal", "todo", "write_file"},
 	} {
 		t.Run(list, func(t *testing.T) {
@@ -86,6 +87,28 @@ func TestToolsOfAgents(t *testing.T) {
 				t.Errorf("the subagent has %q: %s", child, lastResult(b))
 			}
 		})
+	}
+}
+
+// TestAllToolsOfAgents checks that an agent whose file says "*" has the tools of one whose file names none.
+func TestAllToolsOfAgents(t *testing.T) {
+	t.Parallel()
+	count := func(list []string) (n int) {
+		b := newBed(t, map[string][][]step{
+			"start": {call("delegate_task", object{"goal": "Look at main.go", "agent": "one"}), say("Done.")}, "Look at": {say("It is good.")},
+		}, func(b *bed) {
+			b.agents = []delegate.Agent{{Name: "one", Description: "D.", Instructions: "I.", Tools: list}}
+		})
+		b.prompt("start")
+		for id, requests := range b.model.requests {
+			if id != b.id {
+				n += len(requests[0].Tools)
+			}
+		}
+		return n
+	}
+	if all, star := count(nil), count([]string{"*"}); all == 0 || star != all {
+		t.Errorf("%d tools, and %d with *", all, star)
 	}
 }
 

@@ -43,7 +43,7 @@ type cached struct {
 }
 
 const (
-	cacheVersion = "skills-7"
+	cacheVersion = "skills-8"
 
 	countBytes   = 4
 	entryBytes   = 16 // of the index

@@ -67,7 +67,7 @@ func loose(head string) (Fields, bool) {
 		}
 		text := strings.Join(strings.Fields(strings.TrimPrefix(block, name+":")), " ")
 		fields[name] = text
-		if text == "" || strings.ContainsAny(text[:1], "{[|>&*!") {
+		if text == "" || opens(text, head) {
 			return false
 		}
 		return !strings.ContainsAny(text[:1], `"'`) || strings.Contains(text[1:], text[:1]) // a quoted word and more
@@ -83,6 +83,21 @@ func loose(head string) (Fields, bool) {
 		block += line
 	}
 	return fields, add()
+}
+
+// opens reports whether a text that is no YAML begins like a list, a mapping, a block, or an alias of head. "[a] b", "{a} b" and
+// "*" are texts.
+func opens(text, head string) bool {
+	switch text[0] {
+	case '[', '{':
+		end := strings.IndexAny(text, "]}")
+		return end < 0 || end == len(text)-1
+	case '*':
+		return valueBegins(head, "&")
+	case '&':
+		return valueBegins(head, "*")
+	}
+	return strings.ContainsAny(text[:1], "|>!")
 }
 
 // Check returns an error if the frontmatter is no YAML, also if Parse reads it.
@@ -109,8 +124,8 @@ func cut(data []byte) (head, body string, err error) {
 		return "", "", err
 	}
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
-	rest, ok := strings.CutPrefix(text, "---\n")
-	if !ok {
+	first, rest, ok := strings.Cut(strings.TrimLeft(text, " \t\n"), "\n")
+	if !ok || strings.TrimRight(first, " \t") != "---" {
 		return "", text, nil
 	}
 	head, body, ok = cutLine(rest)
@@ -129,17 +144,18 @@ func decode(head string, into *Fields) (err error) {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
-	if strings.ContainsAny(head, "&*") && aliased(head) {
+	if strings.ContainsAny(head, "&*") && valueBegins(head, "&*") {
 		return errors.New("aliases are not supported")
 	}
 	return yaml.Unmarshal([]byte(head), into)
 }
 
-// aliased reports whether a value begins with an anchor or an alias, which can make a small text large.
-func aliased(head string) bool {
+// valueBegins reports whether a value begins with one of some signs: & of an anchor, or * of an alias. Both together can make a
+// small text large.
+func valueBegins(head, signs string) bool {
 	for line := range strings.Lines(head) {
 		_, value, _ := strings.Cut(line, ":")
-		if value = strings.TrimLeft(value, " -["); strings.HasPrefix(value, "&") || strings.HasPrefix(value, "*") {
+		if value = strings.TrimLeft(value, " -["); value != "" && strings.ContainsAny(value[:1], signs) {
 			return true
 		}
 	}

@@ -34,6 +34,9 @@ func TestParse(t *testing.T) {
 		{"UTF-16", "\xff\xfe-\x00-\x00-\x00\n\x00a\x00:\x00 \x00b\x00\n\x00-\x00-\x00-\x00\n\x00c\x00", frontmatter.Fields{"a": "b"}, "c"},
 		{"a colon in further lines", "---\nname: a\ndescription: Use it when:\n  Context: the user says: \"b\"\n\n  <example>user: \"c\"</example>\ntools:\n  - Read\n  - Grep\n---\n",
 			frontmatter.Fields{"name": "a", "description": `Use it when: Context: the user says: "b" <example>user: "c"</example>`, "tools": []any{"Read", "Grep"}}, ""},
+		{"brackets and more", "---\ndescription: [WIP] does it: now\nargument-hint: [file] <x>\nname: {a} b\n---\n", frontmatter.Fields{"description": "[WIP] does it: now", "argument-hint": "[file] <x>", "name": "{a} b"}, ""},
+		{"a star", "---\nname: a\ntools: *\ndescription: *Very* useful & fast\n---\n", frontmatter.Fields{"name": "a", "tools": "*", "description": "*Very* useful & fast"}, ""},
+		{"blanks at the lines", "\n \n--- \nname: a\n---\t\nbody\n", frontmatter.Fields{"name": "a"}, "body\n"},
 		{"a colon in lines without indentation", "---\nname: a\ndescription: Use it: now\n<example>\nuser: \"b\" and c\n</example>\nmodel: x\n---\n",
 			frontmatter.Fields{"name": "a", "description": "Use it: now <example>", "user": `"b" and c </example>`, "model": "x"}, ""},
 	} {
@@ -41,7 +44,7 @@ func TestParse(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(fields, c.want) || body != c.body {
 			t.Errorf("%s: %#v %q %v", c.name, fields, body, err)
 		}
-		if broken := frontmatter.Check([]byte(c.text)) != nil; broken != slices.Contains([]string{"an unquoted colon", "two brackets", "an at sign", "a colon in further lines", "a colon in lines without indentation"}, c.name) {
+		if broken := frontmatter.Check([]byte(c.text)) != nil; broken != slices.Contains([]string{"an unquoted colon", "two brackets", "an at sign", "brackets and more", "a star", "a colon in further lines", "a colon in lines without indentation"}, c.name) {
 			t.Errorf("%s: broken is %v", c.name, broken)
 		}
 	}
