@@ -181,7 +181,11 @@ func rules(p Policy) (reads, writes []string) {
 	})
 	reads = slices.DeleteFunc(beside("/", append(hidden, "/dev")), func(path string) bool { return fspath.Under(path, "/dev") }) // devices have rules of their own
 	for _, v := range visible {
-		reads = append(reads, beside(v, within(slices.Clone(hidden), []string{v}))...)
+		below := within(slices.Clone(hidden), []string{v})
+		if p.view != nil && v == p.view.home { // all of it is wanted, such as by a login shell
+			below = slices.DeleteFunc(below, func(h string) bool { return h == v })
+		}
+		reads = append(reads, beside(v, below)...)
 	}
 	var split []string
 	for _, w := range writes {
