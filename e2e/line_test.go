@@ -97,6 +97,18 @@ func (l *line) send(method string, params any) string {
 	return fmt.Sprint(l.id)
 }
 
+// notify sends a notification.
+func (l *line) notify(method string, params any) {
+	l.t.Helper()
+	data, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
+	if err == nil {
+		_, err = l.in.Write(append(data, '\n'))
+	}
+	if err != nil {
+		l.t.Fatalf("%s: %v", method, err)
+	}
+}
+
 // answer answers a request of the server.
 func (l *line) answer(request frame, result any) {
 	l.t.Helper()

@@ -35,6 +35,7 @@ const userSettings = {
   "security.workspace.trust.startupPrompt": "never",
   "window.confirmBeforeClose": "never",
   "files.autoSave": "off",
+  "editor.acceptSuggestionOnEnter": "off", // on a busy machine a suggestion comes before the Enter of a line that is typed
   // Movement costs processor time.
   "workbench.reduceMotion": "on",
   "editor.cursorBlinking": "solid",

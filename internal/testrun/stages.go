@@ -138,7 +138,7 @@ var usersPackages = []string{
 const (
 	vscodeTests = "TestVSCode|TestLSPInEditors"
 	neovimTests = "TestNeovim.*"
-	editorTests = "TestEmacs.*|TestHelix|TestVimALE"
+	editorTests = "TestEmacs.*|TestHelix.*|TestVimALE"
 	// Packing the extension, the Python programs and the public projects need the caches and programs of the
 	// user who runs the tests.
 	ownTests = "TestVSIX|TestOfficialPythonClient|TestLiteLLM|TestLlamaServer|TestAgentSkills|TestHermesAgent(Memory|Skills)|Test(OpenAI|GenAI|Anthropic)SDK|TestPublicProjects"
