@@ -27,10 +27,12 @@ const (
 const (
 	askedMost  = 40     // number of prompts: the first and the last ones
 	askedLong  = 600    // bytes of each
+	firstLong  = 4_000  // bytes of the first one
 	lastLong   = 48_000 // bytes of the last one, if the context window has room
 	filesMost  = 60
 	notesLong  = 24_000 // bytes
 	filesLeast = 4      // paths that are listed in any case
+	filesRoom  = 800    // bytes of paths that are listed in any case
 )
 
 // digestFacts are the parts of a digest that the history does not have.
@@ -46,10 +48,13 @@ func (f digestFacts) asked() (count, long int) {
 	return min(askedMost, max(f.most/4/long, 2)), long
 }
 
+// first returns the bytes of the user's first request, which is often the task.
+func (f digestFacts) first() int { return max(askedLong, min(f.most/4, firstLong)) }
+
 // files returns the newest files of a list, as many as its share of the digest has room for.
 func (f digestFacts) files(all []string) []string {
 	all = newest(all, filesMost)
-	n, room := 0, f.most/8
+	n, room := 0, max(f.most/8, filesRoom)
 	for _, path := range slices.Backward(all) {
 		if room -= len(path) + len("\n- "); room < 0 && n >= filesLeast {
 			break
@@ -81,7 +86,11 @@ func (h *history) digest(from int, facts digestFacts, set *tools.Set, at tools.F
 			continue
 		}
 		if words := ownWords(last); words != "" {
+			if len(asked) == 0 {
+				askedBytes = max(askedBytes, facts.first()) // of the first one
+			}
 			asked = append(asked, quoted(words, askedBytes))
+			_, askedBytes = facts.asked()
 		}
 		if last = h.promptText(i); i >= from {
 			last = "" // it stays in the history
@@ -90,7 +99,11 @@ func (h *history) digest(from int, facts digestFacts, set *tools.Set, at tools.F
 	}
 	var b strings.Builder
 	b.WriteString(digestHead)
-	part(&b, askedPart, firstAndLast(clipAll(asked, askedBytes), askedCount))
+	if len(asked) > 0 {
+		first := clipped(asked[0], facts.first())
+		asked = append([]string{first}, clipAll(asked[1:], askedBytes)...)
+	}
+	part(&b, askedPart, firstAndLast(asked, askedCount))
 	part(&b, planPart, plan(h))
 	changed, read := files(old, set, at)
 	changed = facts.files(slices.Concat(listed(before, changedPart), changed, facts.changed))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 //go:embed compact.md
@@ -75,35 +76,46 @@ func (t *turn) notesModel() Sized {
 	return t.config.Notes()
 }
 
-// forNotes returns the messages that the notes are made of: all of them, or the newest ones that fit into a
-// context window with that room. Then the first one is a user message, no message has state, and texts that are
-// too long are cut.
+// forNotes returns the messages that the notes are made of: all of them, or the first and the newest ones that fit
+// into a context window with that room. The first one is the user's first request, or the summary of the earlier
+// messages with the notes in it, so that no compaction forgets them. Then no message has state, and texts that
+// are too long are cut.
 func (t *turn) forNotes(room int) []model.Message {
 	all := t.history.messages
 	most := room - int(notesReserve*float64(room)) - notesTokens
 	if t.history.tokensFrom(0) <= most {
 		return all
 	}
-	var newest []model.Message
-	for i := len(all) - 1; i >= 0; i-- {
+	first, newest := clipped(all[0].Text(), max(most/notesFirst, 0)*bytesPerToken), []model.Message(nil) // the first request, or the summary of earlier ones
+	most -= t.history.gauge.scaled(tools.Tokens(first)) + notesTokens/4
+	left := false
+	for i := len(all) - 1; i > 0; i-- {
 		m := withoutState(all[i], nil)
 		if limit := max(most/3, 0); t.history.gauge.scaled(weight(&m)) > limit {
 			m = cutTo(m, limit*bytesOfResult)
 		}
 		if most -= t.history.gauge.scaled(weight(&m)); most < 0 {
+			left = true
 			break
 		}
 		newest = append(newest, m)
 	}
 	slices.Reverse(newest)
 	for len(newest) > 0 && newest[0].Role == model.ToolRole {
-		newest = newest[1:] // its call is not there
+		newest, left = newest[1:], true // its call is not there
 	}
-	if len(newest) == 0 || newest[0].Role != model.User {
-		newest = slices.Insert(newest, 0, model.NewMessage(model.User, earlierText))
+	if left {
+		first += "\n\n" + earlierText
 	}
-	return newest
+	start := []model.Message{model.NewMessage(model.User, first)}
+	if len(newest) > 0 && newest[0].Role == model.User {
+		start = append(start, emptyMessage(nil).Message)
+	}
+	return append(start, newest...)
 }
+
+// notesFirst is the part of the room that the first message may have: one of so many.
+const notesFirst = 3
 
 // notesTokens is about the size of the prompt for notes.
 const notesTokens = 300

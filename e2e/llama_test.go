@@ -73,7 +73,7 @@ func checkCache(t *testing.T, all []llamaRequest, window int) (compactions int) 
 			if r.cached < all[i-1].prompt-cacheSlack {
 				t.Errorf("request %d repeats %d tokens, and %d of them were evaluated anew", i, all[i-1].prompt, all[i-1].prompt-r.cached)
 			}
-		case r.forNotes(): // only the newest messages fit beside the notes
+		case r.forNotes(): // the first and the newest messages fit beside the notes
 		case i > 0 && !all[i-1].forNotes():
 			t.Errorf("request %d does not repeat the one before: %.200s", i, r.last())
 		case i > 0:
