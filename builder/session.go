@@ -61,6 +61,13 @@ func Open(ctx context.Context, p Plan) (*agent.Session, error) {
 		p.addEvents(&c)
 	}
 	begins := c.Head.System == ""
+	if begins && p.Stored { // of a subagent, only the id is known here
+		stored, err := c.Store.Session(ctx, c.Head.ID)
+		if err != nil {
+			return nil, fmt.Errorf("opening a stored session: %w", err)
+		}
+		begins = stored.System == ""
+	}
 	if begins {
 		offered := set.Specs(ctx)
 		c.Head.System = p.system(ctx, set, offered)
