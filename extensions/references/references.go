@@ -10,6 +10,7 @@ package references
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/gitread"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/tokens"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -93,7 +95,7 @@ func (x *instance) expand(ctx context.Context, p extension.Prompt) (d extension.
 		}
 		if err != nil {
 			a = extension.Attachment{Name: r.Text, Text: "Not attached: " + err.Error() + "."}
-			x.session.Notify(fmt.Sprintf("%s is not attached: %s.", r.Text, strings.TrimSuffix(err.Error(), ".")))
+			x.session.Notify(fmt.Sprintf("%s is not attached: %s.", r.Text, strings.TrimSuffix(forUser(err), ".")))
 		}
 		if x.session.Redact != nil {
 			a.Text = x.session.Redact(a.Text)
@@ -206,4 +208,13 @@ func (x *instance) problems(ctx context.Context) (a extension.Attachment, err er
 		b.WriteString("The editor shows no problems.")
 	}
 	return extension.Attachment{Name: "problems that the editor shows", Text: b.String()}, nil
+}
+
+// forUser returns an error without the advice for the model.
+func forUser(err error) string {
+	var of *workspace.PathError
+	if errors.As(err, &of) {
+		return of.Text
+	}
+	return err.Error()
 }
