@@ -14,7 +14,8 @@ func TestWithNote(t *testing.T) {
 		` { } `:                    `{"note":"N"}`,
 		`{"z":1,"a":{"b":[]}}`:     `{"z":1,"a":{"b":[]},"note":"N"}`,
 		"{\"a\":\"}\"\n}\n":        `{"a":"}","note":"N"}`,
-		`{"note":"old","a":"<&>"}`: `{"a":"<&>","note":"old N"}`,
+		`{"note":"old","a":"<&>"}`: `{"a":"<&>","note":"old; N"}`,
+		`{"note":"old."}`:          `{"note":"old. N"}`,
 		`{"note":3}`:               `{"note":"N"}`,
 		`{"a":{"note":"deeper"}}`:  `{"a":{"note":"deeper"},"note":"N"}`,
 	} {
