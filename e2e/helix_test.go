@@ -141,3 +141,71 @@ func (s *screen) act(title string, below int) {
 	}
 	s.keys("Enter")
 }
+
+// With files.open: disk, edits of a document that Helix has open are on disk when the tool returns, and
+// changes of commands between them stay. If the user has unsaved changes, the edit is made in Helix, and the chat says that
+// it is not saved.
+func TestHelixFilesOnDisk(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, shopFiles)
+	write(t, filepath.Join(b.home, "config.yaml"), "model: {provider: embedded}\nfiles: {open: disk}\n")
+	write(t, filepath.Join(b.home, "xdg", "helix", "languages.toml"), strings.ReplaceAll(helixLanguages, "BINARY", b.binary))
+	write(t, filepath.Join(b.home, "xdg", "helix", "config.toml"), "[editor.soft-wrap]\nenable = true\n")
+	disk := func() string {
+		text, err := os.ReadFile(filepath.Join(b.workspace, "shop.py"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	hx := b.screen(t, "helix", host(t, "helix"), "shop.py")
+	hx.tmux("resize-window", "-y", "60")
+	hx.wait("return a - b", "NOR")
+	hx.act("Chat with Hermes", 0)
+	hx.wait("# Chat with Hermes", "## You", ".hermes/chats")
+	hx.insert("i")
+	hx.paste("Mend it.\n\n```hermes-script\n" + strings.Join([]string{
+		`[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return a - b","new_string":"return a + b"}}}]`,
+		`[{"call":{"name":"terminal","args":{"command":"grep -q 'a + b' shop.py && sed -i 's/total/sum_of/' shop.py"}}}]`,
+		`[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return a + b","new_string":"return b + a"}}}]`,
+		`[{"text":"It is on disk."}]`,
+	}, "\n") + "\n```\n")
+	hx.normal()
+	hx.act("Send to Hermes", 0)
+	shown := hx.wait("## Hermes", "  It is on disk.")
+	if text := disk(); !strings.Contains(text, "sum_of") || !strings.Contains(text, "b + a") || strings.Contains(shown, "ot saved") {
+		t.Errorf("the disk has %q; Helix shows\n%s", text, shown)
+	}
+	hx.line(":write-all")
+	hx.line(":open shop.py")
+	hx.line(":reload")
+	hx.wait("sum_of", "return b + a")
+	hx.insert("g", "g", "O")
+	hx.write("# mine")
+	hx.normal()
+	hx.wait("# mine", "[+]")
+	chats, err := filepath.Glob(filepath.Join(b.workspace, ".hermes", "chats", "*.md"))
+	if err != nil || len(chats) != 1 {
+		t.Fatalf("chats: %v, %v", chats, err)
+	}
+	hx.line(":open " + chats[0])
+	hx.wait("  It is on disk.")
+	hx.insert("g", "e", "o")
+	hx.paste("\n```hermes-script\n" + `[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return b + a","new_string":"return a * b"}}}]` + "\n" +
+		`[{"text":"It is in the editor."}]` + "\n```\n")
+	hx.normal()
+	hx.act("Send to Hermes", 0)
+	hx.wait("  It is in the editor.", "Not saved in the editor: shop.py.")
+	hx.keep("disk")
+	if text := disk(); !strings.Contains(text, "b + a") || strings.Contains(text, "# mine") {
+		t.Errorf("the disk has %q", text)
+	}
+	hx.line(":write-all")
+	hx.line(":open shop.py")
+	hx.wait("# mine", "return a * b", "sum_of")
+	hx.until("both changes on disk", func() bool {
+		return strings.Contains(disk(), "# mine") && strings.Contains(disk(), "a * b") && strings.Contains(disk(), "sum_of")
+	})
+	hx.line(":quit-all!")
+	hx.ended()
+}
