@@ -183,7 +183,7 @@ func TestRegressions(t *testing.T) {
 			defer f.Close()
 			st := store.New(filepath.Join(t.TempDir(), store.FileName), store.Options{})
 			defer st.Close() //nolint:errcheck // it was only read
-			added, err := st.Import(t.Context(), f, false)
+			added, err := st.Import(t.Context(), f, store.ImportOptions{})
 			if err != nil || len(added) != 1 {
 				t.Fatal(added, err)
 			}
