@@ -166,12 +166,13 @@ step("another endpoint is tested with its address, key and model before it is us
   await written("Who answers now?");
   assert.equal(await editor.notifications.filter({ hasText: "was refused" }).count(), 0, "the chat is visible, and there is a toast");
   await editor.shot("key-refused");
+  await editor.clearNotifications();
   await editor.run("Hermes: Set API Key…");
   await title("Key for which provider?");
   await pick("Another");
   await title("Key for Another");
   await editor.answer("hk-123");
-  await editor.notification("The key for Another OpenAI-compatible endpoint is kept.").last().waitFor();
+  await editor.notification("The key for Another OpenAI-compatible endpoint is kept.").waitFor();
   await refused.getByRole("button", { name: "Retry" }).click();
   await answered("The house answers.");
   await written("");

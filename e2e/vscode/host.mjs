@@ -157,6 +157,12 @@ export class Editor {
     return shown;
   }
 
+  /** Clears all notifications, so that the next one with the same text is not taken for an earlier one. */
+  async clearNotifications() {
+    await this.run("Notifications: Clear All Notifications");
+    await this.notifications.first().waitFor({ state: "detached" });
+  }
+
   /** The input of the chat. */
   get box() {
     return this.chat.getByLabel("Message to Hermes");
