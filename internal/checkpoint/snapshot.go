@@ -41,6 +41,7 @@ type snapshot struct {
 	used    bool             // commands ran at all
 	scanned time.Time        // when the last scan ended
 	took    time.Duration    // how long the last scan took
+	again   bool             // there was a scan after the first one
 	closed  bool             // later changes belong to another snapshot
 	saves   []save           // of the user, which the next scan takes into account
 	users   map[string]State // states of paths as the user left them
@@ -404,7 +405,7 @@ func (p *snapshot) add(c *Change) {
 // scan. It limits the share of time that scans use.
 func (p *snapshot) scanSoon() {
 	p.mu.Lock()
-	rest := p.rests()
+	rest := p.again && p.rests() // else the end of the turn would wait for the first scan of its changes
 	p.mu.Unlock()
 	if rest {
 		return
@@ -509,7 +510,7 @@ func (p *snapshot) scan(ctx context.Context) {
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.scanned, p.took = time.Now(), time.Since(began)
+		p.scanned, p.took, p.again = time.Now(), time.Since(began), true
 	}()
 	done, err := p.k.store.writing()
 	if err != nil {
