@@ -90,7 +90,7 @@ func TestToolsOfAgents(t *testing.T) {
 	}
 }
 
-// TestAllToolsOfAgents checks that an agent whose file says "*" has the tools of one whose file names none.
+// TestAllToolsOfAgents checks that `tools: *` in the file of an agent means the same as no list of tools.
 func TestAllToolsOfAgents(t *testing.T) {
 	t.Parallel()
 	count := func(list []string) (n int) {

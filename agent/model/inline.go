@@ -38,8 +38,8 @@ const (
 )
 
 // InlineOpened is Inline for a model whose prompt may open a thought, so that the response has only
-// its end. start says so, and is set to what the response shows. If text was passed on and such an end
-// comes, the text before the end becomes a thought: see [Delta.WasThought]. If the end of an assumed
+// its end. start is what is known before, and is set by what the response shows. If text was passed on and the
+// end of a thought comes, the text before the end becomes a thought: see [Delta.WasThought]. If the end of an assumed
 // thought does not come, the response is yielded as text at its end.
 func InlineOpened(req *Request, calls bool, start *Start, in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {

@@ -38,7 +38,7 @@ var plainOpenings = []string{
 	"i need to figure", "i need to think", "i should think",
 }
 
-// longestOpening limits what is held until it is clear.
+// longestOpening is how many bytes of a response are held until it is clear whether they are a thought.
 const longestOpening = 40
 
 // soundsLikeThought reports whether the start of a response sounds like a thought. If more text is required,

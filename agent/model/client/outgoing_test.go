@@ -69,7 +69,7 @@ func TestCompressedReplies(t *testing.T) {
 	}
 }
 
-// TestWrongContentType checks that the body tells what it is, whatever its type says.
+// TestWrongContentType checks that the body decides how a response is read, not its content type.
 func TestWrongContentType(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{

@@ -243,8 +243,8 @@ func (r *events) begins() bool {
 	return false
 }
 
-// wholeReply converts a response that was not streamed to one event. A body of one JSON value a line
-// stays as it is. A list of events, as Gemini sends it if a proxy drops alt=sse, becomes these.
+// wholeReply converts a response that was not streamed to one event. A body with one JSON value on each
+// line stays as it is. A list of events, as Gemini sends it if a proxy drops alt=sse, becomes these.
 func wholeReply(body []byte) io.Reader {
 	var b bytes.Buffer
 	var list []json.RawMessage

@@ -182,8 +182,8 @@ func TestWindowChanges(t *testing.T) {
 	}
 }
 
-// TestImplausibleWindow checks that a number of a refusal that is far below a request which was
-// accepted is not taken for the window, unless it comes again. Until then, the size of the request is the window.
+// TestImplausibleWindow checks that a number in a refusal is not taken for the window if a much longer
+// request was accepted before, unless the number comes again. Until then, the size of the request is the window.
 func TestImplausibleWindow(t *testing.T) {
 	t.Parallel()
 	s := &served{}
