@@ -3,13 +3,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 
-/** Makes steps of a file of tests: when one fails, there is a picture. editor gives the one that is open then. */
+/**
+ * Makes steps of a file of tests: when one fails, there is a picture, and the later ones, which go on in the same
+ * window, are skipped. editor gives the one that is open then.
+ */
 export function stepsOf(file, editor) {
+  let failed;
   return (name, run) =>
-    test(name, { timeout: 300_000 }, async () => {
+    test(name, { timeout: 300_000 }, async (t) => {
+      if (failed) return t.skip(`"${failed}" failed`);
       try {
         await run();
       } catch (error) {
+        failed = name;
         await editor().shot(`failed-${file}-${name.replace(/\W+/g, "-")}`);
         throw error;
       }

@@ -64,6 +64,9 @@ func run(ctx context.Context, jobs int, args []string) error {
 	if stages, err = choose(stages, args[1:]); err != nil {
 		return err
 	}
+	if err := checkSpace(space(args[0]), writtenFolders(root)...); err != nil {
+		return err
+	}
 	r := &runner{set: args[0], root: root, logs: filepath.Join(root, ".cache", "test"), jobs: max(jobs, 1), ownTemp: true, out: os.Stdout}
 	return r.run(ctx, stages)
 }
