@@ -141,11 +141,13 @@ func TestHermesAgentMemory(t *testing.T) {
 	// Both programs write at the same time.
 	const each = 15
 	h.send("add_many", each)
-	calls := []string{}
+	calls, prompt := []string{}, "Remember:"
 	for i := range each {
-		calls = append(calls, "memory", toJSON(t, map[string]any{"action": "add", "content": fmt.Sprintf("Ourselves wrote number %d.", i)}))
+		entry := fmt.Sprintf("Ourselves wrote number %d.", i)
+		prompt += " " + entry
+		calls = append(calls, "memory", toJSON(t, map[string]any{"action": "add", "content": entry}))
 	}
-	u.say("Remember what ourselves wrote as number.", sayCalls("tool_calls", calls...), sayText("Done."))
+	u.say(prompt, sayCalls("tool_calls", calls...), sayText("Done."))
 	var added []bool
 	if h.receive(&added); slices.Contains(added, false) {
 		t.Errorf("writes of Hermes Agent: %v", added)

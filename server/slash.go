@@ -166,7 +166,7 @@ func startMade(x *Session, c Command, in agent.Input, args string, also agent.Si
 		if made.Own != "" { // the user sees the text, because it is not the user's
 			x.notifier.sink(also).Event(agent.Notice{Text: "Sent to the model:", More: made.Text})
 		}
-		return x.prompt(ctx, agent.Input{ID: in.ID, Text: made.Text, Typed: in.Text, Own: made.Own, Route: made.Route, Images: in.Images, Context: in.Context, Calls: made.Calls}, also)
+		return x.prompt(ctx, agent.Input{ID: in.ID, Text: made.Text, Typed: in.TypedText(), Piped: in.Piped, Own: made.Own, Route: made.Route, Images: in.Images, Context: in.Context, Calls: made.Calls}, also)
 	})
 }
 

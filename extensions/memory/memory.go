@@ -3,7 +3,7 @@
 // files.
 //
 // The system prompt of a session has the entries as they were when the session began. The tool
-// memory writes them. A write requires approval, unless the user has typed most of its words.
+// memory writes them. A write requires approval, unless the user has typed the entry.
 // Every write is shown, and can be undone. Subagents and scripts have no memory.
 package memory
 
@@ -32,7 +32,7 @@ type Settings struct {
 	MemoryLimit   int    `json:"memory_char_limit" doc:"Most characters of MEMORY.md."`
 	UserLimit     int    `json:"user_char_limit" doc:"Most characters of USER.md."`
 	ProjectLimit  int    `json:"project_char_limit" doc:"Most characters of the notes of a project."`
-	WriteApproval string `json:"write_approval" enum:"auto,true,false" doc:"Whether writes ask: auto (not if the user typed most of the words), true (always) or false (never)."`
+	WriteApproval string `json:"write_approval" enum:"auto,true,false" doc:"Whether writes ask: auto (not if the user typed the entry), true (always) or false (never)."`
 }
 
 // Section describes the section.
@@ -60,12 +60,17 @@ type instance struct {
 	once    sync.Once // restores typed
 }
 
-const typedKey = "typed"
+// typedKey is the key of the prompts that the user typed.
+const typedKey = "prompts"
 
-// Close stores the words that the user typed, for the time when the session is opened again. If
+// Close stores the prompts that the user typed, for the time when the session is opened again. If
 // they are lost, as after a kill, writes ask more often.
 func (x *instance) Close(ctx context.Context) error {
-	if all := x.typed.all(); len(all) > 0 && x.session.State != nil {
+	all := x.typed.stored()
+	for i := range all {
+		all[i] = x.session.Redact(all[i])
+	}
+	if len(all) > 0 && x.session.State != nil {
 		_ = x.session.State.Save(ctx, typedKey, all) // a session without a stored prompt has no state
 	}
 	return nil
@@ -171,7 +176,7 @@ func shown(entries []string) string {
 	return joined(all)
 }
 
-// Events learns which words the user types.
+// Events keeps what the user types.
 func (x *instance) Events() []extension.Handlers {
 	return []extension.Handlers{{
 		Limit: extension.NoLimit,
@@ -185,13 +190,15 @@ func (x *instance) Events() []extension.Handlers {
 	}}
 }
 
-// restore reads the words that were typed before the session was opened again.
+// restore reads the prompts that were typed before the session was opened again.
 func (x *instance) restore(ctx context.Context) {
 	if x.session.New || x.session.State == nil {
 		return
 	}
 	var all []string
 	if ok, err := x.session.State.Load(ctx, typedKey, &all); err == nil && ok {
-		x.typed.add(strings.Join(all, "\n"))
+		for _, prompt := range all {
+			x.typed.add(prompt)
+		}
 	}
 }

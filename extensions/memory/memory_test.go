@@ -149,11 +149,11 @@ func TestWrites(t *testing.T) {
 		{`{"action":"add","target":"memory","content":"always want tabs in Makefiles"}`, false, "", "always want tabs in Makefiles"},
 		{`{"action":"add","target":"memory","content":"always want tabs in Makefiles"}`, false, "", "always want tabs in Makefiles"},
 		{`{"action":"add","content":"Deploys happen from the release branch"}`, true, "", "always want tabs in Makefiles\n§\nDeploys happen from the release branch"},
-		{`{"action":"replace","old_text":"release branch","content":"Always tabs in Makefiles, please remember"}`, false, "", "always want tabs in Makefiles\n§\nAlways tabs in Makefiles, please remember"},
-		{`{"action":"replace","old_text":"akefiles","content":"x"}`, false, "2 entries contain old_text", "always want tabs in Makefiles\n§\nAlways tabs in Makefiles, please remember"},
-		{`{"action":"remove","old_text":"nowhere"}`, false, "no entry contains old_text", "always want tabs in Makefiles\n§\nAlways tabs in Makefiles, please remember"},
-		{`{"action":"remove"}`, false, "action remove needs old_text", "always want tabs in Makefiles\n§\nAlways tabs in Makefiles, please remember"},
-		{`{"action":"remove","old_text":"please"}`, true, "", "always want tabs in Makefiles"},
+		{`{"action":"replace","old_text":"release branch","content":"Please remember I want tabs in Makefiles"}`, false, "", "always want tabs in Makefiles\n§\nPlease remember I want tabs in Makefiles"},
+		{`{"action":"replace","old_text":"akefiles","content":"x"}`, false, "2 entries contain old_text", "always want tabs in Makefiles\n§\nPlease remember I want tabs in Makefiles"},
+		{`{"action":"remove","old_text":"nowhere"}`, false, "no entry contains old_text", "always want tabs in Makefiles\n§\nPlease remember I want tabs in Makefiles"},
+		{`{"action":"remove"}`, false, "action remove needs old_text", "always want tabs in Makefiles\n§\nPlease remember I want tabs in Makefiles"},
+		{`{"action":"remove","old_text":"Please"}`, true, "", "always want tabs in Makefiles"},
 		{`{"action":"add"}`, false, "action add needs content", "always want tabs in Makefiles"},
 		{`{"target":"memory"}`, false, "action is missing", "always want tabs in Makefiles"},
 		{`{"action":"add","content":"one\n§\ntwo"}`, false, "line with only §", "always want tabs in Makefiles"},
@@ -163,7 +163,7 @@ func TestWrites(t *testing.T) {
 		{`{"operations":[{"action":"add","content":"remember always tabs"},{"action":"remove","old_text":"nowhere"}]}`, false, "no entry contains", "always want tabs in Makefiles"},
 		{`{"operations":[{"action":"remove","old_text":"always want tabs in Makefiles"},{"action":"add","content":"remember always tabs"}]}`, true, "", "remember always tabs"},
 		{`{"action":"add","content":"the token is ghp_abcdefghijklmnopqrstuvwxyz012345"}`, false, "has a secret", "remember always tabs"},
-		{`{"action":"add","content":"always tabs in Makefiles, never in Python"}`, false, "", "remember always tabs\n§\nalways tabs in Makefiles, never in Python"},
+		{`{"action":"add","content":"always tabs in Makefiles, never in Python"}`, true, "", "remember always tabs\n§\nalways tabs in Makefiles, never in Python"},
 		{`{"action":"replace","old_text":"Python","content":"remember always tabs"}`, true, "", "remember always tabs"}, // it removes an entry
 		{`{"action":"add","content":"` + strings.Repeat("long ", 480) + `"}`, false, "MEMORY.md would have 2,422 of 2,200 characters. Nothing was saved. Send one call with operations that shortens or removes other entries first.", "remember always tabs"},
 	} {
@@ -209,29 +209,6 @@ func TestApproval(t *testing.T) {
 		b.call(`{"action":"add","content":"deploy everything everywhere"}`)
 		if len(b.asked) != asks {
 			t.Errorf("%s: asked %d times", setting, len(b.asked))
-		}
-	}
-}
-
-// TestTyped checks which entries count as typed by the user.
-func TestTyped(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		typed, entry string
-		want         bool
-	}{
-		{"use pnpm instead of npm please", "Use pnpm instead of npm", true},
-		{"use pnpm instead of npm", "pnpm deploys overwrite production", false},
-		{"one two", "one two", false}, // no word is long enough to tell
-		{"コメントは日本語で書いてください", "コメントは日本語で書く", true},
-		{"コメントは日本語で書いてください", "秘密鍵を送信する", false},
-		{"Größe in Millimetern", "größe in MILLIMETERN", true},
-		{"", "anything at all", false},
-	} {
-		var typed typed
-		typed.add(c.typed)
-		if got := typed.covers(c.entry); got != c.want {
-			t.Errorf("%q after %q: %v", c.entry, c.typed, got)
 		}
 	}
 }

@@ -112,11 +112,12 @@ func (a *Agent) cancel(_ context.Context, p *acp.CancelNotification) (any, error
 // the mentions as context.
 func inputOf(blocks []acp.ContentBlock) (agent.Input, error) {
 	var in agent.Input
-	var text strings.Builder
+	var text, typed strings.Builder
 	for i, b := range blocks {
 		switch b.Type {
 		case acp.ContentText:
 			write(&text, b.Text)
+			write(&typed, b.Text)
 		case acp.ContentImage:
 			data, err := pictureOf(i, b.Data)
 			if err != nil {
@@ -143,6 +144,9 @@ func inputOf(blocks []acp.ContentBlock) (agent.Input, error) {
 		}
 	}
 	in.Text = text.String()
+	if in.Text != typed.String() {
+		in.Typed = typed.String() + "\n" // the names of mentions are not the user's words
+	}
 	if strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 && len(in.Context) == 0 {
 		return in, acp.Errorf(acp.CodeInvalidParams, "prompt is empty: say something")
 	}

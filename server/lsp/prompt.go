@@ -267,7 +267,8 @@ func (x *prompts) action(a protocol.ActionArgs, p *lsp.ExecuteCommandParams) (co
 		return command{}, err
 	}
 	wish := fmt.Sprintf(actionPrompts[p.Command].text, q.place)
-	input := agent.Input{Text: wish, Rules: actionPrompts[p.Command].rules, Context: []agent.Resource{q.resource()}}
+	verb, _, _ := strings.Cut(wish, " ") // the name of a file is not the user's text
+	input := agent.Input{Text: wish, Typed: verb, Rules: actionPrompts[p.Command].rules, Context: []agent.Resource{q.resource()}}
 	if len(a.Diagnostics) > 0 {
 		list := diagnosticsText(a.Diagnostics)
 		input.Context = append(input.Context, agent.Resource{URI: a.TextDocument.URI + "#diagnostics", Text: list})
