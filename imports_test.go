@@ -52,6 +52,7 @@ var strict = map[string][]string{
 	"internal/editorconfig": {},
 	"internal/proc":         {"internal/proc", "internal/scratch", "internal/safefile"},
 	"internal/scratch":      {"internal/safefile"},
+	"internal/peer":         {"internal/proc"},
 	"internal/program":      {"internal/safefile"},
 	"internal/gitrepo":      {"internal/safefile"},
 	"internal/userpath":     {"internal/proc", "internal/safefile", "internal/scratch"},

@@ -206,7 +206,7 @@ func (s *server) call(ctx context.Context, env *tools.Env, c tools.Call, l *link
 	defer env.Running(ctx)()
 	result, err := l.session.CallTool(ctx, request)
 	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
-		return nil, fmt.Errorf("it did not answer within %v and was cancelled; what it had begun may be done or not", limit)
+		return nil, fmt.Errorf("%w and was cancelled; what it had begun may be done or not", l.carrier.Waits(fmt.Errorf("it did not answer within %v", limit)))
 	}
 	return result, err
 }

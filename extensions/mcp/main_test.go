@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +21,10 @@ const serverWord = "MCP_TEST_SERVER"
 
 func TestMain(m *testing.M) {
 	modes.Enter()
+	if kind, ok := strings.CutPrefix(os.Getenv(serverWord), "misbehaves "); ok {
+		misbehave(kind)
+		os.Exit(0)
+	}
 	switch os.Getenv(serverWord) {
 	case "yes":
 		fmt.Println("Welcome to the server!") // some servers print a greeting where only messages are allowed

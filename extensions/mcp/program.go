@@ -12,20 +12,20 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/wire"
-	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/peer"
 )
 
 // gentle is the grace period of a server. It applies between closing its input and
 // SIGTERM, and between SIGTERM and SIGKILL.
 const gentle = 80 * time.Millisecond
 
+// mostWaiting is how many bytes wait for a program that does not read.
+const mostWaiting = 2 * wire.LongestMessage
+
 // program is a server that runs as a child process and uses its pipes.
 type program struct {
-	process *proc.Process
-	in      *io.PipeWriter // to it
-	out     *io.PipeReader // from it
-	output  *outputLog     // its other output
-	release func()         // see [Bound]
+	*peer.Peer
+	output *outputLog // its other output
 	wire.Dropped
 }
 
@@ -38,14 +38,15 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 	if !s.approved(plan.ask) {
 		return nil, errPermission
 	}
-	toChild, in := io.Pipe()
-	out, fromChild := io.Pipe()
-	p := &program{in: in, out: out, output: &outputLog{server: s}, release: func() {}, Dropped: wire.Dropped{Forms: &s.forms}}
+	p := &program{output: &outputLog{server: s}, Dropped: wire.Dropped{Forms: &s.forms}}
 	c := plan.cmd
-	c.Stdin, c.Stdout, c.Stderr = toChild, &wire.Messages{To: fromChild, Other: p.output, Dropped: &p.Dropped, TooLong: func(err error) { fromChild.CloseWithError(err) }}, p.output
+	c.Stderr = p.output
+	o := peer.Options{Grace: gentle, Most: mostWaiting, Unread: limitOf(s) + time.Second, Output: func(to *io.PipeWriter) io.Writer {
+		return &wire.Messages{To: to, Other: p.output, Dropped: &p.Dropped, TooLong: func(err error) { to.CloseWithError(err) }}
+	}}
 	switch {
 	case s.Bound != nil:
-		if p.release, err = s.Bound.Confine(ctx, &c); err != nil {
+		if o.Ended, err = s.Bound.Confine(ctx, &c); err != nil {
 			return nil, err
 		}
 	case plan.confine:
@@ -56,49 +57,31 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 			return nil, fmt.Errorf("it cannot be bound by the sandbox: %w", err)
 		}
 	}
-	if p.process, err = proc.Start(context.WithoutCancel(ctx), c); err != nil {
-		p.release()
+	if p.Peer, err = peer.Start(ctx, c, o); err != nil {
 		return nil, err
 	}
-	go func() { // ends with the process; close waits for the process
-		<-p.process.Done()
-		fromChild.Close()
-	}()
 	return p, nil
 }
 
 func (p *program) transport() sdk.Transport {
-	return &sdk.IOTransport{Reader: p.out, Writer: wire.Sender{WriteCloser: p.in, Dropped: &p.Dropped}}
+	return &sdk.IOTransport{Reader: p.Out, Writer: wire.Sender{WriteCloser: p.In, Dropped: &p.Dropped}}
 }
 
 // close ends the program: it closes the input, then sends SIGTERM, then SIGKILL.
 func (p *program) close() {
-	p.in.Close()
-	p.out.Close()
-	timer := time.NewTimer(gentle)
-	defer timer.Stop()
-	select {
-	case <-p.process.Done():
-	case <-timer.C:
-		p.process.Stop(gentle)
-	}
-	<-p.process.Done()
-	p.release()
+	p.Out.Close()
+	p.Close()
 }
 
 // why describes how the program ended and its last output. If the program has not ended,
 // it returns only the output.
 func (p *program) why() string {
 	select {
-	case <-p.process.Done():
+	case <-p.Done():
 	case <-time.After(gentle): // it may end soon
 		return p.output.lastLine()
 	}
-	exit, _ := p.process.Wait() // exit describes the end in any case
-	text := fmt.Sprintf("it ended with exit code %d", exit.Code)
-	if exit.Signal != "" {
-		text = "it was ended by " + exit.Signal
-	}
+	text := "it " + p.Exit()
 	if last := p.output.lastLine(); last != "" {
 		text += ": " + last
 	}

@@ -234,3 +234,6 @@ func (r *remote) close() {
 }
 
 func (r *remote) why() string { return "" }
+
+// Waits returns the error: what a server does not read waits in the requests of its calls.
+func (r *remote) Waits(err error) error { return err }

@@ -93,8 +93,9 @@ type carrier interface {
 	close()      // ends it and releases everything
 	why() string // why it has ended; empty: not known
 	NeedsTask(tool string) bool
-	Cut() bool        // a message of it was too long
-	Faults() []string // mistakes in its list of tools
+	Cut() bool         // a message of it was too long
+	Waits(error) error // the error of a call without an answer; says if the server does not read
+	Faults() []string  // mistakes in its list of tools
 }
 
 // start starts to connect a server.

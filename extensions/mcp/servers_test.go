@@ -616,7 +616,7 @@ func TestStubbornProgramEnds(t *testing.T) {
 	if got := b.call("mcp__p__look", `{}`); got != `{"content":"seen"}` {
 		t.Errorf("look gave %s", got)
 	}
-	process := b.all()[0].link.carrier.(*program).process
+	process := b.all()[0].link.carrier.(*program).Process
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if err := b.Close(ended); err != nil {

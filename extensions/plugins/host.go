@@ -50,6 +50,8 @@ type runner struct {
 	watch    func(line string) // gets the lines of the log and all messages, too; nil: nothing does
 	users    int               // sessions; guarded by the host's mu
 
+	ctx     context.Context // ends with close, which a start does not delay
+	cancel  context.CancelFunc
 	turn    chan struct{} // has room for the one that starts or ends the process
 	process *process
 	box     *sandbox.Box
@@ -72,8 +74,9 @@ func (h *host) acquire(l Listed, settings any, roots []string, getenv func(strin
 }
 
 func newRunner(o Options, l Listed, settings any, roots []string, getenv func(string) string) *runner {
+	ctx, cancel := context.WithCancel(context.Background())
 	return &runner{
-		Options: o, listed: l, settings: settings, roots: roots, getenv: getenv, turn: make(chan struct{}, 1),
+		ctx: ctx, cancel: cancel, Options: o, listed: l, settings: settings, roots: roots, getenv: getenv, turn: make(chan struct{}, 1),
 		log: &logfile.File{Path: LogPath(o.Home, l.Name)},
 	}
 }
@@ -126,6 +129,9 @@ func (r *runner) call(ctx context.Context, method string, params, result any, c 
 
 // running returns the process.
 func (r *runner) running(ctx context.Context) (*process, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(r.ctx, func() { cancel(errClosed) })()
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()
@@ -136,7 +142,7 @@ func (r *runner) running(ctx context.Context) (*process, error) {
 		return nil, errClosed
 	}
 	if r.process != nil {
-		if !r.process.ended() {
+		if !r.process.Ended() && r.process.Fault() == nil {
 			return r.process, nil
 		}
 		r.log.Write("it has ended: " + r.process.why(""))
@@ -299,6 +305,7 @@ func checkOffer(o Offer) error {
 
 // close ends the process.
 func (r *runner) close() {
+	r.cancel()
 	r.turn <- struct{}{}
 	defer func() { <-r.turn }()
 	r.closed = true

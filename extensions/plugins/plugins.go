@@ -25,6 +25,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/hooks"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/running"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
@@ -210,11 +211,13 @@ func (x *instance) run(ctx context.Context, env *tools.Env, c tools.Call, p plug
 	defer stop()
 	var result json.RawMessage
 	one := x.callOf(limited, p, env)
-	one.progress = func(text string) {
+	show, quiet := running.Thin(func(text string) {
 		if env.Progress != nil {
 			env.Progress(tools.Progress{CallID: c.ID, Message: text})
 		}
-	}
+	})
+	defer quiet()
+	one.progress = show
 	ended := env.Running(limited)
 	err := p.runner.call(limited, "tool", toolCall{t.Name, c.Args, env.SessionID, x.session.Cwd}, &result, one)
 	ended()

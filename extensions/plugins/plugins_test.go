@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -487,6 +488,61 @@ done
 	if err != nil || info.Size() > 2<<20 || !strings.Contains(b.log("p"), "I am no message") && info.Size() < 1000 {
 		t.Errorf("the log: %v", err)
 	}
+}
+
+// A plugin that stops reading keeps no call waiting beyond a cancel, and the end of the session ends it. An answer without an id
+// ends the only call at once.
+func TestDeaf(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.add("p", map[string]string{
+		"plugin.yaml": "name: p\ncommand: [./run]\nprovides_tools: [deaf, lost, flood]\n",
+		"run": `#!/usr/bin/env bash
+while IFS= read -r line; do
+  id=$(sed 's/.*"id":\([0-9]*\).*/\1/' <<<"${line:0:1000}")
+  answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+  case ${line:0:1000} in
+  *'"method":"initialize"'*) answer '{"tools":[{"name":"deaf"},{"name":"lost"},{"name":"flood"}]}' ;;
+  *'"name":"lost"'*) echo '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"it was not read"}}' ;;
+  *'"name":"flood"'*)
+    for i in $(seq 100); do printf '{"jsonrpc":"2.0","id":%s,"method":"tool","params":{"name":"terminal"}}\n' "$i"; done
+    for i in $(seq 2000); do echo '{"jsonrpc":"2.0","method":"progress","params":{"text":"more"}}'; done
+    answer '"ended"' ;;
+  *'"name":"deaf"'*) echo begun >&2; trap "" TERM; while :; do sleep 1; done ;;
+  esac
+done
+`,
+	})
+	b.enable("p")
+	s := b.open()
+	var shown atomic.Int32
+	s.env.Progress = func(tools.Progress) { shown.Add(1) }
+	s.wants("lost", `{}`, "it was not read")
+	s.wants("flood", `{}`, "ended")
+	if n := shown.Load(); n > 1000 {
+		t.Errorf("%d lines of progress were shown", n)
+	}
+	large, _ := json.Marshal(map[string]string{"text": strings.Repeat("x", 400<<10)})
+	done := make(chan error, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	call := func(ctx context.Context) {
+		_, err := s.tools.Call(ctx, s.env, tools.Call{ID: "c", Name: "deaf", Args: large})
+		done <- err
+	}
+	go call(ctx)
+	b.logged("p", "begun")
+	go call(ctx)
+	go call(t.Context())
+	cancel()
+	for range 2 {
+		if err := <-done; err == nil {
+			t.Error("a canceled call has a result")
+		}
+	}
+	if err := s.set.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	<-done
 }
 
 // TestContext checks ctx of plugins in Python.

@@ -18,6 +18,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
+	"github.com/hermes-ls/hermes-ls/internal/peer"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
@@ -26,8 +27,11 @@ const (
 	startLimit   = 5 * time.Second   // for initialize, see [Options]
 	toolLimit    = 120 * time.Second // for a tool and a slash command
 	grace        = 200 * time.Millisecond
-	largestLine  = 16 << 20 // bytes of a message
-	mostExits    = 3        // in exitWindow; then the plugin is off
+	largestLine  = 16 << 20         // bytes of a message
+	mostWaiting  = 32 << 20         // bytes that wait for a plugin that does not read
+	mostUnread   = 30 * time.Second // for which a plugin may leave them
+	mostCalling  = 16               // tools that a plugin calls at the same time
+	mostExits    = 3                // in exitWindow; then the plugin is off
 	exitWindow   = 5 * time.Minute
 	longestLog   = 2000 // bytes of a line in the log
 	protocolUsed = 1
@@ -43,13 +47,13 @@ type initializing struct {
 
 // process is a running plugin.
 type process struct {
+	*peer.Peer
 	plugin  Plugin
-	command *proc.Process
-	in      *io.PipeWriter
 	rpc     *jsonrpc2.Conn
 	log     func(line string)
 	offer   Offer
 	next    atomic.Uint64
+	calling chan struct{} // has room for the tools that the plugin calls at the same time
 
 	mu    sync.Mutex
 	calls map[jsonrpc2.ID]*call
@@ -70,25 +74,17 @@ type call struct {
 // permissions. Limit is the time that it has to initialize. Log gets the lines of its output that are no messages.
 // Trace gets each message; it may be nil.
 func start(ctx context.Context, p Plugin, cmd proc.Cmd, limit time.Duration, init initializing, log, trace func(line string)) (*process, error) {
-	x := &process{plugin: p, log: log, calls: map[jsonrpc2.ID]*call{}}
-	toChild, in := io.Pipe()
-	out, fromChild := io.Pipe()
-	x.in = in
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Grace = toChild, fromChild, &lines{write: x.stderr}, grace
-	command, err := proc.Start(context.WithoutCancel(ctx), cmd)
-	if err != nil {
+	x := &process{plugin: p, log: log, calls: map[jsonrpc2.ID]*call{}, calling: make(chan struct{}, mostCalling)}
+	cmd.Stderr = &lines{write: x.stderr}
+	var err error
+	if x.Peer, err = peer.Start(ctx, cmd, peer.Options{Grace: grace, Most: mostWaiting, Unread: mostUnread}); err != nil {
 		return nil, err
 	}
-	x.command = command
-	go func() { // ends with the process; close waits for the process
-		<-command.Done()
-		fromChild.Close() //nolint:errcheck // never fails
-	}()
-	x.rpc = jsonrpc2.NewConn(context.Background(), &stream{in: bufio.NewReaderSize(out, 64<<10), out: in, other: log, trace: trace}, x, jsonrpc2.SetLogger(nothing{}))
+	x.rpc = jsonrpc2.NewConn(context.Background(), &stream{in: bufio.NewReaderSize(x.Out, 64<<10), out: x.In, other: log, trace: trace, fail: x.Fail, only: x.only}, x, jsonrpc2.SetLogger(nothing{}))
 	go func() { // ends with the process
 		<-x.rpc.DisconnectNotify()
-		out.Close() //nolint:errcheck // never fails
-		command.Stop(grace)
+		x.Out.Close() //nolint:errcheck // never fails
+		x.Stop(grace)
 	}()
 	ctx, stop := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer to initialize within %v", limit))
 	defer stop()
@@ -103,23 +99,9 @@ type nothing struct{}
 
 func (nothing) Printf(string, ...any) {}
 
-// ended reports whether the process has ended.
-func (x *process) ended() bool {
-	select {
-	case <-x.command.Done():
-		return true
-	default:
-		return false
-	}
-}
-
 // why describes how the process ended, with the place and the error that its last output names.
 func (x *process) why(when string) string {
-	exit, _ := x.command.Wait() // exit describes the end in any case
-	text := fmt.Sprintf("it ended with exit code %d", exit.Code)
-	if exit.Signal != "" {
-		text = "it was ended by " + exit.Signal
-	}
+	text := "it " + x.Exit()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if found := cause(x.said, x.plugin.Dir); found != "" {
@@ -171,7 +153,7 @@ func (x *process) call(ctx context.Context, method string, params, result any, c
 	if err == nil {
 		if err = waiter.Wait(ctx, result); ctx.Err() != nil {
 			_ = x.rpc.Notify(context.WithoutCancel(ctx), "cancel", map[string]any{"id": c.id}) // it may have ended
-			return context.Cause(ctx)
+			return x.Waits(context.Cause(ctx))
 		}
 	}
 	var answered *jsonrpc2.Error
@@ -181,8 +163,11 @@ func (x *process) call(ctx context.Context, method string, params, result any, c
 		}
 		return nil
 	}
+	if fault := x.Fault(); fault != nil {
+		return fmt.Errorf("%w, and it was stopped", fault)
+	}
 	select { // the connection ends shortly before the process does
-	case <-x.command.Done():
+	case <-x.Done():
 		return errors.New(x.why(" during the call"))
 	case <-time.After(grace):
 		return fmt.Errorf("its connection failed: %w", err)
@@ -209,18 +194,10 @@ func (x *process) end(c *call) {
 
 // close ends the process: shutdown, then SIGTERM, then SIGKILL.
 func (x *process) close() {
-	ctx, stop := context.WithTimeout(context.Background(), grace)
-	defer stop()
-	if !x.ended() {
-		_ = x.rpc.Notify(ctx, "shutdown", nil) // it is ended in any case
+	if !x.Ended() {
+		_ = x.rpc.Notify(context.Background(), "shutdown", nil) // it is ended in any case
 	}
-	x.in.Close() //nolint:errcheck // never fails
-	select {
-	case <-x.command.Done():
-	case <-ctx.Done():
-		x.command.Stop(grace)
-	}
-	<-x.command.Done()
+	x.Close()
 	x.rpc.Close() //nolint:errcheck // the process has ended
 }
 
@@ -255,13 +232,19 @@ func (x *process) Handle(_ context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Req
 			x.refuse(conn, r, jsonrpc2.CodeInvalidRequest, "a tool can be called only during a tool, hook or command of the plugin")
 			return
 		}
-		go x.answer(conn, r, c, a) // ends with the call, whose ctx it has
+		select {
+		case x.calling <- struct{}{}:
+			go x.answer(conn, r, c, a) // ends with the call, whose ctx it has
+		default:
+			x.refuse(conn, r, jsonrpc2.CodeInvalidRequest, fmt.Sprintf("the plugin may call %d tools at the same time", mostCalling))
+		}
 	default:
 		x.refuse(conn, r, jsonrpc2.CodeMethodNotFound, fmt.Sprintf("there is no method %s; there are log, progress and tool", oneLine(r.Method, 60)))
 	}
 }
 
 func (x *process) answer(conn *jsonrpc2.Conn, r *jsonrpc2.Request, c *call, a asked) {
+	defer func() { <-x.calling }()
 	result, err := c.tool(c.ctx, a.Name, a.Arguments)
 	if err != nil {
 		x.refuse(conn, r, jsonrpc2.CodeInvalidRequest, err.Error())
@@ -290,14 +273,24 @@ func (x *process) running(id uint64) *call {
 	return x.calls[jsonrpc2.ID{Num: id}]
 }
 
+// only returns the id of the only call that runs.
+func (x *process) only() (id jsonrpc2.ID, ok bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for id = range x.calls {
+		return id, len(x.calls) == 1
+	}
+	return id, false
+}
+
 // stream has one JSON message on each line. Other lines go to the log.
 type stream struct {
 	in    *bufio.Reader
 	other func(line string)
-	trace func(line string) // nil: nothing is traced
-
-	mu  sync.Mutex
-	out io.Writer
+	trace func(line string)                // nil: nothing is traced
+	fail  func(error)                      // is called if a message is too long
+	only  func() (id jsonrpc2.ID, ok bool) // the only call that waits, if there is one
+	out   io.Writer                        // does not wait
 }
 
 // WriteObject writes a message.
@@ -309,8 +302,6 @@ func (s *stream) WriteObject(v any) error {
 	if s.trace != nil {
 		s.trace("-> " + string(data))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	_, err = s.out.Write(append(data, '\n'))
 	return err
 }
@@ -323,7 +314,7 @@ func (s *stream) ReadObject(v any) error {
 			return err
 		}
 		if text := bytes.TrimSpace(line); len(text) > 0 {
-			if text[0] == '{' && json.Unmarshal(text, v) == nil {
+			if text[0] == '{' && json.Unmarshal(s.whole(text), v) == nil {
 				if s.trace != nil {
 					s.trace("<- " + string(text))
 				}
@@ -334,6 +325,25 @@ func (s *stream) ReadObject(v any) error {
 	}
 }
 
+// whole returns a message. An answer without an id, which a plugin sends if it could not read the request, gets that of the only
+// call, so that the call does not wait for its limit.
+func (s *stream) whole(text []byte) []byte {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method json.RawMessage `json:"method"`
+		Error  json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(text, &m) != nil || len(m.Method) > 0 || len(m.Error) == 0 || len(m.ID) > 0 && string(m.ID) != "null" {
+		return text
+	}
+	id, ok := s.only()
+	if !ok {
+		return text
+	}
+	mended, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": m.Error}) // never fails
+	return mended
+}
+
 // line reads a line. If it is too long, the connection ends.
 func (s *stream) line() (line []byte, err error) {
 	for {
@@ -341,7 +351,9 @@ func (s *stream) line() (line []byte, err error) {
 		line = append(line, part...)
 		switch {
 		case len(line) > largestLine:
-			return nil, fmt.Errorf("a message of more than %d bytes", largestLine)
+			err = fmt.Errorf("it sent a message of more than %d MB", largestLine>>20)
+			s.fail(err)
+			return nil, err
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return line, err
 		}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // Limits of messages of a server.
@@ -17,94 +16,34 @@ const (
 	largestHeader  = 4 << 10  // bytes of all its lines
 )
 
-// mostQueued is how many bytes wait for a server that does not read. Then its connection ends.
-const mostQueued = 128 << 20
-
-// stream has the messages of a server, each with a Content-Length header. Messages to the server
-// wait in a queue, so that one that does not read keeps no call waiting.
+// stream has the messages of a server, each with a Content-Length header.
 type stream struct {
-	in  *bufio.Reader
-	out io.WriteCloser
-
-	mu     sync.Mutex
-	more   *sync.Cond // there are messages in the queue, or it is closed
-	queue  [][]byte
-	size   int // of the queue, in bytes
-	closed bool
-	broken error // why its output is no message of the protocol; nil: it is
+	in   *bufio.Reader
+	out  io.Writer       // does not wait
+	fail func(why error) // is called if the output is no message of the protocol
 }
 
-// newStream returns the stream of a server's pipes. Its goroutine ends when the stream is closed or
-// cannot write.
-func newStream(in io.Reader, out io.WriteCloser) *stream {
-	s := &stream{in: bufio.NewReaderSize(in, 64<<10), out: out}
-	s.more = sync.NewCond(&s.mu)
-	go s.write()
-	return s
+func newStream(in io.Reader, out io.Writer, fail func(why error)) *stream {
+	return &stream{in: bufio.NewReaderSize(in, 64<<10), out: out, fail: fail}
 }
 
-// write writes the messages of the queue.
-func (s *stream) write() {
-	for {
-		s.mu.Lock()
-		for len(s.queue) == 0 && !s.closed {
-			s.more.Wait()
-		}
-		if s.closed {
-			s.mu.Unlock()
-			return
-		}
-		data := s.queue[0]
-		s.queue = s.queue[1:]
-		s.mu.Unlock()
-		_, err := s.out.Write(data)
-		s.mu.Lock()
-		s.size -= len(data)
-		s.closed = s.closed || err != nil
-		s.mu.Unlock()
-	}
-}
-
-// WriteObject puts a message into the queue.
+// WriteObject writes a message.
 func (s *stream) WriteObject(v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	data = append(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n", len(data)), data...)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return io.ErrClosedPipe
-	}
-	if s.size+len(data) > mostQueued {
-		s.closed, s.broken = true, errors.New("the server does not read its input")
-		s.more.Signal()
-		s.out.Close() //nolint:errcheck // it is of no more use
-		return s.broken
-	}
-	s.size += len(data)
-	s.queue = append(s.queue, data)
-	s.more.Signal()
-	return nil
+	_, err = s.out.Write(append(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n", len(data)), data...))
+	return err
 }
 
 // ReadObject reads the next message. If it is not one of the protocol, the connection ends.
 func (s *stream) ReadObject(v any) error {
 	err := s.read(v)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.ErrClosedPipe) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.broken = err
+		s.fail(err)
 	}
 	return err
-}
-
-// fault returns why the output of the server is no message of the protocol. If it is, fault returns nil.
-func (s *stream) fault() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.broken
 }
 
 func (s *stream) read(v any) error {
@@ -159,11 +98,5 @@ func (s *stream) header() (size int, err error) {
 	return size, nil
 }
 
-// Close closes the input of the server.
-func (s *stream) Close() error {
-	s.mu.Lock()
-	s.closed = true
-	s.more.Signal()
-	s.mu.Unlock()
-	return s.out.Close()
-}
+// Close does nothing: the process owns the pipes.
+func (*stream) Close() error { return nil }

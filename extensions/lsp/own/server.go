@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"go.lsp.dev/uri"
 
 	"github.com/hermes-ls/hermes-ls/extensions/lsp/message"
+	"github.com/hermes-ls/hermes-ls/internal/peer"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -22,6 +22,9 @@ import (
 
 // grace is the time between shutdown, SIGTERM and SIGKILL.
 const grace = 150 * time.Millisecond
+
+// mostQueued is how many bytes wait for a server that does not read. Then it is ended.
+const mostQueued = 128 << 20
 
 // server is a running language server. The zero value of its fields below ready is that of one
 // that starts.
@@ -33,9 +36,8 @@ type server struct {
 	ready chan struct{} // is closed when the server has started, or could not
 	err   error         // why it could not; is read after ready is closed
 
-	process *proc.Process
+	process *peer.Peer
 	rpc     *jsonrpc2.Conn
-	stream  *stream
 	docs    documents
 	changes *watcher
 
@@ -110,11 +112,9 @@ func (x *server) launch(ctx context.Context, path string) error {
 	for name, value := range x.spec.env {
 		env = append(env, name+"="+value)
 	}
-	toChild, in := io.Pipe()
-	out, fromChild := io.Pipe()
 	cmd := proc.Cmd{
 		Args: append(append([]string{path}, x.spec.command[1:]...), x.spec.args...), Dir: x.folder, Env: env,
-		Stdin: toChild, Stdout: fromChild, Stderr: &lastLine{x: x}, Grace: grace,
+		Stderr: &lastLine{x: x},
 		Limits: proc.Limits{MemoryMB: c.Limits().MemoryMB},
 	}
 	if c.Confine != nil {
@@ -122,20 +122,15 @@ func (x *server) launch(ctx context.Context, path string) error {
 			return fmt.Errorf("%s was not started, because the sandbox cannot bound it: %w", x.spec.name, err)
 		}
 	}
-	process, err := proc.Start(context.WithoutCancel(ctx), cmd)
+	process, err := peer.Start(ctx, cmd, peer.Options{Grace: grace, Most: mostQueued})
 	if err != nil {
 		return err
 	}
 	x.process = process
-	go func() { // ends with the process
-		<-process.Done()
-		fromChild.Close() //nolint:errcheck // never fails
-	}()
-	x.stream = newStream(out, in)
-	x.rpc = jsonrpc2.NewConn(context.Background(), x.stream, x, jsonrpc2.SetLogger(nothing{}))
+	x.rpc = jsonrpc2.NewConn(context.Background(), newStream(process.Out, process.In, process.Fail), x, jsonrpc2.SetLogger(nothing{}))
 	go func() { // ends with the connection: a server that breaks it is of no more use
 		<-x.rpc.DisconnectNotify()
-		out.Close() //nolint:errcheck // never fails
+		process.Out.Close() //nolint:errcheck // never fails
 		process.Stop(grace)
 	}()
 	unwatched := func(err error) {
@@ -177,13 +172,7 @@ func (x *server) why() error {
 	if exit.Limit == proc.LimitMemory {
 		return errMemory{x.spec.name, x.owner.config.Limits().MemoryMB}
 	}
-	if fault := x.stream.fault(); fault != nil {
-		return fmt.Errorf("%s was stopped: %w", x.spec.name, fault)
-	}
-	text := fmt.Sprintf("%s ended with exit code %d", x.spec.name, exit.Code)
-	if exit.Signal != "" {
-		text = fmt.Sprintf("%s was ended by %s", x.spec.name, exit.Signal)
-	}
+	text := x.spec.name + " " + x.process.Exit()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.said != "" {
@@ -211,12 +200,7 @@ func (x *server) stop() {
 	if x.rpc.Call(ctx, "shutdown", nil, nil) == nil {
 		_ = x.rpc.Notify(ctx, "exit", nil) // it is ended in any case
 	}
-	select {
-	case <-x.process.Done():
-	case <-ctx.Done():
-		x.process.Stop(grace)
-	}
-	<-x.process.Done()
+	x.process.Close()
 }
 
 // begin notes that a call of the server runs. end must follow.
