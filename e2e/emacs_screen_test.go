@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,9 +17,9 @@ import (
 // emacs is an Emacs in a terminal, with one of its two clients.
 type emacs struct {
 	*screen
-	client  string // also the file in e2e/emacs that sets it up
-	ready   string // the mode line then
-	actions string // the command with the menu of code actions, and its prompt
+	client  string         // also the file in e2e/emacs that sets it up
+	ready   *regexp.Regexp // the mode line when the server has started
+	actions string         // the command with the menu of code actions, and its prompt
 	prompt  string
 }
 
@@ -27,8 +28,9 @@ type emacs struct {
 func TestEmacsScreen(t *testing.T) {
 	t.Parallel()
 	for _, e := range []emacs{
-		{client: "eglot", ready: "[eglot:", actions: "eglot-code-actions", prompt: "Pick an action"},
-		{client: "lsp-mode", ready: "LSP[hermes", actions: "lsp-execute-code-action", prompt: "Select code action"},
+		{client: "eglot", ready: regexp.MustCompile(`\[eglot:`), actions: "eglot-code-actions", prompt: "Pick an action"},
+		{client: "lsp-mode", ready: regexp.MustCompile(`LSP\[hermes:\d+\]`), // before: hermes:PID/starting
+			actions: "lsp-execute-code-action", prompt: "Select code action"},
 	} {
 		t.Run(e.client, func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +46,7 @@ func TestEmacsScreen(t *testing.T) {
 				t.Fatalf("chats: %v, %v", chats, err)
 			}
 			e.visit(chats[0])
-			e.wait("# Chat with Hermes", "## You", e.ready)
+			e.waitReady("# Chat with Hermes", "## You")
 			e.converse()
 			if _, err := os.Stat(filepath.Join(b.workspace, "build")); !os.IsNotExist(err) {
 				t.Errorf("the command that was allowed did not run: %v", err)
@@ -54,7 +56,7 @@ func TestEmacsScreen(t *testing.T) {
 			e.quit()
 
 			e.open(t, b, chats[0])
-			e.wait("# Chat with Hermes", e.ready)
+			e.waitReady("# Chat with Hermes")
 			e.keys("M->")
 			e.paste("And today?\n\n```hermes-script\n[{\"text\":\"We go \"},{\"text\":\"on.\"}]\n```\n")
 			e.act("Send to Hermes")
@@ -75,7 +77,14 @@ func (e *emacs) open(t *testing.T, b bed, file string) {
 	t.Helper()
 	setup := filepath.Join(root(t), "e2e", "emacs", e.client+".el")
 	e.screen = b.screen(t, "emacs", found(t, "emacs"), "-nw", "-q", "--no-site-file", "-l", setup, file)
-	e.wait(e.ready, filepath.Base(file))
+	e.waitReady(filepath.Base(file))
+}
+
+// waitReady waits until the server has started and the screen shows all of want.
+func (e *emacs) waitReady(want ...string) {
+	e.t.Helper()
+	e.until("the mode line "+e.ready.String(), func() bool { return e.ready.MatchString(e.text()) })
+	e.wait(want...)
 }
 
 // command runs a command by its name.
