@@ -223,6 +223,9 @@ func OnlyRefusal(raw []byte) bool {
 			return false
 		}
 	}
+	if Text(top["type"]) == "message_start" {
+		return false
+	}
 	var inner map[string]json.RawMessage
 	if json.Unmarshal(first(top, "message"), &inner) == nil || top["error"] != nil && !IsError(top["error"]) {
 		return false // the start of a response

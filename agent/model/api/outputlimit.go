@@ -54,12 +54,24 @@ func OutputLimit(message string, sent int) (limit int, whole bool) {
 const leastOutput = 64
 
 // unknownParameter has words of messages that an endpoint does not have a parameter.
-var unknownParameter = []string{"unsupported", "not supported", "unknown", "unrecognized", "unrecognised", "unexpected", "instead", "not permitted", "not allowed", "extra", "deprecated", "invalid parameter", "does not exist"}
+var unknownParameter = []string{"unsupported", "not support", "unknown", "unrecognized", "unrecognised", "unexpected", "instead", "not permitted", "not allowed", "extra", "deprecated", "invalid parameter", "does not exist"}
 
 // RefusesParameter reports whether message says that the endpoint does not have a parameter.
 func RefusesParameter(message string) bool {
 	text := strings.ToLower(message)
 	return slices.ContainsFunc(unknownParameter, func(words string) bool { return strings.Contains(text, words) })
+}
+
+// RefusesField reports whether message says that the endpoint does not have one of the fields. The
+// names are in lower case.
+func RefusesField(message string, names ...string) bool {
+	if !RefusesParameter(message) {
+		return false
+	}
+	words := strings.FieldsFunc(strings.ToLower(message), func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+	})
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(words, name) })
 }
 
 // restOfWindow returns the part of the context window that the input leaves to the response,

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -176,7 +177,7 @@ func (a *attempt) deltas(req *model.Request, t *api.Target, source api.Source) i
 			name, data, err := source.Next()
 			if err == nil {
 				finished := d.Finished()
-				if err = d.Event(name, data); err == nil && !broken {
+				if err = event(d, name, data); err == nil && !broken {
 					if !finished && d.Finished() {
 						a.alarm.limit(afterFinish)
 					}
@@ -194,6 +195,20 @@ func (a *attempt) deltas(req *model.Request, t *api.Target, source api.Source) i
 			return
 		}
 	}
+}
+
+// event decodes an event. Several may be in one list.
+func event(d api.Decoder, name string, data []byte) error {
+	var list []json.RawMessage
+	if data[0] != '[' || json.Unmarshal(data, &list) != nil {
+		return d.Event(name, data)
+	}
+	for _, one := range list {
+		if err := d.Event(name, one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // understood returns the error of a decoder as a [*model.Error].

@@ -33,6 +33,7 @@ type events struct {
 	seen    bool   // an event was received
 	done    bool   // [DONE] was received
 	started bool   // the byte order mark was checked
+	ended   bool   // the last line ended with CR, of which LF may be the rest
 	read    int    // bytes read from the source
 	sample  []byte // the first lines that are not events
 	err     error
@@ -199,33 +200,53 @@ func beginsWithError(data []byte) bool {
 	return json.Unmarshal(data, &event) != nil || api.IsError(event.Error)
 }
 
-// line returns the next line without its line ending. It is valid until the next call.
+// line returns the next line without its line ending: LF, CR, or both. It is valid until the next call.
 func (r *events) line() ([]byte, error) {
 	r.long = r.long[:0]
 	for {
-		piece, err := r.src.ReadSlice('\n')
+		if _, err := r.src.Peek(1); err != nil && (err != io.EOF || len(r.long) == 0) {
+			return nil, err
+		} else if err != nil {
+			return r.whole(nil), nil
+		}
+		piece, _ := r.src.Peek(r.src.Buffered())
+		if r.ended && piece[0] == '\n' { // the rest of the last line ending
+			piece = piece[:1]
+		} else if at := bytes.IndexByte(piece, '\n'); at >= 0 {
+			piece = piece[:at+1]
+		}
+		at := bytes.IndexByte(piece, '\r')
+		if at >= 0 {
+			piece = piece[:at+1]
+		}
 		if r.read += len(piece); r.read > maxStream {
 			return nil, endless("more than %d MB came", maxStream)
 		}
-		if err == bufio.ErrBufferFull {
+		_, _ = r.src.Discard(len(piece)) // it is buffered
+		rest := r.ended && piece[0] == '\n'
+		switch r.ended = at >= 0; {
+		case rest:
+		case r.ended || piece[len(piece)-1] == '\n':
+			return r.whole(piece[:len(piece)-1]), nil
+		default:
 			if r.long = append(r.long, piece...); len(r.long) > maxEvent {
 				return nil, endless("a line of more than %d MB came", maxEvent)
 			}
-			continue
 		}
-		if err != nil && (err != io.EOF || len(piece)+len(r.long) == 0) {
-			return nil, err
-		}
-		if len(r.long) > 0 {
-			r.long = append(r.long, piece...)
-			piece = r.long
-		}
-		if !r.started {
-			r.started = true
-			piece = bytes.TrimPrefix(piece, []byte("\xef\xbb\xbf"))
-		}
-		return bytes.TrimRight(piece, "\r\n"), nil
 	}
+}
+
+// whole returns the line that ends with piece.
+func (r *events) whole(piece []byte) []byte {
+	if len(r.long) > 0 {
+		r.long = append(r.long, piece...)
+		piece = r.long
+	}
+	if !r.started {
+		r.started = true
+		piece = bytes.TrimPrefix(piece, []byte("\xef\xbb\xbf"))
+	}
+	return piece
 }
 
 func endless(format string, bytes int) error {

@@ -3,7 +3,6 @@ package gemini
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,6 +79,8 @@ type decoder struct {
 	target *api.Target
 	send   func(model.Delta) bool
 	broken bool // the caller has stopped reading
+	known  bool // a candidate was received
+	index  int  // of the candidate that is read
 	calls  int
 	reason string // of the end
 	why    string // the explanation of the end
@@ -105,7 +106,7 @@ func (d *decoder) Event(_ string, data []byte) error {
 	if d.piece(data) {
 		return nil
 	}
-	c, err := d.chunk(data)
+	c, data, err := d.chunk(data)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,11 @@ func (d *decoder) Event(_ string, data []byte) error {
 		d.block, d.reason, d.why = true, f.Reason, explain(f.Message, f.Reason, f.Ratings)
 	}
 	for i := range c.Candidates {
-		if a := &c.Candidates[i]; a.Index == 0 {
+		a := &c.Candidates[i]
+		if !d.known {
+			d.known, d.index = true, a.Index // one response is requested, so it counts whatever its number is
+		}
+		if a.Index == d.index {
 			if err := d.candidate(a, data); err != nil {
 				return err
 			}
@@ -126,11 +131,12 @@ func (d *decoder) Event(_ string, data []byte) error {
 }
 
 // chunk decodes an event with a JSON decoder and keeps its usage.
-func (d *decoder) chunk(data []byte) (*chunk, error) {
+// It returns the text that it has decoded, too.
+func (d *decoder) chunk(data []byte) (*chunk, []byte, error) {
 	var c chunk
-	var other *json.UnmarshalTypeError // the other fields are decoded
-	if err := json.Unmarshal(data, &c); err != nil && !errors.As(err, &other) {
-		return nil, fmt.Errorf("an event: %w", err)
+	data, err := api.Decode(data, &c)
+	if err != nil {
+		return nil, nil, fmt.Errorf("an event: %w", err)
 	}
 	if c.Usage != nil {
 		d.last.Usage = c.Usage.tokens()
@@ -139,7 +145,7 @@ func (d *decoder) chunk(data []byte) (*chunk, error) {
 		d.last.Model = c.Model
 	}
 	d.counts = d.counts[:0]
-	return &c, nil
+	return &c, data, nil
 }
 
 // piece decodes an event that has only a piece of text or of a thought, without a JSON
@@ -171,7 +177,7 @@ func (d *decoder) piece(data []byte) bool {
 	}) {
 		return false
 	}
-	if index, ok := api.After(data, `"index"`); ok && !startsWith(index, `0`) {
+	if index, ok := api.After(data, `"index"`); ok && (!startsWith(index, `0`) || d.index != 0) {
 		return false // another candidate
 	}
 	d.counts = append(d.counts[:0], data...)
@@ -250,7 +256,7 @@ func explain(message, reason string, ratings []safetyRating) string {
 }
 
 // rawPart returns the bytes of a part of an event. If there is none, it returns nil.
-func rawPart(data []byte, index int) json.RawMessage {
+func rawPart(data []byte, candidate, index int) json.RawMessage {
 	var c struct {
 		Candidates []struct {
 			Index   int `json:"index"`
@@ -261,7 +267,7 @@ func rawPart(data []byte, index int) json.RawMessage {
 	}
 	_ = json.Unmarshal(data, &c) // fields of another type do not matter
 	for _, a := range c.Candidates {
-		if a.Index == 0 && index < len(a.Content.Parts) {
+		if a.Index == candidate && index < len(a.Content.Parts) {
 			return a.Content.Parts[index]
 		}
 	}
@@ -289,7 +295,7 @@ func (d *decoder) part(p *part, index int, data []byte) error {
 			delta.Begin = model.TextType
 		}
 	default: // of a type that this package does not know
-		raw := rawPart(data, index)
+		raw := rawPart(data, d.index, index)
 		if len(raw) < len(`{"":0}`) || raw[0] != '{' {
 			return nil
 		}
@@ -311,12 +317,13 @@ func (d *decoder) part(p *part, index int, data []byte) error {
 
 // args returns the arguments of a call. Without arguments, it returns an empty object.
 func args(raw json.RawMessage) string {
-	if len(raw) == 0 || string(raw) == "null" {
+	text := api.Arguments(raw)
+	if text == "" {
 		return "{}"
 	}
 	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil { // the event was valid JSON
-		return string(raw)
+	if json.Compact(&b, []byte(text)) != nil { // a text that is no JSON
+		return text
 	}
 	return b.String()
 }
@@ -328,7 +335,7 @@ func (d *decoder) Finished() bool { return d.reason != "" }
 // [*model.Error].
 func (d *decoder) End(bool) error {
 	if len(d.counts) > 0 {
-		if _, err := d.chunk(d.counts); err != nil {
+		if _, _, err := d.chunk(d.counts); err != nil {
 			return err
 		}
 	}

@@ -28,20 +28,32 @@ func (API) Name() string { return api.Gemini }
 const (
 	noLevel    api.Quirks = 1 << iota // thinkingLevel or thinkingBudget
 	noThinking                        // thinkingConfig
+	oldSchemas                        // parametersJsonSchema
+	noChoice                          // toolConfig
+	noSystem                          // systemInstruction: it is the first text of the user
 )
 
 // Adapt leaves a rejected parameter out. See [api.API].
 func (API) Adapt(_ *model.Request, t *api.Target, failed *model.Error) bool {
 	before := t.Quirks
 	text := strings.ToLower(failed.Message)
-	if failed.Status != http.StatusBadRequest || !strings.Contains(text, "thinking") {
+	if failed.Status != http.StatusBadRequest {
 		return false
 	}
-	if strings.Contains(text, "level") || strings.Contains(text, "budget") {
-		t.Quirks |= noLevel
-	}
-	if t.Quirks == before {
-		t.Quirks |= noThinking
+	switch {
+	case strings.Contains(text, "thinking"):
+		if strings.Contains(text, "level") || strings.Contains(text, "budget") {
+			t.Quirks |= noLevel
+		}
+		if t.Quirks == before {
+			t.Quirks |= noThinking
+		}
+	case api.RefusesField(text, "parametersjsonschema", "parameters_json_schema"):
+		t.Quirks |= oldSchemas
+	case api.RefusesField(text, "toolconfig", "tool_config"):
+		t.Quirks |= noChoice
+	case api.RefusesField(text, "systeminstruction", "system_instruction"), strings.Contains(text, "developer instruction is not enabled"):
+		t.Quirks |= noSystem
 	}
 	return t.Quirks != before
 }

@@ -19,7 +19,7 @@ import (
 // last message.
 func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	b := api.Body{Extra: t.Extra}
-	if req.System != "" {
+	if req.System != "" && t.Quirks&noSystem == 0 {
 		system, err := t.Encoded.System(req.System, func() ([]byte, error) {
 			return append(appendText([]byte(`{"parts":[{"text":`), req.System), `}]}`...), nil
 		})
@@ -29,7 +29,7 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 		b.Raw("systemInstruction", system)
 	}
 	if len(req.Tools) > 0 {
-		tools, err := t.Encoded.Tools(req.Tools, func() ([]byte, error) { return encodeTools(req.Tools), nil })
+		tools, err := t.Encoded.Tools(req.Tools, func() ([]byte, error) { return encodeTools(req.Tools, t.Quirks&oldSchemas != 0), nil })
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	if len(config) > 0 {
 		b.Field("generationConfig", config)
 	}
-	if req.NoCalls && len(req.Tools) > 0 {
+	if req.NoCalls && len(req.Tools) > 0 && t.Quirks&noChoice == 0 {
 		b.Field("toolConfig", map[string]any{"functionCallingConfig": map[string]any{"mode": "NONE"}})
 	}
 	body, err := b.Close()
@@ -89,8 +89,13 @@ func continuation(req *model.Request, t *api.Target) string {
 }
 
 // encodeTools returns the list of tools. The schemas are JSON Schema: the other form of
-// parameters knows few keywords, and no objects without properties.
-func encodeTools(tools []model.Tool) []byte {
+// parameters knows few keywords, and no objects without properties. Endpoints that are older know
+// only that one.
+func encodeTools(tools []model.Tool, old bool) []byte {
+	rules, name := schema.Gemini, `,"parametersJsonSchema":`
+	if old {
+		rules, name = schema.OldGemini, `,"parameters":`
+	}
 	b := []byte(`[{"functionDeclarations":[`)
 	for i, t := range tools {
 		if i > 0 {
@@ -98,8 +103,8 @@ func encodeTools(tools []model.Tool) []byte {
 		}
 		b = appendText(append(b, `{"name":`...), t.Name)
 		b = appendText(append(b, `,"description":`...), t.Description)
-		if parameters := schema.Gemini.Of(t.Schema); hasParameters(parameters) {
-			b = append(append(b, `,"parametersJsonSchema":`...), parameters...)
+		if parameters := rules.Of(t.Schema); hasParameters(parameters) {
+			b = append(append(b, name...), parameters...)
 		}
 		b = append(b, '}')
 	}
@@ -212,6 +217,9 @@ func addContents(b *api.Body, req *model.Request, t *api.Target) error {
 		texts[i], variants[i] = images.Of(i, &req.Messages[i])
 	}
 	b.List("contents")
+	if req.System != "" && t.Quirks&noSystem != 0 {
+		b.Item(append(appendText([]byte(`{"role":"user","parts":[{"text":`), req.System), `}]}`...))
+	}
 	for n, p := range all {
 		m := &req.Messages[p.message]
 		form := 0
@@ -248,6 +256,9 @@ func (API) Locate(req *model.Request, t *api.Target, failed *model.Error) int {
 	}
 	all := pieces(req, t)
 	content, place, part := -1, -1, 0
+	if req.System != "" && t.Quirks&noSystem != 0 {
+		content++
+	}
 	for n, p := range all {
 		if n == 0 || all[n-1].kind != p.kind {
 			content, part = content+1, 0

@@ -36,6 +36,7 @@ const (
 	noChoice                             // tool_choice
 	smallLimit                           // max_tokens of more than 8192
 	tinyLimit                            // max_tokens of more than 4096
+	textSystem                           // a list of blocks in system
 )
 
 // rejections has the texts of an error that say which part of a request an endpoint does
@@ -60,12 +61,13 @@ var rejections = []struct {
 	{[]string{"max_tokens"}, smallLimit, func(req *model.Request, t *api.Target) bool { return limit(req, t) > 8192 }},
 	{[]string{"max_tokens"}, tinyLimit, func(req *model.Request, t *api.Target) bool { return limit(req, t) > 4096 }},
 	{[]string{"tool_choice"}, noChoice, func(req *model.Request, _ *api.Target) bool { return req.NoCalls && len(req.Tools) > 0 }},
+	{[]string{"system", "string"}, textSystem, func(req *model.Request, _ *api.Target) bool { return !isBlank(req.System) }},
 	{[]string{"thinking"}, noThinking, func(req *model.Request, t *api.Target) bool { return thinkingOf(req, t).form != "" }},
 }
 
 // Adapt leaves out the part that the endpoint has rejected. See [api.API].
 func (API) Adapt(req *model.Request, t *api.Target, failed *model.Error) bool {
-	if failed.Kind != model.ErrRequest || failed.Status != 400 && failed.Status != 422 {
+	if !refusesPart(failed.Kind) || failed.Status != 400 && failed.Status != 422 {
 		return false
 	}
 	text := strings.ToLower(failed.Message)
@@ -76,6 +78,11 @@ func (API) Adapt(req *model.Request, t *api.Target, failed *model.Error) bool {
 		}
 	}
 	return false
+}
+
+// refusesPart reports whether an error of a kind may be about a part of the request.
+func refusesPart(kind model.ErrorKind) bool {
+	return kind == model.ErrRequest || kind == model.ErrModel || kind == model.ErrTools
 }
 
 func containsAll(text string, words []string) bool {

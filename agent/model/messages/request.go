@@ -103,7 +103,7 @@ func encode(req *model.Request, t *api.Target) (api.Pieces, error) {
 	}
 	w := writer{pieces: start[:len(start)-1], buf: bytes.TrimSuffix(start[len(start)-1], []byte("}"))}
 	w.marks(t)
-	w.system(req.System)
+	w.system(req.System, t)
 	w.messages(req, t)
 	if req.NoCalls && len(req.Tools) > 0 && t.Quirks&noChoice == 0 {
 		w.text(`,"tool_choice":{"type":"none"}`)
@@ -187,8 +187,13 @@ func (w *writer) flush() {
 	}
 }
 
-func (w *writer) system(text string) {
+func (w *writer) system(text string, t *api.Target) {
 	if isBlank(text) {
+		return
+	}
+	if t.Quirks&textSystem != 0 {
+		w.text(`,"system":`)
+		w.blocks(appendQuoted(nil, text))
 		return
 	}
 	w.text(`,"system":[`)

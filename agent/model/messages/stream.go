@@ -39,9 +39,18 @@ type delta struct {
 	Text        string      `json:"text"`
 	Thinking    string      `json:"thinking"`
 	Signature   string      `json:"signature"`
-	JSON        string      `json:"partial_json"`
+	JSON        piecedJSON  `json:"partial_json"`
 	StopReason  string      `json:"stop_reason"`
 	StopDetails stopDetails `json:"stop_details"`
+}
+
+// piecedJSON is a piece of arguments: a string. Some servers send the object itself.
+type piecedJSON string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *piecedJSON) UnmarshalJSON(raw []byte) error {
+	*p = piecedJSON(api.Arguments(raw))
+	return nil
 }
 
 // stopDetails explains a refusal.
@@ -141,7 +150,7 @@ func (d *decoder) Event(_ string, data []byte) error {
 		return d.piece(index, &p)
 	}
 	var e event
-	if err := unmarshal(data, &e); err != nil {
+	if _, err := api.Decode(data, &e); err != nil {
 		return fmt.Errorf("%w in %.200q", err, data)
 	}
 	d.events = true
@@ -208,7 +217,7 @@ var pieceForms = [...]struct {
 }{
 	{[]byte(`,"delta":{"type":"text_delta","text":"`), "text_delta", func(p *delta) *string { return &p.Text }},
 	{[]byte(`,"delta":{"type":"thinking_delta","thinking":"`), "thinking_delta", func(p *delta) *string { return &p.Thinking }},
-	{[]byte(`,"delta":{"type":"input_json_delta","partial_json":"`), "input_json_delta", func(p *delta) *string { return &p.JSON }},
+	{[]byte(`,"delta":{"type":"input_json_delta","partial_json":"`), "input_json_delta", func(p *delta) *string { return (*string)(&p.JSON) }},
 }
 
 // start takes the start of a response.
@@ -247,27 +256,47 @@ func (d *decoder) stopped(reason string, details stopDetails) {
 // begin takes the first event of a block.
 func (d *decoder) begin(index int, raw json.RawMessage) {
 	d.known = true
-	b := &block{}
-	if unmarshal(raw, &b.fields) != nil || b.fields == nil {
+	b := &block{fields: fieldsOf(raw)}
+	if b.fields == nil {
 		return // a form that is not known
 	}
-	b.kind = api.Text(b.fields["type"])
+	b.kind = textOf(b.fields["type"])
 	d.complete(index) // another block with this index, whose end did not come
 	d.blocks[index], d.newest = b, index
 	switch b.kind {
 	case "text":
-		d.emit(model.Delta{Begin: model.TextType, Text: api.Text(b.fields["text"])})
+		d.emit(model.Delta{Begin: model.TextType, Text: textOf(b.fields["text"])})
 	case "thinking":
-		b.thinking.WriteString(api.Text(b.fields["thinking"]))
-		b.signature.WriteString(api.Text(b.fields["signature"]))
+		b.thinking.WriteString(textOf(b.fields["thinking"]))
+		b.signature.WriteString(textOf(b.fields["signature"]))
 		d.emit(model.Delta{Begin: model.ReasoningType, Reasoning: b.thinking.String()})
 	case "tool_use":
-		b.name, b.call = api.Text(b.fields["name"]), d.calls
+		b.name, b.call = textOf(b.fields["name"]), d.calls
 		d.calls++
-		d.emit(model.Delta{Call: &model.CallDelta{Index: b.call, ID: api.Text(b.fields["id"]), Name: b.name}})
+		d.emit(model.Delta{Call: &model.CallDelta{Index: b.call, ID: textOf(b.fields["id"]), Name: b.name}})
 	default:
 		d.emit(model.Delta{Begin: model.ReasoningType})
 	}
+}
+
+// fieldsOf returns the fields of a block. Some servers send a text instead of a block.
+func fieldsOf(raw json.RawMessage) (fields map[string]json.RawMessage) {
+	if _, err := api.Decode(raw, &fields); err != nil {
+		return nil
+	}
+	if text := textOf(raw); fields == nil && text != "" {
+		return map[string]json.RawMessage{"type": json.RawMessage(`"text"`), "text": appendQuoted(nil, text)}
+	}
+	return fields
+}
+
+// textOf returns the text of a field.
+func textOf(raw json.RawMessage) string {
+	var value any
+	if len(raw) == 0 || raw[0] == '"' || json.Unmarshal(raw, &value) != nil {
+		return api.Text(raw)
+	}
+	return api.TextIn(value)
 }
 
 // piece takes a piece of a block. Pieces of a block that has not begun are skipped.
@@ -289,9 +318,9 @@ func (d *decoder) piece(index int, p *delta) error {
 	case p.Type == "signature_delta" && b.kind == "thinking":
 		b.signature.WriteString(p.Signature)
 	case p.Type == "input_json_delta":
-		b.json.WriteString(p.JSON)
+		b.json.WriteString(string(p.JSON))
 		if p.JSON != "" && b.kind == "tool_use" {
-			d.emit(model.Delta{Call: &model.CallDelta{Index: b.call, Args: p.JSON}})
+			d.emit(model.Delta{Call: &model.CallDelta{Index: b.call, Args: string(p.JSON)}})
 		}
 	}
 	if b.signature.Len() > model.MaxReasoning || b.json.Len() > model.MaxArgs {
@@ -332,7 +361,7 @@ func (d *decoder) completeCall(b *block) {
 	args := b.json.String()
 	end := model.CallDelta{Index: b.call}
 	if args == "" {
-		args = input(string(b.fields["input"]))
+		args = input(api.Arguments(b.fields["input"]))
 		end.Args = args
 	}
 	last := model.Delta{Call: &end}

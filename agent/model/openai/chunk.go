@@ -2,8 +2,8 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -29,7 +29,7 @@ type choice struct {
 }
 
 type answer struct {
-	Content          string     `json:"content"`
+	Content          answerText `json:"content"`
 	Reasoning        string     `json:"reasoning"`         // OpenRouter, vLLM
 	ReasoningContent string     `json:"reasoning_content"` // DeepSeek and most others
 	Refusal          string     `json:"refusal"`
@@ -50,6 +50,8 @@ type callPart struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`
 	Function named  `json:"function"`
+
+	named // without its object
 }
 
 type named struct {
@@ -106,6 +108,7 @@ type decoder struct {
 	details  details
 
 	known   bool // a chunk with a choice was received
+	index   int  // of the choice that is read
 	calls   bool
 	refused bool // the text is a refusal
 	finish  model.Finish
@@ -122,7 +125,7 @@ func (d *decoder) Event(_ string, raw []byte) error {
 		return nil
 	}
 	var c chunk
-	if err := unmarshal(raw, &c); err != nil {
+	if _, err := api.Decode(raw, &c); err != nil {
 		return err
 	}
 	if api.IsError(c.Error) {
@@ -136,11 +139,15 @@ func (d *decoder) Event(_ string, raw []byte) error {
 	} else if c.Groq != nil && c.Groq.Usage != nil {
 		d.usage = c.Groq.Usage.tokens()
 	}
-	if delta, ok := c.plain(); ok {
+	if delta, ok := c.plain(); ok && d.known && c.Choices[0].Index == d.index {
 		d.template.learn(raw, delta)
 	}
 	for i := range c.Choices {
-		if ch := &c.Choices[i]; ch.Index == 0 {
+		ch := &c.Choices[i]
+		if !d.known {
+			d.index = ch.Index // one response is requested, so it counts whatever its number is
+		}
+		if ch.Index == d.index {
 			if err := d.choice(ch); err != nil {
 				return err
 			}
@@ -156,9 +163,9 @@ func (c *chunk) plain() (model.Delta, bool) {
 	}
 	ch := &c.Choices[0]
 	a := &ch.Delta
-	ok := ch.Index == 0 && ch.Message == nil && ch.FinishReason == "" && ch.Usage == nil &&
-		a.Refusal == "" && a.ReasoningDetails == nil && !a.others() && a.Reasoning == "" && len(a.ToolCalls) == 0 && a.FunctionCall == nil && (a.Content == "") != (a.ReasoningContent == "")
-	return model.Delta{Text: a.Content, Reasoning: a.ReasoningContent}, ok
+	ok := a.Content.thought == "" && ch.Message == nil && ch.FinishReason == "" && ch.Usage == nil &&
+		a.Refusal == "" && a.ReasoningDetails == nil && !a.others() && a.Reasoning == "" && len(a.ToolCalls) == 0 && a.FunctionCall == nil && (a.Content.text == "") != (a.ReasoningContent == "")
+	return model.Delta{Text: a.Content.text, Reasoning: a.ReasoningContent}, ok
 }
 
 func (d *decoder) choice(ch *choice) error {
@@ -168,14 +175,17 @@ func (d *decoder) choice(ch *choice) error {
 		a = ch.Message
 	}
 	thought := a.thought()
-	if a.Content != "" || thought != "" || a.Refusal != "" {
-		d.emit(model.Delta{Text: a.Content + a.Refusal, Reasoning: thought})
+	if a.Content.text != "" || thought != "" || a.Refusal != "" {
+		d.emit(model.Delta{Text: a.Content.text + a.Refusal, Reasoning: thought})
 	}
 	d.details.add(a.ReasoningDetails)
 	for _, c := range a.ToolCalls {
 		index := -1
 		if c.Index != nil {
 			index = *c.Index
+		}
+		if c.Function.Name == "" && len(c.Function.Arguments) == 0 {
+			c.Function = c.named
 		}
 		d.call(index, c.ID, c.Function)
 	}
@@ -202,7 +212,7 @@ func (a *answer) others() bool {
 
 // thought returns the reasoning of an answer. Servers that fill several fields repeat it in them.
 func (a *answer) thought() string {
-	for _, text := range []string{a.ReasoningContent, a.Reasoning} {
+	for _, text := range []string{a.ReasoningContent, a.Reasoning, a.Content.thought} {
 		if text != "" {
 			return text
 		}
@@ -249,7 +259,7 @@ func thoughtIn(raw json.RawMessage) string {
 func (d *decoder) call(index int, id string, f named) {
 	d.calls = true
 	d.target.Quirks |= nativeCalls
-	d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: id, Name: f.Name, Args: api.Text(f.Arguments)}})
+	d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: id, Name: f.Name, Args: api.Arguments(f.Arguments)}})
 }
 
 // Finished implements [api.Decoder].
@@ -295,67 +305,47 @@ func finish(reason string) model.Finish {
 	}
 }
 
-// unmarshal decodes a chunk. It also accepts content that is a list instead of a string.
-func unmarshal(raw []byte, c *chunk) error {
-	err := json.Unmarshal(raw, c)
-	var other *json.UnmarshalTypeError
-	if !errors.As(err, &other) {
+// answerText is the text of an answer: a string, or parts of it in a list or alone, which may be
+// thoughts.
+type answerText struct{ text, thought string }
+
+// UnmarshalJSON implements [json.Unmarshaler]. A value without a text has none.
+func (c *answerText) UnmarshalJSON(raw []byte) error {
+	*c = answerText{}
+	if raw[0] == '"' {
+		return json.Unmarshal(raw, &c.text)
+	}
+	var value any
+	if err := json.Unmarshal(raw, &value); err != nil {
 		return err
 	}
-	// The other fields are already decoded. The field of another type may be a list of parts.
-	var parts struct {
-		Choices []struct {
-			Delta   loose `json:"delta"`
-			Message loose `json:"message"`
-		} `json:"choices"`
-	}
-	if json.Unmarshal(raw, &parts) != nil || len(parts.Choices) != len(c.Choices) {
-		return err
-	}
-	for i, p := range parts.Choices {
-		p.Delta.into(&c.Choices[i].Delta)
-		if c.Choices[i].Message != nil {
-			p.Message.into(c.Choices[i].Message)
-		}
-	}
+	c.add(value, false)
 	return nil
 }
 
-// loose has the fields of an answer that may have other types.
-type loose struct {
-	Content   json.RawMessage `json:"content"`
-	Reasoning json.RawMessage `json:"reasoning"`
-	Other     json.RawMessage `json:"reasoning_content"`
-}
-
-func (l *loose) into(a *answer) {
-	inParts(l.Content, a)
-	if a.Reasoning == "" && a.ReasoningContent == "" {
-		if a.Reasoning = thoughtIn(l.Reasoning); a.Reasoning == "" {
-			a.Reasoning = thoughtIn(l.Other)
+// add adds a part. thought is whether it belongs to a thought.
+func (c *answerText) add(value any, thought bool) {
+	switch v := value.(type) {
+	case []any:
+		for _, one := range v {
+			c.add(one, thought)
 		}
-	}
-}
-
-// inParts reads content that is a list of parts: text, and reasoning in Mistral's form.
-func inParts(raw json.RawMessage, a *answer) {
-	type piece struct {
-		Type     string          `json:"type"`
-		Text     string          `json:"text"`
-		Thinking json.RawMessage `json:"thinking"`
-	}
-	var list []piece
-	if json.Unmarshal(raw, &list) != nil {
-		return
-	}
-	for _, p := range list {
-		a.Content += p.Text
-		var thoughts []piece
-		if json.Unmarshal(p.Thinking, &thoughts) != nil {
-			a.ReasoningContent += api.Text(p.Thinking)
+	case map[string]any:
+		kind, _ := v["type"].(string)
+		thought = thought || strings.Contains(kind, "think") || strings.Contains(kind, "reason")
+		for _, name := range []string{"thinking", "reasoning", "summary"} {
+			c.add(v[name], true)
 		}
-		for _, t := range thoughts {
-			a.ReasoningContent += t.Text
+		for _, name := range []string{"text", "content", "value", "parts"} {
+			c.add(v[name], thought)
 		}
+	case string:
+		if thought {
+			c.thought += v
+		} else {
+			c.text += v
+		}
+	case float64:
+		c.text += strconv.FormatFloat(v, 'f', -1, 64)
 	}
 }

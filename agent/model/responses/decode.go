@@ -3,7 +3,6 @@ package responses
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -53,13 +52,13 @@ type item struct {
 
 // outputItem has the members of output items that become parts.
 type outputItem struct {
-	Type      string    `json:"type"`
-	ID        string    `json:"id"`
-	CallID    string    `json:"call_id"`
-	Name      string    `json:"name"`
-	Arguments string    `json:"arguments"`
-	Content   []content `json:"content"`
-	Summary   []content `json:"summary"`
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"` // a string; some servers send the object itself
+	Content   []content       `json:"content"`
+	Summary   []content       `json:"summary"`
 }
 
 type content struct {
@@ -73,8 +72,8 @@ type event struct {
 	Type        string          `json:"type"`
 	OutputIndex int             `json:"output_index"`
 	PartIndex   int             `json:"summary_index"`
-	Delta       string          `json:"delta"`
-	Arguments   string          `json:"arguments"`
+	Delta       json.RawMessage `json:"delta"`     // a string; some servers send parts, or the arguments as an object
+	Arguments   json.RawMessage `json:"arguments"` // of response.function_call_arguments.done
 	Item        json.RawMessage `json:"item"`
 	Response    response        `json:"response"`
 }
@@ -126,12 +125,11 @@ func (d *decoder) Event(name string, data []byte) error {
 		return nil
 	}
 	var e event
-	err := json.Unmarshal(data, &e)
+	_, err := api.Decode(data, &e)
 	if e.Type == "" {
 		e.Type = name
 	}
-	var other *json.UnmarshalTypeError // the other members are decoded
-	if err != nil && !errors.As(err, &other) && known[e.Type] {
+	if err != nil && known[e.Type] {
 		return fmt.Errorf("event %s: %w", e.Type, err)
 	}
 	switch e.Type {
@@ -144,8 +142,12 @@ func (d *decoder) Event(name string, data []byte) error {
 			d.emit(model.Delta{Reasoning: "\n\n"})
 		}
 	case "response.output_text.delta", "response.refusal.delta", "response.reasoning_summary_text.delta",
-		"response.reasoning_text.delta", "response.function_call_arguments.delta":
-		d.delta(e.Type, e.OutputIndex, e.Delta)
+		"response.reasoning_text.delta", argumentsDelta:
+		d.delta(e.Type, e.OutputIndex, textOf(e.Type, e.Delta))
+	case "response.function_call_arguments.done":
+		if it := d.item(e.OutputIndex); !it.text && !it.done && len(e.Arguments) > 0 {
+			d.delta(argumentsDelta, e.OutputIndex, api.Arguments(e.Arguments))
+		}
 	case "response.completed", "response.incomplete":
 		return d.end(e.Type, &e.Response)
 	case "response.failed", "error":
@@ -154,10 +156,25 @@ func (d *decoder) Event(name string, data []byte) error {
 	return nil
 }
 
+// argumentsDelta is the event with a piece of the arguments of a call.
+const argumentsDelta = "response.function_call_arguments.delta"
+
+// textOf returns the text of a delta. Arguments that are an object stay JSON.
+func textOf(event string, raw json.RawMessage) string {
+	var value any
+	if event == argumentsDelta {
+		return api.Arguments(raw)
+	}
+	if len(raw) > 0 && raw[0] == '"' || json.Unmarshal(raw, &value) != nil {
+		return api.Text(raw)
+	}
+	return api.TextIn(value)
+}
+
 // known has the events whose loss would change the response.
 var known = map[string]bool{
 	"response.output_item.added": true, "response.output_item.done": true, "response.output_text.delta": true,
-	"response.refusal.delta": true, "response.function_call_arguments.delta": true,
+	"response.refusal.delta": true, argumentsDelta: true, "response.function_call_arguments.done": true,
 	"response.completed": true, "response.incomplete": true, "response.failed": true,
 }
 
@@ -192,7 +209,7 @@ func (d *decoder) itemOf(index int, id string) *item {
 // several times cheaper. If the event has another form, piece returns false.
 func (d *decoder) piece(name string, data []byte) bool {
 	switch name {
-	case "response.output_text.delta", "response.reasoning_summary_text.delta", "response.function_call_arguments.delta":
+	case "response.output_text.delta", "response.reasoning_summary_text.delta", argumentsDelta:
 	default:
 		return false
 	}
@@ -216,7 +233,7 @@ func (d *decoder) piece(name string, data []byte) bool {
 // are skipped: they come once more at its end.
 func (d *decoder) delta(name string, index int, text string) {
 	it := d.item(index)
-	if name == "response.function_call_arguments.delta" && !it.begun {
+	if name == argumentsDelta && !it.begun {
 		return
 	}
 	it.text = true
@@ -229,7 +246,7 @@ func (d *decoder) delta(name string, index int, text string) {
 	case "response.refusal.delta":
 		d.refused = true
 		d.refusal = append(d.refusal, text...)
-	case "response.function_call_arguments.delta":
+	case argumentsDelta:
 		d.emit(model.Delta{Call: &model.CallDelta{Index: it.call, Args: text}})
 	default:
 		d.emit(model.Delta{Reasoning: text})
@@ -239,7 +256,7 @@ func (d *decoder) delta(name string, index int, text string) {
 // added starts the part of an output item.
 func (d *decoder) added(index int, raw []byte) {
 	var o outputItem
-	if json.Unmarshal(raw, &o) != nil {
+	if _, err := api.Decode(raw, &o); err != nil {
 		return
 	}
 	if it := d.itemOf(index, o.key()); !it.begun {
@@ -268,8 +285,12 @@ func (d *decoder) begin(index int, it *item, o *outputItem) {
 // the response, which repeats all items in their order.
 func (d *decoder) done(index int, raw []byte, last bool) error {
 	var o outputItem
-	if err := json.Unmarshal(raw, &o); err != nil && o.Type == "" {
+	fit, err := api.Decode(raw, &o)
+	if err != nil {
 		return fmt.Errorf("an output item: %w", err)
+	}
+	if raw[0] != '{' {
+		raw = fit
 	}
 	it := d.item(index)
 	if it.done && !last {
@@ -296,7 +317,7 @@ func (d *decoder) done(index int, raw []byte, last bool) error {
 	switch o.Type {
 	case "message":
 		if !it.text {
-			delta.Text = d.textOf(o.Content)
+			delta.Text = d.messageText(o.Content)
 		}
 		if d.newest != index {
 			delta.State = nil // the newest part is another item
@@ -314,7 +335,7 @@ func (d *decoder) done(index int, raw []byte, last bool) error {
 	case "function_call":
 		delta.Call = &model.CallDelta{Index: it.call}
 		if !it.text {
-			delta.Call.Args = o.Arguments
+			delta.Call.Args = api.Arguments(o.Arguments)
 		}
 	default:
 		delta.Begin, d.newest = model.ReasoningType, index
@@ -325,8 +346,8 @@ func (d *decoder) done(index int, raw []byte, last bool) error {
 	return nil
 }
 
-// textOf returns the text of a message and keeps a refusal.
-func (d *decoder) textOf(parts []content) string {
+// messageText returns the text of a message and keeps a refusal.
+func (d *decoder) messageText(parts []content) string {
 	text := ""
 	for _, c := range parts {
 		text += c.Text

@@ -17,7 +17,9 @@ import (
 func (a API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	b := api.Body{Extra: t.Extra}
 	b.Field("model", t.Model)
-	b.Field("store", false)
+	if t.Quirks&noStore == 0 {
+		b.Field("store", false)
+	}
 	b.Field("stream", true)
 	if t.Provider == "openai" && t.Quirks&padded == 0 {
 		b.Field("stream_options", map[string]bool{"include_obfuscation": false}) // the random padding of each event
@@ -39,7 +41,7 @@ func (a API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 		b.Raw("instructions", system)
 	}
 	if len(req.Tools) > 0 {
-		tools, err := t.Encoded.Tools(req.Tools, func() ([]byte, error) { return encodeTools(req.Tools), nil })
+		tools, err := t.Encoded.Tools(req.Tools, func() ([]byte, error) { return encodeTools(req.Tools, t.Quirks&noStrict == 0), nil })
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +106,7 @@ func addOptions(b *api.Body, req *model.Request, t *api.Target) {
 	if limit := sentLimit(req, t); limit > 0 {
 		b.Field("max_output_tokens", limit)
 	}
-	if req.NoCalls && len(req.Tools) > 0 {
+	if req.NoCalls && len(req.Tools) > 0 && t.Quirks&noChoice == 0 {
 		b.Field("tool_choice", "none")
 	}
 }
@@ -129,7 +131,7 @@ func reasons(t *api.Target) bool {
 
 // encodeTools returns the list of tools. Many schemas exceed the subset of the strict
 // ones.
-func encodeTools(tools []model.Tool) []byte {
+func encodeTools(tools []model.Tool, strict bool) []byte {
 	b := []byte{'['}
 	for i, t := range tools {
 		if i > 0 {
@@ -138,7 +140,10 @@ func encodeTools(tools []model.Tool) []byte {
 		b = appendText(append(b, `{"type":"function","name":`...), t.Name)
 		b = appendText(append(b, `,"description":`...), t.Description)
 		b = append(append(b, `,"parameters":`...), schema.Responses.Of(t.Schema)...)
-		b = append(b, `,"strict":false}`...)
+		if strict {
+			b = append(b, `,"strict":false`...)
+		}
+		b = append(b, '}')
 	}
 	return append(b, ']')
 }

@@ -31,6 +31,9 @@ const (
 	noSummary                          // reasoning.summary, which requires a verified organization
 	noEffort                           // reasoning.effort
 	noEncrypted                        // include: the model does not reason
+	noStore                            // store: the endpoint stores nothing, or always
+	noChoice                           // tool_choice
+	noStrict                           // strict, of tools
 )
 
 // Adapt leaves a rejected parameter out. See [api.API].
@@ -61,8 +64,14 @@ func (API) Adapt(_ *model.Request, t *api.Target, failed *model.Error) bool {
 		t.Quirks |= noEffort
 	case said("reasoning.effort"), said("reasoning") && api.RefusesParameter(failed.Message) && !said("reasoning."):
 		t.Quirks |= noEffort | noSummary
-	case said("encrypted content is not supported", "reasoning.encrypted_content", "(include)"):
+	case said("encrypted content is not supported", "reasoning.encrypted_content", "(include)"), api.RefusesField(text, "include"):
 		t.Quirks |= noEncrypted
+	case api.RefusesField(text, "store"):
+		t.Quirks |= noStore
+	case api.RefusesField(text, "tool_choice"):
+		t.Quirks |= noChoice
+	case api.RefusesField(text, "strict"):
+		t.Quirks |= noStrict
 	}
 	return t.Quirks != before
 }

@@ -47,6 +47,11 @@ var (
 		keywords: common, formats: []string{"enum", "date-time", "date", "time"},
 		typed: true, scalars: true, defined: true, itemized: true, deepest: 10, mostNodes: 400,
 	}
+	// OldGemini is for endpoints that accept no JSON Schema.
+	OldGemini = &Rules{
+		keywords: slices.DeleteFunc(slices.Clone(common), func(key string) bool { return key == "additionalProperties" }), formats: Gemini.formats,
+		typed: true, scalars: true, defined: true, itemized: true, deepest: 10, mostNodes: 400,
+	}
 	Messages  = &Rules{refs: true, patterns: true, lists: true, deepest: 16, mostNodes: 2000}
 	Responses = &Rules{
 		refs: true, patterns: true, lists: true, itemized: true, deepest: 16, mostNodes: 2000,
