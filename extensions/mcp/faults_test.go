@@ -26,6 +26,9 @@ var faulty = map[string]string{
 // lostID is an answer without the id of its request.
 const lostID = `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"q is lost"}}`
 
+// bareResult is an answer whose result is the text itself.
+const bareResult = `{"jsonrpc":"2.0","id":%s,"result":["plain","words"]}`
+
 // beFaulty is a server on stdio with many mistakes. It writes the arguments of calls to its log.
 func beFaulty() {
 	fmt.Println("Welcome!")
@@ -45,6 +48,8 @@ func beFaulty() {
 			fmt.Println(`{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no such method"}}`)
 		case strings.Contains(string(in.Params.Arguments), "lost"):
 			fmt.Println(lostID)
+		case strings.Contains(string(in.Params.Arguments), "bare"):
+			fmt.Printf(bareResult+"\n", in.ID)
 		case ok:
 			fmt.Printf(strings.Replace(answer, "done", "got "+strings.ReplaceAll(string(in.Params.Arguments), `"`, `'`), 1)+"\n", in.ID)
 		}
@@ -69,6 +74,10 @@ func TestFaultyServer(t *testing.T) {
 			_, _ = io.WriteString(w, lostID)
 			return
 		}
+		if strings.Contains(string(in.Params.Arguments), "bare") {
+			fmt.Fprintf(w, bareResult, in.ID)
+			return
+		}
 		_, _ = io.WriteString(w, fmt.Sprintf(strings.Replace(faulty[in.Method], "done", "got "+strings.ReplaceAll(string(in.Params.Arguments), `"`, `'`), 1), in.ID))
 	}))
 	t.Cleanup(web.Close)
@@ -84,6 +93,9 @@ func TestFaultyServer(t *testing.T) {
 			b.noticed("entry 1 is left out (its name is no text: 5), entry 2 is left out (it is no object), good without title")
 			if got := b.call("mcp__f__good", `{"q":"lost"}`); !strings.Contains(got, "q is lost") {
 				t.Errorf("an answer without an id: %s", got)
+			}
+			if got := b.call("mcp__f__good", `{"q":"bare"}`); !strings.Contains(got, `plain\nwords`) {
+				t.Errorf("a result without its object: %s", got)
 			}
 			got := b.call("mcp__f__good", `{"q":"x"}`)
 			for _, want := range []string{`got {'$q':'x'}`, "a part of the type video", "a part of the type image"} {

@@ -87,9 +87,9 @@ func (d *Dropped) mend(text []byte, of json.RawMessage) []byte {
 	if string(m.Version) != `"2.0"` {
 		m.Version, changed = json.RawMessage(`"2.0"`), true
 	}
-	id := idOf(m.ID, request)
+	id, method := idOf(m.ID, request), ""
 	if !request {
-		if id = d.answered(id, of, m.Error); id == nil {
+		if id, method = d.answered(id, of, m.Error); id == nil {
 			return nil // it may be the answer to a notification
 		}
 	}
@@ -101,7 +101,7 @@ func (d *Dropped) mend(text []byte, of json.RawMessage) []byte {
 			if fit := errorOf(m.Error); !bytes.Equal(fit, m.Error) {
 				m.Error, changed = fit, true
 			}
-		} else if fit := d.result(m.Result); !bytes.Equal(fit, m.Result) {
+		} else if fit := d.result(shaped(method, m.Result)); !bytes.Equal(fit, m.Result) {
 			m.Result, changed = fit, true
 		}
 	}
@@ -422,7 +422,7 @@ func contents(raw json.RawMessage) json.RawMessage {
 }
 
 func partOf(raw json.RawMessage) json.RawMessage {
-	if readable(raw) {
+	if readable(raw) && !silent(raw) {
 		return raw
 	}
 	var loose struct{ Type, Text json.RawMessage }
@@ -439,7 +439,7 @@ func partOf(raw json.RawMessage) json.RawMessage {
 		return textPart(textOf(loose.Text))
 	}
 	kind := clean.Line(textOf(loose.Type), 40)
-	if kind == "" {
+	if kind == "" || kind == "text" {
 		return textPart(string(raw))
 	}
 	return textPart("[a part of the type " + kind + " that cannot be read]")

@@ -9,7 +9,7 @@ import (
 // waiting are the requests that were sent to a server and have no answer. Some servers leave the id out of an
 // answer, above all of an error. Without the id, the caller would wait until its timeout.
 type waiting struct {
-	ids map[string]bool // as JSON
+	ids map[string]string // their methods by id, as JSON
 	// noted is whether a notification was sent after the server's last answer. Some servers wrongly answer
 	// notifications, with an error without an id.
 	noted bool
@@ -37,15 +37,15 @@ func (d *Dropped) Sent(text []byte) {
 		return
 	}
 	if d.waiting.ids == nil {
-		d.waiting.ids = map[string]bool{}
+		d.waiting.ids = map[string]string{}
 	}
-	d.waiting.ids[string(idOf(m.ID, false))] = true
+	d.waiting.ids[string(idOf(m.ID, false))] = m.Method
 }
 
-// answered returns the id of the request that a message answers, and records the answer. id is that of the
+// answered returns the id and the method of the request that a message answers, and records the answer. id is that of the
 // message. If it has none, the message answers the request of, if that is known, or the only one that waits. If that
 // is not certain, answered returns nil.
-func (d *Dropped) answered(id, of json.RawMessage, failure json.RawMessage) json.RawMessage {
+func (d *Dropped) answered(id, of json.RawMessage, failure json.RawMessage) (_ json.RawMessage, method string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !present(id) {
@@ -53,16 +53,17 @@ func (d *Dropped) answered(id, of json.RawMessage, failure json.RawMessage) json
 		case present(of):
 			id = of
 		case len(d.waiting.ids) != 1, d.waiting.noted && present(failure) && !unread(failure):
-			return nil
+			return nil, ""
 		default:
 			for only := range d.waiting.ids {
 				id = json.RawMessage(only)
 			}
 		}
 	}
+	method = d.waiting.ids[string(id)]
 	delete(d.waiting.ids, string(id))
 	d.waiting.noted = false
-	return id
+	return id, method
 }
 
 // unread reports whether an error is about a message that the server could not read, which are requests
