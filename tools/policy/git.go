@@ -89,10 +89,13 @@ func (j *tracks) gitSetting(c *call, setting string) {
 }
 
 // gitRuns judges a setting with which git runs a program, or that is not seen, and reports whether it is one.
-// A setting that leaves out signatures asks, too.
+// A setting that leaves out signatures or hooks asks, too.
 func (j *tracks) gitRuns(c *call, key, val string) bool {
 	if matches("UNSIGNED", "--key="+strings.ToLower(key), "--value="+val) {
 		j.ask(c, "leaves out the signature ("+paths.Visible(key)+")")
+	}
+	if matches("UNHOOKED", "--key="+strings.ToLower(key), "--value="+val) {
+		j.ask(c, "leaves out the hooks of the repository ("+paths.Visible(key)+")")
 	}
 	runs := matches("git -c", "--key="+strings.ToLower(key), "--value="+val)
 	if runs {

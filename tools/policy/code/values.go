@@ -146,7 +146,7 @@ func (r *reader) opens(args []value) {
 		command, file := strings.Trim(mode, "|-"), strings.TrimSpace(strings.TrimLeft(mode, "+<>"))
 		switch {
 		case r.has("code-write-mode", v.toks), rules.In("code-write-mode", v.name), i > 0 && v.known && rules.In("code-write-mode", strings.Trim(mode, "bt")),
-			r.python && at(v.toks, 0).is("*"):
+			r.python && at(v.toks, 0).is("*"), r.numbered(args[:i], v.toks):
 			r.writes("writes", args[:1])
 		case r.python:
 			continue
@@ -163,6 +163,19 @@ func (r *reader) opens(args []value) {
 		}
 		return
 	}
+}
+
+// numbered reports whether an argument is the number of a mode, such as 577 in os.open(path, 577). In Perl, a handle stands before the path.
+func (r *reader) numbered(before []value, toks []token) bool {
+	if len(before) != 1 && (len(before) != 2 || before[0].known) {
+		return false
+	}
+	if len(toks) == 1 && toks[0].kind == nameToken {
+		toks = r.values[toks[0].text].toks
+	}
+	return slices.ContainsFunc(toks, func(t token) bool {
+		return t.kind == signToken && t.text != "" && '0' <= t.text[0] && t.text[0] <= '9' && strings.Trim(t.text, "0") != ""
+	})
 }
 
 // starts notes the program or the shell code that a call starts.
