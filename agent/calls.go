@@ -120,7 +120,7 @@ func (c *call) run(ctx context.Context, env *tools.Env) {
 		fallthrough
 	case ctx.Err() != nil:
 		c.interrupted = true
-		c.result = tools.Fail("%s was not run: %s", c.Name, tools.StoppedText(ctx))
+		c.result = tools.Fail("%s was not run: %s", c.Name, tools.NotRunText(ctx, ""))
 		return
 	case c.cut:
 		c.result = tools.Fail(cutText, c.Name)

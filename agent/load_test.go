@@ -311,10 +311,16 @@ func TestOpenCallsAfterKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	const read, effects, never = "Run it again if it is still needed", "It may have had effects", "it has changed nothing"
-	for name, c := range map[string]struct{ called, want []string }{
-		"a write":               {[]string{"write", "write", "read"}, []string{effects, never, never}},
-		"reads at once":         {[]string{"read", "read", "write"}, []string{read, read, never}},
-		"tools of lost servers": {[]string{"other", "another", "write"}, []string{effects, effects, never}},
+	for name, c := range map[string]struct {
+		called, want []string
+		waiting      string // the call that waited for an approval
+	}{
+		"a write":                  {[]string{"write", "write", "read"}, []string{effects, never, never}, ""},
+		"reads at once":            {[]string{"read", "read", "write"}, []string{read, read, never}, ""},
+		"tools of lost servers":    {[]string{"other", "another", "write"}, []string{effects, effects, never}, ""},
+		"during an approval":       {[]string{"write", "write"}, []string{"while this waited for approval, so it has changed nothing", never}, "c0"},
+		"one of two is approved":   {[]string{"other", "another"}, []string{effects, "so it has changed nothing"}, "c1"},
+		"after an earlier request": {[]string{"write"}, []string{effects}, "c9"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -328,6 +334,11 @@ func TestOpenCallsAfterKill(t *testing.T) {
 			err := st.Create(t.Context(), head, &store.Message{Seq: 1, Message: model.NewMessage(model.User, "go")}, &store.Message{Seq: 2, Message: model.ResponseMessage("", "", calls...)})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if c.waiting != "" {
+				if err := st.State(head.ID, "model").Save(t.Context(), "waiting", c.waiting); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if _, err := agent.Load(t.Context(), agent.Config{Head: head, Model: fakemodel.Script(), Store: st, Tools: set}); err != nil {
 				t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 const (
 	readStopped   = "interrupted: the server stopped before this ended. Run it again if it is still needed"
 	effectStopped = "interrupted: the server stopped before this ended. It may have had effects: check what it has changed before you run it again"
+	notApproved   = "not run: the server stopped while this waited for approval, so it has changed nothing. Run it if it is still needed"
 	neverBegun    = "not run: the server stopped before this began, so it has changed nothing. Run it if it is still needed"
 )
 
@@ -179,9 +180,12 @@ func (s *Session) repairAfterCrash(ctx context.Context) error {
 // closeCalls adds a result for every open call.
 func (s *Session) closeCalls(ctx context.Context) error {
 	open := slices.Clone(s.history.open)
-	begun := s.begun(open)
+	if len(open) == 0 {
+		return nil
+	}
+	begun, waiting := s.begun(open), s.waiting(ctx)
 	for i, c := range open {
-		m := resultMessage(tools.Call{ID: c.ID, Name: c.Name}, s.leftOpen(ctx, c, i < begun))
+		m := resultMessage(tools.Call{ID: c.ID, Name: c.Name}, s.leftOpen(ctx, c, i < begun, c.ID == waiting))
 		if err := s.append(ctx, m); err != nil {
 			return fmt.Errorf("closing the call %s: %w", c.ID, err)
 		}
@@ -204,14 +208,36 @@ func (s *Session) begun(open []model.Call) int {
 	return 0
 }
 
-// leftOpen returns the result of a call that was interrupted. Begun says whether it may have run.
-func (s *Session) leftOpen(ctx context.Context, c model.Call, begun bool) tools.Result {
+// waitingKey has the id of the call that waits for an approval, in the state of the session.
+const waitingKey = "waiting"
+
+// waits stores that a call waits for an approval and has done nothing yet. If the server is killed meanwhile, its result
+// says so. Resumed is called before the call goes on.
+func (s *Session) waits(ctx context.Context, callID string) (resumed func()) {
+	state := s.editsOf()
+	if state.Save(ctx, waitingKey, callID) != nil {
+		return func() {} // the result then says that the call may have had effects
+	}
+	return func() { _ = state.Delete(context.WithoutCancel(ctx), waitingKey) }
+}
+
+// waiting returns the id of the call that waited for an approval when the server stopped. If there is none, it
+// returns "".
+func (s *Session) waiting(ctx context.Context) (callID string) {
+	_, _ = s.editsOf().Load(ctx, waitingKey, &callID)
+	return callID
+}
+
+// leftOpen returns the result of a call that was interrupted. Begun says whether it may have run, waited that it did not.
+func (s *Session) leftOpen(ctx context.Context, c model.Call, begun, waited bool) tools.Result {
 	tool, known := s.toolset().Get(c.Name)
 	switch {
 	case known && tool.Interrupted != nil:
 		return tool.Interrupted(ctx, s.env(s.Head(), nil), tools.Call{ID: c.ID, Name: c.Name, Args: json.RawMessage(c.Args)})
 	case !begun:
 		return tools.Fail(neverBegun)
+	case waited:
+		return tools.Fail(notApproved)
 	case known && tool.ReadOnly:
 		return tools.Fail(readStopped)
 	}

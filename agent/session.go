@@ -333,7 +333,7 @@ func (s *Session) forget() {
 func (s *Session) env(head store.Session, progress func(tools.Progress)) *tools.Env {
 	env := *s.config.Env
 	env.SessionID = s.id
-	env.Progress = progress
+	env.Progress, env.Waits = progress, s.waits
 	env.Reader.Room = s.freeTokens()
 	env.Dispatch = tools.Dispatch{Set: s.toolset(), Offered: offers(head)}
 	return &env

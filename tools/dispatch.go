@@ -82,6 +82,8 @@ func run(ctx context.Context, env *Env, t Tool, c Call) (Result, error) {
 		return asObject(t.Name, result), nil
 	case ctx.Err() == nil:
 		return Fail("%v", err), nil
+	case errors.Is(err, ErrNotRun):
+		return Fail("%v", err), ctx.Err()
 	case len(result.JSON) > 0:
 		return asObject(t.Name, result), ctx.Err()
 	default:

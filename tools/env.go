@@ -24,6 +24,9 @@ type Env struct {
 	// Progress shows the progress of a running call, such as its output so far. Nil: it is
 	// not shown.
 	Progress func(Progress)
+	// Waits notes, until resumed is called, that a call waits for the user and has done nothing
+	// yet. Nil: it is not noted.
+	Waits func(ctx context.Context, callID string) (resumed func())
 	// Dispatch has the tools of the session. Empty: tools cannot call tools here.
 	Dispatch Dispatch
 	// OutputDir is the directory for whole outputs whose middle was cut. Empty: they are not

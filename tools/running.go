@@ -20,6 +20,15 @@ func (e *Env) Running(ctx context.Context) (ended func()) {
 	return e.running.begin(ctx)
 }
 
+// HasRun reports whether a process of the call has been started. If that is not known, it returns true.
+func (e *Env) HasRun() bool { return e == nil || e.running == nil || e.running.hasRun() }
+
+func (r *running) hasRun() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.begun
+}
+
 // Waiting tells that the call waits for the user, until resume is called. What the gate of the call
 // asks is told already.
 func (e *Env) Waiting(ctx context.Context) (resume func()) {
@@ -54,11 +63,12 @@ type running struct {
 	mu      sync.Mutex
 	runs    int      // processes
 	waits   int      // for answers of the user
+	begun   bool     // a process was started
 	endings []func() // nil: it was not told, or it was told of the end
 }
 
 func (r *running) begin(ctx context.Context) (ended func()) {
-	r.change(ctx, func() { r.runs++ })
+	r.change(ctx, func() { r.runs, r.begun = r.runs+1, true })
 	return sync.OnceFunc(func() { r.change(ctx, func() { r.runs-- }) })
 }
 

@@ -9,8 +9,12 @@ import (
 // whether to run it again.
 type Stopped struct {
 	Who, Again string
-	Canceled   bool // the user canceled the turn, and did not only send another prompt
+	Effects    string // in place of Again, for a call that has begun; may be empty
+	Canceled   bool   // the user canceled the turn, and did not only send another prompt
 }
+
+// ErrNotRun is the kind of an error of a tool that says that the call has done nothing.
+var ErrNotRun = errors.New("not run")
 
 func (s *Stopped) Error() string { return s.Who }
 
@@ -20,11 +24,27 @@ func CanceledByUser(ctx context.Context) bool {
 	return errors.As(context.Cause(ctx), &s) && s.Canceled
 }
 
-// StoppedText says who stopped a call whose ctx has ended, and whether to run it again.
+// StoppedText says who stopped a call that has begun and whose ctx has ended, and whether to run it again.
 func StoppedText(ctx context.Context) string {
 	var s *Stopped
-	if errors.As(context.Cause(ctx), &s) {
-		return s.Who + ". " + s.Again
+	switch {
+	case !errors.As(context.Cause(ctx), &s):
+		return "it was canceled before its end. Run it again only if it is still needed"
+	case s.Effects != "":
+		return s.Who + ". " + s.Effects
 	}
-	return "it was canceled before its end. Run it again only if it is still needed"
+	return s.Who + ". " + s.Again
+}
+
+// NotRunText is [StoppedText] of a call that had not begun. When says when ctx has ended, such as "while it waited for
+// approval"; it may be empty.
+func NotRunText(ctx context.Context, when string) string {
+	who, again := "it was canceled", "Run it only if it is still needed"
+	if s := (*Stopped)(nil); errors.As(context.Cause(ctx), &s) {
+		who, again = s.Who, s.Again
+	}
+	if when != "" {
+		who += " " + when
+	}
+	return who + ". It has changed nothing. " + again
 }

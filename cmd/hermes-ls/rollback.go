@@ -181,8 +181,32 @@ func rollbackSession(ctx context.Context, sessions *store.Store, at *checkpoint.
 	}
 }
 
-// newestWith returns the newest session of a directory that has checkpoints.
+// newestWith returns the newest session that has checkpoints and whose workspace folders, not only the first, include a
+// directory.
 func newestWith(ctx context.Context, sessions *store.Store, at *checkpoint.Store, dir string) (head store.Session, found bool, err error) {
+	head, found, err = newestIn(ctx, sessions, at, dir)
+	if err != nil {
+		return head, false, err
+	}
+	ids, err := at.SessionsIn(dir)
+	if err != nil {
+		return head, false, err
+	}
+	for _, id := range ids {
+		x, err := sessions.Session(ctx, id)
+		switch {
+		case errors.Is(err, store.ErrNotFound): // it was deleted
+		case err != nil:
+			return head, false, err
+		case at.Has(id) && (!found || x.UpdatedAt.After(head.UpdatedAt)):
+			head, found = x, true
+		}
+	}
+	return head, found, nil
+}
+
+// newestIn returns the newest session that has checkpoints and whose first folder is a directory.
+func newestIn(ctx context.Context, sessions *store.Store, at *checkpoint.Store, dir string) (head store.Session, found bool, err error) {
 	for cursor := ""; ; {
 		page, next, err := sessions.List(ctx, store.Filter{Cwd: dir, Cursor: cursor})
 		if err != nil {

@@ -417,6 +417,33 @@ func TestRenamedFolderIsTakenBack(t *testing.T) {
 	}
 }
 
+// Folders that a command makes are removed also if a tool writes into them before the scan that follows the command.
+func TestFoldersOfCommandsThatToolsWriteInto(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, map[string]string{".gitignore": "ignored\n", "mine/x": "x"})
+	b.sh("mkdir -p empty ignored/deep")
+	before := b.tree()
+	pastTick()
+	b.turn("Turn", func() {
+		done := b.BeginCommand(t.Context())
+		b.sh("mkdir -p new/er mine/sub ignored/deep/er; echo x > new/by-command")
+		b.snapshot.scanning <- struct{}{} // the scan after the command has not begun
+		done()
+		pastTick()
+		for _, name := range []string{"new/er/own/a.txt", "mine/sub/b.txt", "empty/c.txt", "ignored/deep/er/d.txt"} {
+			b.edit(name, "by the tool")
+		}
+		<-b.snapshot.scanning
+	})
+	restored, kept := b.restore("Turn")
+	same(t, "restored", restored, []string{"empty/c.txt", "ignored/deep/er/d.txt", "mine/sub/b.txt", "new/by-command", "new/er/own/a.txt"})
+	same(t, "kept", kept, nil)
+	b.sh("rmdir ignored/deep/er") // what a command makes in an ignored folder is not recorded
+	if got := b.tree(); got != before {
+		t.Errorf("restored:\n%s\n\nwant:\n%s", got, before)
+	}
+}
+
 // If the session moves a file and the user changes it there, a restore brings the old path back, and takes only the lines
 // out of the new one that the session wrote.
 func TestMovedAndChangedByThePerson(t *testing.T) {

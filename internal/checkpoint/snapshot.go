@@ -289,7 +289,11 @@ func (p *snapshot) willWrite(path string, old workspace.Image) error {
 			delete(p.users, path)
 		}
 	}
-	switch spans := append(running, p.past...); {
+	spans := append(running, p.past...)
+	if !known {
+		p.noteFolders(path, spans)
+	}
+	switch {
 	case !known:
 		c.Before, c.first, c.late = state, now(), p.used && !p.savedByUser(path) && !p.byUser(path, state, spans)
 	case !c.Begun && !c.After.same(state) && p.byUser(path, state, spans):
@@ -298,6 +302,28 @@ func (p *snapshot) willWrite(path string, old workspace.Image) error {
 	c.After, c.Begun, c.noted = state, true, now()
 	p.add(c)
 	return nil
+}
+
+// noteFolders records the folders above a path that a command has made since the last scan: the write of a tool
+// changes their times, so that the next scan cannot tell that the command made them. Its caller holds mu.
+func (p *snapshot) noteFolders(path string, commands spans) {
+	if p.base == nil || !p.used || !stampsTell {
+		return
+	}
+	for dir := filepath.Dir(path); p.k.Files.Holds(dir); dir = filepath.Dir(dir) {
+		found, there := p.k.Files.Entry(dir)
+		if !there {
+			continue // the tool makes it
+		}
+		_, recorded := p.record.byPath[dir]
+		_, users := p.users[dir]
+		if recorded || users || p.base.covers(dir) || !found.Info.IsDir() || !commands.hold(stampOf(found.Info).Changed) || !p.k.Files.InScan(dir) {
+			return
+		}
+		c, _ := p.record.change(dir)
+		c.After, c.noted = State{Kind: kindFolder, Mode: uint32(found.Info.Mode().Perm())}, now()
+		p.add(c)
+	}
 }
 
 // keepText saves the content of a state. If it cannot, the state says why.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -145,17 +146,30 @@ func (s *Store) waitForKeepers(ctx context.Context, folders []string) error {
 }
 
 // sessionsOf returns the sessions with checkpoints whose first folder is one of folders.
-func (s *Store) sessionsOf(folders []string) (sessions []string, err error) {
+func (s *Store) sessionsOf(folders []string) ([]string, error) {
+	return s.sessionsWith(func(of []string) bool { return len(of) > 0 && slices.Contains(folders, of[0]) })
+}
+
+// sessionsWith returns the sessions with checkpoints that fit by their folders at the newest one.
+func (s *Store) sessionsWith(fits func(folders []string) bool) (sessions []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, "sessions"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("listing checkpoints: %w", err)
 	}
 	for _, e := range entries {
-		if h, ok := s.newestHeader(e.Name()); ok && len(h.Folders) > 0 && slices.Contains(folders, h.Folders[0]) {
+		if h, ok := s.newestHeader(e.Name()); ok && fits(h.Folders) {
 			sessions = append(sessions, e.Name())
 		}
 	}
 	return sessions, nil
+}
+
+// SessionsIn returns the sessions with checkpoints whose folders, at the newest checkpoint, include dir, whatever path
+// names it.
+func (s *Store) SessionsIn(dir string) ([]string, error) {
+	return s.sessionsWith(func(folders []string) bool {
+		return slices.ContainsFunc(folders, func(folder string) bool { return folderpath.Same(folder, dir) })
+	})
 }
 
 // newestHeader returns the header of the newest record of a session. If there is none, ok is false.

@@ -32,6 +32,14 @@ func (e *PathError) Error() string { return e.Text }
 
 func (e *PathError) Unwrap() error { return e.Err }
 
+// EditRefused is the error of an editor that does not make an edit, with its reason. It is an [ErrStale]: most editors
+// refuse an edit because the text has changed.
+type EditRefused struct{ Reason string }
+
+func (e *EditRefused) Error() string { return "the editor refused the edit: " + e.Reason }
+
+func (*EditRefused) Unwrap() error { return ErrStale }
+
 // plain drops the operation and the path that the os package puts around an
 // error, because our sentences name the path themselves.
 func plain(err error) error {

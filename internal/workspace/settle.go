@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -40,7 +41,11 @@ func (w *Workspace) putIntoEditor(ctx context.Context, p place, o opened, text [
 	doc.Save = o.clean() && w.saving.Load().Save
 	w.edited.add(abs)
 	err := w.docs.Replace(ctx, doc, text)
+	var refused *EditRefused
 	switch {
+	case errors.As(err, &refused):
+		name := w.Name(abs)
+		return settled{}, &PathError{name, fmt.Sprintf("the editor refused the edit of %s: %s. Nothing was changed. Read the file again before the next try", name, strings.TrimRight(refused.Reason, ". \n")), ErrStale}
 	case errors.Is(err, ErrStale):
 		return settled{}, w.staleError(abs, "in the editor")
 	case errors.Is(err, ErrRefused):

@@ -119,6 +119,9 @@ type Rejection struct {
 
 func (r *Rejection) Error() string { return r.Text }
 
+// Is reports that the call has not run.
+func (*Rejection) Is(target error) bool { return target == tools.ErrNotRun }
+
 // Check returns nil if the call may run, else a [*Rejection]. title is the whole action,
 // unescaped: Check escapes it. A call without arguments does not come from the model: its
 // request has no tool call.
@@ -177,7 +180,7 @@ func (g *Gate) check(ctx context.Context, by subagent, a action) error {
 	case g.turn <- struct{}{}:
 		defer func() { <-g.turn }()
 	case <-ctx.Done():
-		return rejection(v, "Not run: it was cancelled before the user could be asked.")
+		return rejection(v, "Not run: "+tools.NotRunText(ctx, "before its approval request was open"))
 	}
 	if g.passes(a) { // the question before this one was the same
 		return nil
@@ -308,11 +311,13 @@ func (g *Gate) ask(ctx context.Context, by subagent, a action) error {
 	var unasked *Unanswered
 	var denied *tools.Denied
 	filetime.Pass(ctx) // what the user saves while the request is open is not taken for the agent's
+	resumed := a.waits(ctx)
 	decision, err := g.cfg.Asker.AskPermission(waiting, question)
+	resumed()
 	filetime.Pass(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return rejection(v, "Not run: it was cancelled while the user was being asked.")
+		return rejection(v, "Not run: "+tools.NotRunText(ctx, "while it waited for approval"))
 	case errors.Is(waiting.Err(), context.DeadlineExceeded):
 		return unapproved(v, &Unanswered{Why: fmt.Sprintf("the user did not answer within %v", g.cfg.Timeout)})
 	case errors.As(err, &denied):
@@ -338,6 +343,15 @@ func (g *Gate) ask(ctx context.Context, by subagent, a action) error {
 		return rejection(v, "The user denied this: it "+v.Reason+". Do not retry it in another form. Go on without it, or ask what they would like instead.")
 	}
 	return unapproved(v, &Unanswered{Why: "the approval request was closed without an answer, which denies it"})
+}
+
+// waits notes that the call waits for an answer and has done nothing yet, until resumed is called.
+func (a action) waits(ctx context.Context) (resumed func()) {
+	edits := a.edit != nil && !a.edit.Alone // which asks before it writes
+	if a.env == nil || a.env.Waits == nil || !edits && a.env.HasRun() {
+		return func() {}
+	}
+	return a.env.Waits(ctx, a.call.ID)
 }
 
 // longestReason is how many bytes of the reason of a denial the model gets.
@@ -392,7 +406,11 @@ func Entries(keys []string) string {
 // unapproved says that a call did not run because it was not approved, which is
 // another thing than denied.
 func unapproved(v policy.Verdict, u *Unanswered) error {
-	text := "Not run: it " + v.Reason + ", which requires approval, and " + u.Why + ". Do not retry it in another form; go on without it, and say what is left to do."
+	because := ", which requires approval, and " + u.Why
+	if strings.Contains(v.Reason, "requires approval") && u.Why != "" {
+		because = ". " + strings.ToUpper(u.Why[:1]) + u.Why[1:]
+	}
+	text := "Not run: it " + v.Reason + because + ". Do not retry it in another form; go on without it, and say what is left to do."
 	if u.How != "" {
 		text += " To allow it, the user can " + u.How + "."
 	}

@@ -189,7 +189,7 @@ func TestGateCancelled(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		for range 2 {
-			want(t, "", <-errs, "cancelled")
+			want(t, "", <-errs, "has changed nothing")
 		}
 		if len(p.Asked) != 1 {
 			t.Errorf("asked %d times", len(p.Asked))

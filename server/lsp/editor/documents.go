@@ -358,7 +358,7 @@ func (d *Documents) Apply(ctx context.Context, limit time.Duration, doc workspac
 	var result savedEdit
 	var refused *jsonrpc2.Error // as eglot says that the version has moved
 	if err := d.e.Call(ctx, limit, lsp.MethodWorkspaceApplyEdit, params, &result); errors.As(err, &refused) && !UnknownMethod(err) {
-		return fmt.Errorf("the editor refused the edit to %s (%s): %w", doc.Path, refused.Message, workspace.ErrStale)
+		return &workspace.EditRefused{Reason: refused.Message}
 	} else if err != nil {
 		return fmt.Errorf("editing %s: %w", doc.Path, err)
 	}
@@ -368,7 +368,7 @@ func (d *Documents) Apply(ctx context.Context, limit time.Duration, doc workspac
 		if result.FailureReason != nil && *result.FailureReason != "" {
 			reason = *result.FailureReason
 		}
-		return fmt.Errorf("the editor refused the edit to %s (%s): %w", doc.Path, reason, workspace.ErrStale)
+		return &workspace.EditRefused{Reason: reason}
 	}
 	if d.failures.Delete(doc.Path); result.FailureReason != nil {
 		d.failures.Store(doc.Path, saveFailure{*result.FailureReason, result.NotSaved})
