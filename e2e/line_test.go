@@ -173,6 +173,21 @@ func promptOf(session, text string) map[string]any {
 	return map[string]any{"sessionId": session, "prompt": []any{map[string]any{"type": "text", "text": text}}}
 }
 
+// ran has a session run a command, and returns the result of the call.
+func (l *line) ran(session, command string) (result string) {
+	l.t.Helper()
+	call, err := json.Marshal([]any{map[string]any{"call": map[string]any{"name": "terminal", "args": map[string]any{"command": command}}}})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.call("session/prompt", promptOf(session, "Run it\n```hermes-script\n"+string(call)+"\n"+`[{"text":"Done."}]`+"\n```"), nil, func(f frame) {
+		if f.Params.Update.SessionUpdate == "tool_call_update" && len(f.Params.Update.RawOutput) > 0 {
+			result = string(f.Params.Update.RawOutput)
+		}
+	})
+	return result
+}
+
 // end closes the server's input and waits for it.
 func (l *line) end() {
 	l.t.Helper()

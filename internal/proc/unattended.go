@@ -30,10 +30,11 @@ var editors = []string{
 	"EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "HGEDITOR", "SVN_EDITOR", "JJ_EDITOR", "KUBE_EDITOR", "SUDO_EDITOR", "GH_EDITOR", "FCEDIT",
 }
 
-// vimInit ends Vim when it would wait for a key and has no terminal: it takes keys from its standard error then, and
-// waits until the time limit. The commands of -c run before VimEnter, and may have ended it.
-const vimInit = `VIMINIT=autocmd VimEnter * if $TERM ==# "dumb" && !has("nvim") | ` +
-	`silent! call writefile(["", "Vim has no terminal here, and was ended. Change the file with the tools for files or with a command. With -es and -c, Vim runs commands without a terminal."], "/dev/stderr") | ` +
+// vimInit ends Vim and Neovim when they would wait for a key and have no terminal. Vim takes keys from its standard error
+// then, Neovim waits for a user interface, both until the time limit. The commands of -c run before VimEnter, and may have
+// ended it. Neovim with one of the options of scripts and of other user interfaces goes on.
+const vimInit = `VIMINIT=autocmd VimEnter * if $TERM ==# "dumb" && (!has("nvim") || empty(nvim_list_uis()) && match(v:argv, '^\(--headless\|--embed\|--listen\|-[eE]s\|-l\)') < 0) | ` +
+	`silent! call writefile(["", "Vim has no terminal here, and was ended. Change the file with the tools for files or with a command. With -es and -c (Neovim: --headless and -c), Vim runs commands without a terminal."], "/dev/stderr") | ` +
 	`cquit | endif`
 
 // unattended are the other variables that keep programs from waiting for a user: pagers, and programs
