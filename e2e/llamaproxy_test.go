@@ -187,6 +187,7 @@ func (l *llama) respond(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	req.Close = true // the server may be closing a connection that was left open
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
