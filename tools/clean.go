@@ -3,7 +3,9 @@ package tools
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -12,24 +14,76 @@ import (
 // encoded text passes.
 //
 // For the model, text that a tool has read from files keeps its control characters: in JSON
-// they have no effect, and an edit must contain them.
+// they have no effect, and an edit must contain them. Texts of servers, plugins and pages lose
+// marks of the direction of text, too.
 func (s *Set) cleaned(t Tool, r Result) Result {
-	if files := t.Kind == KindRead || t.Kind == KindEdit || t.Kind == KindSearch; files {
+	switch {
+	case t.outside():
+		r.JSON = changeJSON(r.JSON,
+			func(part []byte) bool { return suspicious(part) || directed(part) || s.Secrets.inJSON(part) },
+			func(text string) string { return s.Secrets.Hide(Outside(text)) })
+		r.Shown = undirected(r.Shown)
+	case t.Kind == KindRead, t.Kind == KindEdit, t.Kind == KindSearch:
 		r.JSON = changeJSON(r.JSON, s.Secrets.inJSON, s.Secrets.Hide)
-	} else {
+	default:
 		r.JSON = cleanJSON(r.JSON, s.Secrets)
 	}
 	r.Shown = cleanShown(r.Shown, s.Secrets)
 	return r
 }
 
+// outside reports whether results of a tool have texts of a server, a plugin or a page.
+func (t Tool) outside() bool { return t.Foreign || t.Group != nil || t.Kind == KindFetch }
+
+// undirected returns contents without marks of the direction of text. It changes no list that it was given.
+func undirected(shown []Content) []Content {
+	out := slices.Clone(shown)
+	for i := range out {
+		out[i].Text = Outside(out[i].Text)
+	}
+	return out
+}
+
+// Outside returns a text of a server, a plugin, a hook or a page without control characters and
+// without marks that change the direction of text: they could hide a part of it, or fill a clipboard.
+func Outside(text string) string {
+	if strings.IndexFunc(text, control) >= 0 {
+		text = StripControl(text)
+	}
+	if strings.IndexFunc(text, direction) < 0 {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if direction(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// OutsideJSON does the work of [Outside] in the strings of a JSON value.
+func OutsideJSON(value json.RawMessage) json.RawMessage {
+	return changeJSON(value, func(part []byte) bool { return suspicious(part) || directed(part) }, Outside)
+}
+
+func direction(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
+
+// directed tells, fast, whether there may be a mark of direction in JSON: U+061C, or one of U+200E to U+2069.
+func directed(value []byte) bool {
+	return bytes.Contains(value, []byte(`\u20`)) || bytes.Contains(value, []byte(`\u06`)) || bytes.Contains(value, []byte("\u061c")) ||
+		bytes.Contains(value, []byte("\xe2\x80")) || bytes.Contains(value, []byte("\xe2\x81"))
+}
+
 // watched lends a tool env with a Progress that shows nothing unclean.
-func (s *Set) watched(env *Env) *Env {
+func (s *Set) watched(t Tool, env *Env) *Env {
 	if env.Progress == nil {
 		return env
 	}
 	lent, show := *env, env.Progress
 	lent.Progress = func(p Progress) {
+		if t.outside() {
+			p.Message, p.Line, p.Shown = Outside(p.Message), Outside(p.Line), undirected(p.Shown)
+		}
 		p.Message, p.Line = cleanText(p.Message, s.Secrets), cleanText(p.Line, s.Secrets)
 		p.Shown = cleanShown(p.Shown, s.Secrets)
 		show(p)

@@ -210,6 +210,32 @@ func TestCallShowsNoSecret(t *testing.T) {
 	}
 }
 
+// Texts of servers, plugins and pages have no controls and no marks of direction in a result, escaped in JSON or not. Text of files
+// keeps its characters, because an edit must contain them.
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	s := &Set{Secrets: NewSecrets(nil)}
+	raw := json.RawMessage("{\"a\":\"x\\u001b]52;c;eA==\\u0007y\\u202E\u202ez\u009b31m\\u061c\u061c\\u200f\u2066é\"}")
+	for name, tt := range map[string]struct {
+		tool Tool
+		want string
+	}{
+		"server":  {Tool{Kind: KindOther, Group: &Group{Name: "s"}}, `{"a":"xyzé"}`},
+		"page":    {Tool{Kind: KindFetch}, `{"a":"xyzé"}`},
+		"foreign": {Tool{Kind: KindSearch, Foreign: true}, `{"a":"xyzé"}`},
+		"file":    {Tool{Kind: KindRead}, string(raw)},
+		"command": {Tool{Kind: KindExecute}, "{\"a\":\"xy\u202e\u202ez\u061c\u061c\u200f\u2066é\"}"},
+	} {
+		r := s.cleaned(tt.tool, Result{JSON: raw, Shown: []Content{{Text: "a\u009b31m\u202eb"}}})
+		if string(r.JSON) != tt.want {
+			t.Errorf("%s: %q, want %q", name, r.JSON, tt.want)
+		}
+		if got := r.Shown[0].Text; tt.tool.outside() && got != "ab" {
+			t.Errorf("%s shows %q", name, got)
+		}
+	}
+}
+
 // TestStandInIsNotWritten: the placeholder of a secret does not replace the secret in a
 // file.
 func TestStandInIsNotWritten(t *testing.T) {

@@ -60,7 +60,7 @@ func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err er
 	if env, err = before.ask(ctx, env, t, c); err != nil {
 		return Fail("%v", err), nil
 	}
-	result, err = before.run(ctx, s.watched(env), t, c)
+	result, err = before.run(ctx, s.watched(t, env), t, c)
 	return s.capped(env, t, s.after(ctx, env, t, c, s.cleaned(t, result))), err
 }
 

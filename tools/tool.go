@@ -50,6 +50,8 @@ type Tool struct {
 	// Plans is set for tools that change nothing in plan mode, by [Env.Planning] or because
 	// they never do. Without it, a tool runs in plan mode only if it is ReadOnly and not Network.
 	Plans bool
+	// Foreign tools have texts of servers or other programs in their results, beside text of files.
+	Foreign bool
 	// Tracked tools change files only through the workspace, which knows each change.
 	Tracked bool
 	// RunsCommands is set for tools that run shell commands.

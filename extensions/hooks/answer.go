@@ -52,7 +52,7 @@ const exitBlocks = 2
 
 // read returns the answer of a hook that has ended.
 func (h Hook) read(code int, stdout, stderr []byte) (a answer, err error) {
-	message := strings.TrimSpace(tools.StripControl(string(stderr)))
+	message := strings.TrimSpace(tools.Outside(string(stderr)))
 	switch {
 	case code == exitBlocks:
 		return answer{Action: "block", Message: message}, nil
@@ -70,13 +70,25 @@ func (h Hook) read(code int, stdout, stderr []byte) (a answer, err error) {
 	}
 	if stdout[0] == '{' {
 		if err := json.Unmarshal(stdout, &a); err == nil {
+			a.clean()
 			return a, nil
 		}
 	}
 	if h.event == preTool {
 		return a, errors.New("its output is not a JSON object of the known form")
 	}
-	return answer{plain: strings.TrimSpace(tools.StripControl(string(stdout)))}, nil
+	return answer{plain: strings.TrimSpace(tools.Outside(string(stdout)))}, nil
+}
+
+// clean removes control characters and the like from the texts of an answer. Arguments of calls are not texts of the hook:
+// they are checked and shown as those of the model.
+func (a *answer) clean() {
+	for _, text := range []*string{&a.Message, &a.Context, &a.Note, &a.Reason, &a.StopReason, &a.SystemMessage, &a.Specific.Reason, &a.Specific.Context, a.Text} {
+		if text != nil {
+			*text = tools.Outside(*text)
+		}
+	}
+	a.Result = tools.OutsideJSON(a.Result)
 }
 
 // blocks reports whether the hook blocks, and why.

@@ -64,7 +64,7 @@ func (in input) limit() int {
 // tool returns the tool lsp.
 func (x *Instance) tool() tools.Tool {
 	return tools.New(tools.Tool{
-		Name: "lsp", Toolset: Toolset, Kind: tools.KindSearch, Replay: tools.NotReplayed, Plans: true, Parallel: true, Tracked: true,
+		Name: "lsp", Toolset: Toolset, Kind: tools.KindSearch, Replay: tools.NotReplayed, Plans: true, Parallel: true, Tracked: true, Foreign: true,
 		Description: strings.TrimSpace(words),
 		Advice:      "Use lsp to find or rename uses of a symbol: a search hits comments, equal names.",
 		Title:       tools.Titled(title),

@@ -438,7 +438,7 @@ func plain(text string, limit int) string {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(text, ""))
+	}, strings.ToValidUTF8(tools.Outside(text), ""))
 	if len(text) > limit {
 		text = strings.ToValidUTF8(text[:max(limit, 0)], "")
 	}

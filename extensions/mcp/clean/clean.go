@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // Text returns a server's text without characters that are invisible or control a
@@ -19,7 +21,7 @@ func Text(text string, limit int) string {
 				return -1
 			}
 			return r
-		}, strings.ToValidUTF8(text, ""))
+		}, strings.ToValidUTF8(tools.Outside(text), ""))
 	}
 	if len(text) > limit {
 		text = strings.ToValidUTF8(text[:limit], "") + "…"
