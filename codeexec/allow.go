@@ -20,10 +20,11 @@ const interpreterSize = 256 << 20
 
 // allow asks the user whether an interpreter in the workspace may start. It is code of the
 // workspace, and so are the modules that it imports at its start. In a sandbox it needs no
-// approval. An approval applies to this session, until the interpreter or the settings of
+// approval. One that only a file of the workspace names requires it in a sandbox, too, since language servers get its path. An approval applies to this session, until the interpreter or the settings of
 // its environment change. If the interpreter must not start, allow returns an error.
 func (r *Runner) allow(ctx context.Context, env *tools.Env, call tools.Call, path string) error {
-	if r.box(env).Enforced(ctx) {
+	inside := program.In(path, r.cfg.Files.Folders())
+	if inside && r.box(env).Enforced(ctx) {
 		return nil
 	}
 	key, err := contentOf(path, r.cfg.Files.Folders())
@@ -40,6 +41,9 @@ func (r *Runner) allow(ctx context.Context, env *tools.Env, call tools.Call, pat
 	verdict := policy.Verdict{
 		Level: policy.Asks, Keys: []string{"run " + name + " " + key[:16]},
 		Reason: "runs a Python of the workspace without a sandbox",
+	}
+	if !inside {
+		verdict.Reason = "runs a Python that only a file of the workspace names"
 	}
 	if env.Gate == nil {
 		return errors.New("there is no user to ask whether it may run")

@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
+	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
@@ -72,13 +73,14 @@ func (p project) environments() (list []candidate) {
 		if missing != "" {
 			missing = why + ": " + missing
 		}
-		list = append(list, candidate{inEnvironment(dir), why, missing})
+		list = append(list, candidate{inEnvironment(dir), why, missing, ""})
 	}
 	if name := firstLine(p.folder, ".venv"); name != "" { // a file in place of the directory
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(p.directory(".virtualenvs", "WORKON_HOME"), name)
 		}
 		add(name, "named in the file .venv", name+" has no interpreter")
+		list[len(list)-1].named = ".venv"
 	}
 	for _, pattern := range []string{".pixi/envs/default", ".direnv/python-*", "*/pyvenv.cfg", ".*/pyvenv.cfg"} {
 		found, _ := filepath.Glob(filepath.Join(globSafe(p.folder), pattern)) // the pattern is right
@@ -158,6 +160,32 @@ func globSafe(path string) string {
 // condaRoots are the usual directories of conda and its relatives, in the home directory or absolute.
 var condaRoots = []string{"miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", ".conda", "/opt/conda", "/opt/miniconda3", "/opt/miniforge3", "/opt/homebrew/Caskroom/miniconda/base"}
 
+// unusual reports whether an interpreter lies at a place that only a file of the workspace names: neither in the workspace, nor
+// where the system, the user's PATH or a known tool has interpreters.
+func (s Search) unusual(c candidate) bool {
+	if c.named == "" || program.In(c.path, s.Folders) {
+		return false
+	}
+	p := project{search: s, home: lookup(s.Environ, "HOME")}
+	roots := append(s.path(), "/usr", "/opt", "/nix/store", "/Library", "/Applications", "/System", "/home/linuxbrew",
+		p.directory(".virtualenvs", "WORKON_HOME"), p.directory(".local/share/uv", "UV_PYTHON_INSTALL_DIR"), p.directory(".local/share/mise", "MISE_DATA_DIR"),
+		p.directory(".asdf", "ASDF_DATA_DIR"), p.directory(".rye", "RYE_HOME"), p.directory(".pyenv", "PYENV_ROOT"), p.directory("micromamba", "MAMBA_ROOT_PREFIX"),
+		p.directory(".cache/pypoetry", "POETRY_CACHE_DIR"), p.directory(".local/share/hatch", "HATCH_DATA_DIR"))
+	for _, inHome := range append([]string{".local/share/virtualenvs", ".local/share/pdm", ".local/share/pypoetry", "Library/Caches/pypoetry",
+		"Library/Application Support", ".conda"}, condaRoots...) {
+		if roots = append(roots, inHome); !filepath.IsAbs(inHome) {
+			roots[len(roots)-1] = filepath.Join(p.home, inHome)
+		}
+	}
+	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_ROOT", "CONDA_ENVS_PATH", "CONDA_ENVS_DIRS", "POETRY_VIRTUALENVS_PATH"} {
+		roots = append(roots, filepath.SplitList(lookup(s.Environ, name))...)
+	}
+	return !slices.ContainsFunc(roots, func(root string) bool {
+		rel, err := filepath.Rel(root, c.path)
+		return filepath.IsAbs(root) && err == nil && filepath.IsLocal(rel)
+	})
+}
+
 // named returns the interpreters that the folder's files name: an environment of conda, or a path in settings of an editor.
 func (p project) named() (list []candidate) {
 	for _, name := range []string{"environment.yml", "environment.yaml"} {
@@ -166,7 +194,7 @@ func (p project) named() (list []candidate) {
 			continue
 		}
 		if filepath.IsAbs(env.Prefix) && isFile(inEnvironment(env.Prefix)) {
-			list = append(list, candidate{inEnvironment(env.Prefix), "the conda environment of " + name, ""})
+			list = append(list, candidate{inEnvironment(env.Prefix), "the conda environment of " + name, "", name})
 		}
 		if env.Name != "" && env.Name != "base" && !strings.ContainsAny(env.Name, `/\`) {
 			list = append(list, p.conda(env.Name, name))
@@ -183,7 +211,7 @@ func (p project) named() (list []candidate) {
 				path = filepath.Join(p.folder, path)
 			}
 			if filepath.IsAbs(path) && strings.Contains(filepath.Base(path), "python") {
-				list = append(list, candidate{path, "named in " + file, path + ", named in " + file + ", does not exist"})
+				list = append(list, candidate{path, "named in " + file, path + ", named in " + file + ", does not exist", file})
 			}
 		}
 	}
@@ -209,8 +237,8 @@ func (p project) conda(name, file string) candidate {
 	why := "the conda environment " + name + " of " + file
 	for _, dir := range dirs {
 		if path := inEnvironment(filepath.Join(dir, name)); isFile(path) {
-			return candidate{path, why, ""}
+			return candidate{path, why, "", ""}
 		}
 	}
-	return candidate{"", why, why + " was not found"}
+	return candidate{"", why, why + " was not found", ""}
 }

@@ -3,8 +3,10 @@
 package codeexec
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +75,44 @@ func TestProjectEnvironments(t *testing.T) {
 			}
 			p.link(dir+"/bin", "python")
 			if found, err = NewPythons().Find(t.Context(), p.search(environ...)); err != nil || found.Path != dir+"/bin/python" {
+				t.Errorf("%+v, %v", found, err)
+			}
+		})
+	}
+}
+
+// A file of the workspace that names an interpreter at an unusual place does not start it without an approval.
+func TestUnusualInterpreter(t *testing.T) {
+	t.Parallel()
+	for file, text := range map[string]string{
+		".vscode/settings.json":           `{"python.defaultInterpreterPath": "${userHome}/odd/bin/python3"}`,
+		".devcontainer/devcontainer.json": `{"customizations": {"vscode": {"settings": {"python.pythonPath": "HOME/odd/bin/python3"}}}}`,
+		".venv":                           "HOME/odd\n",
+		"environment.yml":                 "prefix: HOME/odd\n",
+	} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			odd := p.link(p.home+"/odd/bin", "python3")
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(p.workspace, file)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			p.file(filepath.Join(p.workspace, file), strings.ReplaceAll(text, "HOME", p.home))
+			found, err := NewPythons().Find(t.Context(), p.search())
+			if err != nil || found.Path != p.paths+"/python3" || !strings.Contains(strings.Join(found.Passed, "; "), odd+" was not started, because only "+file) {
+				t.Errorf("it ran without a question, or is not told: %+v, %v", found, err)
+			}
+			for _, answer := range []error{nil, errors.New("denied")} {
+				asked := ""
+				s := p.search()
+				s.Allow = func(_ context.Context, path string) error { asked = path; return answer }
+				found, err = NewPythons().Find(t.Context(), s)
+				if err != nil || asked != odd || (found.Path == odd) != (answer == nil) {
+					t.Errorf("answer %v: asked about %q, %+v, %v", answer, asked, found, err)
+				}
+			}
+			// The same path is used without a question if the user's environment names it.
+			if found, err = NewPythons().Find(t.Context(), p.search("VIRTUAL_ENV="+p.home+"/odd")); err != nil || found.Path != odd {
 				t.Errorf("%+v, %v", found, err)
 			}
 		})

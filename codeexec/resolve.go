@@ -34,8 +34,8 @@ type Search struct {
 	// Confine sets the limits and the sandbox of an interpreter that is tried, which may be
 	// in the workspace. An error means that it must not start. Nil: there are none.
 	Confine func(context.Context, *proc.Cmd) error
-	// Allow is called before an interpreter in the workspace starts. An error means that it
-	// must not start. Nil: all may.
+	// Allow is called before an interpreter starts that is in the workspace, or that only a file of the workspace
+	// names. An error means that it must not start. Nil: those in the workspace may.
 	Allow func(ctx context.Context, path string) error
 }
 
@@ -45,6 +45,8 @@ type candidate struct {
 	why  string
 	// missing is the message if there is no such file. Empty: the file is not expected.
 	missing string
+	// named is the file of the workspace that names the path. Empty: none does.
+	named string
 }
 
 // Find returns the first interpreter of the search order that works. If there is none, the
@@ -61,7 +63,11 @@ func (p *Pythons) Find(ctx context.Context, s Search) (Python, error) {
 			}
 			continue
 		}
-		if s.Allow != nil && program.In(c.path, s.Folders) {
+		if s.unusual(c) && s.Allow == nil {
+			passed = append(passed, fmt.Sprintf("%s was not started, because only %s of the workspace names it; set code_execution.python to use it", c.path, c.named))
+			continue
+		}
+		if s.Allow != nil && (s.unusual(c) || program.In(c.path, s.Folders)) {
 			if err := s.Allow(ctx, c.path); err != nil && ctx.Err() == nil {
 				passed = append(passed, fmt.Sprintf("%s, %s, was not started: %v", c.path, c.why, err))
 				continue
@@ -146,7 +152,7 @@ func (s Search) configured() []candidate {
 	if !strings.ContainsRune(named, filepath.Separator) {
 		for _, dir := range s.path() {
 			if path := filepath.Join(dir, named); isFile(path) {
-				return []candidate{{path, why, ""}}
+				return []candidate{{path, why, "", ""}}
 			}
 		}
 	}
@@ -154,9 +160,9 @@ func (s Search) configured() []candidate {
 		named = filepath.Join(s.Folders[0], named)
 	}
 	if info, err := os.Stat(named); err == nil && info.IsDir() {
-		return []candidate{{inEnvironment(named), why, missing}}
+		return []candidate{{inEnvironment(named), why, missing, ""}}
 	}
-	return []candidate{{named, why, missing}}
+	return []candidate{{named, why, missing, ""}}
 }
 
 // expand replaces the variables that editors use in such settings.
@@ -180,7 +186,7 @@ func (s Search) activated() []candidate {
 	var list []candidate
 	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
 		if dir := lookup(s.Environ, name); filepath.IsAbs(dir) {
-			list = append(list, candidate{inEnvironment(dir), "from " + name, fmt.Sprintf("%s (%s) has no interpreter", name, dir)})
+			list = append(list, candidate{inEnvironment(dir), "from " + name, fmt.Sprintf("%s (%s) has no interpreter", name, dir), ""})
 		}
 	}
 	return list
@@ -195,7 +201,7 @@ func (s Search) inFolder(folder string) []candidate {
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(folder, dir)
 		}
-		list = append(list, candidate{inEnvironment(dir), "from UV_PROJECT_ENVIRONMENT", ""})
+		list = append(list, candidate{inEnvironment(dir), "from UV_PROJECT_ENVIRONMENT", "", ""})
 	}
 	for _, name := range []string{".venv", "venv", "env", ".conda"} {
 		dir := filepath.Join(folder, name)
@@ -209,7 +215,7 @@ func (s Search) inFolder(folder string) []candidate {
 		list = append(list, c)
 	}
 	if path := firstLine(folder, ".pdm-python"); filepath.IsAbs(path) {
-		list = append(list, candidate{path, "named in .pdm-python", path + ", named in .pdm-python, does not exist"})
+		list = append(list, candidate{path, "named in .pdm-python", path + ", named in .pdm-python, does not exist", ""})
 	}
 	list = append(list, readProject(s, folder).environments()...)
 	return append(list, s.pyenv(folder)...)
@@ -240,7 +246,7 @@ func (s Search) pyenv(folder string) []candidate {
 				dir = found[0]
 			}
 		}
-		list = append(list, candidate{inEnvironment(dir), "pyenv's " + version + ", named in .python-version", ""})
+		list = append(list, candidate{inEnvironment(dir), "pyenv's " + version + ", named in .python-version", "", ""})
 	}
 	return list
 }
@@ -259,7 +265,7 @@ func (s Search) onPath(names ...string) []candidate {
 	for _, name := range names {
 		for _, dir := range s.path() {
 			if path := filepath.Join(dir, name); !dialogOnly(path) {
-				list = append(list, candidate{path, name + " on PATH", ""})
+				list = append(list, candidate{path, name + " on PATH", "", ""})
 			}
 		}
 	}
@@ -272,7 +278,7 @@ func (s Search) beyondPath() []candidate {
 	var list []candidate
 	for _, dir := range []string{"/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"} {
 		if path := filepath.Join(dir, "python3"); !dialogOnly(path) && !slices.Contains(s.path(), dir) {
-			list = append(list, candidate{path, "python3 in " + dir, ""})
+			list = append(list, candidate{path, "python3 in " + dir, "", ""})
 		}
 	}
 	return list

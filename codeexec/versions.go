@@ -94,7 +94,7 @@ func (p project) installed(d demand) (list []candidate) {
 	for _, place := range places {
 		for _, c := range newest(place.base, place.pattern, place.name) {
 			if version, ok := plainVersion(filepath.Base(c.path)); ok && strings.Count(version, ".") > 0 && fitsVersion(d.version, version) {
-				list = append(list, candidate{inEnvironment(c.path), fmt.Sprintf("%s %s, which fits %v", place.name, version, d), ""})
+				list = append(list, candidate{inEnvironment(c.path), fmt.Sprintf("%s %s, which fits %v", place.name, version, d), "", ""})
 			}
 		}
 	}
