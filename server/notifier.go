@@ -15,7 +15,8 @@ type notifier struct {
 	host Host
 
 	mu      sync.Mutex
-	pending []string // are shown with the next turn
+	pending []string   // are shown with the next turn
+	turn    agent.Sink // of the face that shows the running turn; nil: none
 }
 
 // ProblemViewer is a [Host] that shows problems of the configuration at once. Without it,
@@ -24,8 +25,25 @@ type ProblemViewer interface {
 	ShowProblem(text string)
 }
 
-// show shows a text to the user at once.
-func (n *notifier) show(text string) { n.sink(nil).Event(agent.Notice{Text: text}) }
+// show shows a text to the user at once, in the running turn if there is one. Hosts without a place for
+// notices show them only there.
+func (n *notifier) show(text string) {
+	n.mu.Lock()
+	turn := n.turn
+	n.mu.Unlock()
+	n.sink(turn).Event(agent.Notice{Text: text})
+}
+
+// during makes a sink that of the running turn, until the turn calls ended.
+func (n *notifier) during(turn agent.Sink) (ended func()) {
+	set := func(to agent.Sink) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.turn = to
+	}
+	set(turn)
+	return func() { set(nil) }
+}
 
 // ask shows a question that the user answers with a slash command.
 func (n *notifier) ask(text string) { n.sink(nil).Event(agent.Notice{Text: text, Asks: true}) }

@@ -97,6 +97,7 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 		sink = teeSink{sink, also}
 	}
 	x.notifier.flush(sink)
+	defer x.notifier.during(also)()
 	workspace.Sweep(x.location.ws.Unfinished) // of servers that were still ending when the session was opened
 	events := x.extensions.Events()
 	defer events.Turn(ctx, extension.Prompt{SessionID: x.id, Text: cmp.Or(in.Text, "Results of background work"), Note: in.Note})()

@@ -102,7 +102,7 @@ var (
 	fill  = regexp.MustCompile(`"used":\d+`) // of the window: an estimate that the words of the prompt change
 	slash = regexp.MustCompile(`"availableCommands":\[\{.*?\],"sessionUpdate"`)
 	// The enforced limits depend on the host.
-	bounds = regexp.MustCompile(`Sandbox: [^"\\]*\.`)
+	bounds = regexp.MustCompile(`Sandbox: [^"\\\n]*[.…]`)
 	times  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 )
 
