@@ -138,11 +138,12 @@ func (d *diagnosis) notice(ctx context.Context, written ...*workspace.Written) (
 	for _, path := range files {
 		after, answered := now[path]
 		if !answered {
-			d.late.keep(d.who, path, names[path], d.before[path])
+			d.late.keep(d.who, path, names[path], d.before[path], nil, nil)
 			continue
 		}
-		d.late.keep(d.who, path, names[path], both(d.before[path], after))
-		for _, n := range newDiagnostics(d.before[path], after) {
+		news := newDiagnostics(d.before[path], after)
+		d.late.keep(d.who, path, names[path], both(d.before[path], after), append([]Diagnostic{}, after...), news)
+		for _, n := range news {
 			brought = append(brought, n.text(names[path]))
 		}
 		for _, n := range newDiagnostics(after, d.before[path]) {

@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -9,7 +10,9 @@ import (
 )
 
 // Late finds problems that edits of a session have brought, if the editor or the language server
-// reports them after the result of the edit. Nil finds none.
+// reports them after the result of the edit. It also finds those that the model was told and that are
+// gone since, such as those of one file while the other one of a rename was not changed yet. Nil
+// finds none.
 type Late struct {
 	mu    sync.Mutex
 	who   Diagnoser
@@ -20,11 +23,16 @@ type Late struct {
 type edited struct {
 	name  string
 	known []Diagnostic // those that the model knows, and those before the edit
+	told  []Diagnostic // those that the model was told as new, and not as gone
 	at    time.Time
 }
 
-// lateFor is how long after an edit its problems may come. The first question after that is the last one.
-const lateFor = 30 * time.Second
+const (
+	// lateFor is how long after an edit its problems may come. The first question after that is the last one.
+	lateFor = 30 * time.Second
+	// goneFor is how long after an edit the model is told that its problems are gone.
+	goneFor = 10 * time.Minute
+)
 
 // baseline returns the problems of a file that are not of its last edits.
 func (l *Late) baseline(path string) ([]Diagnostic, bool) {
@@ -37,8 +45,9 @@ func (l *Late) baseline(path string) ([]Diagnostic, bool) {
 	return e.known, ok && time.Since(e.at) < lateFor
 }
 
-// keep records an edit, with the problems that the model knows.
-func (l *Late) keep(who Diagnoser, path, name string, known []Diagnostic) {
+// keep records an edit, with the problems that the model knows, and those that its result tells.
+// If the file was asked about after the edit, after has its problems.
+func (l *Late) keep(who Diagnoser, path, name string, known, after, told []Diagnostic) {
 	if l == nil {
 		return
 	}
@@ -48,10 +57,18 @@ func (l *Late) keep(who Diagnoser, path, name string, known []Diagnostic) {
 		l.files = map[string]edited{}
 	}
 	l.who = who
-	l.files[path] = edited{name: name, known: known, at: time.Now()}
+	earlier := l.files[path].told
+	if after != nil { // the result tells which ones are fixed
+		earlier = without(earlier, newDiagnostics(after, earlier))
+	}
+	l.files[path] = edited{name: name, known: known, told: slices.Concat(earlier, told), at: time.Now()}
 }
 
-// Found returns a text for the model with the problems that came since they were last told, or "".
+// without returns the diagnostics of a list that are not in another one. It tells equal ones apart by their number.
+func without(list, others []Diagnostic) []Diagnostic { return newDiagnostics(others, list) }
+
+// Found returns a text for the model, or "": the problems that came since they were last told, and
+// those that are gone.
 func (l *Late) Found(ctx context.Context) string {
 	if l == nil {
 		return ""
@@ -66,26 +83,61 @@ func (l *Late) Found(ctx context.Context) string {
 		return ""
 	}
 	slices.Sort(files)
-	now := (&diagnosis{who: who}).ask(ctx, files, 0, beforeLimit)
+	d := &diagnosis{who: who}
+	now := d.ask(ctx, files, 0, beforeLimit)
+	// Some editors report none while they look at a file, so those that seem gone are asked for again.
+	maps.Copy(now, d.ask(ctx, l.lost(now), newsLimit, newsLimit+answerSlack))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var lines []string
+	var came, gone []string
 	for _, path := range files {
 		e, there := l.files[path]
 		if !there {
 			continue
 		}
-		after, answered := now[path]
-		if answered {
-			for _, n := range newDiagnostics(e.known, after) {
-				lines = append(lines, "- "+n.text(e.name))
-			}
-			e.known = both(e.known, after)
+		if after, answered := now[path]; answered {
+			came, gone = e.compare(after, came, gone)
 		}
-		if l.files[path] = e; time.Since(e.at) > lateFor {
+		l.files[path] = e
+		if age := time.Since(e.at); age > goneFor || age > lateFor && len(e.told) == 0 {
 			delete(l.files, path)
 		}
 	}
+	return strings.TrimSpace(listed("Problems that came after the results of your edits:\n", came) + listed("Problems that you were told and that are gone:\n", gone))
+}
+
+// lost returns the files with a problem that the model was told and that is not there now.
+func (l *Late) lost(now map[string][]Diagnostic) (paths []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for path, after := range now {
+		if len(without(l.files[path].told, after)) > 0 {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// compare adds the problems of a file that came, and those that are gone, to lists for the model.
+func (e *edited) compare(after []Diagnostic, came, gone []string) (_, _ []string) {
+	lost := without(e.told, after)
+	for _, g := range lost {
+		gone = append(gone, "- "+g.text(e.name))
+	}
+	e.told, e.known = without(e.told, lost), without(e.known, lost)
+	if time.Since(e.at) <= lateFor || len(lost) > 0 {
+		news := newDiagnostics(e.known, after)
+		for _, n := range news {
+			came = append(came, "- "+n.text(e.name))
+		}
+		e.told = slices.Concat(e.told, news)
+	}
+	e.known = both(e.known, after)
+	return came, gone
+}
+
+// listed returns lines with a title, or "".
+func listed(title string, lines []string) string {
 	if len(lines) == 0 {
 		return ""
 	}
@@ -93,5 +145,5 @@ func (l *Late) Found(ctx context.Context) string {
 	if lines = lines[:min(len(lines), diagnosticsShown)]; more > 0 {
 		lines = append(lines, "- and more")
 	}
-	return "Problems that came after the results of your edits:\n" + strings.Join(lines, "\n")
+	return title + strings.Join(lines, "\n") + "\n"
 }

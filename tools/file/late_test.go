@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
 // slow is an editor whose diagnostics the test sets.
@@ -14,6 +16,7 @@ type slow struct {
 	list    []Diagnostic
 	waitFor time.Duration
 	waits   []time.Duration
+	looks   bool // at the file: it reports nothing until it has looked
 }
 
 func (s *slow) CanDiagnose() bool      { return true }
@@ -23,6 +26,9 @@ func (s *slow) Diagnose(_ context.Context, _ string, wait time.Duration) ([]Diag
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waits = append(s.waits, wait)
+	if s.looks && wait == 0 {
+		return nil, nil
+	}
 	return s.list, nil
 }
 
@@ -39,7 +45,7 @@ func TestLate(t *testing.T) {
 	if d.waitFor() != 7*time.Second || (&diagnosis{who: &slow{}}).waitFor() != newsLimit {
 		t.Error("an edit does not wait as long as the server says")
 	}
-	late.keep(who, "/a.x", "a.x", d.before["/a.x"])
+	late.keep(who, "/a.x", "a.x", d.before["/a.x"], nil, nil)
 	who.list = []Diagnostic{{Message: "old"}, {Message: "new", Line: 3}}
 	if known, ok := late.baseline("/a.x"); !ok || len(known) != 1 {
 		t.Errorf("the next edit compares with %v", known)
@@ -47,10 +53,49 @@ func TestLate(t *testing.T) {
 	if got := late.Found(t.Context()); !strings.Contains(got, "a.x, line 3: error: new") || strings.Contains(got, "old") {
 		t.Errorf("late: %s", got)
 	}
-	who.list = nil // for a moment, while the editor looks at the file
-	late.Found(t.Context())
-	who.list = []Diagnostic{{Message: "old"}, {Message: "new", Line: 3}}
+	who.looks = true // for a moment
+	if got := late.Found(t.Context()); got != "" {
+		t.Errorf("while the editor looks: %s", got)
+	}
+	who.looks = false
 	if got := late.Found(t.Context()); got != "" {
 		t.Errorf("again: %s", got)
 	}
+}
+
+// TestGone checks that a problem between the changes of two files is not told if it is gone before the
+// next request, and told as gone if it was told.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	between := Diagnostic{Message: "undefined: total", Line: 2}
+	who := &slow{list: []Diagnostic{{Message: "old"}}}
+	late := new(Late)
+	edit := func(then ...Diagnostic) problems {
+		d := &diagnosis{who: who, late: late, before: map[string][]Diagnostic{"/a.x": {{Message: "old"}}}}
+		if known, ok := late.baseline("/a.x"); ok {
+			d.before["/a.x"] = known
+		}
+		who.list = append([]Diagnostic{{Message: "old"}}, then...)
+		return d.notice(t.Context(), &workspace.Written{Path: "/a.x", Name: "a.x", New: []byte("x")})
+	}
+	found := func(want string) {
+		t.Helper()
+		if got := late.Found(t.Context()); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	const text = "- a.x, line 2: error: undefined: total"
+	if got := edit(between); len(got.Diagnostics) != 1 {
+		t.Errorf("the result: %+v", got)
+	}
+	who.list = []Diagnostic{{Message: "old"}} // the other file was changed
+	found("Problems that you were told and that are gone:\n" + text)
+	found("")
+	who.list = []Diagnostic{{Message: "old"}, between}
+	found("Problems that came after the results of your edits:\n" + text)
+	found("")
+	if got := edit(); len(got.Fixed) != 1 {
+		t.Errorf("the result of the edit that removes it: %+v", got)
+	}
+	found("") // its result has told it
 }
