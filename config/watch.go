@@ -29,6 +29,15 @@ func Watch(ctx context.Context, home string, changed func()) error {
 // ErrNotWatched is the error of a system that watches no more files for this user.
 var ErrNotWatched = errors.New("the system watches no more files for you. Close programs that watch many files, or raise fs.inotify.max_user_instances and fs.inotify.max_user_watches with sysctl")
 
+// Watched returns the error of watching files. If the system watches no more, it is [ErrNotWatched], which says
+// what to do.
+func Watched(err error) error {
+	if exhausted(err) {
+		return ErrNotWatched
+	}
+	return err
+}
+
 func watchBy(ctx context.Context, home string, changed func(), open func() (*fsnotify.Watcher, error)) error {
 	watcher, err := open()
 	if exhausted(err) {

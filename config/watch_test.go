@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"os"
 	"syscall"
 	"testing"
 
@@ -17,5 +18,14 @@ func TestWatchWithoutRoom(t *testing.T) {
 		if err := watchBy(t.Context(), t.TempDir(), func() {}, open); !errors.Is(err, ErrNotWatched) {
 			t.Errorf("%v: %v", cause, err)
 		}
+	}
+}
+func TestWatched(t *testing.T) {
+	t.Parallel()
+	if err := Watched(os.NewSyscallError("inotify_add_watch", syscall.ENOSPC)); !errors.Is(err, ErrNotWatched) {
+		t.Errorf("without watches: %v", err)
+	}
+	if other := fmt.Errorf("other"); Watched(other) != other || Watched(nil) != nil {
+		t.Error("another error is changed")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -72,11 +73,11 @@ const settle = 150 * time.Millisecond
 func (d *developer) run(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		return err
+		return config.Watched(err)
 	}
 	defer watcher.Close() //nolint:errcheck // nothing is left to write
 	if err := watch(watcher, d.dir); err != nil {
-		return err
+		return config.Watched(err)
 	}
 	input := make(chan string)
 	go func() { // ends with the input, else with the program

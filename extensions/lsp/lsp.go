@@ -145,7 +145,7 @@ func (x *Instance) own() *own.Servers {
 	x.servers = own.New(own.Config{
 		Limits:  func() own.Limits { return x.settings().limits() },
 		Folders: x.session.Folders, Files: files, Confine: x.session.Confine,
-		Environ: x.options.Environ, Path: x.options.Path, Interpreter: x.options.Interpreter, Log: log,
+		Environ: x.options.Environ, Path: x.options.Path, Interpreter: x.options.Interpreter, Log: log, Notify: x.session.Notify,
 	})
 	return x.servers
 }

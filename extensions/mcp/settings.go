@@ -11,6 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/sampling"
+	programs "github.com/hermes-ls/hermes-ls/internal/program"
 )
 
 // ServerSettings is one server of the section mcp_servers of config.yaml: a program, or a
@@ -184,10 +185,10 @@ func (s *ServerSettings) expand(c *config.Loaded) error {
 	expand := func(text string) string {
 		return expandText(text, func(part string) string { return c.Expand(part, &unset) })
 	}
-	s.Command, s.URL, s.Cwd = expand(s.Command), expand(s.URL), expand(s.Cwd)
+	s.Command, s.URL, s.Cwd = programs.InHome(expand(s.Command)), expand(s.URL), programs.InHome(expand(s.Cwd))
 	s.Args = slices.Clone(s.Args)
 	for i := range s.Args {
-		s.Args[i] = expand(s.Args[i])
+		s.Args[i] = programs.InHome(expand(s.Args[i]))
 	}
 	s.ClientCert = slices.Clone(s.ClientCert)
 	for i := range s.ClientCert {
@@ -196,7 +197,7 @@ func (s *ServerSettings) expand(c *config.Loaded) error {
 	for _, text := range []*string{&s.SSLVerify, &s.ClientKey, &s.OAuth.ClientID, &s.OAuth.ClientSecret, &s.OAuth.Issuer, &s.OAuth.ClientMetadataURL, &s.OAuth.RedirectURI} {
 		*text = expand(*text)
 	}
-	s.Env, s.Headers = expandAll(s.Env, expand), expandAll(s.Headers, expand)
+	s.Env, s.Headers = expandAll(s.Env, func(text string) string { return programs.ListInHome(expand(text)) }), expandAll(s.Headers, expand)
 	if len(unset) > 0 {
 		return fmt.Errorf("%s is not set in the environment or in .env", strings.Join(unset, ", "))
 	}

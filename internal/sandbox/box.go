@@ -198,6 +198,9 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	if len(c.Args) > 0 {
 		b.views.starts(c.Args[0])
 	}
+	for _, file := range c.Runs {
+		b.views.starts(file)
+	}
 	policy := b.basePolicy()
 	b.guard(&policy, s)
 	policy.temp = temp

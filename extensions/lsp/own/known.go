@@ -174,7 +174,10 @@ func specs(custom map[string]Custom) (all []spec) {
 // with returns the server with the fields of the configuration.
 func (s spec) with(c Custom) spec {
 	if len(c.Command) > 0 {
-		s.command, s.args = c.Command, nil
+		s.command, s.args = slices.Clone(c.Command), nil
+		for i, word := range s.command {
+			s.command[i] = program.InHome(word)
+		}
 	}
 	if len(c.Extensions) > 0 {
 		known := s.extensions
@@ -231,6 +234,17 @@ func (s spec) locate(path string, workspace []string) (string, bool) {
 	}
 	file, err := program.FindTool(path, s.command[0], workspace)
 	return file, err == nil
+}
+
+// files returns the arguments of a command of the user's configuration that are files, such as the script of an
+// interpreter.
+func (s spec) files() (all []string) {
+	for i, word := range s.command {
+		if i > 0 && filepath.IsAbs(word) && isFile(word) {
+			all = append(all, word)
+		}
+	}
+	return all
 }
 
 // root returns the outermost folder, from the file up to its workspace folder, that has a marker.

@@ -75,6 +75,22 @@ func TestLocate(t *testing.T) {
 	}
 }
 
+// ~ in a command is the user's home, and a script in it is shown to its interpreter.
+func TestCommandInHome(t *testing.T) {
+	home := folder(t)
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	script := filepath.Join(home, "src/server.py")
+	put(t, script, "", 0o644)
+	s := specs(map[string]Custom{"mine": {Command: []string{"python3", "~/src/server.py", "--log=~/log", "~/gone"}}})[0]
+	if want := []string{"python3", script, "--log=" + home + "/log", home + "/gone"}; !slices.Equal(s.command, want) {
+		t.Errorf("%q, want %q", s.command, want)
+	}
+	if got := s.files(); !slices.Equal(got, []string{script}) {
+		t.Errorf("files: %q", got)
+	}
+}
+
 func TestRoot(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)

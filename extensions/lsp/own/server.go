@@ -110,11 +110,11 @@ func (x *server) launch(ctx context.Context, path string) error {
 	c := x.owner.config
 	env := program.Environ(c.Path.Environ(ctx, c.Environ), c.Folders())
 	for name, value := range x.spec.env {
-		env = append(env, name+"="+value)
+		env = append(env, name+"="+program.ListInHome(value))
 	}
 	cmd := proc.Cmd{
 		Args: append(append([]string{path}, x.spec.command[1:]...), x.spec.args...), Dir: x.folder, Env: env,
-		Stderr: &lastLine{x: x},
+		Stderr: &lastLine{x: x}, Runs: x.spec.files(),
 		Limits: proc.Limits{MemoryMB: c.Limits().MemoryMB},
 	}
 	if c.Confine != nil {
@@ -134,7 +134,7 @@ func (x *server) launch(ctx context.Context, path string) error {
 		process.Stop(grace)
 	}()
 	unwatched := func(err error) {
-		x.owner.config.Log(x.spec.name, fmt.Sprintf("not all changes on disk are watched: %v. If the system watches no more files, raise fs.inotify.max_user_watches with sysctl", err))
+		x.owner.unwatched(x.spec.name, err)
 	}
 	if x.changes, err = watch(x.folder, x.spec, unwatched); err != nil {
 		unwatched(err)

@@ -39,6 +39,8 @@ type Config struct {
 	// Interpreter returns the Python of the project, or "". It may be nil.
 	Interpreter func(ctx context.Context) string
 	Log         func(server, line string)
+	// Notify shows a text to the user. It may be nil.
+	Notify func(text string)
 }
 
 // Limits are settings of the servers.
@@ -55,6 +57,8 @@ type Servers struct {
 	ctx    context.Context // of starts, which outlive the call that caused them
 	stop   context.CancelFunc
 	tasks  sync.WaitGroup
+
+	notWatched sync.Once // the user was told that changes on disk are not watched
 
 	mu         sync.Mutex
 	running    map[key]*server
@@ -521,4 +525,16 @@ func (s *Servers) Stale(file string, text []byte, version *int32) bool {
 func OutOfMemory(err error) bool {
 	memory := errMemory{}
 	return errors.As(err, &memory)
+}
+
+// unwatched tells once that a server does not hear of all changes on disk.
+func (s *Servers) unwatched(server string, err error) {
+	s.config.Log(server, "not all changes on disk are watched: "+err.Error())
+	if s.config.Notify == nil {
+		return
+	}
+	s.notWatched.Do(func() {
+		s.config.Notify(fmt.Sprintf("Language servers do not hear of all changes that other programs make: %v. If the system watches no more files, close programs "+
+			"that watch many, or raise fs.inotify.max_user_instances and fs.inotify.max_user_watches with sysctl.", err))
+	})
 }
