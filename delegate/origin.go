@@ -227,6 +227,18 @@ func (a archive) lineage(ctx context.Context, id, root string) (line []origin, e
 	return line, nil
 }
 
+// Told returns the origin of a stored session as that of a subagent whose result its parent has. One that cannot be read has no
+// result.
+func Told(stored string) string {
+	var saved origin
+	if stored == "" || json.Unmarshal([]byte(stored), &saved) != nil {
+		return stored
+	}
+	saved.Delivered = true
+	data, _ := json.Marshal(saved) // never fails: it was read
+	return string(data)
+}
+
 // depthMost is more than any configured depth.
 const depthMost = 32
 

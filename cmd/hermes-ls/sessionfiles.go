@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/delegate"
 	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -137,8 +138,8 @@ func sessionsImport() *cobra.Command {
 }
 
 // withoutRights returns a function that takes from an imported session what its file may not decide:
-// the mode, unless it is a stricter one than ask, further folders, and the system prompt with
-// the tools, which are made anew when the session is opened.
+// the mode, unless it is a stricter one than ask, further folders, the system prompt with
+// the tools, which are made anew when the session is opened, and results of subagents for other sessions.
 func withoutRights(configured string) func(*store.Session) {
 	return func(x *store.Session) {
 		switch {
@@ -149,6 +150,7 @@ func withoutRights(configured string) func(*store.Session) {
 			x.Mode = server.ModeAsk
 		}
 		x.Folders, x.System, x.Tools = nil, "", nil
+		x.Origin = delegate.Told(x.Origin)
 	}
 }
 
