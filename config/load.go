@@ -86,6 +86,9 @@ func Home(environ []string) string {
 // Path returns the path of config.yaml in home.
 func Path(home string) string { return filepath.Join(home, "config.yaml") }
 
+// WorkspaceFile is the file of a workspace folder with the settings that a repository may set.
+const WorkspaceFile = ".hermes/config.yaml"
+
 // Load reads all sources. It does not fail. A source or key that cannot be used is in Problems, and
 // a lower source or the default applies.
 func (s *Schema) Load(home string, o Options) *Loaded {
@@ -95,7 +98,7 @@ func (s *Schema) Load(home string, o Options) *Loaded {
 
 	var repo []source
 	for _, folder := range o.Folders {
-		if file := filepath.Join(folder, ".hermes", "config.yaml"); file != Path(home) {
+		if file := filepath.Join(folder, filepath.FromSlash(WorkspaceFile)); file != Path(home) {
 			repo = append(repo, r.repository(folder, file))
 		}
 	}

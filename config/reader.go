@@ -27,7 +27,7 @@ func (r *reader) problem(source string, line int, text string) {
 
 // repository reads a repository's settings. It does not follow a link out of the folder.
 func (r *reader) repository(folder, file string) source {
-	data, err := textfile.ReadBelow(folder, filepath.Join(".hermes", "config.yaml"), fileLimit)
+	data, err := textfile.ReadBelow(folder, filepath.FromSlash(WorkspaceFile), fileLimit)
 	return r.decode(file, data, err, false)
 }
 

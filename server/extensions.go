@@ -51,6 +51,9 @@ type Feature struct {
 	// Moved gives what the feature keeps of a folder its new path, and says what it has moved, such as "2 trusted
 	// folders"; empty: nothing. It may be nil.
 	Moved func(ctx context.Context, m Move) (string, error)
+	// Loads are files and folders of a workspace that the extension loads as instructions or programs. A folder ends
+	// with a slash. They are protected: see the package protected.
+	Loads []string
 }
 
 // SchemaOf returns the schema of config.yaml with the sections of features.

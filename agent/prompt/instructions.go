@@ -25,6 +25,9 @@ const overrideName = "AGENTS.override.md"
 // later one applies.
 var instructionNames = [...]string{".github/copilot-instructions.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", overrideName, ".hermes.md"}
 
+// InstructionNames returns the names of project instructions in a directory.
+func InstructionNames() []string { return instructionNames[:] }
+
 // Instruction is a file of project instructions.
 type Instruction struct {
 	Dir  string // the directory that it applies to

@@ -34,6 +34,9 @@ import (
 // soulName is the user's file about how the agent behaves, in the home directory.
 const soulName = "SOUL.md"
 
+// Loads returns the names of project instructions, which apply in each folder of a workspace.
+func Loads() []string { return prompt.InstructionNames() }
+
 // Config is the configuration section.
 type Config struct {
 	Personality string // the name of the chosen one; empty: none is chosen

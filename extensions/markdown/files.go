@@ -33,6 +33,14 @@ var (
 	AgentDirs   = []string{".hermes/agents", ".claude/agents"}
 )
 
+// Loads returns the folders of a workspace from which commands and agents are loaded.
+func Loads() (all []string) {
+	for _, dir := range slices.Concat(CommandDirs, AgentDirs) {
+		all = append(all, dir+"/")
+	}
+	return all
+}
+
 const (
 	maxFiles = 500
 	maxBytes = 256 << 10

@@ -44,6 +44,14 @@ type Found struct {
 // names of the directories of a workspace that hold skills.
 var workspaceDirs = []string{".hermes/skills", ".agents/skills", ".claude/skills"}
 
+// Loads returns the folders of a workspace from which skills are loaded.
+func Loads() (all []string) {
+	for _, dir := range workspaceDirs {
+		all = append(all, dir+"/")
+	}
+	return all
+}
+
 const (
 	maxSkills = 2000
 	maxDepth  = 4

@@ -1,5 +1,6 @@
-// Package protected names the files and folders that configure or run something by
-// themselves, such as .vscode and AGENTS.md. Approvals and the sandbox protect them.
+// Package protected names the files and folders that configure or run something by themselves, such
+// as .vscode and AGENTS.md. The gate asks about a change of each of them, and the sandbox protects and
+// reviews them. protected.txt has the names of other programs, loaded.txt those that hermes-ls loads.
 package protected
 
 import (
@@ -9,34 +10,120 @@ import (
 )
 
 //go:embed protected.txt
-var source string
+var others string
 
-// Name is a name that is protected in each folder.
+//go:embed loaded.txt
+var loaded string
+
+// Name is a name that is protected in each folder. Its case does not matter.
 type Name struct {
 	Text   string // a name, "folder/name", or of the kind "ending" the end of one
-	Kind   string // "folder", "path", "ending", or "sandbox" if only the sandbox protects it
+	Kind   string // "folder", "path", "ending", or "passes" for a folder that is not protected
 	Reason string // the effect of a change
-	// If Runs is set, the sandbox makes it read-only. If Reviewed is set, the user reviews a change.
-	Runs, Reviewed bool
+	Source string // the address of a page about it
+	Loaded bool   // hermes-ls loads it
+	// If Runs is set, the sandbox makes it read-only in a workspace folder. The user reviews a change of any name.
+	Runs bool
 }
 
 // Names returns all names, in the case in which they are usual.
-var Names = sync.OnceValue(func() (names []Name) {
+var Names = sync.OnceValue(func() []Name {
+	names := parse(others)
+	for _, n := range parse(loaded) {
+		n.Loaded = true
+		names = append(names, n)
+	}
+	return names
+})
+
+func parse(text string) (names []Name) {
 	var section Name
-	for line := range strings.Lines(source) {
+	for line := range strings.Lines(text) {
 		switch {
 		case line[0] == '#', line[0] == '\n':
 		case line[0] != ' ':
 			section.Kind, section.Reason, _ = strings.Cut(strings.TrimSpace(line), ": ")
 			section.Kind = strings.TrimSuffix(section.Kind, ":")
 		default:
-			for _, word := range strings.Fields(line) {
+			list, source, _ := strings.Cut(strings.TrimSpace(line), "  ")
+			for _, word := range strings.Fields(list) {
 				name := section
-				name.Text = strings.TrimRight(word, "*+")
-				name.Runs, name.Reviewed = strings.HasSuffix(word, "*"), strings.HasSuffix(word, "+")
+				name.Text, name.Runs = strings.CutSuffix(word, "*")
+				name.Source = source
 				names = append(names, name)
 			}
 		}
 	}
 	return names
+}
+
+// place is a name of a file or a folder.
+type place struct {
+	anywhere, runs bool
+	within         []string // names of folders, in lower case, in which it is protected
+}
+
+// index has the places by their names, in lower case, and the ends of names.
+var index = sync.OnceValues(func() (places map[string]place, endings []Name) {
+	places = map[string]place{}
+	for _, n := range Names() {
+		if n.Kind == "ending" {
+			endings = append(endings, n)
+			continue
+		}
+		if n.Kind == "passes" {
+			continue
+		}
+		name := strings.ToLower(n.Text)
+		folder, inner, nested := strings.Cut(name, "/")
+		if nested {
+			name = inner
+		}
+		p := places[name]
+		if nested {
+			p.within = append(p.within, folder)
+		} else {
+			p.anywhere, p.runs = true, p.runs || n.Runs
+		}
+		places[name] = p
+	}
+	return places, endings
 })
+
+// longest is the length from which a name is not looked up, in bytes.
+const longest = 64
+
+// May reports whether a file or folder with a name can be protected.
+func May(name string) bool {
+	places, endings := index()
+	if len(name) <= longest {
+		if _, ok := places[strings.ToLower(name)]; ok {
+			return true
+		}
+	}
+	_, ok := ends(name, endings)
+	return ok
+}
+
+// Is reports whether a file or folder is protected in a folder with the name parent, and whether it
+// runs by itself.
+func Is(parent, name string) (protected, runs bool) {
+	places, endings := index()
+	p := places[strings.ToLower(name)]
+	if end, ok := ends(name, endings); ok {
+		p.anywhere, p.runs = true, p.runs || end.Runs
+	}
+	for _, folder := range p.within {
+		protected = protected || strings.EqualFold(folder, parent)
+	}
+	return protected || p.anywhere, p.runs
+}
+
+func ends(name string, endings []Name) (Name, bool) {
+	for _, n := range endings {
+		if at := len(name) - len(n.Text); at >= 0 && strings.EqualFold(name[at:], n.Text) {
+			return n, true
+		}
+	}
+	return Name{}, false
+}

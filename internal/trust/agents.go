@@ -17,12 +17,15 @@ const (
 	largestAgent = 256 << 10
 )
 
+// agentDirs are the folders of agent files.
+var agentDirs = []string{".hermes/agents", ".claude/agents"}
+
 // serversOfAgents returns the servers in the field mcpServers of the agent files below a directory of the workspace. The
 // field is a mapping of names to definitions, or a list of such mappings. Other values are left out.
 func serversOfAgents(top *os.Root, dir, root string, left *int64) (all []Server) {
 	var files []string
-	for _, pattern := range []string{".hermes/agents/*.md", ".claude/agents/*.md"} {
-		found, _ := fs.Glob(top.FS(), pattern) // the patterns are right
+	for _, dir := range agentDirs {
+		found, _ := fs.Glob(top.FS(), dir+"/*.md") // the patterns are right
 		files = append(files, found...)
 	}
 	for _, name := range files[:min(len(files), maxAgents)] {

@@ -60,6 +60,17 @@ var files = []struct{ name, key string }{
 	{".mcp.json", "mcpServers"}, {".vscode/mcp.json", "servers"}, {".cursor/mcp.json", "mcpServers"},
 }
 
+// Loads returns the files and folders of a workspace that can define servers.
+func Loads() (all []string) {
+	for _, f := range files {
+		all = append(all, f.name)
+	}
+	for _, dir := range agentDirs {
+		all = append(all, dir+"/")
+	}
+	return all
+}
+
 const (
 	maxServers    = 100
 	largestFile   = 64 << 20  // that a server names

@@ -46,6 +46,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/trust"
 	"github.com/hermes-ls/hermes-ls/internal/userpath"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -66,8 +67,8 @@ func Features(s *server.Service) []server.Feature {
 	learned := learnings.NewStore(s.Home)
 	var known tools.Set // of toolsets
 	list := []server.Feature{
-		{Extension: instructions.New(s.Home), Section: persona},
-		{Core: mcpServers(s), Settings: mcp.Settings(), Section: servers(&known), Commands: mcp.Table, Toolset: mcp.ResourceToolset},
+		{Extension: instructions.New(s.Home), Section: persona, Loads: instructions.Loads()},
+		{Core: mcpServers(s), Settings: mcp.Settings(), Section: servers(&known), Commands: mcp.Table, Toolset: mcp.ResourceToolset, Loads: trust.Loads()},
 		{Core: checks, Settings: verify.Section()}, // before the checkpoints: its turn begins first
 		{
 			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table, Toolset: checkpoints.Toolset, Needs: server.NeedsLocalFiles, Stored: true,
@@ -94,8 +95,8 @@ func Features(s *server.Service) []server.Feature {
 		{Core: found, Settings: toolsearch.Section(), Section: toolsearch.Of},
 		{Extension: memory.New(s.Home), Settings: memory.Section(), Commands: memory.Table, Toolset: memory.Toolset, Preload: memory.Preload, Moved: moveMemory(s)},
 		{Core: trusted, Section: trustStore, Commands: foldertrust.Table, Moved: moveTrust(s)},
-		{Extension: markdown.Extension(), Settings: markdown.Section(), Section: commandFiles},
-		{Core: skillsExtension(s), Settings: skills.Section(), Section: skillLimits(&known), Commands: skills.Table, Toolset: skills.Toolset, Preload: skills.Preload},
+		{Extension: markdown.Extension(), Settings: markdown.Section(), Section: commandFiles, Loads: markdown.Loads()},
+		{Core: skillsExtension(s), Settings: skills.Section(), Section: skillLimits(&known), Commands: skills.Table, Toolset: skills.Toolset, Preload: skills.Preload, Loads: skills.Loads()},
 	}
 	known.Toolsets = server.Toolsets(list)
 	return list

@@ -73,8 +73,15 @@ func (t *tracks) open(name string) {
 	}
 	place := paths.Clean(name)
 	parts := strings.Split(place, "/")
-	if i := slices.IndexFunc(parts, func(part string) bool { return rules.In("protected-folder", paths.Fold(part)) }); i >= 0 {
-		place = strings.Join(parts[:i+1], "/")
+	folded := make([]string, len(parts))
+	for i, part := range parts {
+		folded[i] = paths.Fold(part)
+	}
+	for i := range parts {
+		if paths.FolderReason(folded, i) != "" {
+			place = strings.Join(parts[:i+1], "/")
+			break
+		}
 	}
 	t.opens = union(t.opens, []string{place})
 	if t.scope.Resolve != nil {

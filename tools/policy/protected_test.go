@@ -4,7 +4,43 @@ import (
 	"path"
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/protected"
 )
+
+// Each name of the list asks in every mode, in each folder and in any case.
+func TestProtectedNames(t *testing.T) {
+	t.Parallel()
+	for _, n := range protected.Names() {
+		name := n.Text
+		switch n.Kind {
+		case "passes":
+			continue
+		case "folder":
+			name += "/x/y.md"
+		case "ending":
+			name = "x" + name
+		}
+		for _, folder := range []string{"", "sub/", "a/b c/"} {
+			for _, file := range []string{name, strings.ToUpper(name)} {
+				if v := Write("/ws/"+folder+file, here.Roots, "/h"); v.Level != Blocked && (v.Level != Asks || !v.EveryMode) {
+					t.Errorf("write_file %s: %s every=%v", folder+file, v.Level, v.EveryMode)
+				}
+			}
+		}
+	}
+	// A workspace in the folder of an agent is no setting of it, but its own settings are.
+	for name, asks := range map[string]bool{"a.go": false, ".claude/x": true, "sub/AGENTS.md": true} {
+		for _, root := range []string{"/home/u/.codex/worktrees/1/app", "/home/u/.hermes/worktrees/1"} {
+			if v := Write(root+"/"+name, []string{root}, "/h"); (v.Level == Asks) != asks {
+				t.Errorf("write_file %s in %s: %s", name, root, v.Level)
+			}
+		}
+	}
+	if v := Write("/home/u/.claude/skills/x.md", []string{"/home/u/.claude/skills"}, "/h"); v.Level != Asks {
+		t.Errorf("a workspace in .claude: %s", v.Level)
+	}
+}
 
 // Files that editors, shells, agents and package managers run or obey ask in every mode, in
 // each folder of the workspace and through each door.
@@ -39,7 +75,9 @@ func TestProtectedFiles(t *testing.T) {
 		}
 	}
 	for _, file := range strings.Fields(".github/workflows/x.yml README.md src/main.go package.json .gitignore .env .editorconfig .prettierrc .eslintrc.json tsconfig.json Cargo.toml pyproject.toml " +
-		"docs/agents/x.md agents/x.md src/claude/x.py Makefile .dockerignore Dockerfile .gitattributes .nvmrc .python-version .tool-versions mcp.json") {
+		"docs/agents/x.md agents/x.md src/claude/x.py Makefile .dockerignore Dockerfile .gitattributes .nvmrc .python-version mcp.json " +
+		// Nothing runs code of these before the user starts a command: see docs/safety.md.
+		".clangd conftest.py .vimspector.json .eslintrc.json .prettierrc.json vite.config.ts .github/dependabot.yml hooks/x agents/x instructions/x .hermes/chats/x.md") {
 		if v := Write("/ws/"+file, here.Roots, "/h"); v.Level != Runs {
 			t.Errorf("write_file %s: %s (%s)", file, v.Level, v.Reason)
 		}

@@ -15,9 +15,8 @@ import (
 	"unicode"
 
 	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
-	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
-
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 )
 
 // Kinds of reviewed items. Each is the beginning of an item's name.
@@ -428,10 +427,15 @@ func (s *Scene) include(g *Guard, value, dir, from string) {
 	s.config(g, real)
 }
 
+// ours returns our own settings in a root, which are removed without a question.
+func ours(root string) []string {
+	return []string{filepath.Join(root, ".hermes", "config.yaml"), filepath.Join(root, ".hermes", ".env")}
+}
+
 // settings notes a file or a folder that configures an editor, a shell or an agent.
 func (s *Scene) settings(g *Guard, path, root string) {
 	isPlace, byItself := settingsPlace(path)
-	if !isPlace {
+	if !isPlace || inPlace(path, root) || slices.Contains(ours(root), path) {
 		return
 	}
 	inRoot := filepath.Dir(path) == root
@@ -448,12 +452,15 @@ func (s *Scene) settings(g *Guard, path, root string) {
 	defer top.Close() //nolint:errcheck // only read
 	name := filepath.Base(path)
 	if inRoot && name == ".hermes" {
-		for _, ours := range []string{"config.yaml", ".env"} {
-			if _, err := top.Lstat(name + "/" + ours); err == nil {
-				s.add(item{kind: ownItem, path: filepath.Join(path, ours), value: g.mark(top, filepath.Dir(path), name+"/"+ours)})
+		for _, file := range ours(root) {
+			inner := name + "/" + filepath.Base(file)
+			if _, err := top.Lstat(inner); err == nil {
+				s.add(item{kind: ownItem, path: file, value: g.mark(top, root, inner)})
 			}
 		}
-		return
+		if info, err := top.Lstat(name); err != nil || info.IsDir() {
+			return // the walk finds what is loaded of it; the server writes the rest
+		}
 	}
 	kind := orderItem
 	if byItself {

@@ -8,63 +8,29 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/protected"
 )
 
-// runsByItself are names of files and folders that run or configure something as soon as
-// a folder is opened in an editor, entered by a shell, or worked in by an agent. If they
-// exist in a root, they are read-only there. In its folders a change is asked about.
-//
-// instructs are names of files that agents obey, or that a tool runs from when the user
-// calls it. Repositories change them all the time, so they are not read-only: a command
-// that changes one is asked about, unless it is git itself.
-//
-// inFolder are files that configure a tool in a folder of one of these names, and mean
-// nothing elsewhere.
-var runsByItself, instructs, inFolder = protectedNames()
-
-func protectedNames() (runs, told []string, inFolder map[string][]string) {
-	inFolder = map[string][]string{}
-	for _, name := range protected.Names() {
-		folder, file, inner := strings.Cut(name.Text, "/")
-		switch {
-		case name.Runs:
-			runs = append(runs, name.Text)
-		case name.Reviewed && inner:
-			inFolder[file] = append(inFolder[file], folder)
-		case name.Reviewed:
-			told = append(told, name.Text)
-		}
-	}
-	return runs, told, inFolder
-}
-
 // inRepository are names in a git folder that other programs than git run or obey: lazygit's
 // settings, and the folder by which shells of some take bin for a folder of their programs.
 var inRepository = []string{"lazygit.yml", "safe"}
 
-func selfRunning(name string) bool {
-	return slices.Contains(runsByItself, name) || strings.HasSuffix(name, ".code-workspace")
-}
-
 // interesting reports whether a walk notes an entry of that name.
-func interesting(name string) bool {
-	if name == "" {
-		return false
-	}
-	switch name[0] {
-	case '.', 'A', 'C', 'G', 'b', 'c', 'h', 'i', 'j', 'l', 'm', 'o', 'r':
-	default:
-		return strings.HasSuffix(name, ".code-workspace")
-	}
-	return selfRunning(name) || slices.Contains(instructs, name) || inFolder[name] != nil
+func interesting(name string) bool { return protected.May(name) }
+
+// settingsPlace reports whether a path is a place that configures or runs something, and whether it
+// runs by itself. If such a place exists in a root, it is read-only there. A change of others, and of new
+// ones, is asked about: repositories change them all the time.
+func settingsPlace(path string) (place, byItself bool) {
+	return protected.Is(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 }
 
-// settingsPlace reports whether a path is a place that configures something, and whether it
-// runs by itself.
-func settingsPlace(path string) (place, byItself bool) {
-	name := filepath.Base(path)
-	if folders := inFolder[name]; folders != nil {
-		return slices.Contains(folders, filepath.Base(filepath.Dir(path))), false
+// inPlace reports whether a path lies in such a place below a root: that counts as a whole. The folder of
+// hermes-ls in a root does not.
+func inPlace(path, root string) bool {
+	for dir := filepath.Dir(path); len(dir) > len(root); dir = filepath.Dir(dir) {
+		if is, _ := settingsPlace(dir); is && dir != filepath.Join(root, ".hermes") {
+			return true
+		}
 	}
-	return interesting(name), selfRunning(name)
+	return false
 }
 
 // dependencies are folders with code of others: packages bring their own settings, which

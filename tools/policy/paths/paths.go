@@ -80,7 +80,7 @@ func (p Places) Classify(name string) Access {
 			return a
 		}
 	}
-	if a := special(folded); a.Reason != "" {
+	if a := special(p.within(folded)); a.Reason != "" {
 		return a
 	}
 	switch {
@@ -120,9 +120,10 @@ func (p Places) OwnTemp(name string) bool {
 func special(folded string) Access {
 	parts := strings.Split(folded, "/")
 	for i, part := range parts {
-		reason := rules.Reason("protected-folder", part)
+		within := strings.Join(parts[max(0, i-1):i+1], "/")
+		reason := FolderReason(parts, i)
 		if i == len(parts)-1 && reason == "" { // a file
-			reason = cmp.Or(rules.Reason("protected-path", part), rules.Reason("protected-path", strings.Join(parts[max(0, i-1):], "/")))
+			reason = cmp.Or(rules.Reason("protected-path", part), rules.Reason("protected-path", within))
 			for ending, why := range rules.List("protected-ending") {
 				if strings.HasSuffix(part, ending) {
 					reason = why
@@ -134,6 +135,30 @@ func special(folded string) Access {
 		}
 	}
 	return Access{}
+}
+
+// FolderReason returns why the folder at position i of a folded path is protected. If it is not, the
+// reason is empty.
+func FolderReason(parts []string, i int) string {
+	if i+1 < len(parts) && rules.In("protected-passes", parts[i]+"/"+parts[i+1]) {
+		return ""
+	}
+	return cmp.Or(rules.Reason("protected-folder", parts[i]), rules.Reason("protected-folder", strings.Join(parts[max(0, i-1):i+1], "/")))
+}
+
+// within cuts the folders around the outermost root off a folded path, but for two: a workspace in
+// the folder of an agent, such as a worktree, is no setting of that agent.
+func (p Places) within(folded string) string {
+	around := ""
+	for _, root := range p.Roots {
+		if root = Fold(Clean(root)); Under(folded, root) && (around == "" || len(root) < len(around)) {
+			around = root
+		}
+	}
+	if around == "" {
+		return folded
+	}
+	return strings.TrimPrefix(folded, strings.TrimSuffix(path.Dir(path.Dir(around)), "/"))
 }
 
 // Matches judges a pattern that may stand for a file that asks. Only a pattern that begins
