@@ -64,6 +64,53 @@ func TestFullDisk(t *testing.T) {
 	l.end()
 }
 
+// A workspace and checkpoints on disks that are really full: the model reads that nothing was changed, the user that the turn
+// cannot be restored, and both where to make room.
+func TestFullWorkspaceAndCheckpoints(t *testing.T) {
+	t.Parallel()
+	found(t, "unshare")
+	b := newBed(t, map[string]string{"hidden.txt": "below the mount\n"})
+	l := b.lineIn(t, exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
+		`mkdir -p "$HERMES_HOME/checkpoints" && mount -t tmpfs -o size=2m none "$HERMES_HOME/checkpoints" && `+
+			`mount -t tmpfs -o size=64k none "$1" && cd "$1" && echo one > a.txt && exec "$0" acp`, b.binary, b.workspace))
+	session := l.newSession(b.workspace)
+	inside := filepath.Join("/proc", fmt.Sprint(l.cmd.Process.Pid), "root")
+	do := func(tool string, args map[string]any) (shown string) {
+		t.Helper()
+		call, err := json.Marshal([]any{map[string]any{"call": map[string]any{"name": tool, "args": args}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.call("session/prompt", promptOf(session, "Do it\n```hermes-script\n"+string(call)+"\n"+`[{"text":"Done."}]`+"\n```"), nil, func(f frame) {
+			shown += f.text() + string(f.Params.Update.RawOutput)
+		})
+		return shown
+	}
+	const full = "writing big.txt: the disk is full. Nothing was changed. Make room, then try again"
+	if shown := do("write_file", map[string]any{"path": "big.txt", "content": strings.Repeat("much text\n", 10_000)}); !strings.Contains(shown, full) {
+		t.Errorf("the workspace is full: %s", shown)
+	}
+	if left, err := os.ReadDir(filepath.Join(inside, b.workspace)); err != nil || len(left) != 1 {
+		t.Errorf("the workspace has %v, %v", left, err)
+	}
+	ballast, err := os.Create(filepath.Join(inside, b.home, "checkpoints", "ballast"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil { // until there is no room
+		_, err = ballast.Write(make([]byte, 4096))
+	}
+	_ = ballast.Close()
+	shown := do("patch", map[string]any{"path": "a.txt", "old_string": "one", "new_string": "two"})
+	if want := "cannot be restored, because its checkpoint cannot be written: the disk is full (" + filepath.Join(b.home, "checkpoints") + "); make room there"; !strings.Contains(shown, want) {
+		t.Errorf("the checkpoints are full: %s", shown)
+	}
+	if text, err := os.ReadFile(filepath.Join(inside, b.workspace, "a.txt")); err != nil || string(text) != "two\n" {
+		t.Errorf("a.txt is %q, %v", text, err)
+	}
+	l.end()
+}
+
 // ask prompts and gives the error that is answered, or nothing.
 func (l *line) ask(session, text string) (failure string) {
 	l.t.Helper()

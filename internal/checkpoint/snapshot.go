@@ -82,7 +82,7 @@ func (p *snapshot) first() {
 	base, err := p.k.baseline(p.ctx, fresh, limits)
 	if err != nil {
 		if p.ctx.Err() == nil {
-			p.k.report("Checkpoints cannot cover what commands and scripts change: %v. What the file tools change is covered.", err)
+			p.k.report("Checkpoints cannot cover what commands and scripts change: %s. What the file tools change is covered.", p.k.store.why(err))
 		}
 		return
 	}
@@ -251,7 +251,7 @@ func (p *snapshot) writeDown() {
 	}
 	if err != nil {
 		p.failed = err
-		p.k.report("The changes of this turn cannot be restored, because its checkpoint cannot be written: %v.", err)
+		p.k.report("The changes of this turn cannot be restored, because its checkpoint cannot be written: %s.", p.k.store.why(err))
 		return
 	}
 	p.written = true
@@ -423,7 +423,7 @@ func (p *snapshot) add(c *Change) {
 		return
 	}
 	if err := p.k.store.add(p.k.Session, p.record.ID, c); err != nil {
-		p.k.report("A change is missing from this turn's checkpoint: %v.", err)
+		p.k.report("A change is missing from this turn's checkpoint: %s.", p.k.store.why(err))
 	}
 }
 
@@ -497,7 +497,7 @@ func (p *snapshot) finish() {
 		err = p.k.store.write(p.k.Session, p.record)
 	}
 	if err != nil {
-		p.k.report("A checkpoint may be missing: %v.", err)
+		p.k.report("A checkpoint may be missing: %s.", p.k.store.why(err))
 	} else if base != "" {
 		_ = os.Remove(p.k.store.treeFile(base)) // else the next clean-up removes it
 		if p.base != nil {

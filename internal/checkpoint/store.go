@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // Store has all checkpoints of a user. It is safe for concurrent use, also by several processes.
@@ -188,6 +190,14 @@ func (s *Store) Forget(session string) error {
 	}
 	s.added.Add(1 << 40) // makes the next clean-up run
 	return nil
+}
+
+// why returns an error of the disk in words for the user.
+func (s *Store) why(err error) string {
+	if full := safefile.NoRoom(err); full != "" {
+		return full + " (" + s.dir + "); make room there, then go on"
+	}
+	return err.Error()
 }
 
 // isName reports whether the id of a session can be the name of a file.

@@ -114,7 +114,16 @@ func (s *scope) explain(ctx context.Context, doing, path string, err error) erro
 	case errors.Is(err, syscall.EBUSY):
 		return mountPoint(path, err)
 	}
-	return &PathError{path, fmt.Sprintf("%s %s: %v", doing, path, plain(err)), err}
+	return diskError(doing, path, err)
+}
+
+// diskError is the error of a disk that fails. If it has no room, the file is as it was.
+func diskError(doing, path string, err error) error {
+	why := plain(err)
+	if errno, ok := why.(syscall.Errno); ok && safefile.NoRoom(errno) != "" { // an error in other words says itself what has changed
+		return &PathError{path, fmt.Sprintf("%s %s: %s. Nothing was changed. Make room, then try again", doing, path, safefile.NoRoom(errno)), err}
+	}
+	return &PathError{path, fmt.Sprintf("%s %s: %v", doing, path, why), err}
 }
 
 // Lines returns limit lines from line offset on (from 1). A limit of 0 or less

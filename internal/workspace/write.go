@@ -207,7 +207,7 @@ func (w *Workspace) updateFile(ctx context.Context, path string, u update) (writ
 		if errors.Is(err, syscall.ENOTDIR) {
 			return nil, &PathError{path, fmt.Sprintf("%s was not written: a part of its path is a file, not a folder. Use another path", path), err}
 		}
-		return nil, &PathError{path, fmt.Sprintf("writing %s: %v", path, plain(err)), err}
+		return nil, diskError("writing", path, err)
 	case err != nil:
 		return nil, w.explain(ctx, "writing", path, err)
 	}
