@@ -38,8 +38,10 @@ type turnPlan struct {
 	Answers []answerPlan // to the approval requests, in their order
 }
 
+// callPlan is a call of the model. Scripts are not among them: a script waits in real time for edits that an editor makes in
+// virtual time.
 type callPlan struct {
-	Tool     string // patch, command, or risky: a command that requires approval
+	Tool     string // patch, command, subagent, which patches, or risky: a command that requires approval
 	After    int    // the line after which it adds one
 	SameTime bool   // it is in one response with the call before, and waits for its end
 }
@@ -59,7 +61,7 @@ func plans(t *rapid.T) (p plan) {
 			turn.InHook = acts.Draw(t, "in hook")
 		}
 		for range rapid.IntRange(1, 3).Draw(t, "calls") {
-			tool := rapid.SampledFrom([]string{"patch", "command", "risky"}).Draw(t, "tool")
+			tool := rapid.SampledFrom([]string{"patch", "command", "risky", "subagent"}).Draw(t, "tool")
 			turn.Calls = append(turn.Calls, callPlan{tool, rapid.IntRange(1, 6).Draw(t, "after"), rapid.Bool().Draw(t, "same time")})
 			turn.Answers = append(turn.Answers, answerPlan{acts.Draw(t, "first"), rapid.Bool().Draw(t, "allow")})
 		}
@@ -158,9 +160,16 @@ func (o *owned) plays(p plan, turn turnPlan) {
 	queue := []func(*fakemodel.Exchange){}
 	for i, c := range turn.Calls {
 		line := o.next("agent")
+		patch := func(x *fakemodel.Exchange) {
+			x.Call(line, "patch", fmt.Sprintf(`{"path":%q,"old_string":"o%d\n","new_string":"o%d\n%s\n"}`, ownedFile, c.After, c.After, line))
+		}
 		call := func(x *fakemodel.Exchange) {
-			if c.Tool == "patch" {
-				x.Call(line, "patch", fmt.Sprintf(`{"path":%q,"old_string":"o%d\n","new_string":"o%d\n%s\n"}`, ownedFile, c.After, c.After, line))
+			switch c.Tool {
+			case "patch":
+				patch(x)
+				return
+			case "subagent":
+				x.Call("task "+line, "delegate_task", `{"goal":"Add a line","toolsets":["file"]}`)
 				return
 			}
 			command := fmt.Sprintf("sed -i '/^o%d$/a %s' %s", c.After, line, ownedFile)
@@ -170,7 +179,11 @@ func (o *owned) plays(p plan, turn turnPlan) {
 			args, _ := json.Marshal(map[string]string{"command": command})
 			x.Call(line, "terminal", string(args))
 		}
-		if i > 0 && c.SameTime {
+		if c.Tool == "subagent" { // its requests follow
+			queue = append(queue, call, patch, func(x *fakemodel.Exchange) { x.Text("Added.") })
+			continue
+		}
+		if i > 0 && c.SameTime && turn.Calls[i-1].Tool != "subagent" {
 			first := queue[len(queue)-1]
 			queue[len(queue)-1] = func(x *fakemodel.Exchange) { first(x); call(x) }
 			continue
@@ -324,7 +337,7 @@ func (o *owned) turn(p plan, turn turnPlan) {
 }
 
 // TestEachLineKeepsItsOwner plays random plans over both protocols: the user types and saves, another program writes, tools and commands
-// add lines, approvals are given and denied, hooks and earlier calls are waited for, and turns are undone and reverted. No line of the user
+// add lines, approvals are given and denied, hooks and earlier calls are waited for, subagents edit, and turns are undone and reverted. No line of the user
 // is ever lost. A turn without a change of the agent lists none. After all is reverted, no line of the agent is left, unless the file
 // is named as kept.
 func TestEachLineKeepsItsOwner(t *testing.T) {
