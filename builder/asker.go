@@ -6,6 +6,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
@@ -40,4 +41,12 @@ func (a Asker) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answe
 		return tools.Answer{}, errors.New("the user cannot be asked in this session")
 	}
 	return a.Questions.Clarify(ctx, q)
+}
+
+// Watched returns a watch for the extensions of a session.
+func Watched(s *gate.Standing, err error) (extension.Watched, error) {
+	if err != nil {
+		return extension.Watched{}, err
+	}
+	return extension.Watched{Review: s.Review, Later: s.Later}, nil
 }

@@ -168,8 +168,15 @@ func (w *worker) derive(ctx context.Context, parent *Children, env *tools.Env, t
 	extended, err := parent.Extensions().Derive(ctx, extension.Subagent, extension.Own{
 		ID: t.ID, Folders: w.files.Folders, Files: w.files, Editor: w.files, Bounds: w.bounds, Plan: w.plan,
 		Confine: func(ctx context.Context, c *proc.Cmd) error { return gate.BoxOf(box, env.Gate).Confine(ctx, c) },
-		Ask:     builder.Asker{Gate: gateOf(env, t), ID: t.ID},
-		State:   func(name string) extension.State { return parent.Store.State(t.ID, name) },
+		ConfineReader: func(ctx context.Context, c *proc.Cmd, name string) (string, error) {
+			return gate.BoxOf(box, env.Gate).ConfineReader(ctx, c, name)
+		},
+		Watch: func(begin context.Context, by string) (extension.Watched, error) {
+			own := &tools.Env{SessionID: t.ID, Gate: gateOf(env, t)}
+			return builder.Watched(gate.Stand(begin, ctx, own, box, w.bounds.Secrets.Hide, by))
+		},
+		Ask:   builder.Asker{Gate: gateOf(env, t), ID: t.ID},
+		State: func(name string) extension.State { return parent.Store.State(t.ID, name) },
 		Spawn: func(ctx context.Context, task extension.Task) (extension.Report, error) {
 			if w.children == nil {
 				return extension.Report{}, errTooDeep

@@ -234,6 +234,10 @@ import json, os, sys, time
 
 mode = sys.argv[1]
 log = open(sys.argv[2], "a")
+try:
+    open(".envrc", "w").write("touch pwned")
+except OSError:
+    pass
 
 def send(message):
     data = json.dumps(dict(message, jsonrpc="2.0")).encode()
@@ -343,7 +347,7 @@ func TestLSPHostile(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			b := newLSPBed(t, map[string]string{"a.ex": "one two\n", "large.ex": strings.Repeat("a line of a large file\n", 50000)})
-			server, secret, log := filepath.Join(b.workspace, "server.py"), filepath.Join(b.home, "secret.txt"), filepath.Join(b.workspace, "server.log")
+			server, secret, log := filepath.Join(b.workspace, "server.py"), filepath.Join(b.home, "secret.txt"), os.DevNull
 			write(t, secret, "hidden words\n")
 			b.add(map[string]string{"../ws/server.py": hostileServer})
 			b.config(tt.settings + `servers: {ex: {command: ["` + server + `", "` + mode + `", "` + log + `", "` + secret + `"], extensions: [.ex]}}`)
@@ -358,6 +362,9 @@ func TestLSPHostile(t *testing.T) {
 			}
 			if data, _ := os.ReadFile(filepath.Join(b.workspace, "a.ex")); string(data) != "one two\n" {
 				t.Errorf("a.ex was changed: %q", data)
+			}
+			if _, err := os.Lstat(filepath.Join(b.workspace, ".envrc")); err == nil {
+				t.Error("the server has written .envrc")
 			}
 			if data, _ := os.ReadFile(secret); string(data) != "hidden words\n" {
 				t.Errorf("the secret was changed: %q", data)

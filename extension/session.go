@@ -31,6 +31,13 @@ type Session struct {
 	// Confine bounds a process by the session's sandbox. If it fails, the process must
 	// not be started.
 	Confine func(ctx context.Context, c *proc.Cmd) error
+	// ConfineReader is Confine for a process that only reads the workspace. It writes own, its own folder in this
+	// workspace, which name names. If the process is not bounded, own is "".
+	ConfineReader func(ctx context.Context, c *proc.Cmd, name string) (own string, err error)
+	// Watch watches the places of the workspace that run or configure something by themselves, before a program is
+	// started that can write there. by names it for the user, such as "the MCP server db". If Watch fails, the program must
+	// not be started.
+	Watch func(ctx context.Context, by string) (Watched, error)
 	// Ask asks the user.
 	Ask Asker
 	// Notify shows a text to the user.
@@ -65,6 +72,15 @@ type Session struct {
 	Spawn func(ctx context.Context, t Task) (Report, error)
 }
 
+// Watched reviews what a program has changed at the places of [Session.Watch]. What the user does not want is removed. The
+// next command of the session does that, too.
+type Watched struct {
+	// Review reviews the changes of a call. Its text is for the model, nearly always none.
+	Review func(ctx context.Context, c tools.Call) (note string)
+	// Later reviews in the background.
+	Later func()
+}
+
 // Own is what a derived session has of its own.
 type Own struct {
 	ID      string
@@ -72,12 +88,14 @@ type Own struct {
 	Files   tools.Files
 	Editor  tools.Files
 	// Bounds are for extensions that have those of the parent's session.
-	Bounds  tools.Bounds
-	Confine func(ctx context.Context, c *proc.Cmd) error
-	Ask     Asker // asks in the name of the derived session
-	State   func(extension string) State
-	Plan    *tools.Plan
-	Spawn   func(ctx context.Context, t Task) (Report, error) // nil: it can have no subagents
+	Bounds        tools.Bounds
+	Confine       func(ctx context.Context, c *proc.Cmd) error
+	ConfineReader func(ctx context.Context, c *proc.Cmd, name string) (own string, err error)
+	Watch         func(ctx context.Context, by string) (Watched, error)
+	Ask           Asker // asks in the name of the derived session
+	State         func(extension string) State
+	Plan          *tools.Plan
+	Spawn         func(ctx context.Context, t Task) (Report, error) // nil: it can have no subagents
 }
 
 // derive returns the rights that an extension with the rights s has in a derived session.
@@ -97,6 +115,7 @@ func (s *Session) derive(kind Kind, own Own) *Session {
 	switch kind {
 	case Subagent:
 		d.Confine, d.Ask, d.Notify, d.Wake, d.Plan, d.Spawn = own.Confine, own.Ask, s.Notify, s.Wake, own.Plan, own.Spawn
+		d.ConfineReader, d.Watch = own.ConfineReader, own.Watch
 	case Script: // a program gets results, and can neither ask nor start anything
 		d.Notify = s.Notify
 	case Replay: // what the user was asked, and told, is in the recording

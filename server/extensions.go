@@ -231,6 +231,13 @@ func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)
 		Confine: func(ctx context.Context, c *proc.Cmd) error {
 			return gate.BoxOf(at.box, x.settings.gate).Confine(ctx, c)
 		},
+		ConfineReader: func(ctx context.Context, c *proc.Cmd, name string) (string, error) {
+			return gate.BoxOf(at.box, x.settings.gate).ConfineReader(ctx, c, name)
+		},
+		Watch: func(ctx context.Context, by string) (extension.Watched, error) {
+			env := &tools.Env{SessionID: x.id, Gate: x.settings.gate}
+			return builder.Watched(gate.Stand(ctx, x.queue.ctx, env, at.box, x.settings.secrets.Hide, by))
+		},
 		Ask:    askerOf(x),
 		Notify: x.notify,
 		CommandsChanged: func() {

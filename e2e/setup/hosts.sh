@@ -201,6 +201,13 @@ from_others() {
 	if [ "$(cat "$servers/gopls.installed" 2>/dev/null)" != "$gopls" ]; then
 		get "gopls from the Go module proxy" "tests of language servers" gopls_module
 	fi
+	if ! rust-analyzer --version >/dev/null 2>&1; then
+		if has rustup; then
+			get "rust-analyzer from rustup" "tests of language servers" rustup component add rust-analyzer
+		else
+			lacks rust-analyzer "tests of language servers; rustup installs it"
+		fi
+	fi
 	# Public projects that the sandbox test builds and tests.
 	e2e/setup/projects.sh
 }

@@ -38,6 +38,8 @@ type Options struct {
 	Transcript func(ctx context.Context, sessionID string) (path string, err error)
 	// Confine bounds hooks with sandbox: true. Nil: the session does that.
 	Confine func(ctx context.Context, c *proc.Cmd) error
+	// OnlyReads says that Confine lets hooks write nothing in the workspace.
+	OnlyReads bool
 }
 
 // New returns the extension.
@@ -180,6 +182,11 @@ func (x *instance) start(ctx context.Context, h Hook, input []byte) (code int, s
 		if h.label == "" {
 			c.Dir = string(filepath.Separator) // the sandbox hides the directory of hermes-ls
 		}
+		later, err := x.watch(ctx, h)
+		if err != nil {
+			return 0, nil, nil, err
+		}
+		defer later()
 		if err := confine(ctx, &c); err != nil {
 			return 0, nil, nil, fmt.Errorf("it cannot be bound by the sandbox: %w", err)
 		}
@@ -198,6 +205,16 @@ func (x *instance) start(ctx context.Context, h Hook, input []byte) (code int, s
 		return 0, nil, nil, fmt.Errorf("its output has more than %d bytes", maxOutput)
 	}
 	return exit.Code, out.Bytes(), errs.Bytes(), nil
+}
+
+// watch has the changes of a hook in the sandbox reviewed. The review begins with later, and does not count for the time limit
+// of the hook, since the user may be asked.
+func (x *instance) watch(ctx context.Context, h Hook) (later func(), err error) {
+	if x.OnlyReads || x.session.Watch == nil {
+		return func() {}, nil
+	}
+	w, err := x.session.Watch(ctx, fmt.Sprintf("the hook %q", h.Name()))
+	return w.Later, err
 }
 
 // Events returns one entry for each hook.

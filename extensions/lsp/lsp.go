@@ -144,7 +144,7 @@ func (x *Instance) own() *own.Servers {
 	x.files = files
 	x.servers = own.New(own.Config{
 		Limits:  func() own.Limits { return x.settings().limits() },
-		Folders: x.session.Folders, Files: files, Confine: x.session.Confine,
+		Folders: x.session.Folders, Files: files, Confine: x.session.ConfineReader,
 		Environ: x.options.Environ, Path: x.options.Path, Interpreter: x.options.Interpreter, Log: log, Notify: x.session.Notify,
 	})
 	return x.servers

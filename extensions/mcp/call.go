@@ -13,6 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/params"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/results"
@@ -93,6 +94,7 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 			}
 		}
 	}
+	note := one.review(ctx, c)
 	switch {
 	case ctx.Err() != nil:
 		return tools.Result{}, ctx.Err()
@@ -106,7 +108,11 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 	case err != nil:
 		return tools.Fail("%s: %s", offered.full, one.worded(err)), nil
 	}
-	return results.Of(ctx, env, s.cfg.Pictures, result), nil
+	r := results.Of(ctx, env, s.cfg.Pictures, result)
+	if note != "" {
+		r = extension.WithNote(r, note)
+	}
+	return r, nil
 }
 
 // find returns a tool by its name for the model. If its server is not connected, find

@@ -64,6 +64,7 @@ func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Inst
 	_ = s.Config(&section) // Attach reports the error
 	c.Logins = section.Logins
 	c.Later = x.later
+	c.Watch = s.Watch
 	c.Permit, c.Notice, c.Hide, c.Ask, c.SessionID = x.permit, s.Notify, s.Redact, s.Ask, s.ID
 	c.CommandsChanged, c.Sampling.Approve, c.Values = s.CommandsChanged, x.approveSampling, x.values
 	if s.Bounds.Secrets != nil {

@@ -31,6 +31,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/sampling"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -83,6 +84,8 @@ type Server struct {
 type Bound interface {
 	// Confine limits a program. Release is called when it has ended.
 	Confine(ctx context.Context, c *proc.Cmd) (release func(), err error)
+	// Writes reports whether the program can write in the workspace.
+	Writes() bool
 }
 
 // Transports of a server with a URL.
@@ -102,6 +105,9 @@ type Config struct {
 	// Confine puts a program into the sandbox. In the sandbox, the files have the given
 	// content.
 	Confine func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error
+	// Watch is that of a session. It is called before a program is started that can write in the workspace. Nil: nothing
+	// is reviewed.
+	Watch func(ctx context.Context, by string) (extension.Watched, error)
 	// Permit asks the user whether a program that runs files of the workspace may start. If it
 	// is nil, such a program does not start.
 	Permit func(context.Context, Permission) error

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/wire"
 	"github.com/hermes-ls/hermes-ls/internal/peer"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // gentle is the grace period of a server. It applies between closing its input and
@@ -44,6 +45,11 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 	o := peer.Options{Grace: gentle, Most: mostWaiting, Unread: limitOf(s) + time.Second, Output: func(to *io.PipeWriter) io.Writer {
 		return &wire.Messages{To: to, Other: p.output, Dropped: &p.Dropped, TooLong: func(err error) { to.CloseWithError(err) }}
 	}}
+	if plan.confine || s.Bound != nil && s.Bound.Writes() {
+		if err := s.watch(ctx); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case s.Bound != nil:
 		if o.Ended, err = s.Bound.Confine(ctx, &c); err != nil {
@@ -61,6 +67,29 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// watch has the changes of a program that can write in the workspace reviewed.
+func (s *server) watch(ctx context.Context) error {
+	if s.owner.cfg.Watch == nil {
+		return nil
+	}
+	w, err := s.owner.cfg.Watch(ctx, "the MCP server "+s.Name)
+	s.mu.Lock()
+	s.watched = w
+	s.mu.Unlock()
+	return err
+}
+
+// review reviews what the program has changed in a call. It returns text for the model, nearly always none.
+func (s *server) review(ctx context.Context, c tools.Call) (note string) {
+	s.mu.Lock()
+	w := s.watched
+	s.mu.Unlock()
+	if w.Review == nil {
+		return ""
+	}
+	return w.Review(ctx, c)
 }
 
 func (p *program) transport() sdk.Transport {

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/elicit"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/logfile"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
@@ -72,6 +73,7 @@ type server struct {
 	resting      bool                  // it was stopped until the next call
 	hasResources bool                  // the last connection had resources
 	granted      string                // the key that the user has approved
+	watched      extension.Watched     // of a program that can write in the workspace
 
 	remarks   remarks
 	toldLogin bool // the user knows that a login is needed

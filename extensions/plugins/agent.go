@@ -388,6 +388,9 @@ func (b *bound) Confine(ctx context.Context, c *proc.Cmd) (release func(), err e
 	return sync.OnceFunc(box.Close), nil
 }
 
+// Writes implements [mcp.Bound].
+func (b *bound) Writes() bool { return b.listed.Permissions.Files == Write }
+
 // unchanged returns an error if the plugin's directory is not as it was when the user enabled it.
 // While the user enables it, there is no grant, and unchanged returns nil.
 func (l Listed) unchanged() error {
@@ -432,7 +435,7 @@ func (p Plugin) Contents() (parts []string) {
 
 // bring returns the hooks of an Agent Plugin.
 func (h *host) bring(s *extension.Session, l Listed, r *runner) *hooks.Brought {
-	o := hooks.Options{Dir: l.Dir, Transcript: h.Transcript, Confine: r.confine}
+	o := hooks.Options{Dir: l.Dir, Transcript: h.Transcript, Confine: r.confine, OnlyReads: l.Permissions.Files != Write}
 	data := Data(h.Home, l.Name)
 	o.Environ = func(ctx context.Context, _ []string) []string {
 		return append(r.environ(ctx, data), "CLAUDE_PLUGIN_ROOT="+l.Dir)

@@ -218,9 +218,14 @@ func (x *instance) run(ctx context.Context, env *tools.Env, c tools.Call, p plug
 	})
 	defer quiet()
 	one.progress = show
+	watched, err := x.watch(ctx, p)
+	if err != nil {
+		return tools.Result{}, err
+	}
 	ended := env.Running(limited)
-	err := p.runner.call(limited, "tool", toolCall{t.Name, c.Args, env.SessionID, x.session.Cwd}, &result, one)
+	err = p.runner.call(limited, "tool", toolCall{t.Name, c.Args, env.SessionID, x.session.Cwd}, &result, one)
 	ended()
+	note := watched.Review(ctx, c)
 	switch {
 	case ctx.Err() != nil:
 		return tools.Result{}, ctx.Err()
@@ -229,7 +234,19 @@ func (x *instance) run(ctx context.Context, env *tools.Env, c tools.Call, p plug
 	case err != nil:
 		return tools.Fail("%s of the plugin %s failed: %s. The user finds more in its log.", t.Name, p.Name, tools.OneLine(x.session.Redact(err.Error()), 400)), nil
 	}
+	if note != "" {
+		return extension.WithNote(resultOf(result), note), nil
+	}
 	return resultOf(result), nil
+}
+
+// watch has the changes of a plugin that can write in the workspace reviewed. It comes before each call: the call may start the
+// plugin.
+func (x *instance) watch(ctx context.Context, p plugin) (extension.Watched, error) {
+	if p.Permissions.Files != Write || x.session.Watch == nil {
+		return extension.Watched{Review: func(context.Context, tools.Call) string { return "" }, Later: func() {}}, nil
+	}
+	return x.session.Watch(ctx, "the plugin "+p.Name)
 }
 
 // resultOf returns the result of a plugin as an object.
@@ -337,6 +354,11 @@ func (x *instance) hook(ctx context.Context, p plugin, event string, payload jso
 		Event   string          `json:"event"`
 		Payload json.RawMessage `json:"payload"`
 	}{event, payload}
+	watched, err := x.watch(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer watched.Later()
 	if err = p.runner.call(ctx, "hook", params, &result, x.callOf(ctx, p, env)); err != nil {
 		return nil, err
 	}
@@ -377,6 +399,11 @@ func (x *instance) command(ctx context.Context, p plugin, c CommandOffer, args s
 		Text string `json:"text"`
 	}
 	params := map[string]string{"name": c.Name, "args": args, "session_id": x.session.ID, "cwd": x.session.Cwd}
+	watched, err := x.watch(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	defer watched.Later()
 	if err := p.runner.call(ctx, "command", params, &result, x.callOf(ctx, p, env)); err != nil {
 		return "", fmt.Errorf("the plugin %s: %w", p.Name, err)
 	}

@@ -161,34 +161,8 @@ func (b *Box) Holds(ctx context.Context) bool {
 // Confine bounds a command that is about to be started. It may write c.Scratch and
 // the folders and files of writable, too, and read c.Shown. On an error it must not be started.
 func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) error {
-	if b == nil {
-		return nil
-	}
-	if err := b.rootsExist(); err != nil {
-		return err
-	}
-	if b.off() {
-		b.report(Mechanism{Kind: None})
-		return nil
-	}
-	if err := b.wanted().Check(); err != nil {
-		return fmt.Errorf("%w. Nothing was run. Ask the user to correct it", err)
-	}
-	m := b.mechanism(ctx)
-	if m.Kind == Unknown {
-		return fmt.Errorf("confining the command: %s; try again", m.Reason)
-	}
-	if b.cfg.strict {
-		if err := m.enforcesAll(); err != nil {
-			return fmt.Errorf("%w. Nothing was run. Use tools that read", err)
-		}
-	}
-	b.report(m)
-	if m.Kind == None {
-		return nil
-	}
-	temp, err := b.tempFolder()
-	if err != nil {
+	m, temp, err := b.bounds(ctx)
+	if temp == nil || err != nil {
 		return err
 	}
 	s, err := b.places.Scene()
@@ -214,6 +188,44 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 		policy.Visible = append(policy.Visible, inTemp(c.Args[0], b.cfg, policy.Roots)...)
 	}
 	policy.Writable = append(policy.Writable, writable...)
+	return b.enforce(ctx, m, policy, c)
+}
+
+// bounds returns the mechanism and the temporary folder of a command that is about to be started. If nothing
+// bounds the command, the folder is nil.
+func (b *Box) bounds(ctx context.Context) (m Mechanism, temp *Temp, err error) {
+	if b == nil {
+		return m, nil, nil
+	}
+	if err := b.rootsExist(); err != nil {
+		return m, nil, err
+	}
+	if b.off() {
+		b.report(Mechanism{Kind: None})
+		return m, nil, nil
+	}
+	if err := b.wanted().Check(); err != nil {
+		return m, nil, fmt.Errorf("%w. Nothing was run. Ask the user to correct it", err)
+	}
+	m = b.mechanism(ctx)
+	if m.Kind == Unknown {
+		return m, nil, fmt.Errorf("confining the command: %s; try again", m.Reason)
+	}
+	if b.cfg.strict {
+		if err := m.enforcesAll(); err != nil {
+			return m, nil, fmt.Errorf("%w. Nothing was run. Use tools that read", err)
+		}
+	}
+	b.report(m)
+	if m.Kind == None {
+		return m, nil, nil
+	}
+	temp, err = b.tempFolder()
+	return m, temp, err
+}
+
+// enforce has a command bound by a policy, with the session's caches.
+func (b *Box) enforce(ctx context.Context, m Mechanism, policy Policy, c *proc.Cmd) error {
 	if c.Scratch != "" {
 		policy.Writable = append(policy.Writable, c.Scratch)
 	}
@@ -221,7 +233,7 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 		policy.Visible = append(policy.Visible, c.Shown)
 	}
 	b.arrangeCaches(ctx, m, &policy, c)
-	if err := m.apply(policy, c, temp); err != nil {
+	if err := m.apply(policy, c, policy.temp); err != nil {
 		return fmt.Errorf("confining the command: %w", err)
 	}
 	if !b.cfg.Alone {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -21,12 +22,12 @@ const shell = "/bin/sh"
 
 // inside runs a script of ours in a sandbox in which it can write only some folders, and
 // has no network. Links are not followed to the folders.
-func (b *Box) inside(ctx context.Context, script string, writable []string, args ...string) (out string, err error) {
+func (b *Box) inside(ctx context.Context, script string, input []byte, writable []string, args ...string) (out string, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), insideLimit)
 	defer cancel()
 	text, failed := &proc.Bounded{Limit: insideOutput}, &proc.Bounded{Limit: insideOutput}
 	c := proc.Cmd{
-		Args: append([]string{shell, "-c", script, "sh"}, args...), Dir: "/", Stdout: text, Stderr: failed,
+		Args: append([]string{shell, "-c", script, "sh"}, args...), Dir: "/", Stdin: bytes.NewReader(input), Stdout: text, Stderr: failed,
 		Env: []string{
 			"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent", "LC_ALL=C",
 			"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_DIR=" + os.DevNull,

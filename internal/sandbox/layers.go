@@ -90,7 +90,7 @@ func layerName(path, home string) string {
 
 // arrangeCaches adds the tools' caches to a policy.
 func (b *Box) arrangeCaches(ctx context.Context, m Mechanism, p *Policy, c *proc.Cmd) {
-	if p.Mode != WorkspaceWrite {
+	if b.wanted() != WorkspaceWrite {
 		p.showCaches()
 		return
 	}

@@ -118,3 +118,13 @@ func (b *Box) Watch(ctx context.Context) (*Watch, error) {
 	}
 	return b.places.Watch(ctx, b.opening)
 }
+
+// Stand watches these places for a program that goes on between its calls and can write in the workspace, which is about to be
+// started. by names it for the user. If the sandbox is off, or if the program can write nothing, it returns nil, which watches
+// nothing. If ctx ends first, it returns an error, and the program must not start.
+func (b *Box) Stand(ctx context.Context, by string) (*Watch, error) {
+	if b.off() || b.cfg.strict || b.wanted() != WorkspaceWrite {
+		return nil, nil
+	}
+	return b.places.Stand(ctx, by)
+}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -31,12 +32,64 @@ type Places struct {
 func WatchPlaces(ctx context.Context, env *tools.Env, call tools.Call, box *sandbox.Box, hide func(string) string) (Places, error) {
 	watch, err := box.Watch(ctx)
 	p := Places{watch, box, hide}
-	if err == nil && p.watch.Left() {
-		if note := p.review(ctx, env, call, "a command of a server that was killed "); note != "" {
+	by := ""
+	switch beside := p.watch.Beside(); {
+	case p.watch.Left():
+		by = "was left behind by a command of a server that was killed: "
+	case beside != nil:
+		by = oneOf(beside)
+	}
+	if err == nil && by != "" {
+		if note := p.review(ctx, env, call, by); note != "" {
 			p.warn(env, call, note)
 		}
 	}
 	return p, err
+}
+
+// oneOf begins a sentence about a change that one of some programs has made, or the user.
+func oneOf(programs []string) string {
+	return "comes from " + listed(programs, mostListed) + ", or from you meanwhile: "
+}
+
+// Standing reviews the changes of a program that goes on between its calls and can write in the workspace.
+type Standing struct {
+	places Places
+	env    *tools.Env
+	life   context.Context
+	by     string
+}
+
+// Stand looks at the places before a program is started that goes on between its calls, or at least is not reviewed by its
+// caller, such as an MCP server, a plugin or a hook. by names it for the user. If ctx ends before, Stand returns an error, and the program must not start.
+// From now on, each command of the session reviews before it starts what has changed meanwhile. env is that of the session
+// until life ends. hide replaces secrets in the files that the user sees.
+func Stand(ctx, life context.Context, env *tools.Env, box *sandbox.Box, hide func(string) string, by string) (*Standing, error) {
+	watch, err := box.Stand(ctx, by)
+	return &Standing{Places{watch, box, hide}, env, life, by}, err
+}
+
+// Review asks the user about what has changed, when a call of the program has ended. Changes that the user has not approved are
+// removed. It returns text for the model, nearly always none. If ctx ends, it returns within a second, and the review goes on.
+func (s *Standing) Review(ctx context.Context, call tools.Call) string {
+	if ctx.Err() != nil {
+		s.Later()
+		return ""
+	}
+	// Args would have the gate take it for a call that plan mode rejects.
+	call = tools.Call{ID: call.ID, Name: call.Name}
+	note, _ := s.places.watch.Finish(ctx, func() string { return s.places.review(s.life, s.env, call, oneOf([]string{s.by})) })
+	return note
+}
+
+// Later is Review in the background. The next command waits for it.
+func (s *Standing) Later() {
+	s.places.watch.Apart(func() {
+		call := tools.Call{ID: "review", Name: "review"}
+		if note := s.places.review(s.life, s.env, call, oneOf([]string{s.by})); note != "" {
+			s.places.warn(s.env, call, note)
+		}
+	})
 }
 
 // Review looks again when the command has ended. Changes that the user has not approved are
@@ -55,8 +108,7 @@ func (p Places) Review(ctx context.Context, env *tools.Env, call tools.Call) str
 	return note
 }
 
-// review asks about changes that were not reviewed yet. by names their origin if it is not
-// the call.
+// review asks about changes that were not reviewed yet. by begins the reason if they do not come from the call.
 func (p Places) review(ctx context.Context, env *tools.Env, call tools.Call, by string) string {
 	changes, done := p.watch.Changes()
 	defer done()
@@ -156,7 +208,7 @@ func (p Places) approved(ctx context.Context, env *tools.Env, call tools.Call, a
 		title, reason = fmt.Sprintf("keep %d changes: ", len(alike))+listed(all, mostShown), fmt.Sprintf("%d changes of files named %s", len(alike), filepath.Base(first.Path))
 		verdict.Once = true // a remembered yes would be for more than was shown
 	}
-	verdict.Reason = by + "has left behind " + reason
+	verdict.Reason = cmp.Or(by, "has left behind ") + reason
 	show := func(context.Context) ([]tools.FileEdit, error) { return p.shown(alike), nil }
 	return env.Gate.CheckEdit(ctx, env, call, tools.Edit{Title: title, Verdict: verdict, Show: show, Alone: true}) == nil
 }

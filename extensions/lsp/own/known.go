@@ -34,10 +34,11 @@ type spec struct {
 	extensions map[string]string // language ids by extension
 	markers    []string          // of the root of a project
 	env        map[string]string
-	status     bool   // it reports experimental/serverStatus
-	loaded     string // part of the message that says that the project is loaded; empty: there is none
-	push       bool   // settings are sent, too, not only answered
-	repeats    bool   // it publishes diagnostics of a version again, when included files are read
+	builds     []string // variables that name the folder in which it builds the project
+	status     bool     // it reports experimental/serverStatus
+	loaded     string   // part of the message that says that the project is loaded; empty: there is none
+	push       bool     // settings are sent, too, not only answered
+	repeats    bool     // it publishes diagnostics of a version again, when included files are read
 
 	// initialize and settings return its options. They may be nil.
 	initialize func(f found) (any, error)
@@ -72,7 +73,7 @@ var builtIn = []spec{
 		},
 		markers: []string{"tsconfig.json", "jsconfig.json", "package.json"}, initialize: typescriptOptions,
 	},
-	{name: "rust-analyzer", language: "Rust", command: []string{"rust-analyzer"}, extensions: same("rust", ".rs"), markers: []string{"Cargo.toml", "rust-project.json"}, status: true},
+	{name: "rust-analyzer", language: "Rust", command: []string{"rust-analyzer"}, extensions: same("rust", ".rs"), markers: []string{"Cargo.toml", "rust-project.json"}, status: true, builds: []string{"CARGO_TARGET_DIR"}},
 	{
 		name: "clangd", language: "C and C++", command: []string{"clangd"},
 		extensions: map[string]string{
@@ -84,7 +85,7 @@ var builtIn = []spec{
 	{name: "jdtls", language: "Java", command: []string{"jdtls"}, extensions: same("java", ".java"), markers: []string{"pom.xml", "build.gradle", "build.gradle.kts"}},
 	{name: "ruby-lsp", language: "Ruby", command: []string{"ruby-lsp"}, extensions: same("ruby", ".rb"), markers: []string{"Gemfile"}},
 	{name: "lua-language-server", language: "Lua", command: []string{"lua-language-server"}, extensions: same("lua", ".lua"), markers: []string{".luarc.json", ".luarc.jsonc"}},
-	{name: "zls", language: "Zig", command: []string{"zls"}, extensions: same("zig", ".zig"), markers: []string{"build.zig"}},
+	{name: "zls", language: "Zig", command: []string{"zls"}, extensions: same("zig", ".zig"), markers: []string{"build.zig"}, builds: []string{"ZIG_LOCAL_CACHE_DIR"}},
 	{name: "bash-language-server", language: "shell", command: []string{"bash-language-server"}, args: []string{"start"}, extensions: same("shellscript", ".sh", ".bash")},
 }
 
@@ -221,6 +222,18 @@ func merged(a, b any) any {
 		into[name] = merged(into[name], value)
 	}
 	return into
+}
+
+// buildsIn returns the environment in which a server builds the project in its own folder: it cannot write in the
+// workspace. Without such a folder, it returns nothing.
+func (s spec) buildsIn(own string) (env []string) {
+	if own == "" {
+		return nil
+	}
+	for _, name := range s.builds {
+		env = append(env, name+"="+filepath.Join(own, strings.ToLower(name)))
+	}
+	return env
 }
 
 // locate returns the server's program. A command of one word is found on PATH, outside of the

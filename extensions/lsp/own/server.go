@@ -118,9 +118,11 @@ func (x *server) launch(ctx context.Context, path string) error {
 		Limits: proc.Limits{MemoryMB: c.Limits().MemoryMB},
 	}
 	if c.Confine != nil {
-		if err := c.Confine(ctx, &cmd); err != nil {
+		own, err := c.Confine(ctx, &cmd, x.spec.name)
+		if err != nil {
 			return fmt.Errorf("%s was not started, because the sandbox cannot bound it: %w", x.spec.name, err)
 		}
+		cmd.Env = append(cmd.Env, x.spec.buildsIn(own)...)
 	}
 	process, err := peer.Start(ctx, cmd, peer.Options{Grace: grace, Most: mostQueued})
 	if err != nil {

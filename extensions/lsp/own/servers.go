@@ -33,7 +33,8 @@ type Config struct {
 	// Files has the texts. Its reads must not count as reads of the model.
 	Files tools.Files
 	// Confine bounds a server by the sandbox. If it fails, the server is not started.
-	Confine func(ctx context.Context, c *proc.Cmd) error
+	// A bounded server cannot write in the workspace. It writes own, a folder that is its own.
+	Confine func(ctx context.Context, c *proc.Cmd, name string) (own string, err error)
 	Environ []string        // of the servers, without secrets
 	Path    userpath.Finder // their PATH; nil: that of Environ
 	// Interpreter returns the Python of the project, or "". It may be nil.

@@ -13,7 +13,7 @@ func guardOf(t *testing.T) *Guard {
 	g := New(Config{
 		Roots: func() []string { return []string{root} }, Home: t.TempDir(), HermesHome: t.TempDir(),
 		Holds: func() bool { return false },
-		Inside: func(context.Context, string, []string, ...string) (string, error) {
+		Inside: func(context.Context, string, []byte, []string, ...string) (string, error) {
 			return "", errors.New("no sandbox")
 		},
 		Protect: func(context.Context, []string, []string) error { return nil },

@@ -100,7 +100,7 @@ func (g *Guard) list(paths []string) []known {
 		}
 		return all
 	}
-	out, err := g.cfg.Inside(context.Background(), listing, nil, append([]string{git}, paths...)...)
+	out, err := g.cfg.Inside(context.Background(), listing, nil, nil, append([]string{git}, paths...)...)
 	if err != nil {
 		for i := range all {
 			all[i].err = err

@@ -20,7 +20,8 @@ type Config struct {
 	// Holds reports whether the sandbox holds places by mounts.
 	Holds func() bool
 	// Inside runs a script in a sandbox in which it can write only the folders of writable.
-	Inside func(ctx context.Context, script string, writable []string, args ...string) (out string, err error)
+	// The script reads input.
+	Inside func(ctx context.Context, script string, input []byte, writable []string, args ...string) (out string, err error)
 	// Protect makes paths read-only, and others impossible to move, for commands that run.
 	Protect func(ctx context.Context, readOnly, pinned []string) error
 	// Notify tells the user something.
@@ -37,6 +38,7 @@ type Guard struct {
 	looking sync.Mutex         // held while the walkers work
 	marks   map[string]marked  // of files, by path
 	configs map[string]known   // settings of git, by path
+	copies  copies             // of files, as they were
 	review  review
 	work    sync.WaitGroup // scans and reviews that run
 }
@@ -49,9 +51,12 @@ func New(c Config) *Guard {
 	}
 }
 
-// Wait waits for scans and reviews that were left running by a cancel. Commands must have
-// ended.
-func (g *Guard) Wait() { g.work.Wait() }
+// Wait waits for scans and reviews that were left running by a cancel, and ends the watch of programs that went on between
+// their calls. Commands and programs must have ended.
+func (g *Guard) Wait() {
+	g.work.Wait()
+	g.settle()
+}
 
 // Close closes the journal. If commands were left whose changes have not been reviewed, it
 // stays for the next server.

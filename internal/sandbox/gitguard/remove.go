@@ -80,7 +80,8 @@ type step struct {
 }
 
 // Remove takes changes away, by programs in the sandbox that can write nothing but the
-// folders around them. Files from before the command are moved aside. For each change
+// folders around them. Files from before the command get their content back, and what the command made of them is moved
+// aside. If their content is not known, such as after a kill of the server, they are only moved aside. For each change
 // that is still there or could not be taken away, it returns an error.
 func (w *Watch) Remove(ctx context.Context, changes []Change) (errs []error) {
 	errs = make([]error, len(changes))
@@ -114,8 +115,13 @@ func (w *Watch) Remove(ctx context.Context, changes []Change) (errs []error) {
 		}
 	}
 	for _, s := range own { // the folder around our settings may be the command's, too
-		if _, err := g.cfg.Inside(ctx, `rmdir -- "$1/$2" 2>/dev/null; true`, []string{s.dir}, s.args...); err != nil && errs[s.change] == nil {
+		if _, err := g.cfg.Inside(ctx, `rmdir -- "$1/$2" 2>/dev/null; true`, nil, []string{s.dir}, s.args...); err != nil && errs[s.change] == nil {
 			errs[s.change] = err
+		}
+	}
+	for i, c := range changes {
+		if errs[i] == nil {
+			errs[i] = g.restore(ctx, c)
 		}
 	}
 	g.stillThere(changes, errs)
@@ -156,7 +162,7 @@ func (g *Guard) batch(ctx context.Context, script string, steps []step, first []
 		args, writable = append(args, s.args...), append(writable, s.dir)
 	}
 	slices.Sort(writable)
-	out, err := g.cfg.Inside(ctx, script, slices.Compact(writable), args...)
+	out, err := g.cfg.Inside(ctx, script, nil, slices.Compact(writable), args...)
 	if err != nil {
 		return nil, err
 	}

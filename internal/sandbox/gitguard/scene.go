@@ -219,12 +219,18 @@ func (s *Scene) repository(g *Guard, r repository) {
 		s.made = append(s.made, filepath.Join(r.dir, "hooks"))
 	}
 	s.hooks(g, filepath.Join(r.dir, "hooks"))
-	for _, name := range []string{"info/attributes", "info/exclude"} {
+	for _, name := range []string{attributes, "info/exclude"} {
 		if _, err := root.Lstat(name); err == nil {
 			s.hold(filepath.Join(r.dir, name), "")
 		}
 	}
+	if _, err := root.Lstat(attributes); err == nil { // they choose programs of settings that may be the user's own
+		s.add(item{kind: placeItem, path: filepath.Join(r.dir, attributes), value: g.mark(root, r.dir, attributes)})
+	}
 }
+
+// attributes are those of a repository that is not shared with others.
+const attributes = "info/attributes"
 
 // mostHooks bounds the files of a folder of hooks that are noted one by one.
 const mostHooks = 2000
@@ -479,15 +485,16 @@ const (
 
 // mark is a text that changes with the content of a file or a folder, and its mode. root is
 // the folder dir.
-func (g *Guard) mark(root *os.Root, dir, name string) string {
+func (g *Guard) mark(root *os.Root, dir, name string) (value string) {
 	info, err := root.Lstat(name)
 	if err != nil {
 		return ""
 	}
-	m := marking{g, sha256.New(), 0, map[string]bool{}}
+	m := marking{g: g, sum: sha256.New(), seen: map[string]bool{}}
 	text := ""
 	if info.IsDir() {
 		m.folder(root, dir, name)
+		defer func() { g.copies.folder(value, m.list) }()
 	} else if text = g.markFile(root, dir, name, info); !m.behind(filepath.Join(dir, name), info) {
 		return text
 	}
@@ -500,6 +507,7 @@ type marking struct {
 	sum   hash.Hash
 	files int
 	seen  map[string]bool
+	list  []copied // the files
 }
 
 func (m *marking) folder(root *os.Root, dir, name string) {
@@ -518,7 +526,9 @@ func (m *marking) folder(root *os.Root, dir, name string) {
 		case m.files > markFiles && info.Mode().IsRegular():
 			fmt.Fprintf(m.sum, "%s\x00%v %d %d\x00", path, info.Mode(), info.Size(), changeTime(info))
 		default:
-			fmt.Fprintf(m.sum, "%s\x00%s\x00", path, m.g.markFile(root, dir, path, info))
+			mark := m.g.markFile(root, dir, path, info)
+			fmt.Fprintf(m.sum, "%s\x00%s\x00", path, mark)
+			m.list = append(m.list, copied{filepath.Join(dir, path), mark})
 			m.behind(filepath.Join(dir, path), info)
 		}
 		return nil
@@ -547,7 +557,9 @@ func (g *Guard) markFile(root *os.Root, dir, name string, info fs.FileInfo) stri
 	key := filepath.Join(dir, name)
 	if info.Mode()&fs.ModeSymlink != 0 {
 		target, _ := root.Readlink(name)
-		return "link " + target + " " + g.markTarget(key)
+		text := "link " + target + " " + g.markTarget(key)
+		g.copies.link(text, target)
+		return text
 	}
 	g.mu.Lock()
 	known, ok := g.marks[key]
@@ -561,6 +573,7 @@ func (g *Guard) markFile(root *os.Root, dir, name string, info fs.FileInfo) stri
 		sum := sha256.New()
 		if content, err := safefile.ReadIn(root, name, markLimit); err == nil {
 			sum.Write(content) //nolint:errcheck // never fails
+			defer func() { g.copies.file(text, info.Mode(), content) }()
 		}
 		text = fmt.Sprintf("%v %x", info.Mode(), sum.Sum(nil)[:16])
 	case info.Mode().IsRegular():

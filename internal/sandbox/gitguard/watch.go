@@ -17,7 +17,8 @@ import (
 // mutex of the Guard.
 type review struct {
 	approved map[string]string // items as they were reviewed; nil: not yet
-	running  int               // commands that have not been reviewed
+	running  int               // commands that have not been reviewed, and 1 if programs stand
+	standing []string          // programs that go on between their calls, see [Guard.Stand]
 	left     bool              // approved are the items that a killed server had reviewed
 	stuck    map[string]string // items that were denied, and could not be removed
 	held     map[string]bool   // paths that the last look wanted held
@@ -33,6 +34,8 @@ type Watch struct {
 	guard   *Guard
 	opening Opening // of the command
 	left    bool
+	beside  []string // programs that stand, if something has changed before the command
+	stands  bool     // it is that of programs that go on between their calls
 }
 
 // Watch scans these places before a command that is about to be confined. Changes that were
@@ -51,6 +54,49 @@ func (g *Guard) Watch(ctx context.Context, o Opening) (*Watch, error) {
 	}
 }
 
+// Stand watches a program that goes on between its calls, which is about to be started. by names it for the user. From now on
+// until the Guard is closed, no change counts as the user's. So each command reviews before it starts what has changed, see
+// [Watch.Beside], and so does the caller after each call of the program. [Watch.End] does nothing.
+func (g *Guard) Stand(ctx context.Context, by string) (*Watch, error) {
+	g.mu.Lock()
+	known := slices.Contains(g.review.standing, by)
+	g.mu.Unlock()
+	if known {
+		return &Watch{guard: g, stands: true}, nil
+	}
+	w, err := g.Watch(ctx, Opening{})
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if r := &g.review; slices.Contains(r.standing, by) || len(r.standing) > 0 {
+		r.running-- // one counts for all of them
+	}
+	if !slices.Contains(g.review.standing, by) {
+		g.review.standing = append(g.review.standing, by)
+	}
+	w.stands = true
+	return w, nil
+}
+
+// settle ends the watch of programs that went on between their calls, which have ended. If something has changed since the
+// last review, it is left for the next server.
+func (g *Guard) settle() {
+	g.mu.Lock()
+	standing, idle := len(g.review.standing) > 0, g.review.running == 1
+	g.mu.Unlock()
+	if !standing || !idle {
+		return
+	}
+	s := g.lookAt(true)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.compare(s, Opening{})) == 0 {
+		g.review.running, g.review.standing = 0, nil
+	}
+}
+
 func (g *Guard) watch(o Opening) *Watch {
 	g.review.turn <- struct{}{}
 	defer func() { <-g.review.turn }()
@@ -60,6 +106,7 @@ func (g *Guard) watch(o Opening) *Watch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := &g.review
+	w := &Watch{guard: g, opening: o}
 	switch {
 	case left != nil:
 		r.approved, r.left = left, true
@@ -68,12 +115,15 @@ func (g *Guard) watch(o Opening) *Watch {
 	case r.approved == nil || r.running == 0:
 		r.approved = maps.Clone(s.items)
 		r.release(s)
+	case len(r.standing) > 0 && len(g.compare(s, Opening{})) > 0:
+		w.beside = slices.Clone(r.standing)
 	}
 	r.running++
 	r.ready = s
 	r.journal.write(r.approved)
 	r.journal.mark(true)
-	return &Watch{guard: g, opening: o, left: r.left}
+	w.left = r.left
+	return w
 }
 
 // release forgets stuck items that are gone. The others do not count as reviewed.
@@ -91,9 +141,18 @@ func (r *review) release(s *Scene) {
 // commands. The changes have to be reviewed before the command is started.
 func (w *Watch) Left() bool { return w != nil && w.left }
 
+// Beside names programs that go on between their calls, if they or the user have changed something since the last review. The
+// changes have to be reviewed before the command is started. If nothing has changed, it returns nothing.
+func (w *Watch) Beside() []string {
+	if w == nil {
+		return nil
+	}
+	return w.beside
+}
+
 // End says that the command has ended and its changes have been reviewed.
 func (w *Watch) End() {
-	if w == nil {
+	if w == nil || w.stands {
 		return
 	}
 	g := w.guard
@@ -130,6 +189,13 @@ func (w *Watch) Finish(ctx context.Context, review func() string) (text string, 
 		return r.get(), true
 	case <-time.After(canceledReview):
 		return "", false
+	}
+}
+
+// Apart runs review in the background, as Finish does after a cancel.
+func (w *Watch) Apart(review func()) {
+	if w != nil {
+		w.guard.work.Go(func() { try(func() any { review(); return nil }) })
 	}
 }
 
@@ -355,6 +421,9 @@ func (c *Change) describe(roots []string) {
 		c.Key, c.What = "folders in "+path, "more folders in "+short+" than can be looked at"
 	default:
 		c.Key, c.What = "write "+path, short+", which an editor or a shell reads by itself"
+		if strings.HasSuffix(path, "/"+attributes) {
+			c.What = short + ", by which git chooses programs for files"
+		}
 		c.addOtherName(value)
 	}
 }

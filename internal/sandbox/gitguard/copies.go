@@ -1,0 +1,142 @@
+package gitguard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Bounds of the copies of a Guard. What is beyond them is only moved aside when it is denied.
+const (
+	copyLimit   = 256 << 10 // bytes of a file
+	copiesLimit = 32 << 20  // bytes of all files
+	copyFolders = 500       // folders
+	copyFiles   = 500       // files of a folder
+)
+
+// copies are files by their marks. With them, a file that a command has changed gets its content back. They are in memory:
+// files of places that run by themselves are few and small, and a mark reads them in any case.
+type copies struct {
+	mu      sync.Mutex
+	files   map[string]content
+	folders map[string][]copied // by the mark of the folder
+	size    int
+}
+
+// content is a file or a link.
+type content struct {
+	mode fs.FileMode
+	text []byte
+	link string
+	mark string // of the link
+}
+
+// copied is a file of a folder.
+type copied struct{ path, mark string }
+
+func (c *copies) add(mark string, one content) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.files[mark]; known || c.size+len(one.text) > copiesLimit {
+		return
+	}
+	if c.files == nil {
+		c.files = map[string]content{}
+	}
+	c.files[mark] = one
+	c.size += len(one.text) + len(mark)
+}
+
+func (c *copies) file(mark string, mode fs.FileMode, text []byte) {
+	if len(text) <= copyLimit {
+		c.add(mark, content{mode: mode, text: text})
+	}
+}
+
+func (c *copies) link(mark, target string) {
+	c.add(mark, content{mode: fs.ModeSymlink, link: target, mark: mark})
+}
+
+func (c *copies) folder(mark string, list []copied) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.folders[mark]; known || len(list) > copyFiles || len(c.folders) >= copyFolders {
+		return
+	}
+	if c.folders == nil {
+		c.folders = map[string][]copied{}
+	}
+	c.folders[mark] = list
+}
+
+// of returns the files at a path that had a mark. If one of them is not known, or lies in a folder and is a link, it returns nil:
+// a folder is made again as a whole or not at all, and what links lead to may have changed.
+func (c *copies) of(path, mark string) map[string]content {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list, folder := c.folders[mark]
+	if !folder {
+		list = []copied{{path, mark}}
+	}
+	all := map[string]content{}
+	for _, f := range list {
+		one, known := c.files[f.mark]
+		if !known || folder && one.link != "" {
+			return nil
+		}
+		all[f.path] = one
+	}
+	return all
+}
+
+// restoring writes a file that is not there, with its content from the input, or a link. Its arguments are a folder, the
+// file's path in it, its mode, and the target of the link.
+const restoring = `set -eC
+cd -P -- "$1"
+[ "$PWD" = "$1" ]
+case $2 in */*) mkdir -p -- "./${2%/*}" ;; esac
+if [ "$4" ]; then
+	[ ! -e "./$2" ]
+	ln -s -- "$4" "./$2"
+else
+	umask 077
+	cat >"./$2"
+	chmod "$3" -- "./$2"
+fi`
+
+// restore gives the files of a denied change back what they were before the command.
+func (g *Guard) restore(ctx context.Context, c Change) error {
+	var failed []error
+	for key, before := range c.before {
+		kind, path, name := parts(key)
+		if kind == settingItem && name != "" || kind == todoItem || kind == cutItem || kind == pointerItem {
+			continue
+		}
+		dir := filepath.Dir(path)
+		for file, one := range g.copies.of(path, before) {
+			rel, err := filepath.Rel(dir, file)
+			if err != nil || one.link != "" && !g.leadsAsBefore(file, one) {
+				continue // what the link leads to has changed
+			}
+			mode := fmt.Sprintf("%o", one.mode.Perm())
+			if _, err := g.cfg.Inside(ctx, restoring, one.text, []string{dir}, dir, rel, mode, one.link); err != nil {
+				failed = append(failed, fmt.Errorf("%s was moved aside and could not be restored: %w", file, err))
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// leadsAsBefore reports whether a link that is made again leads to a file with the same content as before.
+func (g *Guard) leadsAsBefore(file string, one content) bool {
+	target := one.link
+	if !filepath.IsAbs(target) {
+		target = filepath.Dir(file) + "/" + target // not cleaned: there may be links before ".."
+	}
+	info, err := os.Stat(target)
+	return (err != nil || !info.IsDir()) && one.mark == "link "+one.link+" "+g.markTarget(target)
+}

@@ -1,0 +1,50 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
+)
+
+// ConfineReader bounds a program that reads the workspace and may run its code, such as a language server. The program
+// has the limits of a command, but it cannot write in the workspace, so that what it runs leaves nothing there. It
+// writes own, a folder that is its own, in this workspace. If nothing bounds the program, own is "". name names the
+// folder. If ConfineReader returns an error, the program must not be started.
+func (b *Box) ConfineReader(ctx context.Context, c *proc.Cmd, name string) (own string, err error) {
+	m, temp, err := b.bounds(ctx)
+	if temp == nil || err != nil {
+		return "", err
+	}
+	if own, err = b.privateFolder(temp, name); err != nil {
+		return "", fmt.Errorf("making a folder for %s: %w", name, err)
+	}
+	if len(c.Args) > 0 {
+		b.views.starts(c.Args[0])
+	}
+	policy := b.basePolicy() // nothing of the workspace is writable, so nothing in it is held
+	policy.Mode, policy.Pinned, policy.temp = ReadOnly, nil, temp
+	policy.Writable = []string{own}
+	policy.Visible = append(policy.Visible, gitguard.Outside(policy.Roots)...)
+	policy.Visible = append(policy.Visible, policy.view.entries...)
+	if len(c.Args) > 0 {
+		policy.Visible = append(policy.Visible, inTemp(c.Args[0], b.cfg, policy.Roots)...)
+	}
+	return own, b.enforce(ctx, m, policy, c)
+}
+
+// privateFolder makes the folder of a program that cannot write in the workspace. It lies beside the caches of the
+// workspace. If commands write only temporary files, it is one of them.
+func (b *Box) privateFolder(temp *Temp, name string) (dir string, err error) {
+	dir = temp.dir.Path("private")
+	if b.wanted() == WorkspaceWrite {
+		if dir, err = b.layerDir(temp); err != nil {
+			return "", err
+		}
+	}
+	dir = filepath.Join(dir, "private", workspaceName(name))
+	return dir, os.MkdirAll(dir, 0o700)
+}
