@@ -5,6 +5,8 @@ package e2e
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -397,6 +399,42 @@ func TestLSPEdits(t *testing.T) {
 	b.line.call("session/set_mode", map[string]any{"sessionId": b.session, "modeId": "plan"}, nil, nil)
 	b.check(q(`"action":"rename","path":"a.go","line":3,"symbol":"a","new_name":"z"`, `"error":"rename changes files, and the session is in plan mode. Nothing was changed.`))
 	b.check(q(`"action":"references","path":"a.go","line":3,"symbol":"a"`, `"total":4`))
+}
+
+// TestLSPEditsOfASlowServer checks that the problems that edits bring, and those that are gone, are told with
+// pyright, which needs seconds for them.
+func TestLSPEditsOfASlowServer(t *testing.T) {
+	t.Parallel()
+	b := newLSPBed(t, map[string]string{
+		"pyproject.toml": "[project]\nname = \"app\"\n", "shop.py": "def total(all: list[int]) -> int:\n    return sum(all)\n", "use.py": "from shop import total\n\nprint(total([1]))\n",
+	})
+	endpoint := &readsEndpoint{}
+	server := httptest.NewServer(endpoint)
+	t.Cleanup(server.Close)
+	write(t, filepath.Join(b.home, "config.yaml"), fmt.Sprintf("model: {provider: custom, default: gpt-5, base_url: %q, api_key: x}\nlsp: {mode: own, wait_timeout: 60}\n", server.URL+"/v1"))
+	b.open()
+	// ask lets the model make a call and returns the request after it.
+	ask := func(name, args string) string {
+		before := endpoint.script(sayCalls("tool_calls", name, args), sayText("Done."))
+		b.say("Go on.", true)
+		return strings.Join(endpoint.since(before), "\n")
+	}
+	waitFor(t, "pyright", func() bool {
+		return strings.Contains(ask("lsp", `{"action":"symbols","path":"shop.py"}`), `\"name\":\"total\"`)
+	})
+	edit := func(path, old, new string) string {
+		return ask("patch", fmt.Sprintf(`{"path":%q,"old_string":%q,"new_string":%q}`, path, old, new))
+	}
+	contains(t, "a new problem", edit("shop.py", "sum(all)", "summed(all)"), `summed\\\" is not defined (Pyright reportUndefinedVariable)`)
+	contains(t, "a fixed problem", edit("shop.py", "summed(all)", "sum(all)"), `\"fixed\":[\"shop.py, line 2: error: `)
+	// A rename of two files: the problem between them is told when pyright has found it, and gone with the second edit.
+	told := func(text string) {
+		waitFor(t, text, func() bool { return strings.Contains(ask("read_file", `{"path":"use.py"}`), text) })
+	}
+	edit("use.py", "import total", "import whole")
+	told(`is unknown import symbol`)
+	edit("shop.py", "def total", "def whole")
+	told(`Problems that you were told and that are gone:\n- use.py, line 1: error: `)
 }
 
 // TestLSPLifetime looks for the processes of a server: none before the first call, none after the
