@@ -38,7 +38,7 @@ type Cmd struct {
 	// PTY gives the child a terminal of this size: it is stdin, stdout and stderr in
 	// one, and Stdout takes what comes from it. Nil: pipes. Not on Windows.
 	PTY *WindowSize
-	// Runs are files in Args that the program reads or runs, by absolute path, such as a script of an
+	// Runs are files in Args that the program runs, by absolute path, such as the script of an
 	// interpreter. The user has configured them, so a sandbox shows them as it shows the program.
 	Runs []string
 	// Scratch is a folder of this call's alone. The caller removes it; when the

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/hermes-ls/hermes-ls/internal/folderpath"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -173,7 +174,9 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 		b.views.starts(c.Args[0])
 	}
 	for _, file := range c.Runs {
-		b.views.starts(file)
+		if !fspath.Under(file, b.views.hermesHome) {
+			b.views.starts(file)
+		}
 	}
 	policy := b.basePolicy()
 	b.guard(&policy, s)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -249,15 +250,21 @@ func (s spec) locate(path string, workspace []string) (string, bool) {
 	return file, err == nil
 }
 
-// files returns the arguments of a command of the user's configuration that are files, such as the script of an
-// interpreter.
-func (s spec) files() (all []string) {
-	for i, word := range s.command {
-		if i > 0 && filepath.IsAbs(word) && isFile(word) {
-			all = append(all, word)
+// interpreter matches the names of programs that run a file of their arguments.
+var interpreter = regexp.MustCompile(`^(?:python|pypy|node|deno|bun|ruby|perl|php|lua|luajit|java|dotnet|bash|sh|zsh)[\d.]*(?:\.exe)?$`)
+
+// script returns the file that the interpreter of a command of the user's configuration runs, or nothing. Other
+// arguments stay hidden.
+func (s spec) script() []string {
+	if len(s.command) == 0 || !interpreter.MatchString(filepath.Base(s.command[0])) {
+		return nil
+	}
+	for _, word := range s.command[1:] {
+		if filepath.IsAbs(word) && isFile(word) {
+			return []string{word}
 		}
 	}
-	return all
+	return nil
 }
 
 // root returns the outermost folder, from the file up to its workspace folder, that has a marker.

@@ -82,12 +82,23 @@ func TestCommandInHome(t *testing.T) {
 	t.Setenv("USERPROFILE", home)
 	script := filepath.Join(home, "src/server.py")
 	put(t, script, "", 0o644)
+	put(t, filepath.Join(home, "src/data"), "", 0o644)
 	s := specs(map[string]Custom{"mine": {Command: []string{"python3", "~/src/server.py", "--log=~/log", "~/gone"}}})[0]
 	if want := []string{"python3", script, "--log=" + home + "/log", home + "/gone"}; !slices.Equal(s.command, want) {
 		t.Errorf("%q, want %q", s.command, want)
 	}
-	if got := s.files(); !slices.Equal(got, []string{script}) {
-		t.Errorf("files: %q", got)
+	for _, tt := range []struct {
+		command, want []string
+	}{
+		{[]string{"python3", "~/src/server.py", "~/src/data"}, []string{script}},
+		{[]string{"/usr/bin/python3.12", "-X", "dev", "~/src/server.py"}, []string{script}},
+		{[]string{"python3", "-m", "server", "--key=~/src/data"}, nil},
+		{[]string{"my-server", "~/src/data"}, nil},
+		{nil, nil},
+	} {
+		if got := specs(map[string]Custom{"mine": {Command: tt.command}})[0].script(); !slices.Equal(got, tt.want) {
+			t.Errorf("%q: shown %q, want %q", tt.command, got, tt.want)
+		}
 	}
 }
 

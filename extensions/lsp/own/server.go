@@ -114,7 +114,7 @@ func (x *server) launch(ctx context.Context, path string) error {
 	}
 	cmd := proc.Cmd{
 		Args: append(append([]string{path}, x.spec.command[1:]...), x.spec.args...), Dir: x.folder, Env: env,
-		Stderr: &lastLine{x: x}, Runs: x.spec.files(),
+		Stderr: &lastLine{x: x}, Runs: x.spec.script(),
 		Limits: proc.Limits{MemoryMB: c.Limits().MemoryMB},
 	}
 	if c.Confine != nil {
