@@ -197,13 +197,21 @@ gopls_module() {
 	rmdir "$new"
 	echo "$gopls" >"$servers/gopls.installed"
 }
+rust=1.95.0
+rust_toolchain() {
+	rm -rf "$hosts/rust.installed" "$hosts/rust"
+	RUSTUP_HOME=$PWD/$hosts/rust CARGO_HOME=$PWD/$hosts/rust/cargo \
+		rustup -q toolchain install "$rust" --profile minimal --component rust-analyzer --no-self-update
+	rm -rf "$hosts/rust/downloads" "$hosts/rust/tmp"
+	echo "$rust" >"$hosts/rust.installed"
+}
 from_others() {
 	if [ "$(cat "$servers/gopls.installed" 2>/dev/null)" != "$gopls" ]; then
 		get "gopls from the Go module proxy" "tests of language servers" gopls_module
 	fi
-	if ! rust-analyzer --version >/dev/null 2>&1; then
+	if [ "$(cat "$hosts/rust.installed" 2>/dev/null)" != "$rust" ]; then
 		if has rustup; then
-			get "rust-analyzer from rustup" "tests of language servers" rustup component add rust-analyzer
+			get "Rust $rust with rust-analyzer" "tests of language servers" rust_toolchain
 		else
 			lacks rust-analyzer "tests of language servers; rustup installs it"
 		fi

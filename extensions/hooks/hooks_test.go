@@ -29,7 +29,12 @@ type bed struct {
 // given scripts.
 func newBed(t *testing.T, section string, scripts map[string]string) *bed {
 	t.Helper()
-	b := &bed{t: t, dir: t.TempDir()}
+	dir, err := os.MkdirTemp("", "h") // short: texts show the first characters of a command
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) }) //nolint:errcheck // a folder of the test
+	b := &bed{t: t, dir: dir}
 	for name, text := range scripts {
 		if err := os.WriteFile(filepath.Join(b.dir, name), []byte("#!/bin/bash\n"+text), 0o700); err != nil {
 			t.Fatal(err)
@@ -41,7 +46,6 @@ func newBed(t *testing.T, section string, scripts map[string]string) *bed {
 	}
 	all, _ := hooks.Parse(value)
 	e := hooks.New(hooks.Options{Dir: filepath.Join(b.dir, "cwd"), Environ: func(context.Context, []string) []string { return []string{"PATH=" + os.Getenv("PATH")} }})
-	var err error
 	b.set, err = extension.Open(t.Context(), []extension.Extension{e}, func(name string) *extension.Session {
 		return &extension.Session{ID: "s", Name: name, Cwd: "/work", Folders: func() []string { return []string{"/work"} },
 			Config: func(into any) error { *into.(*[]hooks.Hook) = all; return nil }, Notify: func(text string) { b.notices = append(b.notices, text) }}
