@@ -22,7 +22,7 @@ terminal: {timeout: 77}
 mcp_servers:
   one: {command: /nonexistent/server, args: [--token, argument-5678, --verbose], env: {PLAIN: `+serverKey+`}, enabled: false}
   two: {url: 'https://me:pass-in-address@host.invalid/p?q=query-value', enabled: false}
-hooks: {post_tool_call: [{command: "curl -H 'X-House: header-value' --secret flag-value https://host.invalid/"}]}
+hooks: {post_tool_call: [{command: "no-such-curl -H 'X-House: header-value' --secret flag-value https://host.invalid/"}]}
 lsp: {servers: {go: {command: [gopls, --token, lsp-argument], env: {PLAIN: lsp-environment}}}}
 `)
 	p.write("ws/server.log", strings.Repeat("level=INFO msg=old\n", 5000)+

@@ -19,6 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
+	"github.com/hermes-ls/hermes-ls/internal/redact"
 )
 
 // event is the canonical name of an event.
@@ -255,13 +256,14 @@ func newHook(e event, claude string, c entry) (h Hook, err error) {
 	return h, nil
 }
 
-// Name is the hook's command, cut, or the name of its plugin, for messages.
+// Name is the hook's command, cut and without values that may be secret, or the name of its plugin, for
+// messages to the user and to the model.
 func (h Hook) Name() string {
 	if h.label != "" {
 		return h.label
 	}
 	const longest = 60
-	text := []rune(strings.Join(strings.Fields(h.Command), " "))
+	text := []rune(new(redact.Set).Line(strings.Join(strings.Fields(h.Command), " ")))
 	if len(text) > longest {
 		return string(text[:longest-1]) + "…"
 	}

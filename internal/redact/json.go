@@ -221,7 +221,7 @@ func (s *Set) meaning(key string, tree any) any {
 			}
 			return "[withheld]"
 		}
-		return s.line(x)
+		return s.Line(x)
 	}
 	return tree
 }
@@ -250,7 +250,7 @@ func (s *Set) list(key string, x []any) any {
 		if words == nil {
 			out[i] = s.meaning(key, value)
 		} else {
-			out[i] = s.line(words[i])
+			out[i] = s.Line(words[i])
 		}
 	}
 	if words != nil {
@@ -266,8 +266,9 @@ func (s *Set) list(key string, x []any) any {
 // wordInLine are the words of a command line, with their quotes.
 var wordInLine = regexp.MustCompile(`(?:[^\s"']|"[^"]*"|'[^']*')+`)
 
-// line returns a text, which may be an address or a command line, without what may be secret.
-func (s *Set) line(text string) string {
+// Line returns a text, which may be an address or a command line, without what may be secret: what
+// [Set.Meaning] withholds of one.
+func (s *Set) Line(text string) string {
 	before, header := "", false
 	return s.Text(wordInLine.ReplaceAllStringFunc(text, func(word string) string {
 		bare := strings.Trim(word, `"'`)
