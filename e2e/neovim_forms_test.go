@@ -176,7 +176,7 @@ func TestNeovimServers(t *testing.T) {
 			p.until("the file of the memory", func() bool { return p.eval("expand('%:t')") == "USER.md" })
 			p.line(":bwipeout")
 			p.line(":buffer shop.py")
-			p.send("Remember it", `[{"call":{"name":"memory","args":{"action":"add","target":"user","content":"Prefers tea."}}}]`, `[{"text":"Remembered."}]`)
+			p.send("Remember: Prefers tea.", `[{"call":{"name":"memory","args":{"action":"add","target":"user","content":"Prefers tea."}}}]`, `[{"text":"Remembered."}]`)
 			p.wait("Remembered.", "● idle")
 			user := filepath.Join(b.home, "memories", "USER.md")
 			if text := p.read(user); !strings.Contains(text, "tea") {

@@ -187,8 +187,8 @@ step("a server is restarted, its log is opened, and the user logs out", async ()
 
 step("the last write of the memory is undone, and a learning is forgotten", async () => {
   const memory = () => editor.read("../hermes/memories/USER.md");
-  await send("Remember it", [call("memory", { action: "add", target: "user", content: "Prefers tea." })]);
-  await done("Remember it");
+  await send("Remember: Prefers tea", [call("memory", { action: "add", target: "user", content: "Prefers tea." })]);
+  await done("Remember: Prefers tea");
   assert.match(memory(), /tea/);
   await editor.run("Hermes: Focus on Extensions View");
   await editor.unfold(row("MCP servers"), false); // the view has no room for all rows

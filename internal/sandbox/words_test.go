@@ -162,12 +162,13 @@ func TestNoFolderForTemporaryFiles(t *testing.T) {
 	onHost.mechanism = nil
 	onHost.Unlock()
 	defer func() { onHost.mechanism = before }()
-	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	home := t.TempDir()
+	t.Setenv("TMPDIR", "/no-such-folder") // a long path would be given up for /tmp
 	m := Detect(t.Context())
 	if m.Kind != Unknown || !strings.Contains(m.Reason, "temporary folder") {
 		t.Errorf("%+v", m)
 	}
-	b := New(Config{Mode: WorkspaceWrite, Roots: func() []string { return nil }, Home: t.TempDir()})
+	b := New(Config{Mode: WorkspaceWrite, Roots: func() []string { return nil }, Home: home})
 	if err := b.Confine(t.Context(), &proc.Cmd{}); err == nil {
 		t.Error("a command would run without a sandbox")
 	}

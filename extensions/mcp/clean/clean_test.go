@@ -7,7 +7,7 @@ func TestText(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                              "",
 		"plain ~ text,\n\tin two lines": "plain ~ text,\n\tin two lines",
-		"a\x1b[2Jb\x7fc\rd\x00":         "a[2Jbcd",
+		"a\x1b[2Jb\x7fc\rd\x00":         "abcd",
 		"Zürich 日本\u200b\u202e\ufeff\U000e0041": "Zürich 日本",
 		"a\xffb\ufffdc": "abc",
 	} {

@@ -13,7 +13,7 @@ func TestOf(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`:                                                                   `{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`,
-		"{\"properties\":{\"default\":{\"description\":\"hid\\u202eden\\u001b[2J\",\"enum\":[\"a\\u200b\"],\"anyOf\":[{\"title\":\"\\u200bb\"}]}}}": "{\"properties\":{\"default\":{\"anyOf\":[{\"title\":\"b\"}],\"description\":\"hidden[2J\",\"enum\":[\"a\u200b\"]}},\"type\":\"object\"}",
+		"{\"properties\":{\"default\":{\"description\":\"hid\\u202eden\\u001b[2J\",\"enum\":[\"a\\u200b\"],\"anyOf\":[{\"title\":\"\\u200bb\"}]}}}": "{\"properties\":{\"default\":{\"anyOf\":[{\"title\":\"b\"}],\"description\":\"hidden\",\"enum\":[\"a\u200b\"]}},\"type\":\"object\"}",
 		`{}`:                         `{"properties":{},"type":"object"}`,
 		`null`:                       `{"properties":{},"type":"object"}`,
 		`{"type":"string"}`:          "",
