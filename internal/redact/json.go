@@ -266,8 +266,8 @@ func (s *Set) list(key string, x []any) any {
 // wordInLine are the words of a command line, with their quotes.
 var wordInLine = regexp.MustCompile(`(?:[^\s"']|"[^"]*"|'[^']*')+`)
 
-// Line returns a text, which may be an address or a command line, without what may be secret: what
-// [Set.Meaning] withholds of one.
+// Line returns a text, which may be an address or a command line, without the parts that [Set.Meaning]
+// withholds.
 func (s *Set) Line(text string) string {
 	before, header := "", false
 	return s.Text(wordInLine.ReplaceAllStringFunc(text, func(word string) string {
