@@ -18,6 +18,9 @@ var lists = map[string]string{
 func shaped(method string, raw json.RawMessage) json.RawMessage {
 	fields := map[string]json.RawMessage{}
 	_ = json.Unmarshal(raw, &fields) // another type has no fields
+	if kind := textOf(fields["resultType"]); kind != "" && kind != "complete" {
+		return raw // such as input_required, which has requests in the place of a result
+	}
 	switch key := lists[method]; {
 	case key != "":
 		if len(raw) > 0 && raw[0] == '[' {

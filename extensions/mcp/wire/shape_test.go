@@ -32,6 +32,10 @@ func TestOddResults(t *testing.T) {
 				}
 			}
 		}
+		asks := `{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create"}},"requestState":"s"}`
+		if got := string(shaped(method, json.RawMessage(asks))); got != asks {
+			t.Errorf("%s: a result that asks for input became %s", method, got)
+		}
 		for _, empty := range []string{`null`, `{}`, `[]`, `""`, `true`, `5`} {
 			read(t, method, empty)
 		}
