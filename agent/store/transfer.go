@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -101,15 +102,19 @@ type callRecord struct {
 	Args text `json:"args"`
 }
 
-// Export writes a session with its log to w, page by page; see [TransferVersion]. If the session
-// is rewound during the export, it returns an error.
-func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
+// Export writes a session with its log to w, page by page; see [TransferVersion]. Each text goes through
+// hide, which withholds secrets; nil: the texts stay as they are. If the session is rewound during the
+// export, it returns an error.
+func (s *Store) Export(ctx context.Context, id string, w io.Writer, hide func(text string) string) error {
 	head, err := s.Session(ctx, id)
 	if err != nil {
 		return err
 	}
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
+	if hide != nil {
+		head = hiddenSession(head, hide)
+	}
 	if err := out.Encode(recordOf(head)); err != nil {
 		return fmt.Errorf("writing session %s: %w", id, err)
 	}
@@ -120,7 +125,11 @@ func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 			return err
 		}
 		for i := range log {
-			if err := out.Encode(log[i].record()); err != nil {
+			m := log[i]
+			if hide != nil {
+				m = hiddenMessage(m, hide)
+			}
+			if err := out.Encode(m.record()); err != nil {
 				return fmt.Errorf("writing session %s: %w", id, err)
 			}
 			after = log[i].Seq
@@ -134,6 +143,39 @@ func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 		err = s.explain("exporting session "+id, errors.New("the session was rewound during the export; try again"))
 	}
 	return err
+}
+
+// hiddenSession returns a session whose texts went through hide.
+func hiddenSession(x Session, hide func(string) string) Session {
+	x.Title, x.Notes, x.System, x.Origin = hide(x.Title), hide(x.Notes), hide(x.System), hide(x.Origin)
+	return x
+}
+
+// hiddenMessage returns a message whose texts went through hide. What the user typed and what was added for
+// the model go through it apart, so that Typed stays right.
+func hiddenMessage(m Message, hide func(string) string) Message {
+	m.Parts, m.Described = slices.Clone(m.Parts), slices.Clone(m.Described)
+	typed := m.Typed
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Type == model.TextType || p.Type == model.ResultType {
+			own := min(typed, len(p.Text))
+			typed -= own
+			before := hide(p.Text[:own])
+			m.Typed += len(before) - own
+			p.Text = before + hide(p.Text[own:])
+		} else {
+			p.Text = hide(p.Text)
+		}
+		p.Call.Args = hide(p.Call.Args)
+	}
+	for i := range m.Described {
+		m.Described[i].Text = hide(m.Described[i].Text)
+	}
+	if len(m.Shown) > 0 {
+		m.Shown = json.RawMessage(hide(string(m.Shown)))
+	}
+	return m
 }
 
 func recordOf(x Session) sessionRecord {

@@ -90,7 +90,7 @@ func TestExportAndImport(t *testing.T) {
 			for range rapid.IntRange(0, 5).Draw(rt, "messages") {
 				add(t, a, x.ID, anyMessage(rt))
 			}
-			if err := a.Export(ctx, x.ID, &file); err != nil {
+			if err := a.Export(ctx, x.ID, &file, nil); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -110,7 +110,7 @@ func TestExportAndImport(t *testing.T) {
 			if !reflect.DeepEqual(logX, logY) {
 				rt.Fatalf("%+v\n%+v", logX, logY)
 			}
-			if err := b.Export(ctx, id, &again); err != nil {
+			if err := b.Export(ctx, id, &again, nil); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -133,7 +133,7 @@ func TestImportTwice(t *testing.T) {
 	}
 	var file bytes.Buffer
 	for _, id := range []string{a.ID, fork.ID} {
-		if err := s.Export(ctx, id, &file); err != nil {
+		if err := s.Export(ctx, id, &file, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -150,7 +150,7 @@ func TestVersion7(t *testing.T) {
 	checkVersion7(t, s, want)
 	for id := range want { // an export can be imported, whole
 		var file bytes.Buffer
-		if err := s.Export(t.Context(), id, &file); err != nil {
+		if err := s.Export(t.Context(), id, &file, nil); err != nil {
 			t.Fatal(err)
 		}
 		done, err := s.Import(t.Context(), &file, store.ImportOptions{NewIDs: true})

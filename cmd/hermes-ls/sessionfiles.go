@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +34,7 @@ func sessionsExport() *cobra.Command {
 		Use: "export [ID...]", Short: "Write sessions as JSON Lines, with every field, for import",
 		Example: "  hermes-ls sessions export 0199f2 > session.jsonl\n" +
 			"  hermes-ls sessions export --all > sessions.jsonl",
-		Long: "Writes the named sessions, or with --all every session, oldest first.\nIf a session cannot be read, the command says so and writes the others.",
+		Long: "Writes the named sessions, or with --all every session, oldest first. Keys and tokens are withheld.\nIf a session cannot be read, the command says so and writes the others.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
 				return usage(fmt.Errorf("name sessions, or say --all"))
@@ -95,9 +97,9 @@ func exportTo(cmd *cobra.Command, st *store.Store, ids []string, file string) (e
 	}
 	buffered := bufio.NewWriter(out)
 	defer func() { err = errors.Join(err, buffered.Flush()) }()
-	unread := 0
+	unread, hide := 0, withoutSecrets()
 	for _, id := range ids {
-		if err := st.Export(cmd.Context(), id, buffered); err != nil {
+		if err := st.Export(cmd.Context(), id, buffered, hide); err != nil {
 			unread++
 			fmt.Fprintf(cmd.ErrOrStderr(), "hermes-ls: not exported whole: session %s: %v\n", id, err)
 		}
@@ -106,6 +108,22 @@ func exportTo(cmd *cobra.Command, st *store.Store, ids []string, file string) (e
 		return fmt.Errorf("%d of %s could not be exported whole", unread, english.Plural(len(ids), "session", ""))
 	}
 	return nil
+}
+
+// withoutSecrets returns a function that withholds the user's keys, tokens, and in JSON the values under names
+// of secrets.
+func withoutSecrets() func(text string) string {
+	secrets := knownSecrets()
+	return func(text string) string {
+		var plain bytes.Buffer
+		if json.Compact(&plain, []byte(text)) != nil {
+			return secrets.Text(text)
+		}
+		if hidden, _ := secrets.JSON([]byte(text)); !bytes.Equal(hidden, plain.Bytes()) {
+			return string(hidden)
+		}
+		return text
+	}
 }
 
 func sessionsImport() *cobra.Command {

@@ -200,7 +200,7 @@ func sessionsShow() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withSession(cmd.Context(), args[0], func(st *store.Store, id string) error {
 				if asJSON {
-					return st.Export(cmd.Context(), id, shownOn(cmd.OutOrStdout()))
+					return st.Export(cmd.Context(), id, shownOn(cmd.OutOrStdout()), withoutSecrets())
 				}
 				return showSession(cmd.Context(), cmd.OutOrStdout(), st, id, ids)
 			})

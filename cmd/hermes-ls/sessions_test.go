@@ -136,6 +136,48 @@ func TestSessions(t *testing.T) {
 	sh.has(sh.run("", "check"), "is whole")
 }
 
+// TestExportWithholdsSecrets checks that the user's keys are in no text of an export, and that it can be imported.
+func TestExportWithholdsSecrets(t *testing.T) {
+	sh := newShell(t)
+	const key, token = "configured-key-1234", "hunter2-hunter2"
+	if err := os.WriteFile(filepath.Join(sh.home, "config.yaml"), []byte("model: {provider: custom, base_url: 'http://127.0.0.1:1/v1', api_key: "+key+"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	st := store.New(filepath.Join(sh.home, store.FileName), store.Options{})
+	defer st.Close()
+	id := store.NewID()
+	if err := st.Create(t.Context(), store.Session{ID: id, Title: "Use " + key, Cwd: "/w", Notes: key}); err != nil {
+		t.Fatal(err)
+	}
+	typed := "Über " + key + ", go on."
+	for _, m := range []*store.Message{
+		{Message: model.NewMessage(model.User, typed+"\nattached: "+key), Typed: len(typed)},
+		{Message: model.ResponseMessage("I think of "+key, "I call it with "+key+".", model.Call{ID: "1", Name: "terminal", Args: `{"command":"curl -H 'X: ` + key + `'","api_key":"` + token + `"}`})},
+		{Message: model.ResultMessage("1", "terminal", `{ "output": "`+key+`", "exit_code": 0 }`), Shown: json.RawMessage(`{"output":"` + key + `"}`)},
+		{Message: model.ResponseMessage("", `{ "kept": [1,  2] }`)},
+	} {
+		if err := st.Append(t.Context(), id, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, out := range []string{sh.run("", "export", id), sh.run("", "show", "--json", id)} {
+		for _, secret := range []string{key, token} {
+			if strings.Contains(out, secret) {
+				t.Errorf("%s is in\n%s", secret, out)
+			}
+		}
+		sh.has(out, `withheld], go on.`, `{ \"kept\": [1,  2] }`, `\"exit_code\":0`)
+		other := newShell(t)
+		other.run(out, "import", "-")
+		again := store.New(filepath.Join(other.home, store.FileName), store.Options{})
+		log, err := again.Messages(t.Context(), id, 0, 10)
+		again.Close()
+		if err != nil || len(log) != 4 || !strings.HasSuffix(log[0].Text()[:log[0].Typed], ", go on.") {
+			t.Errorf("imported: %v, %+v", err, log)
+		}
+	}
+}
+
 // TestSessionFiles checks that an exported session can be imported, also into another home
 // directory, and that an import overwrites nothing.
 func TestSessionFiles(t *testing.T) {

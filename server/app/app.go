@@ -149,7 +149,7 @@ func exported(ctx context.Context, s *server.Service, id string) (path string, e
 	if err != nil {
 		return "", err
 	}
-	return path, errors.Join(s.Store().Export(ctx, id, f), f.Close())
+	return path, errors.Join(s.Store().Export(ctx, id, f, nil), f.Close())
 }
 
 func configuredHooks(c *config.Loaded) (any, error) {
