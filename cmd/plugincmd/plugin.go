@@ -18,6 +18,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extensions/hooks"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
@@ -165,6 +166,9 @@ func describe(out io.Writer, p plugins.Plugin) {
 	if len(p.Hooks) > 0 {
 		fmt.Fprintf(out, "hooks: %s\n", escape.Line(strings.Join(p.Hooks, ", ")))
 	}
+	if reach := hooks.Reach(p.Hooks); len(reach) > 0 {
+		fmt.Fprintf(out, "its hooks can change, whatever its permissions are: %s\n", strings.Join(reach, "; "))
+	}
 	for _, part := range p.Contents() {
 		fmt.Fprintf(out, "%s\n", escape.Line(part))
 	}
@@ -278,7 +282,15 @@ func enablePlugin(cmd *cobra.Command, name string, yes bool) error {
 		fmt.Fprintf(out, " Command: /%s.", escape.Line(c.Name))
 	}
 	fmt.Fprintln(out)
+	if reach := hooks.Reach(undeclared(g.Offer.Hooks, p.Hooks)); len(reach) > 0 {
+		fmt.Fprintf(out, "Its hooks that plugin.yaml does not name can change: %s. To disable it: hermes-ls plugin disable %s\n", strings.Join(reach, "; "), name)
+	}
 	return nil
+}
+
+// undeclared returns the hooks that a plugin has and its manifest does not name.
+func undeclared(offered, declared []string) []string {
+	return slices.DeleteFunc(slices.Clone(offered), func(one string) bool { return slices.Contains(declared, one) })
 }
 
 // taken returns an error if a tool has the name of a tool of this program or of another plugin.

@@ -28,3 +28,22 @@ func TestTaken(t *testing.T) {
 		}
 	}
 }
+
+// Before the question, the user reads the reach of a plugin's hooks, which no permission limits.
+func TestDescribeTellsTheReachOfHooks(t *testing.T) {
+	t.Parallel()
+	for hooks, want := range map[string]string{
+		"pre_tool_call":                       "whatever its permissions are: the arguments of each call, such as the text of a file that is written\n",
+		"Stop,post_tool_call,after-tool-call": "whatever its permissions are: each result that the model reads; the answers\n",
+		"on_session_start":                    "",
+	} {
+		var out strings.Builder
+		describe(&out, plugins.Plugin{Name: "p", Hooks: strings.Split(hooks, ",")})
+		if got := out.String(); !strings.Contains(got, want) || strings.Contains(got, "can change") != (want != "") {
+			t.Errorf("%s: %s", hooks, got)
+		}
+	}
+	if got := undeclared([]string{"a", "b"}, []string{"b"}); len(got) != 1 || got[0] != "a" {
+		t.Errorf("undeclared: %q", got)
+	}
+}

@@ -313,6 +313,25 @@ func literal(parts []syntax.WordPart) string {
 	return b.String()
 }
 
+// reaches has the work of others that hooks can change, by event.
+var reaches = map[event]string{
+	preTool:       "the arguments of each call, such as the text of a file that is written",
+	transformTool: "each result that the model reads",
+	preLLM:        "what the model gets with a prompt",
+	transformLLM:  "the answers",
+}
+
+// Reach returns the work of others that hooks for events can change, such as "the answers", for a user who
+// decides about them.
+func Reach(events []string) (all []string) {
+	for _, e := range []event{preTool, transformTool, preLLM, transformLLM} {
+		if slices.ContainsFunc(events, func(name string) bool { is, _, _ := eventOf(name); return is == e }) {
+			all = append(all, reaches[e])
+		}
+	}
+	return all
+}
+
 // IsEvent reports whether a name is one of an event.
 func IsEvent(name string) bool {
 	_, _, ok := eventOf(name)
