@@ -115,7 +115,7 @@ func newSandbox(svc *Service, conf *config.Loaded, ws *workspace.Workspace, n *n
 			if len(gaps) > 0 {
 				text += " Not enforced: " + strings.Join(gaps, ". ") + "."
 			}
-			n.show(text)
+			n.mention(text)
 		},
 	})
 }

@@ -34,6 +34,10 @@ func (n *notifier) show(text string) {
 	n.sink(turn).Event(agent.Notice{Text: text})
 }
 
+// mention shows a text to the user in hosts that have a place for notices. It is for facts that are shown
+// elsewhere, too, such as by /status: in the chat document of other hosts it would stand between calls.
+func (n *notifier) mention(text string) { n.sink(nil).Event(agent.Notice{Text: text}) }
+
 // during makes a sink that of the running turn, until the turn calls ended.
 func (n *notifier) during(turn agent.Sink) (ended func()) {
 	set := func(to agent.Sink) {
