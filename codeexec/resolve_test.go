@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -70,6 +71,9 @@ func (p *place) program(dir, name, script string) string {
 		p.t.Fatal(err)
 	}
 	path := filepath.Join(dir, name)
+	// As in copyFor.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 		p.t.Fatal(err)
 	}

@@ -135,7 +135,13 @@ func TestBuildScriptLeavesNothing(t *testing.T) {
 				Folders: files.Folders, Files: files, Confine: box.ConfineReader, Environ: environ,
 				Log: func(string, string) {},
 			})
-			t.Cleanup(servers.Close)
+			t.Cleanup(func() {
+				servers.Close()
+				left, _ := filepath.Glob(filepath.Join(os.TempDir(), "proc-macro-srv*")) // of a rust-analyzer that was ended
+				for _, one := range left {
+					os.RemoveAll(one) //nolint:errcheck // the run tells what is left
+				}
+			})
 			var answer Answer
 			found := false
 			for deadline := time.Now().Add(4 * time.Minute); !found && time.Now().Before(deadline); {
