@@ -5,6 +5,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -21,6 +22,13 @@ func TestNeovimInACommand(t *testing.T) {
 				t.Fatal(err)
 			}
 			b := newBed(t, map[string]string{"a.txt": "one\n"})
+			// The script names the folder in which it was installed. Commands do not see it if that is below /tmp.
+			script, err := os.ReadFile(nvim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			folder := regexp.MustCompile(`/\S*?/` + regexp.QuoteMeta(version)).FindString(string(script))
+			write(t, filepath.Join(b.home, "config.yaml"), "model: {provider: embedded}\nsandbox: {read: ["+filepath.Dir(nvim)+", "+folder+"]}\n")
 			l := b.line(t)
 			session := l.newSession(b.workspace)
 			for command, want := range map[string]string{
