@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // A home on a disk that is really full: the prompt is answered with an error that says
@@ -100,7 +102,24 @@ func TestFullWorkspaceAndCheckpoints(t *testing.T) {
 	for err == nil { // until there is no room
 		_, err = ballast.Write(make([]byte, 4096))
 	}
-	_ = ballast.Close()
+	// The first turn may still be removing files: their room is taken, too.
+	stop, filling := make(chan struct{}), sync.WaitGroup{}
+	filling.Go(func() {
+		for {
+			if _, err := ballast.Write(make([]byte, 4096)); err == nil {
+				continue
+			}
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	})
+	defer ballast.Close() //nolint:errcheck // it has failed before
+	defer filling.Wait()
+	defer close(stop)
+	do("read_file", map[string]any{"path": "a.txt"})
 	shown := do("patch", map[string]any{"path": "a.txt", "old_string": "one", "new_string": "two"})
 	if want := "cannot be restored, because its checkpoint cannot be written: the disk is full (" + filepath.Join(b.home, "checkpoints") + "); make room there"; !strings.Contains(shown, want) {
 		t.Errorf("the checkpoints are full: %s", shown)
