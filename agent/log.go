@@ -211,8 +211,8 @@ func (s *Session) begun(open []model.Call) int {
 // waitingKey has the id of the call that waits for an approval, in the state of the session.
 const waitingKey = "waiting"
 
-// waits stores that a call waits for an approval and has done nothing yet. If the server is killed meanwhile, its result
-// says so. Resumed is called before the call goes on.
+// waits stores that a call waits for an approval and has done nothing yet. If the server is killed meanwhile, the result
+// of the call says so. The caller calls resumed before the call continues.
 func (s *Session) waits(ctx context.Context, callID string) (resumed func()) {
 	state := s.editsOf()
 	if state.Save(ctx, waitingKey, callID) != nil {

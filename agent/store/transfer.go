@@ -151,8 +151,8 @@ func hiddenSession(x Session, hide func(string) string) Session {
 	return x
 }
 
-// hiddenMessage returns a message whose texts went through hide. What the user typed and what was added for
-// the model go through it apart, so that Typed stays right.
+// hiddenMessage returns a message whose texts went through hide. The typed part of a text and the rest go
+// through it apart, so that Typed stays right.
 func hiddenMessage(m Message, hide func(string) string) Message {
 	m.Parts, m.Described = slices.Clone(m.Parts), slices.Clone(m.Described)
 	typed := m.Typed

@@ -154,8 +154,8 @@ func checkReply(t *testing.T, a api.API, body, what string) {
 	}
 }
 
-// variants returns JSON texts that differ from one in the type of one value and mean the same, by
-// what was changed.
+// variants returns forms of a JSON text in which one value has another type and the same meaning. The
+// key names the change.
 func variants(text string) map[string]string {
 	all := map[string]string{}
 	var visit func(value any, path string, set func(any))

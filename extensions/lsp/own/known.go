@@ -7,10 +7,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/program"
 )
 
@@ -251,7 +251,7 @@ func (s spec) locate(path string, workspace []string) (string, bool) {
 }
 
 // interpreter matches the names of programs that run a file of their arguments.
-var interpreter = regexp.MustCompile(`^(?:python|pypy|node|deno|bun|ruby|perl|php|lua|luajit|java|dotnet|bash|sh|zsh)[\d.]*(?:\.exe)?$`)
+var interpreter = lazyregexp.New(`^(?:python|pypy|node|deno|bun|ruby|perl|php|lua|luajit|java|dotnet|bash|sh|zsh)[\d.]*(?:\.exe)?$`)
 
 // script returns the file that the interpreter of a command of the user's configuration runs, or nothing. Other
 // arguments stay hidden.
