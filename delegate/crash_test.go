@@ -2,12 +2,15 @@ package delegate_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/delegate/worktree"
 	"github.com/hermes-ls/hermes-ls/internal/folderpath"
+	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
 const victimDir = "HERMES_TEST_VICTIM"
@@ -98,6 +102,7 @@ func TestKilled(t *testing.T) {
 		running, err := exec.Command("ps", "-eo", "args").Output()
 		return err == nil && !strings.Contains(string(running), "touch "+aliveIn(dir))
 	})
+	waitForLocks(t, worktree.RecordsOf(b.store.Path()), cmd.Process.Pid)
 	b.rename(filepath.Join(dir, "renamed"))
 	stranger := newBed(t, nil) // whose store does not know the subagents
 	stranger.repository()
@@ -133,6 +138,30 @@ func TestKilled(t *testing.T) {
 	b.checkLog(b.id)
 	if stop := b.prompt("parent"); stop != agent.EndTurn {
 		t.Errorf("the next turn: %s", stop)
+	}
+}
+
+// waitForLocks waits until nothing holds a lock of a killed server: a program that it was just starting has its locks
+// until the program runs.
+func waitForLocks(t *testing.T, records string, pid int) {
+	t.Helper()
+	for _, pattern := range []string{
+		filepath.Join(records, "*", "lock"),
+		filepath.Join(os.TempDir(), "hermes-ls-*-"+strconv.FormatInt(int64(pid), 36)+"-*", "lock"),
+	} {
+		locks, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range locks {
+			waitFor(t, path, func() bool {
+				lock, err := scratch.Lock(path, 0)
+				if err == nil {
+					err = lock.Close()
+				}
+				return err == nil || errors.Is(err, fs.ErrNotExist)
+			})
+		}
 	}
 }
 

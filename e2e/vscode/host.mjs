@@ -310,8 +310,8 @@ export class Editor {
   }
 
   /**
-   * Opens the menu of something, and chooses an entry, or entries of menus in menus. VS Code ignores a click that
-   * follows the opening too soon: then the menu stays open.
+   * Opens the menu of something, and chooses an entry, or entries of menus in menus. VS Code ignores a click in the
+   * first 100 ms of a menu: then the menu stays open, and the entry is clicked again.
    */
   async menu(target, ...names) {
     const entry = (name) => this.page.getByRole("menuitem", { name, exact: true });
@@ -320,6 +320,9 @@ export class Editor {
       for (const name of names.slice(0, -1)) await entry(name).hover({ timeout: patience });
       const last = entry(names.at(-1));
       await last.click({ timeout: patience });
+      for (let tries = 0; tries < 20 && (await last.isVisible()); tries++) {
+        await last.waitFor({ state: "hidden", timeout: 1_000 }).catch(() => last.click({ timeout: 1_000 }).catch(() => {}));
+      }
       await last.waitFor({ state: "hidden", timeout: patience });
     });
   }
