@@ -127,3 +127,35 @@ step("reject leaves the lines that the user has typed since", async () => {
   await editor.page.keyboard.press("Control+s");
   await becomes(`# mine\n${now}`);
 });
+
+step("what was accepted stays accepted when the window is loaded again: revert takes out the rest, and not the user's lines", async () => {
+  const now = editor.read("pricing.py");
+  await edit("dearer", ...rewrite(now.replace("* 3", "* 30").replace("amount / 5", "amount / 50")));
+  await lens("Reject All").waitFor();
+  await idle();
+  await editor.click(await highest("Accept"), lens("Reject All"));
+  const wanted = now.replace("* 3", "* 30");
+  await until(true, () => accepted().some((a) => a.before === wanted));
+  await editor.page.reload();
+  await idle();
+  await editor.openFile("pricing.py");
+  await lens("Open Changes by Hermes").first().waitFor();
+  await editor.select("pricing.py", 0);
+  await editor.page.keyboard.type("# mine, too\n");
+  await editor.page.keyboard.press("Control+s");
+  await becomes(`# mine, too\n${wanted.replace("/ 5", "/ 50")}`);
+  const yes = editor.page.locator(".monaco-dialog-box").getByRole("button", { name: "Revert" });
+  await editor.again(async () => {
+    if ((await yes.count()) === 0) await lens("Revert").first().click({ timeout: 20_000 });
+    await yes.click({ timeout: 20_000 });
+  });
+  await becomes(`# mine, too\n${wanted}`);
+  await until([], accepted);
+});
+
+/** What the extension keeps of the changes of which a part was accepted. */
+function accepted() {
+  const storage = path.join(dir, "host", "data", "User", "workspaceStorage");
+  const files = fs.globSync("*/hermes-ls.hermes-ls/accepted.json", { cwd: storage });
+  return files.flatMap((f) => JSON.parse(fs.readFileSync(path.join(storage, f), "utf8") || "[]"));
+}

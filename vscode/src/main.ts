@@ -37,7 +37,7 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerSessions(hermes, chat),
     ...registerSetup(context),
     ...registerServerCommands(context, hermes),
-    ...registerReview(hermes, chat),
+    ...registerReview(context, hermes, chat),
     ...restartWhenNeeded(context, hermes),
   );
   void hermes.server.start().catch((error) => startFailed(hermes!, error)); // views open before the server has started

@@ -31,6 +31,17 @@ export interface Waiting {
   readonly files: readonly string[]; // absolute
 }
 
+/** What a part of a change that was accepted has left, kept for the next window. Its lines end with "\n". */
+export interface Rest {
+  readonly session: string;
+  readonly checkpoint: string;
+  readonly path: string;
+  /** The earlier text with the accepted part. */
+  readonly before: string;
+  /** The text as the turn left it, where that is known. */
+  readonly after?: string;
+}
+
 /** Changes keeps the changes of turns until they are accepted or reverted. */
 export class Changes {
   /** Newest first; those without changes are left out. */
@@ -40,6 +51,18 @@ export class Changes {
   private readonly known = new Set<string>(); // checkpoints of the server's earlier lists
   private last = 0;
   private lastLoaded = 0;
+
+  /** rests are those of the earlier window. */
+  constructor(private readonly rests: readonly Rest[] = []) {}
+
+  /** The changes of recorded turns of which a part was accepted. */
+  partly(): Rest[] {
+    return this.list.flatMap(({ session, checkpoint, changes }) =>
+      [...changes.values()].flatMap(({ path, partly, before, after }) =>
+        partly && checkpoint !== undefined && typeof before === "string" ? [{ session, checkpoint, path, before, after }] : [],
+      ),
+    );
+  }
 
   get turns(): readonly Turn[] {
     return this.list;
@@ -103,8 +126,14 @@ export class Changes {
     turn.title = title || turn.title;
     const wait = new Set(files);
     [...turn.changes.keys()].filter((path) => !wait.has(path)).forEach((path) => turn.changes.delete(path));
-    files.filter((path) => !turn.changes.has(path)).forEach((path) => turn.changes.set(path, { path, before: undefined, after: undefined }));
+    files.filter((path) => !turn.changes.has(path)).forEach((path) => turn.changes.set(path, this.unseen(turn, path)));
     return turn;
+  }
+
+  /** A change that this window has not seen. */
+  private unseen(turn: Turn, path: string): Change {
+    const rest = this.rests.find((r) => r.session === turn.session && r.checkpoint === turn.checkpoint && r.path === path);
+    return { path, before: rest?.before, after: rest?.after, ...(rest && { partly: true }) };
   }
 
   /** The turn of this window that has made a new checkpoint. The time in the list has no fractions of seconds. */

@@ -114,3 +114,18 @@ export function rejection(now: string, hunk: Hunk): Edit {
   }
   return { start: [hunk.at - 1, lines[hunk.at - 1].length], end: last, text: hunk.removed.map((l) => `\n${l}`).join("") };
 }
+
+/**
+ * Returns the present text without the agent's hunks. after is the text as the agent left it. If the user has edited one of
+ * the hunks since, it returns undefined.
+ */
+export function takenOut(before: string, after: string, now: string): string | undefined {
+  const left = formatted(after, now);
+  const own = ownHunks(before, left, now);
+  if (own.length < hunksOf(before, left).length) {
+    return undefined;
+  }
+  const lines = now.split("\n");
+  own.reverse().forEach((h) => lines.splice(h.at, h.added.length, ...h.removed));
+  return lines.join("\n");
+}

@@ -99,7 +99,7 @@ export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
     if (before === at.left) {
       return this.review.accept(at.found.turn, at.found.change);
     }
-    this.review.rebase(at.found.turn, at.found.change, before);
+    this.review.rebase(at.found.turn, at.found.change, before, at.left);
   }
 
   /** Rejects a hunk, or the one at the cursor: its earlier lines return. */

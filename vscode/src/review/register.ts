@@ -11,8 +11,8 @@ import { ChangesView, Row } from "./view";
 import * as show from "../show";
 
 /** The list of changes, its diff editors, and their commands. */
-export function registerReview(hermes: Hermes, chat: ChatView): vscode.Disposable[] {
-  const review = new Review(hermes);
+export function registerReview(context: vscode.ExtensionContext, hermes: Hermes, chat: ChatView): vscode.Disposable[] {
+  const review = new Review(hermes, context.storageUri?.fsPath);
   const inline = new InlineEdits(hermes, review);
   /** A row of the list or of a lens, or the file of a diff editor. */
   const rowOf = (given?: Row | vscode.Uri): Row | undefined => {

@@ -7,6 +7,8 @@ import { message } from "../server/process";
 import { folders } from "../sessions";
 import { Method, RestoreResult, SessionNotification, TurnChanges, Update } from "../protocol";
 import { Change, Changes, Turn, Waiting } from "./changes";
+import { takenOut } from "./hunks";
+import { Rests } from "./rests";
 import * as show from "../show";
 
 /** The scheme of documents that show a file as it was before a turn. */
@@ -14,7 +16,8 @@ export const beforeScheme = "hermes-before";
 
 /** Review follows turns, records their changes, and accepts or reverts them. */
 export class Review implements vscode.Disposable, vscode.TextDocumentContentProvider {
-  readonly changes = new Changes();
+  readonly changes: Changes;
+  private readonly rests: Rests;
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly subscriptions: vscode.Disposable[];
   private readonly redrawn = new vscode.EventEmitter<vscode.Uri>();
@@ -27,7 +30,13 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
   /** The earlier text of a file has changed. */
   readonly onDidChange = this.redrawn.event;
 
-  constructor(private readonly hermes: Hermes) {
+  /** storage is the folder of what is kept for the next window, if there is one. */
+  constructor(
+    private readonly hermes: Hermes,
+    storage: string | undefined,
+  ) {
+    this.rests = new Rests(storage, (error) => hermes.log.warn(`The parts of changes that you have accepted cannot be stored: ${message(error)}`));
+    this.changes = new Changes(this.rests.load());
     this.subscriptions = [
       hermes.sessions.onWork(({ session, running }) => (running ? this.begin(session) : this.ended(session))),
       hermes.sessions.onUpdate((n) => this.updated(n)),
@@ -65,10 +74,12 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     await Promise.all(this.ending);
   }
 
-  /** The part of a change that was accepted is a part of the text before it. */
-  rebase(turn: Turn, change: Change, before: string): void {
+  /** The part of a change that was accepted is a part of the text before it. left is the text as the agent left it. */
+  rebase(turn: Turn, change: Change, before: string, left: string): void {
     change.before = before;
+    change.after ??= left;
     change.partly = true;
+    void this.rests.keep(this.changes.partly());
     this.redrawn.fire(this.before(turn, change));
     this.changed.fire();
   }
@@ -103,6 +114,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
       const { changes } = await this.hermes.server.request(Method.CheckpointChanges, folders());
       const gone = this.changes.load(changes.map(waitingOf));
       this.recorded = true;
+      void this.rests.keep(this.changes.partly());
       await closeComparisons(gone, this.changes.turns.length === 0);
     } catch (error) {
       this.hermes.log.debug(`changes: ${message(error)}`);
@@ -174,8 +186,13 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     this.changes.settle(turn.id, paths);
     this.changed.fire();
     void closeComparisons(paths, this.changes.turns.length === 0);
-    if (turn.checkpoint !== undefined) {
-      await this.hermes.server.request(Method.CheckpointAccept, { sessionId: turn.session, checkpointId: turn.checkpoint, files: paths });
+    await this.judged(turn, paths);
+  }
+
+  /** The server lists these files no longer. */
+  private async judged({ session, checkpoint }: Turn, files: string[]): Promise<void> {
+    if (checkpoint !== undefined && files.length > 0) {
+      await this.hermes.server.request(Method.CheckpointAccept, { sessionId: session, checkpointId: checkpoint, files });
     }
   }
 
@@ -185,9 +202,13 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
       return;
     }
     const paths = chosen.map((c) => c.path);
-    const result = turn.checkpoint === undefined || chosen.some((c) => c.partly) ? await this.revertHere(turn, chosen) : await this.restore(turn, paths);
+    const partly = chosen.some((c) => c.partly);
+    const result = turn.checkpoint === undefined || partly ? await this.revertHere(turn, chosen) : await this.restore(turn, paths);
     const kept = new Set(result.kept.map(absolute));
     const back = paths.filter((p) => !kept.has(p));
+    if (partly && turn.checkpoint !== undefined) {
+      await this.judged(turn, back); // the accepted part stays, so the file is not as it was at the checkpoint
+    }
     this.changes.reverted(turn.id, back);
     await this.lookAgain();
     await closeComparisons(back, this.changes.turns.length === 0);
@@ -214,25 +235,36 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     return yes !== undefined;
   }
 
-  /** revertHere writes the earlier texts in the editor, so that undo works. It is used without a checkpoint. */
+  /**
+   * revertHere takes the changes out in the editor, so that undo works. It is used without a checkpoint, and if a part was
+   * accepted. What the user has written since stays; a file where that is in the same lines is kept.
+   */
   private async revertHere(turn: Turn, chosen: Change[]): Promise<RestoreResult> {
     const edit = new vscode.WorkspaceEdit();
+    const kept: Change[] = [];
     for (const c of chosen) {
       const file = vscode.Uri.file(c.path);
       const before = await this.textBefore(turn, c);
+      const left = this.changes.find(c.path)?.change.after;
       if (before === null) {
         edit.deleteFile(file, { ignoreIfNotExists: true });
       } else if (await exists(file)) {
         const document = await vscode.workspace.openTextDocument(file);
-        edit.replace(file, new vscode.Range(0, 0, document.lineCount, 0), before);
+        const text = left === undefined ? before : takenOut(plainText(before)!, plainText(left)!, plainText(document.getText())!);
+        if (text === undefined) {
+          kept.push(c);
+        } else {
+          edit.replace(file, new vscode.Range(0, 0, document.lineCount, 0), text);
+        }
       } else {
         edit.createFile(file, { contents: Buffer.from(before) });
       }
     }
-    const names = chosen.map((c) => vscode.workspace.asRelativePath(c.path));
+    const changed = chosen.filter((c) => !kept.includes(c));
     const done = await vscode.workspace.applyEdit(edit);
-    await Promise.all(chosen.map((c) => vscode.workspace.save(vscode.Uri.file(c.path))));
-    return done ? { restored: names, kept: [] } : { restored: [], kept: names };
+    await Promise.all(changed.map((c) => vscode.workspace.save(vscode.Uri.file(c.path))));
+    const names = (of: Change[]) => of.map((c) => shownName(c.path));
+    return done ? { restored: names(changed), kept: names(kept) } : { restored: [], kept: names(chosen) };
   }
 }
 
@@ -263,6 +295,13 @@ async function closeComparisons(paths: string[], all: boolean): Promise<void> {
   await vscode.window.tabGroups.close(tabs, true);
 }
 
+/** The path of a file for users: relative to the folder of the session where possible. */
+function shownName(file: string): string {
+  const name = path.relative(folders().cwd, file);
+  return name.startsWith("..") ? file : name;
+}
+
+/** The reverse of shownName. */
 const absolute = (file: string) => (path.isAbsolute(file) ? file : path.join(folders().cwd, file));
 
 /** A text without regard to its line ends; null: there is no file. */

@@ -109,3 +109,20 @@ test("the first difference is a line", () => {
     assert.equal(firstDifference(a, b), line, JSON.stringify([a, b]));
   }
 });
+
+test("what was accepted of a change is known in the next window, for the same checkpoint only", () => {
+  const c = new Changes();
+  turn(c, "one", ["a", "1\n2\n", "x\ny\n"], ["b", "1", "2"]);
+  const { change } = c.find("a")!;
+  Object.assign(change, { before: "x\n2\n", partly: true });
+  assert.deepEqual(c.partly(), []); // the turn is not recorded yet
+  c.load([listed("k1", "one", "a", "b")]);
+  const rest = { session: "s", checkpoint: "k1", path: "a", before: "x\n2\n", after: "x\ny\n" };
+  assert.deepEqual(c.partly(), [rest]);
+  const next = new Changes(c.partly());
+  next.load([listed("k2", "two", "a"), listed("k1", "one", "a", "b")]);
+  assert.deepEqual(next.partly(), [rest]);
+  assert.equal(next.find("a")!.change.before, undefined); // of the later turn
+  next.load([listed("k2", "two", "a"), listed("k1", "one", "b")]);
+  assert.deepEqual(next.partly(), []);
+});

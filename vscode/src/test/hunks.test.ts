@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { accepted, Edit, formatted, hunkAt, hunksOf, ownHunks, rejection, withdrawn } from "../review/hunks";
+import { accepted, Edit, formatted, hunkAt, hunksOf, ownHunks, rejection, takenOut, withdrawn } from "../review/hunks";
 
 const apply = (text: string, e: Edit) => {
   const lines = text.split("\n");
@@ -64,5 +64,18 @@ test("only the agent's lines are found in a text that the user has changed since
       left = withdrawn(left, h[0]!);
     }
     assert.equal(text, want, JSON.stringify(now));
+  }
+});
+
+test("taking out the agent's lines leaves those of the user, and those that were accepted", () => {
+  const left = "a\nB\nc\nd\nE\n";
+  for (const [before, now, want] of [
+    ["a\nb\nc\nd\ne\n", left, "a\nb\nc\nd\ne\n"],
+    ["a\nB\nc\nd\ne\n", left, "a\nB\nc\nd\ne\n"], // the first hunk was accepted
+    ["a\nB\nc\nd\ne\n", "mine\na\nB\nc2\nd\nE\n", "mine\na\nB\nc2\nd\ne\n"],
+    ["a\nB\nc\nd\ne\n", "a\nB\nc\nd\nE of mine\n", undefined],
+    ["a\nB\nc\nd\ne\nf\n", "a\nB\nc\nd\n    E\n", "a\nB\nc\nd\ne\nf\n"], // formatted
+  ] as const) {
+    assert.equal(takenOut(before, left, now), want, JSON.stringify([before, now]));
   }
 });
