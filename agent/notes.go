@@ -30,7 +30,7 @@ func (t *turn) askForNotes(ctx context.Context, hints string) (string, *model.Us
 	var reply *model.Reply
 	err := errors.New("no other model")
 	if small := t.notesModel(); small != nil {
-		room := small.Window() - t.history.gauge.fixed()
+		room := model.WindowOf(small) - t.history.gauge.fixed()
 		if reply, err = t.notesOf(ctx, small, t.forNotes(room), notesText(hints, room)); err != nil && ctx.Err() == nil {
 			t.notice("The notes of the compaction are written by the session's model: %v", err)
 		}
@@ -69,7 +69,7 @@ func notesText(hints string, room int) string {
 }
 
 // notesModel returns the model of [Config.Notes], or nil.
-func (t *turn) notesModel() Sized {
+func (t *turn) notesModel() model.Model {
 	if t.config.Notes == nil {
 		return nil
 	}

@@ -69,7 +69,7 @@ type Config struct {
 
 	// Notes returns the model that writes the notes of a compaction. If it is nil or returns
 	// nil, the session's model writes them.
-	Notes func() Sized
+	Notes func() model.Model
 	// Describe asks another model to describe a picture. prompt is the user's text. If there is no other
 	// model, asked is false. Nil means that there is none.
 	Describe func(ctx context.Context, i model.Image, prompt string) (d model.Description, asked bool, err error)
@@ -89,12 +89,6 @@ type Config struct {
 
 	Effort string // reasoning effort; empty: the model's default
 	Log    *slog.Logger
-}
-
-// Sized is a model that knows its context window.
-type Sized interface {
-	model.Model
-	Window() int
 }
 
 // Prefix is the start of each request, before the history.
@@ -243,10 +237,7 @@ func (s *Session) believedWindow() int {
 	if s.config.Window > 0 {
 		return s.config.Window
 	}
-	if sized, ok := s.config.Model.(interface{ Window() int }); ok {
-		return sized.Window()
-	}
-	return 0
+	return model.WindowOf(s.config.Model)
 }
 
 // bound is a context window in tokens that a refusal named, and the one that was believed then.

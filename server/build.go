@@ -33,7 +33,7 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 		Agent: agent.Config{
 			Head: head, Model: x.settings.model, Env: env, Files: at.files(), Plan: x.record.plan, Store: x.svc.theStore(conf.Store.Synchronous),
 			LeastWindow: agent.LeastWindow, MaxIterations: conf.Agent.MaxIterations, CompactAt: cmp.Or(conf.Compaction.At, -1), Log: x.svc.Log,
-			Notes: func() agent.Sized { return x.settings.notesModel() }, Describe: x.settings.describe,
+			Notes: func() model.Model { return x.settings.notesModel() }, Describe: x.settings.describe,
 		},
 		Tools: func(ctx context.Context, stored []tools.Spec) (*tools.Set, error) { return toolsOf(ctx, x, stored) },
 		Prompt: func(c prompt.Config) string {

@@ -33,8 +33,7 @@ func (s *settings) looks(ctx context.Context) bool {
 	if s.config().Auxiliary[visionTask].Model != "" {
 		return true
 	}
-	m, ok := s.model.Current().(interface{ KnownToSee(context.Context) bool })
-	return ok && m.KnownToSee(ctx)
+	return model.SurelySees(ctx, s.model.Current())
 }
 
 // look asks about a picture, with a system prompt. See describe for asked.
@@ -46,7 +45,7 @@ func (s *settings) look(ctx context.Context, picture model.Image, system, text s
 		return d, false, nil
 	}
 	explicit := own.Model != ""
-	if seeing, ok := m.(interface{ Sees(context.Context) bool }); ok && !explicit && !seeing.Sees(ctx) {
+	if !explicit && !model.CanSee(ctx, m, true) {
 		return d, false, nil
 	}
 	e, _, _ := conf.Small(visionTask) // modelFor has found it

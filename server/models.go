@@ -55,7 +55,7 @@ func (s *settings) childModel(_ context.Context, section, route string) (m model
 		return s.svc.Instruments.model(s.svc.Model), endpoints[0].Model, 0, nil
 	}
 	made := s.svc.models.Get(endpoints)
-	return models.OfSubagent(s.svc.Instruments.model(made)), endpoints[0].Model, made.Window(), nil
+	return models.OfSubagent(s.svc.Instruments.model(made)), endpoints[0].Model, model.WindowOf(made), nil
 }
 
 // readyFor is ready for a turn with the model of a route of delegation.routes. If there is none, show
@@ -100,24 +100,16 @@ func (s *settings) modelName() string {
 }
 
 // notesModel returns the configured model for the notes of compactions. Nil: the session's.
-func (s *settings) notesModel() agent.Sized {
+func (s *settings) notesModel() model.Model {
 	made := s.modelFor("compression")
 	if made == nil {
 		return nil
 	}
-	return observed{s.svc.Instruments.model(made), made}
+	return s.svc.Instruments.model(made)
 }
-
-// observed is a model that is watched. The one that it watches knows the window.
-type observed struct {
-	model.Model
-	sized agent.Sized
-}
-
-func (o observed) Window() int { return o.sized.Window() }
 
 // modelFor returns the model for a task other than the session's turns. Nil: the session's.
-func (s *settings) modelFor(task string) agent.Sized {
+func (s *settings) modelFor(task string) model.Model {
 	if s.svc.Model != nil {
 		return nil
 	}

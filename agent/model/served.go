@@ -19,20 +19,8 @@ const (
 	FromGuess = "a guess: the provider does not tell it"
 )
 
-// Wrapper is a [Model] around another one.
-type Wrapper interface{ Unwrap() Model }
-
 // ServedOf returns m, or the model in it, as a [Served]. If it is none, it returns nil.
 func ServedOf(m Model) Served {
-	for m != nil {
-		if s, ok := m.(Served); ok {
-			return s
-		}
-		w, ok := m.(Wrapper)
-		if !ok {
-			return nil
-		}
-		m = w.Unwrap()
-	}
-	return nil
+	served, _ := as[Served](m)
+	return served
 }

@@ -123,26 +123,3 @@ var _ model.Wrapper = (*meteredModel)(nil)
 
 // Unwrap implements [model.Wrapper].
 func (m *meteredModel) Unwrap() model.Model { return m.Model }
-
-func (m *meteredModel) Window() int {
-	if sized, ok := m.Model.(interface{ Window() int }); ok {
-		return sized.Window()
-	}
-	return 0
-}
-
-func (m *meteredModel) Prepare(ctx context.Context) {
-	if known, ok := m.Model.(interface{ Prepare(context.Context) }); ok {
-		known.Prepare(ctx)
-	}
-}
-
-func (m *meteredModel) Sees(ctx context.Context) bool {
-	seeing, ok := m.Model.(interface{ Sees(context.Context) bool })
-	return ok && seeing.Sees(ctx)
-}
-
-func (m *meteredModel) KnownToSee(ctx context.Context) bool {
-	seeing, ok := m.Model.(interface{ KnownToSee(context.Context) bool })
-	return ok && seeing.KnownToSee(ctx)
-}

@@ -75,12 +75,7 @@ func (c *Chosen) Current() model.Model {
 }
 
 // Window returns the context window in tokens; 0: not known yet.
-func (c *Chosen) Window() int {
-	if sized, ok := c.Current().(interface{ Window() int }); ok {
-		return sized.Window()
-	}
-	return 0
-}
+func (c *Chosen) Window() int { return model.WindowOf(c.Current()) }
 
 // WindowFrom says which source tells the window; "": not known.
 func (c *Chosen) WindowFrom() string {
@@ -100,13 +95,10 @@ func (c *Chosen) Inspect(ctx context.Context) {
 // Prepare asks the endpoint for the window of the model, if it is not known. See
 // the method Prepare of the client.
 func (c *Chosen) Prepare(ctx context.Context) {
-	if m, ok := c.Current().(interface{ Prepare(context.Context) }); ok {
-		m.Prepare(ctx)
-	}
+	model.Prepare(ctx, c.Current())
 }
 
 // Sees reports whether the chosen model accepts pictures.
 func (c *Chosen) Sees(ctx context.Context) bool {
-	m, ok := c.Current().(interface{ Sees(context.Context) bool })
-	return ok && m.Sees(ctx)
+	return model.CanSee(ctx, c.Current(), false)
 }

@@ -10,7 +10,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/client"
 	"github.com/hermes-ls/hermes-ls/agent/model/embedded"
 	"github.com/hermes-ls/hermes-ls/agent/store"
@@ -29,12 +29,12 @@ type Pool struct {
 
 	keys client.Keys
 	mu   sync.Mutex
-	made map[string]agent.Sized
+	made map[string]model.Model
 }
 
 // Get returns the model that sends its requests to the first endpoint, and to the others if that
 // fails.
-func (p *Pool) Get(endpoints []config.Endpoint) agent.Sized {
+func (p *Pool) Get(endpoints []config.Endpoint) model.Model {
 	if endpoints[0].Provider == "embedded" {
 		return embedded.Model{Name: endpoints[0].Model}
 	}
@@ -52,7 +52,7 @@ func (p *Pool) Get(endpoints []config.Endpoint) agent.Sized {
 		c.Endpoints = append(c.Endpoints, Endpoint(e, p.Path, p.Log))
 	}
 	if p.made == nil {
-		p.made = map[string]agent.Sized{}
+		p.made = map[string]model.Model{}
 	}
 	made := client.New(c)
 	p.made[string(key)] = made

@@ -18,8 +18,5 @@ func (m ofSubagent) Stream(ctx context.Context, req *model.Request) iter.Seq2[mo
 	return m.Model.Stream(ctx, &r)
 }
 
-// Sees reports whether the model gets pictures.
-func (m ofSubagent) Sees(ctx context.Context) bool {
-	seeing, ok := m.Model.(interface{ Sees(context.Context) bool })
-	return ok && seeing.Sees(ctx)
-}
+// Unwrap implements [model.Wrapper].
+func (m ofSubagent) Unwrap() model.Model { return m.Model }

@@ -31,7 +31,7 @@ func New(write func(goal string, items []byte)) *Recorder {
 // Model returns a model that sends requests to m and records the responses.
 func (r *Recorder) Model(m model.Model) model.Model { return &recorded{m, r} }
 
-// recorded is a model whose responses are recorded. It has the optional methods of models.
+// recorded is a model whose responses are recorded.
 type recorded struct {
 	model.Model
 	r *Recorder
@@ -41,29 +41,6 @@ var _ model.Wrapper = (*recorded)(nil)
 
 // Unwrap implements [model.Wrapper].
 func (m *recorded) Unwrap() model.Model { return m.Model }
-
-func (m *recorded) Window() int {
-	if sized, ok := m.Model.(interface{ Window() int }); ok {
-		return sized.Window()
-	}
-	return 0
-}
-
-func (m *recorded) Prepare(ctx context.Context) {
-	if known, ok := m.Model.(interface{ Prepare(context.Context) }); ok {
-		known.Prepare(ctx)
-	}
-}
-
-func (m *recorded) Sees(ctx context.Context) bool {
-	seeing, ok := m.Model.(interface{ Sees(context.Context) bool })
-	return ok && seeing.Sees(ctx)
-}
-
-func (m *recorded) KnownToSee(ctx context.Context) bool {
-	seeing, ok := m.Model.(interface{ KnownToSee(context.Context) bool })
-	return ok && seeing.KnownToSee(ctx)
-}
 
 // item is a piece of a response, as server/testdata/README.md has it.
 type item struct {

@@ -52,7 +52,13 @@ type Rejections struct {
 	Remember func(ctx context.Context, endpoint, model string) error
 }
 
-var _ model.Served = (*Model)(nil)
+var (
+	_ model.Served     = (*Model)(nil)
+	_ model.Sized      = (*Model)(nil)
+	_ model.Prepares   = (*Model)(nil)
+	_ model.Sees       = (*Model)(nil)
+	_ model.KnownToSee = (*Model)(nil)
+)
 
 // Model is a [model.Model] on endpoints of model APIs.
 type Model struct {

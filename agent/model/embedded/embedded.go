@@ -32,6 +32,11 @@ import (
 const setUp = "I am not a real model (provider embedded). To set one up, choose “Hermes: Choose Provider” in VS Code, `:Hermes setup` in " +
 	"Neovim, or run `hermes-ls setup` in a terminal."
 
+var (
+	_ model.Sized = Model{}
+	_ model.Sees  = Model{}
+)
+
 // Model is the scripted model. It has no state and makes no connection.
 type Model struct{ Name string }
 

@@ -1,0 +1,78 @@
+package model
+
+import "context"
+
+// A [Model] may know more than how to answer. A model around another one has [Wrapper]: then the functions of this file
+// ask the inner model for what the outer one does not know itself.
+
+// Sized is a model that knows its context window.
+type Sized interface {
+	// Window returns the context window in tokens. If it is not known, it returns 0. It makes no request.
+	Window() int
+}
+
+// Prepares is a model that can ask its endpoint for what it does not know.
+type Prepares interface {
+	// Prepare asks for the context window, if it is not known.
+	Prepare(ctx context.Context)
+}
+
+// Sees is a model that may know whether it accepts pictures. It may request the endpoint's metadata, once.
+type Sees interface {
+	// Sees reports whether pictures can be sent. If nothing is known, it returns true.
+	Sees(ctx context.Context) bool
+}
+
+// KnownToSee is a [Sees] that can tell whether it is sure.
+type KnownToSee interface {
+	// KnownToSee reports whether it is known that the model accepts pictures.
+	KnownToSee(ctx context.Context) bool
+}
+
+// Wrapper is a [Model] around another one.
+type Wrapper interface{ Unwrap() Model }
+
+// WindowOf returns the context window of a model in tokens. If it is not known, it returns 0.
+func WindowOf(m Model) int {
+	if sized, ok := as[Sized](m); ok {
+		return sized.Window()
+	}
+	return 0
+}
+
+// Prepare asks the endpoint of a model for the context window, if it is not known.
+func Prepare(ctx context.Context, m Model) {
+	if p, ok := as[Prepares](m); ok {
+		p.Prepare(ctx)
+	}
+}
+
+// CanSee reports whether pictures can be sent to a model. If the model does not know itself whether it accepts
+// them, it returns otherwise.
+func CanSee(ctx context.Context, m Model, otherwise bool) bool {
+	if seeing, ok := as[Sees](m); ok {
+		return seeing.Sees(ctx)
+	}
+	return otherwise
+}
+
+// SurelySees reports whether it is known that a model accepts pictures.
+func SurelySees(ctx context.Context, m Model) bool {
+	known, ok := as[KnownToSee](m)
+	return ok && known.KnownToSee(ctx)
+}
+
+// as returns m, or the nearest model in it, as a T. If there is none, it returns false.
+func as[T any](m Model) (found T, ok bool) {
+	for m != nil {
+		if found, ok = m.(T); ok {
+			return found, true
+		}
+		w, wraps := m.(Wrapper)
+		if !wraps {
+			break
+		}
+		m = w.Unwrap()
+	}
+	return found, false
+}
