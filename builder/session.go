@@ -164,7 +164,7 @@ func InGit(folder string) bool {
 // shellName returns the name of the shell that runs commands. If no extension runs
 // commands, it returns "".
 func shellName(s *extension.Set) string {
-	own, ok := extension.Find[interface{ ShellName() string }](s)
+	own, ok := s.Shell()
 	if !ok {
 		return ""
 	}
@@ -174,9 +174,7 @@ func shellName(s *extension.Set) string {
 // changedFiles returns the function that lists the files that the session has changed. If
 // no extension knows them, it returns nil.
 func changedFiles(s *extension.Set) func(context.Context) ([]string, error) {
-	known, ok := extension.Find[interface {
-		ChangedFiles(context.Context) ([]string, error)
-	}](s)
+	known, ok := s.Changes()
 	if !ok {
 		return nil
 	}

@@ -30,6 +30,11 @@ func (e scripts) Open(_ context.Context, s *extension.Session) (extension.Instan
 	return &instance{scripts: e, session: s}, nil
 }
 
+var (
+	_ extension.Interpreter = (*instance)(nil)
+	_ extension.TakesEnv    = (*instance)(nil)
+)
+
 type instance struct {
 	scripts
 	session *extension.Session

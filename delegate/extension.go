@@ -34,6 +34,8 @@ func (e delegation) Open(_ context.Context, s *extension.Session) (extension.Ins
 	return &Instance{Children: New(c), session: s}, nil
 }
 
+var _ extension.Spawner = (*Instance)(nil)
+
 // Instance are the subagents of a session, as an extension.
 type Instance struct {
 	*Children

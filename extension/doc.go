@@ -24,6 +24,9 @@
 // implement, and calls them in the order of the list in package server/app. That list
 // is the only one: a new feature is one folder and one line there.
 //
+// Features that use each other do so by the services of this package, such as
+// [PageReader]. The owner declares that it has the service, and [Set] finds it.
+//
 // A subagent, a script or a replay gets nothing of an instance that does not
 // implement Derive. Events are the exception: they see the calls of subagents and
 // scripts too, so a feature that checks calls cannot be avoided.

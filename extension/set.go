@@ -137,27 +137,6 @@ func derived(ctx context.Context, o opened, kind Kind, rights *Session) (x Insta
 	return o.derive.Derive(ctx, kind, rights)
 }
 
-// Find returns the instance in s that is a T. If there is none, it returns false.
-func Find[T any](s *Set) (T, bool) {
-	for _, o := range s.opened {
-		if x, ok := o.instance.(T); ok {
-			return x, true
-		}
-	}
-	var none T
-	return none, false
-}
-
-// All returns the instances in s that are a T.
-func All[T any](s *Set) (all []T) {
-	for _, o := range s.opened {
-		if x, ok := o.instance.(T); ok {
-			all = append(all, x)
-		}
-	}
-	return all
-}
-
 // Tools returns the tools of all instances in order. See [Tools].
 func (s *Set) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error) {
 	var all []tools.Tool

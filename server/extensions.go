@@ -170,7 +170,7 @@ func openAddress(x *Session) func(ctx context.Context, server, address string) b
 func (s *Service) Store() *store.Store { return s.theStore(s.synchronous()) }
 
 // Find returns the extension of a session that is a T. If there is none, it returns an error.
-func Find[T any](x *Session) (T, error) {
+func Find[T extension.Instance](x *Session) (T, error) {
 	found, ok := extension.Find[T](x.extensions)
 	if !ok {
 		return found, fmt.Errorf("session %q has no such extension: %T", x.id, found)
@@ -178,8 +178,8 @@ func Find[T any](x *Session) (T, error) {
 	return found, nil
 }
 
-// All returns the extensions of a session that are a T.
-func All[T any](x *Session) []T { return extension.All[T](x.extensions) }
+// Extensions returns the extensions of the session.
+func (x *Session) Extensions() *extension.Set { return x.extensions }
 
 // attach tells the extensions that a host has opened the session.
 func (x *Session) attach(given []any) {
@@ -317,9 +317,7 @@ func askerOf(x *Session) builder.Asker {
 
 // Spawn runs a subagent of a session, by the extension that can. [Session.Begin] must have been called.
 func Spawn(ctx context.Context, x *Session, t extension.Task) (extension.Report, error) {
-	own, ok := extension.Find[interface {
-		Spawn(context.Context, extension.Task) (extension.Report, error)
-	}](x.extensions)
+	own, ok := x.extensions.Spawner()
 	if !ok {
 		return extension.Report{}, errors.New("there are no subagents in this session")
 	}

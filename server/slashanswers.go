@@ -228,9 +228,7 @@ func clearSession(ctx context.Context, x *Session, _ string) (string, error) {
 
 // restoreSince restores the files from before a prompt, if an extension can.
 func restoreSince(ctx context.Context, s *extension.Set, prompt time.Time) (done string, err error) {
-	files, ok := extension.Find[interface {
-		RestoreSince(context.Context, time.Time) (string, error)
-	}](s)
+	files, ok := s.Changes()
 	if !ok {
 		return "Files stay as they are.", nil
 	}

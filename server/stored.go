@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -17,7 +18,7 @@ type StoredHost interface {
 // that it opens for the stored session. It loads no history and changes neither the list of open sessions nor the
 // current one. The feature must be one with [Feature.Stored]. If there is no such session, Stored returns
 // [ErrNoSession]. The caller must call release.
-func Stored[T any](ctx context.Context, s *Service, id string, h Host) (found T, release func(), err error) {
+func Stored[T extension.Instance](ctx context.Context, s *Service, id string, h Host) (found T, release func(), err error) {
 	if x := s.Opened(id); x != nil {
 		found, err = Find[T](x)
 		return found, func() {}, err
@@ -40,7 +41,7 @@ func (s *Service) StoredHead(ctx context.Context, id string) (store.Session, err
 
 // AtFolder returns an extension for the workspace of a place, without a session. The feature must be one with
 // [Feature.Stored]. The caller must call release.
-func AtFolder[T any](ctx context.Context, s *Service, p Place, h Host) (found T, release func(), err error) {
+func AtFolder[T extension.Instance](ctx context.Context, s *Service, p Place, h Host) (found T, release func(), err error) {
 	if err := p.check(); err != nil {
 		return found, nil, err
 	}
@@ -48,7 +49,7 @@ func AtFolder[T any](ctx context.Context, s *Service, p Place, h Host) (found T,
 }
 
 // aside opens a session that hosts do not see, with the features for stored sessions.
-func aside[T any](ctx context.Context, s *Service, head store.Session, h Host, draft bool) (found T, release func(), err error) {
+func aside[T extension.Instance](ctx context.Context, s *Service, head store.Session, h Host, draft bool) (found T, release func(), err error) {
 	if err := folderGone(head.Cwd, ""); err != nil {
 		return found, nil, err
 	}

@@ -71,6 +71,8 @@ func (e checkpoints) Open(_ context.Context, s *extension.Session) (extension.In
 	return x, nil
 }
 
+var _ extension.Changes = (*Instance)(nil)
+
 // Instance are the checkpoints of a session.
 type Instance struct {
 	Options

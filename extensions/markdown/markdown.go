@@ -51,6 +51,8 @@ func (markdown) Open(_ context.Context, s *extension.Session) (extension.Instanc
 	return &Instance{session: s}, nil
 }
 
+var _ extension.NeedsTrust = (*Instance)(nil)
+
 // Instance has the commands of a session.
 type Instance struct {
 	session *extension.Session

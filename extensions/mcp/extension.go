@@ -74,6 +74,8 @@ func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Inst
 	return x, nil
 }
 
+var _ extension.NeedsTrust = (*Instance)(nil)
+
 // Instance holds the MCP servers of a session: those from the host and those from the
 // user's configuration.
 type Instance struct {

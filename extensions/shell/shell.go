@@ -72,6 +72,11 @@ func (e feature) start(s *extension.Session) (*shell.Shell, error) {
 	return sh, nil
 }
 
+var (
+	_ extension.Shell    = (*instance)(nil)
+	_ extension.TakesEnv = (*instance)(nil)
+)
+
 type instance struct {
 	*shell.Processes // nil: commands run in the foreground only
 	bounds           tools.Bounds

@@ -64,6 +64,11 @@ func (e skills) Open(_ context.Context, s *extension.Session) (extension.Instanc
 	return &Instance{Options: e.Options, session: s}, nil
 }
 
+var (
+	_ extension.NeedsTrust = (*Instance)(nil)
+	_ extension.Opens      = (*Instance)(nil)
+)
+
 // Instance has the skills of a session.
 type Instance struct {
 	Options

@@ -220,8 +220,8 @@ func (x *Instance) missing(name string) {
 	if _, there := x.set.Get(name); there {
 		return
 	}
-	for _, other := range extension.All[extension.StandsIn](x.extensions()) {
-		if t, ok := other.StandIn(name); ok && x.set.Admits(t) {
+	for _, t := range x.extensions().StandIns(name) {
+		if x.set.Admits(t) {
 			t.Deferred = true
 			_ = x.set.Add(t) // a tool that cannot be called stays unknown
 		}

@@ -30,6 +30,8 @@ func (e feature) Open(_ context.Context, s *extension.Session) (extension.Instan
 	return &instance{session: s, version: e.version}, nil
 }
 
+var _ extension.PageReader = (*instance)(nil)
+
 type instance struct {
 	session *extension.Session
 	version string

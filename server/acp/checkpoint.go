@@ -120,7 +120,7 @@ func (a *Agent) checkpointOf(ctx context.Context, p *protocol.CheckpointArgs) (x
 }
 
 // find returns the extension of a session that is a T.
-func find[T any](a *Agent, sessionID string) (found T, err error) {
+func find[T extension.Instance](a *Agent, sessionID string) (found T, err error) {
 	x, err := a.session(sessionID)
 	if err != nil {
 		return found, err

@@ -247,9 +247,7 @@ func pictures(c *server.Core) extension.Extension {
 	return vision.New(vision.Options{
 		Offered: c.Looks, Look: c.Look,
 		Fetch: func(ctx context.Context, address string) ([]byte, error) {
-			pages, ok := extension.Find[interface {
-				Fetch(ctx context.Context, address string) ([]byte, error)
-			}](c.Extensions())
+			pages, ok := c.Extensions().PageReader()
 			if !ok {
 				return nil, errors.New("addresses are not read in this session")
 			}
@@ -265,9 +263,7 @@ func fileReferences(c *server.Core) extension.Extension {
 		},
 		Hidden: c.Sandbox.Hidden,
 		Page: func(ctx context.Context, address string) (title, text string, err error) {
-			pages, ok := extension.Find[interface {
-				Page(ctx context.Context, address string) (title, text string, err error)
-			}](c.Extensions())
+			pages, ok := c.Extensions().PageReader()
 			if !ok {
 				return "", "", errors.New("web pages are not available in this session")
 			}
@@ -291,7 +287,7 @@ func restorePoints(kept *checkpoint.Store) func(*server.Core) extension.Extensio
 // checks asks the checkpoints which files commands have changed.
 func checks(c *server.Core) extension.Extension {
 	return verify.New(func(ctx context.Context, since time.Time) ([]string, error) {
-		kept, ok := extension.Find[*checkpoints.Instance](c.Extensions())
+		kept, ok := c.Extensions().Changes()
 		if !ok {
 			return nil, nil
 		}
@@ -301,8 +297,8 @@ func checks(c *server.Core) extension.Extension {
 
 // busy reports whether a command in the background runs.
 func busy(s *extension.Set) bool {
-	x, ok := extension.Find[interface{ Busy() bool }](s)
-	return ok && x.Busy()
+	commands, ok := s.Shell()
+	return ok && commands.Busy()
 }
 
 // fileTools also report the problems of our own language servers, if one runs.
@@ -321,7 +317,7 @@ func languageServers(s *server.Service) func(*server.Core) extension.Extension {
 		return lsp.New(lsp.Options{
 			Problems: editProblems(c), Hidden: c.Sandbox.Hidden, Environ: environ, Path: s.Path,
 			Interpreter: func(ctx context.Context) string {
-				scripts, ok := extension.Find[interface{ Interpreter(context.Context) string }](c.Extensions())
+				scripts, ok := c.Extensions().Interpreter()
 				if !ok {
 					return ""
 				}
@@ -376,8 +372,7 @@ func subagents(s *server.Service) func(*server.Core) extension.Extension {
 			Agents: func() []delegate.Agent { return agentsOf(c) },
 			Model: func(ctx context.Context, route string) (delegate.Model, error) {
 				m, name, window, err := c.Model(ctx, delegate.SectionName, route)
-				seeing, _ := m.(interface{ Sees(context.Context) bool })
-				return delegate.Model{Model: m, Name: name, Window: window, Sees: func(ctx context.Context) bool { return seeing != nil && seeing.Sees(ctx) }}, err
+				return delegate.Model{Model: m, Name: name, Window: window, Sees: func(ctx context.Context) bool { return model.CanSee(ctx, m, false) }}, err
 			},
 			Describe: c.Describe,
 		})

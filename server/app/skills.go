@@ -28,11 +28,7 @@ func skillsExtension(s *server.Service) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
 		return skills.Extension(skills.Options{
 			Home: s.Home,
-			Pass: func(vars []string) {
-				for _, x := range extension.All[interface{ PassEnv(vars []string) }](c.Extensions()) {
-					x.PassEnv(vars)
-				}
-			},
+			Pass: func(vars []string) { c.Extensions().PassEnv(vars) },
 		})
 	}
 }
@@ -102,11 +98,7 @@ func namedByServer(c *config.Loaded, name string) bool {
 
 // trusted tells the other extensions of the session that trust has changed.
 func trusted(c *server.Core) extension.Extension {
-	return foldertrust.Extension(func() {
-		for _, x := range extension.All[interface{ TrustChanged() }](c.Extensions()) {
-			x.TrustChanged()
-		}
-	})
+	return foldertrust.Extension(func() { c.Extensions().TrustChanged() })
 }
 
 func trustStore(c *config.Loaded) (any, error) { return foldertrust.Config{Store: trustOf(c)}, nil }

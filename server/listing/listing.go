@@ -24,7 +24,7 @@ func Empty() *protocol.ExtensionsResult {
 // List returns the lists of the extensions of a session.
 func List(ctx context.Context, s *server.Session) (*protocol.ExtensionsResult, error) {
 	all := map[string]any{}
-	for _, x := range server.All[extension.Listed](s) {
+	for _, x := range s.Extensions().Listed() {
 		part, err := x.Listing(ctx)
 		if err != nil {
 			return nil, err
@@ -44,7 +44,7 @@ func List(ctx context.Context, s *server.Session) (*protocol.ExtensionsResult, e
 
 // Document returns the file that a command opens, such as hermes.skill.open with the name of a skill.
 func Document(ctx context.Context, s *server.Session, command, name string) (path string, err error) {
-	for _, x := range server.All[extension.Opens](s) {
+	for _, x := range s.Extensions().Opens() {
 		if path, ok, err := x.Document(ctx, command, name); ok || err != nil {
 			return path, err
 		}

@@ -1,0 +1,132 @@
+package extension
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/tools"
+)
+
+// The interfaces of this file are services: links between features that do not import each other. The instance that
+// has a service declares it, such as
+//
+//	var _ extension.PageReader = (*instance)(nil)
+//
+// and others get it from the [Set] of the session. If a method is renamed, neither side compiles.
+
+// PageReader reads addresses of the web, within the user's limits.
+type PageReader interface {
+	// Page returns the title of a page and its text as Markdown.
+	Page(ctx context.Context, address string) (title, text string, err error)
+	// Fetch returns the content of an address.
+	Fetch(ctx context.Context, address string) ([]byte, error)
+}
+
+// PageReader returns the service of the session. If there is none, it returns false.
+func (s *Set) PageReader() (PageReader, bool) { return find[PageReader](s) }
+
+// Shell runs commands.
+type Shell interface {
+	// ShellName returns the name of the program that runs commands, such as "bash". If it is not known, it returns "".
+	ShellName() string
+	// Busy reports whether a command in the background runs.
+	Busy() bool
+}
+
+// Shell returns the service of the session. If there is none, it returns false.
+func (s *Set) Shell() (Shell, bool) { return find[Shell](s) }
+
+// Interpreter knows the Python of the workspace.
+type Interpreter interface {
+	// Interpreter returns the path of the Python that scripts get. If there is none, it returns "".
+	Interpreter(ctx context.Context) string
+}
+
+// Interpreter returns the service of the session. If there is none, it returns false.
+func (s *Set) Interpreter() (Interpreter, bool) { return find[Interpreter](s) }
+
+// Changes knows the files that the session has changed, and restores them.
+type Changes interface {
+	// ChangedFiles returns the paths of all files that the session has changed.
+	ChangedFiles(ctx context.Context) ([]string, error)
+	// ChangedSince returns the paths of the files that the session has changed since a time.
+	ChangedSince(ctx context.Context, since time.Time) ([]string, error)
+	// RestoreSince restores the files from before a prompt, and says in a sentence what it did.
+	RestoreSince(ctx context.Context, prompt time.Time) (done string, err error)
+}
+
+// Changes returns the service of the session. If there is none, it returns false.
+func (s *Set) Changes() (Changes, bool) { return find[Changes](s) }
+
+// Spawner runs subagents.
+type Spawner interface {
+	Spawn(ctx context.Context, t Task) (Report, error)
+}
+
+// Spawner returns the service of the session. If there is none, it returns false.
+func (s *Set) Spawner() (Spawner, bool) { return find[Spawner](s) }
+
+// TakesEnv starts programs of the model, which can get variables.
+type TakesEnv interface {
+	// PassEnv gives variables, such as "NAME=value", to the programs that it starts from now on.
+	PassEnv(vars []string)
+}
+
+// PassEnv gives variables to the programs that instances start for the model from now on.
+func (s *Set) PassEnv(vars []string) {
+	for x := range instances[TakesEnv](s) {
+		x.PassEnv(vars)
+	}
+}
+
+// NeedsTrust loads files of folders that the user trusts.
+type NeedsTrust interface {
+	// TrustChanged is called when the user trusts a folder or a file, or no longer does.
+	TrustChanged()
+}
+
+// TrustChanged tells the instances that load files of trusted folders that trust has changed.
+func (s *Set) TrustChanged() {
+	for x := range instances[NeedsTrust](s) {
+		x.TrustChanged()
+	}
+}
+
+// StandIns returns a tool of each instance that expects one of that name. See [StandsIn].
+func (s *Set) StandIns(name string) (all []tools.Tool) {
+	for x := range instances[StandsIn](s) {
+		if t, ok := x.StandIn(name); ok {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// Listed returns the instances with entries that editors show.
+func (s *Set) Listed() []Listed { return slices.Collect(instances[Listed](s)) }
+
+// Opens returns the instances with entries that users open in their editor.
+func (s *Set) Opens() []Opens { return slices.Collect(instances[Opens](s)) }
+
+// Find returns the instance of a feature, for a caller that imports the feature. Others use a service.
+func Find[T Instance](s *Set) (T, bool) { return find[T](s) }
+
+func find[T any](s *Set) (found T, ok bool) {
+	for found = range instances[T](s) {
+		return found, true
+	}
+	return found, false
+}
+
+// instances yields the instances that are a T.
+func instances[T any](s *Set) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, o := range s.opened {
+			if x, ok := o.instance.(T); ok && !yield(x) {
+				return
+			}
+		}
+	}
+}
