@@ -126,6 +126,7 @@ func (w *worker) enter(ctx context.Context, parent *Children, env *tools.Env, t 
 	}
 	own, err := local.ForkIn(w.worktree.Workspace())
 	if err == nil {
+		own.Wrote = gate.Noted(w.worktree.Box())
 		w.files = own
 	}
 	return err

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/file"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 // location has the files of a session, and the machine and the sandbox of its commands.
@@ -24,6 +26,8 @@ type location struct {
 	ws     *workspace.Workspace
 	box    *sandbox.Box
 	remote remote
+
+	unsubscribe func() // from saves of the editor
 
 	pictures tools.Pictures // limits
 }
@@ -43,10 +47,29 @@ func openLocation(svc *Service, head store.Session, documents workspace.Document
 // configure makes the sandbox and the backend.
 func (l *location) configure(svc *Service, conf *config.Loaded, n *notifier) {
 	l.box = newSandbox(svc, conf, l.ws, n)
+	l.ws.Wrote = svc.noted(l.box)
+	l.unsubscribe = l.ws.OnSave(func(path string, s workspace.Save) {
+		if bytes.Equal(s.Base, s.Text) && s.Before != nil {
+			s.Base = s.Before // the server has heard of the change after the save
+		}
+		l.box.Note(sandbox.Wrote{Path: path, Old: s.Base, New: s.Text})
+	})
 	l.ws.Ripgrep = ripgrep(l.ws.Folders(), l.box)
 	l.ws.SetSaving(savingOf(conf))
 	l.pictures = tools.Pictures(conf.Images)
 	l.remote = newRemote(conf, l.ws.Folders(), n.warn)
+}
+
+// noted has the reviews of all sessions know what the file tools of one of them write. box is that of this one.
+func (s *Service) noted(box *sandbox.Box) func(path string, old, now workspace.Image) {
+	return func(path string, old, now workspace.Image) {
+		gate.Noted(box)(path, old, now)
+		for _, x := range s.open() {
+			if x.location.box != box {
+				gate.Noted(x.location.box)(path, old, now)
+			}
+		}
+	}
 }
 
 // bounds returns the limits of the session's calls.
@@ -95,6 +118,7 @@ func (l *location) facts(s *settings) prompt.Facts {
 
 func (l *location) close() error {
 	l.remote.close()
+	l.unsubscribe()
 	l.box.Close()
 	return l.ws.Close()
 }

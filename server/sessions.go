@@ -163,10 +163,10 @@ func (s *Service) admit(head store.Session, p Place, h Host, draft bool) (*Sessi
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errors.Join(errClosing, x.location.ws.Close())
+		return nil, errors.Join(errClosing, x.location.close())
 	}
 	if other := s.sessions[head.ID]; other != nil { // opened by another request meanwhile
-		return other, x.location.ws.Close()
+		return other, x.location.close()
 	}
 	s.sessions[head.ID] = x
 	if draft {

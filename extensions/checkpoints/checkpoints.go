@@ -64,8 +64,8 @@ func (e checkpoints) Open(_ context.Context, s *extension.Session) (extension.In
 			Session: s.ID, Files: e.Workspace, Limits: x.limits, Confine: e.Confine, Busy: e.Busy, Report: e.Show,
 		})
 		e.Workspace.Journal, e.Workspace.Earlier = x.keeper.Journal, x.keeper.Earlier
-		x.unsubscribe = e.Workspace.OnSave(func(path string, base, text []byte) {
-			x.keeper.Saved(checkpoint.Saved{Path: path, Base: base, Text: text})
+		x.unsubscribe = e.Workspace.OnSave(func(path string, s workspace.Save) {
+			x.keeper.Saved(checkpoint.Saved{Path: path, Base: s.Base, Text: s.Text})
 		})
 	}
 	return x, nil

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
@@ -127,4 +128,14 @@ func (b *Box) Stand(ctx context.Context, by string) (*Watch, error) {
 		return nil, nil
 	}
 	return b.places.Stand(ctx, by)
+}
+
+// Wrote is a change that the user has made in the editor, or has approved.
+type Wrote = gitguard.Wrote
+
+// Note says that a write in the workspace is known: no review asks about it. The nil Box does nothing.
+func (b *Box) Note(w Wrote) {
+	if b != nil {
+		b.places.Note(w)
+	}
 }

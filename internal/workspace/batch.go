@@ -270,7 +270,7 @@ func (b *batch) writeFile(f *batchFile) error {
 	}
 	gone := missingFolders(f.place)
 	old := fileImage(f.disk.text, f.disk.info)
-	noted := b.w.Journal.note(f.place, old)
+	noted := b.w.note(f.place, old)
 	if _, err := b.w.replaceFile(b.ctx, f.place, f.text, f.disk); err != nil {
 		noted(old)
 		return err
@@ -360,7 +360,7 @@ func (b *batch) putAside(f *batchFile) error {
 			return err
 		}
 	}
-	noted := b.w.Journal.note(f.place, old)
+	noted := b.w.note(f.place, old)
 	temp := tempName()
 	aside, done := filepath.Join(filepath.Dir(rel), temp), b.w.noteTemp(f.place, temp, rel)
 	was := old

@@ -71,7 +71,7 @@ func (w *Workspace) Remove(ctx context.Context, path string) error {
 		if open != nil {
 			was = openImage(open.Text)
 		}
-		noted := w.Journal.note(p, old)
+		noted := w.note(p, old)
 		if _, err := w.remove(ctx, p, was, func() error { return p.folder.root.Remove(p.rel) }); err != nil {
 			noted(old)
 			return err
@@ -106,7 +106,7 @@ func (w *Workspace) Rename(ctx context.Context, from, to string) error {
 			if err != nil {
 				return err
 			}
-			from, into := w.Journal.note(p, old), w.Journal.note(q, NoImage)
+			from, into := w.note(p, old), w.Journal.note(q, NoImage)
 			if err := w.move(ctx, p, q, open); err != nil {
 				from(old)
 				into(NoImage)
@@ -118,6 +118,7 @@ func (w *Workspace) Rename(ctx context.Context, from, to string) error {
 			}
 			from(NoImage)
 			into(now)
+			w.wrote(q, NoImage, old) // not now: the file may have changed since
 			return nil
 		})
 	})

@@ -14,7 +14,7 @@ func (w *Workspace) Fork() (*Workspace, error) {
 	}
 	forked, err := w.fork(names, w.docs)
 	if err == nil {
-		forked.Journal, forked.Earlier, forked.saved, forked.edited = w.Journal, w.Earlier, w.saved, w.edited
+		forked.Journal, forked.Wrote, forked.Earlier, forked.saved, forked.edited = w.Journal, w.Wrote, w.Earlier, w.saved, w.edited
 	}
 	return forked, err
 }

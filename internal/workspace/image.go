@@ -73,6 +73,22 @@ func (j Journal) note(p place, old Image) (after func(now Image)) {
 	}
 }
 
+// note is [Journal.note], and tells Wrote of the change if it was made.
+func (w *Workspace) note(p place, old Image) (after func(now Image)) {
+	noted := w.Journal.note(p, old)
+	return func(now Image) {
+		noted(now)
+		w.wrote(p, old, now)
+	}
+}
+
+// wrote tells Wrote of a change. An image that has not changed is that of a change that failed.
+func (w *Workspace) wrote(p place, old, now Image) {
+	if w.Wrote != nil && (old.There() != now.There() || !bytes.Equal(old.Text, now.Text)) {
+		w.Wrote(p.abs(), old, now)
+	}
+}
+
 // Look returns the image at path: the editor's text if it is open there, else the image on
 // the disk. It follows no link: of a link at path it returns the link, and below a link it
 // finds nothing.
@@ -221,7 +237,7 @@ func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func
 	if open {
 		was = openImage(doc.Text)
 	}
-	after := w.Journal.note(p, now)
+	after := w.note(p, now)
 	undo := func() {}
 	if gone {
 		if held, undo, err = p.makeParent(); err != nil {
@@ -269,6 +285,7 @@ func (w *Workspace) putBackDocument(ctx context.Context, p place, o opened, now,
 		return nil, err
 	}
 	after(openImage(done.text))
+	w.wrote(p, was, openImage(text))
 	if done.note != "" {
 		return nil, &PathError{w.Name(p.abs()), done.note, nil}
 	}

@@ -53,21 +53,27 @@ type Documents interface {
 
 // SaveTeller is a [Documents] of an editor that tells when the user saves a document.
 type SaveTeller interface {
-	// OnSave calls told with the text before the user changed it (nil: not known), and the
-	// saved text.
-	OnSave(told func(path string, base, text []byte)) (stop func())
+	OnSave(told func(path string, s Save)) (stop func())
+}
+
+// Save is a document that the user has saved.
+type Save struct {
+	Base []byte // the text before the user changed it; nil: not known
+	// Before is the text before Base, if the document got Base when the disk had it already. Nil: not so.
+	Before []byte
+	Text   []byte // was saved
 }
 
 // OnSave calls told for each document of the folders that the user saves in the editor, until stop is
 // called. If the editor does not tell of that, OnSave does nothing.
-func (w *Workspace) OnSave(told func(path string, base, text []byte)) (stop func()) {
+func (w *Workspace) OnSave(told func(path string, s Save)) (stop func()) {
 	s, ok := w.docs.(SaveTeller)
 	if !ok {
 		return func() {}
 	}
-	return s.OnSave(func(path string, base, text []byte) {
+	return s.OnSave(func(path string, save Save) {
 		if p, err := w.locate(path); err == nil {
-			told(p.abs(), base, text)
+			told(p.abs(), save)
 		}
 	})
 }
@@ -99,6 +105,10 @@ type Workspace struct {
 
 	// Journal is called before each change. It may be nil. Set it before the first change.
 	Journal Journal
+
+	// Wrote is called after each change that the workspace has made, with the images of a file before and after. Of a file that was
+	// moved, it gets the text that was read before. It may be nil. Set it before the first change.
+	Wrote func(path string, old, now Image)
 
 	view
 	readTexts

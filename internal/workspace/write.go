@@ -145,6 +145,7 @@ func (w *Workspace) replaceDocument(ctx context.Context, p place, o opened, u up
 		return nil, err
 	}
 	after(openImage(settled.text))
+	w.wrote(p, openImage(written.Old), openImage(text)) // the settled text may be that of another program
 	written.New, written.Note = settled.text, settled.note
 	w.remember(abs, text)
 	return written, nil
@@ -187,7 +188,7 @@ func (w *Workspace) updateFile(ctx context.Context, path string, u update) (writ
 			text = []byte{}
 		}
 		old := fileImage(before.text, before.info)
-		noted := w.Journal.note(p, old)
+		noted := w.note(p, old)
 		after, err := w.replaceFile(ctx, p, text, before)
 		if err != nil {
 			noted(old)

@@ -92,6 +92,22 @@ func (s *Standing) Later() {
 	})
 }
 
+// Noted has a box know the changes that file tools make. See [workspace.Workspace.Wrote].
+func Noted(box *sandbox.Box) func(path string, old, now workspace.Image) {
+	return func(path string, old, now workspace.Image) {
+		if w, ok := wroteOf(path, old, now); ok {
+			box.Note(w)
+		}
+	}
+}
+
+// wroteOf is the change of a file from one image to another. If its text is not known, ok is false.
+func wroteOf(path string, old, now workspace.Image) (w sandbox.Wrote, ok bool) {
+	w = sandbox.Wrote{Path: path, Old: old.Text, New: now.Text, Gone: !now.There(), Unsaved: now.Open}
+	whole := w.Gone || now.Mode.IsRegular() && (now.Text != nil || now.Size == 0)
+	return w, whole && (!old.There() || old.Mode.IsRegular() && (old.Text != nil || old.Size == 0))
+}
+
 // Review looks again when the command has ended. Changes that the user has not approved are
 // removed. It returns text for the model's note, nearly always none. After a cancel it
 // returns within a second: a longer review goes on, and the next command waits for it.

@@ -16,13 +16,14 @@ import (
 // review is the state of the review of the workspace's places. All fields are guarded by the
 // mutex of the Guard.
 type review struct {
-	approved map[string]string // items as they were reviewed; nil: not yet
-	running  int               // commands that have not been reviewed, and 1 if programs stand
-	standing []string          // programs that go on between their calls, see [Guard.Stand]
-	left     bool              // approved are the items that a killed server had reviewed
-	stuck    map[string]string // items that were denied, and could not be removed
-	held     map[string]bool   // paths that the last look wanted held
-	ready    *Scene            // the last scan, for the command that starts next
+	approved map[string]string   // items as they were reviewed; nil: not yet
+	running  int                 // commands that have not been reviewed, and 1 if programs stand
+	standing []string            // programs that go on between their calls, see [Guard.Stand]
+	left     bool                // approved are the items that a killed server had reviewed
+	stuck    map[string]string   // items that were denied, and could not be removed
+	held     map[string]bool     // paths that the last look wanted held
+	ready    *Scene              // the last scan, for the command that starts next
+	writes   map[string]*written // writes that the user made or has approved, by path, see [Guard.Note]
 	journal  *journal
 	tookOver time.Time     // when the journals of killed servers were looked for
 	turn     chan struct{} // holds a token while a review goes on
@@ -90,6 +91,7 @@ func (g *Guard) settle() {
 		return
 	}
 	s := g.lookAt(true)
+	g.readWrites()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.compare(s, Opening{})) == 0 {
@@ -101,6 +103,7 @@ func (g *Guard) watch(o Opening) *Watch {
 	g.review.turn <- struct{}{}
 	defer func() { <-g.review.turn }()
 	s := g.lookAt(true)
+	g.readWrites()
 	g.protect(s, false)
 	left := g.takeJournal(s.roots)
 	g.mu.Lock()
@@ -114,6 +117,7 @@ func (g *Guard) watch(o Opening) *Watch {
 	case r.left:
 	case r.approved == nil || r.running == 0:
 		r.approved = maps.Clone(s.items)
+		r.forgetWritesBefore(s.at)
 		r.release(s)
 	case len(r.standing) > 0 && len(g.compare(s, Opening{})) > 0:
 		w.beside = slices.Clone(r.standing)
@@ -269,6 +273,10 @@ func (w *Watch) Keep(changes []Change) {
 	defer w.guard.mu.Unlock()
 	for _, c := range changes {
 		maps.Copy(r.approved, c.after)
+		for key := range c.after {
+			_, path, _ := parts(key)
+			r.forgetWrites(path)
+		}
 	}
 	r.journal.write(r.approved)
 }
@@ -282,6 +290,7 @@ func (w *Watch) Changes() (all []Change, done func()) {
 	g := w.guard
 	g.review.turn <- struct{}{}
 	s := g.Look()
+	g.readWrites()
 	changes := g.changed(s, w.opening)
 	g.protect(s, len(changes) > 0)
 	return changes, func() {
@@ -319,7 +328,15 @@ func (g *Guard) compare(s *Scene, o Opening) (all []Change) {
 		kind, path, name := parts(key)
 		if o.covers(g.cfg.Roots(), kind, path, name, value, before) || kind == pointerItem && !unreadable(value) {
 			g.review.approved[key] = value
+			g.review.forgetWrites(path)
 			continue
+		}
+		if g.known(kind, path, name, before, value) {
+			g.review.approved[key] = value
+			continue
+		}
+		if made, ok := g.wrote(kind, path); ok && !had {
+			before, had = made, true
 		}
 		group := kind + "\x00" + path + "\x00" + name
 		if kind == hookItem {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
 // saves tells whose text is saved: the user's changes of a document are those since its base. It
@@ -15,7 +16,7 @@ import (
 type saves struct {
 	mu    sync.Mutex
 	bases map[string]base // of open documents, by path
-	told  map[int]func(path string, base, text []byte)
+	told  map[int]func(path string, s workspace.Save)
 	count int
 }
 
@@ -24,16 +25,18 @@ type saves struct {
 type base struct {
 	text  []byte // nil: not known
 	clean bool   // the document has this text
+	// before is the text before the document got one that the disk had already: the editor has read the disk again, or it
+	// has saved a change before it told it.
+	before []byte
 }
 
-// OnSave calls told for each document that the editor saves, with the text before the user changed it
-// (nil: not known), and the saved text. It implements [workspace.SaveTeller].
-func (d *Documents) OnSave(told func(path string, base, text []byte)) (stop func()) {
+// OnSave calls told for each document that the editor saves. It implements [workspace.SaveTeller].
+func (d *Documents) OnSave(told func(path string, s workspace.Save)) (stop func()) {
 	s := &d.saves
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.told == nil {
-		s.told = map[int]func(path string, base, text []byte){}
+		s.told = map[int]func(path string, s workspace.Save){}
 	}
 	s.count++
 	id := s.count
@@ -48,12 +51,12 @@ func (d *Documents) OnSave(told func(path string, base, text []byte)) (stop func
 // tell is called when the editor has saved a document.
 func (s *saves) tell(path string, text []byte) {
 	s.mu.Lock()
-	before := s.bases[path].text
-	s.set(path, base{text, true})
+	b := s.bases[path]
+	s.set(path, base{text: text, clean: true})
 	all := slices.Collect(maps.Values(s.told))
 	s.mu.Unlock()
 	for _, told := range all {
-		told(path, before, text)
+		told(path, workspace.Save{Base: b.text, Before: b.before, Text: text})
 	}
 }
 
@@ -86,7 +89,7 @@ func (s *saves) closed(path string) {
 func (s *saves) made(path string, text []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.set(path, base{text, diskHas(path, text)})
+	s.set(path, base{text: text, clean: diskHas(path, text)})
 }
 
 // changing is called before a document changes. It returns a function to call after that.
@@ -105,7 +108,7 @@ func (d *Documents) changing(path string) (changed func()) {
 		}
 		b.clean = diskHas(path, doc.Text)
 		if b.clean {
-			b.text = doc.Text // the editor has read the disk again
+			b.before, b.text = b.text, doc.Text // the editor has read the disk again
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -1,0 +1,398 @@
+package gitguard
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
+)
+
+// Wrote is a change that the user has made in the editor, or has approved.
+type Wrote struct {
+	Path string // absolute
+	// Old is the text that was changed. Nil: none, or not known.
+	Old []byte
+	New []byte
+	// Gone says that there is no file any more.
+	Gone bool
+	// Unsaved says that the disk has the old text still.
+	Unsaved bool
+}
+
+// mostWritten bounds the writes that are kept. Further ones are asked about.
+const mostWritten = 2000
+
+// written is a write of a place that is reviewed.
+type written struct {
+	Wrote
+	at   time.Time
+	sums []string    // of the texts by which an editor may have written it
+	mode fs.FileMode // of a new file
+	// settings are those of a file of git's settings that the write has added, if they were read.
+	settings []setting
+	read     bool
+}
+
+// Note says that a write is known: it is no change of a command or of a program that goes on between its calls, so it is not asked about,
+// as long as the file has this text. If the old text was not reviewed, nothing is noted: what a program has put there would count
+// as the user's.
+func (g *Guard) Note(w Wrote) {
+	now := time.Now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := &g.review
+	if !g.relevant(w.Path) || !r.writes[w.Path].has(w.New) && !g.reviewedText(w) {
+		return
+	}
+	if len(r.writes) >= mostWritten && r.writes[w.Path] == nil {
+		return
+	}
+	one := &written{Wrote: w, at: now, sums: sumsOf(w.New), mode: newMode(w.Path)}
+	if was := r.writes[w.Path]; was != nil && bytes.Equal(was.New, w.New) {
+		one.Old = was.Old
+	}
+	if r.writes == nil {
+		r.writes = map[string]*written{}
+	}
+	r.writes[w.Path] = one
+	if w.Unsaved || r.approved == nil {
+		return
+	}
+	for key, before := range r.approved {
+		if mark, ok := g.expected(key, before, one); ok && mark == "" {
+			delete(r.approved, key)
+		} else if ok {
+			r.approved[key] = mark
+		}
+	}
+	r.journal.write(r.approved)
+}
+
+// has reports whether a write has made a text.
+func (w *written) has(text []byte) bool { return w != nil && !w.Gone && bytes.Equal(w.New, text) }
+
+// sumsOf returns the sums of the bytes by which editors save a text.
+func sumsOf(text []byte) (sums []string) {
+	crlf := bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
+	for _, one := range [][]byte{text, crlf} {
+		for _, mark := range []string{"", "\ufeff"} {
+			sum := sha256.Sum256(append([]byte(mark), one...))
+			sums = append(sums, hex.EncodeToString(sum[:16]))
+		}
+	}
+	return sums
+}
+
+// relevant reports whether a file can be part of a reviewed item. It is called with the mutex.
+func (g *Guard) relevant(path string) bool {
+	if is, _ := settingsPlace(path); is || isSettings(path) {
+		return true
+	}
+	for _, root := range fspath.Existing(g.cfg.Roots()) {
+		if inPlace(path, root) || slices.Contains(ours(root), path) {
+			return true
+		}
+	}
+	for key := range g.review.approved {
+		kind, at, _ := parts(key)
+		if at == path || kind == hookItem && filepath.Dir(at) == filepath.Dir(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// isSettings reports whether a path can be a file of git's settings.
+func isSettings(path string) bool {
+	name := filepath.Base(path)
+	return name == "config" || name == "config.worktree" || name == ".gitconfig"
+}
+
+// reviewedText reports whether the text was reviewed that a write has changed, or was written so itself. It is called with the mutex.
+func (g *Guard) reviewedText(w Wrote) bool {
+	if isSettings(w.Path) {
+		return w.Old != nil // only the difference counts
+	}
+	if len(w.Old) == 0 && w.Old != nil || g.review.approved == nil {
+		return true
+	}
+	sums, there := sumsOf(w.Old), false
+	if was := g.review.writes[w.Path]; was.has(w.Old) {
+		return true
+	}
+	fits := func(mark string) {
+		_, sum, _ := strings.Cut(mark, " ")
+		there = true
+		if slices.Contains(sums, sum) {
+			sums = nil
+		}
+	}
+	for key, mark := range g.review.approved {
+		kind, path, _ := parts(key)
+		if kind == settingItem {
+			continue
+		}
+		if path == w.Path {
+			fits(mark)
+		}
+		for _, f := range g.copies.list(mark) {
+			if f.path == w.Path {
+				fits(f.mark)
+			}
+		}
+	}
+	if w.Old == nil {
+		return !there
+	}
+	return sums == nil
+}
+
+// newMode is the mode that a new file gets back. It cannot be run, because no approval showed that.
+func newMode(path string) fs.FileMode {
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+		return info.Mode().Perm() &^ 0o111
+	}
+	return 0o600
+}
+
+// mark is the mark of the file that the write has made. mode is that of the file before; empty: it is new.
+func (w *written) mark(mode string) string { return cmp.Or(mode, w.mode.String()) + " " + w.sums[0] }
+
+// made reports whether the write has turned the mark of a file into another one. A new one cannot be run.
+func (w *written) made(before, mark string) bool {
+	mode, sum, _ := strings.Cut(mark, " ")
+	was, _, _ := strings.Cut(before, " ")
+	switch {
+	case w == nil:
+		return false
+	case w.Gone:
+		return mark == ""
+	case before == "" || !strings.HasPrefix(was, "-"):
+		return strings.HasPrefix(mode, "-") && !strings.Contains(mode, "x") && slices.Contains(w.sums, sum)
+	}
+	return was == mode && slices.Contains(w.sums, sum)
+}
+
+// expected returns the mark of an item after a write. If the write does not belong to it, or if that is not known, ok is false. A
+// file that is gone has the mark "". It is called with the mutex.
+func (g *Guard) expected(key, before string, w *written) (mark string, ok bool) {
+	kind, path, _ := parts(key)
+	mode, _, _ := strings.Cut(before, " ")
+	switch {
+	case kind == settingItem || kind == todoItem || kind == pointerItem || kind == cutItem:
+		return "", false
+	case path == w.Path && strings.HasPrefix(mode, "-"):
+		if w.Gone {
+			return "", true
+		}
+		mark = w.mark(mode)
+		g.copies.add(mark, w.content(mode))
+		return mark, true
+	case mode == "link":
+		at := " " + w.Path + " "
+		i := strings.LastIndex(before, at)
+		if i < 0 || w.Gone {
+			return "", false
+		}
+		mode, _, _ := strings.Cut(before[i+len(at):], " ")
+		return before[:i+len(at)] + w.mark(mode), true
+	case fspath.Under(w.Path, path):
+		return g.copies.with(before, w)
+	}
+	return "", false
+}
+
+// content is the file that the write has made.
+func (w *written) content(mode string) content {
+	one := content{mode: w.mode, text: w.New}
+	if mode != "" {
+		one.mode = modeOf(mode)
+	}
+	return one
+}
+
+// modeOf reads the mode of a mark.
+func modeOf(text string) (mode fs.FileMode) {
+	for i, r := range "rwxrwxrwx" {
+		if len(text) == 10 && rune(text[i+1]) == r {
+			mode |= 1 << (8 - i)
+		}
+	}
+	return mode
+}
+
+// known reports whether known writes have turned the value of an item into another one. It is called with the mutex.
+func (g *Guard) known(kind, path, name, before, value string) bool {
+	writes := g.review.writes
+	switch {
+	case unreadable(value):
+		return false
+	case kind == settingItem:
+		w := writes[path]
+		for _, one := range strings.Split(value, "\n") {
+			if !slices.Contains(strings.Split(before, "\n"), one) && (name == "" || w == nil || !slices.Contains(w.settings, setting{name, one})) {
+				return false
+			}
+		}
+		return true
+	case kind == todoItem || kind == pointerItem || kind == cutItem:
+		return false
+	case strings.HasPrefix(value, "link "):
+		for at, w := range writes {
+			i := strings.LastIndex(value, " "+at+" ")
+			if end := i + len(at) + 2; i >= 0 && len(before) > end && before[:end] == value[:end] && w.made(before[end:], value[end:]) {
+				return true
+			}
+		}
+		return false
+	case strings.HasPrefix(value, "-"):
+		return writes[path].made(before, value)
+	}
+	return g.knownFolder(before, value)
+}
+
+// knownFolder is known of a folder. It is called with the mutex.
+func (g *Guard) knownFolder(before, value string) bool {
+	was, ok := g.copies.marks(before)
+	now, there := g.copies.marks(value)
+	if !there || !ok && (before != "" || len(now) == 0) {
+		return false
+	}
+	for path, mark := range now {
+		if was[path] != mark && !g.review.writes[path].made(was[path], mark) {
+			return false
+		}
+	}
+	for path := range was {
+		if w := g.review.writes[path]; now[path] == "" && (w == nil || !w.Gone) {
+			return false
+		}
+	}
+	return true
+}
+
+// wrote returns the value of a new item, if known writes have made it. What a program has made of it can be undone then. It
+// is called with the mutex.
+func (g *Guard) wrote(kind, path string) (value string, ok bool) {
+	if w := g.review.writes[path]; w != nil && !w.Gone && !w.Unsaved && kind != settingItem && kind != pointerItem {
+		value = w.mark("")
+		g.copies.add(value, w.content(""))
+		return value, true
+	}
+	for at, w := range g.review.writes {
+		if fspath.Under(at, path) && at != path && !w.Unsaved {
+			value, ok = g.copies.with(value, w)
+		}
+	}
+	return value, ok
+}
+
+// forgetWrites drops the writes at a path and below, because another state of it counts as reviewed. It is called with the mutex.
+func (r *review) forgetWrites(path string) {
+	for at := range r.writes {
+		if fspath.Under(at, path) {
+			delete(r.writes, at)
+		}
+	}
+}
+
+// forgetWritesBefore drops the writes that a scan has seen, if all that it found counts as reviewed. It is called with the mutex.
+func (r *review) forgetWritesBefore(at time.Time) {
+	for path, w := range r.writes {
+		if w.at.Before(at) {
+			delete(r.writes, path)
+		}
+	}
+}
+
+// readWrites reads the settings of git that known writes have added.
+func (g *Guard) readWrites() {
+	g.mu.Lock()
+	var unread []*written
+	for _, w := range g.review.writes {
+		if isSettings(w.Path) && !w.read && !w.Gone {
+			unread = append(unread, w)
+		}
+	}
+	g.mu.Unlock()
+	for _, w := range unread {
+		old, now := g.listText(w.Old), g.listText(w.New)
+		g.mu.Lock()
+		w.read = true
+		w.settings = slices.DeleteFunc(now, func(s setting) bool { return slices.Contains(old, s) })
+		g.mu.Unlock()
+	}
+}
+
+// listText reads the settings of a text in the sandbox. If git cannot read it, there are none.
+func (g *Guard) listText(text []byte) (all []setting) {
+	git, err := g.git()
+	if err != nil || len(text) == 0 {
+		return nil
+	}
+	out, err := g.cfg.Inside(context.Background(), `"$1" config --file - --no-includes --null --list`, text, nil, git)
+	if err != nil {
+		return nil
+	}
+	for one := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		name, value, _ := strings.Cut(one, "\n")
+		all = append(all, setting{name, value})
+	}
+	return all
+}
+
+// list returns the files of a folder that had a mark.
+func (c *copies) list(mark string) []copied {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.folders[mark]
+}
+
+// marks returns the marks of the files of a folder that had a mark, by path. If they are not known, ok is false.
+func (c *copies) marks(mark string) (files map[string]string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list, ok := c.folders[mark]
+	files = map[string]string{}
+	for _, f := range list {
+		files[f.path] = f.mark
+	}
+	return files, ok
+}
+
+// with notes a folder as it is after a write, and returns its mark. If the files of the folder are not known, ok is false. The mark
+// "" is that of a folder that is not there.
+func (c *copies) with(mark string, w *written) (after string, ok bool) {
+	files, ok := c.marks(mark)
+	if !ok && mark != "" {
+		return "", false
+	}
+	mode, _, _ := strings.Cut(files[w.Path], " ")
+	if mode == "link" {
+		return "", false
+	}
+	delete(files, w.Path)
+	if !w.Gone {
+		files[w.Path] = w.mark(mode)
+		c.add(files[w.Path], w.content(mode))
+	}
+	sum, list := sha256.New(), []copied{}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(sum, "%s\x00%s\x00", path, files[path])
+		list = append(list, copied{path, files[path]})
+	}
+	after = "written " + hex.EncodeToString(sum.Sum(nil))
+	c.folder(after, list)
+	return after, true
+}
