@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/hermes-ls/hermes-ls/tools/alias"
 )
 
 // fit checks args, a JSON object, against schema. It corrects a value if only one meaning is
@@ -89,7 +91,7 @@ func (f *fitter) object(s *jsonschema.Schema, object map[string]any, path string
 			continue
 		}
 		value := object[name]
-		if value == nil && constrained(sub) && !allows(sub, "null") {
+		if isUnset(sub, value) && (value == nil || !slices.Contains(s.Required, name)) {
 			delete(object, name)
 			f.changed = true
 			continue
@@ -100,6 +102,15 @@ func (f *fitter) object(s *jsonschema.Schema, object map[string]any, path string
 		f.fail(err)
 	}
 	return object
+}
+
+// isUnset reports whether a value says that a parameter is not given: null, or a text such as "null" where no text fits.
+func isUnset(s *jsonschema.Schema, value any) bool {
+	if !constrained(s) || allows(s, "null") {
+		return false
+	}
+	text, isText := value.(string)
+	return value == nil || isText && !allows(s, "string") && slices.Contains([]string{"", "null", "None", "undefined"}, text)
 }
 
 // unknown returns the error of a parameter that s does not have. If it has a value that fits the only parameter that is
@@ -247,11 +258,26 @@ func coerce(s *jsonschema.Schema, v any) (any, bool) {
 	if text, ok := v.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "[") {
 		return nil, false // a list that is broken is not an item
 	}
+	if object, ok := v.(map[string]any); ok && allows(s, "array") && !allows(s, "object") && !isItem(s.Items, object) {
+		if list, ok := alias.ListIn(object); ok {
+			return list, true
+		}
+	}
 	// One item where a list is wanted is a list of one.
 	if allows(s, "array") && s.Items != nil && constrained(s.Items) && allows(s.Items, kindOf(v)) {
 		return []any{v}, true
 	}
 	return nil, false
+}
+
+// isItem reports whether an object has a field of the items of a list.
+func isItem(items *jsonschema.Schema, object map[string]any) bool {
+	for name := range object {
+		if items != nil && items.Properties[name] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // unquote reads a string as the number, boolean, list or object that it spells.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/hermes-ls/hermes-ls/tools/alias"
 )
 
@@ -27,7 +29,7 @@ func (s *Set) Resolve(c Call, offered func(name string) bool) (_ Call, failure s
 			return s.Resolve(inner, offered)
 		}
 	}
-	if ok && (c.resolved || fitsAsIs(t.accepts.schema(), c.Args)) {
+	if ok && (c.resolved || fitsAsIs(t.accepts.schema(), c.Args) && !alias.Decorated(c.Name, c.Args)) {
 		return c, ""
 	}
 	if inner, wrapped := s.unwrapCall(c, t, ok); wrapped {
@@ -103,6 +105,7 @@ func (s *Set) allows(tool, param, value string) bool {
 // The names under which models put a call into the arguments of another one.
 var (
 	innerNames = []string{"name", "tool", "tool_name", "toolName", "function", "function_name", "recipient_name"}
+	innerExtra = []string{"type", "id", "call_id", "tool_call_id"}
 	innerArgs  = []string{"arguments", "args", "parameters", "params", "input", "tool_input", "kwargs", "properties"}
 )
 
@@ -115,12 +118,21 @@ func (s *Set) unwrapCall(c Call, t Tool, known bool) (inner Call, wrapped bool) 
 	}
 	var args json.RawMessage
 	for field, value := range rawFields(object) {
-		if known && t.accepts.schema().Properties[field] != nil {
+		if own := t.param(field, known); own != nil && (field != t.Name || !isObject(value) || allows(own, "object")) {
 			return c, false
 		}
 		var text string
 		isText := json.Unmarshal(value, &text) == nil
 		switch {
+		case slices.Contains(innerExtra, field) && isText:
+		case field == "function" && isObject(value) && args == nil: // as Chat Completions has it
+			call, whole := s.unwrapCall(Call{Name: c.Name, Args: value}, Tool{}, false)
+			if !whole {
+				return c, false
+			}
+			c.Name, args = call.Name, call.Args
+		case known && field == t.Name && isObject(value) && args == nil:
+			args = value
 		case slices.Contains(innerArgs, field) && args == nil:
 			if isText {
 				value = json.RawMessage(text)
@@ -138,6 +150,16 @@ func (s *Set) unwrapCall(c Call, t Tool, known bool) (inner Call, wrapped bool) 
 	c.Args = args
 	return c, args != nil
 }
+
+// param returns the schema of a parameter. If the tool is not known or does not have it, param returns nil.
+func (t Tool) param(name string, known bool) *jsonschema.Schema {
+	if !known {
+		return nil
+	}
+	return t.accepts.schema().Properties[name]
+}
+
+func isObject(value json.RawMessage) bool { return len(value) > 0 && value[0] == '{' }
 
 // rawFields returns the fields of a JSON object.
 func rawFields(object json.RawMessage) (fields map[string]json.RawMessage) {

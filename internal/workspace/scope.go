@@ -125,7 +125,9 @@ func (s *scope) absolute(path string) (string, error) {
 	case named(folders[0], path):
 	case path == "~" || strings.HasPrefix(path, "~/"):
 		return "", &PathError{path, fmt.Sprintf("%s: ~ stands for nothing here; send the path without it, relative to the workspace or absolute inside it (%s)", path, s.scope()), ErrOutside}
-	case strings.HasPrefix(path, "file:/"):
+	case strings.HasPrefix(path, "http://"), strings.HasPrefix(path, "https://"):
+		return "", &PathError{path, path + " does not exist. It is an address, not a path: read it with web_extract, or with curl in terminal", ErrNotFound}
+	case strings.HasPrefix(path, "file:/"), hasScheme(path):
 		return "", &PathError{path, fmt.Sprintf("%s is an address, not a path; give the path alone, relative to the workspace or absolute", path), ErrOutside}
 	case filepath.IsAbs(path):
 		return filepath.Clean(path), nil
@@ -133,10 +135,16 @@ func (s *scope) absolute(path string) (string, error) {
 	return filepath.Join(folders[0].path, filepath.FromSlash(path)), nil
 }
 
-// named reports whether a path begins with a file or folder whose name is "~" or "file:".
+// hasScheme reports whether a path is an address such as vscode-remote://host/a.go.
+func hasScheme(path string) bool {
+	scheme, _, ok := strings.Cut(path, "://")
+	return ok && scheme != "" && strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-") == ""
+}
+
+// named reports whether a path begins with a file or folder whose name is "~" or ends with ":".
 func named(f *folder, path string) bool {
 	first, _, _ := strings.Cut(path, "/")
-	if first != "~" && first != "file:" {
+	if first != "~" && !strings.HasSuffix(first, ":") {
 		return false
 	}
 	_, err := f.root.Lstat(first)

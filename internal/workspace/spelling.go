@@ -250,6 +250,9 @@ func unwrap(path string) string {
 	if next := FromURI(path); next != path {
 		return next
 	}
+	if rest, ok := strings.CutPrefix(path, "file:"); ok && rest != "" && rest[0] != '/' {
+		return rest
+	}
 	if cut := lineSuffix.FindString(path); cut != "" && cut != path {
 		return strings.TrimSuffix(path, cut)
 	}

@@ -31,9 +31,6 @@ func (s *scope) notFound(ctx context.Context, path string) error {
 		if strings.ContainsAny(path, "*?") {
 			return ". A path names one file: find files by a pattern with search_files and target=files"
 		}
-		if strings.Contains(path, "://") {
-			return ". It is an address, not a path: read it with web_extract, or with curl in terminal"
-		}
 		return ". Search for its name with search_files and target=files, or list its folder"
 	})}
 }

@@ -44,7 +44,13 @@ func wrongCallsOf(t *testing.T) (all []wrongCall) {
 }
 
 // rowsOf reads a table with five columns.
-func rowsOf(t *testing.T, table string) (rows [][]string) {
+func rowsOf(t *testing.T, table string) [][]string {
+	t.Helper()
+	return tableOf(t, table, 5)
+}
+
+// tableOf reads a table with n columns.
+func tableOf(t *testing.T, table string, n int) (rows [][]string) {
 	t.Helper()
 	for line := range strings.Lines(table) {
 		line = strings.TrimSuffix(line, "\n")
@@ -52,7 +58,7 @@ func rowsOf(t *testing.T, table string) (rows [][]string) {
 			continue
 		}
 		columns := strings.Split(line, "\t")
-		if len(columns) != 5 {
+		if len(columns) != n {
 			t.Fatalf("%d columns: %s", len(columns), line)
 		}
 		rows = append(rows, columns)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -164,6 +165,26 @@ func strs(v any) (list []string, ok bool) {
 		list = append(list, s)
 	}
 	return list, true
+}
+
+// ListIn returns the list that an object stands for: that of its only field, such as {"items": […]}, or the values of
+// {"0": …, "1": …}.
+func ListIn(m map[string]any) (list []any, ok bool) {
+	if len(m) == 1 {
+		for _, v := range m {
+			if list, ok = v.([]any); ok {
+				return list, true
+			}
+		}
+	}
+	for i := range len(m) {
+		v, ok := m[strconv.Itoa(i)]
+		if !ok {
+			return nil, false
+		}
+		list = append(list, v)
+	}
+	return list, len(list) > 0
 }
 
 // object returns an item of a list as an object. A string is the field name of one.

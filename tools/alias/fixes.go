@@ -1,6 +1,7 @@
 package alias
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -216,6 +217,10 @@ func shellInput(c *Call) {
 // shellCommand reads a command that is a list of arguments, and other units of timeout.
 func shellCommand(c *Call) {
 	if argv, ok := strs(c.Args["command"]); ok {
+		if len(argv) > 1 && strings.ContainsAny(argv[0], " ;|&\n") {
+			c.fail("command is one text, not a list of commands. Nothing was run. Join them with && in one text, or make a call for each.")
+			return
+		}
 		c.Args["command"] = commandLine(argv)
 	}
 	if args, given := c.take("args", "arguments", "argv"); given {
@@ -275,6 +280,11 @@ func durationOf(text string) (time.Duration, bool) {
 		"hr": time.Hour, "hour": time.Hour, "hours": time.Hour, "millisecond": time.Millisecond, "milliseconds": time.Millisecond,
 	}[m[2]]
 	return time.Duration(n * float64(unit)), err == nil && unit > 0
+}
+
+// Decorated reports whether arguments that fit have a command with a fence of Markdown or a prompt around it.
+func Decorated(tool string, args []byte) bool {
+	return tool == terminal && (bytes.Contains(args, []byte("```")) || bytes.Contains(args, []byte(`"$ `)))
 }
 
 // bareCommand takes a command out of a fence of Markdown, and drops the prompt before it.
@@ -499,7 +509,9 @@ func todoItems(c *Call) {
 		list, ok = checklist(c.text("todos"))
 	}
 	if m, isObject := decoded(c.Args["todos"]).(map[string]any); isObject {
-		list, ok = []any{m}, true
+		if list, ok = ListIn(m); !ok {
+			list, ok = []any{m}, true
+		}
 	}
 	if !ok {
 		if c.Args["todos"] != nil {

@@ -374,6 +374,9 @@ func nothing(found *search.Found, in searchIn, q search.Query) string {
 	if !q.Files && !in.literal && regexp.QuoteMeta(in.Pattern) != in.Pattern {
 		n.add("the pattern is a regular expression: put \\ before characters such as ( [ . * to find them as they are")
 	}
+	if p := in.Pattern; len(p) > 2 && strings.IndexByte("\"'`", p[0]) >= 0 && p[0] == p[len(p)-1] {
+		n.add("the quotes around the pattern are searched, too: leave them out of pattern")
+	}
 	if q.Files && regexpSigns().MatchString(in.Pattern) {
 		n.add("the pattern of names is a glob such as **/*_test.go, not a regular expression")
 	}

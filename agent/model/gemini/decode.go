@@ -47,11 +47,34 @@ type part struct {
 	Text      *string `json:"text"`
 	Thought   bool    `json:"thought"`
 	Signature string  `json:"thoughtSignature"`
-	Call      *struct {
-		ID   string          `json:"id"`
-		Name string          `json:"name"`
-		Args json.RawMessage `json:"args"`
-	} `json:"functionCall"`
+	Calls     calls   `json:"functionCall"`
+}
+
+// calls is one call, or a list of calls, which some gateways send.
+type calls []call
+
+type call struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+func (c *calls) UnmarshalJSON(data []byte) error {
+	*c = nil
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) != nil {
+		list = []json.RawMessage{data}
+	}
+	for _, item := range list {
+		var one *call
+		if _, err := api.Decode(item, &one); err != nil {
+			return fmt.Errorf("a call: %w", err)
+		}
+		if one != nil {
+			*c = append(*c, *one)
+		}
+	}
+	return nil
 }
 
 type usage struct {
@@ -275,14 +298,32 @@ func rawPart(data []byte, candidate, index int) json.RawMessage {
 }
 
 // part emits a part. A part with a signature is never merged with another one. index is
-// that of the part in the event.
+// that of the part in the event. A part with a text and several calls becomes a part for each.
 func (d *decoder) part(p *part, index int, data []byte) error {
+	if n := len(p.Calls); n > 1 || n == 1 && p.Text != nil {
+		if p.Text != nil {
+			if err := d.part(&part{Text: p.Text, Thought: p.Thought}, index, data); err != nil {
+				return err
+			}
+		}
+		for i := range p.Calls {
+			one := part{Calls: p.Calls[i : i+1]}
+			if i == 0 {
+				one.Signature = p.Signature
+			}
+			if err := d.part(&one, index, data); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	delta := model.Delta{}
 	s := state{Signature: p.Signature}
 	switch {
-	case p.Call != nil:
-		s.ID = p.Call.ID
-		delta.Call = &model.CallDelta{Index: d.calls, ID: p.Call.ID, Name: p.Call.Name, Args: args(p.Call.Args)}
+	case len(p.Calls) == 1:
+		one := p.Calls[0]
+		s.ID = one.ID
+		delta.Call = &model.CallDelta{Index: d.calls, ID: one.ID, Name: one.Name, Args: args(one.Args)}
 		d.calls++
 	case p.Text != nil && p.Thought:
 		delta.Reasoning = *p.Text

@@ -67,6 +67,38 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// Gateways put several calls into one part, or a text beside a call.
+func TestSeveralCallsInAPart(t *testing.T) {
+	t.Parallel()
+	for parts, want := range map[string]string{
+		`{"functionCall":[{"name":"a","args":{"x":1}},{"name":"b","args":{}}]}`:                             "a{\"x\":1} b{}",
+		`{"functionCall":[{"name":"a","args":{}}],"thoughtSignature":"AAAA"},{"functionCall":{"name":"b"}}`: "a{} b{}",
+		`{"functionCall":[{"name":"a","args":"{\"x\":1}"},null,{"id":7,"name":"b","args":[]}]}`:             "a{\"x\":1} b[]",
+		`{"text":"Look","functionCall":{"name":"a","args":{}}}`:                                             "Look a{}",
+		`{"functionCall":[]}`:                 "",
+		`{"functionCall":null,"text":"Look"}`: "Look",
+	} {
+		body := `data: {"candidates":[{"content":{"parts":[` + parts + `]},"finishReason":"STOP"}]}` + "\n\n"
+		reply, err := decode(t, body)
+		if err != nil {
+			t.Errorf("%s: %v", parts, err)
+			continue
+		}
+		var got []string
+		for _, p := range reply.Parts() {
+			switch {
+			case p.Type == model.CallType:
+				got = append(got, p.Call.Name+p.Call.Args)
+			case p.Text != "":
+				got = append(got, p.Text)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", parts, got, want)
+		}
+	}
+}
+
 // decode decodes a body and checks that it ends with one finish or an error, and that the
 // response can be sent back.
 func decode(t *testing.T, body string) (*model.Reply, error) {

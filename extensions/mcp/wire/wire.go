@@ -119,6 +119,8 @@ type readMessages struct {
 	out     []byte          // not read yet
 	err     error           // the end of the body
 	buf     []byte
+
+	carriage bool // the last line ended with a carriage return
 }
 
 func (r *readMessages) Read(p []byte) (int, error) {
@@ -151,18 +153,27 @@ func (r *readMessages) add(p []byte) {
 		return
 	}
 	for len(p) > 0 {
-		piece, rest, whole := bytes.Cut(p, []byte{'\n'})
-		if r.line = append(r.line, piece...); !whole || len(r.event)+len(r.line) > LongestMessage {
+		if r.carriage && p[0] == '\n' { // the second half of a line ending
+			r.carriage, p = false, p[1:]
+			continue
+		}
+		at := bytes.IndexAny(p, "\r\n")
+		if at < 0 {
+			r.line, r.carriage = append(r.line, p...), false
+			return
+		}
+		r.line, r.carriage = append(r.line, p[:at]...), p[at] == '\r'
+		if len(r.event)+len(r.line) > LongestMessage {
 			return
 		}
 		r.endLine()
-		p = rest
+		p = p[at+1:]
 	}
 }
 
 // endLine handles a whole line of an event stream.
 func (r *readMessages) endLine() {
-	switch line := bytes.TrimRight(r.line, "\r"); {
+	switch line := r.line; {
 	case len(line) == 0:
 		r.endEvent()
 		r.out = append(r.out, '\n')
@@ -180,7 +191,7 @@ func (r *readMessages) endEvent() {
 	var data, others []byte
 	for line := range bytes.Lines(r.event) {
 		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			data = append(data, value...)
+			data = append(append(data, bytes.TrimSpace(value)...), ' ')
 		} else {
 			others = append(others, line...)
 		}

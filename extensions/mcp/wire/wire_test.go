@@ -30,6 +30,29 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
+// TestLineEndings checks that the lines of an event stream can end in each way that its standard permits, also in the
+// middle of what is read at once.
+func TestLineEndings(t *testing.T) {
+	t.Parallel()
+	const message = `{"jsonrpc":"2.0","id":1,"result":{}}`
+	want := "event: message\ndata: " + message + "\n\n"
+	for _, ending := range []string{"\n", "\r\n", "\r"} {
+		first := strings.Replace(want, ",", ", ", 1)
+		for size := 1; size < 9; size++ {
+			r := &readMessages{dropped: new(Dropped), events: true}
+			in := []byte(strings.ReplaceAll(": hi\nevent: message\ndata: "+message[:17]+"\ndata: "+message[17:]+"\n\n"+want, "\n", ending))
+			for len(in) > 0 {
+				n := min(size, len(in))
+				r.add(in[:n])
+				in = in[n:]
+			}
+			if got := string(r.out); got != ": hi\n"+first+want {
+				t.Errorf("%q in pieces of %d: %q", ending, size, got)
+			}
+		}
+	}
+}
+
 // through returns the messages of an output that reach the SDK, and the other lines. The output comes in pieces of a size.
 func through(t *testing.T, in []byte, size int) (out, other string, faults []string) {
 	t.Helper()
