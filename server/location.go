@@ -49,7 +49,7 @@ func (l *location) configure(svc *Service, conf *config.Loaded, n *notifier) {
 	l.box = newSandbox(svc, conf, l.ws, n)
 	l.ws.Wrote = svc.noted(l.box)
 	l.unsubscribe = l.ws.OnSave(func(path string, s workspace.Save) {
-		if bytes.Equal(s.Base, s.Text) && s.Before != nil {
+		if (s.Base == nil || bytes.Equal(s.Base, s.Text)) && s.Before != nil {
 			s.Base = s.Before // the server has heard of the change after the save
 		}
 		l.box.Note(sandbox.Wrote{Path: path, Old: s.Base, New: s.Text})

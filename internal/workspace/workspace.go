@@ -59,7 +59,8 @@ type SaveTeller interface {
 // Save is a document that the user has saved.
 type Save struct {
 	Base []byte // the text before the user changed it; nil: not known
-	// Before is the text before Base, if the document got Base when the disk had it already. Nil: not so.
+	// Before is the text before Base, if the document got Base when the disk had it already, or the text with which it was
+	// opened, if the disk had another one. Else it is nil.
 	Before []byte
 	Text   []byte // was saved
 }

@@ -26,7 +26,7 @@ type base struct {
 	text  []byte // nil: not known
 	clean bool   // the document has this text
 	// before is the text before the document got one that the disk had already: the editor has read the disk again, or it
-	// has saved a change before it told it.
+	// has saved a change before it told it. If the disk had another text when the document was opened, it is that of the document.
 	before []byte
 }
 
@@ -73,6 +73,8 @@ func (s *saves) opened(path string, text []byte) {
 	b := base{clean: diskHas(path, text)}
 	if b.clean {
 		b.text = text
+	} else {
+		b.before = text
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
