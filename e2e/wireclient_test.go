@@ -276,7 +276,7 @@ func TestServerEnds(t *testing.T) {
 			w.send("Go on")
 			w.wait("Done.")
 			results := strings.Join(resultsOf(e.since(before)[0]), "")
-			if request := e.since(before)[0]; !strings.Contains(request, "the server is closing. It may have had effects: check them before you run it again") {
+			if request := e.since(before)[0]; !strings.Contains(request, "the editor was closed, or the server was stopped. It may have had effects: check them before you run it again") {
 				t.Errorf("the result: %s\n%s", results, request[strings.LastIndex(request, `"role":"tool"`):])
 			}
 		})

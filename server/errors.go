@@ -21,7 +21,7 @@ var (
 
 // Why a turn is canceled.
 var (
-	errClosing   = &tools.Stopped{Who: "the server is closing", Again: "Run it again if it is still needed", Effects: "It may have had effects: check them before you run it again"}
+	errClosing   = tools.ErrClosing
 	errNewPrompt = &tools.Stopped{Who: "the user sent a new prompt, which interrupted this", Again: "Run it again only if the new prompt needs it"}
 	errCancelled = &tools.Stopped{Who: "the user canceled this", Again: "Do not run it again unless the user asks for it", Canceled: true}
 )

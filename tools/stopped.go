@@ -13,6 +13,13 @@ type Stopped struct {
 	Canceled   bool   // the user canceled the turn, and did not only send another prompt
 }
 
+// ErrClosing is the cause of a context that ends with the connection, and the kind of an error of a request to the editor
+// that has no answer for the same reason.
+var ErrClosing = &Stopped{
+	Who: "the editor was closed, or the server was stopped", Again: "Run it again if it is still needed",
+	Effects: "It may have had effects: check them before you run it again",
+}
+
 // ErrNotRun is the kind of an error of a tool that says that the call has done nothing.
 var ErrNotRun = errors.New("not run")
 
@@ -39,12 +46,16 @@ func StoppedText(ctx context.Context) string {
 // NotRunText is [StoppedText] of a call that had not begun. When says when ctx has ended, such as "while it waited for
 // approval"; it may be empty.
 func NotRunText(ctx context.Context, when string) string {
-	who, again := "it was canceled", "Run it only if it is still needed"
-	if s := (*Stopped)(nil); errors.As(context.Cause(ctx), &s) {
-		who, again = s.Who, s.Again
-	}
+	s := &Stopped{Who: "it was canceled", Again: "Run it only if it is still needed"}
+	errors.As(context.Cause(ctx), &s)
+	return s.NotRun(when)
+}
+
+// NotRun is [NotRunText] of a known cause.
+func (s *Stopped) NotRun(when string) string {
+	who := s.Who
 	if when != "" {
 		who += " " + when
 	}
-	return who + ". It has changed nothing. " + again
+	return who + ". It has changed nothing. " + s.Again
 }

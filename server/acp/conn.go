@@ -15,6 +15,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // maxQueued limits the messages in the queue. Further requests get an error.
@@ -234,6 +235,9 @@ func response(id json.RawMessage, result any, err error) []byte {
 func (c *conn) Call(ctx context.Context, method string, params, result any) error {
 	id := jsonrpc2.ID{Num: c.ids.Add(1)}
 	call, err := c.rpc.DispatchCall(ctx, method, params, jsonrpc2.PickID(id))
+	if errors.Is(err, jsonrpc2.ErrClosed) {
+		err = tools.ErrClosing
+	}
 	if err != nil {
 		return fmt.Errorf("sending %s: %w", method, err)
 	}
@@ -249,6 +253,8 @@ func (c *conn) Call(ctx context.Context, method string, params, result any) erro
 	case err != nil && ctx.Err() != nil:
 		_ = c.Post("", wire.Notification(acp.MethodCancelRequest, acp.CancelRequestNotification{RequestID: json.RawMessage(id.String())}))
 		return ctx.Err()
+	case errors.Is(err, jsonrpc2.ErrClosed):
+		return fmt.Errorf("%s: %w", method, tools.ErrClosing)
 	case err != nil:
 		return fmt.Errorf("%s: %w", method, err)
 	}

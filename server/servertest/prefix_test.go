@@ -422,7 +422,7 @@ func TestPrefixOfFiftyTurns(t *testing.T) {
 	c.send("49 ends with the server")
 	c.until("the command", func() bool { _, err := os.Stat(filepath.Join(c.e.Root, "running")); return err == nil })
 	c.restart()
-	c.say("50 the call has a result", "the server is closing. It may have had effects: check them before you run it again")
+	c.say("50 the call has a result", "the editor was closed, or the server was stopped. It may have had effects: check them before you run it again")
 	c.send("/compact")()
 	c.anew = true
 	c.say("52 after the compaction", "All is well.")

@@ -293,6 +293,8 @@ func (g *Gate) remember(keys []string) {
 	}
 }
 
+const whileAsked = "while it waited for approval"
+
 // ask asks the user and returns nil if the answer allows the action. Everything that is
 // not one of the answers offered, and every answer that comes too late, is a no.
 func (g *Gate) ask(ctx context.Context, by subagent, a action) error {
@@ -310,6 +312,7 @@ func (g *Gate) ask(ctx context.Context, by subagent, a action) error {
 	defer stop()
 	var unasked *Unanswered
 	var denied *tools.Denied
+	var stopped *tools.Stopped
 	filetime.Pass(ctx) // what the user saves while the request is open is not taken for the agent's
 	resumed := a.waits(ctx)
 	decision, err := g.cfg.Asker.AskPermission(waiting, question)
@@ -317,15 +320,17 @@ func (g *Gate) ask(ctx context.Context, by subagent, a action) error {
 	filetime.Pass(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return rejection(v, "Not run: "+tools.NotRunText(ctx, "while it waited for approval"))
+		return rejection(v, "Not run: "+tools.NotRunText(ctx, whileAsked))
 	case errors.Is(waiting.Err(), context.DeadlineExceeded):
 		return unapproved(v, &Unanswered{Why: fmt.Sprintf("the user did not answer within %v", g.cfg.Timeout)})
 	case errors.As(err, &denied):
 		return rejection(v, (&tools.Denied{Reason: tools.CutMiddle(strings.TrimSpace(tools.StripControl(denied.Reason)), longestReason)}).Error())
 	case errors.As(err, &unasked):
 		return unapproved(v, unasked)
+	case errors.As(err, &stopped):
+		return rejection(v, "Not run: "+stopped.NotRun(whileAsked))
 	case err != nil:
-		return unapproved(v, &Unanswered{Why: "asking failed (" + err.Error() + ")"})
+		return unapproved(v, &Unanswered{Why: "asking failed, so that it has changed nothing (" + err.Error() + ")"})
 	}
 	switch decision {
 	case tools.DecisionOnce:

@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -267,7 +268,9 @@ func TestGateError(t *testing.T) {
 	p := toolstest.UserAnswering()
 	g := New(Config{Asker: p})
 	p.Err = errors.New("the client is gone")
-	want(t, "", check(t.Context(), g, "rm -rf a"), "asking failed (the client is gone)")
+	want(t, "", check(t.Context(), g, "rm -rf a"), "asking failed, so that it has changed nothing (the client is gone)")
+	p.Err = fmt.Errorf("session/request_permission: %w", tools.ErrClosing)
+	want(t, "", check(t.Context(), g, "rm -rf a"), "the editor was closed, or the server was stopped while it waited for approval. It has changed nothing. Run it again")
 	p.Err = &Unanswered{Why: "this editor is mute", How: "write it into a file"}
 	err := check(t.Context(), g, "rm -rf a")
 	want(t, "", err, "requires approval, and this editor is mute. ")

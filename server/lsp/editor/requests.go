@@ -11,6 +11,7 @@ import (
 	lsp "go.lsp.dev/protocol"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // AnswerLimit is how long a request to the editor may stay without an answer if it asks the
@@ -98,7 +99,7 @@ func (o *outgoing) ask(ctx context.Context, send func([]byte) error, name string
 	id := o.expect(answer)
 	defer o.forget(id)
 	if err := send(jsonrpc2.AppendCall(nil, jsonrpc2.NewNumberID(id), name, body)); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("sending %s: %w (%w)", name, tools.ErrClosing, err)
 	}
 	nudge := time.NewTicker(nudgeEvery)
 	defer nudge.Stop()
