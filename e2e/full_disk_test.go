@@ -127,6 +127,20 @@ func TestFullWorkspaceAndCheckpoints(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(inside, b.workspace, "a.txt")); err != nil || string(text) != "two\n" {
 		t.Errorf("a.txt is %q, %v", text, err)
 	}
+	say := func(text string) (shown string) {
+		l.call("session/prompt", promptOf(session, text), nil, func(f frame) { shown += f.text() })
+		return shown
+	}
+	lost := "Cannot be undone, and left as it is: `a.txt`. There is no checkpoint of it: the disk is full (" + filepath.Join(b.home, "checkpoints") + "); make room there"
+	for _, command := range []string{"/rollback", "/undo"} {
+		if shown := say(command); !strings.Contains(shown, lost) || strings.Contains(shown, "No files had been changed") || strings.Contains(shown, "nothing was changed") {
+			t.Errorf("%s says %s", command, shown)
+		}
+	}
+	do("terminal", map[string]any{"command": "echo three > a.txt"})
+	if shown := say("/undo"); !strings.Contains(shown, "left as it is: what commands have changed. There is no checkpoint of it: the disk is full") {
+		t.Errorf("/undo of a command says %s", shown)
+	}
 	l.end()
 }
 

@@ -77,7 +77,7 @@ func TestCommandLine(t *testing.T) {
 		"sessions list":                  {0, "There are no sessions yet. The first prompt starts one.\n", ""},
 		"sessions list --json":           {0, "", ""},
 		"sessions search x":              {0, "There are no sessions yet. The first prompt starts one.\n", ""},
-		"rollback":                       {0, "No session has changed files in ", ""},
+		"rollback":                       {0, "No session has checkpoints in ", ""},
 		"rollback 1":                     {1, "", "name one with --session\n"},
 	} {
 		var out, errOut bytes.Buffer

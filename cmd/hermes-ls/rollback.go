@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
@@ -66,7 +67,7 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 	head, err := rollbackSession(ctx, sessions, at, flags.session)
 	var none noCheckpoints
 	if errors.As(err, &none) && len(args) == 0 { // an empty list
-		fmt.Fprintf(cmd.OutOrStdout(), "No session has changed files in %s.\n", string(none))
+		fmt.Fprintf(cmd.OutOrStdout(), "No session has checkpoints in %s: none has changed files there, or none could be written.\n", string(none))
 		return nil
 	}
 	if err != nil {
@@ -90,6 +91,7 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 		Confine: func(ctx context.Context, c *proc.Cmd, reads ...string) error {
 			return box.ConfineOwn(ctx, c, sandbox.Own{Reads: reads})
 		},
+		Log: checkpoints.Missed(sessions.State(head.ID, checkpoints.Name)),
 	})
 	files.Journal = keeper.Journal
 	defer func() {
@@ -100,7 +102,7 @@ func rollback(cmd *cobra.Command, flags rollbackFlags, args []string) (err error
 		return err
 	}
 	if len(args) == 0 || flags.list {
-		return printCheckpoints(cmd, head, all)
+		return printCheckpoints(cmd, files, head, all, keeper.Missed(time.Time{}, nil))
 	}
 	chosen, err := chooseCheckpoint(all, args[0])
 	if err != nil {
@@ -147,7 +149,7 @@ func openable(head store.Session) error {
 type noCheckpoints string
 
 func (dir noCheckpoints) Error() string {
-	return fmt.Sprintf("no session has changed files in %s; name one with --session", string(dir))
+	return fmt.Sprintf("no session has checkpoints in %s; name one with --session", string(dir))
 }
 
 // rollbackSession returns the session with the id. If id is empty, it returns the newest
@@ -256,8 +258,13 @@ func chooseCheckpoint(all []checkpoint.Info, said string) (checkpoint.Info, erro
 	return checkpoint.Info{}, usage(fmt.Errorf("%d checkpoints end with %q; say more of the id", len(found), said))
 }
 
-func printCheckpoints(cmd *cobra.Command, head store.Session, all []checkpoint.Info) error {
+func printCheckpoints(cmd *cobra.Command, files *workspace.Workspace, head store.Session, all []checkpoint.Info, missed []checkpoint.Missed) error {
 	out := harmless{cmd.OutOrStdout()}
+	defer printMissed(out, files, missed)
+	if len(all) == 0 && len(missed) > 0 {
+		_, err := fmt.Fprintf(out, "The session %q has no checkpoints.\n", head.Title)
+		return err
+	}
 	if len(all) == 0 {
 		_, err := fmt.Fprintf(out, "The session %q has no checkpoints: it has changed nothing.\n", head.Title)
 		return err
@@ -265,14 +272,28 @@ func printCheckpoints(cmd *cobra.Command, head store.Session, all []checkpoint.I
 	fmt.Fprintf(out, "Session %s  %s\n\n", head.ID, head.Title)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for i, c := range all {
-		files := english.Plural(len(c.Files), "file", "")
+		changed := english.Plural(len(c.Files), "file", "")
 		if len(c.Files) == 1 {
-			files = printable(filepath.Base(c.Files[0]))
+			changed = printable(filepath.Base(c.Files[0]))
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", i+1, c.Created.Local().Format("2006-01-02 15:04:05"), c.ID[max(0, len(c.ID)-8):], files, printable(c.Title))
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", i+1, c.Created.Local().Format("2006-01-02 15:04:05"), c.ID[max(0, len(c.ID)-8):], changed, printable(c.Title))
 	}
 	fmt.Fprintln(table)
 	return table.Flush()
+}
+
+// printMissed prints what no checkpoint has.
+func printMissed(out io.Writer, files *workspace.Workspace, missed []checkpoint.Missed) {
+	for _, m := range missed {
+		var names []string
+		for _, path := range m.Files {
+			names = append(names, printable(files.Name(path)))
+		}
+		if m.Commands {
+			names = append(names, "what commands have changed")
+		}
+		fmt.Fprintf(out, "Cannot be restored, because no checkpoint has it (%s): %s\n", printable(m.Why), strings.Join(names, ", "))
+	}
 }
 
 // shownOn returns out. If out is a terminal, it removes control characters from the
@@ -319,7 +340,12 @@ func printRestored(cmd *cobra.Command, files *workspace.Workspace, out checkpoin
 	for _, k := range out.Kept {
 		fmt.Fprintf(cmd.OutOrStdout(), "kept      %s: %s\n", printable(files.Name(k.Path)), printable(k.Why))
 	}
-	if len(out.Restored)+len(out.Kept) == 0 {
+	for _, m := range out.Missed {
+		if m.Commands {
+			fmt.Fprintf(cmd.OutOrStdout(), "kept      what commands have changed: no checkpoint has it: %s\n", printable(m.Why))
+		}
+	}
+	if len(out.Restored)+len(out.Kept)+len(out.Missed) == 0 {
 		fmt.Fprintln(cmd.OutOrStdout(), "No file had to be restored.")
 	}
 }

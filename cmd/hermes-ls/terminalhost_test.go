@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -12,6 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -80,16 +82,23 @@ func TestCheckpointsDoNotSteerTheTerminal(t *testing.T) {
 	cmd := &cobra.Command{}
 	cmd.SetOut(&out)
 	head := store.Session{Title: hostile}
+	dir := t.TempDir()
+	files, err := workspace.Open([]string{dir}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close() //nolint:errcheck // it has no changes
+	missed := []checkpoint.Missed{{Why: hostile, Files: []string{filepath.Join(dir, hostile+"\nx")}, Commands: true}}
 	for _, all := range [][]checkpoint.Info{nil, {{ID: "0123456789", Title: hostile, Files: []string{"/ws/" + hostile + "\nx"}}}} {
 		out.Reset()
-		if err := printCheckpoints(cmd, head, all); err != nil {
+		if err := printCheckpoints(cmd, files, head, all, missed); err != nil {
 			t.Fatal(err)
 		}
 		if c := controls(out.String()); c != "" {
 			t.Errorf("control characters %q in %q", c, out.String())
 		}
 	}
-	if n := strings.Count(strings.TrimSpace(out.String()), "\n"); n != 2 {
+	if n := strings.Count(strings.TrimSpace(out.String()), "\n"); n != 4 {
 		t.Errorf("%d line ends in %q", n, out.String())
 	}
 }

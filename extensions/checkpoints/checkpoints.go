@@ -62,6 +62,7 @@ func (e checkpoints) Open(_ context.Context, s *extension.Session) (extension.In
 	if c.Enabled {
 		x.keeper = e.Store.Keeper(checkpoint.Config{
 			Session: s.ID, Files: e.Workspace, Limits: x.limits, Confine: e.Confine, Busy: e.Busy, Report: e.Show,
+			Log: Missed(s.State),
 		})
 		e.Workspace.Journal, e.Workspace.Earlier = x.keeper.Journal, x.keeper.Earlier
 		x.unsubscribe = e.Workspace.OnSave(func(path string, s workspace.Save) {
@@ -97,9 +98,10 @@ type Checkpoint struct {
 // Restored is the outcome of a restore. Paths are as in [Checkpoint.Files].
 type Restored struct {
 	Restored []string
-	Kept     []string // stay as they are: changed by others since, or not stored
-	Why      []string // for each of Kept
-	Unsaved  []string // were changed in the editor, which has not saved them
+	Kept     []string            // stay as they are: changed by others since, or not stored
+	Why      []string            // for each of Kept
+	Missed   []checkpoint.Missed // changes that no checkpoint has
+	Unsaved  []string            // were changed in the editor, which has not saved them
 }
 
 var errOff = errors.New("there are no checkpoints: checkpoints.enabled is off")
@@ -433,6 +435,9 @@ func (x *Instance) restore(ctx context.Context, id string, files []string, overw
 
 func (x *Instance) restoreNow(ctx context.Context, id string, files []string, overwrite func(ctx context.Context, id string, paths []string) bool) (Restored, error) {
 	out, err := x.keeper.Restore(ctx, id, checkpoint.Choice{Files: files})
+	if missed := x.keeper.Missed(time.Time{}, files); errors.Is(err, checkpoint.ErrUnchanged) && len(missed) > 0 {
+		return Restored{}, extension.BadInput("files", "%v. %s", err, x.missedText(missed))
+	}
 	if err == nil && len(out.Kept) > 0 {
 		out, err = x.restoreKept(ctx, id, out, overwrite)
 	}
@@ -441,6 +446,7 @@ func (x *Instance) restoreNow(ctx context.Context, id string, files []string, ov
 	for _, k := range out.Kept {
 		r.Kept, r.Why = append(r.Kept, x.Workspace.Name(k.Path)), append(r.Why, k.Why)
 	}
+	r.Missed = out.Missed
 	changed := r.Restored[:len(r.Restored):len(r.Restored)]
 	for _, k := range out.Kept {
 		if k.Merged {

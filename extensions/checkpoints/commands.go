@@ -3,6 +3,7 @@ package checkpoints
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ func (x *Instance) rollback(ctx context.Context, args string) (string, error) {
 	}
 	words := strings.Fields(args)
 	if len(words) == 0 {
-		return listed(all), nil
+		return x.listed(all), nil
 	}
 	id := words[0]
 	if n, err := strconv.Atoi(id); err == nil && n >= 1 && n <= len(all) {
@@ -61,7 +62,7 @@ func (x *Instance) rollback(ctx context.Context, args string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return r.text(), nil
+	return x.text(r), nil
 }
 
 // RestoreSince restores all files as they were when a prompt came. It returns a
@@ -77,6 +78,9 @@ func (x *Instance) RestoreSince(ctx context.Context, prompt time.Time) (done str
 			oldest = i
 		}
 	}
+	if missed := x.missedText(x.keeper.Missed(prompt, nil)); oldest < 0 && missed != "" {
+		return missed, nil
+	}
 	if oldest < 0 {
 		return "No files had been changed.", nil
 	}
@@ -85,25 +89,40 @@ func (x *Instance) RestoreSince(ctx context.Context, prompt time.Time) (done str
 		return "", err
 	}
 	x.Workspace.Forget(x.paths(r.Restored)...)
-	return r.text(), nil
+	return x.text(r), nil
 }
 
-func (r Restored) text() string {
+// text reports the outcome of a restore, as Markdown.
+func (x *Instance) text(r Restored) string {
+	missed := map[string]bool{}
+	for _, m := range r.Missed {
+		for _, name := range x.names(m.Files) {
+			missed[name] = true
+		}
+	}
+	kept := slices.DeleteFunc(slices.Clone(r.Kept), func(name string) bool { return missed[name] })
 	text := "No file had to be restored."
 	if len(r.Restored) > 0 {
 		text = "Restored: " + extension.CodeList(r.Restored) + "."
 	}
-	if len(r.Kept) > 0 {
-		text += " Not restored, because they were changed outside of this session or are not in the checkpoint: " + extension.CodeList(r.Kept) + "."
+	if len(kept) > 0 {
+		text += " Not restored, because they were changed outside of this session or are not in the checkpoint: " + extension.CodeList(kept) + "."
 	}
 	if len(r.Unsaved) > 0 {
 		text += " Not saved in the editor: " + extension.CodeList(r.Unsaved) + ". The disk has another text until you save."
 	}
+	if missed := x.missedText(r.Missed); missed != "" {
+		text += " " + missed
+	}
 	return text
 }
 
-func listed(all []Checkpoint) string {
-	if len(all) == 0 {
+func (x *Instance) listed(all []Checkpoint) string {
+	missed := x.missedText(x.keeper.Missed(time.Time{}, nil))
+	switch {
+	case len(all) == 0 && missed != "":
+		return "There are no checkpoints. " + missed
+	case len(all) == 0:
 		return "There are no checkpoints yet: nothing was changed."
 	}
 	var b strings.Builder
@@ -118,5 +137,8 @@ func listed(all []Checkpoint) string {
 		fmt.Fprintf(&b, "%d. %s, “%s”: %s\n", i+1, humanize.Time(c.CreatedAt), c.Title, changed)
 	}
 	b.WriteString("\n`/rollback 1` brings all files back as they were at the first of these; name files after the number for those alone.")
+	if missed != "" {
+		b.WriteString("\n\n" + missed)
+	}
 	return b.String()
 }

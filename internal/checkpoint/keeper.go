@@ -30,6 +30,8 @@ type Config struct {
 	// Report receives notices for the user about contents that are not saved. Nil: notices are
 	// dropped.
 	Report func(text string)
+	// Log keeps what no checkpoint has. Nil: it is known to this keeper only.
+	Log Log
 }
 
 // Confiner restricts a program before it starts, so that it can only read, including the paths
@@ -61,6 +63,11 @@ type Keeper struct {
 
 	reportedMu sync.Mutex
 	reported   map[string]bool
+
+	missedMu      sync.Mutex
+	missed        []missed
+	loadMissed    sync.Once
+	earlierMissed []Missed // of earlier processes
 
 	work sync.WaitGroup // background work
 }

@@ -29,6 +29,7 @@ type Choice struct {
 type Outcome struct {
 	Restored []string
 	Kept     []Kept
+	Missed   []Missed // what could not be restored, because no checkpoint has it; Kept has the files, too
 }
 
 // Kept is a file that a restore did not write back as it was.
@@ -389,6 +390,7 @@ func (k *Keeper) Restore(ctx context.Context, id string, choice Choice) (Outcome
 	k.mu.Unlock()
 	r := restorer{Keeper: k, ctx: ctx, choice: choice, all: all}
 	r.run()
+	r.outcome.keepMissed(k.Missed(records[0].Created, nil), choice.Files)
 	k.mu.Lock()
 	if inTurn {
 		k.enter(kindTurn, turn).startScan()

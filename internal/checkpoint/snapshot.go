@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -33,7 +34,9 @@ type snapshot struct {
 	mu      sync.Mutex
 	record  *record
 	written bool             // the record has a file
+	unadded []string         // paths of changes that the file does not have
 	failed  error            // why it has no file
+	unseen  string           // why changes of commands are not found: there is no first scan, or the last one failed
 	base    *tree            // of the first scan; nil: there is none
 	newest  *tree            // of the last scan; nil: there was none
 	past    spans            // of commands that have ended
@@ -81,9 +84,15 @@ func (p *snapshot) first() {
 	limits := p.k.Limits()
 	base, err := p.k.baseline(p.ctx, fresh, limits)
 	if err != nil {
+		why := p.k.store.why(err)
 		if p.ctx.Err() == nil {
-			p.k.report("Checkpoints cannot cover what commands and scripts change: %s. What the file tools change is covered.", p.k.store.why(err))
+			p.k.report("Checkpoints cannot cover what commands and scripts change: %s. What the file tools change is covered.", why)
+		} else {
+			why = fmt.Sprintf("saving the workspace before a command took longer than %v", p.k.ScanTimeout)
 		}
+		p.mu.Lock()
+		p.unseen = why
+		p.mu.Unlock()
 		return
 	}
 	p.mu.Lock()
@@ -205,6 +214,12 @@ func (p *snapshot) opaque() {
 	p.blind, p.used = true, true
 	p.pinBase()
 	p.writeDown()
+	switch {
+	case p.failed != nil:
+		p.miss("", p.k.store.why(p.failed))
+	case p.base == nil && p.unseen != "":
+		p.miss("", p.unseen)
+	}
 }
 
 // pinBase keeps the tree of the first scan and its contents, also for another process that
@@ -267,6 +282,7 @@ func (p *snapshot) willWrite(path string, old workspace.Image) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.writeDown()
+		p.miss(path, p.k.store.why(err))
 		return err
 	}
 	defer done()
@@ -279,6 +295,7 @@ func (p *snapshot) willWrite(path string, old workspace.Image) error {
 	}
 	p.writeDown()
 	if p.failed != nil {
+		p.miss(path, p.k.store.why(p.failed))
 		return p.failed
 	}
 	c, known := p.record.change(path)
@@ -424,6 +441,7 @@ func (p *snapshot) add(c *Change) {
 	}
 	if err := p.k.store.add(p.k.Session, p.record.ID, c); err != nil {
 		p.k.report("A change is missing from this turn's checkpoint: %s.", p.k.store.why(err))
+		p.unadded = append(p.unadded, c.Path)
 	}
 }
 
@@ -465,6 +483,7 @@ func (p *snapshot) end() {
 		}
 		p.scan(p.k.ctx)
 		p.finish()
+		p.keepMissed()
 		p.skip()
 		close(p.done)
 		p.k.store.tidyUp(p.k.ctx, p.k.Limits())
@@ -482,8 +501,12 @@ func (p *snapshot) finish() {
 		}
 		p.written = true
 	}
+	if p.used && p.base != nil && p.blind && p.unseen != "" {
+		p.miss("", p.unseen)
+	}
 	done, err := p.k.store.writing()
 	if err != nil {
+		p.missUnadded(err)
 		return // the record stays unfinished; the next process completes it
 	}
 	defer done()
@@ -498,11 +521,19 @@ func (p *snapshot) finish() {
 	}
 	if err != nil {
 		p.k.report("A checkpoint may be missing: %s.", p.k.store.why(err))
+		p.missUnadded(err)
 	} else if base != "" {
 		_ = os.Remove(p.k.store.treeFile(base)) // else the next clean-up removes it
 		if p.base != nil {
 			p.k.store.unpinGitObjects(p.base)
 		}
+	}
+}
+
+// missUnadded notes the changes that the record's file does not have. Its caller holds mu.
+func (p *snapshot) missUnadded(err error) {
+	for _, path := range p.unadded {
+		p.miss(path, p.k.store.why(err))
 	}
 }
 
@@ -540,15 +571,14 @@ func (p *snapshot) scan(ctx context.Context) {
 	}()
 	done, err := p.k.store.writing()
 	if err != nil {
+		p.notSeen(err)
 		return
 	}
 	defer done()
 	limits := p.k.Limits()
 	next, err := p.k.store.scan(ctx, p.k.Confine, p.k.Files, p.k.newest(), limits)
 	if err != nil {
-		p.mu.Lock()
-		p.blind = true // repeat it in the next scan
-		p.mu.Unlock()
+		p.notSeen(err)
 		if ctx.Err() == nil {
 			p.k.report("What commands have changed could not be found out: %v.", err)
 		}
@@ -559,6 +589,13 @@ func (p *snapshot) scan(ctx context.Context) {
 	p.mu.Lock()
 	p.newest = next
 	p.mu.Unlock()
+}
+
+// notSeen notes that a scan has failed. The next one repeats it.
+func (p *snapshot) notSeen(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.blind, p.unseen = true, p.k.store.why(err)
 }
 
 // compare records the differences between base and next. If dead is set, it is not known when

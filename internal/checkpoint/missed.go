@@ -1,0 +1,109 @@
+package checkpoint
+
+import (
+	"slices"
+	"time"
+)
+
+// Missed is changes of one turn that no checkpoint has, so that no restore can revert them.
+type Missed struct {
+	At       time.Time `json:"at"`                 // of the first of them
+	Why      string    `json:"why"`                // there is no checkpoint
+	Files    []string  `json:"files,omitempty"`    // absolute
+	Commands bool      `json:"commands,omitempty"` // commands ran, too; what they have changed is not known
+}
+
+// mostMissed limits the turns that are kept, and the files of each.
+const mostMissed, mostMissedFiles = 50, 500
+
+// Log keeps the changes of a session that no checkpoint has, for the next process.
+type Log interface {
+	LoadMissed() []Missed
+	SaveMissed([]Missed)
+}
+
+// miss notes that the snapshot does not have the change of a path, or, if path is "", those of commands.
+func (p *snapshot) miss(path, why string) {
+	k := p.k
+	k.missedMu.Lock()
+	defer k.missedMu.Unlock()
+	i := slices.IndexFunc(k.missed, func(m missed) bool { return m.id == p.record.ID })
+	if i < 0 {
+		i = len(k.missed)
+		k.missed = append(k.missed, missed{id: p.record.ID, Missed: Missed{At: time.Now().UTC(), Why: why}})
+	}
+	m := &k.missed[i]
+	switch {
+	case path == "":
+		m.Commands = true
+	case !slices.Contains(m.Files, path) && len(m.Files) < mostMissedFiles:
+		m.Files = append(m.Files, path)
+	}
+}
+
+// missed is what the snapshot with an id does not have.
+type missed struct {
+	id string
+	Missed
+}
+
+// Missed returns what no checkpoint has of changes at a time or later, the oldest first. files select as in [Choice].
+func (k *Keeper) Missed(since time.Time, files []string) (all []Missed) {
+	for _, m := range k.allMissed() {
+		if m, some := m.without(files, nil); some && !m.At.Before(since) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+func (k *Keeper) allMissed() (all []Missed) {
+	if k.Log != nil {
+		k.loadMissed.Do(func() { k.earlierMissed = k.Log.LoadMissed() })
+	}
+	k.missedMu.Lock()
+	defer k.missedMu.Unlock()
+	all = slices.Clone(k.earlierMissed)
+	for _, m := range k.missed {
+		m.Files = slices.Clone(m.Files)
+		all = append(all, m.Missed)
+	}
+	return all[max(0, len(all)-mostMissed):]
+}
+
+// keepMissed keeps what a snapshot does not have, if there is such a change.
+func (p *snapshot) keepMissed() {
+	p.k.missedMu.Lock()
+	none := !slices.ContainsFunc(p.k.missed, func(m missed) bool { return m.id == p.record.ID })
+	p.k.missedMu.Unlock()
+	if !none && p.k.Log != nil {
+		p.k.Log.SaveMissed(p.k.allMissed())
+	}
+}
+
+// without returns m without the files that are not chosen and those that were restored. If nothing is left, it returns false.
+func (m Missed) without(files, restored []string) (Missed, bool) {
+	m.Files = slices.DeleteFunc(slices.Clone(m.Files), func(path string) bool {
+		return !chosen(path, files) || slices.Contains(restored, path)
+	})
+	return m, len(m.Files) > 0 || m.Commands
+}
+
+// keepMissed adds to an outcome the chosen files that the restore could not revert, because no checkpoint has their changes.
+func (o *Outcome) keepMissed(all []Missed, files []string) {
+	for _, m := range all {
+		m, some := m.without(files, o.Restored)
+		if !some {
+			continue
+		}
+		o.Missed = append(o.Missed, m)
+		for _, path := range m.Files {
+			i := slices.IndexFunc(o.Kept, func(k Kept) bool { return k.Path == path })
+			if i < 0 {
+				i = len(o.Kept)
+				o.Kept = append(o.Kept, Kept{Path: path})
+			}
+			o.Kept[i].Why = "no checkpoint has its change: " + m.Why
+		}
+	}
+}
