@@ -165,15 +165,20 @@ func (a *attempt) check(resp *http.Response) error {
 	return nil
 }
 
-// deltas decodes the events. The last delta has the finish, the usage and the model.
+// deltas decodes the events. The last delta has the finish, the usage and the model. Pieces of text that are already
+// here become one delta.
 func (a *attempt) deltas(req *model.Request, t *api.Target, source api.Source) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		broken := false
-		d := a.endpoint.API.Decoder(req, t, func(delta model.Delta) bool {
+		out := merger{yield: func(delta model.Delta) bool {
 			broken = broken || !yield(delta, nil)
 			return !broken
-		})
+		}}
+		d := a.endpoint.API.Decoder(req, t, out.add)
 		for {
+			if !a.events.waits() {
+				out.flush()
+			}
 			name, data, err := source.Next()
 			if err == nil {
 				finished := d.Finished()
@@ -189,6 +194,7 @@ func (a *attempt) deltas(req *model.Request, t *api.Target, source api.Source) i
 			} else if d.Finished() || err == io.EOF {
 				err = d.End(a.events.done) // a later connection error does not matter
 			}
+			out.flush()
 			if err != nil && !broken {
 				yield(model.Delta{}, err)
 			}

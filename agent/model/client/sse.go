@@ -253,6 +253,17 @@ func endless(format string, bytes int) error {
 	return &model.Error{Kind: model.ErrEndless, Message: fmt.Sprintf(format, bytes>>20)}
 }
 
+// waits reports whether a whole event is already here, so that Next returns without waiting for the endpoint. It may
+// miss an event, but returns true only if there is one.
+func (r *events) waits() bool {
+	here, _ := r.src.Peek(r.src.Buffered()) // it is buffered
+	here = bytes.TrimLeft(here, "\r\n")
+	if !bytes.HasPrefix(here, []byte("data:")) && !bytes.HasPrefix(here, []byte("event:")) {
+		return false
+	}
+	return bytes.Contains(here, []byte("\n\n")) || bytes.Contains(here, []byte("\r\n\r\n"))
+}
+
 // begins reports whether the body begins as an event stream. Some proxies call it JSON.
 func (r *events) begins() bool {
 	start, _ := r.src.Peek(6) // an error comes with the next read
