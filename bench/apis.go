@@ -21,18 +21,18 @@ func event(name, data string) string {
 	return name + "data: " + data + "\n\n"
 }
 
-// streams are responses with the text "token " in each delta.
+// streams are responses. In the text of each delta, TEXT stands for a piece.
 var streams = []stream{
 	{
 		"chat", "",
-		event("", `{"id":"x","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"token "}}]}`),
+		event("", `{"id":"x","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"content":"TEXT"}}]}`),
 		event("", `{"id":"x","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`) + event("", "[DONE]"),
 	},
 	{
 		"messages",
 		event("message_start", `{"type":"message_start","message":{"id":"x","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":9,"output_tokens":1}}}`) +
 			event("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`),
-		event("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"token "}}`),
+		event("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"TEXT"}}`),
 		event("content_block_stop", `{"type":"content_block_stop","index":0}`) +
 			event("message_delta", `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}`) +
 			event("message_stop", `{"type":"message_stop"}`),
@@ -41,12 +41,12 @@ var streams = []stream{
 		"responses",
 		event("response.created", `{"type":"response.created","response":{"id":"x","status":"in_progress"}}`) +
 			event("response.output_item.added", `{"type":"response.output_item.added","output_index":0,"item":{"id":"i","type":"message","role":"assistant","content":[]}}`),
-		event("response.output_text.delta", `{"type":"response.output_text.delta","item_id":"i","output_index":0,"content_index":0,"delta":"token "}`),
+		event("response.output_text.delta", `{"type":"response.output_text.delta","item_id":"i","output_index":0,"content_index":0,"delta":"TEXT"}`),
 		event("response.completed", `{"type":"response.completed","response":{"id":"x","status":"completed","output":[],"usage":{"input_tokens":9,"output_tokens":9}}}`),
 	},
 	{
 		"gemini", "",
-		event("", `{"candidates":[{"content":{"role":"model","parts":[{"text":"token "}]},"index":0}],"modelVersion":"m"}`),
+		event("", `{"candidates":[{"content":{"role":"model","parts":[{"text":"TEXT"}]},"index":0}],"modelVersion":"m"}`),
 		event("", `{"candidates":[{"content":{"role":"model","parts":[]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":9}}`),
 	},
 }
@@ -67,13 +67,13 @@ func apis(l *lab) ([]row, error) {
 func apiRows(l *lab, what, goal string, pieces, requests int) ([]row, error) {
 	var rows []row
 	for _, s := range streams {
-		text := s.begin + strings.Repeat(s.delta, pieces) + s.end
+		text := s.reply(pieces)
 		endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, text)
 		}))
-		used, err := apiTime(l, s.api, endpoint.URL, requests)
+		used, err := apiTime(l, s.api, endpoint.URL, requests, pieces*len(piece(0)))
 		endpoint.Close()
 		if err != nil {
 			return nil, err
@@ -90,8 +90,20 @@ func apiRows(l *lab, what, goal string, pieces, requests int) ([]row, error) {
 	return rows, nil
 }
 
-// apiTime returns the least processor time of three groups of requests, each of which is a turn.
-func apiTime(l *lab, api, url string, requests int) (time.Duration, error) {
+// reply returns a response of several deltas.
+func (s stream) reply(pieces int) string {
+	text := strings.Builder{}
+	text.WriteString(s.begin)
+	for i := range pieces {
+		text.WriteString(strings.Replace(s.delta, "TEXT", piece(i), 1))
+	}
+	text.WriteString(s.end)
+	return text.String()
+}
+
+// apiTime returns the least processor time of three groups of requests, each of which is a turn with a reply of a
+// length in bytes.
+func apiTime(l *lab, api, url string, requests, length int) (time.Duration, error) {
 	home := filepath.Join(l.dir, "api-"+api)
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return 0, err
@@ -111,7 +123,7 @@ func apiTime(l *lab, api, url string, requests int) (time.Duration, error) {
 			return 0, err
 		}
 		for range requests {
-			if err := c.prompt("go", nil); err != nil {
+			if err := c.promptFor(length); err != nil {
 				return 0, err
 			}
 		}

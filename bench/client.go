@@ -18,6 +18,7 @@ type client struct {
 	out     *bufio.Reader
 	id      int
 	session string
+	text    int // bytes of text of the model so far
 }
 
 // message is any frame from the server. Params stay raw until they are used.
@@ -28,6 +29,8 @@ type message struct {
 		Update struct {
 			Kind   string `json:"sessionUpdate"`
 			Status string `json:"status"`
+			// Content is a list in updates of calls.
+			Content json.RawMessage `json:"content"`
 		} `json:"update"`
 	} `json:"params"`
 	Result json.RawMessage `json:"result"`
@@ -42,7 +45,7 @@ func home(dir string, m *scriptedModel) (string, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("model: {default: scripted, provider: custom, base_url: %q}\napprovals: {mode: \"off\"}\n", m.url)
+	text := fmt.Sprintf("model: {default: scripted, provider: custom, base_url: %q, context_window: 1000000}\napprovals: {mode: \"off\"}\n", m.url)
 	return path, os.WriteFile(filepath.Join(path, "config.yaml"), []byte(text), 0o600)
 }
 
@@ -129,6 +132,13 @@ func (c *client) await(id int, see func(message)) (json.RawMessage, error) {
 			}
 			return m.Result, nil
 		}
+		if m.Params.Update.Kind == "agent_message_chunk" {
+			var content struct{ Text string }
+			if err := json.Unmarshal(m.Params.Update.Content, &content); err != nil {
+				return nil, fmt.Errorf("reading the text of the model: %w", err)
+			}
+			c.text += len(content.Text)
+		}
 		if see != nil {
 			see(m)
 		}
@@ -138,6 +148,18 @@ func (c *client) await(id int, see func(message)) (json.RawMessage, error) {
 func (c *client) prompt(text string, see func(message)) error {
 	_, err := c.call("session/prompt", c.promptParams(text), see)
 	return err
+}
+
+// promptFor is prompt for a reply of a length in bytes. If the client gets less, what was measured is not the reply.
+func (c *client) promptFor(length int) error {
+	before := c.text
+	if err := c.prompt("go", nil); err != nil {
+		return err
+	}
+	if got := c.text - before; got < length {
+		return fmt.Errorf("the server passed on %d of %d bytes of a reply", got, length)
+	}
+	return nil
 }
 
 func (c *client) promptParams(text string) map[string]any {

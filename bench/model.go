@@ -35,6 +35,7 @@ func (m *scriptedModel) parts(on bool, pause time.Duration) {
 // reply is one streamed answer: text pieces, or calls.
 type reply struct {
 	deltas []string
+	alone  bool // each delta is sent by itself
 	calls  []call
 	think  time.Duration // before it answers
 }
@@ -96,6 +97,10 @@ func (m *scriptedModel) next(r request, body []byte) (reply, int) {
 func (m *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
 	body, _ := io.ReadAll(r.Body)
+	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions") { // it asks for facts about the model
+		http.NotFound(w, r)
+		return
+	}
 	if len(body) == 0 { // it only opens the connection
 		return
 	}
@@ -105,6 +110,11 @@ func (m *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var out strings.Builder
 	for _, text := range answer.deltas {
 		chunk(&out, map[string]any{"content": text}, "")
+		if answer.alone {
+			_, _ = io.WriteString(w, out.String())
+			_ = http.NewResponseController(w).Flush()
+			out.Reset()
+		}
 	}
 	for i, c := range answer.calls {
 		chunk(&out, map[string]any{"tool_calls": []any{map[string]any{
