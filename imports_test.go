@@ -18,7 +18,7 @@ const module = "github.com/hermes-ls/hermes-ls/"
 var layers = map[string][]string{
 	"cmd":        {""},
 	"protocol":   {},
-	"config":     {"internal/lazyregexp", "internal/safefile", "internal/textfile"},
+	"config":     {"internal/lazyregexp", "internal/safefile", "internal/shorten", "internal/textfile"},
 	"internal":   {},
 	"tools":      {"internal"},
 	"agent":      {"tools", "internal"},
@@ -36,7 +36,7 @@ var layers = map[string][]string{
 // strict has packages that may import less than their top directory: exactly these.
 var strict = map[string][]string{
 	"server": {"server/attachments", "server/models", "config", "builder", "extension", "tools", "agent",
-		"internal/folderpath", "internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/userpath", "internal/workspace"},
+		"internal/folderpath", "internal/markup", "internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/userpath", "internal/workspace"},
 	"server/attachments": {"agent", "internal/lazyregexp", "internal/workspace", "tools"},
 	"server/models":      {"config", "agent", "internal/proc", "internal/userpath"},
 	// The protocols have methods for these features and for no others.
@@ -63,11 +63,13 @@ var strict = map[string][]string{
 	"internal/folderpath":  {},
 	"internal/frontmatter": {"internal/textfile"},
 	"internal/escape":      {},
+	"internal/shorten":     {},
+	"internal/markup":      {},
 	"internal/safefile":    {},
 	"internal/protected":   {},
 	"internal/tokens":      {},
 	"internal/lazyregexp":  {},
-	"config":               {"config", "internal/lazyregexp", "internal/safefile", "internal/textfile"},
+	"config":               {"config", "internal/lazyregexp", "internal/safefile", "internal/shorten", "internal/textfile"},
 	"internal/textfile":    {"internal/safefile", "internal/textenc"},
 }
 

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/hermes-ls/hermes-ls/agent/prompt"
+	"github.com/hermes-ls/hermes-ls/internal/markup"
 )
 
 const (
@@ -28,15 +28,15 @@ func compose(in Input) string {
 	var b strings.Builder
 	b.WriteString(in.Text)
 	if in.Rules != "" {
-		fence := prompt.Fence(in.Rules)
+		fence := markup.Fence(in.Rules)
 		fmt.Fprintf(&b, "\n\n%s\n%s\n%s\n%s", rulesText, fence, in.Rules, fence)
 	}
 	if in.Environment != "" {
-		fence := prompt.Fence(in.Environment)
+		fence := markup.Fence(in.Environment)
 		fmt.Fprintf(&b, "\n\n%s\n%s\n%s\n%s", environmentText, fence, strings.TrimSuffix(in.Environment, "\n"), fence)
 	}
 	for _, news := range in.News {
-		fence := prompt.Fence(news)
+		fence := markup.Fence(news)
 		fmt.Fprintf(&b, "\n\n%s\n%s\n%s\n%s", newsText, fence, strings.TrimSuffix(news, "\n"), fence)
 	}
 	for _, r := range in.Context {
@@ -48,7 +48,7 @@ func compose(in Input) string {
 			fmt.Fprintf(&b, "%s %s", linkedText, name)
 			continue
 		}
-		fence := prompt.Fence(r.Text)
+		fence := markup.Fence(r.Text)
 		fmt.Fprintf(&b, "%s %s\n%s\n%s\n%s", attachedText, name, fence, strings.TrimSuffix(r.Text, "\n"), fence)
 	}
 	return b.String()

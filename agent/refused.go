@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 )
 
 // refusedHistory returns the refusal of a request that another form of the history may
@@ -93,10 +94,7 @@ func (t *turn) askPlainly(ctx context.Context, id string, reply *model.Reply, fi
 
 // keepPlain stores which responses are in plain form, and tells the user.
 func (t *turn) keepPlain(refused *model.Error) error {
-	why := strings.TrimRight(refused.Message, ". \n")
-	if len(why) > 200 {
-		why = strings.ToValidUTF8(why[:200], "") + "…"
-	}
+	why := shorten.Start(strings.TrimRight(refused.Message, ". \n"), 200)
 	t.notice("%s refused the history twice (%s). The part that it refused is now sent as plain text, and the session goes on. Nothing else was changed.", refused.Model, why)
 	return t.saveEdits(t.storeCtx)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -108,7 +109,7 @@ func (q *callQueue) reject(tool string, known bool) string {
 	case q.closed:
 		return lateText
 	case !known:
-		return fmt.Sprintf("Tool '%s' is not available in execute_code. Use it as a normal tool call instead.", shorten(tool, 80))
+		return fmt.Sprintf("Tool '%s' is not available in execute_code. Use it as a normal tool call instead.", shorten.OneLine(tool, 80))
 	case q.made >= q.limit:
 		if q.rejected+1 == maxRejected && q.onLimitAbuse != nil {
 			q.onLimitAbuse()
@@ -153,7 +154,7 @@ func (q *callQueue) records() (calls []tools.Inner, changes []tools.Content) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for i := range q.record {
-		q.record[i].Tool = shorten(q.record[i].Tool, 80)
+		q.record[i].Tool = shorten.OneLine(q.record[i].Tool, 80)
 		q.record[i].Arguments = abridged(q.record[i].Arguments)
 	}
 	return q.record, q.changes

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 )
 
 const (
@@ -106,7 +107,7 @@ func (p *Pythons) try(ctx context.Context, path string, s Search) (Python, error
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
-		return ": " + shorten(last, 200)
+		return ": " + shorten.OneLine(last, 200)
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/markup"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -347,9 +348,9 @@ func (r *Runner) result(e ending, python Python, code string) tools.Result {
 	}
 	result := tools.OK(o)
 	result.IsError = o.Status == "error" || o.Status == "timeout"
-	result = result.With(tools.Content{Text: fenced("python", code)})
+	result = result.With(tools.Content{Text: markup.Fenced("python", code)})
 	if shown := strings.TrimSpace(o.Output + "\n" + o.Errors); shown != "" {
-		result = result.With(tools.Content{Text: fenced("", shown)})
+		result = result.With(tools.Content{Text: markup.Fenced("", shown)})
 	}
 	result = result.With(fewChanges(e.changes)...)
 	for i := range e.record {
@@ -388,15 +389,6 @@ func withLine(text, line string) string {
 func joined(notes ...string) string {
 	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
 	return strings.Join(notes, " ")
-}
-
-// fenced returns text in a Markdown fence that text does not contain.
-func fenced(lang, text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + lang + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }
 
 var errClosed = errors.New("the session is closed")

@@ -10,7 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/markup"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -157,7 +159,7 @@ func (r *Runner) show(env *tools.Env, call tools.Call, code string, q *callQueue
 	if len(script) > longCode {
 		script = script[:longCode] + "\n…"
 	}
-	script = fenced("python", script)
+	script = markup.Fenced("python", script)
 	env.Progress(tools.Progress{CallID: call.ID, Line: r.line(q, 0), Shown: []tools.Content{{Text: script}}})
 
 	done := make(chan struct{})
@@ -182,7 +184,7 @@ func (r *Runner) show(env *tools.Env, call tools.Call, code string, q *callQueue
 			}
 			p := tools.Progress{CallID: call.ID, Line: line}
 			if size+errSize != lastSize {
-				p.Shown = []tools.Content{{Text: script}, {Text: fenced("", strings.TrimSpace(end+"\n"+errEnd))}}
+				p.Shown = []tools.Content{{Text: script}, {Text: markup.Fenced("", strings.TrimSpace(end+"\n"+errEnd))}}
 			}
 			lastLine, lastSize = line, size+errSize
 			env.Progress(p)
@@ -207,7 +209,7 @@ func brief(tool string, args json.RawMessage) string {
 	_ = json.Unmarshal(args, &in) // arguments of other types are not shown
 	for _, about := range []string{in.Command, in.Pattern, in.Query, in.Path} {
 		if about != "" {
-			return tool + " " + shorten(about, 60)
+			return tool + " " + shorten.OneLine(about, 60)
 		}
 	}
 	return tool

@@ -3,18 +3,10 @@ package codeexec
 import (
 	"encoding/json"
 	"math"
-	"strings"
 	"time"
-)
 
-// shorten returns text as one line of at most limit characters.
-func shorten(text string, limit int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return text
-}
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
+)
 
 func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
 
@@ -28,7 +20,7 @@ func abridged(args []byte) json.RawMessage {
 	}
 	var object map[string]any
 	if json.Unmarshal(args, &object) != nil {
-		quoted, _ := json.Marshal(shorten(string(args[:min(len(args), 4*longArgument)]), longArgument)) // a text always marshals
+		quoted, _ := json.Marshal(shorten.OneLine(string(args[:min(len(args), 4*longArgument)]), longArgument)) // a text always marshals
 		return quoted
 	}
 	for name, value := range object {

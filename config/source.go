@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/agnivade/levenshtein"
+
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 )
 
 // source is one source of settings, as a tree of plain values.
@@ -49,16 +51,8 @@ type checker struct {
 
 func (c *checker) problem(key, format string, args ...any) {
 	c.problems = append(c.problems, Problem{
-		Source: c.name, Line: c.lines[key], Text: shortened(key) + " " + fmt.Sprintf(format, args...),
+		Source: c.name, Line: c.lines[key], Text: shorten.Start(key, 200) + " " + fmt.Sprintf(format, args...),
 	})
-}
-
-// shortened returns the start of a very long key.
-func shortened(key string) string {
-	if len(key) <= 200 {
-		return key
-	}
-	return strings.ToValidUTF8(key[:200], "") + "…"
 }
 
 func (c *checker) section(prefix string, section field, tree map[string]any) map[string]any {

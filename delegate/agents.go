@@ -9,6 +9,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/alias"
 )
@@ -41,7 +42,7 @@ func (c *Config) withAgents(t tools.Tool) tools.Tool {
 	}
 	var b strings.Builder
 	for i, a := range all {
-		line := fmt.Sprintf("\n- %s: %s", a.Name, oneLine(a.Description, 200))
+		line := fmt.Sprintf("\n- %s: %s", a.Name, shorten.OneLine(a.Description, 200))
 		if b.Len()+len(line) > listBytes-40 {
 			fmt.Fprintf(&b, "\n- and %d more", len(all)-i)
 			break

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -154,7 +155,7 @@ func (t traced) String() string {
 	if t.Status != completed {
 		name += " (" + t.Status + ")"
 	}
-	return oneLine(name, 120)
+	return shorten.OneLine(name, 120)
 }
 
 // excerpt returns text. If it has more than limit bytes, it returns the start and the end.

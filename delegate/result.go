@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/delegate/worktree"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -94,7 +95,7 @@ func (c *child) unanswered(stop agent.StopReason) string {
 		did = fmt.Sprintf("it made %d tool calls", n)
 	}
 	if files := c.changed(); len(files) > 0 {
-		did += " and changed " + oneLine(strings.Join(files, ", "), 300)
+		did += " and changed " + shorten.OneLine(strings.Join(files, ", "), 300)
 	}
 	return fmt.Sprintf("%s; %s, see summary."+askForReport, why, did)
 }
@@ -212,7 +213,7 @@ func shownText(goal string, o *outcome) string {
 	}
 	text := fmt.Sprintf("%s %s", mark, headline(goal, 120))
 	if o.Error != "" {
-		text += " (" + oneLine(o.Error, 200) + ")"
+		text += " (" + shorten.OneLine(o.Error, 200) + ")"
 	}
 	return text + "\n\n" + o.shortened(2000).Summary
 }

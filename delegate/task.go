@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -88,7 +89,7 @@ func (s *outputSchema) UnmarshalJSON(data []byte) error {
 	}
 	var schema map[string]any
 	if err := json.Unmarshal(data, &schema); err != nil {
-		return fmt.Errorf("output_schema is no JSON Schema but %s; send a JSON object, or a string that contains one", oneLine(string(data), 60))
+		return fmt.Errorf("output_schema is no JSON Schema but %s; send a JSON object, or a string that contains one", shorten.OneLine(string(data), 60))
 	}
 	*s = schema
 	return nil

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -49,7 +49,7 @@ func title(args json.RawMessage) string {
 	case actionWait:
 		return "Wait for subagents"
 	case actionMessage:
-		return "Tell a subagent: " + oneLine(in.Message, 60)
+		return "Tell a subagent: " + shorten.OneLine(in.Message, 60)
 	case actionStop:
 		return "Stop a subagent"
 	}
@@ -157,16 +157,7 @@ func (x *Children) start(ctx context.Context, env *tools.Env, tasks []*Task) ([]
 // headline returns the first line of a goal.
 func headline(goal string, limit int) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(goal), "\n")
-	return oneLine(first, limit)
-}
-
-// oneLine shortens text to one line of at most limit characters.
-func oneLine(text string, limit int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) > limit {
-		return string([]rune(text)[:limit-1]) + "…"
-	}
-	return text
+	return shorten.OneLine(first, limit)
 }
 
 func remarshal(from, to any) error {

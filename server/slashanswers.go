@@ -13,6 +13,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/markup"
 )
 
 func help(_ context.Context, x *Session, _ string) (string, error) {
@@ -196,7 +197,7 @@ func undoPrompt(ctx context.Context, x *Session, _ string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Back before this prompt:\n\n%s\n\n%s\n\nWhat came of it is kept as session `%s`.", quoted(prompt), files, branch), nil
+	return fmt.Sprintf("Back before this prompt:\n\n%s\n\n%s\n\nWhat came of it is kept as session `%s`.", markup.Quote(prompt), files, branch), nil
 }
 
 // clearSession rewinds the session to its start, because only an editor can open another one.
@@ -233,10 +234,6 @@ func restoreSince(ctx context.Context, s *extension.Set, prompt time.Time) (done
 		return "Files stay as they are.", nil
 	}
 	return files.RestoreSince(ctx, prompt)
-}
-
-func quoted(text string) string {
-	return "> " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n> ")
 }
 
 func forkHere(ctx context.Context, x *Session, _ string) (string, error) {
@@ -300,7 +297,7 @@ func renote(ctx context.Context, x *Session, notes string) (string, error) {
 	if notes = x.Head().Notes; notes == "" {
 		return "There are no notes yet. `/notes TEXT` writes some; the model does not see them.", nil
 	}
-	return "Your notes:\n\n" + quoted(notes), nil
+	return "Your notes:\n\n" + markup.Quote(notes), nil
 }
 
 func listTools(ctx context.Context, x *Session, _ string) (string, error) {

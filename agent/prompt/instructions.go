@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
+	"github.com/hermes-ls/hermes-ls/internal/markup"
 )
 
 // InstructionsLimit limits the project instructions of a session, personaLimit the user's own
@@ -215,7 +216,7 @@ func InstructionsSection(own, all []Instruction) []Section {
 func InstructionsText(all []Instruction, name func(path string) string) string {
 	var b strings.Builder
 	for _, i := range all {
-		fence := Fence(i.Text)
+		fence := markup.Fence(i.Text)
 		fmt.Fprintf(&b, "\n%s\n%s\n%s\n%s\n", oneLine(name(i.Path)), fence, i.Text, fence)
 		if cut := i.Cut(); cut != "" {
 			fmt.Fprintf(&b, "(%s)\n", cut)

@@ -170,17 +170,3 @@ func oneLine(name string) string {
 	}
 	return name
 }
-
-// Fence returns a line of backquotes that is longer than each such line in text.
-func Fence(text string) string {
-	longest, run := 2, 0
-	for i := range len(text) {
-		if text[i] != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return strings.Repeat("`", longest+1)
-}

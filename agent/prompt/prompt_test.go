@@ -161,11 +161,6 @@ func TestFolderName(t *testing.T) {
 	}
 }
 
-func ExampleFence() {
-	fmt.Println(prompt.Fence("plain"), prompt.Fence("a ```` b"))
-	// Output: ``` `````
-}
-
 // TestElsewhere checks that the prompt names no local folder if the work is on another
 // machine.
 func TestElsewhere(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/markup"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -34,7 +36,7 @@ func (w *Writer) Head(title, id, cwd string) {
 	if title == "" {
 		title = "Transcript"
 	}
-	w.printf("# %s\n\nSession %s in %s\n", oneLine(title, 200), id, cwd)
+	w.printf("# %s\n\nSession %s in %s\n", shorten.OneLine(title, 200), id, cwd)
 }
 
 // Event writes an event. It makes a Writer an [agent.Sink].
@@ -56,19 +58,19 @@ func (w *Writer) Event(e agent.Event) {
 		w.printf("\n## You%s\n\n%s\n", w.id(e.MessageID), e.Text)
 		w.attached(e)
 	case agent.Thought:
-		w.printf("\n> %s\n", strings.ReplaceAll(strings.TrimSpace(e.Text), "\n", "\n> "))
+		w.printf("\n%s\n", markup.Quote(e.Text))
 	case agent.CallStarted:
 		title := e.Title
 		if title == "" {
 			title = e.Call.Name
 		}
-		w.printf("\n### %s\n\n%s", oneLine(title, 200), fenced("json", pretty(e.Call.Args)))
+		w.printf("\n### %s\n\n%s", shorten.OneLine(title, 200), markup.Fenced("json", pretty(e.Call.Args))+"\n")
 	case agent.CallEnded:
-		w.printf("\n%s", fenced("json", pretty(e.Result.JSON)))
+		w.printf("\n%s", markup.Fenced("json", pretty(e.Result.JSON))+"\n")
 		w.inner(e.Result.Shown)
 	case agent.Compaction:
 		if text := e.String(); text != "" {
-			w.printf("\n> %s\n", oneLine(text, 1000))
+			w.printf("\n> %s\n", shorten.OneLine(text, 1000))
 		}
 	}
 }
@@ -77,10 +79,10 @@ func (w *Writer) Event(e agent.Event) {
 // model got.
 func (w *Writer) attached(e agent.UserMessage) {
 	for _, image := range e.Images {
-		w.printf("\n- picture %s · %s\n", quoted(cmp.Or(image.Name, "pasted")), oneLine(image.MIMEType, 60))
+		w.printf("\n- picture %s · %s\n", code(cmp.Or(image.Name, "pasted")), shorten.OneLine(image.MIMEType, 60))
 	}
 	if e.Attached != "" {
-		w.printf("\nAttached:\n\n%s", fenced("", e.Attached))
+		w.printf("\nAttached:\n\n%s", markup.Fenced("", e.Attached)+"\n")
 	}
 }
 
@@ -107,7 +109,7 @@ func (w *Writer) inner(shown []tools.Content) {
 			continue
 		}
 		w.printf("%s- sandbox_tool_call `%s` %s · %.3f s · %s\n", head,
-			c.Inner.Tool, quoted(string(c.Inner.Arguments)), c.Inner.Duration, c.Inner.Status)
+			c.Inner.Tool, code(string(c.Inner.Arguments)), c.Inner.Duration, c.Inner.Status)
 		head = ""
 	}
 }
@@ -116,16 +118,6 @@ func (w *Writer) printf(format string, args ...any) {
 	if w.err == nil {
 		_, w.err = io.WriteString(w.Out, w.nesting.Add(fmt.Sprintf(format, args...)))
 	}
-}
-
-// quoted returns a line of code in Markdown.
-func quoted(text string) string {
-	text = oneLine(text, 300)
-	fence := "`"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + " " + text + " " + fence
 }
 
 func pretty(raw json.RawMessage) string {
@@ -143,19 +135,5 @@ func pretty(raw json.RawMessage) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func fenced(lang, text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + lang + "\n" + text + "\n" + fence + "\n"
-}
-
-// oneLine returns a text without line breaks. It cuts the text at a number of characters.
-func oneLine(text string, limit int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > limit {
-		return string(runes[:limit]) + "…"
-	}
-	return text
-}
+// code returns a text as a short line of code in Markdown.
+func code(text string) string { return markup.Code(shorten.OneLine(text, 300)) }

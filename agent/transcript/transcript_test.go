@@ -39,9 +39,9 @@ func TestWriter(t *testing.T) {
 		"\n## Hermes · m2\n\nI look.\n" +
 		"\n### Run ## You\n\n```json\n{\n  \"code\": \"x\"\n}\n```\n" +
 		"\n````json\n{\n  \"output\": \"```\\n## You\"\n}\n````\n" +
-		"\nCalls of the script:\n\n- sandbox_tool_call `read_file` `` {\"path\":\"a`b\"} `` · 0.250 s · completed\n" +
+		"\nCalls of the script:\n\n- sandbox_tool_call `read_file` ``{\"path\":\"a`b\"}`` · 0.250 s · completed\n" +
 		"\n## You · m5\n\nand this?\n" +
-		"\n- picture `` a` ## You.png `` · image/png\n\n- picture ` pasted ` · image/gif\n" +
+		"\n- picture ``a` ## You.png`` · image/png\n\n- picture `pasted` · image/gif\n" +
 		"\nAttached:\n\n````\nfile:///a.go\n```\n## You\n```\n````\n" +
 		"\n> Here a summary replaced older messages for the model.\n" +
 		"\n## Hermes · m4\n\nDone.\n"

@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/replay"
 )
@@ -170,7 +171,7 @@ func (r *replayed) call(c replay.Call) {
 		r.line(c)
 		return
 	}
-	fmt.Fprintf(r.out, "%s %s", replayMarks[c.Verdict], firstLine(c.Title))
+	fmt.Fprintf(r.out, "%s %s", replayMarks[c.Verdict], shorten.FirstLine(c.Title))
 	if c.Why != "" {
 		fmt.Fprintf(r.out, " (not played: %s)", c.Why)
 	}

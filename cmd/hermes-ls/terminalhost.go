@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -89,7 +90,7 @@ func (h *terminalHost) Event(e agent.Event) {
 		}
 	case agent.ChildStarted:
 		h.endLine()
-		fmt.Fprintf(h.progress, "▸ subagent: %s\n", firstLine(e.Goal))
+		fmt.Fprintf(h.progress, "▸ subagent: %s\n", shorten.FirstLine(e.Goal))
 	case agent.ChildEvent:
 		if call, ok := e.Event.(agent.CallStarted); ok {
 			h.endLine()
@@ -97,13 +98,8 @@ func (h *terminalHost) Event(e agent.Event) {
 		}
 	case agent.ChildEnded:
 		h.endLine()
-		fmt.Fprintf(h.progress, "▪ subagent %s: %s\n", e.Status, firstLine(e.Goal))
+		fmt.Fprintf(h.progress, "▪ subagent %s: %s\n", e.Status, shorten.FirstLine(e.Goal))
 	}
-}
-
-func firstLine(text string) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return first
 }
 
 func (h *terminalHost) endLine() {

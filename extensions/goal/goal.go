@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/markup"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -87,7 +88,7 @@ func (x *Instance) run(ctx context.Context, args string) (string, error) {
 	case args == "" && now == "":
 		return "There is no goal. `/goal TEXT` sets one: turns then continue until it is reached, at most 20 times.", nil
 	case args == "":
-		text := "The goal:\n\n" + quoted(now)
+		text := "The goal:\n\n" + markup.Quote(now)
 		if last != "" {
 			text += "\n\nThe last judgment: " + last
 		}
@@ -107,8 +108,6 @@ func (x *Instance) run(ctx context.Context, args string) (string, error) {
 	}
 	return fmt.Sprintf("The goal is set. The turn continues until it is reached, at most %d times. A cancel stops it; `/goal clear` removes the goal.", maxContinued), nil
 }
-
-func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }
 
 // current returns the goal and the last judgment. If there is no goal, text is empty.
 func (x *Instance) current(ctx context.Context) (text, last string, err error) {
@@ -194,7 +193,7 @@ func (x *Instance) beforeCompaction(ctx context.Context, _ extension.Compression
 	if err != nil || now == "" {
 		return "", err
 	}
-	return "### Goal\nThe user has set this goal. It is not reached yet:\n\n" + quoted(now), nil
+	return "### Goal\nThe user has set this goal. It is not reached yet:\n\n" + markup.Quote(now), nil
 }
 
 // called keeps a call of the session or its scripts for the judge.

@@ -20,6 +20,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/redact"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 )
 
 // event is the canonical name of an event.
@@ -262,12 +263,7 @@ func (h Hook) Name() string {
 	if h.label != "" {
 		return h.label
 	}
-	const longest = 60
-	text := []rune(new(redact.Set).Line(strings.Join(strings.Fields(h.Command), " ")))
-	if len(text) > longest {
-		return string(text[:longest-1]) + "…"
-	}
-	return string(text)
+	return shorten.OneLine(new(redact.Set).Line(strings.Join(strings.Fields(h.Command), " ")), 60)
 }
 
 // split splits a command into words as a shell does, and expands ~. Nothing else is expanded.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize/english"
-	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/markup"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -43,7 +43,7 @@ func document(all []Learning) string {
 		fmt.Fprintf(&b, "\n## %d. %s\n\nSeen %s, confidence %.2f.\n", l.ID, escape.Line(l.Program), english.Plural(l.Seen, "time", ""), l.Confidence)
 		for _, part := range [][2]string{{"Error", l.Error}, {"Failed", l.Failed}, {"Worked", l.Worked}} {
 			text := escape.Text(part[1])
-			fence := prompt.Fence(text)
+			fence := markup.Fence(text)
 			fmt.Fprintf(&b, "\n%s:\n\n%s\n%s\n%s\n", part[0], fence, text, fence)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/markup"
 )
 
 var command = extension.Command{
@@ -95,6 +95,6 @@ func show(files map[Target]File) (string, error) {
 // quoted returns an entry as a code block, so that its text shows as it is.
 func quoted(entry string) string {
 	text := escape.Text(entry)
-	fence := prompt.Fence(text)
+	fence := markup.Fence(text)
 	return fence + "\n" + text + "\n" + fence + "\n"
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/markup"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -155,7 +156,7 @@ func (x *instance) Sections(context.Context) []prompt.Section {
 				x.session.Notify(fmt.Sprintf("%s has %s of %s characters. The model gets only its beginning. Shorten it: `/memory` shows the file.", f.Name, thousands(n), thousands(f.Limit)))
 			}
 			text := shown(entries)
-			fence := prompt.Fence(text)
+			fence := markup.Fence(text)
 			fmt.Fprintf(&b, "\n## %s (%s)\n\n%s\n%s\n%s\n", headings[t], f.usage(c.entries), fence, text, fence)
 		}
 	}

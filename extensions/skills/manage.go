@@ -15,10 +15,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/diff"
 	"github.com/hermes-ls/hermes-ls/internal/frontmatter"
+	"github.com/hermes-ls/hermes-ls/internal/markup"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -128,7 +128,7 @@ func (x *Instance) approve(ctx context.Context, call tools.Call, in manageIn, e 
 	verb := cmp.Or(map[action]string{doCreate: "Create", doDelete: "Delete"}[in.Action], "Change")
 	var edits []tools.FileEdit
 	if e.whole {
-		fence := prompt.Fence(text)
+		fence := markup.Fence(text)
 		text = fence + "diff\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
 	} else { // the request shows the file
 		text = ""

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize/english"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -75,9 +76,9 @@ func list(all []tools.Tool, limit int) string {
 
 // line describes the group in one line.
 func (g *group) line() string {
-	n := short(g.name, 60) + ": " + english.Plural(len(g.tools), "tool", "")
+	n := shorten.OneLine(g.name, 60) + ": " + english.Plural(len(g.tools), "tool", "")
 	if g.about != "" {
-		return n + ". " + short(g.about, 120)
+		return n + ". " + shorten.OneLine(g.about, 120)
 	}
 	return n
 }
@@ -133,14 +134,5 @@ func firstSentence(text string) string {
 	}
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	text, _, _ = strings.Cut(text, ". ")
-	return short(text, 120)
-}
-
-// short returns text as one line of at most limit bytes.
-func short(text string, limit int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > limit {
-		return strings.ToValidUTF8(text[:limit-len("…")], "") + "…"
-	}
-	return text
+	return shorten.OneLine(text, 120)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -60,7 +61,7 @@ func (x *Instance) searchTool(set *tools.Set, listing string) tools.Tool {
 		Title: func(args json.RawMessage) string {
 			var in searchIn
 			_ = json.Unmarshal(args, &in) // without a query, the title is shorter
-			return strings.TrimSpace("Find tools: " + short(in.Query, 80))
+			return strings.TrimSpace("Find tools: " + shorten.OneLine(in.Query, 80))
 		},
 	}, func(_ context.Context, _ *tools.Env, _ tools.Call, in searchIn) (tools.Result, error) {
 		return x.search(set, in)
@@ -89,7 +90,7 @@ func (x *Instance) search(set *tools.Set, in searchIn) (tools.Result, error) {
 	if len(matches) == 0 {
 		out := noneOut{Tools: []found{}, Servers: []serverOut{}}
 		for _, g := range groupsOf(index.tools) {
-			out.Servers = append(out.Servers, serverOut{short(g.name, 100), len(g.tools)})
+			out.Servers = append(out.Servers, serverOut{shorten.OneLine(g.name, 100), len(g.tools)})
 		}
 		out.Servers = out.Servers[:min(len(out.Servers), 60)]
 		return tools.OK(out), nil
@@ -219,7 +220,7 @@ func sizeOfFound(f found) int {
 // suffice, only the names of the parameters remain.
 func shrink(f found, room int) found {
 	const some = 600
-	f.Description = short(f.Description, some)
+	f.Description = shorten.OneLine(f.Description, some)
 	if sizeOfFound(f) <= room {
 		return f
 	}

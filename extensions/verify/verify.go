@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -338,7 +339,7 @@ func (x *Instance) verified(ctx context.Context, s Settings) (d extension.TurnDe
 		d.Notice = fmt.Sprintf("Checks of this project: %s. `verify.commands` in config.yaml replaces them.", x.origins())
 	}
 	if failed {
-		d.Brief, d.Summary = "not verified", fmt.Sprintf("Not verified: the last check failed (%s).", shortened(t.failed))
+		d.Brief, d.Summary = "not verified", fmt.Sprintf("Not verified: the last check failed (%s).", shorten.OneLine(t.failed, 100))
 		return d, nil
 	}
 	files := slices.Compact(slices.Sorted(slices.Values(t.changed)))
@@ -369,12 +370,4 @@ func (x *Instance) changedByCommands(ctx context.Context, since time.Time) (file
 		return nil
 	}
 	return slices.DeleteFunc(all, isProse)
-}
-
-func shortened(text string) string {
-	const limit = 100
-	if r := []rune(text); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return text
 }

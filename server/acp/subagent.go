@@ -9,6 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/delegate"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 	"github.com/hermes-ls/hermes-ls/server"
@@ -151,12 +152,7 @@ func (c *subagent) meta(status string) acp.Meta {
 
 // line returns the first line of a text, cut to limit characters.
 func line(text string, limit int) string {
-	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return text
+	return shorten.OneLine(shorten.FirstLine(text), limit)
 }
 
 // NoticesWaiting tells the client that results of subagents wait, or starts a turn with them.

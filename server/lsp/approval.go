@@ -10,6 +10,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/markup"
 	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -124,7 +125,7 @@ func deniedText(q tools.ApprovalRequest, configFile string) []string {
 	}
 	switch {
 	case len(q.Keys) == 1:
-		return append(lines, fmt.Sprintf("To allow it, add %s to `command_allowlist` in %s. It applies at once. Then send the prompt again.", span(q.Keys[0]), configFile))
+		return append(lines, fmt.Sprintf("To allow it, add %s to `command_allowlist` in %s. It applies at once. Then send the prompt again.", markup.Code(q.Keys[0]), configFile))
 	case len(q.Keys) > 1:
 		lines = append(lines, fmt.Sprintf("To allow it, add these %d entries to `command_allowlist` in %s. They apply at once. Then send the prompt again.", len(q.Keys), configFile), "```yaml")
 		for _, key := range q.Keys {
@@ -138,16 +139,4 @@ func deniedText(q tools.ApprovalRequest, configFile string) []string {
 }
 
 // code is a text of one line or more in backticks that it cannot close.
-func code(text string) string { return span(strings.Join(strings.Fields(text), " ")) }
-
-// span is a line in backticks that it cannot close.
-func span(text string) string {
-	ticks := "`"
-	for strings.Contains(text, ticks) {
-		ticks += "`"
-	}
-	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
-		text = " " + text + " "
-	}
-	return ticks + text + ticks
-}
+func code(text string) string { return markup.Code(strings.Join(strings.Fields(text), " ")) }

@@ -23,6 +23,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -107,7 +108,7 @@ func Play(ctx context.Context, c Config) (*Report, error) {
 		p.report.Prompts++
 		in := agent.Input{Text: turn.prompt.Text(), Images: turn.prompt.Images()}
 		if _, err := x.Prompt(ctx, in, nil); err != nil && !errors.Is(err, errEnd) && !ended(err) {
-			return &p.report, fmt.Errorf("playing %q: %w", firstLine(turn.prompt.Text()), err)
+			return &p.report, fmt.Errorf("playing %q: %w", shorten.FirstLine(turn.prompt.Text()), err)
 		}
 		if ctx.Err() != nil {
 			return &p.report, ctx.Err()
@@ -120,11 +121,6 @@ func Play(ctx context.Context, c Config) (*Report, error) {
 func ended(err error) bool {
 	var failure *model.Error
 	return errors.As(err, &failure) && errors.Is(failure.Err, errEnd)
-}
-
-func firstLine(text string) string {
-	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return first
 }
 
 // CopyWorkspace copies a folder to another one that does not exist yet. Links stay links. It

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 )
 
 // Classify returns the error of a response that is not a model response: an HTTP error, or
@@ -71,10 +72,7 @@ func readRefusal(body []byte) refusal {
 	default:
 		r.message = string(body)
 	}
-	r.message = strings.ToValidUTF8(r.message, "�")
-	if len(r.message) > maxMessage {
-		r.message = strings.ToValidUTF8(r.message[:maxMessage], "") + "…"
-	}
+	r.message = shorten.Start(strings.ToValidUTF8(r.message, "�"), maxMessage)
 	return r
 }
 

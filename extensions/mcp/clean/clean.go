@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -23,10 +24,7 @@ func Text(text string, limit int) string {
 			return r
 		}, strings.ToValidUTF8(tools.Outside(text), ""))
 	}
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
-	}
-	return text
+	return shorten.Start(text, limit)
 }
 
 // visible reports whether a text has only printable ASCII characters, newlines and tabs, as most texts of servers.
