@@ -53,7 +53,7 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "- sandbox_tool_call `read_file` ` {\"path\":\"a.txt\"} ` · "; !strings.Contains(string(text), want) || !strings.Contains(string(text), "completed") {
+	if want := "- sandbox_tool_call `read_file` `{\"path\":\"a.txt\"}` · "; !strings.Contains(string(text), want) || !strings.Contains(string(text), "completed") {
 		t.Errorf("the transcript lacks %s:\n%s", want, text)
 	}
 }
