@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
+	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
@@ -187,6 +188,9 @@ func (p *Plugin) readYAML(data []byte) error {
 		p.tools, p.only = *m.Tools, true
 	}
 	p.Hooks, p.Dependencies, p.command = append(m.Hooks, m.OtherHooks...), m.Pip, m.Command
+	for i, word := range p.command {
+		p.command[i] = program.InHome(word)
+	}
 	for _, v := range m.RequiresEnv {
 		p.RequiresEnv = append(p.RequiresEnv, string(v))
 	}

@@ -719,6 +719,14 @@ func TestManifest(t *testing.T) {
 			t.Errorf("%q: files %q", text, p.Permissions.Files)
 		}
 	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := newBed(t).add("p", map[string]string{"plugin.yaml": "name: p\ncommand: [~/no/such/program, --config=~/x]\n"})
+	if problems, _ := plugins.Validate(dir); len(problems) != 1 || !strings.Contains(problems[0], home+"/no/such/program") {
+		t.Errorf("~ in a command: %q", problems)
+	}
 }
 
 // FuzzManifest reads any manifest.

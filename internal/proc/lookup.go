@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
 // lookup finds the program as a shell would: in PATH of env when its name has no
@@ -65,19 +67,85 @@ func value(env []string, name string) string {
 	return ""
 }
 
-// explain words a start that the system refused.
-func explain(program, dir string, err error) error {
+// explain words a start that the system refused. The plan is that of the program's sandbox; nil: it had none.
+func explain(program, dir string, plan *confine.Plan, err error) error {
 	e := &StartError{Program: program, Reason: err.Error(), Err: err}
-	if info, statErr := os.Stat(dir); dir != "" && statErr != nil {
-		e.Reason = "its working directory " + dir + " cannot be entered: " + cause(statErr)
-	} else if dir != "" && !info.IsDir() {
+	info, statErr := os.Stat(program)
+	refused := os.IsNotExist(err) || os.IsPermission(err)
+	if dirInfo, dirErr := os.Stat(dir); dir != "" && dirErr != nil {
+		e.Reason = "its working directory " + dir + " cannot be entered: " + cause(dirErr)
+	} else if dir != "" && !dirInfo.IsDir() {
 		e.Reason = "its working directory " + dir + " is not a folder"
-	} else if _, statErr := os.Stat(program); statErr == nil && os.IsNotExist(err) {
-		e.Reason = "the interpreter that its first line names does not exist"
-	} else if os.IsNotExist(err) {
-		e.Reason = "no such file"
+	} else if os.IsNotExist(statErr) && os.IsNotExist(err) {
+		e.Reason = missing(program)
+	} else if statErr == nil && info.IsDir() {
+		e.Reason = err.Error() + ": it is a folder"
+	} else if statErr == nil && info.Mode()&0o111 == 0 && os.IsPermission(err) {
+		e.Reason = err.Error() + ": it is not executable"
+	} else if statErr == nil && refused {
+		e.Reason = present(program, dir, plan, err)
 	}
 	return e
+}
+
+// missing is the reason for a program that does not exist.
+func missing(program string) string {
+	if target, err := os.Readlink(program); err == nil {
+		return "its link leads to " + target + ", which does not exist"
+	}
+	return "no such file"
+}
+
+// present is the reason for a program that exists, but was not found or not permitted.
+func present(program, dir string, plan *confine.Plan, err error) string {
+	target, linkErr := filepath.EvalSymlinks(program)
+	if linkErr != nil {
+		target = program
+	}
+	interpreter := interpreterOf(target)
+	if interpreter != "" && !filepath.IsAbs(interpreter) {
+		interpreter = filepath.Join(dir, interpreter)
+	}
+	const advice = ". Install it where the sandbox shows it, such as in /usr/local/bin or /opt"
+	if plan != nil {
+		switch _, exists := os.Stat(interpreter); {
+		case plan.Hides(target) && target != program:
+			return "it is a link to " + target + ", which the sandbox hides" + advice
+		case plan.Hides(program):
+			return "the sandbox hides it" + advice
+		case interpreter != "" && exists == nil && plan.Hides(interpreter):
+			return "the sandbox hides the interpreter that its first line names, " + interpreter + advice
+		case dir != "" && plan.Hides(dir):
+			return "the sandbox hides its working directory " + dir
+		case interpreter == "" && plan.Apart():
+			return "the sandbox hides it or a library that it needs" + advice
+		}
+	}
+	switch {
+	case os.IsPermission(err):
+		return err.Error()
+	case interpreter != "":
+		return "the interpreter that its first line names does not exist: " + interpreter
+	}
+	return "the loader that it names does not exist: it was built for another system"
+}
+
+// interpreterOf returns the program that the first line of a script names. If it is no script, it returns "".
+func interpreterOf(path string) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	start := make([]byte, 256)
+	n, _ := file.Read(start)
+	line, _, _ := strings.Cut(string(start[:n]), "\n")
+	rest, ok := strings.CutPrefix(line, "#!")
+	words := strings.Fields(rest)
+	if !ok || len(words) == 0 {
+		return ""
+	}
+	return words[0]
 }
 
 // cause is an error's text without the path, which is said already.

@@ -56,7 +56,7 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 	}
 	if err := cmd.Start(); err != nil {
 		windows.CloseHandle(job) //nolint:errcheck // never used
-		return nil, explain(path, c.Dir, err)
+		return nil, explain(path, c.Dir, nil, err)
 	}
 	p := &Process{cmd: cmd, job: job, done: make(chan struct{})}
 	p.assign()

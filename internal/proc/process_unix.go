@@ -256,7 +256,7 @@ func (p *Process) started(c Cmd) (pid int, err error) {
 		return numbers[0], nil
 	case kind == "E" && len(numbers) == 1:
 		path, _ := lookup(c.Args[0], c.Dir, c.Env)
-		return 0, explain(path, c.Dir, syscall.Errno(numbers[0]))
+		return 0, explain(path, c.Dir, c.Confine, syscall.Errno(numbers[0]))
 	}
 	return 0, fmt.Errorf("starting %s: its supervisor ended at once; does main call supervisor.Main first?", c.Args[0])
 }

@@ -8,7 +8,9 @@ package confine
 
 import (
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Plan bounds a child. The zero plan bounds nothing. Paths are absolute
@@ -70,6 +72,50 @@ func (p *Plan) Apply() bool { return p.Apart() || p.Landlock || p.Sockets != Any
 
 // Apart reports whether the child has namespaces of its own.
 func (p *Plan) Apart() bool { return p.Namespaces || len(p.Prefix) > 0 }
+
+// Hides reports whether a file or folder, by its path without links, is known to be out of the child's sight.
+func (p *Plan) Hides(path string) bool {
+	deepest := func(lists ...[]string) (n int) {
+		for _, list := range lists {
+			for _, dir := range list {
+				if dir == "/" || path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") {
+					n = max(n, len(dir))
+				}
+			}
+		}
+		return n
+	}
+	if p.Landlock && len(p.Reads) > 0 && deepest(p.Reads, p.Writes) == 0 {
+		return true
+	}
+	hidden := slices.Concat(p.Hidden, p.TempAt, places(p.Folders))
+	shown := slices.Concat(p.Visible, p.Writable, places(p.Layers), places(p.Binds))
+	more, seen := p.prefixed()
+	return deepest(hidden, more) > deepest(shown, seen)
+}
+
+// prefixed returns what the mounts of bubblewrap hide and show.
+func (p *Plan) prefixed() (hidden, shown []string) {
+	for i, word := range p.Prefix {
+		switch rest := p.Prefix[i+1:]; {
+		case word == "--tmpfs" && len(rest) > 0:
+			hidden = append(hidden, rest[0])
+		case (word == "--bind" || word == "--ro-bind") && len(rest) > 1 && rest[0] == rest[1]:
+			shown = append(shown, rest[1])
+		case (word == "--bind" || word == "--ro-bind") && len(rest) > 1: // another one stands in its place
+			hidden = append(hidden, rest[1])
+		}
+	}
+	return hidden, shown
+}
+
+// places are where copies stand.
+func places(copies []Copy) (at []string) {
+	for _, c := range copies {
+		at = append(at, c.At)
+	}
+	return at
+}
 
 func (p *Plan) bools() []*bool {
 	return []*bool{&p.Namespaces, &p.Processes, &p.Network, &p.Landlock, &p.Scoped}
