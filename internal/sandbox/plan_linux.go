@@ -187,14 +187,22 @@ func rules(p Policy) (reads, writes []string) {
 		}
 		reads = append(reads, beside(v, below)...)
 	}
+	// A socket that somebody listens on in the workspace takes no other rights from its folder: no
+	// rule can keep commands from it.
+	kept := slices.DeleteFunc(hidden, isSocket)
 	var split []string
 	for _, w := range writes {
-		split = append(split, beside(w, hidden)...)
+		split = append(split, beside(w, kept)...)
 	}
 	if p.Mode == ReadOnly {
 		reads = append(reads, real.Existing(p.Roots)...)
 	}
 	return reads, split
+}
+
+func isSocket(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&os.ModeSocket != 0
 }
 
 // beside is dir, if nothing in it is hidden; else the entries beside the hidden ones.
