@@ -67,7 +67,7 @@ func (r *remote) transport(kind string) sdk.Transport {
 	if kind == TransportSSE {
 		return &sdk.SSEClientTransport{Endpoint: r.endpoint.String(), HTTPClient: r.client}
 	}
-	return &sdk.StreamableClientTransport{Endpoint: r.endpoint.String(), HTTPClient: r.client}
+	return &sdk.StreamableClientTransport{Endpoint: r.endpoint.String(), HTTPClient: &http.Client{Transport: listening{r}}}
 }
 
 // RoundTrip adds the configured headers and the token of the login. It rejects requests to
