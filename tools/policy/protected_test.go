@@ -52,7 +52,7 @@ func TestProtectedFiles(t *testing.T) {
 		".npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs bunfig.toml .cargo/config.toml .cargo/config .devcontainer/devcontainer.json .devcontainer/a/post.sh .pre-commit-config.yaml " +
 		"lefthook.yml .husky/pre-commit .husky/_/husky.sh .githooks/pre-push .mise.toml mise.toml .dir-locals.el .gdbinit .lldbinit .lvimrc .vimrc .exrc .nvim.lua .envrc " +
 		".bazelrc .mvn/jvm.config .rprofile .Rprofile .pdbrc .irbrc .curlrc .wgetrc pip.conf sitecustomize.py " +
-		".vscode/settings.json .vscode/tasks.json .idea/workspace.xml AGENTS.md CLAUDE.md CLAUDE.local.md x.code-workspace .gitmodules .git/config .git/info/exclude .fleet/run.json " +
+		".vscode/settings.json .vscode/tasks.json .idea/workspace.xml AGENTS.md CLAUDE.md CLAUDE.local.md x.code-workspace .bsp/x.json .sourcekit-lsp/config.json buildServer.json hie.yaml .vs/tasks.vs.json .gitlab/duo/mcp.json .lefthook/pre-commit/x.sh .php-cs-fixer.php .gitmodules .git/config .git/info/exclude .fleet/run.json " +
 		".hg/hgrc jupyter_server_config.py ipython_config.py rust-analyzer.toml .bashrc .profile .zshrc config.fish .gitconfig .tmux.conf .emacs .ghci .condarc"
 	for _, file := range strings.Fields(files) {
 		for _, folder := range []string{"", "sub/", "a/b c/"} {
