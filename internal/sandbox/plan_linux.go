@@ -187,7 +187,7 @@ func rules(p Policy) (reads, writes []string) {
 		}
 		reads = append(reads, beside(v, below)...)
 	}
-	// A socket that somebody listens on in the workspace takes no other rights from its folder: no
+	// A socket of a program that listens in the workspace takes no other rights from its folder: no
 	// rule can keep commands from it.
 	kept := slices.DeleteFunc(hidden, isSocket)
 	var split []string
