@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"io"
 	"net/url"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -48,8 +50,13 @@ func (w *rewriter) value(name string) error {
 		}
 		return w.list(name)
 	case string:
-		if t != "" && SecretName(name) {
+		switch {
+		case t != "" && SecretName(name):
 			t = withheld(name)
+		case isCommand(name):
+			t = withoutCommandSecrets(t, true, tokenMark)
+		default:
+			t = w.set.nested(t)
 		}
 		return w.text(t)
 	case json.Number:
@@ -60,6 +67,30 @@ func (w *rewriter) value(name string) error {
 		w.out.WriteString("null")
 	}
 	return nil
+}
+
+// isCommand reports whether a text under a name is a command line.
+func isCommand(name string) bool {
+	switch strings.ToLower(name) {
+	case "command", "cmd", "commandline", "command_line":
+		return true
+	}
+	return false
+}
+
+// nested redacts a text that is itself a JSON object or list, such as the arguments of a call.
+func (s *Set) nested(text string) string {
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+		return text
+	}
+	var plain bytes.Buffer
+	if json.Compact(&plain, []byte(text)) != nil {
+		return text
+	}
+	if hidden, _ := s.JSON([]byte(text)); !bytes.Equal(hidden, plain.Bytes()) {
+		return string(hidden)
+	}
+	return text
 }
 
 func (w *rewriter) object(name string) error {
@@ -138,6 +169,11 @@ func (s *Set) walk(name string, v any) {
 		if SecretName(name) {
 			s.learn(name, v)
 		}
+		if isCommand(name) {
+			for _, f := range inCommands(v, true) {
+				s.learn("of a command", v[f.start:f.end])
+			}
+		}
 	case []any:
 		for _, x := range v {
 			s.walk(name, x)
@@ -202,7 +238,11 @@ func (s *Set) meaning(key string, tree any) any {
 	case map[string]any:
 		out := make(map[string]any, len(x))
 		for name, value := range x {
+			list, isList := value.([]any)
+			program, _ := x["command"].(string)
 			switch _, nested := value.(map[string]any); {
+			case isList && name == "args" && !givesValues(key):
+				out[name] = s.list(name, program, list)
 			case !givesValues(key):
 				out[name] = s.meaning(name, value)
 			case nested:
@@ -213,7 +253,7 @@ func (s *Set) meaning(key string, tree any) any {
 		}
 		return out
 	case []any:
-		return s.list(key, x)
+		return s.list(key, "", x)
 	case string:
 		if givesValues(key) {
 			if name, _, ok := strings.Cut(x, "="); ok {
@@ -235,7 +275,8 @@ func givesValues(key string) bool {
 	return false
 }
 
-func (s *Set) list(key string, x []any) any {
+// list withholds in a list, which may have the words of a command line, with or without the program.
+func (s *Set) list(key, program string, x []any) any {
 	words := make([]string, len(x))
 	for i, value := range x {
 		word, ok := value.(string)
@@ -259,8 +300,31 @@ func (s *Set) list(key string, x []any) any {
 				out[i] = word
 			}
 		}
+		s.inWords(program, words, out)
 	}
 	return out
+}
+
+// inWords withholds the secrets of a command line in its words.
+func (s *Set) inWords(program string, words []string, out []any) {
+	line := filepath.Base(program)
+	ends := make([]int, len(words)) // of the words in the line
+	for i, word := range words {
+		if strings.ContainsAny(word, " \t") {
+			word = `"` + word + `"`
+		}
+		line += " " + word
+		ends[i] = len(line)
+	}
+	for _, f := range inCommands(line, true) {
+		i, _ := slices.BinarySearch(ends, f.end)
+		if i == len(words) {
+			continue
+		}
+		if word, ok := out[i].(string); ok && !strings.Contains(word, "withheld") {
+			out[i] = strings.Replace(words[i], line[f.start:f.end], "[withheld]", 1)
+		}
+	}
 }
 
 // wordInLine are the words of a command line, with their quotes.
@@ -270,6 +334,8 @@ var wordInLine = regexp.MustCompile(`(?:[^\s"']|"[^"]*"|'[^']*')+`)
 // withholds.
 func (s *Set) Line(text string) string {
 	before, header := "", false
+	given := text
+	text = withoutCommandSecrets(text, true, "[withheld]")
 	return s.Text(wordInLine.ReplaceAllStringFunc(text, func(word string) string {
 		bare := strings.Trim(word, `"'`)
 		last, isHeader := before, header
@@ -278,7 +344,7 @@ func (s *Set) Line(text string) string {
 		case isHeader:
 			name, _, _ := strings.Cut(bare, ":")
 			return name + ": [withheld]"
-		case bare != text && bare != "" && (last == "-u" || last == "--user"), strings.HasPrefix(last, "-") && !strings.Contains(last, "=") && flagName(last) && bare != text:
+		case bare != given && bare != "" && (last == "-u" || last == "--user"), strings.HasPrefix(last, "-") && !strings.Contains(last, "=") && flagName(last) && bare != given:
 			return withheld(strings.TrimLeft(last, "-"))
 		case assigned && flagName(name):
 			return name + "=" + withheld(strings.TrimLeft(name, "-"))

@@ -149,8 +149,13 @@ func (s *Set) learn(name, value string) {
 
 const tokenMark = "[token withheld]"
 
-// Text replaces known secrets and token-shaped texts.
+// Text replaces known secrets, token-shaped texts, and secrets that the text gives to commands, as in curl -u me:SECRET.
 func (s *Set) Text(text string) string {
+	return withoutCommandSecrets(s.plain(text), false, tokenMark)
+}
+
+// plain replaces known secrets and token-shaped texts.
+func (s *Set) plain(text string) string {
 	for _, x := range s.known() {
 		for _, form := range forms(x.value) {
 			text = replace(text, form, withheld(x.name))

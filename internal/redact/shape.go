@@ -60,7 +60,7 @@ var named = sync.OnceValue(func() []signed {
 		{"://", regexp.MustCompile(`(://[^\s/:@"'\\\]]*:)[^\s/@"'\\\]\[]+(@)`)},
 		{" ", regexp.MustCompile(`(?i:(\b(?:bearer|basic)\s+))[A-Za-z0-9+/_.=~-]{16,}()`)},
 		// A form or a shell. The name of a variable is no secret.
-		{"=", regexp.MustCompile(`(?i:((?:secret|access_token|refresh_token|id_token|auth_token|api_?key|secret_access_key|password|passwd)=))["']?[^\s&"'<>;,$({\[\]][^\s&"'<>;,\[\]]{5,}()`)},
+		{"=", regexp.MustCompile(`(?i:((?:secret|access_token|refresh_token|id_token|auth_token|api_?key|secret_access_key|password|passwd|accountkey|sharedaccesskey)=))["']?[^\s&"'<>;,$({\[\]][^\s&"'<>;,\[\]]{5,}()`)},
 	}
 })
 
