@@ -3,7 +3,9 @@ package sandbox
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
@@ -80,13 +82,30 @@ func (b *Box) Hidden() func(path string) bool {
 	if b.off() {
 		return func(string) bool { return false }
 	}
-	p := b.Policy()
+	return b.hiddenBy(b.Policy())
+}
+
+func (b *Box) hiddenBy(p Policy) func(path string) bool {
 	p.showCaches()
 	hidden := fspath.Existing(append(p.Unreadable, p.view.home))
 	shown := fspath.Existing(slices.Concat(p.Roots, p.Visible, p.Writable))
 	return func(path string) bool {
 		return longest(path, hidden) > longest(path, shown)
 	}
+}
+
+// Private reports whether a path of the workspace is hidden from commands: the workspace has the user's home in it, and
+// the path lies in a folder of the home whose name begins with a dot, or in another place that commands do not see. A
+// link must be resolved before.
+func (b *Box) Private(path string) bool {
+	if b == nil || b.off() || !slices.ContainsFunc(b.cfg.Roots(), func(root string) bool { return fspath.Under(fspath.Real(b.cfg.Home), fspath.Real(root)) }) {
+		return false
+	}
+	path, home := fspath.Real(path), fspath.Real(b.cfg.Home)
+	if path == home || filepath.Dir(path) == home && !strings.HasPrefix(filepath.Base(path), ".") {
+		return false // the user has opened just this folder
+	}
+	return b.hiddenBy(b.basePolicy())(path)
 }
 
 // longest is the length of the longest of dirs that holds a path; 0: none does.

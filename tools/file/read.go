@@ -13,6 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 const (
@@ -61,7 +62,10 @@ func readTitle(in readIn) string {
 	return "Read " + in.Path
 }
 
-func read(ctx context.Context, env *callEnv, _ tools.Call, in readIn) (tools.Result, error) {
+func read(ctx context.Context, env *callEnv, call tools.Call, in readIn) (tools.Result, error) {
+	if err := gate.CheckRead(ctx, env.Env, env.Bounds, call, tools.KindRead, readTitle(in), in.Path); err != nil {
+		return tools.Result{}, err
+	}
 	env, done := onOutputs(env, in.Path)
 	defer done()
 	asked := shownWindow{offset: max(in.Offset, 1), limit: in.Limit}

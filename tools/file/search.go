@@ -16,6 +16,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/internal/search"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 const (
@@ -92,7 +93,10 @@ func searchTitle(in searchIn) string {
 	return title
 }
 
-func searchFiles(ctx context.Context, env *callEnv, _ tools.Call, in searchIn) (tools.Result, error) {
+func searchFiles(ctx context.Context, env *callEnv, call tools.Call, in searchIn) (tools.Result, error) {
+	if err := gate.CheckRead(ctx, env.Env, env.Bounds, call, tools.KindSearch, searchTitle(in), in.Path); err != nil {
+		return tools.Result{}, err
+	}
 	if in.Pattern == "" && in.Target != "files" {
 		return tools.Fail("pattern is empty, and would match every line. Nothing was searched. Send a regular expression as pattern, or target=files to list files"), nil
 	}

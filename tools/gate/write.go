@@ -61,6 +61,21 @@ func EditOf(bounds tools.Bounds, changes []Change, show func(context.Context) ([
 	return e, nil
 }
 
+// CheckRead asks the gate about reading a path that commands cannot see, such as ~/.ssh in a session whose workspace is
+// the home. Another path needs no approval. Title is the action.
+func CheckRead(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tools.Call, kind tools.Kind, title, path string) error {
+	abs, err := bounds.Files.Abs(path)
+	if err != nil || !bounds.Sandbox.Private(abs) {
+		return nil // an error is that of the read
+	}
+	key := "read " + abs
+	v := policy.Verdict{Level: policy.Asks, Reason: "reads a private place of your home, which commands cannot see", Keys: []string{key}, Commands: []string{key}, EveryMode: true}
+	if env.Gate == nil {
+		return NoApproval(v)
+	}
+	return env.Gate.Check(ctx, env, call, kind, title, v)
+}
+
 // judgeWrite judges the writing of a file, and returns its absolute path.
 func judgeWrite(bounds tools.Bounds, path string) (abs string, v policy.Verdict, err error) {
 	if abs, err = bounds.Files.Abs(path); err != nil {
