@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/markup"
 )
@@ -95,10 +96,11 @@ type collector struct {
 	seen map[string]bool // paths
 }
 
-// add adds a file, and returns its text. If it is empty or repeats another one, it is left out.
+// add adds a file, and returns its text. If it is empty or repeats another one, it is left out. Characters
+// that a reader does not see are left out, too.
 func (c *collector) add(dir, path string, data []byte) (text string) {
 	c.seen[path] = true
-	text = strings.TrimRight(strings.ToValidUTF8(string(data), "\uFFFD"), " \t\r\n")
+	text = strings.TrimRight(escape.Visible(strings.ToValidUTF8(string(data), "\uFFFD")), " \t\r\n")
 	if strings.TrimSpace(text) == "" {
 		return ""
 	}

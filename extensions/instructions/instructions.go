@@ -25,6 +25,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
@@ -170,6 +171,7 @@ func (x *instance) reader(ctx context.Context, above map[string]func(string) ([]
 				data, err = textfile.Decode(data)
 			}
 			x.unread(path, err)
+			x.unseen(path, data)
 			return data, err
 		},
 		Import: func(dir, path string) ([]byte, error) {
@@ -177,7 +179,9 @@ func (x *instance) reader(ctx context.Context, above map[string]func(string) ([]
 			if err != nil {
 				return nil, err
 			}
-			return textfile.Decode(data)
+			data, err = textfile.Decode(data)
+			x.unseen(path, data)
+			return data, err
 		},
 		Missing: func(from string, line int, name string, err error) {
 			x.tell(fmt.Sprintf("%s:%d: the import @%s is not read: %v", x.session.Files.Name(from), line, name, err))
@@ -194,6 +198,13 @@ func (x *instance) unread(path string, err error) {
 			place += fmt.Sprintf(":%d", encoding.Line)
 		}
 		x.tell(fmt.Sprintf("%s: the instructions are not read: %v", place, err))
+	}
+}
+
+// unseen tells the user that instructions have characters that the model does not get.
+func (x *instance) unseen(path string, data []byte) {
+	if escape.HasUnseen(strings.TrimPrefix(string(data), "\ufeff")) {
+		x.tell(fmt.Sprintf("%s has characters that a reader cannot see. They are left out: the model follows the text that you see.", escape.Line(x.session.Files.Name(path))))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/frontmatter"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
@@ -126,7 +127,7 @@ func read(path, rel string) (f File, ok bool) {
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_:.") != "" {
 		return f, false
 	}
-	f = File{Name: name, Description: clean(fields.Text("description")), Path: path, Problem: problem, Fields: fields, Body: strings.TrimSpace(skills.Visible(body))}
+	f = File{Name: name, Description: clean(fields.Text("description")), Path: path, Problem: problem, Fields: fields, Body: strings.TrimSpace(escape.Visible(body))}
 	if f.Description == "" {
 		first, _, _ := strings.Cut(f.Body, "\n")
 		f.Description = clean(strings.TrimLeft(first, "# "))
@@ -135,5 +136,5 @@ func read(path, rel string) (f File, ok bool) {
 }
 
 func clean(text string) string {
-	return tools.OneLine(strings.Join(strings.Fields(skills.Visible(tools.WithoutControls(text))), " "), 200)
+	return tools.OneLine(strings.Join(strings.Fields(escape.Visible(tools.WithoutControls(text))), " "), 200)
 }

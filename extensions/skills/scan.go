@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
@@ -165,7 +165,7 @@ func scanText(name string, data []byte) (found []Finding) {
 	number, begin, command := 0, 1, ""
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
 		number++
-		if hidden(line) {
+		if escape.HasUnseen(line) {
 			found = append(found, Finding{name, number, Block, "invisible characters"})
 		}
 		command += strings.TrimRight(line, "\r\n")
@@ -195,80 +195,6 @@ func executable(data []byte) bool {
 	for _, magic := range []string{"\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"} {
 		if strings.HasPrefix(string(data), magic) {
 			return true
-		}
-	}
-	return false
-}
-
-// hidden reports whether a line has characters that a reader does not see and a model does: invisible ones, those that
-// change the direction of text, and tags. The joiner of emoji sequences and scripts is allowed between visible characters.
-func hidden(line string) bool {
-	runes := []rune(line)
-	for i := range runes {
-		if hiddenAt(runes, i) {
-			return true
-		}
-	}
-	return false
-}
-
-func hiddenAt(runes []rune, i int) bool {
-	r, last, next := runes[i], rune(0), rune(0)
-	if r < firstHidden {
-		return false
-	}
-	if i > 0 {
-		last = runes[i-1]
-	}
-	if i+1 < len(runes) {
-		next = runes[i+1]
-	}
-	switch {
-	case r == '\u200d' || r == '\u200c': // joins emoji and letters of some scripts
-		return last < 0x300 || next < 0x300
-	case r == '\u200e' || r == '\u200f' || r == '\u061c': // marks of texts that run from right to left
-		return !slices.ContainsFunc(runes, fromTheRight)
-	case r == '\ufe0e' || r == '\ufe0f': // a text or an emoji; also of digits, # and *
-		return last < 0xa0 && !(last >= '0' && last <= '9' || last == '#' || last == '*')
-	case unicode.Is(unicode.Variation_Selector, r): // forms of Chinese characters and of some scripts
-		return last < 0x300 || unicode.Is(unicode.Variation_Selector, last)
-	case r >= 0xe0000 && r <= 0xe007f: // tags; those of flags follow a black flag
-		return !flag(runes[:i])
-	}
-	// Blank letters, and characters that only format. Some of these are seen, such as the sign of a year in Arabic.
-	return r == 0x3164 || r == 0x115f || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
-}
-
-// firstHidden is the first character that can be hidden, but for control characters.
-const firstHidden = '\u00ad'
-
-func fromTheRight(r rune) bool {
-	return unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko)
-}
-
-// Visible returns a text for the model without the characters that a reader does not see.
-func Visible(text string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return r >= firstHidden }) {
-		return text
-	}
-	runes := []rune(text)
-	var b strings.Builder
-	for i, r := range runes {
-		if !hiddenAt(runes, i) {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// flag reports whether runes end with an emoji flag, whose tags may follow.
-func flag(runes []rune) bool {
-	for i := len(runes) - 1; i >= 0 && i > len(runes)-8; i-- {
-		if runes[i] == 0x1f3f4 {
-			return true
-		}
-		if runes[i] < 0xe0000 {
-			return false
 		}
 	}
 	return false

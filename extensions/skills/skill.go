@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/frontmatter"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -73,7 +74,7 @@ var validName = lazyregexp.New(`^[a-z0-9-]{1,64}$`)
 // parse reads a SKILL.md. dir is the name of its directory.
 func parse(data []byte, dir string) (s Skill, body string, err error) {
 	fields, body, err := frontmatter.Parse(data)
-	if body = Visible(body); err != nil {
+	if body = escape.Visible(body); err != nil {
 		return Skill{Name: dir, Meta: &Meta{}}, body, err
 	}
 	s = Skill{Name: dir, Description: oneLine(fields.Text("description")), Meta: &Meta{}}
@@ -135,7 +136,7 @@ func environment(fields frontmatter.Fields) (names []string) {
 
 // oneLine cleans a text for a list.
 func oneLine(text string) string {
-	text = Visible(tools.WithoutControls(text))
+	text = escape.Visible(tools.WithoutControls(text))
 	last := ' '
 	odd := strings.ContainsFunc(text, func(r rune) bool {
 		before := last

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -184,7 +185,7 @@ func readFile(s *Skill, in viewIn) tools.Result {
 	if data, err = textfile.Decode(data); err != nil {
 		return tools.Fail("%s is no text: %v", in.FilePath, err)
 	}
-	lines := strings.SplitAfter(Visible(string(data)), "\n")
+	lines := strings.SplitAfter(escape.Visible(string(data)), "\n")
 	if lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}
