@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 )
 
 // cleaned returns the result without secrets and without escape sequences and other control
@@ -44,12 +46,14 @@ func undirected(shown []Content) []Content {
 	return out
 }
 
-// Outside returns a text of a server, a plugin, a hook or a page without control characters and
-// without marks that change the direction of text: they could hide a part of it, or fill a clipboard.
+// Outside returns a text of a server, a plugin, a hook, a page or a model's question without control characters,
+// without marks that change the direction of text, and without characters that no reader sees: they could hide a part
+// of it, say other things to a model than to a reader, or fill a clipboard.
 func Outside(text string) string {
 	if strings.IndexFunc(text, control) >= 0 {
 		text = StripControl(text)
 	}
+	text = escape.Visible(text)
 	if strings.IndexFunc(text, direction) < 0 {
 		return text
 	}
@@ -68,9 +72,11 @@ func OutsideJSON(value json.RawMessage) json.RawMessage {
 
 func direction(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
 
-// directed tells, fast, whether there may be a mark of direction in JSON: U+061C, or one of U+200E to U+2069.
+// directed tells, fast, whether there may be a mark of direction in JSON: U+061C, or one of U+200E to U+2069, or a
+// character that no reader sees.
 func directed(value []byte) bool {
-	return bytes.Contains(value, []byte(`\u20`)) || bytes.Contains(value, []byte(`\u06`)) || bytes.Contains(value, []byte("\u061c")) ||
+	return bytes.Contains(value, []byte("\xf3\xa0")) || bytes.Contains(value, []byte(`\udb4`)) || bytes.Contains(value, []byte(`\uDB4`)) || bytes.Contains(value, []byte("\xef\xbb\xbf")) ||
+		bytes.Contains(value, []byte(`\u20`)) || bytes.Contains(value, []byte(`\u06`)) || bytes.Contains(value, []byte("\u061c")) ||
 		bytes.Contains(value, []byte("\xe2\x80")) || bytes.Contains(value, []byte("\xe2\x81"))
 }
 

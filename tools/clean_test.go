@@ -215,7 +215,7 @@ func TestCallShowsNoSecret(t *testing.T) {
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	s := &Set{Secrets: NewSecrets(nil)}
-	raw := json.RawMessage("{\"a\":\"x\\u001b]52;c;eA==\\u0007y\\u202E\u202ez\u009b31m\\u061c\u061c\\u200f\u2066é\"}")
+	raw := json.RawMessage("{\"a\":\"x\\u001b]52;c;eA==\\u0007y\\u202E\u202ez\u009b31m\\u061c\u061c\\u200f\u2066é\U000e0061\\udb40\\udc62\"}")
 	for name, tt := range map[string]struct {
 		tool Tool
 		want string
@@ -224,9 +224,9 @@ func TestOutside(t *testing.T) {
 		"page":    {Tool{Kind: KindFetch}, `{"a":"xyzé"}`},
 		"foreign": {Tool{Kind: KindSearch, Foreign: true}, `{"a":"xyzé"}`},
 		"file":    {Tool{Kind: KindRead}, string(raw)},
-		"command": {Tool{Kind: KindExecute}, "{\"a\":\"xy\u202e\u202ez\u061c\u061c\u200f\u2066é\"}"},
+		"command": {Tool{Kind: KindExecute}, "{\"a\":\"xy\u202e\u202ez\u061c\u061c\u200f\u2066é\U000e0061\U000e0062\"}"},
 	} {
-		r := s.cleaned(tt.tool, Result{JSON: raw, Shown: []Content{{Text: "a\u009b31m\u202eb"}}})
+		r := s.cleaned(tt.tool, Result{JSON: raw, Shown: []Content{{Text: "a\u009b31m\u202eb\U000e0061"}}})
 		if string(r.JSON) != tt.want {
 			t.Errorf("%s: %q, want %q", name, r.JSON, tt.want)
 		}

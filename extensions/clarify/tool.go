@@ -67,7 +67,7 @@ func Clarify(who tools.Clarifier, limit time.Duration) tools.Tool {
 }
 
 func requestOf(env *tools.Env, c tools.Call, in clarifyIn) (tools.ClarifyRequest, error) {
-	q := tools.ClarifyRequest{SessionID: env.SessionID, CallID: c.ID, Question: strings.TrimSpace(tools.StripControl(in.Question)), FreeText: true}
+	q := tools.ClarifyRequest{SessionID: env.SessionID, CallID: c.ID, Question: strings.TrimSpace(tools.Outside(in.Question)), FreeText: true}
 	switch n := len([]rune(q.Question)); {
 	case n == 0:
 		return q, errors.New("the question is empty; write what the user should decide")
@@ -77,7 +77,7 @@ func requestOf(env *tools.Env, c tools.Call, in clarifyIn) (tools.ClarifyRequest
 		return q, fmt.Errorf("%d choices were given, at most %d can be shown; leave out the unlikely ones, the user can answer in other words", len(in.Choices), mostChoices)
 	}
 	for _, choice := range in.Choices {
-		choice = tools.OneLine(tools.StripControl(choice), longestChoice)
+		choice = tools.OneLine(tools.Outside(choice), longestChoice)
 		if choice == "" {
 			return q, errors.New("one of the choices is empty")
 		}

@@ -23,7 +23,7 @@ func (x *instance) tool() tools.Tool {
 
 // present is one call of the tool. If the user keeps planning, the turn ends.
 func (x *instance) present(ctx context.Context, _ *tools.Env, call tools.Call, in input) (tools.Result, error) {
-	plan := strings.TrimSpace(tools.StripControl(in.Plan))
+	plan := strings.TrimSpace(tools.Outside(in.Plan))
 	switch {
 	case !x.Planning():
 		return tools.Fail("The session is not in plan mode, so nothing waits for a plan. Do the work."), nil

@@ -110,7 +110,7 @@ func merge(have []tools.Todo, given []item) ([]tools.Todo, error) {
 			have = append(have, tools.Todo{ID: string(x.ID), Status: tools.TodoPending})
 			at = len(have) - 1
 		}
-		if text := strings.TrimSpace(tools.StripControl(x.Content)); text != "" {
+		if text := strings.TrimSpace(tools.Outside(x.Content)); text != "" {
 			have[at].Content = text
 		}
 		if x.Status != "" {

@@ -101,11 +101,21 @@ func hidden(r rune) bool {
 			return true
 		}
 	}
-	return !unicode.IsPrint(r) || unicode.Is(unicode.Me, r) // control, format, blanks; marks that are drawn over others
+	return blank(r) || !unicode.IsPrint(r) || unicode.Is(unicode.Me, r) // control, format, blanks; marks that are drawn over others
 }
 
 // invisible tells whether a character behind another is not seen, or reorders text.
 func invisible(r, last rune) bool {
 	joiner := (r == 0x200C || r == 0x200D) && last >= utf8.RuneSelf // within emoji and scripts that join
-	return !joiner && (unicode.In(r, unicode.Cf, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Co) || r == 0x3164 || r == 0x115F || r == 0x1160 || r == 0x2800)
+	selector := unicode.Is(unicode.Variation_Selector, r) && (last < 0xA0 && !(last >= '0' && last <= '9' || last == '#' || last == '*') || unicode.Is(unicode.Variation_Selector, last))
+	return !joiner && (selector || blank(r) || r == 0x2800 || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Co))
+}
+
+// blank reports whether a letter or a mark is never seen, although Unicode counts it as one.
+func blank(r rune) bool {
+	switch r {
+	case 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0:
+		return true
+	}
+	return false
 }

@@ -28,6 +28,7 @@ func TestLine(t *testing.T) {
 		"привет, 世界":                        "привет, 世界",
 		"e\u0301":                           "e⟨U+0301⟩",
 		"\U000e0041":                        "⟨U+E0041⟩",
+		"a\u17b4b\u034fc\uffa0d\u3164":      "a⟨U+17B4⟩b⟨U+034F⟩c⟨U+FFA0⟩d⟨U+3164⟩",
 		"x" + strings.Repeat(" ", 15) + "y": "x" + strings.Repeat(" ", 15) + "y",
 	} {
 		if got := Line(in); got != want {
@@ -72,4 +73,18 @@ func FuzzLine(f *testing.F) {
 			t.Errorf("Line(%q) = %q, which reads as %q", s, got, back)
 		}
 	})
+}
+
+// Text keeps what a reader sees, such as emoji, and shows the rest.
+func TestText(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"a\nb\tc 👨\u200d👩 ❤\ufe0f 1\ufe0f\u20e3 葛\U000e0100": "a\nb\tc 👨\u200d👩 ❤\ufe0f 1\ufe0f\u20e3 葛\U000e0100",
+		"a\ufe0fb\U000e0100c\u17b4d\u034fe\uffa0f\u2800":     "a⟨U+FE0F⟩b⟨U+E0100⟩c⟨U+17B4⟩d⟨U+034F⟩e⟨U+FFA0⟩f⟨U+2800⟩",
+		"葛\U000e0100\U000e0101":                              "葛\U000e0100⟨U+E0101⟩",
+	} {
+		if got := Text(in); got != want {
+			t.Errorf("Text(%q) = %q, want %q", in, got, want)
+		}
+	}
 }

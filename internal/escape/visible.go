@@ -42,7 +42,7 @@ func unseenAt(runes []rune, i int) bool {
 		return !isFlag(runes[:i])
 	}
 	// Blank letters, and characters that only format. Some of these are seen, such as the sign of a year in Arabic.
-	return r == 0x3164 || r == 0x115f || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+	return blank(r) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
 // firstUnseen is the first character that can be unseen, but for control characters.

@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 	"github.com/hermes-ls/hermes-ls/server/pictures"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // job is one prompt and the destination of its answer.
@@ -240,7 +241,7 @@ func (f *fanOut) Event(e agent.Event) {
 func (f *fanOut) answerText() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.text.String()
+	return tools.StripControl(f.text.String())
 }
 
 // asking is a prompt that hermes-ls writes for a location. The user sees the text and not the rules.

@@ -153,7 +153,7 @@ func (x *extractor) page(ctx context.Context, address string) (webpage.Page, err
 	if p.Error != "" {
 		return webpage.Page{}, errors.New(p.Error)
 	}
-	p.Title, p.Text = tools.StripControl(p.Title), tools.StripControl(p.Text)
+	p.Title, p.Text = tools.Outside(p.Title), tools.Outside(p.Text)
 	x.cache.put(key, p)
 	return p, nil
 }
