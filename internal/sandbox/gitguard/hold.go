@@ -37,12 +37,19 @@ func (g *Guard) stuck() string {
 	defer g.mu.Unlock()
 	var paths []string
 	for key := range g.review.stuck {
-		_, path, _ := parts(key)
+		kind, path, _ := parts(key)
+		if kind == cutItem {
+			path = uncounted(path)
+		}
 		paths = append(paths, path)
 	}
 	slices.Sort(paths)
 	return strings.Join(slices.Compact(paths), ", ")
 }
+
+// uncounted are the folders of a folder that is too large to be looked at. The folder itself need not be removed: it is
+// usually that of the workspace.
+func uncounted(path string) string { return "folders in " + path + " that are too many or too deep" }
 
 // walkerOf returns the walker of a root.
 func (g *Guard) walkerOf(root string) *walker {

@@ -93,7 +93,7 @@ func (w *Watch) Remove(ctx context.Context, changes []Change) (errs []error) {
 	for i, c := range changes {
 		switch kind, _, name := parts(c.first()); {
 		case kind == cutItem:
-			errs[i] = errors.New("only the user can make them fewer")
+			errs[i] = fmt.Errorf("only the user can remove the %s", uncounted(c.Path))
 		case kind == settingItem && name != "":
 			settings = append(settings, c.unset(i))
 		default:
@@ -126,7 +126,7 @@ func (w *Watch) Remove(ctx context.Context, changes []Change) (errs []error) {
 	}
 	g.stillThere(changes, errs)
 	for i, err := range errs {
-		if err != nil {
+		if kind, _, _ := parts(changes[i].first()); err != nil && kind != cutItem {
 			errs[i] = fmt.Errorf("removing %s: %w", changes[i].Path, err)
 		}
 	}

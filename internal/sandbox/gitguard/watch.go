@@ -435,7 +435,10 @@ func (c *Change) describe(roots []string) {
 	case todoItem:
 		c.Key, c.What = "write "+path, "programs that git runs when the rebase in "+short+" continues: "+value
 	case cutItem:
-		c.Key, c.What = "folders in "+path, "more folders in "+short+" than can be looked at"
+		if short == "." {
+			short = path
+		}
+		c.Key, c.What = "folders in "+path, uncounted(short)
 	default:
 		c.Key, c.What = "write "+path, short+", which an editor or a shell reads by itself"
 		if strings.HasSuffix(path, "/"+attributes) {
