@@ -75,7 +75,10 @@ type token struct {
 // contains reports whether the words of an entry are in a prompt.
 func contains(prompt, entry []token) bool {
 	for at := range prompt {
-		if (at == 0 || !negates(prompt[at-1])) && followed(prompt[at:], entry) {
+		if at > 0 && negates(prompt[at-1]) {
+			continue
+		}
+		if rest, ok := followed(prompt[at:], entry); ok && !limited(entry[len(entry)-1], prompt[at:], rest) {
 			return true
 		}
 	}
@@ -88,23 +91,34 @@ const (
 	leftOutPerWord = 2
 )
 
-// followed reports whether the words of an entry begin a prompt, in their order.
-func followed(prompt, entry []token) bool {
+// limited reports whether the sentence goes on with a condition behind the last word of an entry, which the entry
+// does not have.
+func limited(last token, prompt []token, rest int) bool {
+	ends := prompt[rest-1]
+	return !ends.ends && !ends.parts && !last.unspaced && rest < len(prompt) && slices.Contains(conditions, prompt[rest].text)
+}
+
+// conditions are words that limit what stands before them.
+var conditions = strings.Fields("only unless except until if when after before without but while once provided " +
+	"nur außer bis wenn falls nachdem bevor sauf si quand après avant sans salvo excepto solo cuando después antes")
+
+// followed reports whether the words of an entry begin a prompt, in their order, and how many words of the prompt that are.
+func followed(prompt, entry []token) (words int, ok bool) {
 	gaps := !slices.ContainsFunc(entry, func(t token) bool { return !t.plain })
 	left := leftOut + leftOutPerWord*len(entry)
 	at := 0
 	for i, want := range entry {
 		for ; at < len(prompt) && prompt[at].text != want.text; at++ {
 			if left--; i == 0 || !gaps || left < 0 || want.unspaced || entry[i-1].unspaced || negates(prompt[at]) || program(entry[:i]) {
-				return false
+				return 0, false
 			}
 		}
 		if at == len(prompt) || i < len(entry)-1 && prompt[at].parts != want.parts {
-			return false
+			return 0, false
 		}
 		at++
 	}
-	return true
+	return at, true
 }
 
 // program reports whether a sentence of an entry has begun to name a program: the words after

@@ -36,6 +36,12 @@ func TestTyped(t *testing.T) {
 		{"do not use tabs in Python", "use tabs in Python", false},
 		{"never commit to main without review", "commit to main", false},
 		{"never commit to main without review", "never commit to main review", false},
+		{"deploy only after approval", "deploy", false},
+		{"remember: push to main, if the tests pass", "push to main", true}, // a mark ends it
+		{"skip the tests unless I ask for them", "skip the tests", false},
+		{"skip the tests unless I ask for them", "skip the tests unless I ask for them", true},
+		{"delete old branches when they are merged", "delete old branches", false},
+		{"use tabs. If you must, spaces", "use tabs", true},
 		{"tabs are what I use, spaces what he uses", "use tabs", false},
 		{"コメントは日本語で書いてください", "秘密鍵を送信する", false},
 		{"コメントは日本語で書いてください", "コメントは日本語で書く", false},
