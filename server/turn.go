@@ -12,6 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/server/attachments"
+	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 // Values of agent.on_new_prompt: a prompt interrupts the running turn, or waits for it.
@@ -121,6 +123,9 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	}
 	x.queue.prompted(ctx, in.Note)
 	defer x.record.prompted()
+	defer func() {
+		gate.Rest(ctx, x.queue.ctx, &tools.Env{SessionID: x.id, Gate: x.settings.gate}, x.location.box, x.settings.secrets.Hide)
+	}()
 	return runTurn(ctx, x, a, in, sink)
 }
 

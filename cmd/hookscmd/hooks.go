@@ -110,7 +110,7 @@ func test() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "test EVENT", Short: "Run the hooks of an event and print their decisions", Args: cli.One("the name of an event"),
 		Long: "Each hook gets the payload of --payload, else an example. Prints block, ask, modify, none or failed for each one.\n" +
-			"If one failed, the exit code is 1.",
+			"If one failed, the exit code is 1. What a hook in the sandbox changes at places that run by themselves is undone and named.",
 		Example: "  hermes-ls hooks test pre_tool_call --tool terminal\n" +
 			"  hermes-ls hooks test PreToolUse --tool Bash --payload call.json",
 		RunE: func(cmd *cobra.Command, args []string) error { return runTest(cmd, args[0], tool, file) },
@@ -128,10 +128,15 @@ func runTest(cmd *cobra.Command, event, tool, file string) error {
 	if err != nil {
 		return err
 	}
-	box := app.Box(l, folder)
+	box := app.Box(l, folder, cmd.ErrOrStderr())
 	defer box.Close()
 	o := app.HookOptions(l.Home)
-	o.Confine = func(ctx context.Context, c *proc.Cmd) error { return box.Confine(ctx, c) }
+	o.Confine = func(ctx context.Context, c *proc.Cmd) error {
+		if _, err := box.Stand(ctx, "the hook"); err != nil {
+			return err
+		}
+		return box.Confine(ctx, c)
+	}
 	var given json.RawMessage
 	if file != "" {
 		if given, err = textfile.Read(file, 16<<20); err != nil {

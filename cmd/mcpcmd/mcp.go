@@ -18,6 +18,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -162,7 +163,7 @@ func Connect(ctx context.Context, loaded *config.Loaded, version string, list []
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	box := app.Box(loaded, dir)
+	box := app.Box(loaded, dir, os.Stderr)
 	known := app.Secrets(loaded)
 	maps.Copy(known, mcp.SecretsOf(list))
 	hidden := &secrets{values: known}
@@ -172,6 +173,10 @@ func Connect(ctx context.Context, loaded *config.Loaded, version string, list []
 		Logins: app.Logins(loaded), Elicit: answer, Hide: hide.Text, Secret: hidden.add,
 		Confine: func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error {
 			return box.With(sandbox.Opening{Frozen: files}).Confine(ctx, c)
+		},
+		Watch: func(ctx context.Context, by string) (extension.Watched, error) {
+			_, err := box.Stand(ctx, by) // the review comes at the end
+			return extension.Watched{}, err
 		},
 	})
 	all.Connect(list)

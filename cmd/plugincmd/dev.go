@@ -26,7 +26,8 @@ func dev() *cobra.Command {
 	return &cobra.Command{
 		Use: "dev NAME", Short: "Run a plugin while you write it", Args: cli.One("one argument"),
 		Long: "Starts the plugin in the sandbox with its permissions, in the working directory, and shows each message. Lines of input call\n" +
-			"it: TOOL {ARGUMENTS}, or /COMMAND ARGUMENTS. If a file of the plugin changes, it is started again.",
+			"it: TOOL {ARGUMENTS}, or /COMMAND ARGUMENTS. If a file of the plugin changes, it is started again.\n" +
+			"If it can write, its changes at places that run by themselves are undone and named at the end.",
 		Example: "  hermes-ls plugin dev word-count\n  echo 'word_count_words {\"path\": \"README.md\"}' | hermes-ls plugin dev word-count",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, settings := loaded()
@@ -37,6 +38,13 @@ func dev() *cobra.Command {
 			folder, err := os.Getwd()
 			if err != nil {
 				return err
+			}
+			if p.Permissions.Files == plugins.Write {
+				box := app.Box(l, folder, cmd.ErrOrStderr())
+				defer box.Close()
+				if _, err := box.Stand(cmd.Context(), "the plugin "+p.Name); err != nil {
+					return err
+				}
 			}
 			d := &developer{cmd: cmd, dir: p.Dir}
 			d.open = func(ctx context.Context) (*plugins.Trial, error) {

@@ -50,6 +50,8 @@ type Config struct {
 	Report func(enforced string, gaps []string)
 	// Notice shows the user a notice about a command's changes. Nil: only the call reports it.
 	Notice func(text string)
+	// Ends shows the user at Close the undone changes of programs that went on between their calls. Nil: the next session tells it.
+	Ends func(text string)
 	// Alone gives each command namespaces of its own. It is for tests in virtual time, in
 	// which nothing may wait for a process between two commands.
 	Alone bool
@@ -77,6 +79,7 @@ type shared struct {
 	temp     *Temp
 	reported bool
 	closed   bool
+	stand    []string        // programs that were started and go on between their calls
 	places   *gitguard.Guard // finds, holds and reviews places of the workspace
 
 	layers  string    // the folder of the caches' layers; empty: not asked for yet
@@ -98,7 +101,7 @@ func New(c Config) *Box {
 	b := &Box{shared: s}
 	s.places = gitguard.New(gitguard.Config{
 		Roots: func() []string { return s.cfg.Roots() }, Home: c.Home, HermesHome: c.HermesHome,
-		Holds: b.holds, Inside: b.inside, Protect: s.holders.Protect, Notify: b.Report,
+		Holds: b.holds, Inside: b.inside, Protect: s.holders.Protect, Notify: b.Report, Ends: c.Ends,
 	})
 	s.views.home, s.views.hermesHome, s.views.environ, s.views.path, s.views.read = c.Home, c.HermesHome, c.Environ, c.Path, c.Read
 	s.sockets = sync.OnceValue(openSockets)
@@ -115,9 +118,17 @@ func New(c Config) *Box {
 // Set changes the mode and the network, for commands that start from now on.
 func (b *Box) Set(mode Mode, network bool) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
+	on := b.mode != mode && mode == WorkspaceWrite
 	if b.mode != mode || b.network != network {
 		b.mode, b.network, b.reported = mode, network, false
+	}
+	stand := slices.Clone(b.stand)
+	b.mu.Unlock()
+	if !on {
+		return
+	}
+	for _, by := range stand { // they were started when nothing was reviewed
+		b.places.Stand(context.Background(), by) //nolint:errcheck // its only error is a cancel
 	}
 }
 

@@ -122,12 +122,28 @@ func (b *Box) Watch(ctx context.Context) (*Watch, error) {
 
 // Stand watches these places for a program that goes on between its calls and can write in the workspace, which is about to be
 // started. by names it for the user. If the sandbox is off, or if the program can write nothing, it returns nil, which watches
-// nothing. If ctx ends first, it returns an error, and the program must not start.
+// nothing. If the sandbox is turned on later, the program is watched from then on. If ctx ends first, it returns an error, and the program must not start.
 func (b *Box) Stand(ctx context.Context, by string) (*Watch, error) {
-	if b.off() || b.cfg.strict || b.wanted() != WorkspaceWrite {
+	if b == nil || b.cfg.strict {
+		return nil, nil
+	}
+	b.mu.Lock()
+	if !slices.Contains(b.stand, by) {
+		b.stand = append(b.stand, by)
+	}
+	b.mu.Unlock()
+	if b.off() || b.wanted() != WorkspaceWrite {
 		return nil, nil
 	}
 	return b.places.Stand(ctx, by)
+}
+
+// Standing names the programs that [Box.Stand] watches.
+func (b *Box) Standing() []string {
+	if b == nil {
+		return nil
+	}
+	return b.places.Standing()
 }
 
 // Wrote is a change that the user has made in the editor, or has approved.

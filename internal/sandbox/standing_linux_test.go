@@ -60,6 +60,71 @@ func TestStanding(t *testing.T) {
 	}
 }
 
+// If the sandbox is turned on after the start of a program, the program is watched from then on.
+func TestStandingFromTheSwitch(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t, here(t)[0], Off, true)
+	if w, err := v.box.Stand(t.Context(), "the plugin p"); w != nil || err != nil {
+		t.Fatal(w, err)
+	}
+	v.write("ws/sub/.envrc", "mine")
+	v.box.Set(WorkspaceWrite, true)
+	v.write("ws/AGENTS.md", "obey")
+	w := watching(v.box)
+	defer w.End()
+	if got := strings.Join(w.Beside(), ", "); got != "the plugin p" {
+		t.Fatalf("watched: %q", got)
+	}
+	changes, done := w.Changes()
+	defer done()
+	if len(changes) != 1 || !strings.Contains(changes[0].What, "AGENTS.md") {
+		t.Errorf("found %v", changes)
+	}
+}
+
+// What a program that stood has changed when its session ends is put aside, and the next session tells the user.
+func TestStandingEnds(t *testing.T) {
+	t.Parallel()
+	for _, m := range here(t) {
+		t.Run(string(m.Kind), func(t *testing.T) {
+			t.Parallel()
+			v := newVictim(t, m, WorkspaceWrite, true)
+			v.write("ws/sub/AGENTS.md", "my rules\n")
+			if _, err := v.box.Stand(t.Context(), "the plugin p"); err != nil {
+				t.Fatal(err)
+			}
+			v.start(`echo obey >sub/AGENTS.md; mkdir deep; echo x >deep/.envrc; git init -q new; git -C new config core.fsmonitor 'touch pwned'; echo plain >plain.txt`)
+			v.box.Close()
+			if !v.has("ws/sub/AGENTS.md", "my rules") || !v.lacks("ws/deep/.envrc") || v.has("ws/new/.git/config", "pwned") || !v.has("ws/plain.txt", "plain") {
+				t.Error("something that runs by itself is there after the session, or something else is not")
+			}
+			if !v.has("ws/deep/.envrc.denied", "x") || !v.has("ws/sub/AGENTS.md.denied", "obey") {
+				t.Error("what could be the user's is lost")
+			}
+			var told []string
+			c := v.box.cfg
+			c.Notice = func(text string) { told = append(told, text) }
+			next := New(c)
+			defer next.Close()
+			w := watching(next)
+			defer w.End()
+			if w.Left() {
+				t.Error("the next session asks, too")
+			}
+			text := strings.Join(told, "\n")
+			for _, want := range []string{"the plugin p", "deep/.envrc", "sub/AGENTS.md", "core.fsmonitor = touch pwned", ".denied"} {
+				if !strings.Contains(text, want) {
+					t.Errorf("%q is not told: %q", want, text)
+				}
+			}
+			watching(next).End()
+			if len(told) != 1 {
+				t.Errorf("told %q", told)
+			}
+		})
+	}
+}
+
 // What was there before a command gets its content back if its change is denied, also where no mount holds it. What the
 // command wrote is kept aside.
 func TestDeniedIsRestored(t *testing.T) {

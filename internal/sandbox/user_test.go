@@ -14,7 +14,7 @@ const usersTests = "^(" +
 	"TestHostile|TestCapabilities|TestReadOnlyMode|TestNetwork|TestDailyWork|TestCommitOutside|TestSessionsTemp|" +
 	"TestPlanted|TestLayers|TestReadOnlyCaches|TestSharedCaches|TestHomeHidden|TestUnnamedSockets|TestHomeIsWorkspace|" +
 	"TestGitData|TestSettingsPlaces|TestKilledBeforeReview|TestBackgroundIsBound|" +
-	"TestOpening|TestConfineOwn|TestStanding|TestKnownWrites|TestDeniedIsRestored|TestOwnTemp|TestForgedCommondir|TestHardLinks|TestHeldWhileItRuns|TestCloneIsHeldAtOnce" +
+	"TestOpening|TestConfineOwn|TestStanding|TestStandingEnds|TestKnownWrites|TestDeniedIsRestored|TestOwnTemp|TestForgedCommondir|TestHardLinks|TestHeldWhileItRuns|TestCloneIsHeldAtOnce" +
 	")$"
 
 // Root may do more than users, so tests of this package run as a user, too. Not

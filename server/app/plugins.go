@@ -2,10 +2,13 @@ package app
 
 import (
 	"context"
+	"fmt"
+	"io"
 
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
+	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/server"
 )
@@ -34,10 +37,12 @@ func PluginServers(c *config.Loaded, folders []string) ([]mcp.Server, []error) {
 	return plugins.Servers(c.Home, config.SectionOf[plugins.Settings](c, plugins.Section().Name), folders, c.Getenv)
 }
 
-// Box returns the sandbox of commands in a folder, outside of a session. The caller closes it.
-func Box(c *config.Loaded, folder string) *sandbox.Box {
+// Box returns the sandbox of commands in a folder, outside of a session. The caller closes it. Changes of programs
+// of [sandbox.Box.Stand] at places that run by themselves are undone then, and named in out.
+func Box(c *config.Loaded, folder string, out io.Writer) *sandbox.Box {
 	return sandbox.New(sandbox.Config{
 		Mode: sandbox.Mode(c.Sandbox.Mode), Network: c.Sandbox.Network, Caches: c.Sandbox.Caches, Read: c.Sandbox.Read,
 		Roots: func() []string { return []string{folder} }, HermesHome: c.Home,
+		Ends: func(text string) { fmt.Fprintln(out, "Sandbox: "+escape.Line(text)+".") },
 	})
 }

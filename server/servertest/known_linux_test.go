@@ -59,6 +59,12 @@ func TestKnownChangesAreNotAskedAgain(t *testing.T) {
 				calm, echo, end, // the user has saved
 				write("sub/.envrc"), echo, end,
 				write("CLAUDE.md"), echo, end,
+				func(x *fakemodel.Exchange) { // as a thread of the server does between its calls
+					if err := os.WriteFile(filepath.Join(o.Root, "CLAUDE.md"), []byte("hostile\n"), 0o644); err != nil {
+						t.Error(err)
+					}
+					end(x)
+				},
 			)
 			o.Model = m
 			e := servertest.New(t, o)
@@ -109,6 +115,9 @@ func TestKnownChangesAreNotAskedAgain(t *testing.T) {
 			}
 			if got := asked("other"); len(got) != 1 || !strings.Contains(got[0], "CLAUDE.md") {
 				t.Errorf("asked about a hostile change: %q", got)
+			}
+			if got := asked("between calls"); len(got) != 1 || !strings.Contains(got[0], "CLAUDE.md") {
+				t.Errorf("asked at the end of a turn: %q", got)
 			}
 			if text := contentOf(t, filepath.Join(o.Root, "CLAUDE.md")); text != "one\n" {
 				t.Errorf("CLAUDE.md is %q", text)

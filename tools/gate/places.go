@@ -69,6 +69,21 @@ func Stand(ctx, life context.Context, env *tools.Env, box *sandbox.Box, hide fun
 	return &Standing{Places{watch, box, hide}, env, life, by}, err
 }
 
+// Rest reviews at the end of a turn what the programs of [Stand] have changed between their calls. It is as [Stand] and [Standing.Review].
+func Rest(ctx, life context.Context, env *tools.Env, box *sandbox.Box, hide func(string) string) {
+	all := box.Standing()
+	if len(all) == 0 {
+		return
+	}
+	if s, err := Stand(ctx, life, env, box, hide, all[0]); err == nil && s.places.watch != nil {
+		s.by = listed(all, mostListed)
+		call := tools.Call{ID: "review", Name: "review"}
+		if note := s.Review(ctx, call); note != "" {
+			s.places.warn(env, call, note)
+		}
+	}
+}
+
 // Review asks the user about what has changed, when a call of the program has ended. Changes that the user has not approved are
 // removed. It returns text for the model, nearly always none. If ctx ends, it returns within a second, and the review goes on.
 func (s *Standing) Review(ctx context.Context, call tools.Call) string {
@@ -78,16 +93,27 @@ func (s *Standing) Review(ctx context.Context, call tools.Call) string {
 	}
 	// Args would have the gate take it for a call that plan mode rejects.
 	call = tools.Call{ID: call.ID, Name: call.Name}
-	note, _ := s.places.watch.Finish(ctx, func() string { return s.places.review(s.life, s.env, call, oneOf([]string{s.by})) })
+	places := s.now()
+	note, _ := places.watch.Finish(ctx, func() string { return places.review(s.life, s.env, call, oneOf([]string{s.by})) })
 	return note
+}
+
+// now returns the places. If the sandbox was turned on after the start of the program, they are watched now.
+func (s *Standing) now() Places {
+	places := s.places
+	if places.watch == nil {
+		places.watch, _ = places.box.Stand(s.life, s.by)
+	}
+	return places
 }
 
 // Later is Review in the background. The next command waits for it.
 func (s *Standing) Later() {
-	s.places.watch.Apart(func() {
+	places := s.now()
+	places.watch.Apart(func() {
 		call := tools.Call{ID: "review", Name: "review"}
-		if note := s.places.review(s.life, s.env, call, oneOf([]string{s.by})); note != "" {
-			s.places.warn(s.env, call, note)
+		if note := places.review(s.life, s.env, call, oneOf([]string{s.by})); note != "" {
+			places.warn(s.env, call, note)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Config is the environment of a Guard. All fields are required, except for HermesHome.
+// Config is the environment of a Guard. All fields are required, except for HermesHome and Ends.
 type Config struct {
 	Roots      func() []string // the workspace folders, absolute, as they are now
 	Home       string          // the user's home
@@ -26,6 +26,8 @@ type Config struct {
 	Protect func(ctx context.Context, readOnly, pinned []string) error
 	// Notify tells the user something.
 	Notify func(text string)
+	// Ends tells the user at the end of changes of programs that were undone. Nil: the next server tells it.
+	Ends func(text string)
 }
 
 // Guard knows the places of one session's workspace.

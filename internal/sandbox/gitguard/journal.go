@@ -71,6 +71,7 @@ func (g *Guard) takeJournal(roots []string) (left map[string]string) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil
 	}
+	g.tellLeft(dir)
 	left = takeOver(dir, true)
 	f, err := os.CreateTemp(dir, fmt.Sprint(os.Getpid(), "-*.lock"))
 	if err != nil {
@@ -176,6 +177,39 @@ func (r reviewed) save(path string) error {
 		err = os.Rename(path+".new", path)
 	}
 	return err
+}
+
+// asideName ends the names of texts about undone changes.
+const asideName = ".aside"
+
+// leave tells the user of changes that were undone when no review was possible. If Ends is nil, it keeps the text for the next session.
+func (g *Guard) leave(by, aside []string) {
+	j := g.review.journal
+	if len(aside) == 0 {
+		return
+	}
+	const most = 20
+	text := strings.Join(aside[:min(len(aside), most)], ", ")
+	if more := len(aside) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	text = fmt.Sprintf("changes of %s, or of yours meanwhile, were undone, because you could not be asked before the end. New files have a name that ends in %s now: %s", strings.Join(by, ", "), denied, text)
+	if g.cfg.Ends != nil {
+		g.cfg.Ends(text)
+	} else if j != nil {
+		os.WriteFile(strings.TrimSuffix(j.path, ".json")+asideName, []byte(text), 0o600) //nolint:errcheck // the files are there
+	}
+}
+
+// tellLeft shows the texts that other servers have left.
+func (g *Guard) tellLeft(dir string) {
+	left, _ := filepath.Glob(filepath.Join(dir, "*"+asideName))
+	for _, path := range left {
+		text, err := safefile.Read(path, journalLimit)
+		if os.Remove(path) == nil && err == nil {
+			g.cfg.Notify(string(text))
+		}
+	}
 }
 
 // mark notes whether a command runs.

@@ -81,7 +81,7 @@ type step struct {
 
 // Remove takes changes away, by programs in the sandbox that can write nothing but the
 // folders around them. Files from before the command get their content back, and what the command made of them is moved
-// aside. If their content is not known, such as after a kill of the server, they are only moved aside. For each change
+// aside, and also what a program that goes on between its calls has made, which may be the user's. If their content is not known, such as after a kill of the server, they are only moved aside. For each change
 // that is still there or could not be taken away, it returns an error.
 func (w *Watch) Remove(ctx context.Context, changes []Change) (errs []error) {
 	errs = make([]error, len(changes))
@@ -97,7 +97,7 @@ func (w *Watch) Remove(ctx context.Context, changes []Change) (errs []error) {
 		case kind == settingItem && name != "":
 			settings = append(settings, c.unset(i))
 		default:
-			names = append(names, c.steps(i)...)
+			names = append(names, c.steps(i, w.stands || w.beside != nil)...)
 			if kind == ownItem {
 				dir := filepath.Dir(c.Path)
 				own = append(own, step{i, filepath.Dir(dir), []string{filepath.Dir(dir), filepath.Base(dir)}})
@@ -210,12 +210,12 @@ func (c Change) unset(number int) step {
 	return step{number, dir, append([]string{dir, filepath.Base(path), name, strconv.Itoa(len(values))}, values...)}
 }
 
-// steps are those that remove a change of files.
-func (c Change) steps(number int) (all []step) {
+// steps are those that remove a change of files. If the user may have made it, new files are kept, too.
+func (c Change) steps(number int, keep bool) (all []step) {
 	for _, key := range slices.Sorted(maps.Keys(c.after)) {
 		kind, path, _ := parts(key)
 		verb := "remove"
-		if _, had := c.before[key]; had || kind == settingItem || kind == todoItem { // the rest of the list is the user's
+		if _, had := c.before[key]; had || keep || kind == settingItem || kind == todoItem { // the rest of the list is the user's
 			verb = "aside"
 		}
 		dir := filepath.Dir(path)

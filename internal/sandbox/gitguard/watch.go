@@ -81,22 +81,49 @@ func (g *Guard) Stand(ctx context.Context, by string) (*Watch, error) {
 	return w, nil
 }
 
-// settle ends the watch of programs that went on between their calls, which have ended. If something has changed since the
-// last review, it is left for the next server.
+// settle ends the watch of programs that went on between their calls, which have ended. The user cannot be asked any more: changes
+// since the last review are undone before a program of the user's runs them, and the next server tells of them. If that
+// fails, the next server asks.
 func (g *Guard) settle() {
 	g.mu.Lock()
-	standing, idle := len(g.review.standing) > 0, g.review.running == 1
+	by, idle := slices.Clone(g.review.standing), g.review.running == 1
 	g.mu.Unlock()
-	if !standing || !idle {
+	if len(by) == 0 || !idle {
 		return
 	}
+	changes := g.unsettled()
+	if len(changes) > 0 {
+		w := &Watch{guard: g, stands: true}
+		var aside []string
+		for i, err := range w.Remove(context.Background(), changes) {
+			if err == nil {
+				aside = append(aside, changes[i].What)
+			}
+		}
+		g.leave(by, aside)
+		changes = g.unsettled()
+	}
+	if len(changes) == 0 {
+		g.mu.Lock()
+		g.review.running, g.review.standing = 0, nil
+		g.mu.Unlock()
+	}
+}
+
+// unsettled returns the changes since the last review.
+func (g *Guard) unsettled() []Change {
 	s := g.lookAt(true)
 	g.readWrites()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.compare(s, Opening{})) == 0 {
-		g.review.running, g.review.standing = 0, nil
-	}
+	return g.compare(s, Opening{})
+}
+
+// Standing names the programs of [Guard.Stand].
+func (g *Guard) Standing() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.review.standing)
 }
 
 func (g *Guard) watch(o Opening) *Watch {
