@@ -478,7 +478,7 @@ func (p *plugin) doctor() {
 func (p *plugin) setup() {
 	p.t.Helper()
 	p.line(":Hermes setup")
-	p.wait("Providers: openai, anthropic", "Provider [openai]:")
+	p.wait("Provider (arrow keys", "> openai", "  anthropic")
 	p.keep(p.name("setup"))
 	p.eval("execute('bwipeout!')")
 	p.until("the window to be closed", func() bool { return p.eval("&filetype") == "python" })

@@ -72,13 +72,13 @@ func TestNeovimKeyFailures(t *testing.T) {
 			}
 			p.keep(p.name("key-refused"))
 			p.line(":Hermes setup")
-			p.wait("Provider [openai]:")
+			p.wait("Provider (arrow keys", "> openai")
 			p.line("custom")
 			p.wait("Address of the endpoint")
 			p.line(address)
 			p.wait("it is not shown")
 			p.line("hk-1")
-			p.wait("Model [house-model]:")
+			p.wait("Model (arrow keys", "> house-model")
 			p.line("")
 			p.wait("It works.", "Neovim:", ":Hermes what does this project do?")
 			if text := p.text(); strings.Contains(text, "Vim:") || strings.Contains(text, "Terminal:") {

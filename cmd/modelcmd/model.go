@@ -210,16 +210,32 @@ func firstSet(numbers ...int) int {
 	return 0
 }
 
+// facts returns the window and the price of a model as texts.
+func (m Listed) facts() (window, price string) {
+	price = "no price known"
+	if m.Window > 0 {
+		window = humanize.Comma(int64(m.Window)) + " tokens"
+	}
+	if m.Cost != nil {
+		price = fmt.Sprintf("$%g in, $%g out", m.Cost.Input, m.Cost.Output)
+	}
+	return window, price
+}
+
+// entriesOf returns models as the lines of a menu.
+func entriesOf(models []Listed) []entry {
+	all := make([]entry, len(models))
+	for i, m := range models {
+		window, price := m.facts()
+		all[i] = entry{m.ID, window + "  " + price}
+	}
+	return all
+}
+
 func printModels(out io.Writer, models []Listed) {
 	table := tabwriter.NewWriter(out, 2, 0, 2, ' ', 0)
 	for _, m := range models {
-		window, price := "", "no price known"
-		if m.Window > 0 {
-			window = humanize.Comma(int64(m.Window)) + " tokens"
-		}
-		if m.Cost != nil {
-			price = fmt.Sprintf("$%g in, $%g out", m.Cost.Input, m.Cost.Output)
-		}
+		window, price := m.facts()
 		fmt.Fprintf(table, "%s\t%s\t%s\n", cli.Plain(m.Provider+"/"+m.ID), window, price)
 	}
 	_ = table.Flush()

@@ -194,6 +194,16 @@ func writeSettings(home string, changes [][2]string) error {
 // chooseProvider asks for one of the providers that can be set up.
 func chooseProvider(home string, now *config.Loaded, a *asker) (string, error) {
 	names := slices.DeleteFunc(now.ProviderNames(), func(name string) bool { return name == "auto" || name == "embedded" })
+	all := make([]entry, len(names))
+	for i, name := range names {
+		all[i].name = name
+	}
+	if i := slices.Index(names, "custom"); i >= 0 {
+		all[i].more = "any endpoint with OpenAI's Chat Completions"
+	}
+	if provider, ok, err := a.choose("Provider", all, "openai", false); ok {
+		return provider, err
+	}
 	fmt.Fprintf(a.out, "Providers: %s.\n(custom is any endpoint with OpenAI's Chat Completions.)\n", strings.Join(names, ", "))
 	for {
 		provider, err := a.line("Provider [openai]: ")
@@ -246,15 +256,18 @@ func chooseModel(ctx context.Context, loaded *config.Loaded, provider, usual str
 	for i, m := range models {
 		ids[i] = m.ID
 	}
-	printModels(a.out, models[:min(mostShown, len(models))])
-	if more := len(models) - mostShown; more > 0 {
-		fmt.Fprintf(a.out, "… and %d more; `hermes-ls model list --provider %s` shows all.\n", more, provider)
-	}
 	if !unlisted && !slices.Contains(ids, usual) {
 		usual = ""
 	}
 	if usual == "" && len(ids) > 0 {
 		usual = ids[0]
+	}
+	if id, ok, err := a.choose("Model", entriesOf(models), usual, true); ok {
+		return strings.TrimPrefix(id, provider+"/"), err
+	}
+	printModels(a.out, models[:min(mostShown, len(models))])
+	if more := len(models) - mostShown; more > 0 {
+		fmt.Fprintf(a.out, "… and %d more; `hermes-ls model list --provider %s` shows all.\n", more, provider)
 	}
 	question := "Model: "
 	if usual != "" {
