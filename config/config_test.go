@@ -64,7 +64,7 @@ func TestLoadProblems(t *testing.T) {
 		{"unknown provider", "model: {provider: antropic}\n", ":1: model.provider is \"antropic\", which is not known; known are auto, openai, anthropic, gemini, openrouter, deepseek, xai, nvidia, huggingface, zai, kimi-coding, alibaba, groq, minimax, kimi, ollama, lmstudio, azure, foundry, bedrock, custom, embedded. Until then no request is sent", "model.provider", "antropic"},
 		{"a key for a provider", "model: {provider: sk-0123456789012345678901234567890123456789}\n", ":1: model.provider is \"the text given\", which is not known; known are auto, openai, anthropic, gemini, openrouter, deepseek, xai, nvidia, huggingface, zai, kimi-coding, alibaba, groq, minimax, kimi, ollama, lmstudio, azure, foundry, bedrock, custom, embedded. Until then no request is sent", "model.provider", "the text given"},
 		{"off is a word", "approvals: {mode: off}\n", "", "approvals.mode", "off"},
-		{"no mapping", "- a\n", ": is no YAML: the top must be a mapping such as `model:`; nothing of it applies, and commands are rejected until you fix it", "model.default", "gpt-5"},
+		{"no mapping", "- a\n", ": is no YAML: the top must be a mapping such as `model:`; nothing of it applies. Until you fix it, no request is sent and commands are rejected", "model.provider", lostProvider},
 		{"key list", "model:\n  api_key: [a, b]\n", "", "model.api_key", `["a","b"]`},
 		{"empty section", "model:\nagent: {max_iterations: 4}\n", "", "agent.max_iterations", "4"},
 	} {
@@ -82,6 +82,39 @@ func TestLoadProblems(t *testing.T) {
 			}
 			if value, err := l.Get(tc.key); err != nil || value != tc.value {
 				t.Errorf("%s = %q, %v; want %q", tc.key, value, err, tc.value)
+			}
+		})
+	}
+}
+
+// TestBrokenFileSendsNothing checks that no key of the environment decides where prompts go if the user's file is not YAML: it
+// may name another endpoint. A provider or address from a higher source, or from the last valid file, still applies.
+func TestBrokenFileSendsNothing(t *testing.T) {
+	t.Parallel()
+	const broken = "model: {provider: custom, base_url: \"http://127.0.0.1:9/v1\"\n"
+	for name, tc := range map[string]struct {
+		yaml    string
+		options Options
+		sends   bool
+	}{
+		"a key in the environment":     {broken, Options{Environ: []string{"OPENAI_API_KEY=sk-x"}}, false},
+		"two keys":                     {broken, Options{Environ: []string{"OPENAI_API_KEY=sk-x", "ANTHROPIC_API_KEY=sk-y"}}, false},
+		"a model in the environment":   {broken, Options{Environ: []string{"OPENAI_API_KEY=sk-x", "HERMES_MODEL_DEFAULT=openai/gpt-5"}}, false},
+		"no keys":                      {broken, Options{}, false},
+		"the editor names a provider":  {broken, Options{Environ: []string{"OPENAI_API_KEY=sk-x"}, Init: json.RawMessage(`{"model":{"provider":"openai"}}`)}, true},
+		"the editor names an endpoint": {broken, Options{Init: json.RawMessage(`{"model":{"provider":"custom","base_url":"http://127.0.0.1:8/v1","default":"m"}}`)}, true},
+		"the last good one is in":      {broken, Options{Environ: []string{"OPENAI_API_KEY=sk-x"}, Kept: true}, true},
+		"good":                         {"model: {default: gpt-5}\n", Options{Environ: []string{"OPENAI_API_KEY=sk-x"}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			write(t, Path(home), tc.yaml)
+			l := Load(home, tc.options)
+			if e, err := l.endpoint(); (err == nil) != tc.sends {
+				t.Errorf("endpoint %+v, %v", e, err)
+			} else if err != nil && !strings.Contains(err.Error(), "config.yaml") {
+				t.Errorf("the error does not name the file: %v", err)
 			}
 		})
 	}

@@ -281,6 +281,9 @@ func (l *Loaded) Split(set, id string) (provider, model string) {
 
 // resolve returns the endpoint that a section describes. With an error, the endpoint has only its provider and model.
 func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
+	if m.Provider == lostProvider {
+		return Endpoint{Provider: m.Provider, Model: m.Default}, providerError("config.yaml is no YAML, so its model is not known. No request was sent. Fix the file: " + Path(l.Home))
+	}
 	if !slices.Contains(knownProviders(l.Providers), m.Provider) {
 		return Endpoint{Provider: m.Provider, Model: m.Default}, providerError(fmt.Sprintf("%s.provider is %q, which is not known. Known are %s. No request was sent. "+
 			"For another service, add it under providers, or use custom with %[1]s.base_url", section, m.Provider, strings.Join(knownProviders(l.Providers), ", ")))

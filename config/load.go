@@ -124,12 +124,18 @@ func (s *Schema) Load(home string, o Options) *Loaded {
 	if r.lost && !sets(tree, "sandbox.mode") {
 		l.Sandbox.Mode = lostMode
 	}
+	if r.lost && !sets(tree, "model.provider") && !sets(tree, "model.base_url") {
+		l.Model.Provider = lostProvider
+	}
 	checkRepoModels(l, sources)
 	l.line = func(key string) (string, int) { return written(sources, key) }
 	l.checkProvider(tree, l.line)
 	l.checkRoutes(l.line)
 	return l
 }
+
+// lostProvider is the model.provider if the user's file is no YAML: no key of the environment decides where prompts go.
+const lostProvider = "unknown, because config.yaml is no YAML"
 
 // lostMode is the sandbox.mode if the user's file is no YAML. Its settings for the sandbox, the
 // backend and denied commands are unknown, so commands are rejected.

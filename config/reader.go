@@ -53,7 +53,7 @@ func (r *reader) decode(file string, data []byte, err error, trusted bool) sourc
 			problem = "is too complex"
 		} else if trusted && !r.kept {
 			r.lost = true
-			instead = "nothing of it applies, and commands are rejected until you fix it"
+			instead = "nothing of it applies. Until you fix it, no request is sent and commands are rejected"
 		}
 		r.problem(file, errorLine(err), fmt.Sprintf("%s: %s; %s", problem, errorText(err), instead))
 		return source{}
