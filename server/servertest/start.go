@@ -141,6 +141,9 @@ func (r *running) end(t testing.TB) int {
 		if r.conn.bad != nil {
 			t.Errorf("on the server's output: %v", r.conn.bad)
 		}
+		for _, wrong := range wrongProgress(r.conn.seen()) {
+			t.Error(wrong)
+		}
 		r.code <- code
 		return code
 	case <-time.After(endLimit()):
