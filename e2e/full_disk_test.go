@@ -35,7 +35,7 @@ func TestFullDisk(t *testing.T) {
 			kept++
 		}
 	}
-	if !strings.Contains(failure, "the disk is full; make room and try again") || !strings.Contains(failure, "hermes-ls.db") || kept < 3 {
+	if !strings.Contains(failure, "the disk is full, so this was not stored. Make room on the disk of "+filepath.Join(b.home, "hermes-ls.db")+", then try again (") || kept < 3 {
 		t.Fatalf("after %d turns: %q", kept, failure)
 	}
 	t.Logf("after %d turns: %s", kept, failure)
@@ -64,6 +64,50 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("the log ends with %q", text[max(0, len(text)-80):])
 	}
 	l.end()
+}
+
+// A home on a disk that is full from the start: a language client and `hermes-ls run` are told what was not stored, and where
+// to make room, and no file was changed.
+func TestFullDiskOfOtherFaces(t *testing.T) {
+	t.Parallel()
+	found(t, "unshare")
+	const script = "```hermes-script\n" + `[{"call":{"name":"write_file","args":{"path":"new.txt","content":"x"}}}]` + "\n```"
+	for _, mode := range []string{"serve", "run"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, map[string]string{"pricing.py": "price = 1\n"})
+			config, keep, server := filepath.Join(b.home, "config.yaml"), filepath.Join(b.workspace, "config.yaml"), filepath.Join(b.workspace, "server")
+			if err := os.Rename(config, keep); err != nil { // the mount would hide it
+				t.Fatal(err)
+			}
+			write(t, server, fmt.Sprintf(`#!/bin/sh
+exec unshare --user --map-root-user --mount sh -c '
+	mount -t tmpfs -o size=2m none "$HERMES_HOME" && cp %q "$HERMES_HOME/config.yaml" || exit 99
+	while head -c 4096 /dev/zero >>"$HERMES_HOME/ballast"; do :; done 2>/dev/null
+	exec %q "$@"' sh "$@"
+`, keep, b.binary))
+			if err := os.Chmod(server, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			b.binary = server
+			const told = "the disk is full, so this was not stored. Make room on the disk of "
+			if mode == "serve" {
+				w := newWire(t, b, mode)
+				w.send("Make a file\n" + script)
+				w.wait(told)
+			} else {
+				cmd := exec.Command(b.binary, mode, "Make a file\n"+script)
+				cmd.Dir, cmd.Env = b.workspace, b.environ()
+				out, err := cmd.CombinedOutput()
+				if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), told) {
+					t.Errorf("run: %v\n%s", err, out)
+				}
+			}
+			if b.has("new.txt") {
+				t.Error("a file was made")
+			}
+		})
+	}
 }
 
 // A workspace and checkpoints on disks that are really full: the model reads that nothing was changed, the user that the turn

@@ -107,7 +107,7 @@ func breakDisk(kind string) error {
 
 func isSentence(err error, kind, path string) error {
 	want := map[string][]string{
-		"full": {"the disk is full; make room and try again"}, "broken": {"the disk refused"},
+		"full": {"the disk is full, so this was not stored. Make room on the disk of "}, "broken": {"the disk refused"},
 		"unreadable": {"the disk refused", "cannot be read from its disk"},
 	}[kind]
 	says := slices.ContainsFunc(want, func(w string) bool { return strings.Contains(err.Error(), w) })

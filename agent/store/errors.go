@@ -39,6 +39,9 @@ func (s *Store) explain(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if hasCode(err, sqlite3.SQLITE_FULL) {
+		return fmt.Errorf("the disk is full, so this was not stored. Make room on the disk of %s, then try again (%s: %w)", s.path, doing, err)
+	}
 	return fmt.Errorf("session store %s: %s: %w", s.path, doing, advise(err))
 }
 
@@ -52,8 +55,6 @@ func advise(err error) error {
 	switch failure.Code() & 0xff { // the low byte is the primary code
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("%w (%w)", ErrDamaged, err)
-	case sqlite3.SQLITE_FULL:
-		return fmt.Errorf("the disk is full; make room and try again (%w)", err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return fmt.Errorf("it cannot be written: %w; "+adviceHome, err)
 	case sqlite3.SQLITE_IOERR:
