@@ -153,7 +153,7 @@ func (l *lab) roundTrip() (time.Duration, error) {
 	if err := c.Start(); err != nil {
 		return 0, err
 	}
-	defer func() { in.Close(); _ = c.Wait() }() //nolint:errcheck // it ends without input
+	defer func() { in.Close(); _ = c.Wait() }() // it ends without input
 	request := bytes.NewBufferString(`{"jsonrpc":"2.0","id":1,"method":"hook","params":{"event":"pre_tool_call","payload":`)
 	request.WriteString(strings.TrimSpace(hookPayload) + "}}\n")
 	lines := bufio.NewReader(out)

@@ -53,7 +53,7 @@ func askByTool(dir string, command []string) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer files.Close() //nolint:errcheck // nothing was written
+	defer files.Close() // nothing was written
 	instance, err := lsp.New(lsp.Options{}).Open(ctx, &extension.Session{
 		ID: "s", Cwd: dir, Folders: files.Folders, Files: files,
 		Config: func(into any) error {
@@ -65,7 +65,7 @@ func askByTool(dir string, command []string) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer instance.Close(ctx) //nolint:errcheck // it ends with this process
+	defer instance.Close(ctx) // it ends with this process
 	list, err := instance.(extension.Tools).Tools(ctx, nil)
 	if err != nil || len(list) != 1 {
 		return 0, fmt.Errorf("the tool is not offered: %w", err)
@@ -101,7 +101,7 @@ func askByPipes(command []string) (time.Duration, error) {
 	if err := c.Start(); err != nil {
 		return 0, err
 	}
-	defer func() { in.Close(); _ = c.Wait() }() //nolint:errcheck // it ends without input
+	defer func() { in.Close(); _ = c.Wait() }() // it ends without input
 	const request = `{"jsonrpc":"2.0","id":1,"method":"textDocument/references","params":{}}`
 	answers := bufio.NewReader(out)
 	return median(501, func() (time.Duration, error) {

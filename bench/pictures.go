@@ -25,7 +25,7 @@ func pictures(l *lab) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // the folder is removed later
+	defer os.Remove(f.Name()) // the folder is removed later
 	if err := png.Encode(f, m); err != nil {
 		return nil, err
 	}

@@ -74,9 +74,9 @@ func newScriptLab(l *lab) (*scriptLab, error) {
 }
 
 func (s *scriptLab) close() {
-	s.echo.Close() //nolint:errcheck // it ends its goroutine
+	s.echo.Close() // it ends its goroutine
 	s.runner.Close()
-	s.files.Close() //nolint:errcheck // only read
+	s.files.Close() // only read
 }
 
 // readyTool answers with a text of as many bytes as limit says: all one line, many

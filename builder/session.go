@@ -44,7 +44,7 @@ type Plan struct {
 	// Tools. Nil: it has not.
 	Small func() bool
 	// Lifetime ends with the session. Extensions that are asked for notices get it.
-	Lifetime context.Context //nolint:containedctx // notices are asked for in many turns
+	Lifetime context.Context // notices are asked for in many turns
 }
 
 // Open opens the session of a plan.

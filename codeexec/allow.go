@@ -67,7 +67,7 @@ func (r *Runner) allow(ctx context.Context, env *tools.Env, call tools.Call, pat
 // of its content. If the path leads outside the workspace, the target replaces the content.
 func contentOf(path string, workspace []string) (string, error) {
 	sum := sha256.New()
-	sum.Write([]byte(path)) //nolint:errcheck // never fails
+	sum.Write([]byte(path)) // never fails
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", err
@@ -81,7 +81,7 @@ func contentOf(path string, workspace []string) (string, error) {
 	settings, _ := textfile.Read(filepath.Join(filepath.Dir(path), "..", "pyvenv.cfg"), safefile.Line) // without settings it is no environment
 	for _, part := range [][]byte{text, settings} {
 		one := sha256.Sum256(part)
-		sum.Write(one[:]) //nolint:errcheck // never fails
+		sum.Write(one[:]) // never fails
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }

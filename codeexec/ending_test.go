@@ -316,7 +316,7 @@ func TestServerDeath(t *testing.T) {
 				if err := server.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
-				server.Wait() //nolint:errcheck // killed
+				server.Wait() // killed
 				staging := filepath.Dir(strings.TrimSpace(socket))
 				if around := filepath.Dir(staging); around != filepath.Clean(os.TempDir()) {
 					staging = around

@@ -175,7 +175,7 @@ func (k *kernel) end(ctx context.Context, grace time.Duration) (note string) {
 	k.process.Stop(grace)
 	<-k.gone
 	note = k.settle(ctx)
-	k.commands.Close() //nolint:errcheck // never fails
+	k.commands.Close() // never fails
 	k.socket.close()
 	k.stage.remove()
 	return note
@@ -245,7 +245,7 @@ func (s *splitter) begin(w io.Writer, token string) <-chan int {
 	defer s.mu.Unlock()
 	s.to, s.mark, s.ended = w, []byte("\x00hermes-end "+token+" "), make(chan int, 1)
 	if len(s.held) > 0 {
-		w.Write(s.held) //nolint:errcheck // an output never fails
+		w.Write(s.held) // an output never fails
 		s.held = nil
 	}
 	return s.ended
@@ -256,7 +256,7 @@ func (s *splitter) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.to != nil && len(s.held) > 0 {
-		s.to.Write(s.held) //nolint:errcheck // an output never fails
+		s.to.Write(s.held) // an output never fails
 		s.held = nil
 	}
 	s.to = nil
@@ -278,12 +278,12 @@ func (s *splitter) Write(b []byte) (int, error) {
 	at := bytes.Index(data, s.mark)
 	if at < 0 {
 		at = len(data) - beginning(data, s.mark)
-		s.to.Write(data[:at]) //nolint:errcheck // an output never fails
+		s.to.Write(data[:at]) // an output never fails
 		s.held = bytes.Clone(data[at:])
 		return len(b), nil
 	}
 	number, rest, whole := bytes.Cut(data[at+len(s.mark):], []byte{0})
-	s.to.Write(data[:at]) //nolint:errcheck // an output never fails
+	s.to.Write(data[:at]) // an output never fails
 	if !whole {
 		s.held = bytes.Clone(data[at:])
 		return len(b), nil

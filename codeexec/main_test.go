@@ -140,7 +140,7 @@ func (b *bed) sandboxed(c sandbox.Config) *sandbox.Box {
 
 func (b *bed) close() {
 	b.runner.Close()
-	b.runner.cfg.Files.Close() //nolint:errcheck // a folder of the test's
+	b.runner.cfg.Files.Close() // a folder of the test's
 }
 
 // plainEnviron returns the environment without a virtual environment of Python.

@@ -90,8 +90,8 @@ func (o *output) keep(text []byte) {
 	text = text[:min(len(text), wholeLimit-o.filed)]
 	o.filed += len(text)
 	if _, err := o.file.Write(text); err != nil {
-		o.file.Close()           //nolint:errcheck // it has failed before
-		os.Remove(o.file.Name()) //nolint:errcheck // there is nothing else to do
+		o.file.Close()           // it has failed before
+		os.Remove(o.file.Name()) // there is nothing else to do
 		o.file = nil
 	}
 }
@@ -105,7 +105,7 @@ func (o *output) finish() (text, whole string) {
 	if o.file != nil {
 		whole = o.file.Name()
 		if o.file.Close() != nil {
-			os.Remove(whole) //nolint:errcheck // there is nothing else to do
+			os.Remove(whole) // there is nothing else to do
 			whole = ""
 		}
 		o.file = nil

@@ -77,7 +77,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if err != nil {
 		return tools.Result{}, err
 	}
-	defer derived.Close(context.WithoutCancel(ctx)) //nolint:errcheck // what a script gets starts nothing
+	defer derived.Close(context.WithoutCancel(ctx)) // what a script gets starts nothing
 	if s.env, err = envOf(ctx, env, derived); err != nil {
 		return tools.Result{}, err
 	}

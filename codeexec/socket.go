@@ -86,7 +86,7 @@ func (s *socket) shut() {
 func (s *socket) close() {
 	s.shut()
 	s.cancel()
-	s.listener.Close() //nolint:errcheck // it is open, or closed already
+	s.listener.Close() // it is open, or closed already
 	s.serving.Wait()
 }
 
@@ -133,7 +133,7 @@ func (s *socket) serve(conn *net.UnixConn) {
 	defer stop()
 	in := bufio.NewReaderSize(conn, 16<<10)
 	if err := s.authenticate(conn, in); err != nil {
-		writeFrame(conn, tools.Fail("This connection is rejected: %v.", err).JSON) //nolint:errcheck // it is closed anyway
+		writeFrame(conn, tools.Fail("This connection is rejected: %v.", err).JSON) // it is closed anyway
 		return
 	}
 	for {
@@ -149,7 +149,7 @@ func (s *socket) authenticate(conn *net.UnixConn, in *bufio.Reader) error {
 	if err := checkPeer(conn); err != nil {
 		return err
 	}
-	conn.SetReadDeadline(time.Now().Add(tokenTimeout)) //nolint:errcheck // a closed one fails below
+	conn.SetReadDeadline(time.Now().Add(tokenTimeout)) // a closed one fails below
 	size, err := readSize(in)
 	if err != nil {
 		return fmt.Errorf("it sent no token: %w", err)

@@ -166,7 +166,7 @@ func copyFor(t *testing.T, dir, binary string) string {
 func runStandIn(t *testing.T, uid int, code string, environ ...string) answer {
 	t.Helper()
 	cmd, out := startStandIn(t, uid, code, environ...)
-	timer := time.AfterFunc(maxWait, func() { cmd.Process.Kill() }) //nolint:errcheck // Wait tells
+	timer := time.AfterFunc(maxWait, func() { cmd.Process.Kill() }) // Wait tells
 	defer timer.Stop()
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("the stand-in: %v\n%s", err, out.text.String())

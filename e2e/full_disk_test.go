@@ -160,7 +160,7 @@ func TestFullWorkspaceAndCheckpoints(t *testing.T) {
 			}
 		}
 	})
-	defer ballast.Close() //nolint:errcheck // it has failed before
+	defer ballast.Close() // it has failed before
 	defer filling.Wait()
 	defer close(stop)
 	do("read_file", map[string]any{"path": "a.txt"})

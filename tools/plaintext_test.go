@@ -12,7 +12,7 @@ func onScreen(written string, n int) string {
 	p := plainText{out: func(text []byte) { b.Write(text) }}
 	for len(written) > 0 {
 		k := min(n, len(written))
-		p.Write([]byte(written[:k])) //nolint:errcheck // it never fails
+		p.Write([]byte(written[:k])) // it never fails
 		written = written[k:]
 	}
 	p.Close()
@@ -90,7 +90,7 @@ func BenchmarkPlainText(b *testing.B) {
 			p := plainText{out: func([]byte) {}}
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				p.Write(text) //nolint:errcheck // it never fails
+				p.Write(text) // it never fails
 			}
 		})
 	}

@@ -166,7 +166,7 @@ func BenchmarkReplyAdd(b *testing.B) {
 	call := model.CallDelta{Args: "word "}
 	for i := range b.N {
 		if i%20000 == 0 {
-			r = model.Reply{} //nolint // a fresh reply of usual length
+			r = model.Reply{} // a fresh reply of usual length
 		}
 		r.Add(model.Delta{Text: "word "})
 		r.Add(model.Delta{Call: &call})

@@ -50,7 +50,7 @@ func TestClaimOfKilledProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), store.FileName)
 	next := at(t, path)
 	cmd, out := start(t, "claim:2", path)
-	defer cmd.Wait() //nolint:errcheck // it is killed
+	defer cmd.Wait() // it is killed
 	awaitLine(t, out, "started")
 	if _, err := next.Claim("busy"); !errors.Is(err, store.ErrClaimed) {
 		t.Errorf("the claim of a living process: %v", err)

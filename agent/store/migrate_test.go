@@ -39,7 +39,7 @@ func shape(t *testing.T, scripts ...string) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // only a test
+	defer db.Close() // only a test
 	for _, script := range scripts {
 		if _, err := db.Exec(script); err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func shape(t *testing.T, scripts ...string) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer rows.Close() //nolint:errcheck // only a test
+	defer rows.Close() // only a test
 	lines := map[string]bool{}
 	for rows.Next() {
 		var line string

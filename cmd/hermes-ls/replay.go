@@ -65,7 +65,7 @@ func playSession(ctx context.Context, name, from, keep string, c replay.Config) 
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Remove() //nolint:errcheck // the next start removes the rest
+	defer dir.Remove() // the next start removes the rest
 	read := func(st *store.Store, id string) (err error) {
 		if c.Head, err = st.Session(ctx, id); err == nil {
 			c.Messages, err = st.Messages(ctx, id, 0, 0)

@@ -87,7 +87,7 @@ func TestCheckpointsDoNotSteerTheTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer files.Close() //nolint:errcheck // it has no changes
+	defer files.Close() // it has no changes
 	missed := []checkpoint.Missed{{Why: hostile, Files: []string{filepath.Join(dir, hostile+"\nx")}, Commands: true}}
 	for _, all := range [][]checkpoint.Info{nil, {{ID: "0123456789", Title: hostile, Files: []string{"/ws/" + hostile + "\nx"}}}} {
 		out.Reset()

@@ -52,7 +52,7 @@ func (a *asker) choose(title string, all []entry, usual string, other bool) (ans
 	if err != nil {
 		return "", false, nil
 	}
-	defer term.Restore(a.terminal, before) //nolint:errcheck // the terminal is gone
+	defer term.Restore(a.terminal, before) // the terminal is gone
 	m := menu{in: a.in, out: out, title: title, all: all, other: other, width: width, height: min(height-3, 15)}
 	for i, e := range all {
 		if e.name == usual {

@@ -83,7 +83,7 @@ func (d *developer) run(ctx context.Context) error {
 	if err != nil {
 		return config.Watched(err)
 	}
-	defer watcher.Close() //nolint:errcheck // nothing is left to write
+	defer watcher.Close() // nothing is left to write
 	if err := watch(watcher, d.dir); err != nil {
 		return config.Watched(err)
 	}

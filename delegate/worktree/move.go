@@ -58,6 +58,6 @@ func (t *Tree) point() error {
 	if err != nil {
 		return err
 	}
-	defer folder.Close() //nolint:errcheck // nothing is written after this
+	defer folder.Close() // nothing is written after this
 	return folder.Write(".git", []byte("gitdir: "+filepath.ToSlash(t.gitDir())+"\n"), 0o644)
 }

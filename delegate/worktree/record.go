@@ -178,10 +178,10 @@ func (n *record) age() time.Duration {
 
 func (n *record) leave() {
 	if n.texts != nil {
-		n.texts.Close() //nolint:errcheck // nothing is written after this
+		n.texts.Close() // nothing is written after this
 	}
 	if n.lock != nil {
-		n.lock.Close() //nolint:errcheck // releases the lock
+		n.lock.Close() // releases the lock
 	}
 }
 
@@ -234,7 +234,7 @@ func RemoveDead(common string) {
 	if err != nil {
 		return
 	}
-	defer folder.Close()                                     //nolint:errcheck // only read
+	defer folder.Close()                                     // only read
 	entries, _ := folder.ReadDir("worktrees", mostWorktrees) // none: nothing to do
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), prefix) {

@@ -47,7 +47,7 @@ func (s *saver) open() (err error) {
 
 func (s *saver) close() {
 	if s.folder != nil {
-		s.folder.Close() //nolint:errcheck // nothing is written after this
+		s.folder.Close() // nothing is written after this
 	}
 }
 

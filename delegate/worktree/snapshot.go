@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha1" //nolint:gosec // git's own names of contents
+	"crypto/sha1" // git's own names of contents
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -50,7 +50,7 @@ func (t *Tree) states(ctx context.Context, names []string) (map[string]state, er
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close() //nolint:errcheck // only read
+	defer root.Close() // only read
 	seen := make(map[string]fs.FileInfo, len(names))
 	inside := map[safefile.FileID]uint64{} // how many names a file has here
 	for _, name := range names {
@@ -100,12 +100,12 @@ func (t *Tree) stateOf(root *safefile.Folder, name string, info fs.FileInfo) sta
 
 // idOf returns git's hash of a text.
 func (t *Tree) idOf(text []byte) string {
-	var h hash.Hash = sha1.New() //nolint:gosec // as git
+	var h hash.Hash = sha1.New() // as git
 	if len(t.commit) == 2*sha256.Size {
 		h = sha256.New()
 	}
 	fmt.Fprintf(h, "blob %d\x00", len(text))
-	h.Write(text) //nolint:errcheck // never fails
+	h.Write(text) // never fails
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -156,7 +156,7 @@ func (t *Tree) saveTexts(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close() //nolint:errcheck // only read
+	defer root.Close() // only read
 	for _, name := range names {
 		s := t.before[name]
 		if s.ID == "" || s.Link || s.Bad != "" || has[name] == s.ID {

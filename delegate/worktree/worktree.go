@@ -141,12 +141,12 @@ func (t *Tree) register() error {
 	if err != nil {
 		return err
 	}
-	defer common.Close() //nolint:errcheck // nothing is written after this
+	defer common.Close() // nothing is written after this
 	own, making := filepath.Join("worktrees", filepath.Base(t.root)), filepath.Base(t.root)
 	if err := errors.Join(common.MkdirAll("worktrees", 0o755), common.Mkdir(making, 0o755)); err != nil {
 		return err
 	}
-	defer common.RemoveAll(making) //nolint:errcheck // usually it was moved
+	defer common.RemoveAll(making) // usually it was moved
 	for name, text := range map[string]string{
 		"HEAD": t.commit, "commondir": "../..", "gitdir": filepath.ToSlash(filepath.Join(t.root, ".git")),
 	} {
@@ -265,7 +265,7 @@ func forget(common, name string) error {
 	if err != nil {
 		return err
 	}
-	defer folder.Close() //nolint:errcheck // nothing is written after this
+	defer folder.Close() // nothing is written after this
 	if err := folder.RemoveAll(filepath.Join("worktrees", name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

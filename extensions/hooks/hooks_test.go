@@ -33,7 +33,7 @@ func newBed(t *testing.T, section string, scripts map[string]string) *bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) }) //nolint:errcheck // a folder of the test
+	t.Cleanup(func() { os.RemoveAll(dir) }) // a folder of the test
 	b := &bed{t: t, dir: dir}
 	for name, text := range scripts {
 		if err := os.WriteFile(filepath.Join(b.dir, name), []byte("#!/bin/bash\n"+text), 0o700); err != nil {

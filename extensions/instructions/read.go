@@ -74,7 +74,7 @@ func readAbove(top, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close() //nolint:errcheck // only read
+	defer dir.Close() // only read
 	return dir.Read(name, aboveLimit)
 }
 

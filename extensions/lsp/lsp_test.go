@@ -26,7 +26,7 @@ func asker(t *testing.T, mode string, query extension.ServerQuery) func(args str
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { files.Close() }) //nolint:errcheck // nothing was written
+	t.Cleanup(func() { files.Close() }) // nothing was written
 	instance, err := New(Options{}).Open(t.Context(), &extension.Session{
 		ID: "s", Cwd: dir, Folders: files.Folders, Files: files, LanguageServers: query,
 		Config: func(into any) error { s := into.(*Settings); s.Mode, s.WaitTimeout = mode, 1; return nil },
@@ -37,7 +37,7 @@ func asker(t *testing.T, mode string, query extension.ServerQuery) func(args str
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { instance.Close(context.Background()) }) //nolint:errcheck // no server runs
+	t.Cleanup(func() { instance.Close(context.Background()) }) // no server runs
 	list, err := instance.(extension.Tools).Tools(t.Context(), nil)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d tools, %v", len(list), err)

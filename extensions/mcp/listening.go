@@ -36,7 +36,7 @@ func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 	case <-time.After(listenPause):
 	}
 	messages, out := io.Pipe()
-	go func() { //nolint:gosec // it ends with the request
+	go func() { // it ends with the request
 		a := <-answered
 		if a.err == nil {
 			copyStream(out, a.resp)

@@ -174,7 +174,7 @@ func changeGrants(ctx context.Context, home string, edit func(map[string]Grant))
 	if err != nil {
 		return err
 	}
-	defer dir.Close() //nolint:errcheck // only read
+	defer dir.Close() // only read
 	return dir.Write(".grants.json", append(data, '\n'), 0o600)
 }
 

@@ -171,6 +171,6 @@ func changeOrigins(ctx context.Context, home string, edit func(map[string]Origin
 	if err != nil {
 		return err
 	}
-	defer dir.Close() //nolint:errcheck // only read
+	defer dir.Close() // only read
 	return dir.Write(".lock.json", append(data, '\n'), 0o600)
 }

@@ -83,7 +83,7 @@ func start(ctx context.Context, p Plugin, cmd proc.Cmd, limit time.Duration, ini
 	x.rpc = jsonrpc2.NewConn(context.Background(), &stream{in: bufio.NewReaderSize(x.Out, 64<<10), out: x.In, other: log, trace: trace, fail: x.Fail, only: x.only}, x, jsonrpc2.SetLogger(nothing{}))
 	go func() { // ends with the process
 		<-x.rpc.DisconnectNotify()
-		x.Out.Close() //nolint:errcheck // never fails
+		x.Out.Close() // never fails
 		x.Stop(grace)
 	}()
 	ctx, stop := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer to initialize within %v", limit))
@@ -198,7 +198,7 @@ func (x *process) close() {
 		_ = x.rpc.Notify(context.Background(), "shutdown", nil) // it is ended in any case
 	}
 	x.Close()
-	x.rpc.Close() //nolint:errcheck // the process has ended
+	x.rpc.Close() // the process has ended
 }
 
 // asked is a message from the plugin.

@@ -162,7 +162,7 @@ func (c *cache) parseHead(file, dir string) (s Skill, err error) {
 	if err != nil {
 		return s, err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() // only read
 	if info.Size() > largestSkill {
 		return s, safefile.ErrTooLarge
 	}
@@ -218,7 +218,7 @@ func (c *cache) save(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	defer dir.Close() //nolint:errcheck // only read
+	defer dir.Close() // only read
 	_ = dir.Write(filepath.Base(c.path), data, 0o600)
 }
 

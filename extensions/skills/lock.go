@@ -149,7 +149,7 @@ func writeLock(hub string, file map[string]json.RawMessage, entries map[string]E
 	if err != nil {
 		return err
 	}
-	defer dir.Close() //nolint:errcheck // only read
+	defer dir.Close() // only read
 	return dir.Write("lock.json", append(data, '\n'), 0o600)
 }
 

@@ -177,7 +177,7 @@ func (x *Instance) plan(f Found, in manageIn) (edit, error) {
 	if err != nil {
 		return edit{}, err
 	}
-	defer dir.Close() //nolint:errcheck // only read
+	defer dir.Close() // only read
 	if e.old, err = dir.Read(e.name, maxFile); err != nil && (in.Action != doWriteFile || !errors.Is(err, fs.ErrNotExist)) {
 		return edit{}, err
 	}
@@ -321,7 +321,7 @@ func (e edit) apply() error {
 	if err != nil {
 		return err
 	}
-	defer dir.Close() //nolint:errcheck // only read
+	defer dir.Close() // only read
 	switch {
 	case e.whole:
 		if err := dir.MkdirAll(".archive", 0o700); err != nil {

@@ -67,7 +67,7 @@ func get(ctx context.Context, c *http.Client, address string, most int64) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	defer answer.Body.Close() //nolint:errcheck // only read
+	defer answer.Body.Close() // only read
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s: %s", r.URL.Redacted(), answer.Status)
 	}

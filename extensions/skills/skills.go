@@ -317,7 +317,7 @@ func writeUse(ctx context.Context, home, name string) {
 	}
 	if dir, err := safefile.OpenFolder(filepath.Dir(path)); err == nil {
 		_ = dir.Write(useName, data, 0o600)
-		dir.Close() //nolint:errcheck // written
+		dir.Close() // written
 	}
 }
 

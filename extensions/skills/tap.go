@@ -113,7 +113,7 @@ func (t Tap) Search(ctx context.Context, home, query string) (found []Remote, er
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(work) //nolint:errcheck // the next search uses another one
+	defer os.RemoveAll(work) // the next search uses another one
 	root, _, _, err := Download(ctx, work, At(t.Repo), "")
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func Publish(ctx context.Context, home, dir, name, to string) (branch string, er
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(work) //nolint:errcheck // the next one uses another directory
+	defer os.RemoveAll(work) // the next one uses another directory
 	clone := filepath.Join(work, "clone")
 	if _, err := userGit(ctx, work, "clone", "-q", "--depth=1", "--no-recurse-submodules", "--end-of-options", to, clone); err != nil {
 		return "", err

@@ -173,7 +173,7 @@ func readFile(s *Skill, in viewIn) tools.Result {
 	if err != nil {
 		return tools.Fail("the skill %s cannot be read: %v", s.Name, err)
 	}
-	defer dir.Close() //nolint:errcheck // only read
+	defer dir.Close() // only read
 	name := filepath.FromSlash(in.FilePath)
 	if !filepath.IsLocal(name) {
 		return tools.Fail("file_path must be a path inside the skill, such as references/x.md, not %q", in.FilePath)
@@ -206,7 +206,7 @@ func (s *Skill) File(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer dir.Close() //nolint:errcheck // only read
+	defer dir.Close() // only read
 	data, err := dir.Read(filepath.FromSlash(name), maxFile)
 	return string(data), err
 }

@@ -275,7 +275,7 @@ const (
 
 func hashOf(name string) uint32 {
 	h := fnv.New32a()
-	h.Write([]byte(name)) //nolint:errcheck // never fails
+	h.Write([]byte(name)) // never fails
 	return h.Sum32()
 }
 

@@ -30,7 +30,7 @@ func find(folder string) []found {
 	if err != nil {
 		return nil
 	}
-	defer dir.Close() //nolint:errcheck // only read
+	defer dir.Close() // only read
 	p := project{dir}
 	all := slices.Concat(p.makefile(), p.packageJSON(), p.python(), p.goModule())
 	if len(all) == 0 {

@@ -140,7 +140,7 @@ func (c *Client) ask(ctx context.Context, u *url.URL) (*Body, *url.URL, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	defer r.Body.Close() //nolint:errcheck // nothing is lost
+	defer r.Body.Close() // nothing is lost
 	if next, moved := redirect(r, u); moved {
 		next.Fragment = ""
 		return nil, next, nil

@@ -99,7 +99,7 @@ func (c *Client) readRobots(ctx context.Context, site *url.URL) (rules, error) {
 			return rules{}, ctx.Err()
 		}
 		text, err := io.ReadAll(io.LimitReader(r.Body, robotsLimit))
-		r.Body.Close() //nolint:errcheck // nothing is lost
+		r.Body.Close() // nothing is lost
 		if next, moved := redirect(r, at); moved {
 			if at = next; check(at) != nil {
 				return rules{}, nil

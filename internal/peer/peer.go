@@ -62,7 +62,7 @@ func Start(ctx context.Context, c proc.Cmd, o Options) (*Peer, error) {
 	close(p.started)
 	go func() { // ends with the process; Close waits for the process
 		<-process.Done()
-		fromChild.Close() //nolint:errcheck // never fails
+		fromChild.Close() // never fails
 	}()
 	return p, nil
 }
@@ -76,7 +76,7 @@ func (p *Peer) Fail(why error) {
 	p.mu.Unlock()
 	go func() { // ends when the process has started
 		<-p.started
-		p.Out.Close() //nolint:errcheck // as in Close
+		p.Out.Close() // as in Close
 		p.Stop(p.options.Grace)
 	}()
 }
@@ -129,13 +129,13 @@ func (p *Peer) Waits(err error) error {
 // Close ends the program: it closes the input, then sends SIGTERM, then SIGKILL. When it returns, nothing of the program
 // is left.
 func (p *Peer) Close() {
-	p.In.Close() //nolint:errcheck // never fails
+	p.In.Close() // never fails
 	timer := time.NewTimer(p.options.Grace)
 	defer timer.Stop()
 	select {
 	case <-p.Done():
 	case <-timer.C:
-		p.Out.Close() //nolint:errcheck // never fails; output without a reader would delay the end
+		p.Out.Close() // never fails; output without a reader would delay the end
 		p.Stop(p.options.Grace)
 	}
 	<-p.Done()

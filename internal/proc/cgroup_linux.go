@@ -118,7 +118,7 @@ func sweepGroups(dir string) {
 	left, _ := filepath.Glob(filepath.Join(dir, groupPrefix+"*"))
 	for _, path := range left {
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Minute {
-			os.Remove(path) //nolint:errcheck // one in use stays
+			os.Remove(path) // one in use stays
 		}
 	}
 }
@@ -154,13 +154,13 @@ func (g *group) remove() {
 		return
 	}
 	if g.fd >= 0 {
-		unix.Close(g.fd) //nolint:errcheck // only a handle
+		unix.Close(g.fd) // only a handle
 	}
 	for range 20 {
 		if err := os.Remove(g.dir); err == nil || os.IsNotExist(err) {
 			return
 		}
-		os.WriteFile(filepath.Join(g.dir, "cgroup.kill"), []byte("1"), 0o644) //nolint:errcheck // since Linux 5.14
+		os.WriteFile(filepath.Join(g.dir, "cgroup.kill"), []byte("1"), 0o644) // since Linux 5.14
 		time.Sleep(5 * time.Millisecond)
 	}
 }

@@ -93,8 +93,8 @@ func TestDescriptorsInFlight(t *testing.T) {
 	if _, err := Run(t.Context(), c); !errors.Is(err, errUnreachable) {
 		t.Errorf("the command that cannot be sent: %v", err)
 	}
-	unix.Close(one)   //nolint:errcheck // of this test
-	unix.Close(other) //nolint:errcheck // the messages in it are gone
+	unix.Close(one)   // of this test
+	unix.Close(other) // the messages in it are gone
 	if got := shown(t, in, "echo again"); got != "again" {
 		t.Errorf("%q", got)
 	}
@@ -111,7 +111,7 @@ func TestLandlockTerminals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer pty.Close() //nolint:errcheck // of this test
+	defer pty.Close() // of this test
 	bound := func(c *Cmd) {
 		c.Confine = &confine.Plan{Landlock: true, Reads: []string{"/usr", "/bin", "/lib", "/lib64", "/etc", "/proc"}, Writes: []string{t.TempDir()}}
 	}
@@ -166,7 +166,7 @@ func TestLimitsOfTheUser(t *testing.T) {
 	if err := victim.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { victim.Process.Kill(); victim.Wait() }) //nolint:errcheck // it was killed
+	t.Cleanup(func() { victim.Process.Kill(); victim.Wait() }) // it was killed
 	in := func(c *Cmd) { c.Confine = &confine.Plan{Namespaces: true, Writable: []string{"/"}} }
 	out := shown(t, in, fmt.Sprintf("prlimit --pid %d --nproc=1:1", victim.Process.Pid))
 	if !strings.Contains(out, "not permitted") {

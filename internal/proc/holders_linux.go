@@ -300,7 +300,7 @@ func (o *holder) run(plan *confine.Plan, shown string) {
 	}
 	o.receive()
 	o.end()
-	o.process.Wait() //nolint:errcheck // a holder that was killed has taken all with it
+	o.process.Wait() // a holder that was killed has taken all with it
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true
@@ -311,7 +311,7 @@ func (o *holder) run(plan *confine.Plan, shown string) {
 		answer <- errStale
 	}
 	o.workers, o.waiting, o.answers = nil, nil, nil
-	o.socket.Close() //nolint:errcheck // nothing is buffered
+	o.socket.Close() // nothing is buffered
 }
 
 // start starts the holder's process, with its end of the socket as stdin.
@@ -327,10 +327,10 @@ func (o *holder) start(plan *confine.Plan, shown string) (err error) {
 	stdin := os.NewFile(uintptr(theirs), "holder's")
 	defer func() {
 		if err != nil {
-			o.socket.Close() //nolint:errcheck // not used
+			o.socket.Close() // not used
 		}
 	}()
-	defer stdin.Close() //nolint:errcheck // the holder's, and closed by then
+	defer stdin.Close() // the holder's, and closed by then
 	encoded, err := spec.Spec{Path: "/", Dir: "/", Args: []string{"holder"}, Scratch: shown, Plan: plan, Hold: true}.Encode()
 	if err != nil {
 		return err
@@ -529,7 +529,7 @@ func (o *holder) worker(ctx context.Context, l Limits) (*worker, error) {
 	o.workers[w.id] = w
 	o.mu.Unlock()
 	err = o.ask(ctx, w.id, spec.Message{Kind: spec.StartWorker, Fields: []string{strconv.Itoa(w.id)}, Files: []int{theirs}})
-	unix.Close(theirs) //nolint:errcheck // the worker's
+	unix.Close(theirs) // the worker's
 	if err != nil {
 		w.release(false)
 		return nil, err
@@ -569,7 +569,7 @@ func (w *worker) signal(s unix.Signal) {
 	w.fdsMu.Lock()
 	defer w.fdsMu.Unlock()
 	if !w.closed && w.pidfd >= 0 {
-		unix.PidfdSendSignal(w.pidfd, s, nil, 0) //nolint:errcheck // it may be gone
+		unix.PidfdSendSignal(w.pidfd, s, nil, 0) // it may be gone
 	}
 }
 
@@ -622,8 +622,8 @@ func (w *worker) release(again bool) {
 	w.fdsMu.Lock()
 	defer w.fdsMu.Unlock()
 	w.closed = true
-	unix.Close(w.socket) //nolint:errcheck // its end is all that counts
+	unix.Close(w.socket) // its end is all that counts
 	if w.pidfd >= 0 {
-		unix.Close(w.pidfd) //nolint:errcheck // only a handle
+		unix.Close(w.pidfd) // only a handle
 	}
 }

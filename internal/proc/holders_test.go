@@ -61,13 +61,13 @@ func background(t *testing.T, where func(*Cmd), script string) (p *Process, line
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.Stop(0); r.Close(); p.Wait() }) //nolint:errcheck // of this test alone
+	t.Cleanup(func() { p.Stop(0); r.Close(); p.Wait() }) // of this test alone
 	buf := make([]byte, 100)
 	n, err := r.Read(buf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	go io.Copy(io.Discard, r) //nolint:errcheck // ends with the pipe
+	go io.Copy(io.Discard, r) // ends with the pipe
 	return p, strings.TrimSpace(string(buf[:n]))
 }
 
@@ -146,7 +146,7 @@ func TestHeldLeaves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.Close() //nolint:errcheck // only read
+		defer f.Close() // only read
 		c := Cmd{Args: []string{"bash", "-c", script}, Dir: "/", Env: []string{"PATH=" + os.Getenv("PATH")}, Left: f}
 		in(&c)
 		if exit, err := Run(t.Context(), c); err != nil || exit.Code != 0 {
@@ -209,7 +209,7 @@ func TestNothingSurvivesACancelInAHolder(t *testing.T) {
 			comeUp(t, script, r)
 			cancel()
 			exit, err := p.Wait()
-			w.Close()                                //nolint:errcheck // a pipe's never fails
+			w.Close()                                // a pipe's never fails
 			ended := err == nil && name == "hopping" // its first process ends at once
 			if !ended && !errors.Is(err, context.Canceled) {
 				t.Error(exit, err)
@@ -232,7 +232,7 @@ func TestNothingInAHolderSurvivesTheServer(t *testing.T) {
 			if err := server.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			server.Wait() //nolint:errcheck // killed
+			server.Wait() // killed
 			for deadline := time.Now().Add(time.Minute); len(carriers(t, marker)) > 0; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatal("still alive:", carriers(t, marker))
@@ -384,8 +384,8 @@ func TestThousandCommands(t *testing.T) {
 	}
 	after := shown(t, in, files)
 	var was, is, one, other int
-	fmt.Sscan(before, &was, &one)                //nolint:errcheck // a zero shows
-	fmt.Sscan(after, &is, &other)                //nolint:errcheck // a zero shows
+	fmt.Sscan(before, &was, &one)                // a zero shows
+	fmt.Sscan(after, &is, &other)                // a zero shows
 	if is > was+10 || one != other || one == 0 { // some may still be about to be closed
 		t.Errorf("descriptors: %q, then %q", before, after)
 	}
@@ -443,8 +443,8 @@ func TestReplacedOutside(t *testing.T) {
 				if got := shown(t, in, "exec 2>/dev/null; touch "+root+"/f "+dir+"/f && echo written; [ -e "+root+"/f ] && echo beside"); got != "beside" {
 					t.Error(got)
 				}
-				os.RemoveAll(dir + ".old")               //nolint:errcheck // of this test alone
-				os.RemoveAll(filepath.Dir(dir) + ".old") //nolint:errcheck // of this test alone
+				os.RemoveAll(dir + ".old")               // of this test alone
+				os.RemoveAll(filepath.Dir(dir) + ".old") // of this test alone
 				if err := replace(dir); err != nil {
 					t.Fatal(err)
 				}
@@ -465,7 +465,7 @@ func TestProtect(t *testing.T) {
 	h := holders(t)
 	in := func(c *Cmd) { c.Confine, c.Holders, c.Together = apart(t), h, true; c.Confine.Writable = []string{dir} }
 	r, w := io.Pipe()
-	defer w.Close() //nolint:errcheck // ends the child's reading
+	defer w.Close() // ends the child's reading
 	var out bytes.Buffer
 	c := sh("exec 2>/dev/null; cd " + dir + "; echo x >made/before; read go; echo x >made/after && echo written; mv pinned other && echo moved; echo x >pinned/f && echo in it")
 	c.Stdin, c.Stdout = r, &out
@@ -481,7 +481,7 @@ func TestProtect(t *testing.T) {
 	if changed, err := h.all[0].protect(t.Context(), []string{filepath.Join(dir, "made")}, []string{filepath.Join(dir, "pinned")}); changed || err != nil {
 		t.Errorf("protected again: %v, %v", changed, err)
 	}
-	fmt.Fprintln(w, "go") //nolint:errcheck // it waits for that
+	fmt.Fprintln(w, "go") // it waits for that
 	if _, err := p.Wait(); err != nil || out.String() != "in it\n" {
 		t.Errorf("%v, %q", err, out.String())
 	}
@@ -514,7 +514,7 @@ func TestReplacedWhileRunning(t *testing.T) {
 				c.Confine.Writable, c.Confine.ReadOnly = []string{dir}, []string{path}
 			}
 			r, w := io.Pipe()
-			defer w.Close() //nolint:errcheck // ends the child's reading
+			defer w.Close() // ends the child's reading
 			var out bytes.Buffer
 			c := sh("exec 2>/dev/null; cd " + dir + "; echo x >started; while read go; do " +
 				"until grep -q settings /proc/self/mountinfo; do sleep 0.01; done; echo x >settings && echo written; echo x >seen; done")
@@ -526,14 +526,14 @@ func TestReplacedWhileRunning(t *testing.T) {
 			}
 			for mark := range 3 {
 				there(t, filepath.Join(dir, []string{"started", "seen", "seen"}[mark]))
-				os.Remove(filepath.Join(dir, "seen")) //nolint:errcheck // not there at first
+				os.Remove(filepath.Join(dir, "seen")) // not there at first
 				if err := replace(path); err != nil {
 					t.Fatal(err)
 				}
-				fmt.Fprintln(w, "go") //nolint:errcheck // it waits for that
+				fmt.Fprintln(w, "go") // it waits for that
 			}
 			there(t, filepath.Join(dir, "seen"))
-			w.Close() //nolint:errcheck // ends the child's reading
+			w.Close() // ends the child's reading
 			if _, err := p.Wait(); err != nil || out.String() != "" {
 				t.Errorf("%v, %q", err, out.String())
 			}

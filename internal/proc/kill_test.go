@@ -71,7 +71,7 @@ func killOne(kind string) (took time.Duration, left string) {
 		return 0, err.Error()
 	}
 	time.Sleep(time.Duration(rand.IntN(80_000)) * time.Microsecond)
-	unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // it waits for that
+	unix.Kill(pid, unix.SIGKILL) // it waits for that
 	return awaitChildless()
 }
 
@@ -86,7 +86,7 @@ func awaitChildless() (took time.Duration, left string) {
 		for _, p := range processes.Below(os.Getpid()) {
 			args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
 			left += strings.ReplaceAll(string(args), "\x00", " ") + "; "
-			unix.Kill(p.PID, unix.SIGKILL) //nolint:errcheck // it may be gone
+			unix.Kill(p.PID, unix.SIGKILL) // it may be gone
 		}
 	})
 	for {
@@ -168,7 +168,7 @@ func victimsCommand(h *Holders, kind, script string) {
 	}
 	defer guest.Close()
 	defer context.AfterFunc(ctx, func() { guest.Stop(time.Millisecond) })()
-	exec.Command(guest.Args[0], guest.Args[1:]...).Run() //nolint:errcheck // as above
+	exec.Command(guest.Args[0], guest.Args[1:]...).Run() // as above
 }
 
 // A server can be killed at any moment: before its command runs, while it starts, while
@@ -211,7 +211,7 @@ func TestKilledBeforeTheChildRuns(t *testing.T) {
 	if err := server.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	server.Wait() //nolint:errcheck // killed
+	server.Wait() // killed
 	for began := time.Now(); len(carriers(t, marker)) > 0; time.Sleep(time.Millisecond) {
 		if time.Since(began) > spec.LastTries {
 			t.Fatal("still alive:", carriers(t, marker))

@@ -305,7 +305,7 @@ func TestApart(t *testing.T) {
 			comeUp(t, script, r)
 			cancel()
 			exit, err := p.Wait()
-			w.Close()                                //nolint:errcheck // a pipe's never fails
+			w.Close()                                // a pipe's never fails
 			ended := err == nil && name == "hopping" // its first process ends at once
 			if !ended && !errors.Is(err, context.Canceled) {
 				t.Error(exit, err)
@@ -325,7 +325,7 @@ func TestApart(t *testing.T) {
 		if err := server.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		server.Wait() //nolint:errcheck // killed
+		server.Wait() // killed
 		for deadline := time.Now().Add(time.Minute); len(carriers(t, marker)) > 0; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("still alive:", carriers(t, marker))

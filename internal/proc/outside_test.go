@@ -67,8 +67,8 @@ func TestOutsideIsEnded(t *testing.T) {
 	for name, end := range map[string]func(*EditorChild, *exec.Cmd){
 		"stop":                     func(g *EditorChild, _ *exec.Cmd) { g.Stop(10 * time.Millisecond) },
 		"close":                    func(g *EditorChild, _ *exec.Cmd) { g.Close() },
-		"the editor terminates it": func(_ *EditorChild, c *exec.Cmd) { c.Process.Signal(syscall.SIGTERM) }, //nolint:errcheck // it runs
-		"the terminal is closed":   func(_ *EditorChild, c *exec.Cmd) { c.Process.Signal(syscall.SIGHUP) },  //nolint:errcheck // it runs
+		"the editor terminates it": func(_ *EditorChild, c *exec.Cmd) { c.Process.Signal(syscall.SIGTERM) }, // it runs
+		"the terminal is closed":   func(_ *EditorChild, c *exec.Cmd) { c.Process.Signal(syscall.SIGHUP) },  // it runs
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -88,7 +88,7 @@ func TestOutsideIsEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			end(g, cmd)
-			cmd.Wait() //nolint:errcheck // it was ended
+			cmd.Wait() // it was ended
 			if left := carriers(t, marker); len(left) > 0 {
 				t.Errorf("still alive: %v", left)
 			}

@@ -67,7 +67,7 @@ func ForEditorTerminal(c Cmd, dir string) (*EditorChild, error) {
 	g.Args = []string{binary, spec.HostShell, path}
 	go func() { // more than a pipe holds waits for its reader, or for Close
 		defer close(g.told)
-		g.control.Write(encoded) //nolint:errcheck // closed before anyone came
+		g.control.Write(encoded) // closed before anyone came
 	}()
 	return g, nil
 }
@@ -82,15 +82,15 @@ func isIn(path, dir string) bool {
 func (g *EditorChild) Stop(grace time.Duration) {
 	select {
 	case <-g.told:
-		spec.WriteStop(g.control, grace) //nolint:errcheck // gone already is as good
+		spec.WriteStop(g.control, grace) // gone already is as good
 	default:
-		g.control.Close() //nolint:errcheck // not started yet: it never will be
+		g.control.Close() // not started yet: it never will be
 	}
 }
 
 // Close ends the child if it still runs, without waiting for it.
 func (g *EditorChild) Close() {
-	g.control.Close() //nolint:errcheck // the end of the pipe is all that counts
+	g.control.Close() // the end of the pipe is all that counts
 	g.dir.Remove()
 	<-g.told
 }

@@ -162,7 +162,7 @@ func TestStdinIsLetGo(t *testing.T) {
 		t.Errorf("unread stdin: %+v, %v", got, err)
 	}
 	r, w := io.Pipe()
-	defer w.Close() //nolint:errcheck // a pipe's never fails
+	defer w.Close() // a pipe's never fails
 	c.Stdin = r
 	if got, err := Run(t.Context(), c); err != nil || got.Code != 4 {
 		t.Errorf("endless stdin: %+v, %v", got, err)
@@ -222,7 +222,7 @@ func comeUp(t *testing.T, script string, r io.Reader) {
 			t.Fatalf("it did not come up: %v", err)
 		}
 	}
-	go io.Copy(io.Discard, lines) //nolint:errcheck // ends with the pipe
+	go io.Copy(io.Discard, lines) // ends with the pipe
 	time.Sleep(20 * time.Millisecond)
 }
 
@@ -246,7 +246,7 @@ func TestNothingSurvivesACancel(t *testing.T) {
 			if _, err := p.Wait(); !errors.Is(err, context.Canceled) {
 				t.Errorf("Wait: %v", err)
 			}
-			w.Close() //nolint:errcheck // a pipe's never fails
+			w.Close() // a pipe's never fails
 			if left := carriers(t, marker); len(left) > 0 {
 				t.Errorf("still alive: %v", left)
 			}

@@ -55,7 +55,7 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 		return nil, fmt.Errorf("making a job for %s: %w", c.Args[0], err)
 	}
 	if err := cmd.Start(); err != nil {
-		windows.CloseHandle(job) //nolint:errcheck // never used
+		windows.CloseHandle(job) // never used
 		return nil, explain(path, c.Dir, nil, err)
 	}
 	p := &Process{cmd: cmd, job: job, done: make(chan struct{})}
@@ -91,7 +91,7 @@ func newJob(l Limits) (windows.Handle, error) {
 	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
 	if err != nil {
-		windows.CloseHandle(job) //nolint:errcheck // never used
+		windows.CloseHandle(job) // never used
 		return 0, err
 	}
 	return job, nil
@@ -103,8 +103,8 @@ func (p *Process) assign() {
 	if err != nil {
 		return // it has ended already
 	}
-	windows.AssignProcessToJobObject(p.job, h) //nolint:errcheck // it may have ended already
-	windows.CloseHandle(h)                     //nolint:errcheck // only for the call above
+	windows.AssignProcessToJobObject(p.job, h) // it may have ended already
+	windows.CloseHandle(h)                     // only for the call above
 }
 
 func (p *Process) run(ctx context.Context) {
@@ -131,8 +131,8 @@ func (p *Process) endJob() {
 	p.jobMu.Lock()
 	defer p.jobMu.Unlock()
 	if p.job != 0 {
-		windows.TerminateJobObject(p.job, 1) //nolint:errcheck // it may be empty
-		windows.CloseHandle(p.job)           //nolint:errcheck // ends it too
+		windows.TerminateJobObject(p.job, 1) // it may be empty
+		windows.CloseHandle(p.job)           // ends it too
 		p.job = 0
 	}
 }
@@ -154,5 +154,5 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 // Stop ends everything below at once, whatever the grace. It may be called again.
 func (p *Process) Stop(time.Duration) {
 	p.endJob()
-	p.cmd.Process.Kill() //nolint:errcheck // it may have ended already
+	p.cmd.Process.Kill() // it may have ended already
 }

@@ -166,7 +166,7 @@ func (p *Process) supervise(files []*os.File) error {
 func (p *Process) begin(ctx context.Context, c Cmd, pipes *pipes, encoded []byte) (err error) {
 	p.control, p.statusFile, p.status = pipes.control, pipes.status, bufio.NewReaderSize(pipes.status, 256)
 	rest := p.keepAwake(ctx)
-	p.control.Write(encoded) //nolint:errcheck // an owner that is gone shows below
+	p.control.Write(encoded) // an owner that is gone shows below
 	started := context.AfterFunc(ctx, func() { p.Stop(c.grace()) })
 	defer started()
 	if p.pid, err = p.started(c); err != nil {
@@ -178,7 +178,7 @@ func (p *Process) begin(ctx context.Context, c Cmd, pipes *pipes, encoded []byte
 		if errors.Is(err, errStale) {
 			p.owner.outdated()
 		}
-		p.owner.wait(p.settled) //nolint:errcheck // its answer was heard
+		p.owner.wait(p.settled) // its answer was heard
 		p.group.remove()
 		return err
 	}
@@ -194,7 +194,7 @@ func (p *Process) begin(ctx context.Context, c Cmd, pipes *pipes, encoded []byte
 // supervised is the supervisor of one child.
 type supervised struct{ process *os.Process }
 
-func (s supervised) wake() { s.process.Signal(syscall.SIGCONT) } //nolint:errcheck // it may be gone
+func (s supervised) wake() { s.process.Signal(syscall.SIGCONT) } // it may be gone
 
 // kill kills the supervisor's descendants, and then the supervisor.
 func (s supervised) kill() {
@@ -204,11 +204,11 @@ func (s supervised) kill() {
 			break
 		}
 		for _, one := range all {
-			syscall.Kill(one.PID, syscall.SIGKILL) //nolint:errcheck // it may be gone
+			syscall.Kill(one.PID, syscall.SIGKILL) // it may be gone
 		}
 		time.Sleep(time.Millisecond)
 	}
-	s.process.Kill() //nolint:errcheck // it may be gone
+	s.process.Kill() // it may be gone
 }
 
 // wait returns at once: the supervisor's end of the status pipe is closed.
@@ -290,7 +290,7 @@ func (p *Process) run(ctx context.Context, grace time.Duration) {
 		stopping.Wait()
 	}
 	p.closeControl()
-	p.statusFile.Close() //nolint:errcheck // read to its end
+	p.statusFile.Close() // read to its end
 	waitErr := p.owner.wait(p.settled)
 	if !told && left == 0 {
 		p.owner.sweep(p.pid)
@@ -398,7 +398,7 @@ func (p *Process) Stop(grace time.Duration) {
 	p.controlMu.Lock()
 	defer p.controlMu.Unlock()
 	if p.control != nil {
-		spec.WriteStop(p.control, max(grace, 0)) //nolint:errcheck // gone already is as good
+		spec.WriteStop(p.control, max(grace, 0)) // gone already is as good
 		p.expect(max(grace, 0))
 	}
 }
@@ -492,9 +492,9 @@ func (p *Process) closeControl() {
 	p.controlMu.Lock()
 	defer p.controlMu.Unlock()
 	if p.control != nil {
-		spec.WriteStop(p.control, spec.DetachMessage) //nolint:errcheck // gone already is as good
+		spec.WriteStop(p.control, spec.DetachMessage) // gone already is as good
 		p.expect(spec.DefaultGrace)
-		p.control.Close() //nolint:errcheck // nothing is buffered
+		p.control.Close() // nothing is buffered
 		p.control = nil
 	}
 }
@@ -590,14 +590,14 @@ func (p *pipes) addNull(flag int) error {
 
 func (p *pipes) closeChildEnds() {
 	for _, f := range p.childEnds {
-		f.Close() //nolint:errcheck // one may stand twice in the list
+		f.Close() // one may stand twice in the list
 	}
 }
 
 func (p *pipes) closeParentEnds() {
 	for _, f := range append([]*os.File{p.control, p.status, p.stdin}, p.outputs...) {
 		if f != nil {
-			f.Close() //nolint:errcheck // nothing was written
+			f.Close() // nothing was written
 		}
 	}
 }

@@ -44,12 +44,12 @@ func TestPTYEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	typed, keys := io.Pipe()
-	defer keys.Close() //nolint:errcheck // nothing is buffered
+	defer keys.Close() // nothing is buffered
 	p, err := Start(ctx, Cmd{Args: []string{"sleep", "1000"}, Env: os.Environ(), Stdin: typed, PTY: &WindowSize{Rows: 24, Cols: 80}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	go keys.Write(bytes.Repeat([]byte("x"), 1<<20)) //nolint:errcheck // it fails when the terminal closes
+	go keys.Write(bytes.Repeat([]byte("x"), 1<<20)) // it fails when the terminal closes
 	cancel()
 	if exit, err := p.Wait(); exit.Signal == "" || err != ctx.Err() {
 		t.Errorf("%+v, %v", exit, err)

@@ -18,7 +18,7 @@ func (p *pipes) addPTY(size *WindowSize, from io.Reader, to io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("opening a pseudo-terminal: %w", err)
 	}
-	defer ours.Close() //nolint:errcheck // copies of it stay
+	defer ours.Close() // copies of it stay
 	p.childEnds = append(p.childEnds, theirs, theirs, theirs)
 	if err := pty.Setsize(theirs, &pty.Winsize{Rows: size.Rows, Cols: size.Cols}); err != nil {
 		return fmt.Errorf("sizing a pseudo-terminal: %w", err)
@@ -45,7 +45,7 @@ func pollable(f *os.File) (*os.File, error) {
 		return nil, fmt.Errorf("copying a descriptor: %w", err)
 	}
 	if err := unix.SetNonblock(fd, true); err != nil {
-		unix.Close(fd) //nolint:errcheck // never used
+		unix.Close(fd) // never used
 		return nil, fmt.Errorf("preparing a descriptor: %w", err)
 	}
 	return os.NewFile(uintptr(fd), f.Name()), nil

@@ -82,7 +82,7 @@ func TestNothingSurvivesTheServer(t *testing.T) {
 			if err := server.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
-			server.Wait() //nolint:errcheck // killed
+			server.Wait() // killed
 			var left []string
 			for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 				_, err := os.Stat(scratch)

@@ -68,7 +68,7 @@ func (o *output) copyRest(buf []byte) {
 	}
 	for range mostRest {
 		n := 0
-		raw.Read(func(fd uintptr) bool { //nolint:errcheck // n tells
+		raw.Read(func(fd uintptr) bool { // n tells
 			n, _ = syscall.Read(int(fd), buf)
 			return true
 		})
@@ -96,7 +96,7 @@ func (o *output) extend() {
 	if last := time.Unix(0, end); last.Before(next) {
 		next = last
 	}
-	o.r.SetReadDeadline(next) //nolint:errcheck // fails only once it is closed
+	o.r.SetReadDeadline(next) // fails only once it is closed
 }
 
 // input copies a reader to the child.
@@ -119,14 +119,14 @@ func (i *input) copy() {
 	if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
 		i.err = err // a child that does not read to the end is no error
 	}
-	i.w.Close() //nolint:errcheck // the child is told the end, or is gone
+	i.w.Close() // the child is told the end, or is gone
 }
 
 // close ends the copying; the child is gone.
 func (i *input) close() error {
-	i.w.Close() //nolint:errcheck // see copy
+	i.w.Close() // see copy
 	if c, ok := i.r.(io.Closer); ok {
-		c.Close() //nolint:errcheck // only to wake a Read
+		c.Close() // only to wake a Read
 	}
 	<-i.done
 	return i.err

@@ -19,7 +19,7 @@ func TestOutputAfterTheDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close() //nolint:errcheck // a background process that holds the pipe
+	defer w.Close() // a background process that holds the pipe
 	want := bytes.Repeat([]byte("late "), 10_000)
 	if _, err := w.Write(want); err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func chmodIn(dir int, base string, mode uint32) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	defer unix.Close(fd) // nothing was written
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return err

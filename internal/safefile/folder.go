@@ -60,7 +60,7 @@ func (f *Folder) in(op, name string, do func(dir handle, base string) error) err
 		if at, err = f.handle.folder(dir); err != nil {
 			return &fs.PathError{Op: op, Path: name, Err: bare(err)}
 		}
-		defer at.close() //nolint:errcheck // only looked into
+		defer at.close() // only looked into
 	}
 	if err := do(at, base); err != nil {
 		return &fs.PathError{Op: op, Path: name, Err: bare(err)}
@@ -136,7 +136,7 @@ func (f *Folder) Read(name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close() // only read
 	return ReadAll(file, info.Size(), limit)
 }
 
@@ -151,7 +151,7 @@ func (f *Folder) ReadDir(name string, limit int) ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: bare(err)}
 	}
-	defer dir.close() //nolint:errcheck // only read
+	defer dir.close() // only read
 	entries, err := dir.entries(limit + 1)
 	if errors.Is(err, io.EOF) {
 		err = nil
@@ -312,7 +312,7 @@ func (r *remover) remove(dir handle, base string, depth int) error {
 	if err != nil {
 		return err
 	}
-	defer sub.close() //nolint:errcheck // it is about to go
+	defer sub.close() // it is about to go
 	if err := r.empty(sub, depth-1); err != nil {
 		return err
 	}

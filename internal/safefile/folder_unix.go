@@ -66,7 +66,7 @@ func openParts(dir int, name string) (int, error) {
 		}
 		var next int
 		next, err = openFolderIn(at, part)
-		unix.Close(at) //nolint:errcheck // only looked into
+		unix.Close(at) // only looked into
 		at = next
 	}
 	return at, err
@@ -227,7 +227,7 @@ func (i *fileInfo) Mode() fs.FileMode {
 
 func linksOf(info fs.FileInfo) (id FileID, names uint64, known bool) {
 	if own, ok := info.(*fileInfo); ok {
-		return FileID{uint64(own.stat.Dev), own.stat.Ino}, uint64(own.stat.Nlink), true //nolint:unconvert // other types elsewhere
+		return FileID{uint64(own.stat.Dev), own.stat.Ino}, uint64(own.stat.Nlink), true // other types elsewhere
 	}
 	return systemLinks(info)
 }

@@ -25,7 +25,7 @@ func openHandle(path string) (handle, error) {
 
 func (h handle) close() error {
 	if h.list.file != nil {
-		h.list.file.Close() //nolint:errcheck // only read
+		h.list.file.Close() // only read
 	}
 	return h.root.Close()
 }
@@ -40,7 +40,7 @@ func (h handle) folder(name string) (handle, error) {
 			continue
 		}
 		next, openErr := openPart(at, part)
-		at.Close() //nolint:errcheck // only looked into
+		at.Close() // only looked into
 		at, err = next, openErr
 	}
 	return handle{at, &listing{}}, err
@@ -63,7 +63,7 @@ func openPart(dir *os.Root, name string) (*os.Root, error) {
 		err = ErrLink
 	}
 	if err != nil {
-		next.Close() //nolint:errcheck // only looked into
+		next.Close() // only looked into
 		return nil, err
 	}
 	return next, nil
@@ -89,7 +89,7 @@ func (h handle) open(base string) (*os.File, error) {
 		return nil, err
 	}
 	if now, err := f.Stat(); err != nil || !os.SameFile(before, now) {
-		f.Close() //nolint:errcheck // only read
+		f.Close() // only read
 		return nil, ErrLink
 	}
 	return f, nil

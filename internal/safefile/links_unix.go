@@ -12,5 +12,5 @@ func systemLinks(info fs.FileInfo) (id FileID, names uint64, known bool) {
 	if !ok {
 		return FileID{}, 0, false
 	}
-	return FileID{uint64(stat.Dev), stat.Ino}, uint64(stat.Nlink), true //nolint:unconvert // other types elsewhere
+	return FileID{uint64(stat.Dev), stat.Ino}, uint64(stat.Nlink), true // other types elsewhere
 }

@@ -24,6 +24,6 @@ func (f folders) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer sub.Close() //nolint:errcheck // only read
+	defer sub.Close() // only read
 	return fs.ReadDir(sub.FS(), ".")
 }

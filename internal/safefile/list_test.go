@@ -30,7 +30,7 @@ func TestFoldersWaitForNoPipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer root.Close() //nolint:errcheck // only read
+	defer root.Close() // only read
 	var over atomic.Bool
 	swapped := make(chan error, 1)
 	go func() {
@@ -44,7 +44,7 @@ func TestFoldersWaitForNoPipe(t *testing.T) {
 	go func() {
 		seen := 0
 		for range 5000 {
-			fs.WalkDir(safefile.Folders(root), ".", func(path string, _ fs.DirEntry, _ error) error { //nolint:errcheck // counted below
+			fs.WalkDir(safefile.Folders(root), ".", func(path string, _ fs.DirEntry, _ error) error { // counted below
 				if filepath.Base(path) == "in" {
 					seen++
 				}

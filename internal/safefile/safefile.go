@@ -60,7 +60,7 @@ func Open(path string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	if ofKernel(f) {
-		f.Close() //nolint:errcheck // only read
+		f.Close() // only read
 		return nil, nil, &KindError{fs.ModeIrregular}
 	}
 	return checked(f)
@@ -96,7 +96,7 @@ func checked(f *os.File) (*os.File, fs.FileInfo, error) {
 		err = &KindError{info.Mode()}
 	}
 	if err != nil {
-		f.Close() //nolint:errcheck // only read
+		f.Close() // only read
 		return nil, nil, err
 	}
 	// Files of a disk have no deadline and need none.
@@ -111,7 +111,7 @@ func Read(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() // only read
 	return ReadAll(f, info.Size(), limit)
 }
 
@@ -122,7 +122,7 @@ func ReadIn(root *os.Root, name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() // only read
 	return ReadAll(f, info.Size(), limit)
 }
 
@@ -133,7 +133,7 @@ func HeadIn(root *os.Root, name string, n int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() // only read
 	return ReadAll(io.LimitReader(f, n), min(n, info.Size()), n)
 }
 
@@ -143,7 +143,7 @@ func ReadBelow(folder, name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close() //nolint:errcheck // only read
+	defer root.Close() // only read
 	return ReadIn(root, name, limit)
 }
 

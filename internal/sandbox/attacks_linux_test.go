@@ -17,34 +17,34 @@ func attacks(what string, args []string) int {
 	case "connect": // to a Unix socket
 		var c net.Conn
 		if c, err = net.DialTimeout("unix", args[0], time.Second); err == nil {
-			c.Close() //nolint:errcheck // it was reached
+			c.Close() // it was reached
 		}
 	case "tcp":
 		var c net.Conn
 		if c, err = net.DialTimeout("tcp", args[0], time.Second); err == nil {
-			c.Close() //nolint:errcheck // it was reached
+			c.Close() // it was reached
 		}
 	case "udp":
 		var c net.Conn
 		if c, err = net.Dial("udp", args[0]); err == nil {
 			_, err = c.Write([]byte("broken"))
-			c.Close() //nolint:errcheck // it was sent
+			c.Close() // it was sent
 		}
 	case "loopback": // talk to oneself
 		err = selfTalk()
 	case "socket": // of a family and a type
 		var family, kind, fd int
-		fmt.Sscan(args[0], &family) //nolint:errcheck // a wrong number is no family
-		fmt.Sscan(args[1], &kind)   //nolint:errcheck // as above
+		fmt.Sscan(args[0], &family) // a wrong number is no family
+		fmt.Sscan(args[1], &kind)   // as above
 		if fd, err = syscall.Socket(family, kind, 0); err == nil {
-			syscall.Close(fd) //nolint:errcheck // it was made
+			syscall.Close(fd) // it was made
 		}
 	case "ptrace":
 		pid, _ := strconv.Atoi(args[0])
 		runtime.LockOSThread()
 		if err = syscall.PtraceAttach(pid); err == nil {
-			syscall.Wait4(pid, nil, 0, nil) //nolint:errcheck // it stops
-			syscall.PtraceDetach(pid)       //nolint:errcheck // it was reached
+			syscall.Wait4(pid, nil, 0, nil) // it stops
+			syscall.PtraceDetach(pid)       // it was reached
 		}
 	case "exec": // start something in the file that is named
 		err = exec.Command(args[0], args[1:]...).Run()
@@ -62,7 +62,7 @@ func selfTalk() error {
 	if err != nil {
 		return err
 	}
-	defer l.Close() //nolint:errcheck // only a test
+	defer l.Close() // only a test
 	c, err := net.DialTimeout("tcp", l.Addr().String(), time.Second)
 	if err != nil {
 		return err

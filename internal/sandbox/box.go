@@ -128,7 +128,7 @@ func (b *Box) Set(mode Mode, network bool) {
 		return
 	}
 	for _, by := range stand { // they were started when nothing was reviewed
-		b.places.Stand(context.Background(), by) //nolint:errcheck // its only error is a cancel
+		b.places.Stand(context.Background(), by) // its only error is a cancel
 	}
 }
 
@@ -344,7 +344,7 @@ func (b *Box) Close() {
 	removeUnused(b.made)
 	b.sweeper.stop()
 	if b.held != nil {
-		b.held.Close() //nolint:errcheck // only a lock
+		b.held.Close() // only a lock
 		b.held = nil
 	}
 	b.places.Close()

@@ -154,6 +154,6 @@ func makeFolders(path string) (made []string) {
 // with the caches of unused tools.
 func removeUnused(made []string) {
 	for _, path := range slices.Backward(made) {
-		os.Remove(path) //nolint:errcheck // it is in use then
+		os.Remove(path) // it is in use then
 	}
 }

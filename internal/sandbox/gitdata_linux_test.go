@@ -292,7 +292,7 @@ func TestKilledAndRenamed(t *testing.T) {
 	dead := v.box
 	dead.places.Abandon()
 	if dead.held != nil {
-		dead.held.Close() //nolint:errcheck // as its death does
+		dead.held.Close() // as its death does
 	}
 	old := v.ws
 	v.ws = filepath.Join(v.base, "renamed")

@@ -18,11 +18,11 @@ func holdFolder(dir string) (io.Closer, error) {
 		return nil, err
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err != nil {
-		f.Close() //nolint:errcheck // nothing was written
+		f.Close() // nothing was written
 		return nil, err
 	}
 	now := time.Now()
-	os.Chtimes(f.Name(), now, now) //nolint:errcheck // it is swept earlier then
+	os.Chtimes(f.Name(), now, now) // it is swept earlier then
 	return f, nil
 }
 
@@ -33,7 +33,7 @@ func ownFolder(dir string) (io.Closer, error) {
 		return nil, err
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close() //nolint:errcheck // nothing was written
+		f.Close() // nothing was written
 		return nil, err
 	}
 	return f, nil

@@ -225,7 +225,7 @@ func TestUnnamedSockets(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					t.Cleanup(func() { l.Close() }) //nolint:errcheck // a socket of the test
+					t.Cleanup(func() { l.Close() }) // a socket of the test
 					script += "$ATTACK connect " + path + "; ln -s " + path + " s; $ATTACK connect s; rm -f s; "
 				}
 				v.box.shared.sockets = func() []string { return []string{filepath.Join(v.out, "lib.sock")} }

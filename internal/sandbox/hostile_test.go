@@ -63,7 +63,7 @@ var victims = sync.OnceValues(func() (string, error) { return testdir.Make(bases
 
 func removeVictims() {
 	if dir, err := victims(); err == nil {
-		testdir.Remove(dir) //nolint:errcheck // a folder of the tests
+		testdir.Remove(dir) // a folder of the tests
 	}
 }
 
@@ -80,7 +80,7 @@ func newVictim(t *testing.T, m Mechanism, mode Mode, network bool) *victim {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.Remove(filepath.Join(base, "ws", selfName)) }) //nolint:errcheck // most have none
+	t.Cleanup(func() { os.Remove(filepath.Join(base, "ws", selfName)) }) // most have none
 	v := &victim{t: t, base: base, heard: make(chan string, 100)}
 	for to, name := range map[*string]string{&v.home: "home", &v.hermes: "home/.hermes", &v.ws: "ws", &v.out: "out"} {
 		*to = filepath.Join(base, name)
@@ -102,7 +102,7 @@ func newVictim(t *testing.T, m Mechanism, mode Mode, network bool) *victim {
 	if err := v.process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { v.process.Process.Kill(); v.process.Wait() }) //nolint:errcheck // a process of the test
+	t.Cleanup(func() { v.process.Process.Kill(); v.process.Wait() }) // a process of the test
 	v.box = New(Config{
 		Mode: mode, Network: network, Roots: func() []string { return []string{v.ws} },
 		Home: v.home, HermesHome: v.hermes, Visible: []string{filepath.Join(v.hermes, "skills")},
@@ -142,18 +142,18 @@ func (v *victim) listen() {
 		if err != nil {
 			v.t.Fatal(err)
 		}
-		v.t.Cleanup(func() { l.Close() }) //nolint:errcheck // a socket of the test
+		v.t.Cleanup(func() { l.Close() }) // a socket of the test
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	v.t.Cleanup(func() { l.Close() }) //nolint:errcheck // a socket of the test
+	v.t.Cleanup(func() { l.Close() }) // a socket of the test
 	p, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	v.t.Cleanup(func() { p.Close() }) //nolint:errcheck // a socket of the test
+	v.t.Cleanup(func() { p.Close() }) // a socket of the test
 	v.tcp, v.udp = l.Addr().String(), p.LocalAddr().String()
 	go func() {
 		buf := make([]byte, 100)
@@ -335,7 +335,7 @@ var hostile = []struct {
 	{name: "the folder for temporary files", script: `echo x > /tmp/hermes-hostile-$OTHER; ls /tmp`, open: "lo", held: func(v *victim, out string) bool {
 		left := fmt.Sprintf("/tmp/hermes-hostile-%d", v.process.Process.Pid)
 		_, err := os.Stat(left)
-		os.Remove(left) //nolint:errcheck // it should not be there
+		os.Remove(left) // it should not be there
 		return os.IsNotExist(err) && strings.TrimSpace(out) == filepath.Base(left)
 	}},
 }

@@ -250,7 +250,7 @@ func redirected(environ []string, dir string, v *homeView) []string {
 	if err != nil {
 		return environ
 	}
-	defer root.Close() //nolint:errcheck // only a handle
+	defer root.Close() // only a handle
 	for _, r := range redirections {
 		if err := root.MkdirAll(r.dir, 0o700); err != nil {
 			continue
@@ -260,8 +260,8 @@ func redirected(environ []string, dir string, v *homeView) []string {
 	for from, to := range map[string]string{".cargo/": "cargo", ".gradle/": "gradle"} {
 		for _, f := range v.inTools {
 			if name, ok := strings.CutPrefix(f.name, from); ok {
-				root.Remove(filepath.Join(to, name))                   //nolint:errcheck // an earlier copy
-				root.WriteFile(filepath.Join(to, name), f.text, 0o600) //nolint:errcheck // the tool has its own defaults then
+				root.Remove(filepath.Join(to, name))                   // an earlier copy
+				root.WriteFile(filepath.Join(to, name), f.text, 0o600) // the tool has its own defaults then
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func moveLayers(dir string, m folderpath.Move) bool {
 	if err != nil {
 		return false
 	}
-	defer lock.Close() //nolint:errcheck // only a lock
+	defer lock.Close() // only a lock
 	if os.Rename(dir, to) != nil {
 		return false
 	}

@@ -104,7 +104,7 @@ func (t *Temp) freeze(content []byte, mode os.FileMode) (path string, err error)
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		os.Remove(f.Name()) //nolint:errcheck // the first error counts
+		os.Remove(f.Name()) // the first error counts
 		return "", err
 	}
 	return path, nil

@@ -21,7 +21,7 @@ func TestInTemp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) }) //nolint:errcheck // it is of no more use
+	t.Cleanup(func() { os.RemoveAll(dir) }) // it is of no more use
 	dir = fspath.Real(dir)
 	for _, name := range []string{"bin/a", "lib/node_modules/p/cli.js", "tools/t/bin/t", "tools/t/pyvenv.cfg", "beside", "home/x", "ws/x"} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), nil, 0o755)); err != nil {

@@ -26,7 +26,7 @@ func TestHeldWhileItRuns(t *testing.T) {
 	defer box.Close()
 	hook := filepath.Join(root, "sub/.git/hooks/pre-commit")
 	r, w := io.Pipe()
-	defer w.Close() //nolint:errcheck // ends the child's reading
+	defer w.Close() // ends the child's reading
 	var out bytes.Buffer
 	c := proc.Cmd{
 		Args: []string{"/bin/sh", "-c", "exec 2>/dev/null; git init -q sub; mkdir -p sub/.git/hooks; echo x >" + hook + "; echo made; read go; echo y >" + hook + " && echo again; mv sub/.git sub/x && echo moved; echo x >sub/.git/hooks/post-commit && echo other; echo x >file && echo file"},

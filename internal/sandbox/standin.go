@@ -77,14 +77,14 @@ func (t *Temp) copies(dir string, files []settingsFile) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close() //nolint:errcheck // only a handle
+	defer root.Close() // only a handle
 	for _, f := range changed {
 		if replaceIn(root, f.name, f.text) == nil {
 			t.contents[filepath.Join(dir, f.name)] = f.text
 		}
 	}
 	for _, name := range gone {
-		root.Remove(name) //nolint:errcheck // it is gone
+		root.Remove(name) // it is gone
 		delete(t.contents, filepath.Join(dir, name))
 	}
 	return nil

@@ -131,7 +131,7 @@ func removeOwned(ctx context.Context, dir, away string) bool {
 		return false
 	}
 	err = os.Rename(dir, away)
-	lock.Close() //nolint:errcheck // only a lock
+	lock.Close() // only a lock
 	if err != nil {
 		return false
 	}
@@ -149,9 +149,9 @@ func removeTree(ctx context.Context, dir string) {
 	if err != nil {
 		return
 	}
-	defer root.Close() //nolint:errcheck // only a handle
+	defer root.Close() // only a handle
 	openFolders(ctx, root, ".")
-	os.RemoveAll(dir) //nolint:errcheck // the next sweep tries again
+	os.RemoveAll(dir) // the next sweep tries again
 }
 
 // openFolders makes all folders below name writable.
@@ -164,7 +164,7 @@ func openFolders(ctx context.Context, root *os.Root, name string) {
 		return
 	}
 	entries, _ := f.ReadDir(-1)
-	f.Close() //nolint:errcheck // only read
+	f.Close() // only read
 	for _, e := range entries {
 		if e.IsDir() {
 			openFolders(ctx, root, filepath.Join(name, e.Name()))
@@ -174,7 +174,7 @@ func openFolders(ctx context.Context, root *os.Root, name string) {
 
 // sizeOf is how much the files of a folder hold.
 func sizeOf(ctx context.Context, dir string) (total int64) {
-	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { //nolint:errcheck // unreadable files do not count
+	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // unreadable files do not count
 		if ctx.Err() != nil {
 			return fs.SkipAll
 		}

@@ -37,7 +37,7 @@ func TestSweep(t *testing.T) {
 		if err := os.Chmod(deep, 0o500); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { os.Chmod(deep, 0o700) }) //nolint:errcheck // it may be gone
+		t.Cleanup(func() { os.Chmod(deep, 0o700) }) // it may be gone
 		return path
 	}
 	type check struct {
@@ -63,8 +63,8 @@ func TestSweep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer held.Close()                                //nolint:errcheck // only a lock
-		os.Chtimes(filepath.Join(path, "lock"), age, age) //nolint:errcheck // the test shows
+		defer held.Close()                                // only a lock
+		os.Chtimes(filepath.Join(path, "lock"), age, age) // the test shows
 	}
 	sweepLayers(t.Context(), dir, now, 1000)
 	for _, c := range checks {

@@ -39,7 +39,7 @@ func TestLandlockWritesBesideSockets(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				t.Cleanup(func() { l.Close() }) //nolint:errcheck // a socket of the test
+				t.Cleanup(func() { l.Close() }) // a socket of the test
 				policy.Unreadable = []string{path}
 			}
 			if _, writes := rules(policy); !slices.Contains(writes, root) {
@@ -56,6 +56,6 @@ func shortDir(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) }) //nolint:errcheck // a folder of the test
+	t.Cleanup(func() { os.RemoveAll(dir) }) // a folder of the test
 	return dir
 }

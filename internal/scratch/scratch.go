@@ -201,7 +201,7 @@ func removeAll(dir string) {
 	if err != nil {
 		return
 	}
-	defer above.Close()                     //nolint:errcheck // nothing is written through it later
+	defer above.Close()                     // nothing is written through it later
 	_ = above.RemoveAll(filepath.Base(dir)) // the next server tries again
 }
 

@@ -39,7 +39,7 @@ func sweep(parent, prefix string) {
 		number, _, named := strings.Cut(rest, "-")
 		pid, err := strconv.ParseInt(number, base, 32)
 		if ours && named && err == nil && pid > 0 && e.IsDir() && ended(int(pid)) {
-			Remove(filepath.Join(parent, e.Name())) //nolint:errcheck // another user's, or another process removes it
+			Remove(filepath.Join(parent, e.Name())) // another user's, or another process removes it
 		}
 	}
 }
@@ -49,9 +49,9 @@ func Remove(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
-	filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error { //nolint:errcheck // the removal tells
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error { // the removal tells
 		if d != nil && d.IsDir() {
-			os.Chmod(path, 0o700) //nolint:errcheck // as above
+			os.Chmod(path, 0o700) // as above
 		}
 		return nil
 	})

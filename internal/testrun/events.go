@@ -115,7 +115,7 @@ func (e *events) end() {
 func (e *events) read(line []byte) {
 	var ev event
 	if json.Unmarshal(line, &ev) != nil || ev.Action == "" {
-		fmt.Fprintf(e.log, "%s\n", line) //nolint:errcheck // a log
+		fmt.Fprintf(e.log, "%s\n", line) // a log
 		return
 	}
 	key := [2]string{ev.Package, ev.Test}
@@ -125,7 +125,7 @@ func (e *events) read(line []byte) {
 	took := time.Duration(ev.Elapsed * float64(time.Second))
 	switch ev.Action {
 	case "output", "build-output":
-		io.WriteString(e.log, ev.Output) //nolint:errcheck // a log
+		io.WriteString(e.log, ev.Output) // a log
 		if e.output[key] == nil {
 			e.output[key] = &strings.Builder{}
 		}

@@ -41,7 +41,7 @@ func inside(args []string) int {
 	var used unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_CHILDREN, &used) == nil {
 		took := time.Duration(used.Utime.Nano() + used.Stime.Nano())
-		os.WriteFile(args[0]+".cpu", []byte(took.String()), 0o644) //nolint:errcheck // the table shows none
+		os.WriteFile(args[0]+".cpu", []byte(took.String()), 0o644) // the table shows none
 	}
 	if cmd.ProcessState == nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
@@ -78,5 +78,5 @@ func leftovers() []string {
 
 // endWithParent has this process end if make is killed.
 func endWithParent() {
-	unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGTERM), 0, 0, 0) //nolint:errcheck // the terminal ends it, too
+	unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGTERM), 0, 0, 0) // the terminal ends it, too
 }

@@ -37,7 +37,7 @@ func TestAKilledRunLeavesNothing(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() }) //nolint:errcheck // it is killed before
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() }) // it is killed before
 	var pid string
 	until(t, "the stage to start", func() bool {
 		text, _ := os.ReadFile(filepath.Join(dir, "pid"))

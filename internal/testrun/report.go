@@ -39,7 +39,7 @@ func report(w io.Writer, set string, outcomes []outcome, took time.Duration) boo
 		failures += len(o.tests.failures())
 	}
 	fmt.Fprintf(table, "make %s\t\t%s\t%s\n", set, took.Round(time.Second), cpu.Round(time.Second))
-	table.Flush() //nolint:errcheck // into a builder
+	table.Flush() // into a builder
 	writeSlowest(w, "PACKAGE", packages)
 	writeSlowest(w, "TEST", tests)
 	if !writeOmitted(w, outcomes) {
@@ -65,7 +65,7 @@ func writeSlowest(w io.Writer, title string, all []labeled) {
 		}
 		fmt.Fprintf(table, "%s\t%s\t%.1fs\n", name, l.stage, l.took.Seconds())
 	}
-	table.Flush() //nolint:errcheck // into a builder
+	table.Flush() // into a builder
 }
 
 // writeOmitted lists the tests that were left out, by their needs. It reports whether there are none.

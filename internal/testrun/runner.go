@@ -177,7 +177,7 @@ func (r *runner) runStep(ctx context.Context, st step, box *box, log io.Writer, 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(log, "$", strings.Join(append(slices.Clone(st.env), args...), " ")) //nolint:errcheck // a log
+	fmt.Fprintln(log, "$", strings.Join(append(slices.Clone(st.env), args...), " ")) // a log
 	if !st.test {
 		return box.run(ctx, r.root, args, st.env, log, log)
 	}
@@ -218,7 +218,7 @@ func (r *runner) logOf(s stage) string { return filepath.Join(r.logs, s.name+".l
 func (r *runner) say(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	fmt.Fprintf(r.out, format, args...) //nolint:errcheck // the user's terminal
+	fmt.Fprintf(r.out, format, args...) // the user's terminal
 }
 
 // tell prints how a stage ended. If it failed, it prints each failure, the command that repeats it, and

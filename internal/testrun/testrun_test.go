@@ -106,7 +106,7 @@ func TestRootsStagesHaveATempFolderOfTheirOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) }) //nolint:errcheck // a folder of this test
+	t.Cleanup(func() { os.RemoveAll(dir) }) // a folder of this test
 	var out strings.Builder
 	r := &runner{set: "test", root: dir, logs: dir, jobs: 1, ownTemp: true, out: &out}
 	script := `test "$TMPDIR" = /tmp && test ! -e ` + t.TempDir() + ` && touch /tmp/a && rm /tmp/a`

@@ -68,7 +68,7 @@ func TestReadDecodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer root.Close() //nolint:errcheck // only read
+	defer root.Close() // only read
 	for name, read := range map[string]func() ([]byte, error){
 		"Read":      func() ([]byte, error) { return Read(filepath.Join(dir, "f"), 10) },
 		"ReadIn":    func() ([]byte, error) { return ReadIn(root, "f", 10) },

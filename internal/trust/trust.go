@@ -252,7 +252,7 @@ func (s Store) change(ctx context.Context, edit func(*content)) error {
 	if err != nil {
 		return err
 	}
-	defer dir.Close() //nolint:errcheck // only read
+	defer dir.Close() // only read
 	return dir.Write(Name, append(data, '\n'), 0o600)
 }
 

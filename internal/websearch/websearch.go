@@ -139,7 +139,7 @@ func (e Engine) Search(ctx context.Context, query string, count int) ([]Hit, err
 		}
 		return nil, e.discreet(fmt.Errorf("%s could not be asked: %w", q.URL.Host, err))
 	}
-	defer r.Body.Close() //nolint:errcheck // nothing is lost
+	defer r.Body.Close() // nothing is lost
 	data, err := io.ReadAll(io.LimitReader(r.Body, bodyLimit+1))
 	switch {
 	case r.StatusCode < 200 || r.StatusCode > 299:

@@ -63,7 +63,7 @@ func chmodInPlace(dir *os.Root, base string, was fs.FileInfo, mode fs.FileMode) 
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
+	defer f.Close() // nothing was written
 	now, err := f.Stat()
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (l leftover) complete(notes string) {
 	if err != nil {
 		return
 	}
-	defer folder.Close() //nolint:errcheck // only read
+	defer folder.Close() // only read
 	// A file that cannot be completed stays as it is: it is no longer the one that was being written.
 	_ = folder.Overwrite(l.Into, MaxWhole, func(now []byte) ([]byte, bool) { return text, halfWritten(now, old, text) })
 }

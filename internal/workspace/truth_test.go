@@ -103,7 +103,7 @@ func TestNoTextIsLost(t *testing.T) {
 				h := &host{path: path, text: "begin\n", saved: "begin\n", version: 1, acp: kind == "ACP", saves: kind == "plugin"}
 				h.texts.Observe(path, []byte(h.text))
 				w := openDirs(t, h, dir)
-				defer w.Close() //nolint:errcheck // a test
+				defer w.Close() // a test
 				w.SetSaving(Saving{Disk: kind == "disk", Save: true})
 				h.texts.waited(false) // the next wait is short
 				disk := func() string { return onDisk(t, path) }

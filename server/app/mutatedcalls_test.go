@@ -61,7 +61,7 @@ func TestMutatedCalls(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
 	all := mutantsOf(t)
-	random := rand.New(rand.NewPCG(*mutantsSeed, 0)) //nolint:gosec // a choice that can be repeated
+	random := rand.New(rand.NewPCG(*mutantsSeed, 0)) // a choice that can be repeated
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	total := len(all)
 	if *mutants > 0 && *mutants < len(all) {

@@ -194,7 +194,7 @@ func (x *response) end(ctx context.Context, err error) {
 
 // failureOf returns the item of a failure. The session shows the fields of a model's error.
 func failureOf(err error) item {
-	if failed, ok := err.(*model.Error); ok { //nolint:errorlint // a wrapped error has another text
+	if failed, ok := err.(*model.Error); ok { // a wrapped error has another text
 		return item{Error: failed}
 	}
 	return item{Fail: err.Error()}

@@ -21,11 +21,11 @@ func RestoreStart(ctx context.Context, home, session, folder, copied string) (fi
 	if err != nil {
 		return 0, fmt.Errorf("opening the session's folder: %w", err)
 	}
-	defer ws.Close() //nolint:errcheck // it was only read
+	defer ws.Close() // it was only read
 	kept := checkpoint.New(home)
-	defer kept.Close() //nolint:errcheck // it was only read
+	defer kept.Close() // it was only read
 	keeper := kept.Keeper(checkpoint.Config{Session: session, Files: ws, Limits: func() checkpoint.Limits { return checkpoint.Limits{} }})
-	defer keeper.Close(ctx) //nolint:errcheck // nothing was begun
+	defer keeper.Close(ctx) // nothing was begun
 	all, err := keeper.List(ctx)
 	if err != nil || len(all) == 0 {
 		return 0, err
@@ -34,7 +34,7 @@ func RestoreStart(ctx context.Context, home, session, folder, copied string) (fi
 	if err != nil {
 		return 0, fmt.Errorf("opening the copy: %w", err)
 	}
-	defer into.Close() //nolint:errcheck // what was written is not kept for ever
+	defer into.Close() // the copy is temporary
 	first, done := all[len(all)-1].ID, map[string]bool{}
 	for _, c := range all {
 		for _, path := range c.Files {

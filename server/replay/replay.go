@@ -90,7 +90,7 @@ func Play(ctx context.Context, c Config) (*Report, error) {
 	p := &player{Config: c, then: results(c.Messages), enforced: enforced}
 	m := &recorded{}
 	svc := app.New(server.Options{Home: c.Home, Version: c.Version, Model: m, Log: c.Log, Static: true, Offers: p.offers})
-	defer svc.Close() //nolint:errcheck // what was played is thrown away
+	defer svc.Close() // what was played is thrown away
 	settings, err := json.Marshal(map[string]any{
 		"sandbox":     map[string]any{"mode": "workspace-write", "network": false},
 		"checkpoints": map[string]any{"enabled": false},

@@ -58,7 +58,7 @@ func record(t *testing.T, cwd string, replies []func(*fakemodel.Exchange), promp
 	home := t.TempDir()
 	st := store.New(filepath.Join(home, store.FileName), store.Options{})
 	svc := app.New(server.Options{Home: home, Environ: []string{}, Store: st, Model: fakemodel.Script(replies...), Static: true})
-	defer svc.Close() //nolint:errcheck // read below
+	defer svc.Close() // read below
 	x, err := svc.NewSession(t.Context(), server.Place{Cwd: cwd}, user{})
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestRegressions(t *testing.T) {
 			}
 			defer f.Close()
 			st := store.New(filepath.Join(t.TempDir(), store.FileName), store.Options{})
-			defer st.Close() //nolint:errcheck // it was only read
+			defer st.Close() // it was only read
 			added, err := st.Import(t.Context(), f, store.ImportOptions{})
 			if err != nil || len(added) != 1 {
 				t.Fatal(added, err)

@@ -45,7 +45,7 @@ func TestEnvironmentOfDocuments(t *testing.T) {
 		e.Ask("first")
 		e.Ask("second")
 		e.Open("lib/b.txt")
-		e.Command(protocol.CommandExplain, nil, nil) //nolint:errcheck // it is wrong, and changes nothing
+		e.Command(protocol.CommandExplain, nil, nil) // it is wrong, and changes nothing
 		if _, err := e.Call("textDocument/codeAction", map[string]any{
 			"textDocument": map[string]any{"uri": e.URI("lib/b.txt")}, "context": map[string]any{"diagnostics": []any{}},
 			"range": protocol.Range{Start: protocol.Position{}, End: protocol.Position{Line: 1}},
@@ -62,7 +62,7 @@ func TestEnvironmentOfDocuments(t *testing.T) {
 				t.Errorf("prompt %d:\n%s\n\nwant\n%s", n, got, want)
 			}
 		}
-		e.Command(protocol.CommandTranscript, nil, nil) //nolint:errcheck // it is read below
+		e.Command(protocol.CommandTranscript, nil, nil) // it is read below
 		if shown := e.Shown(); len(shown) > 0 && strings.Contains(e.Text(shown[0]), "approval mode") {
 			t.Error("the transcript shows the environment")
 		}

@@ -47,7 +47,7 @@ func chunk(delta string, finish string) string {
 const ended = "data: [DONE]\n\n"
 
 func textReply(text string) string {
-	quoted, _ := json.Marshal(text) //nolint:errchkjson // a string can be encoded
+	quoted, _ := json.Marshal(text) // a string can be encoded
 	return chunk(`{"content":`+string(quoted)+`}`, "stop") + ended
 }
 
@@ -57,7 +57,7 @@ func callReply(nameArgs ...string) string { return callsThen("tool_calls", nameA
 func callsThen(finish string, nameArgs ...string) string {
 	var b strings.Builder
 	for i := 0; i < len(nameArgs); i += 2 {
-		args, _ := json.Marshal(nameArgs[i+1]) //nolint:errchkjson // a string can be encoded
+		args, _ := json.Marshal(nameArgs[i+1]) // a string can be encoded
 		b.WriteString(chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":"","type":"function","function":{"name":%q,"arguments":%s}}]}`, i/2, nameArgs[i], args), ""))
 	}
 	return b.String() + chunk("{}", finish) + ended

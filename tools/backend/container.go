@@ -106,7 +106,7 @@ func (c *container) engine(ctx context.Context) (string, error) {
 
 // sweep removes containers whose server was killed: they have stopped, but are still listed.
 func (c *container) sweep(ctx context.Context) {
-	proc.Run(ctx, proc.Cmd{ //nolint:errcheck // the next one tries again
+	proc.Run(ctx, proc.Cmd{ // the next one tries again
 		Args: []string{c.program, "container", "prune", "-f", "--filter", "label=" + label}, Env: environ(c.Folders), Dir: "/", Trusted: true,
 	})
 }
@@ -149,7 +149,7 @@ func (c *container) start(ctx context.Context) (Place, error) {
 	select {
 	case <-ready.written:
 	case <-main.Done():
-		main.Wait() //nolint:errcheck // its words say it
+		main.Wait() // its words say it
 		return Place{}, fmt.Errorf("%s", cmp.Or(errs.text(), "it ended at once"))
 	case <-ctx.Done():
 		main.Stop(0)
@@ -187,6 +187,6 @@ func (c *container) Close() {
 	c.mu.Unlock()
 	c.cancel()
 	if main != nil {
-		main.Wait() //nolint:errcheck // it was ended
+		main.Wait() // it was ended
 	}
 }

@@ -254,7 +254,7 @@ func readWhole(c *sftp.Client, name, p string) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close() // only read
 	if info.Size() > workspace.MaxWhole {
 		return nil, nil, &workspace.PathError{Path: name, Text: fmt.Sprintf("%s is too large to be taken whole (%d MiB, the limit is %d); read a window of it, or change it with a command", name, info.Size()>>20, workspace.MaxWhole>>20), Err: workspace.ErrTooLarge}
 	}
@@ -275,7 +275,7 @@ func (f *Files) Lines(ctx context.Context, name string, offset, limit int) (win 
 		if err != nil {
 			return err
 		}
-		defer file.Close() //nolint:errcheck // only read
+		defer file.Close() // only read
 		sum := sha256.New()
 		read, err := textenc.ReadWindow(ctx, io.TeeReader(bufio.NewReaderSize(file, readAhead), sum), info.Size(), offset, limit)
 		if err != nil {

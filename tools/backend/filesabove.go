@@ -60,7 +60,7 @@ func (f *Files) ReadAbove(ctx context.Context, top, name string, limit int64) (t
 		if err != nil {
 			return err
 		}
-		defer file.Close() //nolint:errcheck // only read
+		defer file.Close() // only read
 		if info.Size() > limit {
 			return fmt.Errorf("%s has %d bytes, the limit is %d", name, info.Size(), limit)
 		}

@@ -45,7 +45,7 @@ func (f *Files) readIn(c *sftp.Client, name string, limit int64) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close() // only read
 	if info.Size() > limit {
 		return nil, workspace.ErrTooLarge
 	}

@@ -29,7 +29,7 @@ func (s *overSSH) withFiles(ctx context.Context, do func(*sftp.Client) error) er
 	if err != nil {
 		return err
 	}
-	unlink := context.AfterFunc(ctx, func() { client.Close() }) //nolint:errcheck // it is given up
+	unlink := context.AfterFunc(ctx, func() { client.Close() }) // it is given up
 	defer unlink()
 	if err = do(client); ctx.Err() != nil && err != nil {
 		return ctx.Err()
@@ -57,9 +57,9 @@ func (s *overSSH) fileClient(ctx context.Context) (*sftp.Client, error) {
 	}
 	s.ending.Go(func() {
 		<-process.Done()
-		toHere.Close()   //nolint:errcheck // never fails
-		fromHere.Close() //nolint:errcheck // never fails
-		process.Wait()   //nolint:errcheck // its words say it
+		toHere.Close()   // never fails
+		fromHere.Close() // never fails
+		process.Wait()   // its words say it
 	})
 	unlink := context.AfterFunc(ctx, func() { process.Stop(0) })
 	defer unlink()

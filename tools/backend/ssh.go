@@ -159,7 +159,7 @@ func (s *overSSH) connect(ctx context.Context) (Place, error) {
 		case exit.Code == 0:
 			return s.probe(ctx)
 		case ended(s.master):
-			s.master.Wait() //nolint:errcheck // its words say it
+			s.master.Wait() // its words say it
 			return Place{}, fmt.Errorf("%s", cmp.Or(s.errs.text(), "the connection ended at once"))
 		}
 		select {
@@ -213,7 +213,7 @@ func (s *overSSH) Close() {
 	s.mu.Unlock()
 	s.cancel()
 	if master != nil {
-		master.Wait() //nolint:errcheck // it was ended
+		master.Wait() // it was ended
 	}
 	s.ending.Wait()
 	if dir != nil {

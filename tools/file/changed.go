@@ -52,7 +52,7 @@ func rangesIn(diff string) string {
 		if strings.HasPrefix(text, "@@ ") {
 			flush()
 			_, new, _ := strings.Cut(text, " +")
-			fmt.Sscanf(new, "%d", &line) //nolint:errcheck // our own diff
+			fmt.Sscanf(new, "%d", &line) // our own diff
 			inHunk = true
 			continue
 		}

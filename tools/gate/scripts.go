@@ -169,7 +169,7 @@ func readBelow(dir, rel, real string) script {
 	if err != nil {
 		return script{}
 	}
-	defer folder.Close() //nolint:errcheck // only read
+	defer folder.Close() // only read
 	f, info, err := folder.Open(rel)
 	if err != nil {
 		return script{}
@@ -179,7 +179,7 @@ func readBelow(dir, rel, real string) script {
 
 // readScript reads a file, and closes it.
 func readScript(f *os.File, info fs.FileInfo, real string, keep bool) script {
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() // only read
 	sum := sha256.New()
 	var kept bytes.Buffer
 	var to io.Writer = sum

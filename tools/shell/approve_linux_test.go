@@ -173,7 +173,7 @@ func TestJudgedContentIsNotReplaced(t *testing.T) {
 			}
 			writeFile(t, filepath.Join(dir, "bg.sh"), "until test -e ready; do sleep 0.01; done\n"+tt.swap+"\ntouch go\n")
 			env.Processes = NewProcesses(func(string) {})
-			defer env.Processes.Close(context.Background()) //nolint:errcheck // the test's end
+			defer env.Processes.Close(context.Background()) // the test's end
 			if _, result := runTerminal(t.Context(), t, env, `{"command":"sh bg.sh","background":true}`); result.IsError {
 				t.Fatalf("%s", result.JSON)
 			}

@@ -104,8 +104,8 @@ func (c *capture) keep(text []byte) {
 }
 
 func (c *capture) giveUp() {
-	c.file.Close()           //nolint:errcheck // it failed already
-	os.Remove(c.file.Name()) //nolint:errcheck // nothing better to do
+	c.file.Close()           // it failed already
+	os.Remove(c.file.Name()) // nothing better to do
 	c.file = nil
 }
 
@@ -126,7 +126,7 @@ func (c *capture) finish() (output, full string) {
 	if c.file != nil {
 		full = c.file.Name()
 		if err := c.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
-			os.Remove(full) //nolint:errcheck // nothing better to do
+			os.Remove(full) // nothing better to do
 			full = ""
 		}
 		c.file = nil

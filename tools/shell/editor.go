@@ -60,7 +60,7 @@ func (t *editorTerminal) run(ctx context.Context, c proc.Cmd, limit time.Duratio
 	defer timer.Stop()
 
 	output, cut, code, err := t.env.Terminals.Run(ctx, guest.Args, c.Dir, nil, editorOutputLimit, t.shown)
-	io.WriteString(c.Stdout, output) //nolint:errcheck // a capture never fails
+	io.WriteString(c.Stdout, output) // a capture never fails
 	t.cut = cut
 	if ctx.Err() != nil {
 		err = ctx.Err()

@@ -402,7 +402,7 @@ func TestProcessesEndWithTheSession(t *testing.T) {
 	d.output(id, "\n")
 	text, _ := d.process(`{"action":"log","session_id":"%s"}`, id)["output"].(string)
 	var pid int
-	fmt.Sscan(text, &pid) //nolint:errcheck // 0 fails below
+	fmt.Sscan(text, &pid) // 0 fails below
 	if err := d.Processes.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

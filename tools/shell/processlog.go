@@ -51,7 +51,7 @@ func (l *processLog) rotate() error {
 	if err != nil {
 		return fmt.Errorf("making a file for the output: %w", err)
 	}
-	os.Remove(f.Name()) //nolint:errcheck // where that does not work, close does it
+	os.Remove(f.Name()) // where that does not work, close does it
 	l.parts = append(l.parts, segment{file: f, first: l.lines})
 	if len(l.parts) > 2 {
 		l.parts[0].close()
@@ -61,8 +61,8 @@ func (l *processLog) rotate() error {
 }
 
 func (s segment) close() {
-	s.file.Close()           //nolint:errcheck // it is not read again
-	os.Remove(s.file.Name()) //nolint:errcheck // nearly always gone already
+	s.file.Close()           // it is not read again
+	os.Remove(s.file.Name()) // nearly always gone already
 }
 
 // Write takes output. It never fails: a process goes on when its log cannot.

@@ -167,7 +167,7 @@ func (w *cutter) pass(b []byte) {
 			w.lines = append(w.lines, b...)
 		}
 	case w.to != nil:
-		w.to.Write(b) //nolint:errcheck // a capture never fails
+		w.to.Write(b) // a capture never fails
 	}
 }
 

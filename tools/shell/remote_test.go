@@ -52,9 +52,9 @@ echo root:x:0:0:root:/:/bin/sh >img/etc/passwd; tar -C img -c . | TMPDIR=$PWD ` 
 		t.Fatalf("%v: %s", err, out)
 	}
 	t.Cleanup(func() {
-		exec.Command(engine, "rm", "-fa").Run() //nolint:errcheck // none should be there
+		exec.Command(engine, "rm", "-fa").Run() // none should be there
 		for _, p := range []string{"store/overlay", "run"} {
-			exec.Command("umount", "-l", filepath.Join(dir, p)).Run() //nolint:errcheck // it may not be mounted
+			exec.Command("umount", "-l", filepath.Join(dir, p)).Run() // it may not be mounted
 		}
 	})
 }
@@ -173,8 +173,8 @@ func TestTerminalInAContainer(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(d.dir, "file")); string(text) != "there\n" {
 		t.Errorf("%q, %v", text, err)
 	}
-	exec.Command("podman", "create", "--label", "org.hermes-ls.session", "--name", "dead", "localhost/busybox:test", "true").Run() //nolint:errcheck // seen below
-	exec.Command("podman", "create", "--name", "other", "localhost/busybox:test", "true").Run()                                    //nolint:errcheck // seen below
+	exec.Command("podman", "create", "--label", "org.hermes-ls.session", "--name", "dead", "localhost/busybox:test", "true").Run() // seen below
+	exec.Command("podman", "create", "--name", "other", "localhost/busybox:test", "true").Run()                                    // seen below
 	again := away(t, backend.Config{Kind: "docker", Program: "podman", Image: "localhost/busybox:test"})
 	again.call(terminalTool(again.Config), `{"command":"true"}`)
 	if names, _ := exec.Command("podman", "ps", "-a", "--format", "{{.Names}}").Output(); strings.Contains(string(names), "dead\n") || !strings.Contains(string(names), "other\n") {
@@ -228,7 +228,7 @@ func TestCutter(t *testing.T) {
 		text := []byte("a\nb\r\n\nM\nA=1\n:\n/d\nM\nrest\n\nM\nA=2\r\n:\n/e\nM\n\nMo")
 		for len(text) > 0 {
 			n := min(size, len(text))
-			w.Write(text[:n]) //nolint:errcheck // never fails
+			w.Write(text[:n]) // never fails
 			text = text[n:]
 		}
 		w.end()

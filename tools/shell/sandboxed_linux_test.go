@@ -184,7 +184,7 @@ func TestBackgroundIsSeenInside(t *testing.T) {
 		t.Skip("this host has no process namespaces of ours")
 	}
 	env.Processes = NewProcesses(func(string) {})
-	defer env.Processes.Close(context.Background()) //nolint:errcheck // of this test alone
+	defer env.Processes.Close(context.Background()) // of this test alone
 	_, result := runTerminal(t.Context(), t, env, `{"command":"exec sleep 1000","background":true}`)
 	var started startedOut
 	if err := json.Unmarshal(result.JSON, &started); err != nil || started.PID == 0 {

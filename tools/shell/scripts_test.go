@@ -169,7 +169,7 @@ func TestTerminalTellsOfUnsavedText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { files.Close() }) //nolint:errcheck // only read
+	t.Cleanup(func() { files.Close() }) // only read
 	env.Files = files
 	if err := os.WriteFile(e.doc.Path, []byte("old\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func TestRememberedApprovalsCoverTheContent(t *testing.T) {
 				return
 			}
 			run(1, "again")
-			old, _ := os.ReadFile(filepath.Join(dir, tt.file)) //nolint:errcheck // it may not be there
+			old, _ := os.ReadFile(filepath.Join(dir, tt.file)) // it may not be there
 			putText(t, filepath.Join(dir, tt.file), string(old)+"\n# more\n")
 			want := 2
 			if name == "another file" {

@@ -416,7 +416,7 @@ func (d dump) passTo(c *proc.Cmd) {
 }
 
 func (d dump) remove() {
-	d.file.Close() //nolint:errcheck // nothing was written by us
+	d.file.Close() // nothing was written by us
 	if d.dir != nil {
 		d.dir.Remove()
 	}

@@ -344,7 +344,7 @@ func TestShellLeavesNoFile(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	s.Run(ctx, Command{Text: "sleep 1000"}) //nolint:errcheck // cut short
+	s.Run(ctx, Command{Text: "sleep 1000"}) // cut short
 	if left, _ := filepath.Glob(tmp + "/*"); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}

@@ -32,7 +32,7 @@ func newTerminal(t *testing.T) (*callEnv, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { files.Close() }) //nolint:errcheck // only read
+	t.Cleanup(func() { files.Close() }) // only read
 	return &callEnv{&tools.Env{OutputDir: filepath.Join(t.TempDir(), "outputs")}, Config{Bounds: tools.Bounds{Files: files}, Shell: shell}}, dir
 }
 
@@ -235,7 +235,7 @@ func TestCapture(t *testing.T) {
 				c := newCapture("", outputLimit, nil)
 				for rest := string(all); rest != ""; {
 					k := min(piece, len(rest))
-					c.Write([]byte(rest[:k])) //nolint:errcheck // it never fails
+					c.Write([]byte(rest[:k])) // it never fails
 					rest = rest[k:]
 				}
 				if got, full := c.finish(); got != want || full != "" {

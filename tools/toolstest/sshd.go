@@ -30,14 +30,14 @@ func SSHD(t *testing.T) backend.SSHConfig {
 		}
 	}
 	if os.Geteuid() == 0 {
-		os.MkdirAll("/run/sshd", 0o755) //nolint:errcheck // sshd says it
+		os.MkdirAll("/run/sshd", 0o755) // sshd says it
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	port := listener.Addr().(*net.TCPAddr).Port
-	listener.Close() //nolint:errcheck // only its number was wanted
+	listener.Close() // only its number was wanted
 	host, err := os.ReadFile(filepath.Join(dir, "host.pub"))
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +56,8 @@ func SSHD(t *testing.T) backend.SSHConfig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		daemon.Process.Kill() //nolint:errcheck // it may be gone
-		daemon.Wait()         //nolint:errcheck // it was killed
+		daemon.Process.Kill() // it may be gone
+		daemon.Wait()         // it was killed
 		if t.Failed() {
 			t.Logf("sshd: %s", &log)
 		}
@@ -65,7 +65,7 @@ func SSHD(t *testing.T) backend.SSHConfig {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
-			c.Close() //nolint:errcheck // it answers
+			c.Close() // it answers
 			break
 		}
 		if time.Now().After(end) {

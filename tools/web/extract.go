@@ -195,7 +195,7 @@ func (x *extractor) keepPage(env *tools.Env, p webpage.Page) (string, error) {
 		err = closeErr
 	}
 	if err != nil {
-		os.Remove(f.Name()) //nolint:errcheck // nothing better to do
+		os.Remove(f.Name()) // nothing better to do
 		return "", fmt.Errorf("keeping a page: %w", err)
 	}
 	return filepath.ToSlash(f.Name()), nil

@@ -89,7 +89,7 @@ func base(address string) (without, query string) {
 
 // proxyOf returns the address of the proxy of requests to the endpoint, or "".
 func (e *endpoint) proxyOf() string {
-	req, err := http.NewRequest(http.MethodPost, e.BaseURL, nil) //nolint:noctx // it is not sent
+	req, err := http.NewRequest(http.MethodPost, e.BaseURL, nil) // it is not sent
 	if e.proxied == nil || err != nil {
 		return ""
 	}

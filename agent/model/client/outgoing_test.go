@@ -124,7 +124,7 @@ func TestBaseURL(t *testing.T) {
 }
 
 // TestProxyOfTheEnvironment checks that ALL_PROXY is used, and that failures name the proxy.
-func TestProxyOfTheEnvironment(t *testing.T) { //nolint:paralleltest // it sets the environment
+func TestProxyOfTheEnvironment(t *testing.T) { // it sets the environment
 	answer := func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, modeltest.Fine) }
 	var asked []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -107,7 +107,7 @@ func TestBuildScriptLeavesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { testdir.Remove(base) }) //nolint:errcheck // a folder of the test
+			t.Cleanup(func() { testdir.Remove(base) }) // a folder of the test
 			ws := filepath.Join(base, "ws")
 			put(t, filepath.Join(ws, "Cargo.toml"), "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\nbuild = \"build.rs\"\n", 0o644)
 			put(t, filepath.Join(ws, "Cargo.lock"), "version = 4\n\n[[package]]\nname = \"shop\"\nversion = \"0.1.0\"\n", 0o644)
@@ -124,7 +124,7 @@ func TestBuildScriptLeavesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { files.Close() }) //nolint:errcheck // nothing was written
+			t.Cleanup(func() { files.Close() }) // nothing was written
 			box := sandbox.New(sandbox.Config{
 				Mode: sandbox.WorkspaceWrite, Network: true, Roots: files.Folders, Home: home, HermesHome: filepath.Join(base, "hermes"), Mechanism: &m,
 				Read: []string{filepath.Dir(filepath.Dir(found[0]))},
@@ -139,7 +139,7 @@ func TestBuildScriptLeavesNothing(t *testing.T) {
 				servers.Close()
 				left, _ := filepath.Glob(filepath.Join(os.TempDir(), "proc-macro-srv*")) // of a rust-analyzer that was ended
 				for _, one := range left {
-					os.RemoveAll(one) //nolint:errcheck // the run tells what is left
+					os.RemoveAll(one) // the run tells what is left
 				}
 			})
 			var answer Answer

@@ -72,7 +72,7 @@ func (x *server) start(ctx context.Context, path string) {
 		return
 	}
 	<-x.process.Done()
-	x.rpc.Close() //nolint:errcheck // the process has ended
+	x.rpc.Close() // the process has ended
 	x.owner.ended(x, x.why())
 }
 
@@ -132,7 +132,7 @@ func (x *server) launch(ctx context.Context, path string) error {
 	x.rpc = jsonrpc2.NewConn(context.Background(), newStream(process.Out, process.In, process.Fail), x, jsonrpc2.SetLogger(nothing{}))
 	go func() { // ends with the connection: a server that breaks it is of no more use
 		<-x.rpc.DisconnectNotify()
-		process.Out.Close() //nolint:errcheck // never fails
+		process.Out.Close() // never fails
 		process.Stop(grace)
 	}()
 	unwatched := func(err error) {

@@ -135,6 +135,6 @@ func (w *watcher) has(path string) bool {
 }
 
 func (w *watcher) close() {
-	w.watcher.Close() //nolint:errcheck // it is of no more use
+	w.watcher.Close() // it is of no more use
 	<-w.done
 }

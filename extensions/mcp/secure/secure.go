@@ -22,7 +22,7 @@ func Config(verify string, files []string) (*tls.Config, error) {
 	switch verify {
 	case "", "true":
 	case "false":
-		c.InsecureSkipVerify = true //nolint:gosec // the user has set it
+		c.InsecureSkipVerify = true // the user has set it
 	default:
 		text, err := textfile.Read(verify, largestPEM)
 		if err != nil {

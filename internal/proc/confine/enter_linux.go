@@ -74,7 +74,7 @@ func (p *Plan) Enter() error {
 	}
 	// The session keyring of the one who started us holds the keys of its
 	// programs. Not every kernel has keyrings.
-	unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0) //nolint:errcheck // see above
+	unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0) // see above
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("giving up new privileges: %w", err)
 	}
@@ -119,10 +119,10 @@ func dropCapabilities(kept []uint) error {
 	}
 	for c := range uint(64) {
 		if keep[c/32]&(1<<(c%32)) == 0 {
-			unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0) //nolint:errcheck // not known to the kernel
+			unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0) // not known to the kernel
 		}
 	}
-	unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) //nolint:errcheck // since Linux 4.3
+	unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // since Linux 4.3
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if err := unix.Capget(&header, &data[0]); err != nil {
@@ -141,7 +141,7 @@ func loopback() error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // only a handle
+	defer unix.Close(fd) // only a handle
 	request, err := unix.NewIfreq("lo")
 	if err != nil {
 		return err

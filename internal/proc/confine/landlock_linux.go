@@ -57,7 +57,7 @@ func (p *Plan) landlock() error {
 	if err != nil {
 		return fmt.Errorf("making rules: %w", err)
 	}
-	defer unix.Close(fd) //nolint:errcheck // only a handle
+	defer unix.Close(fd) // only a handle
 	if p.Landlock {
 		if err := p.addRules(fd, attr.HandledAccessFS); err != nil {
 			return err
@@ -110,7 +110,7 @@ func addRule(rules int, path string, rights uint64) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // only a handle
+	defer unix.Close(fd) // only a handle
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func takeSlot(dir string) (slot, error) {
 		if err == nil {
 			return s, nil // and never closed
 		}
-		unix.Close(fd) //nolint:errcheck // only a handle
+		unix.Close(fd) // only a handle
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return s, err
 		}
@@ -83,7 +83,7 @@ func (s slot) layer(l Copy) (fd int, err error) {
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(lower) //nolint:errcheck // only a handle
+	defer unix.Close(lower) // only a handle
 	upper, work := filepath.Join(s.dir, l.From, "upper"), filepath.Join(s.dir, l.From, "work")
 	if err := as(lower, upper); err != nil {
 		return -1, err
@@ -98,7 +98,7 @@ func (s slot) layer(l Copy) (fd int, err error) {
 	if s.first != "" {
 		path := filepath.Join(s.first, l.From, "upper")
 		if first, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0); err == nil {
-			defer unix.Close(first) //nolint:errcheck // only a handle
+			defer unix.Close(first) // only a handle
 			below = named(first) + ":" + below
 		}
 	}
@@ -121,7 +121,7 @@ func as(fd int, path string) error {
 		return err
 	}
 	if int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid() {
-		os.Chown(path, int(st.Uid), int(st.Gid)) //nolint:errcheck // a user cannot, and need not
+		os.Chown(path, int(st.Uid), int(st.Gid)) // a user cannot, and need not
 	}
 	return os.Chmod(path, os.FileMode(st.Mode&0o777|0o700)) // a command may have taken our own rights
 }
@@ -143,13 +143,13 @@ func overlay(lower, upper, work string, flags int) (fd int, err error) {
 		if fds[i], err = unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0); err != nil {
 			return -1, err
 		}
-		defer unix.Close(fds[i]) //nolint:errcheck // only a handle
+		defer unix.Close(fds[i]) // only a handle
 	}
 	fsfd, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(fsfd) //nolint:errcheck // only a handle
+	defer unix.Close(fsfd) // only a handle
 	for _, option := range []struct{ name, value string }{
 		{"source", "cache"}, {"lowerdir", lower}, {"upperdir", named(fds[0])}, {"workdir", named(fds[1])}, {"index", "off"},
 	} {
@@ -167,7 +167,7 @@ func overlay(lower, upper, work string, flags int) (fd int, err error) {
 	}
 	// The kernel closes its own folders even to their owner, who could not remove them then.
 	for _, name := range []string{"work", "work/incompat", "work/incompat/volatile"} {
-		unix.Fchmodat(fds[1], name, 0o700, 0) //nolint:errcheck // not every kernel makes all of them
+		unix.Fchmodat(fds[1], name, 0o700, 0) // not every kernel makes all of them
 	}
 	return unix.Fsmount(fsfd, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|flags)
 }

@@ -193,12 +193,12 @@ func again(path string, ro bool) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(at) //nolint:errcheck // only a handle
+	defer unix.Close(at) // only a handle
 	fd, err := unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // only a handle
+	defer unix.Close(fd) // only a handle
 	if ro {
 		if err := readonly(fd); err != nil {
 			return err
@@ -216,12 +216,12 @@ func againLink(path string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(at) //nolint:errcheck // only a handle
+	defer unix.Close(at) // only a handle
 	fd, err := unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // only a handle
+	defer unix.Close(fd) // only a handle
 	return unix.MoveMount(fd, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
@@ -273,7 +273,7 @@ func tree(path string) (fd int, err error) {
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(at) //nolint:errcheck // only a handle
+	defer unix.Close(at) // only a handle
 	return unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 }
 
@@ -292,7 +292,7 @@ func seal(fd int, path string) error {
 // attach puts a tree on a path. A path that another mount has hidden is made anew
 // in that one, which is the session's own folder or an empty one of memory.
 func attach(fd int, path string) error {
-	defer unix.Close(fd) //nolint:errcheck // only a handle
+	defer unix.Close(fd) // only a handle
 	var st unix.Stat_t
 	if unix.Lstat(path, &st) != nil {
 		if err := mountPoint(fd, path); err != nil {

@@ -37,6 +37,6 @@ func Scope() error {
 	if err != nil {
 		return fmt.Errorf("making rules: %w", err)
 	}
-	defer unix.Close(fd) //nolint:errcheck // only a handle
+	defer unix.Close(fd) // only a handle
 	return ll.LandlockRestrictSelf(fd, 0)
 }

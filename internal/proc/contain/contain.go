@@ -42,7 +42,7 @@ var settle = 10 * time.Second
 func Tests(m *testing.M, sweep ...func()) int {
 	supervisor.Main()
 	if os.Getenv(inside) != "" {
-		os.Unsetenv(inside) //nolint:errcheck // processes of the tests are not marked
+		os.Unsetenv(inside) // processes of the tests are not marked
 		return run(m, sweep)
 	}
 	code, err := start()

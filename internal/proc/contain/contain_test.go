@@ -139,7 +139,7 @@ func TestKilled(t *testing.T) {
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	c.Wait() //nolint:errcheck // it was killed
+	c.Wait() // it was killed
 	c.nothingLeft(t, pid)
 }
 

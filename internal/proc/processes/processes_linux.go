@@ -30,7 +30,7 @@ func All() (all []Process) {
 	if err != nil {
 		return nil
 	}
-	defer dir.Close() //nolint:errcheck // only read
+	defer dir.Close() // only read
 	names, _ := dir.Readdirnames(-1)
 	buf := make([]byte, 512)
 	for _, name := range names {
@@ -51,7 +51,7 @@ func stat(pid int, buf []byte) (Process, bool) {
 		return Process{}, false
 	}
 	n, err := unix.Read(fd, buf)
-	unix.Close(fd) //nolint:errcheck // only read
+	unix.Close(fd) // only read
 	if err != nil || n <= 0 {
 		return Process{}, false
 	}

@@ -54,7 +54,7 @@ func NewUser(t testing.TB) *User {
 	if u.base, err = testdir.Make(testneed.Base("/var/lib"), "hu-"); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(u.base) }) //nolint:errcheck // of this test alone
+	t.Cleanup(func() { os.RemoveAll(u.base) }) // of this test alone
 	if err := os.Chmod(u.base, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func (u *User) Program(t testing.TB, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer from.Close() //nolint:errcheck // only read
+	defer from.Close() // only read
 	// A process that another test starts meanwhile would hold the file open for writing,
 	// and it could not be run.
 	syscall.ForkLock.RLock()

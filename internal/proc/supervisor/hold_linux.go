@@ -174,7 +174,7 @@ func (n *namespace) start(m spec.Message) {
 		n.send(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], err.Error()}})
 		return
 	}
-	defer unix.Close(null) //nolint:errcheck // the worker's
+	defer unix.Close(null) // the worker's
 	files := []uintptr{uintptr(null), uintptr(null), uintptr(null), uintptr(m.Files[0])}
 	pidfd := -1
 	n.mu.Lock()
@@ -192,9 +192,9 @@ func (n *namespace) start(m spec.Message) {
 		return
 	}
 	err = n.send(spec.Message{Kind: spec.StartWorker, Fields: m.Fields, Files: []int{pidfd}})
-	unix.Close(pidfd) //nolint:errcheck // the server's
+	unix.Close(pidfd) // the server's
 	if err != nil {   // too many descriptors are on their way between processes of this user
-		unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // it may have ended
+		unix.Kill(pid, unix.SIGKILL) // it may have ended
 		n.send(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], err.Error()}})
 	}
 }
@@ -238,7 +238,7 @@ func (n *namespace) endOrphans() {
 			syscall.Exit(1)
 		}
 		for _, p := range orphans {
-			unix.Kill(p.PID, unix.SIGKILL) //nolint:errcheck // it may be gone
+			unix.Kill(p.PID, unix.SIGKILL) // it may be gone
 		}
 	}
 }
@@ -339,13 +339,13 @@ func work(how string) {
 // another one.
 func (w *standby) command(m spec.Message) (again bool) {
 	status := pipe(m.Files[statusFile])
-	defer unix.Close(int(status)) //nolint:errcheck // nothing is buffered
+	defer unix.Close(int(status)) // nothing is buffered
 	s := supervisor{tell: reporter(status)}
 	stdio := m
 	stdio.Files = append(append([]int{}, m.Files[:controlFile]...), m.Files[furtherFile:]...)
 	c, err := w.start(s, pipe(m.Files[controlFile]), stdio)
 	stdio.Close()
-	defer unix.Close(m.Files[controlFile]) //nolint:errcheck // only read
+	defer unix.Close(m.Files[controlFile]) // only read
 	switch {
 	case err != nil:
 		return false
@@ -390,7 +390,7 @@ func (c *started) endsSoon() bool {
 	if c.pidfd < 0 {
 		return false
 	}
-	defer unix.Close(c.pidfd) //nolint:errcheck // only a handle
+	defer unix.Close(c.pidfd) // only a handle
 	if !c.brief {
 		return false
 	}
@@ -415,14 +415,14 @@ func (c *started) endsSoon() bool {
 
 // follow runs a command that does not end soon to its end. It reports whether nothing is left of it.
 func (c *started) follow(s supervisor) bool {
-	unix.SetNonblock(int(c.control), true) //nolint:errcheck // so that closing it wakes who reads
+	unix.SetNonblock(int(c.control), true) // so that closing it wakes who reads
 	fd, err := unix.FcntlInt(uintptr(c.control), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		fd = -1 // nothing can be read, which ends the command
 	}
 	control := os.NewFile(uintptr(fd), "control")
 	stops, over := make(chan time.Duration), make(chan struct{})
-	defer control.Close() //nolint:errcheck // only read
+	defer control.Close() // only read
 	defer close(over)
 	var orphaned atomic.Bool
 	go watch(control, stops, &orphaned, over)
@@ -513,7 +513,7 @@ func whatChildrenInherit() inherited {
 	if attr, err := unix.SchedGetAttr(0, 0); err == nil {
 		i.policy = attr.Policy
 	}
-	unix.SchedGetaffinity(0, &i.cpus) //nolint:errcheck // machines of more processors are not looked at
+	unix.SchedGetaffinity(0, &i.cpus) // machines of more processors are not looked at
 	return i
 }
 
@@ -533,7 +533,7 @@ func (i inherited) unchanged() bool {
 func allLimits() (all []unix.Rlimit) {
 	for resource := unix.RLIMIT_CPU; resource <= unix.RLIMIT_RTTIME; resource++ {
 		var l unix.Rlimit
-		unix.Getrlimit(resource, &l) //nolint:errcheck // all are known
+		unix.Getrlimit(resource, &l) // all are known
 		all = append(all, l)
 	}
 	return all

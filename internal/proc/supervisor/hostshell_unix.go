@@ -23,7 +23,7 @@ func hostShell(path string) {
 		fmt.Fprintln(os.Stderr, "hermes-ls: this command was started too late: its session is gone")
 		syscall.Exit(1)
 	}
-	unix.SetNonblock(fd, false) //nolint:errcheck // a descriptor that we opened
+	unix.SetNonblock(fd, false) // a descriptor that we opened
 	code := 1
 	// Before the child starts: it may end at once, and its terminal with it. A child does not
 	// inherit that a signal is caught. It would inherit that a signal is ignored.
@@ -63,7 +63,7 @@ func hostShell(path string) {
 			}()
 		},
 	}.run()
-	os.RemoveAll(filepath.Dir(path)) //nolint:errcheck // its maker does too, if it lives
+	os.RemoveAll(filepath.Dir(path)) // its maker does too, if it lives
 	syscall.Exit(code)
 }
 

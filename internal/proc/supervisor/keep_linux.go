@@ -68,7 +68,7 @@ func readOnlyAt(path string) protection {
 	case err != nil:
 		return isProtected // as its folder is
 	}
-	defer unix.Close(fd) //nolint:errcheck // only a handle
+	defer unix.Close(fd) // only a handle
 	var st unix.Statfs_t
 	if unix.Fstatfs(fd, &st) == nil && st.Flags&unix.ST_RDONLY != 0 {
 		return isProtected
@@ -101,7 +101,7 @@ const (
 // renew protects paths whose file was replaced. It returns how long to wait for the next change.
 func (k *keeper) renew() (wait time.Duration) {
 	readOnly, pinned := slices.Sorted(maps.Keys(k.readOnly)), slices.Sorted(maps.Keys(k.pinned))
-	k.protect(slices.Clone(readOnly), slices.Clone(pinned)) //nolint:errcheck // looked at below
+	k.protect(slices.Clone(readOnly), slices.Clone(pinned)) // looked at below
 	wait = untilTold
 	for _, path := range readOnly {
 		wait = shorter(wait, waitFor(readOnlyAt(path)))
@@ -137,7 +137,7 @@ func (k *keeper) watch(mounts chan<- func()) {
 	if err != nil {
 		return
 	}
-	defer unix.Close(fd)              //nolint:errcheck // only polled
+	defer unix.Close(fd)              // only polled
 	for wait := time.Duration(0); ; { // what was replaced before the file was open is not told
 		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLPRI}}
 		told, err := unix.Poll(poll, int(wait.Milliseconds()))

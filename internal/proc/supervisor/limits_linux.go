@@ -52,11 +52,11 @@ func lower(l spec.Limits, where neighbors) (raise func(pid *int)) {
 		limit += besideProcesses
 	}
 	limit = min(was.Max, limit)
-	unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: was.Max}) //nolint:errcheck // lowering is always allowed
+	unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: was.Max}) // lowering is always allowed
 	return func(pid *int) {
-		unix.Setrlimit(unix.RLIMIT_NPROC, &was) //nolint:errcheck // as it was
+		unix.Setrlimit(unix.RLIMIT_NPROC, &was) // as it was
 		if *pid > 0 {
-			unix.Prlimit(*pid, unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: limit}, nil) //nolint:errcheck // it may have ended
+			unix.Prlimit(*pid, unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: limit}, nil) // it may have ended
 		}
 	}
 }
@@ -81,7 +81,7 @@ func final(resource int, limit uint64) {
 	var was unix.Rlimit
 	if unix.Getrlimit(resource, &was) == nil {
 		limit = min(was.Max, limit)
-		unix.Setrlimit(resource, &unix.Rlimit{Cur: limit, Max: limit}) //nolint:errcheck // lowering is always allowed
+		unix.Setrlimit(resource, &unix.Rlimit{Cur: limit, Max: limit}) // lowering is always allowed
 	}
 }
 

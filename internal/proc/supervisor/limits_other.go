@@ -18,9 +18,9 @@ func lower(l spec.Limits, _ neighbors) (raise func(pid *int)) {
 	}
 	now := was
 	now.Cur = min(was.Max, uint64(l.OpenFiles))
-	unix.Setrlimit(unix.RLIMIT_NOFILE, &now) //nolint:errcheck // lowering is always allowed
+	unix.Setrlimit(unix.RLIMIT_NOFILE, &now) // lowering is always allowed
 	return func(*int) {
-		unix.Setrlimit(unix.RLIMIT_NOFILE, &was) //nolint:errcheck // as it was
+		unix.Setrlimit(unix.RLIMIT_NOFILE, &was) // as it was
 	}
 }
 

@@ -60,12 +60,12 @@ func (s supervisor) startNSParent(what spec.Spec) (*nsParent, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer theirControl.Close() //nolint:errcheck // the second one's
+	defer theirControl.Close() // the second one's
 	status, theirStatus, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	defer theirStatus.Close() //nolint:errcheck // the second one's
+	defer theirStatus.Close() // the second one's
 	r := &nsParent{control: control, status: status, told: make(chan struct{})}
 	files := []uintptr{0, 1, 2, theirControl.Fd(), theirStatus.Fd()}
 	path, args := spec.Self(), []string{"hermes-ls", spec.Inside, s.how}
@@ -74,17 +74,17 @@ func (s supervisor) startNSParent(what spec.Spec) (*nsParent, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer null.Close() //nolint:errcheck // the other program's
+		defer null.Close() // the other program's
 		binary, err := os.Open(spec.Self())
 		if err != nil {
 			return nil, err
 		}
-		defer binary.Close() //nolint:errcheck // the second one's
+		defer binary.Close() // the second one's
 		errors, theirErrors, err := os.Pipe()
 		if err != nil {
 			return nil, err
 		}
-		defer theirErrors.Close() //nolint:errcheck // the other program's
+		defer theirErrors.Close() // the other program's
 		r.errors = errors
 		files = []uintptr{null.Fd(), null.Fd(), theirErrors.Fd(), files[3], files[4], binary.Fd(), 0, 1, 2}
 		path, args = prefix[0], append(prefix[:len(prefix):len(prefix)], "/proc/self/fd/"+strconv.Itoa(binaryFD), spec.Inside, s.how+behindProgram)
@@ -105,7 +105,7 @@ func (s supervisor) startNSParent(what spec.Spec) (*nsParent, error) {
 	}
 	go func() { // more than a pipe holds waits
 		defer close(r.told)
-		r.control.Write(encoded) //nolint:errcheck // a second one that is gone shows below
+		r.control.Write(encoded) // a second one that is gone shows below
 	}()
 	return r, nil
 }
@@ -115,11 +115,11 @@ func (s supervisor) startNSParent(what spec.Spec) (*nsParent, error) {
 // that.
 func (r *nsParent) stop(grace time.Duration) {
 	if !r.heard.Load() {
-		unix.Kill(r.pid, unix.SIGKILL) //nolint:errcheck // it may be gone
+		unix.Kill(r.pid, unix.SIGKILL) // it may be gone
 		return
 	}
 	<-r.told
-	spec.WriteStop(r.control, grace) //nolint:errcheck // gone already is as good
+	spec.WriteStop(r.control, grace) // gone already is as good
 }
 
 // follow passes messages on until nothing is left.
@@ -134,10 +134,10 @@ func (r *nsParent) follow(s supervisor, stops <-chan time.Duration) {
 			r.stop(grace)
 			late, again = time.After(grace+spec.LastTries), time.After(0)
 		case <-again: // without a process namespace, a descendant may have stopped it
-			unix.Kill(r.pid, unix.SIGCONT) //nolint:errcheck // it may be gone
+			unix.Kill(r.pid, unix.SIGCONT) // it may be gone
 			again = time.After(spec.WakeEvery)
 		case <-late:
-			unix.Kill(r.pid, unix.SIGKILL) //nolint:errcheck // it may be gone
+			unix.Kill(r.pid, unix.SIGKILL) // it may be gone
 			late = nil
 		case <-t.exited: // where there is no process namespace, it may have left something
 			if left := t.end(0, nil); left > 0 {
@@ -189,10 +189,10 @@ func (r *nsParent) complaint() error {
 // takeStdio gives us the child's descriptors, which have come under other numbers.
 func takeStdio() {
 	for fd := range 3 {
-		replace(stdioFD+fd, fd)  //nolint:errcheck // the child misses it then, and says so
-		unix.Close(stdioFD + fd) //nolint:errcheck // as above
+		replace(stdioFD+fd, fd)  // the child misses it then, and says so
+		unix.Close(stdioFD + fd) // as above
 	}
-	unix.Close(binaryFD) //nolint:errcheck // not needed any more
+	unix.Close(binaryFD) // not needed any more
 }
 
 // nsInit is the second supervisor.

@@ -16,5 +16,5 @@ const (
 // without its knowledge.
 func setAction(s unix.Signal, action uint64) {
 	act := [4]uint64{action}                                                                       // handler, flags, restorer and mask of the kernel's sigaction, each at most as long
-	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&act)), 0, 8, 0, 0) //nolint:errcheck // all are known
+	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&act)), 0, 8, 0, 0) // all are known
 }

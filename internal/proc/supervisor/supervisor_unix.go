@@ -91,7 +91,7 @@ func (s supervisor) run() {
 	var orphaned atomic.Bool
 	defer func() {
 		if what.Scratch != "" && orphaned.Load() {
-			os.RemoveAll(what.Scratch) //nolint:errcheck // a temp folder, and nothing to report to
+			os.RemoveAll(what.Scratch) // a temp folder, and nothing to report to
 		}
 	}()
 	keepFromChildren(s.within || what.Trusted)
@@ -224,7 +224,7 @@ func dropStdio() {
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	for fd := range 3 {
 		if err != nil || replace(null, fd) != nil {
-			unix.Close(fd) //nolint:errcheck // it is open
+			unix.Close(fd) // it is open
 		}
 	}
 }

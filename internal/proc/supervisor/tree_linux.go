@@ -24,12 +24,12 @@ func guestAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: s
 // hide keeps others of this user, our child among them, from tracing us, which
 // would stop us, and from reading the environment that an editor started us with.
 func hide() {
-	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) //nolint:errcheck // the editor's own is readable anyway
+	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // the editor's own is readable anyway
 }
 
 // show undoes hide for the time of a fork.
 func show() {
-	unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) //nolint:errcheck // the fork fails then, and says so
+	unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) // the fork fails then, and says so
 }
 
 func replace(from, to int) error { return unix.Dup3(from, to, 0) }
@@ -38,10 +38,10 @@ func replace(from, to int) error { return unix.Dup3(from, to, 0) }
 // descriptors but 0, 1 and 2 reach the child, and a child of root may not read
 // the server. In namespaces of its own it keeps the capabilities that mount.
 func keepFromChildren(trusted bool) {
-	unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(unsafe.StringData("hermes-ls\x00"))), 0, 0, 0) //nolint:errcheck // only for ps
-	unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGCONT), 0, 0, 0)                                  //nolint:errcheck // when the server dies: a child may have stopped us
-	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)                                                //nolint:errcheck // since Linux 3.4
-	unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)                                             //nolint:errcheck // since 5.11; Go opens with O_CLOEXEC anyway
+	unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(unsafe.StringData("hermes-ls\x00"))), 0, 0, 0) // only for ps
+	unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGCONT), 0, 0, 0)                                  // when the server dies: a child may have stopped us
+	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)                                                // since Linux 3.4
+	unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)                                             // since 5.11; Go opens with O_CLOEXEC anyway
 	unix.CloseOnExec(3)
 	unix.CloseOnExec(4)
 	if os.Geteuid() == 0 && !trusted {
@@ -72,13 +72,13 @@ func dropReaders() {
 		return
 	}
 	for _, c := range readers {
-		unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0) //nolint:errcheck // not known to the kernel: nothing to drop
+		unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0) // not known to the kernel: nothing to drop
 		keep := ^uint32(1 << (c % 32))
 		data[c/32].Effective &= keep
 		data[c/32].Permitted &= keep
 		data[c/32].Inheritable &= keep
 	}
-	unix.Capset(&header, &data[0]) //nolint:errcheck // giving up is always allowed
+	unix.Capset(&header, &data[0]) // giving up is always allowed
 }
 
 // strangers: every orphan comes to the subreaper, so there are none.

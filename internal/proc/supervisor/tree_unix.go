@@ -126,8 +126,8 @@ func (t *tree) ask() (group int) {
 	case <-t.exited:
 		return 0
 	default:
-		unix.Kill(-t.child, unix.SIGTERM) //nolint:errcheck // it may be gone
-		unix.Kill(-t.child, unix.SIGCONT) //nolint:errcheck // it may be gone
+		unix.Kill(-t.child, unix.SIGTERM) // it may be gone
+		unix.Kill(-t.child, unix.SIGCONT) // it may be gone
 		return t.child
 	}
 }
@@ -140,13 +140,13 @@ func (t *tree) signal(sig unix.Signal, except int) (n int) {
 	for _, p := range below(t.child) {
 		n++
 		if p.Group == ours || sig == unix.SIGKILL {
-			unix.Kill(p.PID, sig) //nolint:errcheck // it may be gone
+			unix.Kill(p.PID, sig) // it may be gone
 		}
 		if p.Group != ours && !sent[p.Group] {
 			sent[p.Group] = true
-			unix.Kill(-p.Group, sig) //nolint:errcheck // it may be gone
+			unix.Kill(-p.Group, sig) // it may be gone
 		}
-		unix.Kill(p.PID, unix.SIGCONT) //nolint:errcheck // it may be gone
+		unix.Kill(p.PID, unix.SIGCONT) // it may be gone
 	}
 	return n
 }

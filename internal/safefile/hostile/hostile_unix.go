@@ -32,7 +32,7 @@ func link(target string) func(t testing.TB, path string) {
 func putSocket(t testing.TB, path string) {
 	short, err := os.MkdirTemp("", "s")
 	must(t, err)
-	defer os.RemoveAll(short) //nolint:errcheck // a test's own
+	defer os.RemoveAll(short) // a test's own
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(short, "s"), Net: "unix"})
 	must(t, err)
 	l.SetUnlinkOnClose(false)

@@ -24,7 +24,7 @@ func bornAt(root *os.Root) (at time.Time, known bool) {
 	if err != nil {
 		return at, false
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() // only read
 	var st unix.Statx_t
 	if err := unix.Statx(int(f.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &st); err != nil || st.Mask&unix.STATX_BTIME == 0 {
 		return at, false

@@ -74,5 +74,5 @@ func (g *Guard) Close() {
 func (g *Guard) Abandon() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.review.journal.lock.Close() //nolint:errcheck // only a lock
+	g.review.journal.lock.Close() // only a lock
 }

@@ -78,7 +78,7 @@ func (g *Guard) takeJournal(roots []string) (left map[string]string) {
 		return left
 	}
 	path := f.Name()
-	f.Close() //nolint:errcheck // nothing was written
+	f.Close() // nothing was written
 	lock, err := scratch.Lock(path, 0)
 	if err != nil {
 		return left
@@ -106,9 +106,9 @@ func takeOver(dir string, empty bool) (left map[string]string) {
 		if kept, ok := readJournal(lock, journalOf(path)); ok {
 			left = common(left, kept.Items)
 		}
-		os.Remove(journalOf(path)) //nolint:errcheck // read again by the next server, which does no harm
-		os.Remove(path)            //nolint:errcheck // as above
-		lock.Close()               //nolint:errcheck // only read
+		os.Remove(journalOf(path)) // read again by the next server, which does no harm
+		os.Remove(path)            // as above
+		lock.Close()               // only read
 	}
 	return left
 }
@@ -197,7 +197,7 @@ func (g *Guard) leave(by, aside []string) {
 	if g.cfg.Ends != nil {
 		g.cfg.Ends(text)
 	} else if j != nil {
-		os.WriteFile(strings.TrimSuffix(j.path, ".json")+asideName, []byte(text), 0o600) //nolint:errcheck // the files are there
+		os.WriteFile(strings.TrimSuffix(j.path, ".json")+asideName, []byte(text), 0o600) // the files are there
 	}
 }
 
@@ -221,7 +221,7 @@ func (j *journal) mark(running bool) {
 	if running {
 		state = busy
 	}
-	j.lock.WriteAt([]byte(state), 0) //nolint:errcheck // as for write
+	j.lock.WriteAt([]byte(state), 0) // as for write
 }
 
 // close removes the journal. If commands were left whose changes have not been reviewed, it
@@ -231,8 +231,8 @@ func (j *journal) close(reviewed bool) {
 		return
 	}
 	if reviewed {
-		os.Remove(j.path)                                        //nolint:errcheck // it says that no command runs
-		os.Remove(strings.TrimSuffix(j.path, ".json") + ".lock") //nolint:errcheck // as above
+		os.Remove(j.path)                                        // it says that no command runs
+		os.Remove(strings.TrimSuffix(j.path, ".json") + ".lock") // as above
 	}
-	j.lock.Close() //nolint:errcheck // was written
+	j.lock.Close() // was written
 }

@@ -23,7 +23,7 @@ func Move(home string, m folderpath.Move) (moved int, err error) {
 			continue // of a living server
 		}
 		did, err := moveJournal(home, path, lock, m)
-		lock.Close() //nolint:errcheck // only read
+		lock.Close() // only read
 		if err != nil {
 			return moved, fmt.Errorf("moving what a killed server had reviewed: %w", err)
 		}
@@ -63,7 +63,7 @@ func moveJournal(home, path string, lock *os.File, m folderpath.Move) (moved boo
 	if err := os.Rename(path, to); err != nil {
 		return false, err
 	}
-	os.Remove(journalOf(path))    //nolint:errcheck // without its lock nobody reads it
-	os.Remove(filepath.Dir(path)) //nolint:errcheck // another server may use it
+	os.Remove(journalOf(path))    // without its lock, it is not read
+	os.Remove(filepath.Dir(path)) // another server may use it
 	return true, nil
 }

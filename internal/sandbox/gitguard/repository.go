@@ -54,7 +54,7 @@ func open(dir string, roots []string) (*os.Root, error) {
 		if err != nil || dir == root {
 			return top, err
 		}
-		defer top.Close() //nolint:errcheck // only read
+		defer top.Close() // only read
 		rel, err := filepath.Rel(root, dir)
 		if err != nil {
 			return nil, err
@@ -63,7 +63,7 @@ func open(dir string, roots []string) (*os.Root, error) {
 		if errors.Is(err, fs.ErrPermission) {
 			parts := strings.Split(rel, string(filepath.Separator))
 			for i := range parts { // from above: each is needed to open the next one
-				listerOf(top).ReadDir(filepath.Join(parts[:i+1]...)) //nolint:errcheck // shows when the folder is opened
+				listerOf(top).ReadDir(filepath.Join(parts[:i+1]...)) // shows when the folder is opened
 			}
 			return safefile.OpenRootIn(top, rel)
 		}
@@ -179,7 +179,7 @@ func readAt(path string, roots []string) (text string, ok bool) {
 	if err != nil {
 		return "\x00" + err.Error(), true
 	}
-	defer root.Close() //nolint:errcheck // only read
+	defer root.Close() // only read
 	return read(root, filepath.Base(path))
 }
 
@@ -207,7 +207,7 @@ func (f *found) add(dir, main string) {
 	r := repository{dir: dir, main: main, common: true}
 	if root, err := open(dir, f.roots); err == nil {
 		r.unfinished = unfinished(root, time.Now())
-		root.Close() //nolint:errcheck // only read
+		root.Close() // only read
 	}
 	f.repos = append(f.repos, r)
 }
@@ -262,7 +262,7 @@ func find(paths, roots, writable []string) (f found) {
 			f.add(r.at, "")
 		}
 		f.within(root, f.repos[i].dir) // r may have moved
-		root.Close()                   //nolint:errcheck // only read
+		root.Close()                   // only read
 	}
 	return f
 }

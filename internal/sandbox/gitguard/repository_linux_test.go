@@ -29,7 +29,7 @@ func TestUnfinished(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer root.Close() //nolint:errcheck // only read
+		defer root.Close() // only read
 		return unfinished(root, time.Now().Add(later))
 	}
 	if !at(0) {

@@ -181,7 +181,7 @@ func (s *Scene) repository(g *Guard, r repository) {
 	if err != nil {
 		return
 	}
-	defer root.Close() //nolint:errcheck // only read
+	defer root.Close() // only read
 	via := ""
 	if r.main != "" {
 		via = r.dir
@@ -249,7 +249,7 @@ func (s *Scene) hooks(g *Guard, dir string) {
 	if err != nil {
 		return
 	}
-	defer root.Close() //nolint:errcheck // only read
+	defer root.Close() // only read
 	entries, err := fs.ReadDir(listerOf(root), ".")
 	if err != nil {
 		s.add(item{kind: cutItem, path: real})
@@ -359,7 +359,7 @@ func (s *Scene) programs(g *Guard, value, dir string) {
 				s.hold(word, "")
 				s.add(item{kind: hookItem, path: real, value: g.mark(root, filepath.Dir(real), filepath.Base(real))})
 			}
-			root.Close() //nolint:errcheck // only read
+			root.Close() // only read
 		}
 	}
 }
@@ -455,7 +455,7 @@ func (s *Scene) settings(g *Guard, path, root string) {
 	if err != nil {
 		return
 	}
-	defer top.Close() //nolint:errcheck // only read
+	defer top.Close() // only read
 	name := filepath.Base(path)
 	if inRoot && name == ".hermes" {
 		for _, file := range ours(root) {
@@ -512,7 +512,7 @@ type marking struct {
 
 func (m *marking) folder(root *os.Root, dir, name string) {
 	m.seen[filepath.Join(dir, name)] = true
-	fs.WalkDir(listerOf(root), name, func(path string, d fs.DirEntry, err error) error { //nolint:errcheck // unreadable files have no mark
+	fs.WalkDir(listerOf(root), name, func(path string, d fs.DirEntry, err error) error { // unreadable files have no mark
 		if m.files++; m.files > markStats {
 			fmt.Fprint(m.sum, time.Now()) // it may have changed
 			return fs.SkipAll
@@ -545,7 +545,7 @@ func (m *marking) behind(link string, info fs.FileInfo) bool {
 	if root == nil {
 		return false
 	}
-	defer root.Close() //nolint:errcheck // only read
+	defer root.Close() // only read
 	if !info.IsDir() || m.seen[real] {
 		return false
 	}
@@ -572,7 +572,7 @@ func (g *Guard) markFile(root *os.Root, dir, name string, info fs.FileInfo) stri
 	case info.Mode().IsRegular() && info.Size() <= markLimit:
 		sum := sha256.New()
 		if content, err := safefile.ReadIn(root, name, markLimit); err == nil {
-			sum.Write(content) //nolint:errcheck // never fails
+			sum.Write(content) // never fails
 			defer func() { g.copies.file(text, info.Mode(), content) }()
 		}
 		text = fmt.Sprintf("%v %x", info.Mode(), sum.Sum(nil)[:16])
@@ -605,7 +605,7 @@ func (g *Guard) markTarget(link string) string {
 	if root == nil {
 		return real
 	}
-	defer root.Close() //nolint:errcheck // only read
+	defer root.Close() // only read
 	if !info.Mode().IsRegular() {
 		return real
 	}
@@ -625,7 +625,7 @@ func (g *Guard) behind(link string) (real string, info fs.FileInfo, root *os.Roo
 		return real, nil, nil
 	}
 	if info, err = root.Lstat(filepath.Base(real)); err != nil {
-		root.Close() //nolint:errcheck // only read
+		root.Close() // only read
 		return real, nil, nil
 	}
 	return real, info, root

@@ -64,7 +64,7 @@ func (w *walker) look(brief bool) (s sight) {
 	}
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		unix.Close(fd) //nolint:errcheck // only read
+		unix.Close(fd) // only read
 		return s
 	}
 	w.visit(fd, &w.top, &st, 0)
@@ -77,7 +77,7 @@ func (w *walker) look(brief bool) (s sight) {
 func (w *walker) visit(fd int, n *node, st *unix.Stat_t, depth int) {
 	defer func() {
 		if fd >= 0 {
-			unix.Close(fd) //nolint:errcheck // only read
+			unix.Close(fd) // only read
 		}
 	}()
 	if w.folders++; w.folders > walkFolders || depth > walkDepth || w.folders%256 == 0 && time.Now().After(w.until) {
@@ -93,7 +93,7 @@ func (w *walker) visit(fd int, n *node, st *unix.Stat_t, depth int) {
 			return
 		}
 		*n = read
-		n.dev, n.ino, n.changed = uint64(st.Dev), st.Ino, stamp(st) //nolint:unconvert // other systems have other types
+		n.dev, n.ino, n.changed = uint64(st.Dev), st.Ino, stamp(st) // other systems have other types
 	}
 	for i := range n.dirs {
 		w.below(fd, &n.dirs[i], depth+1)
@@ -124,7 +124,7 @@ func (w *walker) below(fd int, n *node, depth int) {
 		return
 	}
 	if err := unix.Fstat(sub, &st); err != nil {
-		unix.Close(sub) //nolint:errcheck // only read
+		unix.Close(sub) // only read
 		return
 	}
 	w.visit(sub, n, &st, depth)
@@ -149,7 +149,7 @@ func openListable(dir int, name string, flags int) (fd int, err error) {
 }
 
 func (n *node) same(st *unix.Stat_t) bool {
-	return n.changed != 0 && n.ino == st.Ino && n.dev == uint64(st.Dev) && n.changed == stamp(st) //nolint:unconvert // see above
+	return n.changed != 0 && n.ino == st.Ino && n.dev == uint64(st.Dev) && n.changed == stamp(st) // see above
 }
 
 // stamp is when a folder was changed. If that is so recent that a further change could
@@ -171,7 +171,7 @@ func (w *walker) read(fd int, old *node) (n node, err error) {
 		return n, err
 	}
 	f := os.NewFile(uintptr(dup), fmt.Sprintf("/proc/self/fd/%d", dup)) // by which it finds types that do not come with the names
-	defer f.Close()                                                     //nolint:errcheck // only read
+	defer f.Close()                                                     // only read
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return n, err
 	}

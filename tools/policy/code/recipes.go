@@ -70,7 +70,7 @@ func Manifest(text string) *Recipes {
 		Scripts map[string]string `json:"scripts"`
 	}
 	f := &Recipes{}
-	json.Unmarshal([]byte(text), &manifest) //nolint:errcheck // without scripts, it runs none
+	json.Unmarshal([]byte(text), &manifest) // without scripts, it runs none
 	for name, code := range manifest.Scripts {
 		f.rules = append(f.rules, recipe{[]string{name}, nil, []string{manifest.Scripts["pre"+name], code, manifest.Scripts["post"+name]}})
 	}
