@@ -128,11 +128,20 @@ func TestMisbehavingServers(t *testing.T) {
 			return Server{Name: "p", URL: misbehavingSite(t, kind), Transport: TransportHTTP}
 		}
 	}
-	large, _ := json.Marshal(map[string]string{"text": strings.Repeat("x", 6<<20)}) // more than the buffers of a socket
-	run := func(ctx context.Context, b *bed) <-chan string {
+	text := func(size int) []byte {
+		args, _ := json.Marshal(map[string]string{"text": strings.Repeat("x", size)}) // it is valid
+		return args
+	}
+	// They are more than a pipe and a socket keep.
+	pipe, socket := text(400<<10), text(6<<20)
+	run := func(ctx context.Context, b *bed, s Server) <-chan string {
+		args := pipe
+		if s.URL != "" {
+			args = socket
+		}
 		done := make(chan string, 1)
 		go func() {
-			r, err := b.set.Call(ctx, b.env, tools.Call{ID: "c", Name: "mcp__p__go", Args: large})
+			r, err := b.set.Call(ctx, b.env, tools.Call{ID: "c", Name: "mcp__p__go", Args: args})
 			done <- fmt.Sprint(string(r.JSON), err)
 		}()
 		return done
@@ -156,7 +165,7 @@ func TestMisbehavingServers(t *testing.T) {
 				s.Timeout = time.Second
 				b := newBed(t, s)
 				for range 2 { // the second call may find the server stopped, or not
-					text := ends(t, "the call", run(t.Context(), b))
+					text := ends(t, "the call", run(t.Context(), b, s))
 					if !strings.Contains(text, `"error"`) {
 						t.Errorf("the call gave %s", text)
 					}
@@ -168,7 +177,7 @@ func TestMisbehavingServers(t *testing.T) {
 				s.Timeout = time.Hour
 				b := newBed(t, s)
 				ctx, cancel := context.WithCancel(t.Context())
-				canceled, closed := run(ctx, b), run(t.Context(), b)
+				canceled, closed := run(ctx, b, s), run(t.Context(), b, s)
 				other := newBed(t, testProgram("p"))
 				if got := other.call("mcp__p__look", `{}`); got != `{"content":"seen"}` {
 					t.Errorf("another session has %s", got)
