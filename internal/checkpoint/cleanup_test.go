@@ -23,8 +23,10 @@ func TestCleanUpBetweenScans(t *testing.T) {
 			// A turn whose last scan runs after the next turn has begun.
 			b.Begin("First")
 			last := b.Keeper.snapshot
+			done := b.BeginCommand(t.Context())
 			last.scanning <- struct{}{}
-			b.shell("echo two > f")
+			b.sh("echo two > f")
+			done()
 			var armed atomic.Bool
 			armed.Store(when == "before the first scan")
 			free := func() bool {
