@@ -3,9 +3,6 @@ package gitguard
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -131,43 +128,4 @@ func TestReviewPanics(t *testing.T) {
 		}
 	}()
 	w.Finish(t.Context(), func() string { panic("broken") })
-}
-
-// If a command has made folders that are too deep to be looked at, and the user denies them, no text says that the workspace is to
-// be removed.
-func TestDeniedFoldersAreNotTheWorkspace(t *testing.T) {
-	t.Parallel()
-	g := guardOf(t)
-	root := g.cfg.Roots()[0]
-	w, err := g.Watch(t.Context(), Opening{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(root, strings.Repeat("d/", walkDepth+10)), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	changes, done := w.Changes()
-	if len(changes) != 1 {
-		t.Fatalf("%+v", changes)
-	}
-	want := "folders in " + root + " that are too many or too deep"
-	errs := w.Remove(t.Context(), changes)
-	done()
-	w.End()
-	_, stuck := g.Scene()
-	for _, text := range []string{changes[0].What, errs[0].Error(), stuck.Error()} {
-		if !strings.Contains(text, want) || strings.Contains(text, "removing "+root) {
-			t.Errorf("%q lacks %q", text, want)
-		}
-	}
-	if err := os.RemoveAll(filepath.Join(root, "d")); err != nil {
-		t.Fatal(err)
-	}
-	if w, err = g.Watch(t.Context(), Opening{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := g.Scene(); err != nil {
-		t.Errorf("after they are gone: %v", err)
-	}
-	w.End()
 }
