@@ -413,6 +413,12 @@ func TestLSPEditsOfASlowServer(t *testing.T) {
 	t.Cleanup(server.Close)
 	write(t, filepath.Join(b.home, "config.yaml"), fmt.Sprintf("model: {provider: custom, default: gpt-5, base_url: %q, api_key: x}\nlsp: {mode: own, wait_timeout: 60}\n", server.URL+"/v1"))
 	b.open()
+	t.Cleanup(func() {
+		if all := endpoint.since(0); t.Failed() && len(all) > 0 {
+			last := all[len(all)-1]
+			t.Logf("%d requests; the last ends with %s", len(all), last[max(0, len(last)-20_000):])
+		}
+	})
 	// ask lets the model make a call and returns the request after it.
 	ask := func(name, args string) string {
 		before := endpoint.script(sayCalls("tool_calls", name, args), sayText("Done."))

@@ -48,7 +48,7 @@ func (e *readsEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "<!doctype html><title>A page</title><article><h1>A page</h1><p>The page says hello. It has enough words to be an article, and says them in sentences.</p></article>")
 		return
 	}
-	if r.Method != http.MethodPost {
+	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions") { // it asks for facts about the model
 		http.NotFound(w, r)
 		return
 	}
