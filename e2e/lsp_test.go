@@ -425,9 +425,14 @@ func TestLSPEditsOfASlowServer(t *testing.T) {
 		b.say("Go on.", true)
 		return strings.Join(endpoint.since(before), "\n")
 	}
-	waitFor(t, "pyright", func() bool {
-		return strings.Contains(ask("lsp", `{"action":"symbols","path":"shop.py"}`), `\"name\":\"total\"`)
-	})
+	// An edit is compared with the problems before it, if the server answers at once: it has looked at both files then.
+	for i, path := range []string{"shop.py", "use.py"} {
+		waitFor(t, "pyright", func() bool {
+			ask("lsp", fmt.Sprintf(`{"action":"diagnostics","path":%q}`, path))
+			all := endpoint.since(0)
+			return strings.Count(all[len(all)-1], `\"complete\":true`) > i
+		})
+	}
 	edit := func(path, old, new string) string {
 		return ask("patch", fmt.Sprintf(`{"path":%q,"old_string":%q,"new_string":%q}`, path, old, new))
 	}
