@@ -150,7 +150,7 @@ func (c *client) prompt(text string, see func(message)) error {
 	return err
 }
 
-// promptFor is prompt for a reply of a length in bytes. If the client gets less, what was measured is not the reply.
+// promptFor sends a prompt. If less text than length bytes comes, it returns an error.
 func (c *client) promptFor(length int) error {
 	before := c.text
 	if err := c.prompt("go", nil); err != nil {

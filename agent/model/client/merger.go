@@ -2,8 +2,7 @@ package client
 
 import "github.com/hermes-ls/hermes-ls/agent/model"
 
-// merger makes one delta of pieces of text that follow each other. Each delta that a caller gets may become a frame to
-// the editor, which costs far more than the piece.
+// merger joins pieces of text to one delta. The caller may make a frame of each delta, which costs more than the piece.
 type merger struct {
 	yield func(model.Delta) bool
 	text  []byte
@@ -32,7 +31,7 @@ func (m *merger) add(d model.Delta) bool {
 	return true
 }
 
-// flush passes on what was kept. If the caller has stopped reading, it returns false.
+// flush yields the kept text. If the caller has stopped reading, it returns false.
 func (m *merger) flush() bool {
 	if len(m.text) == 0 {
 		return true

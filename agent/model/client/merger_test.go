@@ -10,7 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/internal/modeltest"
 )
 
-// Text that is already here is one delta; text that the endpoint has not sent yet is not waited for.
+// The text of several events in the buffer is one delta. The text is not kept until the endpoint sends more, also if a
+// ping of a proxy follows it.
 func TestPiecesThatWaitAreOneDelta(t *testing.T) {
 	t.Parallel()
 	piece := func(text string) string {
@@ -24,7 +25,7 @@ func TestPiecesThatWaitAreOneDelta(t *testing.T) {
 		}
 		send(piece(`"reasoning_content":"I "`) + piece(`"reasoning_content":"think"`) + strings.Repeat(piece(`"content":"word "`), 20))
 		<-read
-		send(piece(`"content":"later"`))
+		send(piece(`"content":"later"`) + "data: ping\n\n")
 		<-read
 		send(": ping\n\n" + modeltest.Fine)
 	})

@@ -258,7 +258,11 @@ func endless(format string, bytes int) error {
 func (r *events) waits() bool {
 	here, _ := r.src.Peek(r.src.Buffered()) // it is buffered
 	here = bytes.TrimLeft(here, "\r\n")
-	if !bytes.HasPrefix(here, []byte("data:")) && !bytes.HasPrefix(here, []byte("event:")) {
+	if name, rest, ok := bytes.Cut(here, []byte("\n")); ok && bytes.HasPrefix(name, []byte("event:")) {
+		here = rest
+	}
+	data, ok := bytes.CutPrefix(here, []byte("data:"))
+	if !ok || !bytes.HasPrefix(bytes.TrimLeft(data, " "), []byte("{")) { // Next passes over other data
 		return false
 	}
 	return bytes.Contains(here, []byte("\n\n")) || bytes.Contains(here, []byte("\r\n\r\n"))
