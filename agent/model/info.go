@@ -2,8 +2,8 @@ package model
 
 import "context"
 
-// A [Model] may know more than how to answer. A model around another one has [Wrapper]: then the functions of this file
-// ask the inner model for what the outer one does not know itself.
+// The interfaces of this file are optional methods of a [Model]. If a model implements [Wrapper] and not the method, the
+// functions of this file call the method of the inner model.
 
 // Sized is a model that knows its context window.
 type Sized interface {
@@ -11,7 +11,7 @@ type Sized interface {
 	Window() int
 }
 
-// Prepares is a model that can ask its endpoint for what it does not know.
+// Prepares is a model that can ask its endpoint for its context window.
 type Prepares interface {
 	// Prepare asks for the context window, if it is not known.
 	Prepare(ctx context.Context)
