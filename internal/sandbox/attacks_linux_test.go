@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// attacks prints "broken" for each attack that succeeds.
+// attacks prints "broken" for each successful attack.
 func attacks(what string, args []string) int {
 	err := fmt.Errorf("no such attack: %s", what)
 	switch what {
@@ -46,7 +46,7 @@ func attacks(what string, args []string) int {
 			syscall.Wait4(pid, nil, 0, nil) // it stops
 			syscall.PtraceDetach(pid)       // it was reached
 		}
-	case "exec": // start something in the file that is named
+	case "exec": // start a program in the named file
 		err = exec.Command(args[0], args[1:]...).Run()
 	}
 	if err == nil {

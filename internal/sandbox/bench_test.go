@@ -10,10 +10,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// BenchmarkCommand is a shell that does nothing, with and without a sandbox: the
-// differences are the cost of each mechanism for a command.
-// The size of the binary counts, so the server's own figures are in the end-to-end
-// benchmark.
+// BenchmarkCommand starts an empty shell with and without a sandbox. The differences are the cost
+// of each mechanism for a command. The size of the binary counts, so the server's own figures are
+// in the end-to-end benchmark.
 func BenchmarkCommand(b *testing.B) {
 	home, root := b.TempDir(), b.TempDir()
 	for _, name := range []string{".ssh", ".aws", ".config/gh"} {

@@ -36,24 +36,25 @@ type Config struct {
 	// which commands do not see, but for Visible.
 	HermesHome string
 	Visible    []string
-	Read       []string // paths that commands can read although they lie in the home; may begin with ~
-	Hide       []string // paths that commands cannot read, but for Visible
+	Read       []string // paths in the home readable for commands; may begin with ~
+	Hide       []string // paths unreadable for commands, except Visible
 	Caches     string   // [OwnCaches] or [SharedCaches]; empty: own
-	Workspace  string   // the folder that the layers of caches belong to; empty: the first of Roots
+	Workspace  string   // the folder whose cache layers are used; empty: the first of Roots
 	Environ    []string // the server's own; nil: the process's
-	// Path returns the PATH that commands have now; nil: that of Environ.
+	// Path returns the current PATH of commands; nil: Environ's.
 	Path func() string
-	// Mechanism enforces; nil: the one that [Detect] finds.
+	// Mechanism enforces the limits; nil: the result of [Detect].
 	Mechanism *Mechanism
-	// Report gets a sentence about the enforced limits, and a sentence for each gap. The first
-	// command calls it, and the first one after a change of the policy. Nil: no report.
+	// Report gets a sentence about the enforced limits, and a sentence for each gap. It is called
+	// with the first command, and again after each change of the policy. Nil: no report.
 	Report func(enforced string, gaps []string)
 	// Notice shows the user a notice about a command's changes. Nil: only the call reports it.
 	Notice func(text string)
-	// Ends shows the user at Close the undone changes of programs that went on between their calls. Nil: the next session tells it.
+	// Ends shows the user at Close the undone changes of standing programs. Nil: the next session
+	// shows them.
 	Ends func(text string)
-	// Alone gives each command namespaces of its own. It is for tests in virtual time, in
-	// which nothing may wait for a process between two commands.
+	// Alone gives each command separate namespaces. It is for tests in virtual time, where nothing
+	// may wait for a process between two commands.
 	Alone bool
 
 	strict bool // commands run only if all limits are enforced; see [Planning]
@@ -62,13 +63,13 @@ type Config struct {
 // Box is the sandbox of a session. The nil Box confines nothing.
 type Box struct {
 	*shared
-	opening Opening // of the one command that this is for
+	opening Opening // of a single command, see With
 }
 
 type shared struct {
 	cfg    Config
 	caches func() []string // found once
-	made   []string        // the caches that were missing
+	made   []string        // the created caches
 
 	holders proc.Holders // keeps the namespaces of commands
 
@@ -79,7 +80,7 @@ type shared struct {
 	temp     *Temp
 	reported bool
 	closed   bool
-	stand    []string        // programs that were started and go on between their calls
+	stand    []string        // running programs, see Stand
 	places   *gitguard.Guard // finds, holds and reviews places of the workspace
 
 	layers  string    // the folder of the caches' layers; empty: not asked for yet
@@ -115,7 +116,7 @@ func New(c Config) *Box {
 	return b
 }
 
-// Set changes the mode and the network, for commands that start from now on.
+// Set changes the mode and the network for commands started from now on.
 func (b *Box) Set(mode Mode, network bool) {
 	b.mu.Lock()
 	on := b.mode != mode && mode == WorkspaceWrite
@@ -132,8 +133,8 @@ func (b *Box) Set(mode Mode, network bool) {
 	}
 }
 
-// SetHome changes which paths of the home commands see that start from now on, and whether
-// they share the user's caches. See Config.
+// SetHome changes which paths of the home later commands see, and whether they share the user's
+// caches. See Config.
 func (b *Box) SetHome(caches string, read []string) {
 	b.mu.Lock()
 	b.cfg.Caches = caches
@@ -160,8 +161,8 @@ func (b *Box) wanted() Mode {
 	return b.mode
 }
 
-// Holds reports whether the sandbox is kept between commands, so that a command that
-// needs no folder of its own starts sooner. See [proc.Cmd.Held].
+// Holds reports whether the sandbox is kept between commands. A command without private folders
+// then starts sooner. See [proc.Cmd.Held].
 func (b *Box) Holds(ctx context.Context) bool {
 	if b.off() || b.cfg.Alone || b.wanted().Check() != nil {
 		return false
@@ -170,8 +171,8 @@ func (b *Box) Holds(ctx context.Context) bool {
 	return (m.Kind == Namespaces || m.Kind == Bubblewrap) && m.Processes
 }
 
-// Confine bounds a command that is about to be started. It may write c.Scratch and
-// the folders and files of writable, too, and read c.Shown. On an error it must not be started.
+// Confine bounds a command before its start. It may write c.Scratch and the folders and files of
+// writable, too, and read c.Shown. On an error it must not be started.
 func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) error {
 	m, temp, err := b.bounds(ctx)
 	if temp == nil || err != nil {
@@ -205,8 +206,8 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	return b.enforce(ctx, m, policy, c)
 }
 
-// bounds returns the mechanism and the temporary folder of a command that is about to be started. If nothing
-// bounds the command, the folder is nil.
+// bounds returns the mechanism and the temporary folder for a new command. If nothing bounds the
+// command, the folder is nil.
 func (b *Box) bounds(ctx context.Context) (m Mechanism, temp *Temp, err error) {
 	if b == nil {
 		return m, nil, nil
@@ -275,14 +276,14 @@ func (b *Box) report(m Mechanism) {
 	}
 }
 
-// Policy returns the policy of commands that start now.
+// Policy returns the policy for new commands.
 func (b *Box) Policy() Policy {
 	p := b.basePolicy()
 	b.guard(&p, b.places.Look())
 	return p
 }
 
-// basePolicy is a policy without the places that are held within the workspace.
+// basePolicy returns the policy without the held places of the workspace.
 func (b *Box) basePolicy() Policy {
 	b.mu.Lock()
 	p := Policy{Mode: b.mode, Network: b.network, Roots: b.cfg.Roots()}
@@ -323,8 +324,8 @@ func (b *Box) tempFolder() (*Temp, error) {
 	return b.temp, nil
 }
 
-// Close removes the session's temporary files, and the caches that were made for its
-// commands and not used. Commands must have ended.
+// Close removes the session's temporary files, and the unused caches made for its commands.
+// Commands must have ended.
 func (b *Box) Close() {
 	if b == nil {
 		return
@@ -332,7 +333,7 @@ func (b *Box) Close() {
 	if p := planned(b); p != nil {
 		p.Close()
 	}
-	b.places.Wait() // a review may still start a program that removes files
+	b.places.Wait() // a review may still start a program to remove files
 	b.holders.Close()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -350,8 +351,8 @@ func (b *Box) Close() {
 	b.places.Close()
 }
 
-// Explain returns a hint if a command's output shows that the sandbox blocked something. If
-// nothing points to that, it returns "".
+// Explain returns a hint if a command's output shows that the sandbox blocked something. Otherwise
+// it returns "".
 func (b *Box) Explain(output string) string {
 	if b.off() {
 		return ""
@@ -384,7 +385,7 @@ func (b *Box) Explain(output string) string {
 	return ""
 }
 
-// refused are the words by which programs say that a place is read-only.
+// refused lists the error texts of programs for a read-only path.
 var refused = []string{"Read-only file system", "EROFS"}
 
 // gitRefused reports whether git could not write a protected place.

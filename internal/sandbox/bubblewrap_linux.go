@@ -6,8 +6,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/program"
 )
 
-// findBubblewrap returns the path of the system's bwrap. One in the user's home or in the
-// folder that the server was started in is not taken: commands may have made it.
+// findBubblewrap returns the path of the system's bwrap. It ignores a bwrap in the user's home or
+// in the server's working directory: commands may have made it.
 func findBubblewrap() (string, error) {
 	var away []string
 	if home, err := os.UserHomeDir(); err == nil {

@@ -21,8 +21,8 @@ type cacheFolder struct {
 	missing bool   // it does not exist; its tool does
 }
 
-// cacheFolders lists the caches of a home, and those that the environment names. One that
-// lies in another or in the workspace is left out. v.mu is held.
+// cacheFolders lists the caches of a home and of the environment. It leaves out caches inside
+// another cache or the workspace. v.mu is held.
 func (v *views) cacheFolders(home string, roots []string) (all []cacheFolder) {
 	add := func(c cache, named string) {
 		f := cacheFolder{cache: c, named: named, path: named}
@@ -66,7 +66,7 @@ func (v *views) cacheFolders(home string, roots []string) (all []cacheFolder) {
 	return kept
 }
 
-// hasProgram reports whether a tool is there. The empty one is.
+// hasProgram reports whether a tool is installed. The empty name is.
 func (v *views) hasProgram(name string) bool {
 	if name == "" {
 		return true
@@ -111,9 +111,9 @@ func variable(environ []string, name, home string) string {
 	return ""
 }
 
-// writableCaches lists the tools' caches that are shared with the user's programs, and
-// makes those of tools that are there, since a command cannot: the home around them is
-// read-only for it. made are the folders that were missing, outermost first.
+// writableCaches lists the tools' caches shared with the user's programs. It makes the missing
+// caches of installed tools: a command cannot, since the home is read-only for it. made lists the
+// new folders, outermost first.
 func writableCaches(home string, environ []string) (paths, made []string) {
 	for _, c := range sharedCaches {
 		path := filepath.Join(home, c.path)
@@ -136,7 +136,7 @@ func writableCaches(home string, environ []string) (paths, made []string) {
 	return fspath.Existing(paths), made
 }
 
-// makeFolders makes a folder and its missing parents, and lists the folders that it made.
+// makeFolders makes a folder and its missing parents, and lists the new folders.
 func makeFolders(path string) (made []string) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil
@@ -150,8 +150,8 @@ func makeFolders(path string) (made []string) {
 	return made
 }
 
-// removeUnused removes those folders that are still empty, so that a home is not left
-// with the caches of unused tools.
+// removeUnused removes folders that are still empty, so a home does not keep the caches of unused
+// tools.
 func removeUnused(made []string) {
 	for _, path := range slices.Backward(made) {
 		os.Remove(path) // it is in use then

@@ -21,9 +21,8 @@ var onHost struct {
 	mechanism *Mechanism
 }
 
-// Detect finds the strongest mechanism that works on this host, by using each on a
-// small script that tries to break out. The first call takes some ten milliseconds;
-// the answer is kept.
+// Detect finds the strongest working mechanism of this host. It tries each with a small script,
+// which attempts to break out. The first call takes some ten milliseconds; the result is kept.
 func Detect(ctx context.Context) Mechanism {
 	onHost.Lock()
 	defer onHost.Unlock()
@@ -32,7 +31,7 @@ func Detect(ctx context.Context) Mechanism {
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	// A host that has no room for a folder says nothing about its sandboxes.
+	// On a host with a full disk, the sandboxes cannot be judged.
 	stand, err := newTemp()
 	if err != nil {
 		return Mechanism{Kind: Unknown, Reason: err.Error()}

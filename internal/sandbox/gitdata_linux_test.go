@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// gitPayload is the payload of attacks: a program that leaves a trace beside the workspace when
-// the user's git runs it. No command in the sandbox can write there.
+// gitPayload is the payload of attacks. When the user's git runs it, it writes a file beside the
+// workspace, where no command in the sandbox can write.
 const gitPayload = `
 printf '#!/bin/sh\ntouch %s/PWNED\n' "$BASE" > m.sh; chmod +x m.sh
 hook() { mkdir -p "$1" && cp m.sh "$1/pre-commit" && cp m.sh "$1/post-checkout"; }
@@ -106,12 +106,12 @@ var gitAttacks = []struct {
 	{id: "many settings", script: `git init -q n; for i in 1 2 3; do git config --file n/.git/config --add core.sshCommand $PWD/m.sh; done; git config --file n/.git/config --add core.fsmonitor $PWD/m.sh; git config --file n/.git/config --add core.fsmonitor false;  git config --file n/.git/config --add core.fsmonitor $PWD/m.sh`, user: `cd n`, review: true},
 }
 
-// evilCommon makes a folder that git takes for the shared one of a repository, and in which nothing
-// but the settings and hooks is of the command.
+// evilCommon makes a folder that git accepts as a repository's common directory. Only its settings
+// and hooks come from the command.
 const evilCommon = `mkdir evil; cp -r .git/objects .git/refs evil/; printf '[core]\n repositoryformatversion = 0\n bare = false\n' > evil/config; `
 
-// away makes a repository outside of the workspace, as a command could in its /tmp or caches, and
-// awaySub one that is the submodule sub.
+// away makes a repository outside of the workspace, as a command could in its /tmp or caches.
+// awaySub makes the repository of the submodule sub.
 const (
 	away    = `git init -q --bare $BASE/away; git config --file $BASE/away/config core.bare false; git config --file $BASE/away/config core.fsmonitor $PWD/m.sh; `
 	awaySub = `git init -q --bare $BASE/mods/sub; for s in "core.bare false" "core.worktree $PWD/sub" "core.fsmonitor $PWD/m.sh"; do git config --file $BASE/mods/sub/config $s; done; git submodule --quiet update --init; cd sub`
@@ -147,7 +147,7 @@ func (v *victim) user(script string) string {
 
 const types = "\ngit status; git add -A; git commit -qm x --allow-empty; git checkout -qb other; git fetch -q; git log -1 -p; true"
 
-// An attack that does not work without a sandbox would test nothing.
+// An attack must work without a sandbox; else it would test nothing.
 func TestGitAttacksWork(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -191,7 +191,7 @@ func TestGitData(t *testing.T) {
 	}
 }
 
-// Files that editors, shells and agents run by themselves do not change.
+// Files run automatically by editors, shells and agents do not change.
 func TestSettingsPlaces(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -240,7 +240,7 @@ func TestSettingsPlaces(t *testing.T) {
 	}
 }
 
-// A server is killed while a command goes on: the next one reviews its changes.
+// A server is killed while a command runs: the next server reviews the command's changes.
 func TestKilledBeforeReview(t *testing.T) {
 	t.Parallel()
 	testneed.Extra(t)
@@ -279,8 +279,8 @@ func TestKilledBeforeReview(t *testing.T) {
 	}
 }
 
-// A server is killed while a command goes on, and the workspace is renamed: the next server there reviews the
-// changes of the command, and nothing else. Its commands have the caches that they had.
+// A server is killed while a command runs, and the workspace is renamed. The next server there
+// reviews the command's changes and nothing else. Its commands keep their caches.
 func TestKilledAndRenamed(t *testing.T) {
 	t.Parallel()
 	m := holding(t)[0]
@@ -326,8 +326,8 @@ func TestKilledAndRenamed(t *testing.T) {
 	}
 }
 
-// A living server that has scanned the workspace since reviews the changes of a killed one
-// before its next command.
+// A living server has scanned the workspace since. Before its next command, it reviews the changes
+// of a killed server.
 func TestKilledBesideALivingServer(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, holding(t)[0], WorkspaceWrite, true)
@@ -371,9 +371,8 @@ func TestKilledBesideALivingServer(t *testing.T) {
 	}
 }
 
-// Many changes are removed at once: each is gone, and earlier content is restored.
-// A folder that a link to another has replaced keeps nothing else from being removed, and
-// nothing is removed behind the link.
+// Many changes are removed at once: each is gone, and earlier content is restored. A link replaces
+// one folder: all else is still removed, and nothing behind the link.
 func TestManyAreRemoved(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)

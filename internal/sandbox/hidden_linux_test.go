@@ -10,7 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// TestHiddenPrograms checks the reasons for programs that the sandbox hides, such as those in another user's home.
+// TestHiddenPrograms checks the reasons for hidden programs, such as a program in another user's
+// home.
 func TestHiddenPrograms(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)

@@ -12,7 +12,7 @@ func (b *Box) holds() bool {
 	return kind == Namespaces || kind == Bubblewrap
 }
 
-// heldBy is the mechanism that is in use, if that is known by now.
+// heldBy returns the mechanism in use, if it is known by now.
 func (b *Box) heldBy() Kind {
 	if b.cfg.Mechanism != nil {
 		return b.cfg.Mechanism.Kind
@@ -25,7 +25,7 @@ func (b *Box) heldBy() Kind {
 	return onHost.mechanism.Kind
 }
 
-// guard adds the held places to a policy, except for those that the command opens.
+// guard adds the held places to a policy, except the paths that the command opens.
 func (b *Box) guard(p *Policy, s *gitguard.Scene) {
 	readOnly, pinned, links := s.Bounds(b.opening)
 	p.ReadOnly, p.Pinned, p.links = append(p.ReadOnly, readOnly...), append(p.Pinned, pinned...), append(p.links, links...)

@@ -16,17 +16,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/userpath"
 )
 
-// homeView lists the paths of a home that commands find; there are no others. Paths are
-// absolute and free of links, except for those of links.
+// homeView lists all paths of a home visible to commands. Paths are absolute and resolved, except
+// the keys of links.
 type homeView struct {
 	home    string            // empty: it is not hidden
 	hidden  []string          // homes of others, of which nothing is there
 	visible []string          // read-only
 	roots   []string          // the workspace
 	entries []string          // writable, because the home is the workspace
-	links   map[string]string // links of the home that are there, and where they lead
+	links   map[string]string // existing links of the home, and where they lead
 	files   []settingsFile    // copied into the home's stand-in
-	inTools []settingsFile    // in visible folders: a copy replaces one that is dirty
+	inTools []settingsFile    // in visible folders: a copy replaces a dirty file
 	caches  []cacheFolder
 	secrets []string // places of secrets, in the home and elsewhere
 }
@@ -35,12 +35,12 @@ type homeView struct {
 type settingsFile struct {
 	name  string // in the home
 	path  string
-	text  []byte // without values that look like secrets
+	text  []byte // without values resembling secrets
 	dirty bool   // there was something
 }
 
-// clean and dirty are the settings that hold no secret, and those that do, for where no
-// copy can stand in for a file.
+// clean returns the settings without secrets and dirty the settings with secrets, for mechanisms
+// that cannot replace a file by a copy.
 func (v *homeView) clean() []string { return v.settingsThat(false) }
 func (v *homeView) dirty() []string { return v.settingsThat(true) }
 
@@ -53,23 +53,23 @@ func (v *homeView) settingsThat(dirty bool) (paths []string) {
 	return paths
 }
 
-// viewAge is how old a view may be. Later installations are not visible before, and a place of
-// secrets that the user makes meanwhile in a visible folder is not hidden before.
+// viewAge is how old a view may be. Until then, later installations are not visible, and new
+// secrets in a visible folder are not hidden.
 const viewAge = 10 * time.Second
 
 // views keeps the view of a box.
 type views struct {
 	home, hermesHome string
 	environ          []string
-	path             func() string // PATH of commands now; nil: that of environ
+	path             func() string // PATH of commands now; nil: PATH of environ
 
 	mu       sync.Mutex
 	key      string
 	at       time.Time
 	view     *homeView
 	read     []string        // further visible paths
-	programs []string        // that commands were started with, by path
-	has      map[string]bool // programs that were looked for in PATH
+	programs []string        // started for commands, by path
+	has      map[string]bool // result of each search in PATH
 }
 
 // setRead replaces the further visible paths.
@@ -105,7 +105,7 @@ func (v *views) now(roots []string) *homeView {
 	return v.view
 }
 
-// starts has commands see the program that one is started with, if it lies in a home.
+// starts makes a command's program visible if it lies in a home.
 func (v *views) starts(program string) {
 	if !filepath.IsAbs(program) {
 		return
@@ -141,7 +141,7 @@ func (v *views) look(roots []string) *homeView {
 		s.add(fspath.Expand(path, home))
 	}
 	view.caches = v.cacheFolders(home, roots)
-	elsewhere := slices.Clone(roots) // is arranged for on its own
+	elsewhere := slices.Clone(roots) // handled separately
 	for _, c := range view.caches {
 		s.link(c.named)
 		if !c.missing {
@@ -152,11 +152,12 @@ func (v *views) look(roots []string) *homeView {
 	return view
 }
 
-// systemFolders hold the files that every program needs. A home that is or holds one is not hidden.
+// systemFolders hold files needed by every program. A home is not hidden if it is or contains such
+// a folder.
 var systemFolders = []string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/var", "/nix", "/dev", "/proc", "/sys", "/srv", "/System", "/Library"}
 
-// hideable reports whether a home can be hidden: that of some services is the root or
-// lies among programs.
+// hideable reports whether a home can be hidden. The home of some services is / or lies among
+// programs.
 func hideable(home string) bool {
 	if !filepath.IsAbs(home) || home == "/" {
 		return false
@@ -172,8 +173,8 @@ func hideable(home string) bool {
 	return true
 }
 
-// otherHomes are the homes of others, as folders that hold them where there are such.
-// One in which a root lies is hidden but for that.
+// otherHomes lists the homes of other users; /home stands for all homes in it. In a home around a
+// root, only the root stays visible.
 func otherHomes(home string, roots []string) (hidden []string) {
 	if runtime.GOOS != "linux" {
 		return nil
@@ -190,17 +191,15 @@ func otherHomes(home string, roots []string) (hidden []string) {
 	return hidden
 }
 
-// closed are entries of a home that programs run or read as settings, although their
-// names do not begin with a dot.
+// closed lists entries of a home with programs or settings whose names do not begin with a dot.
 var closed = []string{"bin", "sbin", "Library", "Applications", "_netrc", "_vimrc", "go", "snap"}
 
-// entriesLimit bounds the entries of a home that is a workspace.
+// entriesLimit bounds the entries of a home opened as the workspace.
 const entriesLimit = 400
 
-// own are the entries of a home that commands may write if it is the workspace: not those
-// that configure or run something, whose names begin with a dot. There are too many of
-// these to know them all, and those that do not exist could be made: so nothing can be
-// made in the home itself.
+// own returns the entries of a home that commands may write if it is the workspace. Entries whose
+// names begin with a dot are left out: they configure or run something. They cannot all be listed,
+// and a command could make missing ones. So nothing can be made in the home itself.
 func (v *homeView) own(home string) (entries []string) {
 	found, _ := os.ReadDir(home)
 	for _, e := range found {
@@ -219,7 +218,7 @@ func (v *homeView) own(home string) (entries []string) {
 	return entries
 }
 
-// outermost leaves out the paths that lie in another one, or in a root.
+// outermost leaves out paths inside another path or a root.
 func outermost(paths, roots []string) (kept []string) {
 	slices.Sort(paths)
 	for _, path := range paths {
@@ -271,7 +270,7 @@ func (s *search) link(path string) {
 	}
 }
 
-// tools shows the folders of known tools, and those that the environment names.
+// tools shows the folders of known tools, and the folders named in the environment.
 func (s *search) tools(environ []string) {
 	for _, name := range toolFolders {
 		s.add(filepath.Join(s.home, name))
@@ -295,18 +294,18 @@ func (s *search) tools(environ []string) {
 	for _, root := range s.roots {
 		s.environment(root)
 		if dir := gitguard.Enclosing(root); dir != "" {
-			s.add(filepath.Dir(dir)) // the repository that the root is a folder of
+			s.add(filepath.Dir(dir)) // the repository around the root
 		}
 	}
 }
 
-// inHome reports whether a path lies in the home, or in another that is hidden.
+// inHome reports whether a path lies in the home, or in another hidden home.
 func (s *search) inHome(path string) bool {
 	path = filepath.Clean(path)
 	return filepath.IsAbs(path) && (fspath.Under(path, s.home) && path != s.home || fspath.UnderAny(path, s.view.hidden))
 }
 
-// linksLimit bounds the programs of one folder that are followed to where they lie.
+// linksLimit bounds the links of one program folder that are resolved.
 const linksLimit = 500
 
 // programFolder shows a folder of PATH, with the data of its programs.
@@ -323,7 +322,7 @@ func (s *search) programFolder(dir string) {
 	}
 }
 
-// programs shows the programs that commands were started with.
+// programs shows the programs started for commands.
 func (s *search) programs(paths []string) {
 	for _, path := range paths {
 		s.add(s.installed(filepath.Dir(path)))
@@ -334,7 +333,7 @@ func (s *search) programs(paths []string) {
 	}
 }
 
-// program shows the folder of a program that may be a link.
+// program shows the folder of a program, which may be a link.
 func (s *search) program(path string) {
 	found, err := filepath.EvalSymlinks(path)
 	if err != nil || !s.inHome(found) || fspath.UnderAny(found, s.view.visible) {
@@ -345,7 +344,7 @@ func (s *search) program(path string) {
 	}
 }
 
-// installed is the folder that a folder of programs belongs to, with its libraries.
+// installed returns the installation, with its libraries, around a folder of programs.
 func (s *search) installed(dir string) string {
 	switch filepath.Base(dir) {
 	case "bin", "sbin", ".bin", "Scripts", "shims":
@@ -365,8 +364,8 @@ func (s *search) installed(dir string) string {
 	return around
 }
 
-// environment shows the interpreter of a root's virtual environment. The link is the
-// repository's: it must lead to a file that looks like an interpreter.
+// environment shows the interpreter of a root's virtual environment. The link is the repository's:
+// it must lead to a file resembling an interpreter.
 func (s *search) environment(root string) {
 	for _, name := range []string{".venv", "venv", "env"} {
 		found, err := filepath.EvalSymlinks(filepath.Join(root, name, "bin", "python"))
@@ -380,7 +379,7 @@ func (s *search) environment(root string) {
 	}
 }
 
-// settings reads the files of settings that there are.
+// settings reads the existing settings files.
 func (s *search) settings() {
 	s.view.files = s.read(append(slices.Clone(settingsFiles), s.gitFiles()...))
 	s.view.inTools = s.read(toolSettings)
@@ -403,12 +402,12 @@ func (s *search) read(names []string) (files []settingsFile) {
 	return files
 }
 
-// notFound are the words by which programs say that something is not there, or closed.
+// notFound lists the error texts of programs for a missing or unreadable file.
 var notFound = []string{"o such file", "not found", "not exist", "ENOENT", "Permission denied", "cannot find"}
 
-// missed is a path of the home that a command's output says was not found, and that is
-// hidden whether it exists or not. Empty: there is none. Names that begin with a dot do not
-// count: programs look for many of them.
+// missed returns a hidden path of the home that was not found according to a command's output. It
+// does not matter whether the path exists. If there is none, it returns "". Names beginning with a
+// dot are ignored: programs look for many of them.
 func (v *homeView) missed(output string) string {
 	if v.home == "" || !slices.ContainsFunc(notFound, func(sign string) bool { return strings.Contains(output, sign) }) {
 		return ""
@@ -468,7 +467,7 @@ func (p *Policy) hide(v *homeView, sockets []string) {
 	}
 }
 
-// homesAmong are the roots that are the homes of users.
+// homesAmong returns the roots that are users' homes.
 func homesAmong(roots []string) (homes []string) {
 	for _, root := range roots {
 		if filepath.Dir(root) == "/home" || root == "/root" || filepath.Dir(root) == "/Users" {

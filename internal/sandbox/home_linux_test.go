@@ -13,8 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// planted are files that the user's own shell, editor, hooks or builds run if a command
-// leaves them in a cache.
+// planted lists files run by the user's own shell, editor, hooks or builds if a command leaves them
+// in a cache.
 var planted = []string{
 	".cache/p10k-instant-prompt-u.zsh", ".cache/wal/sequences", ".cache/wal/colors.sh", ".cache/nvim/luac/x.luac", ".cache/pre-commit/repo1/hook",
 	".cache/go-build/00/x-d", ".cache/pypoetry/virtualenvs/p/bin/python", ".cache/ms-playwright/chromium-1/chrome", ".cache/bazelisk/downloads/x/bin/bazel",
@@ -52,8 +52,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestLayers has a cache with the user's content that keeps the files that commands write to it:
-// for the next command, for one that runs meanwhile, and for the next session.
+// TestLayers writes files to a cache with the user's content. The next command, a concurrent
+// command, and the next session see them.
 func TestLayers(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -115,8 +115,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// A command that takes its own rights to a cache away, or a user who has a read-only one, does
-// not lose the others.
+// If a command removes its rights to a cache, or the user has a read-only cache, the other caches
+// still work.
 func TestReadOnlyCaches(t *testing.T) {
 	t.Parallel()
 	m := here(t)[0]
@@ -194,7 +194,7 @@ cat .gitconfig .config/pip/pip.conf; echo x > new; echo x > .gitconfig; mkdir .c
 				settings, want = "", nil
 			}
 			cache, cached := "; cat .cache/c", "cached"
-			if m.Kind == Bubblewrap { // it has a cache of its own
+			if m.Kind == Bubblewrap { // it has a private cache
 				cache, cached = "", ""
 			}
 			out = v.run(`cd ~; ` + settings + `cat .tool-versions .pyenv/versions/3/bin/python3; echo; cat .local/bin/prog apps/real/lib/l opt/tool/lib/t venvs/a/lib/l data/set` + cache)

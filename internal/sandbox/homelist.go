@@ -1,7 +1,7 @@
 package sandbox
 
-// toolFolders are folders of a home that hold programs and their data. Commands can read them,
-// and the folders that PATH and [folderVariables] name.
+// toolFolders lists folders of a home with programs and their data. Commands can read them, and the
+// folders in PATH and [folderVariables].
 var toolFolders = []string{
 	".local/bin", ".local/lib", ".local/opt", ".local/share/mise", ".local/share/man", ".local/share/fnm",
 	".local/share/bash-completion", ".local/share/coursier", ".local/share/swiftly", ".local/share/rtx", ".local/pipx",
@@ -13,7 +13,7 @@ var toolFolders = []string{
 	"sdk", "Library/Python", "Library/Android/sdk", "Android/Sdk", ".local/share/applications/flutter", "flutter",
 }
 
-// folderVariables name further ones, or lists of them.
+// folderVariables name further folders, or lists of folders.
 var folderVariables = []string{
 	"VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_EXE", "MAMBA_ROOT_PREFIX", "WORKON_HOME", "PYENV_ROOT", "PYTHONHOME", "PYTHONPATH", "PYTHONUSERBASE",
 	"RBENV_ROOT", "GEM_HOME", "GEM_PATH", "RUBYLIB", "NVM_DIR", "FNM_DIR", "NODENV_ROOT", "VOLTA_HOME", "NODE_PATH", "N_PREFIX", "npm_config_prefix",
@@ -24,8 +24,8 @@ var folderVariables = []string{
 	"PLAYWRIGHT_BROWSERS_PATH", "NLTK_DATA", "CUDA_HOME", "RUSTUP_HOME", "TERMINFO",
 }
 
-// settingsFiles are settings of tools in a home. Commands see copies of them without
-// values that look like secrets.
+// settingsFiles are settings of tools in a home. Commands see copies without values resembling
+// secrets.
 var settingsFiles = []string{
 	".gitconfig", ".gitignore", ".gitignore_global", ".gitattributes", ".gitmessage", ".config/git/config", ".config/git/ignore", ".config/git/attributes",
 	".npmrc", ".yarnrc", ".yarnrc.yml", ".bunfig.toml", ".config/pnpm/rc", ".config/pnpm/config.yaml", ".default-npm-packages",
@@ -42,14 +42,13 @@ var settingsFiles = []string{
 	".config/user-dirs.dirs",
 }
 
-// toolSettings are settings that lie in a tool's own folder, where a copy without secrets
-// stands in for them.
+// toolSettings are settings in a tool's own folder. A copy without secrets replaces each.
 var toolSettings = []string{
 	".cargo/config.toml", ".cargo/config", ".gradle/gradle.properties", ".gradle/init.gradle", ".gradle/init.gradle.kts", ".cabal/config", ".composer/config.json",
 	".nuget/NuGet/NuGet.Config", ".stack/config.yaml", ".ccache/ccache.conf", ".lein/profiles.clj", ".conda/.condarc", ".local/share/uv/uv.toml",
 }
 
-// toolSecrets are files in tools' own folders that hold keys.
+// toolSecrets are key files in tools' own folders.
 var toolSecrets = []string{
 	".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".local/share/gem/credentials", ".composer/auth.json", ".hex/hex.config", ".hex/cache.ets",
 	".local/share/uv/credentials", ".cache/huggingface/token", ".cache/huggingface/stored_tokens", ".dotnet/corefx", ".pub-cache/credentials.json", ".julia/servers",
@@ -62,14 +61,14 @@ var toolSecrets = []string{
 // cache is a tool's folder. If its program is there, commands have the folder, too.
 type cache struct {
 	path, program string
-	// programs reports whether the folder holds programs that the user has installed. Without
-	// layers, only its parts are replaced.
+	// programs reports whether the folder holds programs installed by the user. Without layers,
+	// only its parts are replaced.
 	programs bool
 	parts    []string
 }
 
-// caches are the folders of a home that tools write. If sandbox.caches is own, commands
-// write a layer of the agent's. So nothing that they leave is run by the user's programs.
+// caches are the folders of a home written by tools. If sandbox.caches is own, commands write to
+// the agent's layer, so the user's programs run none of their files.
 var caches = []cache{
 	{path: ".cache"}, {path: "Library/Caches", program: "sw_vers"},
 	{path: "go/pkg", program: "go"}, {path: "go/bin", program: "go", programs: true}, {path: ".npm", program: "npm"},
@@ -93,7 +92,7 @@ var caches = []cache{
 	{path: ".konan", program: "kotlinc"}, {path: ".terraform.d/plugin-cache", program: "terraform"},
 }
 
-// sharedCaches are the folders of a home that commands write if sandbox.caches is shared. They
+// sharedCaches are the folders of a home writable for commands if sandbox.caches is shared. They
 // hold downloads and builds, and neither programs of PATH nor settings.
 var sharedCaches = []cache{
 	{path: ".cache"}, {path: "Library/Caches", program: "sw_vers"},
@@ -107,7 +106,7 @@ var sharedCaches = []cache{
 	{path: ".cabal/packages", program: "cabal"}, {path: ".stack/pantry", program: "stack"},
 }
 
-// cacheVariable names a cache that a user keeps elsewhere: a folder in its value.
+// cacheVariable names a cache moved by the user: a folder in its value.
 type cacheVariable struct {
 	name, within string
 	programs     bool

@@ -13,17 +13,17 @@ import (
 )
 
 var (
-	// secretLine is a line that sets a value that looks like a secret.
+	// secretLine matches a line that sets a probable secret.
 	secretLine = lazyregexp.New(`(?i)(_auth\b|_authtoken|token|passw|passph|passwd|secret|api[-_]?key|authorization|extraheader|private[-_]?key)[^=:>]*[=:>]\s*(\S.*)`)
-	// named is a value that is taken from the environment.
+	// fromEnvironment matches a value taken from the environment.
 	fromEnvironment = lazyregexp.New(`^["']?\$(\{\w+\}|\w+)["']?$`)
-	// withPassword and withToken are addresses that hold one.
+	// withPassword and withToken match addresses with a password or token.
 	withPassword = lazyregexp.New(`://[^/\s:@]*:[^/\s@]*@`)
 	withToken    = lazyregexp.New(`://[^/\s:@]{20,}@`)
 )
 
-// withoutSecrets returns settings without values that look like secrets, and whether there were
-// any. It leaves out lines with passwords and tokens, and passwords and tokens in addresses.
+// withoutSecrets returns settings without values resembling secrets, and whether there were any. It
+// leaves out lines with passwords and tokens, and passwords and tokens in addresses.
 func withoutSecrets(text []byte) (clean []byte, found bool) {
 	if bytes.Contains(text, []byte("-----BEGIN")) {
 		return nil, true
@@ -40,11 +40,11 @@ func withoutSecrets(text []byte) (clean []byte, found bool) {
 	return clean, found
 }
 
-// gitNames are the git settings that name a file, without their section.
+// gitNames are the git settings naming a file, without their section.
 var gitNames = []string{"path", "excludesfile", "attributesfile", "template", "hookspath", "templatedir", "file", "allowedsignersfile", "ignorerevsfile"}
 
-// gitFiles are the files of the home that the user's git configuration names, as names in
-// the home. Included files name further ones.
+// gitFiles returns the files of the home named in the user's git configuration and the files it
+// includes. The names are relative to the home.
 func (s *search) gitFiles() (names []string) {
 	todo := []string{".gitconfig", ".config/git/config"}
 	for i := 0; i < len(todo) && i < 20; i++ {
@@ -70,7 +70,7 @@ func (s *search) gitFiles() (names []string) {
 	return todo[2:]
 }
 
-// secret reports whether a name in a home is that of a place of secrets.
+// secret reports whether a name in a home belongs to a file or folder with secrets.
 func secret(name string) bool {
 	return fspath.UnderAny(name, secrets) || fspath.UnderAny(name, toolSecrets)
 }

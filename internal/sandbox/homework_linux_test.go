@@ -9,7 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// selfRunners are places of a home that run by themselves.
+// selfRunners are files of a home that run automatically.
 var selfRunners = []string{
 	".bashrc", ".profile", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".config/fish/config.fish",
 	".config/autostart/x.desktop", ".config/systemd/user/x.service", ".config/environment.d/x.conf", ".pam_environment", ".xprofile", ".xinitrc", ".xsession",
@@ -80,7 +80,7 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// TestExplainHidden explains that a path that a command did not find is hidden.
+// TestExplainHidden expects the hint that a path missed by a command is hidden.
 func TestExplainHidden(t *testing.T) {
 	t.Parallel()
 	for _, m := range here(t) {

@@ -37,14 +37,14 @@ type victim struct {
 	t                           *testing.T
 	base, home, hermes, ws, out string
 	tcp, udp                    string
-	heard                       chan string // each message that came over udp
+	heard                       chan string // each message received over UDP
 	together                    bool        // commands are started in a holder, as in a session
 	process                     *exec.Cmd
 	box                         *Box
 }
 
-// bases are folders that no command sees as temporary, so that only the rules for
-// the rest of the system protect their content.
+// bases returns a folder that no command sees as temporary. Only the rules for the rest of the
+// system protect its content.
 func bases() string {
 	if os.Geteuid() == 0 {
 		return testneed.Base("/var/lib")
@@ -56,9 +56,8 @@ func bases() string {
 	return testneed.Base(home)
 }
 
-// victims makes the folder of all victims, which TestMain removes. They stay until then: ext4
-// passes over recently deleted files, one by one, for each new file. That was half of the time of
-// these tests.
+// victims makes the folder of all victims, which TestMain removes. They stay until then: for each
+// new file, ext4 passes over all recently deleted files, which took half the time of these tests.
 var victims = sync.OnceValues(func() (string, error) { return testdir.Make(bases(), "hv-") })
 
 func removeVictims() {
@@ -109,7 +108,7 @@ func newVictim(t *testing.T, m Mechanism, mode Mode, network bool) *victim {
 		Environ:   []string{"DOCKER_HOST=unix://" + filepath.Join(base, "docker.sock"), "SECRET_KEY=" + canary},
 		Mechanism: &m,
 	})
-	v.box.sockets = func() []string { // those of other tests go while this one runs
+	v.box.sockets = func() []string { // sockets of other tests close during this test
 		return slices.DeleteFunc(openSockets(), func(path string) bool { return !fspath.Under(path, base) })
 	}
 	t.Cleanup(v.box.Close)
@@ -127,7 +126,7 @@ func (v *victim) write(name, text string) {
 	}
 }
 
-// host runs something that is not confined.
+// host runs a program outside the sandbox.
 func (v *victim) host(args ...string) {
 	v.t.Helper()
 	if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
@@ -135,7 +134,7 @@ func (v *victim) host(args ...string) {
 	}
 }
 
-// listen opens the sockets that a command should not reach.
+// listen opens sockets out of a command's reach.
 func (v *victim) listen() {
 	for _, path := range []string{filepath.Join(v.base, "docker.sock"), "@" + v.base} {
 		l, err := net.Listen("unix", path)
@@ -167,8 +166,8 @@ func (v *victim) listen() {
 	}()
 }
 
-// run runs a script like a command of the model, without a user: changes that require approval
-// are undone.
+// run runs a script like a command of the model, without a user: changes requiring approval are
+// undone.
 func (v *victim) run(script string) string {
 	v.t.Helper()
 	watch := watching(v.box)
@@ -213,8 +212,8 @@ func (v *victim) start(script string) string {
 	return out.String()
 }
 
-// init is the process that a command attacks as the first of all: the first one of its
-// namespace. Without a namespace it is the server, since no test attacks the machine's own.
+// init returns the process attacked as the first of all: the init process of the command's
+// namespace. Without a namespace it is the server, since no test attacks the machine's init.
 func (v *victim) init() string {
 	if m := v.box.cfg.Mechanism; m.Processes {
 		return "1"
@@ -241,10 +240,10 @@ func (v *victim) lacks(name string) bool {
 	return os.IsNotExist(err)
 }
 
-// letter is the letter of a mechanism. The table lists the letters of those under which an attack
-// succeeds, as is documented. n: namespaces, N: namespaces without one for
-// processes, b: bubblewrap, l: Landlock, o: none at all (sandbox.mode off), where
-// only the approval gate stands before a command.
+// letter is the letter of a mechanism. The table lists the letters of the mechanisms under which an
+// attack succeeds, as documented. n: namespaces, N: namespaces without a PID namespace, b:
+// bubblewrap, l: Landlock, o: none at all (sandbox.mode off), where only the approval gate stands
+// before a command.
 func (m Mechanism) letter(mode Mode) string {
 	switch {
 	case mode == Off:
@@ -309,7 +308,7 @@ var hostile = []struct {
 	{name: "an abstract socket", script: `$ATTACK connect @$BASE`, open: "o"},
 	{name: "sockets of the host's and of the wire", script: trySocket(40, 1) + trySocket(40, 2) + trySocket(17, 2) + trySocket(17, 3) + trySocket(2, 3) + trySocket(10, 3) + trySocket(38, 5) + trySocket(44, 3), open: "o"},
 	{name: "raw sockets of a network of one's own", script: `unshare -Urn ` + trySocket(17, 3) + `unshare -Urn ` + trySocket(2, 3) + `unshare -Urn ` + trySocket(2, 10), open: "o"},
-	// Attacks that persist in a repository.
+	// Persistent attacks in a repository.
 	{name: "a git hook", script: `echo x > .git/hooks/pre-commit; echo x > .git/hooks/pre-push; chmod +x .git/hooks/*`, open: "o", held: hooked},
 	{name: "git hooks moved", script: `mv .git/hooks .git/h; mkdir .git/hooks; echo x > .git/hooks/pre-commit`, open: "o", held: hooked},
 	{name: "git hooks linked", script: `mkdir h; echo x > h/pre-commit; rm -rf .git/hooks; ln -s ../h .git/hooks`, open: "o", held: hooked},
@@ -355,7 +354,7 @@ func hooked(v *victim, _ string) bool {
 	return v.lacks("ws/.git/hooks/pre-commit") && v.kept("ws/.git/hooks/pre-push", "#!/bin/sh\n")
 }
 
-// rootOnly are letters of attacks that work for root alone: others have no right to it.
+// rootOnly returns letters for attacks possible only as root: other users lack the right.
 func rootOnly(letters string) string {
 	if os.Geteuid() == 0 {
 		return letters
@@ -368,7 +367,7 @@ func zombie(pid int) bool {
 	return err != nil || strings.Contains(string(text), ") Z ")
 }
 
-// tried has the mechanisms that work on this host, and a text about each one.
+// tried returns the working mechanisms of this host, and a text about each.
 var tried = sync.OnceValues(func() (all []Mechanism, texts []string) {
 	for _, m := range candidates() {
 		err := m.Try(context.Background())
@@ -380,7 +379,7 @@ var tried = sync.OnceValues(func() (all []Mechanism, texts []string) {
 	return all, texts
 })
 
-// here are the mechanisms of this host, each one tried.
+// here returns the mechanisms of this host after trying each.
 func here(t *testing.T) []Mechanism {
 	t.Helper()
 	all, texts := tried()
@@ -388,8 +387,8 @@ func here(t *testing.T) []Mechanism {
 	return slices.Clone(all)
 }
 
-// TestHostile tries every attack against every mechanism, and against none. It fails also if an
-// attack does not succeed that the table lists as open.
+// TestHostile tries every attack against every mechanism, and against none. It also fails if an
+// attack listed as open does not succeed.
 func TestHostile(t *testing.T) {
 	testneed.Long(t)
 	if len(here(t)) == 0 {
@@ -422,7 +421,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Of root's capabilities a command has those that ordinary work needs, under each mechanism.
+// Under each mechanism, a command has only root's capabilities for ordinary work.
 func TestCapabilities(t *testing.T) {
 	t.Parallel()
 	allowed := []int{
@@ -436,7 +435,7 @@ func TestCapabilities(t *testing.T) {
 			for line := range strings.Lines(newVictim(t, m, WorkspaceWrite, true).run(`grep -E "^Cap(Inh|Prm|Eff|Bnd|Amb)" /proc/self/status`)) {
 				name, text, _ := strings.Cut(line, ":\t")
 				if name == "CapBnd" && os.Geteuid() != 0 {
-					lines++ // of no use to those who have none and can get none
+					lines++ // of no use without a way to get any
 					continue
 				}
 				has, err := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
@@ -482,7 +481,7 @@ func TestNetwork(t *testing.T) {
 				v := newVictim(t, m, WorkspaceWrite, on)
 				out := v.run(script)
 				reached := strings.Contains(strings.Split(out, "\n")[0], "broken")
-				const last = "of the test" // comes after all that the command has sent
+				const last = "of the test" // arrives after all messages of the command
 				if c, err := net.Dial("udp", v.udp); err != nil {
 					t.Error(err)
 				} else {
@@ -556,7 +555,7 @@ func TestCommitOutside(t *testing.T) {
 					t.Error("a write beside the root")
 				}
 			}
-			// A file .git that names a folder which knows nothing of it.
+			// A .git file names a folder with no reference back.
 			v.write("forged/.git", "gitdir: "+v.out)
 			v.write("out/HEAD", "ref: x")
 			v.box.cfg.Roots = func() []string { return []string{filepath.Join(v.base, "forged"), v.ws} }

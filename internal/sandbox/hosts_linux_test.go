@@ -11,8 +11,8 @@ import (
 
 func enterHost() { proctest.Enter() }
 
-// hosts are machines that allow less than the one that the tests run on, with the mechanism that
-// works there: for an ordinary user, and for root.
+// hosts are more restricted than the test machine. Each is listed with the working mechanism for an
+// ordinary user and for root.
 var hosts = []struct {
 	name       string
 	host       proctest.Host

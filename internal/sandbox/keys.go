@@ -2,7 +2,7 @@ package sandbox
 
 import "strings"
 
-// keyUse is what a program could not do without a key that commands do not see.
+// keyUse is an operation that failed because commands cannot see a key.
 type keyUse struct {
 	signs []string // words of its output
 	hint  string
@@ -34,7 +34,7 @@ var keyUses = []keyUse{
 	},
 }
 
-// missedKey returns a hint if the output shows that a key was needed that commands do not see.
+// missedKey returns a hint if the output shows that a hidden key was needed.
 func missedKey(output string) string {
 	for _, use := range keyUses {
 		for _, sign := range use.signs {

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// What the user saves in the editor, and what an approved tool writes, is not asked about while a program goes on between its
-// calls. What that program writes is, also in the same file and right afterwards. Then the user's text comes back.
+// While a standing program runs, the user's saves and the writes of approved tools need no review.
+// The program's writes do, also right afterwards in the same file. Then the user's text is
+// restored.
 func TestKnownWrites(t *testing.T) {
 	t.Parallel()
 	places := map[string]struct{ old, user, hostile string }{
@@ -76,7 +77,7 @@ func TestKnownWrites(t *testing.T) {
 					v.write(name, place.hostile)
 				case "reverted":
 					if place.old == "" || config {
-						return // nothing that was there runs
+						return // nothing of the old file runs
 					}
 					v.write(name, place.old)
 				case "executable":

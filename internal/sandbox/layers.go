@@ -21,7 +21,7 @@ import (
 
 // Values of sandbox.caches.
 const (
-	OwnCaches    = "own"    // only the agent sees the changes that commands make in caches
+	OwnCaches    = "own"    // only the agent sees the commands' changes in caches
 	SharedCaches = "shared" // commands write the user's caches
 )
 
@@ -53,7 +53,7 @@ func (b *Box) layerDir(temp *Temp) (string, error) {
 	return b.layers, nil
 }
 
-// workspaceLocked is the folder that the layers belong to. b.mu is held.
+// workspaceLocked returns the folder whose layers are used. b.mu is held.
 func (b *Box) workspaceLocked() string {
 	if b.cfg.Workspace == "" {
 		if roots := b.cfg.Roots(); len(roots) > 0 {
@@ -121,7 +121,7 @@ func (b *Box) arrangeCaches(ctx context.Context, m Mechanism, p *Policy, c *proc
 	}
 }
 
-// showCaches has the user's caches readable, but for those that are written.
+// showCaches makes the user's caches readable, except the written ones.
 func (p *Policy) showCaches(written ...string) {
 	for _, f := range p.view.caches {
 		if !f.missing && !slices.Contains(written, f.path) {
@@ -130,7 +130,7 @@ func (p *Policy) showCaches(written ...string) {
 	}
 }
 
-// layer has the caches written to a layer of ours, but for those that cannot have one.
+// layer redirects writes in caches to a layer of ours, except for caches that cannot be layered.
 func (p *Policy) layer(dir string, without func(path string) bool) {
 	p.layerDir = dir
 	for _, f := range p.view.caches {
@@ -145,8 +145,8 @@ func (p *Policy) layer(dir string, without func(path string) bool) {
 	}
 }
 
-// replace has a folder of ours stand in for a cache that cannot be layered. Programs that the user has
-// installed stay, and cannot be changed.
+// replace mounts a folder of ours over a cache that cannot be layered. Programs installed by the
+// user stay visible and read-only.
 func (p *Policy) replace(dir string, f cacheFolder) {
 	if !f.programs {
 		p.bind(dir, f.path)
@@ -173,13 +173,13 @@ var layered struct {
 	trials map[string]trial
 }
 
-// trial is which of some folders could not be layered, and when that was tried.
+// trial records which folders could not be layered, and the time of the attempt.
 type trial struct {
 	without []string
 	at      time.Time
 }
 
-// trialAge is how long a trial counts that failed: the cause, such as a full disk, may go.
+// trialAge is how long a failed trial counts: the cause, such as a full disk, may go.
 const trialAge = time.Minute
 
 // cannotLayer reports of paths whether the caches there cannot be layered, by trying it once.
@@ -211,8 +211,8 @@ func (b *Box) cannotLayer(ctx context.Context, m Mechanism, p Policy, dir string
 	return func(path string) bool { return slices.Contains(t.without, path) }
 }
 
-// tryLayers runs a command in the layers that lists which of its arguments it cannot write.
-// If it does not run, tryLayers returns all.
+// tryLayers runs a command in the layers to list the arguments it cannot write. If the command does
+// not run, tryLayers returns all.
 func tryLayers(ctx context.Context, m Mechanism, p Policy, args []string) (without []string) {
 	out := &proc.Bounded{Limit: insideOutput}
 	c := proc.Cmd{Args: args, Dir: "/", Stdout: out}
@@ -227,7 +227,7 @@ func tryLayers(ctx context.Context, m Mechanism, p Policy, args []string) (witho
 	return without
 }
 
-// redirection is a variable that has tools use another folder for a cache.
+// redirection is a variable that moves a tool's cache.
 type redirection struct{ name, dir, prefix string }
 
 // redirections are for where folders cannot stand in for others.
@@ -241,9 +241,9 @@ var redirections = []redirection{
 	{name: "COMPOSER_CACHE_DIR", dir: "composer"}, {name: "CONDA_PKGS_DIRS", dir: "conda"}, {name: "JUPYTER_RUNTIME_DIR", dir: "jupyter"},
 }
 
-// redirected is an environment in which tools use caches below dir. Settings of the
-// user's that they would miss there are copied. Commands can write dir, so it is only
-// written beneath itself.
+// redirected returns an environment in which tools use caches below dir. It copies the user's
+// settings there if tools would miss them. Commands can write dir, so redirected never writes
+// outside of it.
 func redirected(environ []string, dir string, v *homeView) []string {
 	environ = slices.Clone(environ)
 	root, err := os.OpenRoot(dir)
@@ -261,7 +261,7 @@ func redirected(environ []string, dir string, v *homeView) []string {
 		for _, f := range v.inTools {
 			if name, ok := strings.CutPrefix(f.name, from); ok {
 				root.Remove(filepath.Join(to, name))                   // an earlier copy
-				root.WriteFile(filepath.Join(to, name), f.text, 0o600) // the tool has its own defaults then
+				root.WriteFile(filepath.Join(to, name), f.text, 0o600) // on an error, the tool uses its defaults
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// attack as first argument makes the test binary attack in ways that no shell can; see attacks.
+// attack as first argument makes the test binary attack in ways no shell can; see attacks.
 const attack = "attack"
 
 func TestMain(m *testing.M) {

@@ -10,12 +10,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
 )
 
-// workspaceFile has the path of the workspace that layers belong to.
+// workspaceFile holds the path of the layers' workspace.
 const workspaceFile = "workspace"
 
-// Move gives the caches of commands, and what killed servers had reviewed, the new paths of a folder that was
-// renamed. home is HERMES_HOME. Caches stay if commands use them, or if the new path has some already: they are
-// made again, and the unused ones are removed in time. It returns how many caches and journals it has moved.
+// Move gives the caches of commands and the journals of killed servers the new paths of a renamed
+// folder. home is HERMES_HOME. Caches stay if commands use them, or if the new path has some
+// already. They are made again then, and a sweep later removes the unused ones. It returns how many
+// caches and journals it has moved.
 func Move(home string, m folderpath.Move) (moved int, err error) {
 	m = folderpath.Move{Old: folderpath.Real(m.Old), New: folderpath.Real(m.New)}
 	dir := filepath.Join(home, "caches")

@@ -16,8 +16,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
-// With returns the same sandbox for one command that has an opening. In plan mode, nothing is
-// opened for writing. The nil Box returns nil.
+// With returns the same sandbox for one command with an opening. In plan mode, nothing is opened
+// for writing. The nil Box returns nil.
 func (b *Box) With(o Opening) *Box {
 	if b == nil {
 		return nil
@@ -53,9 +53,9 @@ func (b *Box) frozen(temp *Temp) (copies []confine.Copy, err error) {
 	return copies, nil
 }
 
-// keepJudged keeps commands that run already from moving away the files that were judged,
-// the folders around them and the links that lead to them, and putting others in their
-// place: a mount alone stays with the file that is moved.
+// keepJudged makes the judged files read-only for running commands, and pins their folders and the
+// links to them. Otherwise a command could move a file away and put another in its place: a mount
+// stays with the moved file.
 func (b *Box) keepJudged(ctx context.Context, roots []string) error {
 	var files, pinned []string
 	for path := range b.opening.Frozen {
@@ -110,9 +110,9 @@ func (t *Temp) freeze(content []byte, mode os.FileMode) (path string, err error)
 	return path, nil
 }
 
-// Watch looks at the places of the workspace that run or configure something by themselves,
-// before a command that is about to be confined. If the sandbox is off, or if commands write
-// nothing in plan mode, it returns nil, which watches nothing. If ctx ends first, it returns an error, and the command must not start.
+// Watch scans the workspace's protected places before a command is confined. If the sandbox is off,
+// or if commands write nothing in plan mode, it returns nil, which watches nothing. If ctx ends
+// first, it returns an error, and the command must not start.
 func (b *Box) Watch(ctx context.Context) (*Watch, error) {
 	if b.off() || b.cfg.strict {
 		return nil, nil
@@ -120,9 +120,11 @@ func (b *Box) Watch(ctx context.Context) (*Watch, error) {
 	return b.places.Watch(ctx, b.opening)
 }
 
-// Stand watches these places for a program that goes on between its calls and can write in the workspace, which is about to be
-// started. by names it for the user. If the sandbox is off, or if the program can write nothing, it returns nil, which watches
-// nothing. If the sandbox is turned on later, the program is watched from then on. If ctx ends first, it returns an error, and the program must not start.
+// Stand watches these places for a standing program: it keeps running between its calls and can
+// write in the workspace. Call Stand before its start. by names the program for the user. If the
+// sandbox is off, or if the program can write nothing, Stand returns nil, which watches nothing. If
+// the sandbox is turned on later, the program is watched from then on. If ctx ends first, Stand
+// returns an error, and the program must not start.
 func (b *Box) Stand(ctx context.Context, by string) (*Watch, error) {
 	if b == nil || b.cfg.strict {
 		return nil, nil
@@ -138,7 +140,7 @@ func (b *Box) Stand(ctx context.Context, by string) (*Watch, error) {
 	return b.places.Stand(ctx, by)
 }
 
-// Standing names the programs that [Box.Stand] watches.
+// Standing names the programs watched by [Box.Stand].
 func (b *Box) Standing() []string {
 	if b == nil {
 		return nil
@@ -146,10 +148,10 @@ func (b *Box) Standing() []string {
 	return b.places.Standing()
 }
 
-// Wrote is a change that the user has made in the editor, or has approved.
+// Wrote is a change made by the user in the editor, or approved by the user.
 type Wrote = gitguard.Wrote
 
-// Note says that a write in the workspace is known: no review asks about it. The nil Box does nothing.
+// Note records a known write in the workspace: no review asks about it. The nil Box does nothing.
 func (b *Box) Note(w Wrote) {
 	if b != nil {
 		b.places.Note(w)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// holding are the mechanisms of this host that hold places by mounts, one of each kind.
+// holding returns the mechanisms of this host that hold places by mounts, one of each kind.
 func holding(t *testing.T) (all []Mechanism) {
 	t.Helper()
 	for _, m := range here(t) {

@@ -16,18 +16,16 @@ import (
 // ownShared is how many megabytes of shared memory a program of the server's own may use.
 const ownShared = 64
 
-// Own lists the paths that a program of the server's own reaches besides those that commands
-// read.
+// Own lists the paths of a server's own program, besides the readable paths of commands.
 type Own struct{ Reads, Writes []string }
 
-// ConfineOwn bounds a program that the server starts on its own account, such as rg for a
-// search, on files that commands may have changed. The program reads the paths that
-// commands read, and o.Reads. It writes only c.Scratch and o.Writes, and has no network. If the
-// sandbox is off or none works here, ConfineOwn changes nothing. If it returns an error,
-// the program must not be started.
+// ConfineOwn bounds a program started by the server itself, such as rg for a search, since commands
+// may have changed the files. The program reads the same paths as commands, and o.Reads. It writes
+// only c.Scratch and o.Writes, and has no network. If the sandbox is off or none works here,
+// ConfineOwn changes nothing. If it returns an error, the program must not be started.
 //
 // Calls with the zero Own have one policy for the whole session. They share its namespaces and
-// mounts, so each but the first starts in a few milliseconds.
+// mounts, so each later program starts in a few milliseconds.
 func (b *Box) ConfineOwn(ctx context.Context, c *proc.Cmd, o Own) error {
 	if b.off() || b.wanted().Check() != nil {
 		return nil
@@ -56,7 +54,7 @@ func (b *Box) ConfineOwn(ctx context.Context, c *proc.Cmd, o Own) error {
 	policy.Visible = append(policy.Visible, policy.view.entries...)
 	policy.showCaches()
 	memory := c.Limits.MemoryMB
-	c.Limits.MemoryMB = ownShared // for all the same, so that their policies are
+	c.Limits.MemoryMB = ownShared // the same for all, so their policies are equal
 	err = m.apply(policy, c, stand)
 	c.Limits.MemoryMB = memory
 	if err != nil {
@@ -75,9 +73,8 @@ func (b *Box) Enforced(ctx context.Context) bool {
 	return !b.off() && b.mechanism(ctx).Kind != None
 }
 
-// Hidden returns a function that reports whether a path is hidden from commands. The server
-// copies no hidden file to a folder that commands read. If the sandbox is off, nothing is
-// hidden.
+// Hidden returns a function that reports whether a path is hidden from commands. The server copies
+// no hidden file to a folder readable for commands. If the sandbox is off, nothing is hidden.
 func (b *Box) Hidden() func(path string) bool {
 	if b.off() {
 		return func(string) bool { return false }
@@ -94,9 +91,9 @@ func (b *Box) hiddenBy(p Policy) func(path string) bool {
 	}
 }
 
-// Private reports whether a path of the workspace is hidden from commands: the workspace has the user's home in it, and
-// the path lies in a folder of the home whose name begins with a dot, or in another place that commands do not see. A
-// link must be resolved before.
+// Private reports whether a path of the workspace is hidden from commands: the workspace contains
+// the user's home, and the path lies in a dot folder of the home or another hidden place. Resolve
+// links before.
 func (b *Box) Private(path string) bool {
 	if b == nil || b.off() || !slices.ContainsFunc(b.cfg.Roots(), func(root string) bool { return fspath.Under(fspath.Real(b.cfg.Home), fspath.Real(root)) }) {
 		return false
@@ -108,7 +105,7 @@ func (b *Box) Private(path string) bool {
 	return b.hiddenBy(b.basePolicy())(path)
 }
 
-// longest is the length of the longest of dirs that holds a path; 0: none does.
+// longest returns the length of the longest of dirs around a path, or 0 if there is none.
 func longest(path string, dirs []string) (most int) {
 	for _, dir := range dirs {
 		if fspath.Under(path, dir) {

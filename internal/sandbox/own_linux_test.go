@@ -52,8 +52,8 @@ func ownRun(t testing.TB, box *sandbox.Box, o sandbox.Own, script string) string
 	return out.String()
 }
 
-// A program of the server's own reads the workspace and its own paths, writes only those that it
-// was given, and sees no secret.
+// A server's own program reads the workspace and its given paths, writes only the given ones, and
+// sees no secret.
 func TestConfineOwn(t *testing.T) {
 	t.Parallel()
 	box, workspace, home := ownBox(t)

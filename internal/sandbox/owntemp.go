@@ -10,12 +10,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 )
 
-// tempFolders are the folders for temporary files that a session can have as its own.
+// tempFolders returns the folders for temporary files that a session can replace.
 func tempFolders() []string { return []string{"/tmp", "/var/tmp", os.TempDir()} }
 
-// inTemp returns the folders of a program that lies in one of the folders for temporary files, which
-// commands do not see: its own, that of the file that it is a link to, and that of its packages. Of a
-// folder with a home or a root in it, it returns only the program.
+// inTemp returns the folders needed by a program in a folder for temporary files, which commands do
+// not see: its own, its link target's, and its packages'. If such a folder contains a home or a
+// root, inTemp returns only the program.
 func inTemp(program string, c Config, roots []string) (shown []string) {
 	temps := slices.Concat(tempFolders(), fspath.Existing(tempFolders()))
 	if !filepath.IsAbs(program) || !fspath.UnderAny(program, temps) {
@@ -32,16 +32,16 @@ func inTemp(program string, c Config, roots []string) (shown []string) {
 		if slices.ContainsFunc(private, func(p string) bool { return p != "" && fspath.Under(p, dir) }) {
 			dir = path
 		}
-		if fspath.UnderAny(dir, temps) && !fspath.Under(dir, c.Home) { // starts shows those in the home
+		if fspath.UnderAny(dir, temps) && !fspath.Under(dir, c.Home) { // starts shows programs in the home
 			shown = append(shown, dir)
 		}
 	}
 	return shown
 }
 
-// OwnTemp returns the folders for temporary files that commands see as the session's
-// own, by every name that they have. It returns none if they are shared with other
-// programs of the host, as without a sandbox, with Landlock, and on macOS.
+// OwnTemp returns the session's folders for temporary files, by every name under which commands see
+// them. It returns none if commands share the host's: without a sandbox, with Landlock, and on
+// macOS.
 func (b *Box) OwnTemp(ctx context.Context) []string {
 	if b.off() {
 		return nil
@@ -52,8 +52,8 @@ func (b *Box) OwnTemp(ctx context.Context) []string {
 	return slices.Compact(slices.Sorted(slices.Values(append(tempFolders(), fspath.Existing(tempFolders())...))))
 }
 
-// TempFolder returns the folder of the host that commands see as the folders of [Box.OwnTemp].
-// It returns "" if no command has run yet.
+// TempFolder returns the host's folder behind the folders of [Box.OwnTemp]. It returns "" if no
+// command has run yet.
 func (b *Box) TempFolder() string {
 	if b == nil {
 		return ""
@@ -76,8 +76,8 @@ func (b *Box) ReadOnly() bool {
 	return b.mode == ReadOnly
 }
 
-// Changeable returns the folders that the session's commands may write: those of the
-// workspace, for temporary files, and the tools' caches.
+// Changeable returns the folders writable for the session's commands: the workspace folders, the
+// folders for temporary files, and the tools' caches.
 func (b *Box) Changeable() []string {
 	if b == nil {
 		return nil

@@ -13,8 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// secrets are files and folders of a home that hold keys, histories, or data of other
-// programs.
+// secrets are files and folders of a home with keys, histories, or data of other programs.
 var secrets = []string{
 	".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".netrc", "_netrc", ".git-credentials",
 	".config/git/credentials", ".config/gh", ".config/glab-cli", ".config/hub", ".config/gcloud",
@@ -29,8 +28,8 @@ var secrets = []string{
 	"Library/Keychains", "Library/Cookies", "Library/Application Support/Google/Chrome", "Library/Application Support/Firefox",
 }
 
-// withTokens are settings that are secret when they hold a token, and needed to
-// reach a company's registry when they do not.
+// withTokens maps settings files to their token settings. With a token, the file is secret; without
+// it, tools need the file to reach a company's registry.
 var withTokens = map[string]string{".npmrc": "_auth", ".yarnrc.yml": "npmAuthToken", ".config/pip/pip.conf": "@"}
 
 // startFiles run when the user's next shell or desktop starts. They lie in a home,
@@ -50,13 +49,13 @@ var sockets = []string{
 	"/var/lib/docker", "/var/lib/containerd", "/var/lib/containers/storage/podman",
 }
 
-// openSocketsLimit bounds the sockets that are hidden one by one.
+// openSocketsLimit bounds the individually hidden sockets.
 const openSocketsLimit = 100
 
 // needed are sockets without which users and names are not found.
 var neededSockets = []string{"/var/lib/sss/pipes", "/dev"}
 
-// openSockets lists the sockets of services that listen elsewhere now.
+// openSockets lists the sockets of services now listening elsewhere.
 func openSockets() (paths []string) {
 	text, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
@@ -79,13 +78,13 @@ func openSockets() (paths []string) {
 // programs without a network.
 const resolver = "/run/systemd/resolve"
 
-// ofRun are the paths of /run that programs need: to resolve names, and on NixOS.
+// ofRun lists the needed paths of /run: for name resolution, and on NixOS.
 var ofRun = []string{
 	resolver, "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/connman/resolv.conf",
 	"/run/current-system", "/run/booted-system", "/run/opengl-driver",
 }
 
-// homes are those of the user, and for root, who could read them, everybody's.
+// homes returns the user's homes and, for root, who could read them, all users' homes.
 func homes(home string) []string {
 	all := []string{home}
 	if os.Geteuid() == 0 && runtime.GOOS == "linux" {
@@ -96,7 +95,7 @@ func homes(home string) []string {
 	return slices.Compact(all)
 }
 
-// unreadable lists the places of secrets that there are.
+// unreadable lists the existing files and folders with secrets.
 func unreadable(home, hermesHome string, environ []string) (paths []string) {
 	for _, h := range homes(home) {
 		if h == "" {
@@ -122,7 +121,7 @@ func unreadable(home, hermesHome string, environ []string) (paths []string) {
 	return fspath.Existing(append(paths, listening(environ)...))
 }
 
-// listening are sockets that the environment names: of agents, desktops, editors.
+// listening returns the sockets named in the environment: of agents, desktops, editors.
 func listening(environ []string) (paths []string) {
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")

@@ -92,7 +92,7 @@ func (p Policy) standIn(plan *confine.Plan, stand *Temp) error {
 	return nil
 }
 
-// within are those paths that lie in one of dirs, or are one.
+// within returns the paths that are or lie in one of dirs.
 func within(paths, dirs []string) []string {
 	return slices.DeleteFunc(paths, func(path string) bool { return !fspath.UnderAny(path, dirs) })
 }
@@ -162,8 +162,8 @@ func (m Mechanism) wrapped(mounts *confine.Plan, p Policy) *confine.Plan {
 	return &confine.Plan{Prefix: append(args, "--"), Processes: true, Scoped: mounts.Scoped}
 }
 
-// rules are the rules for Landlock. Rules only allow, and a rule for a folder allows all below
-// it. So a folder that holds a secret is not allowed, but the entries beside the secret are.
+// rules are the rules for Landlock. Rules only allow, and a rule for a folder allows all below it.
+// So a folder with a secret is not allowed, but the entries beside the secret are.
 func rules(p Policy) (reads, writes []string) {
 	real := fspath.Resolver{}
 	writes = p.writable(real)
@@ -179,7 +179,7 @@ func rules(p Policy) (reads, writes []string) {
 	hidden := slices.DeleteFunc(real.Existing(unreadable), func(path string) bool {
 		return slices.Contains(sockets, path) // not kept by this means
 	})
-	reads = slices.DeleteFunc(beside("/", append(hidden, "/dev")), func(path string) bool { return fspath.Under(path, "/dev") }) // devices have rules of their own
+	reads = slices.DeleteFunc(beside("/", append(hidden, "/dev")), func(path string) bool { return fspath.Under(path, "/dev") }) // devices have separate rules
 	for _, v := range visible {
 		below := within(slices.Clone(hidden), []string{v})
 		if p.view != nil && v == p.view.home { // all of it is wanted, such as by a login shell
@@ -187,8 +187,8 @@ func rules(p Policy) (reads, writes []string) {
 		}
 		reads = append(reads, beside(v, below)...)
 	}
-	// A socket of a program that listens in the workspace takes no other rights from its folder: no
-	// rule can keep commands from it.
+	// A listening socket in the workspace does not reduce the rights to its folder: no rule can
+	// keep commands from it.
 	kept := slices.DeleteFunc(hidden, isSocket)
 	var split []string
 	for _, w := range writes {
@@ -205,7 +205,7 @@ func isSocket(path string) bool {
 	return err == nil && info.Mode()&os.ModeSocket != 0
 }
 
-// beside is dir, if nothing in it is hidden; else the entries beside the hidden ones.
+// beside returns dir if nothing in it is hidden, otherwise its visible entries.
 func beside(dir string, hidden []string) (allowed []string) {
 	if slices.Contains(hidden, dir) {
 		return nil

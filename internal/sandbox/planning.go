@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Planning returns the sandbox of the session's commands in plan mode. They read what the
-// commands of b read, write only a /tmp of their own, and have no network. The mode of b does
-// not matter, also if it is off. If a limit is not enforced here, [Box.Confine] returns an
-// error. The nil Box returns nil.
+// Planning returns the sandbox of the session's commands in plan mode. They read the same paths as
+// the commands of b, write only to a private /tmp, and have no network. The mode of b does not
+// matter, not even off. If a limit is not enforced here, [Box.Confine] returns an error. The nil
+// Box returns nil.
 func Planning(b *Box) *Box {
 	if b == nil || b.cfg.strict {
 		return b

@@ -8,8 +8,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// In plan mode, nothing runs on a host that does not enforce all limits, and the mode of the
-// configuration does not matter.
+// In plan mode, nothing runs on a host without full enforcement, and the mode of the configuration
+// does not matter.
 func TestPlanningIsStrict(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 )
 
-// profile is a policy in the language of macOS's sandbox-exec, in which the last
-// rule that fits counts.
+// profile returns a policy in the language of macOS's sandbox-exec, in which the last matching rule
+// counts.
 func profile(p Policy) string {
 	var b strings.Builder
 	b.WriteString("(version 1)\n(allow default)\n(deny file-write*)\n")
@@ -57,7 +57,7 @@ func profile(p Policy) string {
 	return b.String()
 }
 
-// hiddenWithin are secrets that lie in writable folders.
+// hiddenWithin returns the secrets in writable folders.
 func hiddenWithin(hidden, writable []string) (paths []string) {
 	for _, h := range hidden {
 		if slices.ContainsFunc(writable, func(w string) bool { return h != w && fspath.Under(h, w) }) {

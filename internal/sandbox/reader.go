@@ -10,10 +10,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
 )
 
-// ConfineReader bounds a program that reads the workspace and may run its code, such as a language server. The program
-// has the limits of a command, but it cannot write in the workspace, so that what it runs leaves nothing there. It
-// writes own, a folder that is its own, in this workspace. If nothing bounds the program, own is "". name names the
-// folder. If ConfineReader returns an error, the program must not be started.
+// ConfineReader bounds a program that reads the workspace and may run its code, such as a language
+// server. The program has the limits of a command, but it cannot write in the workspace, so code
+// run by it leaves nothing there. It writes to own, its private folder for this workspace. If
+// nothing bounds the program, own is "". name names the folder. If ConfineReader returns an error,
+// the program must not be started.
 func (b *Box) ConfineReader(ctx context.Context, c *proc.Cmd, name string) (own string, err error) {
 	m, temp, err := b.bounds(ctx)
 	if temp == nil || err != nil {
@@ -36,8 +37,8 @@ func (b *Box) ConfineReader(ctx context.Context, c *proc.Cmd, name string) (own 
 	return own, b.enforce(ctx, m, policy, c)
 }
 
-// privateFolder makes the folder of a program that cannot write in the workspace. It lies beside the caches of the
-// workspace. If commands write only temporary files, it is one of them.
+// privateFolder makes the folder of a program without write access to the workspace. It lies beside
+// the caches of the workspace. If commands write only temporary files, it is a temporary folder.
 func (b *Box) privateFolder(temp *Temp, name string) (dir string, err error) {
 	dir = temp.dir.Path("private")
 	if b.wanted() == WorkspaceWrite {

@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
-// host has the properties that decide which mechanisms can work.
+// host holds the properties of a host on which mechanisms depend.
 type host struct {
 	settings    map[string]string // of the kernel, by name, as far as it has them
 	filtered    bool              // a seccomp filter bounds us, as in a container
@@ -22,7 +22,7 @@ type host struct {
 	bubblewrap  bool  // is installed
 }
 
-// Settings of the kernel that forbid user namespaces, with the value that does.
+// Kernel settings against user namespaces, with the forbidding value.
 var forbidding = []struct{ name, value, allows string }{
 	{"user.max_user_namespaces", "0", "10000"},
 	{"kernel.unprivileged_userns_clone", "0", "1"},
@@ -44,8 +44,7 @@ func thisHost() host {
 	return h
 }
 
-// why says in sentences why no mechanism works, and how the user can change that. errs are the
-// errors of each.
+// why explains why no mechanism works, and how the user can fix it. errs are the errors of each.
 func why(errs map[Kind]error) string { return thisHost().why(errs) }
 
 func (h host) why(errs map[Kind]error) string {
@@ -68,8 +67,8 @@ func (h host) why(errs map[Kind]error) string {
 	return text + fmt.Sprintf("Install bubblewrap, or set %s=%s with sysctl", setting, allows)
 }
 
-// forbids is the setting that forbids user namespaces, and a value that allows them. If
-// there is none, both are empty.
+// forbids returns the kernel setting against user namespaces, and a value to allow them. If there
+// is none, both are empty.
 func (h host) forbids() (name, allows string) {
 	for i, s := range forbidding {
 		if h.settings[s.name] == s.value && (i == 0 || !h.root) { // the others are not for root

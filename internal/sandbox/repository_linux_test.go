@@ -31,7 +31,7 @@ func TestForgedCommondir(t *testing.T) {
 	}
 }
 
-// A worktree's repository is writable, and so is the one that keeps a submodule.
+// A worktree's repository is writable, and so is a submodule's.
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t, Mechanism{Kind: None}, Off, true)
@@ -52,8 +52,8 @@ git commit -q --allow-empty -m x; git worktree add -q ../tree`); strings.Contain
 	}
 }
 
-// A file of settings or a hook that has another name can be changed by that, so the user is
-// asked about it in a new repository. The user's own links are not reviewed.
+// A settings file or hook with a second name can be changed under it, so in a new repository the
+// user is asked about it. The user's own links are not reviewed.
 func TestHardLinks(t *testing.T) {
 	t.Parallel()
 	m := holding(t)[0]

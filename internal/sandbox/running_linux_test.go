@@ -13,8 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// A repository that a background command has made is held from it as soon as a review has found
-// it, while it goes on running.
+// When a review finds a background command's new repository, the repository is protected from the
+// still running command at once.
 func TestHeldWhileItRuns(t *testing.T) {
 	t.Parallel()
 	m := Detect(t.Context())

@@ -1,18 +1,17 @@
 // Package sandbox bounds commands and scripts: which files they write, which of the user's
 // secrets they read, and whether they use the network.
 //
-// A [Policy] has the limits of a command. A [Mechanism] enforces as much of a policy as this host
-// allows, which [Detect] finds by trying. A [Box] is the sandbox of one session, with its own
-// /tmp. If no mechanism works, the session says so: [Mechanism.Enforces] and [Mechanism.Gaps]
-// return the text for that.
+// A [Policy] holds the limits of a command. A [Mechanism] enforces as much of a policy as this host
+// allows, which [Detect] finds by trying. A [Box] is the sandbox of one session, with a private
+// /tmp. If no mechanism works, the session reports it with the text of [Mechanism.Enforces] and
+// [Mechanism.Gaps].
 //
 //	box := sandbox.New(sandbox.Config{Mode: sandbox.WorkspaceWrite, Roots: folders, …})
 //	defer box.Close()
 //	if err := box.Confine(ctx, &cmd); err != nil { … } // and do not start it
 //
-// Places that run programs by themselves, such as git's hooks, are held by mounts. A [Watch]
-// finds new ones that a command has left, for the user to review.
-// A Box is safe for concurrent use.
+// Mounts hold places whose programs run automatically, such as git's hooks. A [Watch] finds new
+// ones left by a command, for the user to review. A Box is safe for concurrent use.
 package sandbox
 
 import (
@@ -40,27 +39,27 @@ const (
 	ReadOnly       Mode = "read-only"       // temporary files alone
 )
 
-// Policy has the limits of a command. Paths are absolute. Those that do not exist
-// when a command starts do not count, and symbolic links are followed then.
+// Policy holds the limits of a command. Paths are absolute. When a command starts, missing paths
+// are ignored and symbolic links are followed.
 type Policy struct {
 	Mode       Mode
 	Roots      []string // the workspace's folders
 	Writable   []string // further: tool caches, folders of a repository outside of Roots
 	Unreadable []string // secrets
-	Visible    []string // readable, although in a folder that is not
-	ReadOnly   []string // not writable, although in a folder that is
-	Pinned     []string // not to be moved away, although in a folder that is writable
+	Visible    []string // readable, although in an unreadable folder
+	ReadOnly   []string // not writable, although in a writable folder
+	Pinned     []string // not to be moved away, although in a writable folder
 	Network    bool
 
 	exact  []string       // further writable folders, in which no link is followed
-	links  []string       // links that cannot be replaced
+	links  []string       // links protected from replacement
 	temp   *Temp          // stands in for /tmp; nil: /tmp is nothing special
 	copies []confine.Copy // replaced content of files
 
 	view     *homeView      // of the user's home; nil: homes are not hidden
 	layerDir string         // where layers are kept
 	layers   []confine.Copy // caches with a layer of ours
-	binds    []confine.Copy // caches that are ours altogether
+	binds    []confine.Copy // caches replaced by a folder of ours
 
 	real fspath.Resolver // of all its paths; nil: nothing was resolved
 }
@@ -89,7 +88,7 @@ type Kind string
 
 const (
 	Namespaces Kind = "namespaces" // Linux user and mount namespaces, made by ourselves
-	Bubblewrap Kind = "bubblewrap" // the same, made by a program that may where we may not
+	Bubblewrap Kind = "bubblewrap" // the same, made by a program with the right to do so
 	Landlock   Kind = "landlock"   // Linux's rules for files
 	Seatbelt   Kind = "seatbelt"   // macOS's sandbox-exec
 	None       Kind = "none"
@@ -138,7 +137,7 @@ func (m Mechanism) Says(p Policy) string {
 	return text
 }
 
-// Gaps returns a sentence for each part of a policy that is not enforced.
+// Gaps returns a sentence for each unenforced part of a policy.
 func (m Mechanism) Gaps(p Policy) (gaps []string) {
 	if p.Mode == Off {
 		if !p.Network {
@@ -170,8 +169,8 @@ func (m Mechanism) Gaps(p Policy) (gaps []string) {
 	return gaps
 }
 
-// In returns a new sandbox with the present settings of b, for commands that work in other
-// folders, such as those of a subagent in a worktree. The caller closes it.
+// In returns a new sandbox with the present settings of b for commands in other folders, such as a
+// subagent's worktree. The caller closes it.
 func (b *Box) In(roots ...string) *Box {
 	if b == nil {
 		return nil

@@ -13,9 +13,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
-// standIn makes a folder that stands in for the home: with its links, and with copies of
-// settings that are as they are now. It has a folder for each mount in it. covers
-// are files of ours that stand in for settings in tools' own folders.
+// standIn makes a folder to replace the home, with the home's links and current copies of its
+// settings. It contains a folder for each mount in it. covers are files of ours to replace settings
+// in tools' own folders.
 func (t *Temp) standIn(v *homeView, mounted []string) (dir string, covers []confine.Copy, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,8 +37,8 @@ func (t *Temp) standIn(v *homeView, mounted []string) (dir string, covers []conf
 	return dir, covers, nil
 }
 
-// layoutOf names a layout of mounts and links: another layout has a folder of its own, so
-// that a folder is never in the way of a link.
+// layoutOf names a layout of mounts and links. Each layout has a separate folder, so a folder is
+// never in the way of a link.
 func layoutOf(v *homeView, mounted []string) string {
 	h := sha256.New()
 	for _, path := range slices.Sorted(maps.Keys(v.links)) {
@@ -49,8 +49,8 @@ func layoutOf(v *homeView, mounted []string) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// copies writes those files below dir that have changed since, and removes those that are
-// gone. A file in a folder that is a link has no copy: the link leads to it.
+// copies updates the changed files below dir and removes missing ones. A file in a linked folder
+// has no copy: the link leads to it.
 func (t *Temp) copies(dir string, files []settingsFile) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (t *Temp) copies(dir string, files []settingsFile) error {
 	return nil
 }
 
-// replaceIn writes a file that others may be reading.
+// replaceIn replaces a file atomically, since others may be reading it.
 func replaceIn(root *os.Root, name string, text []byte) error {
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
@@ -101,7 +101,7 @@ func replaceIn(root *os.Root, name string, text []byte) error {
 	return root.Rename(name+".new", name)
 }
 
-// link makes the links of a home in the folder that replaces it.
+// link makes the links of a home in its replacement.
 func link(dir string, v *homeView) error {
 	for path, to := range v.links {
 		name, err := filepath.Rel(v.home, path)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A program that goes on between its calls leaves what runs by itself. The next command finds that before it starts, and a review
-// takes it away. Programs that the user starts meanwhile are not asked about twice.
+// A standing program leaves a file that runs automatically. The next command finds it before it
+// starts, and a review removes it. The user is not asked twice about programs started meanwhile.
 func TestStanding(t *testing.T) {
 	t.Parallel()
 	for _, m := range here(t) {
@@ -82,7 +82,8 @@ func TestStandingFromTheSwitch(t *testing.T) {
 	}
 }
 
-// What a program that stood has changed when its session ends is put aside, and the next session tells the user.
+// When a session ends, its standing program's changes are moved aside. The next session notifies
+// the user.
 func TestStandingEnds(t *testing.T) {
 	t.Parallel()
 	for _, m := range here(t) {

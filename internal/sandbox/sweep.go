@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Layers are removed when their workspace has not been used for layerAge, and the oldest
-// ones when all together hold more than layersMB. A further slot of a workspace, which
-// only commands beside others need, is removed after slotAge.
+// Layers are removed when their workspace has not been used for layerAge. If all together exceed
+// layersMB, the oldest are removed first. A further slot of a workspace, needed only by concurrent
+// commands, is removed after slotAge.
 const (
 	layerAge = 30 * 24 * time.Hour
 	slotAge  = 24 * time.Hour
@@ -29,7 +29,7 @@ type sweeper struct {
 	done   chan struct{}
 }
 
-// startSweeper looks through the layers below dir, unless that was done lately.
+// startSweeper sweeps the layers below dir, unless a sweep ran recently.
 func startSweeper(dir string) *sweeper {
 	mark := filepath.Join(dir, "swept")
 	if info, err := os.Lstat(mark); err == nil && time.Since(info.ModTime()) < sweepEvery {
@@ -66,8 +66,8 @@ type workspaceLayers struct {
 	size int64
 }
 
-// sweepLayers removes layers that are too old or too large, and those that an earlier sweep has
-// left. Layers in use stay.
+// sweepLayers removes too old or too large layers, and the remains of an earlier sweep. Layers in
+// use stay.
 func sweepLayers(ctx context.Context, dir string, now time.Time, limit int64) {
 	entries, _ := os.ReadDir(dir)
 	var all []workspaceLayers
@@ -101,7 +101,7 @@ func sweepLayers(ctx context.Context, dir string, now time.Time, limit int64) {
 	}
 }
 
-// trash ends the name of a folder that is being removed.
+// trash is the name suffix of a folder under removal.
 const trash = ".removed"
 
 // remove removes the layers of a workspace if they are not in use.
@@ -109,7 +109,7 @@ func (w workspaceLayers) remove(ctx context.Context) bool {
 	return removeOwned(ctx, w.dir, w.dir+trash)
 }
 
-// removeSlots removes the slots that commands beside others have used.
+// removeSlots removes the slots of concurrent commands.
 func (w workspaceLayers) removeSlots(ctx context.Context, now time.Time) {
 	entries, _ := os.ReadDir(w.dir)
 	for _, e := range entries {
@@ -123,8 +123,8 @@ func (w workspaceLayers) removeSlots(ctx context.Context, now time.Time) {
 	}
 }
 
-// removeOwned moves a folder away while it is locked, and removes it then, so that the
-// lock is not held for long.
+// removeOwned moves a locked folder away and removes it afterwards, so the lock is held only
+// briefly.
 func removeOwned(ctx context.Context, dir, away string) bool {
 	lock, err := ownFolder(dir)
 	if err != nil {
@@ -139,8 +139,8 @@ func removeOwned(ctx context.Context, dir, away string) bool {
 	return true
 }
 
-// removeTree removes a folder that commands have filled: some of its folders cannot be
-// written. No link is followed.
+// removeTree removes a folder filled by commands; some of its folders may be read-only. It follows
+// no link.
 func removeTree(ctx context.Context, dir string) {
 	if os.RemoveAll(dir) == nil {
 		return

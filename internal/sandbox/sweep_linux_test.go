@@ -74,7 +74,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// A session that ends at once does not wait for the sweep.
+// A session does not wait at its end for the sweep.
 func TestSweeperStops(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -8,13 +8,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
-// Temp holds the files and folders that replace others for a session's commands: /tmp, and
-// hidden paths. It is removed with its server, also if the server is killed.
+// Temp holds the replacements for a session's commands: /tmp, and hidden paths. It is removed with
+// its server, even if the server is killed.
 type Temp struct {
 	dir *scratch.Dir
 
 	mu       sync.Mutex
-	homes    map[string]bool   // stand-ins for the home that were made
+	homes    map[string]bool   // existing stand-ins for the home
 	contents map[string][]byte // of files in them
 }
 
@@ -44,9 +44,9 @@ func (t *Temp) fill() error {
 	return os.Mkdir(t.nothing(), 0o111)
 }
 
-// tmp is the folder that commands see as /tmp.
+// tmp returns the folder shown to commands as /tmp.
 func (t *Temp) tmp() string { return t.dir.Path("tmp") }
 
-// blank and nothing stand in for files and folders that are hidden.
+// blank and nothing stand in for hidden files and folders.
 func (t *Temp) blank() string   { return t.dir.Path("blank") }
 func (t *Temp) nothing() string { return t.dir.Path("nothing") }

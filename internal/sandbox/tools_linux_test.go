@@ -16,9 +16,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// projects are small ones, with the commands of a developer. Each runs if its program
-// is there, in the home of the user who runs the tests. A quick project runs with each mechanism, the
-// others with the one that a session would choose.
+// projects are small projects with a developer's commands. Each runs if its program is installed,
+// in the home of the user who runs the tests. A quick project runs with each mechanism, the others
+// with a session's mechanism.
 var projects = []struct {
 	program, name string
 	quick         bool
@@ -110,8 +110,8 @@ func TestTools(t *testing.T) {
 					Home: home, HermesHome: filepath.Join(base, "hermes"), Mechanism: &m,
 				})
 				t.Cleanup(box.Close)
-				box.sockets = func() []string { return nil } // those of other tests come and go
-				for range 2 {                                // with the files that the first has left
+				box.sockets = func() []string { return nil } // sockets of other tests come and go
+				for range 2 {                                // with the files of the first run
 					var out bytes.Buffer
 					c := proc.Cmd{Args: []string{"/bin/sh", "-c", p.script}, Dir: ws, Env: environ, Stdout: &out, Stderr: &out}
 					if err := box.Confine(t.Context(), &c); err != nil {
@@ -129,7 +129,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// inOrder reports whether the words of want are in text one after another.
+// inOrder reports whether text contains the words of want in order.
 func inOrder(text, want string) bool {
 	for _, word := range strings.Fields(want) {
 		_, rest, ok := strings.Cut(text, word)

@@ -8,8 +8,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/proctest"
 )
 
-// usersTests are the tests that start commands in a sandbox: the kernel lets root do more than a user. The
-// others do not depend on the user, or start programs of the user who runs the tests.
+// usersTests matches the tests with commands in a sandbox: the kernel lets root do more than a
+// user. The other tests do not depend on the user, or start programs of the user who runs them.
 const usersTests = "^(" +
 	"TestHostile|TestCapabilities|TestReadOnlyMode|TestNetwork|TestDailyWork|TestCommitOutside|TestSessionsTemp|" +
 	"TestPlanted|TestLayers|TestReadOnlyCaches|TestSharedCaches|TestHomeHidden|TestUnnamedSockets|TestHomeIsWorkspace|" +

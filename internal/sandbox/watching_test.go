@@ -2,7 +2,7 @@ package sandbox
 
 import "context"
 
-// watching watches the places of a box for a command that is not canceled.
+// watching watches the places of a box without a cancelable context.
 func watching(b *Box) *Watch {
 	w, err := b.Watch(context.Background())
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// With Landlock, a program that reads the whole home, such as a login shell, gets a rule for it.
+// With Landlock, a login shell or another reader of the whole home gets a rule for it.
 func TestLandlockShowsTheWholeHome(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -18,7 +18,8 @@ func TestLandlockShowsTheWholeHome(t *testing.T) {
 	}
 }
 
-// With Landlock, a service of the user's that listens in a writable folder does not make the folder read-only.
+// With Landlock, a user's service listening in a writable folder does not make the folder
+// read-only.
 func TestLandlockWritesBesideSockets(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, socket string }{

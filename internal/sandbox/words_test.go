@@ -44,7 +44,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// The profile is written everywhere, so that it is tried everywhere.
+// The profile is built on every system, so the test runs on every system.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

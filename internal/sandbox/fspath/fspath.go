@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// mostLinks bounds the links that are followed on the way to a file.
+// mostLinks bounds the links on the way to a file.
 const mostLinks = 40
 
-// Follow resolves the links of an absolute path, one by one and as the kernel does: ".." leads
-// out of where a link has led. links are those that it met, by their own paths, whose folders
-// have no links in them. If the end is missing, real is where it would be, and ok is false.
+// Follow resolves the links of an absolute path in order, as the kernel does: ".." starts from a
+// link's target. links are the links on the way, with resolved parent folders. If the file is
+// missing, real is its resolved path, and ok is false.
 func Follow(path string) (real string, links []string, ok bool) {
 	rest := strings.Split(path, "/")
 	real = "/"
@@ -62,15 +62,15 @@ func Parents(path string, roots []string) (dirs []string) {
 	return nil
 }
 
-// Existing follows the symbolic links of those paths that exist.
+// Existing resolves the symbolic links of the existing paths.
 func Existing(paths []string) (real []string) { return Resolver{}.Existing(paths) }
 
-// Resolver follows links. It looks at each path, and at the folders that paths share, once: it
-// is for lists of paths that are needed at the same moment. It maps a path to itself without
-// links; to "" if it does not exist. It is not safe for concurrent use.
+// Resolver follows links. It looks at each path and each shared folder once: it is for lists of
+// paths needed at the same moment. It maps a path to its resolved path, or to "" if it does not
+// exist. It is not safe for concurrent use.
 type Resolver map[string]string
 
-// Existing follows the symbolic links of those paths that exist.
+// Existing resolves the symbolic links of the existing paths.
 func (r Resolver) Existing(paths []string) (real []string) {
 	for _, path := range paths {
 		if !filepath.IsAbs(path) {
@@ -120,7 +120,7 @@ func Under(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// UnderAny reports whether path lies in one of dirs, or is one.
+// UnderAny reports whether path is or lies in one of dirs.
 func UnderAny(path string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return Under(path, dir) })
 }
@@ -133,7 +133,7 @@ func Real(path string) string {
 	return path
 }
 
-// Expand is a path that may begin with ~.
+// Expand replaces a leading ~ of a path by home.
 func Expand(path, home string) string {
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
 		return home + rest

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// guardOf returns a Guard of one folder, without a sandbox.
+// guardOf returns a Guard for a new folder, without a sandbox.
 func guardOf(t *testing.T) *Guard {
 	t.Helper()
 	root := t.TempDir()
@@ -32,7 +32,7 @@ func (g *Guard) runs() int {
 	return g.review.running
 }
 
-// A command that waits for the review of another one can be canceled.
+// A command waiting for the review of another command can be canceled.
 func TestWatchIsCanceled(t *testing.T) {
 	t.Parallel()
 	g := guardOf(t)
@@ -54,7 +54,7 @@ func TestWatchIsCanceled(t *testing.T) {
 	}
 }
 
-// A review that takes long after a cancel goes on, and the next command waits for it.
+// A long review goes on after a cancel, and the next command waits for it.
 func TestReviewGoesOnAfterACancel(t *testing.T) {
 	t.Parallel()
 	g := guardOf(t)

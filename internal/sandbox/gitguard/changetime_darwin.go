@@ -15,5 +15,5 @@ func changeTime(info fs.FileInfo) int64 {
 	return 0
 }
 
-// bornAt is not needed here: nothing is protected from commands that run already.
+// bornAt is not needed here: nothing is protected from running commands.
 func bornAt(*os.Root) (at time.Time, known bool) { return at, false }

@@ -18,8 +18,8 @@ const (
 	copyFiles   = 500       // files of a folder
 )
 
-// copies are files by their marks. With them, a file that a command has changed gets its content back. They are in memory:
-// files of places that run by themselves are few and small, and a mark reads them in any case.
+// copies are files by their marks, to restore files changed by a command. They are in memory:
+// reviewed files are few and small, and a mark reads them in any case.
 type copies struct {
 	mu      sync.Mutex
 	files   map[string]content
@@ -73,8 +73,8 @@ func (c *copies) folder(mark string, list []copied) {
 	c.folders[mark] = list
 }
 
-// of returns the files at a path that had a mark. If one of them is not known, or lies in a folder and is a link, it returns nil:
-// a folder is made again as a whole or not at all, and what links lead to may have changed.
+// of returns the files of a path with a mark. If a file is unknown, or is a link in a folder, it
+// returns nil: a folder is restored as a whole or not at all, and link targets may have changed.
 func (c *copies) of(path, mark string) map[string]content {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,8 +93,8 @@ func (c *copies) of(path, mark string) map[string]content {
 	return all
 }
 
-// restoring writes a file that is not there, with its content from the input, or a link. Its arguments are a folder, the
-// file's path in it, its mode, and the target of the link.
+// restoring writes a missing file, with its content from the input, or a link. Its arguments are a
+// folder, the file's path in it, its mode, and the target of the link.
 const restoring = `set -eC
 cd -P -- "$1"
 [ "$PWD" = "$1" ]
@@ -131,7 +131,8 @@ func (g *Guard) restore(ctx context.Context, c Change) error {
 	return errors.Join(failed...)
 }
 
-// leadsAsBefore reports whether a link that is made again leads to a file with the same content as before.
+// leadsAsBefore reports whether a restored link would lead to a file with the same content as
+// before.
 func (g *Guard) leadsAsBefore(file string, one content) bool {
 	target := one.link
 	if !filepath.IsAbs(target) {

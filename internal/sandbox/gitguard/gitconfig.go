@@ -25,8 +25,8 @@ type known struct {
 	err  error
 }
 
-// settings returns the settings of a file that git reads. It has git itself read the file,
-// so that nothing is read otherwise than git will.
+// settings returns the settings of a git configuration file. git itself reads the file, so the
+// result is what git will see.
 func (g *Guard) settings(path string) ([]setting, error) {
 	g.readSettings([]string{path})
 	g.mu.Lock()
@@ -38,7 +38,7 @@ func (g *Guard) settings(path string) ([]setting, error) {
 	return k.all, k.err
 }
 
-// readSettings reads those files that have changed since they were read last.
+// readSettings reads the files changed since the last reading.
 func (g *Guard) readSettings(paths []string) {
 	var stale []string
 	infos := map[string]fs.FileInfo{}
@@ -73,14 +73,14 @@ func (g *Guard) readSettings(paths []string) {
 	}
 }
 
-// changeable is the information of a file that may change again without a new stamp. It equals
-// no other.
+// changeable is the information of a file whose next change may keep the stamp. It never equals
+// another.
 type changeable struct{ fs.FileInfo }
 
 func (changeable) Size() int64 { return -1 }
 
-// listing has git list the settings of files, each after a mark with its number that no
-// setting's name can be.
+// listing lists the settings of files with git. Each list follows a mark with the file's number; no
+// setting can have such a name.
 const listing = `git=$1; shift; i=0
 for f do
 	printf '\001%d\000' $i; "$git" config --file "$f" --no-includes --null --list 2>/dev/null; printf '\002%d\000' $?
@@ -125,5 +125,5 @@ func (g *Guard) list(paths []string) []known {
 	return all
 }
 
-// git is the program, not one that a command could have made.
+// git returns the git program, never a file from the workspace.
 func (g *Guard) git() (string, error) { return program.Find("git", g.cfg.Roots()) }

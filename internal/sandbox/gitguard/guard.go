@@ -1,10 +1,8 @@
-// Package gitguard protects and reviews the places of a workspace that run or configure
-// something by themselves: git's hooks, settings and worktrees, and files that editors, shells
-// and agents read.
+// Package gitguard protects and reviews the places of a workspace with automatically run code or
+// settings: git's hooks, settings and worktrees, and files that editors, shells and agents read.
 //
-// A [Guard] belongs to a session. It finds the places that must be held while a command runs,
-// and a [Watch] finds the changes that a command has left, for the user to review.
-// A Guard is safe for concurrent use.
+// A [Guard] belongs to a session. It finds the places to hold while a command runs. A [Watch] finds
+// a command's changes of these places, for the user to review. A Guard is safe for concurrent use.
 package gitguard
 
 import (
@@ -22,11 +20,11 @@ type Config struct {
 	// Inside runs a script in a sandbox in which it can write only the folders of writable.
 	// The script reads input.
 	Inside func(ctx context.Context, script string, input []byte, writable []string, args ...string) (out string, err error)
-	// Protect makes paths read-only, and others impossible to move, for commands that run.
+	// Protect makes paths read-only, and others impossible to move, for running commands.
 	Protect func(ctx context.Context, readOnly, pinned []string) error
-	// Notify tells the user something.
+	// Notify shows the user a notice.
 	Notify func(text string)
-	// Ends tells the user at the end of changes of programs that were undone. Nil: the next server tells it.
+	// Ends notifies the user at the end of undone changes of programs. Nil: the next server does.
 	Ends func(text string)
 }
 
@@ -42,7 +40,7 @@ type Guard struct {
 	configs map[string]known   // settings of git, by path
 	copies  copies             // of files, as they were
 	review  review
-	work    sync.WaitGroup // scans and reviews that run
+	work    sync.WaitGroup // running scans and reviews
 }
 
 // New returns a Guard. It reads nothing yet.
@@ -53,8 +51,8 @@ func New(c Config) *Guard {
 	}
 }
 
-// Wait waits for scans and reviews that were left running by a cancel, and ends the watch of programs that went on between
-// their calls. Commands and programs must have ended.
+// Wait waits for scans and reviews still running after a cancel, and ends the watch of standing
+// programs. Commands and programs must have ended.
 func (g *Guard) Wait() {
 	g.work.Wait()
 	g.settle()

@@ -11,11 +11,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 )
 
-// sceneAge is how old a look may be for a command that is about to start.
+// sceneAge is the maximum age of a scan for a new command.
 const sceneAge = time.Second
 
-// Scene returns the places to hold for a command that is about to start: the scan of its
-// Watch, or a new one. If something was denied and could not be removed, it returns an error.
+// Scene returns the places to hold for a new command: the scan of its Watch, or a new scan. If a
+// denied change could not be removed, it returns an error.
 func (g *Guard) Scene() (*Scene, error) {
 	g.mu.Lock()
 	s := g.review.ready
@@ -47,8 +47,8 @@ func (g *Guard) stuck() string {
 	return strings.Join(slices.Compact(paths), ", ")
 }
 
-// uncounted are the folders of a folder that is too large to be looked at. The folder itself need not be removed: it is
-// usually that of the workspace.
+// uncounted names the folders in a folder too large to scan. The folder itself need not be removed:
+// it is usually the workspace folder.
 func uncounted(path string) string { return "folders in " + path + " that are too many or too deep" }
 
 // walkerOf returns the walker of a root.
@@ -61,12 +61,12 @@ func (g *Guard) walkerOf(root string) *walker {
 	return w
 }
 
-// protectLimit is how long protecting something from commands that run may take.
+// protectLimit is the timeout for protecting places from running commands.
 const protectLimit = 10 * time.Second
 
-// protect holds the places that a look has found for commands that run already. It leaves out
-// those of an unfinished repository that the look before had not found, since a command may
-// be making that. If all is set, it leaves out none.
+// protect holds the places of a scan for running commands. Unless all is set, it leaves out new
+// places of an unfinished repository: a command may be making it. With the next scan, they are
+// held.
 func (g *Guard) protect(s *Scene, all bool) {
 	var readOnly, pinned []string
 	found := map[string]bool{}
@@ -98,8 +98,8 @@ func (g *Guard) protect(s *Scene, all bool) {
 	}
 }
 
-// Bounds returns the paths that are read-only for a command, those that it cannot move or
-// remove, and the links that it cannot replace. It leaves out those that the command opens.
+// Bounds returns a command's read-only paths, the paths it cannot move or remove, and the links it
+// cannot replace. It leaves out the opened paths.
 func (s *Scene) Bounds(o Opening) (readOnly, pinned, links []string) {
 	opened := func(path string) bool { return fspath.UnderAny(path, o.Open) }
 	for _, pl := range s.readOnly {

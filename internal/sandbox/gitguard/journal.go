@@ -16,8 +16,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
-// journal keeps on disk the reviewed items of a workspace, and whether a command runs. If
-// the server is killed, the next one compares with it. A nil journal keeps nothing.
+// journal keeps on disk the reviewed items of a workspace, and whether a command runs. If the
+// server is killed, the next server compares with it. A nil journal keeps nothing.
 type journal struct {
 	lock  *os.File // its first byte says whether a command runs
 	path  string
@@ -48,8 +48,8 @@ func journalDir(home string, roots []string) string {
 // takeOverPause is how often a server looks for journals of killed servers.
 const takeOverPause = time.Second
 
-// takeJournal opens the journal of the session, if it has none yet. If servers were killed
-// while commands of theirs ran in this workspace, it returns the items that all of them had reviewed.
+// takeJournal opens the journal of the session, if it has none yet. If servers were killed while
+// their commands ran in this workspace, it returns the items reviewed by all of them.
 func (g *Guard) takeJournal(roots []string) (left map[string]string) {
 	if g.cfg.HermesHome == "" {
 		return nil
@@ -89,9 +89,9 @@ func (g *Guard) takeJournal(roots []string) (left map[string]string) {
 	return left
 }
 
-// takeOver removes the journals of servers that are gone. It returns the items that all of them
-// had reviewed whose commands ran. Unless empty is set, it leaves empty locks: a server may be
-// making one.
+// takeOver removes the journals of dead servers. It returns the items reviewed by all dead servers
+// with running commands. Unless empty is set, it leaves empty locks: a server may be making the
+// lock.
 func takeOver(dir string, empty bool) (left map[string]string) {
 	locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
 	deadline := time.Now().Add(scratch.Inherited)
@@ -113,7 +113,7 @@ func takeOver(dir string, empty bool) (left map[string]string) {
 	return left
 }
 
-// makerOf returns the id of the server that made a lock. If its name does not tell, it returns 0.
+// makerOf returns the process id of the server in a lock's name, or 0 if there is none.
 func makerOf(lock string) int {
 	pid, _, _ := strings.Cut(filepath.Base(lock), "-")
 	n, _ := strconv.Atoi(pid)
@@ -122,7 +122,7 @@ func makerOf(lock string) int {
 
 func journalOf(lock string) string { return strings.TrimSuffix(lock, ".lock") + ".json" }
 
-// readJournal reads the journal of a server that is gone. If no command of it ran, ok is false.
+// readJournal reads the journal of a dead server. If no command of it ran, ok is false.
 func readJournal(lock *os.File, path string) (kept reviewed, ok bool) {
 	state := make([]byte, 1)
 	if n, _ := lock.ReadAt(state, 0); n != 1 || string(state) != busy {
@@ -142,7 +142,7 @@ func readJournal(lock *os.File, path string) (kept reviewed, ok bool) {
 	return reviewed{Items: items}, true
 }
 
-// common are the items that two servers have reviewed alike.
+// common returns the items reviewed with the same value by two servers.
 func common(one, other map[string]string) map[string]string {
 	if one == nil {
 		return other
@@ -167,7 +167,7 @@ func (j *journal) write(items map[string]string) {
 	}
 }
 
-// save writes a journal in one step.
+// save replaces a journal atomically.
 func (r reviewed) save(path string) error {
 	text, err := json.Marshal(r)
 	if err == nil {
@@ -182,7 +182,8 @@ func (r reviewed) save(path string) error {
 // asideName ends the names of texts about undone changes.
 const asideName = ".aside"
 
-// leave tells the user of changes that were undone when no review was possible. If Ends is nil, it keeps the text for the next session.
+// leave notifies the user of changes undone without a review. If Ends is nil, it keeps the text for
+// the next session.
 func (g *Guard) leave(by, aside []string) {
 	j := g.review.journal
 	if len(aside) == 0 {
@@ -201,7 +202,7 @@ func (g *Guard) leave(by, aside []string) {
 	}
 }
 
-// tellLeft shows the texts that other servers have left.
+// tellLeft shows the texts left by other servers.
 func (g *Guard) tellLeft(dir string) {
 	left, _ := filepath.Glob(filepath.Join(dir, "*"+asideName))
 	for _, path := range left {
@@ -231,7 +232,7 @@ func (j *journal) close(reviewed bool) {
 		return
 	}
 	if reviewed {
-		os.Remove(j.path)                                        // it says that no command runs
+		os.Remove(j.path)                                        // no command runs
 		os.Remove(strings.TrimSuffix(j.path, ".json") + ".lock") // as above
 	}
 	j.lock.Close() // was written

@@ -18,35 +18,35 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 )
 
-// Wrote is a change that the user has made in the editor, or has approved.
+// Wrote is a change made by the user in the editor, or approved by the user.
 type Wrote struct {
 	Path string // absolute
-	// Old is the text that was changed. Nil: none, or not known.
+	// Old is the text before the change. Nil: none, or not known.
 	Old []byte
 	New []byte
-	// Gone says that there is no file any more.
+	// Gone is set if the file was removed.
 	Gone bool
-	// Unsaved says that the disk has the old text still.
+	// Unsaved is set if the old text is still on disk.
 	Unsaved bool
 }
 
-// mostWritten bounds the writes that are kept. Further ones are asked about.
+// mostWritten bounds the kept writes. Further writes are reviewed.
 const mostWritten = 2000
 
-// written is a write of a place that is reviewed.
+// written is a write of a reviewed place.
 type written struct {
 	Wrote
 	at   time.Time
 	sums []string    // of the texts by which an editor may have written it
 	mode fs.FileMode // of a new file
-	// settings are those of a file of git's settings that the write has added, if they were read.
+	// settings are the git settings added by the write, if they were read.
 	settings []setting
 	read     bool
 }
 
-// Note says that a write is known: it is no change of a command or of a program that goes on between its calls, so it is not asked about,
-// as long as the file has this text. If the old text was not reviewed, nothing is noted: what a program has put there would count
-// as the user's.
+// Note records a known write: a change made neither by a command nor by a standing program. As long
+// as the file has this text, no review asks about it. If the old text was not reviewed, nothing is
+// recorded: a program's text would count as the user's.
 func (g *Guard) Note(w Wrote) {
 	now := time.Now()
 	g.mu.Lock()
@@ -119,7 +119,8 @@ func isSettings(path string) bool {
 	return name == "config" || name == "config.worktree" || name == ".gitconfig"
 }
 
-// reviewedText reports whether the text was reviewed that a write has changed, or was written so itself. It is called with the mutex.
+// reviewedText reports whether the text before a write was reviewed or is itself a known write. It
+// is called with the mutex.
 func (g *Guard) reviewedText(w Wrote) bool {
 	if isSettings(w.Path) {
 		return w.Old != nil // only the difference counts
@@ -158,7 +159,8 @@ func (g *Guard) reviewedText(w Wrote) bool {
 	return sums == nil
 }
 
-// newMode is the mode that a new file gets back. It cannot be run, because no approval showed that.
+// newMode returns the mode for restoring a new file. The file is not executable, because no
+// approval showed it.
 func newMode(path string) fs.FileMode {
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 		return info.Mode().Perm() &^ 0o111
@@ -166,10 +168,12 @@ func newMode(path string) fs.FileMode {
 	return 0o600
 }
 
-// mark is the mark of the file that the write has made. mode is that of the file before; empty: it is new.
+// mark returns the mark of the written file. mode is the file's mode before the write; empty: the
+// file is new.
 func (w *written) mark(mode string) string { return cmp.Or(mode, w.mode.String()) + " " + w.sums[0] }
 
-// made reports whether the write has turned the mark of a file into another one. A new one cannot be run.
+// made reports whether the write has turned a file's mark before into mark. A new file must not be
+// executable.
 func (w *written) made(before, mark string) bool {
 	mode, sum, _ := strings.Cut(mark, " ")
 	was, _, _ := strings.Cut(before, " ")
@@ -184,8 +188,8 @@ func (w *written) made(before, mark string) bool {
 	return was == mode && slices.Contains(w.sums, sum)
 }
 
-// expected returns the mark of an item after a write. If the write does not belong to it, or if that is not known, ok is false. A
-// file that is gone has the mark "". It is called with the mutex.
+// expected returns the mark of an item after a write. If the write does not belong to the item, or
+// the mark is unknown, ok is false. A removed file has the mark "". It is called with the mutex.
 func (g *Guard) expected(key, before string, w *written) (mark string, ok bool) {
 	kind, path, _ := parts(key)
 	mode, _, _ := strings.Cut(before, " ")
@@ -213,7 +217,7 @@ func (g *Guard) expected(key, before string, w *written) (mark string, ok bool) 
 	return "", false
 }
 
-// content is the file that the write has made.
+// content returns the written file.
 func (w *written) content(mode string) content {
 	one := content{mode: w.mode, text: w.New}
 	if mode != "" {
@@ -232,7 +236,8 @@ func modeOf(text string) (mode fs.FileMode) {
 	return mode
 }
 
-// known reports whether known writes have turned the value of an item into another one. It is called with the mutex.
+// known reports whether known writes have turned an item's value from before into value. It is
+// called with the mutex.
 func (g *Guard) known(kind, path, name, before, value string) bool {
 	writes := g.review.writes
 	switch {
@@ -307,7 +312,8 @@ func (r *review) forgetWrites(path string) {
 	}
 }
 
-// forgetWritesBefore drops the writes that a scan has seen, if all that it found counts as reviewed. It is called with the mutex.
+// forgetWritesBefore drops the writes before a scan, if the whole scan counts as reviewed. It is
+// called with the mutex.
 func (r *review) forgetWritesBefore(at time.Time) {
 	for path, w := range r.writes {
 		if w.at.Before(at) {
@@ -316,7 +322,7 @@ func (r *review) forgetWritesBefore(at time.Time) {
 	}
 }
 
-// readWrites reads the settings of git that known writes have added.
+// readWrites reads the git settings added by known writes.
 func (g *Guard) readWrites() {
 	g.mu.Lock()
 	var unread []*written
@@ -352,14 +358,14 @@ func (g *Guard) listText(text []byte) (all []setting) {
 	return all
 }
 
-// list returns the files of a folder that had a mark.
+// list returns the files of a folder by its mark.
 func (c *copies) list(mark string) []copied {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.folders[mark]
 }
 
-// marks returns the marks of the files of a folder that had a mark, by path. If they are not known, ok is false.
+// marks returns the marks of the files of a folder, by path. If mark is unknown, ok is false.
 func (c *copies) marks(mark string) (files map[string]string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -371,8 +377,8 @@ func (c *copies) marks(mark string) (files map[string]string, ok bool) {
 	return files, ok
 }
 
-// with notes a folder as it is after a write, and returns its mark. If the files of the folder are not known, ok is false. The mark
-// "" is that of a folder that is not there.
+// with records a folder's state after a write, and returns its mark. If the files of the folder are
+// unknown, ok is false. A missing folder has the mark "".
 func (c *copies) with(mark string, w *written) (after string, ok bool) {
 	files, ok := c.marks(mark)
 	if !ok && mark != "" {

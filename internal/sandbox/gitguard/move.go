@@ -11,9 +11,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
-// Move gives the journals of killed servers the new paths of a folder that was renamed, so that the next server
-// there reviews what their commands have changed. The paths of m have no links. It returns how many journals it
-// has moved.
+// Move gives the journals of killed servers the new paths of a renamed folder, so the next server
+// there reviews the changes of their commands. The paths of m have no links. It returns how many
+// journals it has moved.
 func Move(home string, m folderpath.Move) (moved int, err error) {
 	locks, _ := filepath.Glob(filepath.Join(home, "sandbox", "*", "*.lock")) // the pattern is right
 	deadline := time.Now().Add(scratch.Inherited)

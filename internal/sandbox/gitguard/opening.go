@@ -11,21 +11,21 @@ import (
 
 // Opening is an exception of the sandbox for one command. The zero Opening is none.
 type Opening struct {
-	// Open are absolute paths of protected places that the command may write. Each may be
-	// a protected place, or lie in one; it need not exist.
+	// Open lists absolute paths that the command may write. Each is a protected place or lies in a
+	// protected place; it need not exist.
 	Open []string
-	// Frozen is the content of files for the command, by absolute path: the content that was
-	// judged. The files must exist. Without mounts, as with Landlock, it has no effect.
+	// Frozen is the content of files for the command, by absolute path, as judged. The files must
+	// exist. Without mounts, as with Landlock, it has no effect.
 	Frozen map[string][]byte
-	// Settings are the git settings that the user was shown and has approved, as
-	// "name=value". The command may leave them in a configuration that is open.
+	// Settings are the git settings shown to the user and approved, as "name=value". The command
+	// may leave them in an open configuration.
 	Settings []string
 
-	// Git is set if the command line runs git and nothing else. Its changes of files that
-	// agents and tools obey need no approval: they come from a repository.
+	// Git is set if the command line runs git and nothing else. Its changes of files for agents and
+	// tools need no approval: they come from a repository.
 	Git bool
-	// Writes are absolute paths of files that the command line was seen to write, which was
-	// judged before it was started.
+	// Writes are absolute paths of files in the command line's analysis. The write was judged
+	// before the start.
 	Writes []string
 }
 
@@ -43,8 +43,8 @@ func (o Opening) opens(place string) bool {
 	return slices.ContainsFunc(o.Open, func(path string) bool { return fspath.Under(path, place) || fspath.Under(place, path) })
 }
 
-// openIn returns the entries that stay read-only in a protected folder of which the command may
-// write some: all others. A place that is open as a whole has nothing.
+// openIn returns the entries of a protected folder that stay read-only: all entries the command
+// does not open. If the whole place is open, it returns nil.
 func (o Opening) openIn(place string) (readOnly []string) {
 	if slices.ContainsFunc(o.Open, func(path string) bool { return fspath.Under(place, path) }) {
 		return nil

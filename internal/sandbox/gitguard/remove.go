@@ -11,14 +11,13 @@ import (
 	"strings"
 )
 
-// Denied is the end of the name that something gets which was there before a command
-// changed it, and which the user has denied.
+// denied is the name suffix of a file moved aside after the user has denied its change.
 const denied = ".denied"
 
-// removing takes away names, and moves others aside. The arguments are a folder, a verb and
-// a name each. Nothing outside of the folders can be written. A folder that a link has
-// replaced is passed over, since the link could lead to another of the folders. removing
-// writes the numbers, from 0, of those that it could not take away.
+// removing removes files or moves them aside. The arguments are triples of a folder, a verb and a
+// name. Nothing outside of the folders can be written. If a link has replaced a folder, the folder
+// is skipped, since the link could lead to another of the folders. removing prints the numbers,
+// from 0, of the failed triples.
 const removing = `take() {
 	cd -P -- "$1" && [ "$PWD" = "$1" ] || return
 	chmod u+rwx . 2>/dev/null
@@ -68,21 +67,22 @@ while [ $# -gt 3 ]; do
 	number=$((number + 1))
 done`
 
-// mostRemoved bounds how many steps one program takes, since the folders of all of them are
-// open to it.
+// mostRemoved bounds the steps of one program, since the program can write the folders of all its
+// steps.
 const mostRemoved = 200
 
-// step is one thing that a program does to remove a change.
+// step is an operation to remove a change.
 type step struct {
-	change int    // which one
+	change int    // index of the change
 	dir    string // can be written
 	args   []string
 }
 
-// Remove takes changes away, by programs in the sandbox that can write nothing but the
-// folders around them. Files from before the command get their content back, and what the command made of them is moved
-// aside, and also what a program that goes on between its calls has made, which may be the user's. If their content is not known, such as after a kill of the server, they are only moved aside. For each change
-// that is still there or could not be taken away, it returns an error.
+// Remove undoes changes with sandboxed programs, which can write only the folders around them. It
+// restores files from before the command and moves the changed files aside. New files of standing
+// programs are moved aside, too, since they may be the user's. If the earlier content is unknown,
+// for example after a kill of the server, files are only moved aside. For each change still there
+// or not removable, it returns an error.
 func (w *Watch) Remove(ctx context.Context, changes []Change) (errs []error) {
 	errs = make([]error, len(changes))
 	if len(changes) == 0 {
@@ -133,8 +133,8 @@ func (w *Watch) Remove(ctx context.Context, changes []Change) (errs []error) {
 	return errs
 }
 
-// inBatches runs a script with the arguments of steps, and notes the errors of their
-// changes. If a program fails as a whole, each of its steps gets one of its own.
+// inBatches runs a script with the arguments of steps, and notes the errors of their changes. If a
+// program fails as a whole, each of its steps is run separately.
 func (g *Guard) inBatches(ctx context.Context, script string, steps []step, errs []error, first ...string) {
 	for batch := range slices.Chunk(steps, mostRemoved) {
 		failed, err := g.batch(ctx, script, batch, first)
@@ -153,8 +153,7 @@ func (g *Guard) inBatches(ctx context.Context, script string, steps []step, errs
 	}
 }
 
-// batch runs a script with the arguments of steps. It returns the numbers of those that
-// have failed.
+// batch runs a script with the arguments of steps. It returns the numbers of the failed steps.
 func (g *Guard) batch(ctx context.Context, script string, steps []step, first []string) (failed []int, err error) {
 	args := slices.Clone(first)
 	var writable []string
@@ -176,7 +175,7 @@ func (g *Guard) batch(ctx context.Context, script string, steps []step, first []
 	return failed, nil
 }
 
-// stillThere notes an error of each change that a look finds again.
+// stillThere records an error for each change found again by a scan.
 func (g *Guard) stillThere(changes []Change, errs []error) {
 	s := g.Look()
 	g.mu.Lock()
@@ -198,7 +197,7 @@ func (g *Guard) stillThere(changes []Change, errs []error) {
 // first is the name of the first item of a change.
 func (c Change) first() string { return slices.Min(slices.Collect(maps.Keys(c.after))) }
 
-// unset is the step that removes a setting.
+// unset returns the step to remove a setting.
 func (c Change) unset(number int) step {
 	key := c.first()
 	_, path, name := parts(key)
@@ -210,7 +209,8 @@ func (c Change) unset(number int) step {
 	return step{number, dir, append([]string{dir, filepath.Base(path), name, strconv.Itoa(len(values))}, values...)}
 }
 
-// steps are those that remove a change of files. If the user may have made it, new files are kept, too.
+// steps returns the steps to remove a change of files. If keep is set, the user may have made it:
+// new files are moved aside, too.
 func (c Change) steps(number int, keep bool) (all []step) {
 	for _, key := range slices.Sorted(maps.Keys(c.after)) {
 		kind, path, _ := parts(key)

@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// Bounds of the submodules and worktrees in one folder.
+// Bounds of the submodules and worktrees in a folder.
 const (
 	modulesDepth = 12
 	modulesLimit = 5000
@@ -24,27 +24,27 @@ const (
 // repository is a folder in which git keeps a repository, a submodule or a worktree.
 type repository struct {
 	dir    string // without links
-	main   string // for a submodule or a worktree: the repository that it is kept in
-	common bool   // has settings of its own; else it is a worktree's
+	main   string // for a submodule or a worktree: the repository around it
+	common bool   // has separate settings; else it is a worktree's
 	// unfinished is set if git may still be making it.
 	unfinished bool
-	// commondir is the content of the file of this name, and at is where that leads. If no git
-	// makes such a file, commondir begins with a NUL character.
+	// commondir is the content of the file of this name, and at is where it leads. If git would not
+	// make such a file, commondir begins with a NUL character.
 	commondir, at string
 }
 
-// entry is an entry .git that leads to a repository.
+// entry is a .git entry, which leads to a repository.
 type entry struct {
 	path  string
 	dir   string   // where it leads
 	at    string   // for a link and for a file: where it leads, even if there is nothing
-	links []string // that it is, or that lie on the way
-	file  bool     // a file that names the folder
+	links []string // the entry itself, or on the way
+	file  bool     // a file naming the folder
 	text  string   // of the file
 }
 
-// open opens a folder, which commands may have made. If it lies in a root, no link leads out
-// of that.
+// open opens a folder, which commands may have made. If it lies in a root, no link leads out of the
+// root.
 func open(dir string, roots []string) (*os.Root, error) {
 	for _, root := range roots {
 		if !fspath.Under(dir, root) {
@@ -62,7 +62,7 @@ func open(dir string, roots []string) (*os.Root, error) {
 		sub, err := safefile.OpenRootIn(top, rel)
 		if errors.Is(err, fs.ErrPermission) {
 			parts := strings.Split(rel, string(filepath.Separator))
-			for i := range parts { // from above: each is needed to open the next one
+			for i := range parts { // from above: each is needed to open the next
 				listerOf(top).ReadDir(filepath.Join(parts[:i+1]...)) // shows when the folder is opened
 			}
 			return safefile.OpenRootIn(top, rel)
@@ -72,8 +72,8 @@ func open(dir string, roots []string) (*os.Root, error) {
 	return safefile.OpenRoot(dir)
 }
 
-// read returns the content of a small file below a folder. If it is no regular file, or too
-// large, it returns a text that says so and that no file has. If there is none, ok is false.
+// read returns the content of a small file below a folder. If it is no regular file, or too large,
+// it returns the reason after a NUL character. If the file is missing, ok is false.
 func read(root *os.Root, name string) (text string, ok bool) {
 	content, err := safefile.ReadIn(root, name, safefile.Line)
 	switch {
@@ -85,9 +85,9 @@ func read(root *os.Root, name string) (text string, ok bool) {
 	return string(content), true
 }
 
-// pointed returns the path that a file of one line names to git, without its end of line.
-// It may begin with the path of a folder. git keeps spaces, and ends at a NUL character. If
-// the text is no such line, ok is false.
+// pointed returns the path in a one-line file of git, without the end of line. A relative path is
+// joined to folder. git keeps spaces, and ends at a NUL character. If the text is no such line, ok
+// is false.
 func pointed(text, prefix, folder string) (path string, ok bool) {
 	text, _, _ = strings.Cut(strings.TrimRight(text, "\r\n"), "\x00")
 	path, found := strings.CutPrefix(text, prefix)
@@ -100,14 +100,14 @@ func pointed(text, prefix, folder string) (path string, ok bool) {
 	return path, true
 }
 
-// mostPath is the length of the longest path that the kernel takes.
+// mostPath is the kernel's limit for the length of a path.
 const mostPath = 4096
 
 // gitdirPrefix begins a file .git.
 const gitdirPrefix = "gitdir: "
 
-// lister lists the folders below root. git finds entries by their names in a folder of ours that
-// cannot be listed, so lister makes it listable.
+// lister lists the folders below root. In an unlistable folder of ours, git finds entries by their
+// names, so lister makes the folder listable.
 type lister struct {
 	fs.FS
 	root *os.Root
@@ -129,10 +129,10 @@ func (l lister) ReadDir(name string) ([]fs.DirEntry, error) {
 
 func (l lister) Stat(name string) (fs.FileInfo, error) { return fs.Stat(l.FS, name) }
 
-// listable is the mode that the owner of a folder needs to list it and to open its entries.
+// listable is the mode with which the owner of a folder can list it and open its entries.
 const listable = 0o500
 
-// entryAt looks at an entry .git, or at a folder that is a repository itself.
+// entryAt reads a .git entry, or a bare repository.
 func entryAt(path string, roots []string) (e entry, ok bool) {
 	e.path = path
 	info, err := os.Lstat(path)
@@ -183,13 +183,13 @@ func readAt(path string, roots []string) (text string, ok bool) {
 	return read(root, filepath.Base(path))
 }
 
-// found are the repositories of the roots, and the entries that lead to them.
+// found holds the repositories of the roots, and the entries leading to them.
 type found struct {
 	entries  []entry
 	repos    []repository
-	cut      []string // folders that could not be scanned completely
+	cut      []string // incompletely scanned folders
 	linked   []string // links in the place of submodules, which no git makes
-	writable []string // the folders that commands may write
+	writable []string // folders writable for commands
 	roots    []string
 	known    map[string]bool
 }
@@ -236,8 +236,8 @@ func (f *found) isUnfinished(dir string) bool {
 	return slices.ContainsFunc(f.repos, func(r repository) bool { return r.dir == dir && r.unfinished })
 }
 
-// find reads the entries that a walk has found, the repositories around the roots, and their
-// submodules and worktrees. writable are the folders that commands may write.
+// find reads the entries of a walk, the repositories around the roots, and their submodules and
+// worktrees. writable lists the folders writable for commands.
 func find(paths, roots, writable []string) (f found) {
 	f.roots, f.known, f.writable = roots, map[string]bool{}, writable
 	for _, root := range roots {
@@ -267,8 +267,8 @@ func find(paths, roots, writable []string) (f found) {
 	return f
 }
 
-// shared reads where a repository finds the files that it shares with others. If it shares
-// nothing, shared returns false.
+// shared finds the common directory of a repository. If the repository shares nothing, it returns
+// false.
 func (r *repository) shared(root *os.Root) bool {
 	info, err := root.Lstat("commondir")
 	if err != nil {
@@ -289,10 +289,10 @@ func (r *repository) shared(root *os.Root) bool {
 	return true
 }
 
-// ofOneModule are the large folders of a repository, in which no other one lies.
+// ofOneModule lists the large folders of a repository; none contains another repository.
 var ofOneModule = []string{"objects", "refs", "logs", "hooks", "info", "modules", "lfs", "rr-cache"}
 
-// within adds the submodules and worktrees that a repository keeps.
+// within adds a repository's submodules and worktrees.
 func (f *found) within(root *os.Root, dir string) {
 	trees, err := fs.ReadDir(listerOf(root), "worktrees")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(trees) > modulesLimit {
@@ -334,7 +334,7 @@ func (f *found) within(root *os.Root, dir string) {
 			return fs.SkipAll
 		}
 		if _, err := root.Lstat(path + "/HEAD"); err == nil {
-			f.add(filepath.Join(dir, path), dir) // its own modules are found in turn
+			f.add(filepath.Join(dir, path), dir) // its modules are found in turn
 			return nil
 		}
 		if path != "modules" && slices.Contains(ofOneModule, d.Name()) && f.known[filepath.Join(dir, filepath.Dir(path))] {
@@ -347,8 +347,8 @@ func (f *found) within(root *os.Root, dir string) {
 	}
 }
 
-// Enclosing returns the repository that has root as a subdirectory. If there is none, or root
-// is a repository itself, it returns "".
+// Enclosing returns the repository around root. If there is none, or root is a repository itself,
+// it returns "".
 func Enclosing(root string) string {
 	if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
 		return ""
@@ -375,9 +375,8 @@ func complete(dir string) bool {
 	return true
 }
 
-// Outside are the repositories of roots that lie outside of them, and that git
-// has to write when something is committed. A file .git is part of the workspace, and could
-// name any folder: see [gitrepo.At].
+// Outside returns the repositories of roots outside of the roots. git writes them with each commit.
+// A .git file is part of the workspace, and could name any folder: see [gitrepo.At].
 func Outside(roots []string) (dirs []string) {
 	for _, root := range roots {
 		if dir := Enclosing(root); dir != "" {

@@ -21,18 +21,18 @@ import (
 
 // Kinds of reviewed items. Each is the beginning of an item's name.
 const (
-	hookItem    = "hook"    // a program that git runs
-	settingItem = "setting" // a setting of git that runs a program
-	pointerItem = "pointer" // a file that says where git finds a repository, or its settings
-	placeItem   = "place"   // a file that an editor, a shell or an agent reads by itself
+	hookItem    = "hook"    // a program run by git
+	settingItem = "setting" // a git setting that runs a program
+	pointerItem = "pointer" // a file with the path of a repository or its settings
+	placeItem   = "place"   // a file read automatically by an editor, a shell or an agent
 	ownItem     = "own"     // our own settings
-	orderItem   = "order"   // a file that agents obey, or that tools run when the user calls them
-	cutItem     = "cut"     // a folder that could not be looked at as a whole
-	todoItem    = "rebase"  // the programs that git runs when the user continues a rebase
+	orderItem   = "order"   // a file obeyed by agents, or run by tools when the user calls them
+	cutItem     = "cut"     // an incompletely scanned folder
+	todoItem    = "rebase"  // the programs run when the user continues a rebase
 )
 
-// item is one thing that could make the user's programs run something, or read other files. Two
-// scans of the same thing give equal items.
+// item is a file or setting that could make the user's programs run code or read other files. Two
+// scans of the same state give equal items.
 type item struct {
 	kind  string
 	path  string // of the file
@@ -49,15 +49,15 @@ type Scene struct {
 	items    map[string]string // value by key
 	readOnly []place
 	pinned   []place
-	made     []string // folders that were missing in repositories, and are held
+	made     []string // missing folders of repositories, made to be held
 	found    found
 	later    bool // the next notes belong to an unfinished repository
 }
 
-// place is a path that is held. A command that opens via may change it, too.
+// place is a held path. A command may also change it by opening via.
 type place struct {
 	path, via string
-	later     bool // commands that run already may need it once more: see [Guard.protect]
+	later     bool // running commands may still need it: see [Guard.protect]
 }
 
 // hold makes a path read-only, and pins the folders around it and the links on the way.
@@ -90,8 +90,8 @@ func (s *Scene) add(i item) { s.items[i.key()] = i.value }
 // Look scans the whole workspace.
 func (g *Guard) Look() *Scene { return g.lookAt(false) }
 
-// lookAt is Look. If it is brief, it does not scan dependencies that it knows, which the scan
-// after the command does.
+// lookAt is Look. If brief is set, it skips known dependencies; the scan after the command includes
+// them.
 func (g *Guard) lookAt(brief bool) *Scene {
 	g.looking.Lock()
 	defer g.looking.Unlock()
@@ -151,8 +151,8 @@ func (s *Scene) entry(e entry) {
 	}
 }
 
-// leadsAway begins the value of a file or link that leads git out of the workspace. No mount
-// holds such places, and commands can write some of them: their own /tmp and caches.
+// leadsAway begins the value of a file or link leading git out of the workspace. No mount holds
+// such places, and commands can write some of them: /tmp and caches.
 const leadsAway = "\x00leads to "
 
 func (s *Scene) addOutside(path, to string) {
@@ -224,15 +224,15 @@ func (s *Scene) repository(g *Guard, r repository) {
 			s.hold(filepath.Join(r.dir, name), "")
 		}
 	}
-	if _, err := root.Lstat(attributes); err == nil { // they choose programs of settings that may be the user's own
+	if _, err := root.Lstat(attributes); err == nil { // they choose among programs, also from the user's settings
 		s.add(item{kind: placeItem, path: filepath.Join(r.dir, attributes), value: g.mark(root, r.dir, attributes)})
 	}
 }
 
-// attributes are those of a repository that is not shared with others.
+// attributes is the attributes file of a repository, which is not committed.
 const attributes = "info/attributes"
 
-// mostHooks bounds the files of a folder of hooks that are noted one by one.
+// mostHooks bounds the individually recorded files of a hooks folder.
 const mostHooks = 2000
 
 // hooks notes a folder of hooks: its files, and the targets of its links.
@@ -269,7 +269,7 @@ func (s *Scene) hooks(g *Guard, dir string) {
 	}
 }
 
-// config notes the settings of a file that run something, and the files that these name.
+// config records the settings of a file that run programs, and the files they name.
 func (s *Scene) config(g *Guard, path string) {
 	all, err := g.settings(path)
 	if err != nil {
@@ -311,10 +311,10 @@ func (g *Guard) reviewed(key, value string) bool {
 	return g.review.approved == nil || had && slices.Contains(strings.Split(before, "\n"), value)
 }
 
-// globalSettings are the files of settings that git reads for all repositories of the user.
+// globalSettings are git's settings files for all repositories of the user.
 var globalSettings = []string{".gitconfig", ".config/git/config"}
 
-// global notes the hooks and the files that the user's settings for all repositories name.
+// global records the hooks and files named in the user's global settings.
 func (s *Scene) global(g *Guard) {
 	for _, name := range globalSettings {
 		path := filepath.Join(g.cfg.Home, name)
@@ -330,7 +330,7 @@ func (s *Scene) global(g *Guard) {
 	}
 }
 
-// mostWords bounds the words of a setting that are looked at.
+// mostWords bounds the examined words of a setting.
 const mostWords = 64
 
 // separates reports whether a character ends a word of a shell, and quotes whether it
@@ -338,8 +338,8 @@ const mostWords = 64
 func separates(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("'\"`;&|()<>={}$", r) }
 func quotes(r rune) bool    { return r == '\'' || r == '"' }
 
-// programs notes the files of the workspace that a setting runs. Settings are run in the
-// working folder of the repository in dir.
+// programs records the files of the workspace run by a setting. git runs them in the working tree
+// of the repository in dir.
 func (s *Scene) programs(g *Guard, value, dir string) {
 	words := append(strings.FieldsFunc(value, separates), strings.FieldsFunc(value, quotes)...)
 	for _, top := range s.workTrees(dir) {
@@ -389,8 +389,8 @@ func (s *Scene) leavesWorkspace(one setting, dir string) bool {
 	return !fspath.UnderAny(real, s.roots)
 }
 
-// hooksAt notes the folder that core.hooksPath names for the repository in dir. It is relative
-// to the worktree. If dir is empty, it is for all repositories.
+// hooksAt records the folder in core.hooksPath for the repository in dir. It is relative to the
+// worktree. If dir is empty, it is for all repositories.
 func (s *Scene) hooksAt(g *Guard, value, dir string) {
 	value = g.expand(value)
 	if value == "" || strings.HasPrefix(value, "~") {
@@ -413,7 +413,7 @@ func (g *Guard) expand(value string) string {
 	return value
 }
 
-// include notes a file of settings that another one includes.
+// include records a settings file included by another.
 func (s *Scene) include(g *Guard, value, dir, from string) {
 	value = g.expand(value)
 	if value == "" || strings.HasPrefix(value, "~") {
@@ -427,7 +427,7 @@ func (s *Scene) include(g *Guard, value, dir, from string) {
 		return
 	}
 	if slices.ContainsFunc(s.readOnly, func(p place) bool { return p.path == real }) {
-		return // includes that go round
+		return // an include cycle
 	}
 	s.hold(value, "")
 	s.config(g, real)
@@ -438,7 +438,7 @@ func ours(root string) []string {
 	return []string{filepath.Join(root, ".hermes", "config.yaml"), filepath.Join(root, ".hermes", ".env")}
 }
 
-// settings notes a file or a folder that configures an editor, a shell or an agent.
+// settings records a file or a folder that configures an editor, a shell or an agent.
 func (s *Scene) settings(g *Guard, path, root string) {
 	isPlace, byItself := settingsPlace(path)
 	if !isPlace || inPlace(path, root) || slices.Contains(ours(root), path) {
@@ -475,16 +475,16 @@ func (s *Scene) settings(g *Guard, path, root string) {
 	s.add(item{kind: kind, path: path, value: g.mark(top, filepath.Dir(path), name)})
 }
 
-// markLimit bounds the content of a file of which a mark is made. Of a folder, markFiles are
-// read, and of those up to markStats it counts when they were changed.
+// markLimit bounds the content of a marked file. In a folder, the first markFiles files are read.
+// Of further files up to markStats, only size and change time count.
 const (
 	markLimit = 1 << 20
 	markFiles = 5000
 	markStats = 200_000
 )
 
-// mark is a text that changes with the content of a file or a folder, and its mode. root is
-// the folder dir.
+// mark returns a text that changes with the content and mode of a file or folder. root is the
+// folder dir.
 func (g *Guard) mark(root *os.Root, dir, name string) (value string) {
 	info, err := root.Lstat(name)
 	if err != nil {
@@ -501,7 +501,7 @@ func (g *Guard) mark(root *os.Root, dir, name string) (value string) {
 	return text + hex.EncodeToString(m.sum.Sum(nil))
 }
 
-// marking makes the mark of a folder, and of those to which links in it lead.
+// marking makes the mark of a folder, including folders behind its links.
 type marking struct {
 	g     *Guard
 	sum   hash.Hash
@@ -535,8 +535,8 @@ func (m *marking) folder(root *os.Root, dir, name string) {
 	})
 }
 
-// behind adds the folder to which a link leads. If it leads to none, or to one that was
-// added, behind returns false.
+// behind adds the target folder of a link. If the target is no folder or was added before, it
+// returns false.
 func (m *marking) behind(link string, info fs.FileInfo) bool {
 	if info.Mode()&fs.ModeSymlink == 0 {
 		return false
@@ -598,8 +598,8 @@ func hasOtherName(info fs.FileInfo) bool {
 	return known && names > 1
 }
 
-// markTarget is the mark of the file that a link leads to. Of a folder, and of a file that no
-// command can write, it is the path.
+// markTarget returns the mark of a link's target. For a folder, and for a file no command can
+// write, it is the path.
 func (g *Guard) markTarget(link string) string {
 	real, info, root := g.behind(link)
 	if root == nil {
@@ -612,8 +612,8 @@ func (g *Guard) markTarget(link string) string {
 	return real + " " + g.markFile(root, filepath.Dir(real), filepath.Base(real), info)
 }
 
-// behind returns where a link leads, and the folder around that. If no command can write
-// there, or nothing is there, root is nil.
+// behind returns the target of a link, and the folder around it. If no command can write there, or
+// nothing is there, root is nil.
 func (g *Guard) behind(link string) (real string, info fs.FileInfo, root *os.Root) {
 	real, _, ok := fspath.Follow(link)
 	roots := fspath.Existing(g.cfg.Roots())
@@ -642,8 +642,8 @@ func (m marked) same(info fs.FileInfo) bool {
 		m.info.ModTime().Equal(info.ModTime()) && os.SameFile(m.info, info) && changeTime(m.info) == changeTime(info)
 }
 
-// clockStep is how coarse the clock is that stamps changes, and more. A file that has
-// changed within it may change again without a new stamp.
+// clockStep is more than a step of the timestamp clock. If a file was changed more recently, its
+// next change may keep the stamp.
 const clockStep = 50 * time.Millisecond
 
 // stampIsFinal reports whether a further change would give the file another stamp.

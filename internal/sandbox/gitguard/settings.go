@@ -8,22 +8,22 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/protected"
 )
 
-// inRepository are names in a git folder that other programs than git run or obey: lazygit's
-// settings, and the folder by which shells of some take bin for a folder of their programs.
+// inRepository lists names in a git folder used by other programs: lazygit's settings, and the
+// folder safe, with which some users' shells add the repository's bin to PATH.
 var inRepository = []string{"lazygit.yml", "safe"}
 
-// interesting reports whether a walk notes an entry of that name.
+// interesting reports whether a walk records an entry with the name.
 func interesting(name string) bool { return protected.May(name) }
 
-// settingsPlace reports whether a path is a place that configures or runs something, and whether it
-// runs by itself. If such a place exists in a root, it is read-only there. A change of others, and of new
-// ones, is asked about: repositories change them all the time.
+// settingsPlace reports whether a path is a place with settings or programs, and whether it takes
+// effect automatically. Such a place in a root is read-only. The user is asked about changes of
+// other and new places: repositories change them all the time.
 func settingsPlace(path string) (place, byItself bool) {
 	return protected.Is(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 }
 
-// inPlace reports whether a path lies in such a place below a root: that counts as a whole. The folder of
-// hermes-ls in a root does not.
+// inPlace reports whether a path lies in such a place below a root, which counts as a whole. The
+// folder of hermes-ls in a root does not.
 func inPlace(path, root string) bool {
 	for dir := filepath.Dir(path); len(dir) > len(root); dir = filepath.Dir(dir) {
 		if is, _ := settingsPlace(dir); is && dir != filepath.Join(root, ".hermes") {

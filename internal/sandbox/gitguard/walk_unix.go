@@ -22,9 +22,9 @@ const (
 	walkTime    = 20 * time.Second
 )
 
-// walker finds the git folders and the settings of editors, shells and agents below one
-// root, at any depth. It never leaves the root by a link. It does not read a folder again that has not
-// changed since. It is not safe for concurrent use.
+// walker finds the git folders and the settings of editors, shells and agents below one root, at
+// any depth. It never leaves the root by a link. It reads an unchanged folder only once. It is not
+// safe for concurrent use.
 type walker struct {
 	root    string
 	brief   bool // folders of dependencies are taken as they were at the last walk
@@ -41,19 +41,19 @@ type node struct {
 	ino     uint64
 	changed int64 // nanoseconds; 0: not read yet, or it may change without a new stamp
 	dirs    []node
-	named   []string // entries that [interesting] names
+	named   []string // interesting entries
 	git     bool     // an entry .git, of whatever kind
 	bare    bool     // git itself would take the folder for a repository
 }
 
 // sight is the result of a walk.
 type sight struct {
-	git   []string // paths of entries .git, and of folders that are repositories themselves
-	named []string // paths of entries that configure something
+	git   []string // paths of .git entries, and of bare repositories
+	named []string // paths of settings entries
 	cut   bool     // the walk was ended by a bound: there may be more
 }
 
-// look walks. A brief walk passes over folders of dependencies that were walked before.
+// look walks. A brief walk skips known folders of dependencies.
 func (w *walker) look(brief bool) (s sight) {
 	w.brief = brief
 	w.folders, w.cut, w.until = 0, false, time.Now().Add(walkTime)
@@ -152,8 +152,8 @@ func (n *node) same(st *unix.Stat_t) bool {
 	return n.changed != 0 && n.ino == st.Ino && n.dev == uint64(st.Dev) && n.changed == stamp(st) // see above
 }
 
-// stamp is when a folder was changed. If that is so recent that a further change could
-// have the same stamp, it is 0.
+// stamp returns the change time of a folder. If the change is so recent that another could have the
+// same stamp, it returns 0.
 func stamp(st *unix.Stat_t) int64 {
 	at := time.Unix(st.Ctim.Unix())
 	if age := time.Since(at); age < clockStep {
@@ -170,7 +170,7 @@ func (w *walker) read(fd int, old *node) (n node, err error) {
 	if err != nil {
 		return n, err
 	}
-	f := os.NewFile(uintptr(dup), fmt.Sprintf("/proc/self/fd/%d", dup)) // by which it finds types that do not come with the names
+	f := os.NewFile(uintptr(dup), fmt.Sprintf("/proc/self/fd/%d", dup)) // a name for finding types missing in the listing
 	defer f.Close()                                                     // only read
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return n, err

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// If a command has made folders that are too deep to be looked at, and the user denies them, no text says that the workspace is to
-// be removed.
+// If a command has made folders too deep to scan, and the user denies them, no text asks to remove
+// the workspace.
 func TestDeniedFoldersAreNotTheWorkspace(t *testing.T) {
 	t.Parallel()
 	g := guardOf(t)

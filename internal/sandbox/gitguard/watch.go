@@ -17,32 +17,31 @@ import (
 // mutex of the Guard.
 type review struct {
 	approved map[string]string   // items as they were reviewed; nil: not yet
-	running  int                 // commands that have not been reviewed, and 1 if programs stand
-	standing []string            // programs that go on between their calls, see [Guard.Stand]
-	left     bool                // approved are the items that a killed server had reviewed
-	stuck    map[string]string   // items that were denied, and could not be removed
-	held     map[string]bool     // paths that the last look wanted held
-	ready    *Scene              // the last scan, for the command that starts next
-	writes   map[string]*written // writes that the user made or has approved, by path, see [Guard.Note]
+	running  int                 // commands without a review, and 1 if there are standing programs
+	standing []string            // programs that keep running between their calls, see [Guard.Stand]
+	left     bool                // approved are the items reviewed by a killed server
+	stuck    map[string]string   // denied items that could not be removed
+	held     map[string]bool     // paths to hold of the last scan
+	ready    *Scene              // the last scan, for the next command
+	writes   map[string]*written // writes made or approved by the user, by path, see [Guard.Note]
 	journal  *journal
 	tookOver time.Time     // when the journals of killed servers were looked for
 	turn     chan struct{} // holds a token while a review goes on
 }
 
-// Watch is a command whose changes of places that run or configure something by
-// themselves are reviewed when it has ended. The nil Watch watches nothing.
+// Watch is a command whose changes of protected places are reviewed after its end. The nil Watch
+// watches nothing.
 type Watch struct {
 	guard   *Guard
 	opening Opening // of the command
 	left    bool
-	beside  []string // programs that stand, if something has changed before the command
-	stands  bool     // it is that of programs that go on between their calls
+	beside  []string // standing programs, if a place has changed before the command
+	stands  bool     // it is for standing programs
 }
 
-// Watch scans these places before a command that is about to be confined. Changes that were
-// made while no command ran are the user's, and count as reviewed. [Watch.End] or
-// [Watch.Finish] follows. The opening is that of the command. If ctx ends before the scan,
-// Watch returns its error, and the command must not start.
+// Watch scans these places before a command is confined. Changes made while no command ran are the
+// user's, and count as reviewed. [Watch.End] or [Watch.Finish] follows. o is the command's opening.
+// If ctx ends before the scan, Watch returns its error, and the command must not start.
 func (g *Guard) Watch(ctx context.Context, o Opening) (*Watch, error) {
 	made := make(chan result[*Watch], 1)
 	g.work.Go(func() { made <- try(func() *Watch { return g.watch(o) }) })
@@ -55,9 +54,10 @@ func (g *Guard) Watch(ctx context.Context, o Opening) (*Watch, error) {
 	}
 }
 
-// Stand watches a program that goes on between its calls, which is about to be started. by names it for the user. From now on
-// until the Guard is closed, no change counts as the user's. So each command reviews before it starts what has changed, see
-// [Watch.Beside], and so does the caller after each call of the program. [Watch.End] does nothing.
+// Stand watches a standing program, which keeps running between its calls. Call Stand before its
+// start. by names it for the user. Until the Guard is closed, no change counts as the user's. So
+// changes are reviewed before each command starts, see [Watch.Beside], and after each call of the
+// program. [Watch.End] does nothing.
 func (g *Guard) Stand(ctx context.Context, by string) (*Watch, error) {
 	g.mu.Lock()
 	known := slices.Contains(g.review.standing, by)
@@ -72,7 +72,7 @@ func (g *Guard) Stand(ctx context.Context, by string) (*Watch, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if r := &g.review; slices.Contains(r.standing, by) || len(r.standing) > 0 {
-		r.running-- // one counts for all of them
+		r.running-- // all count as one
 	}
 	if !slices.Contains(g.review.standing, by) {
 		g.review.standing = append(g.review.standing, by)
@@ -81,9 +81,9 @@ func (g *Guard) Stand(ctx context.Context, by string) (*Watch, error) {
 	return w, nil
 }
 
-// settle ends the watch of programs that went on between their calls, which have ended. The user cannot be asked any more: changes
-// since the last review are undone before a program of the user's runs them, and the next server tells of them. If that
-// fails, the next server asks.
+// settle ends the watch of standing programs after their end. The user cannot be asked any more. So
+// changes since the last review are undone before a program of the user's runs them, and the user
+// is notified. If undoing fails, the next server asks.
 func (g *Guard) settle() {
 	g.mu.Lock()
 	by, idle := slices.Clone(g.review.standing), g.review.running == 1
@@ -157,7 +157,7 @@ func (g *Guard) watch(o Opening) *Watch {
 	return w
 }
 
-// release forgets stuck items that are gone. The others do not count as reviewed.
+// release forgets removed stuck items. The others do not count as reviewed.
 func (r *review) release(s *Scene) {
 	for key, value := range r.stuck {
 		if now, there := s.items[key]; !there || now != value {
@@ -172,8 +172,9 @@ func (r *review) release(s *Scene) {
 // commands. The changes have to be reviewed before the command is started.
 func (w *Watch) Left() bool { return w != nil && w.left }
 
-// Beside names programs that go on between their calls, if they or the user have changed something since the last review. The
-// changes have to be reviewed before the command is started. If nothing has changed, it returns nothing.
+// Beside names the standing programs if they or the user have changed a place since the last
+// review. The changes must be reviewed before the command is started. If nothing has changed, it
+// returns nil.
 func (w *Watch) Beside() []string {
 	if w == nil {
 		return nil
@@ -181,7 +182,7 @@ func (w *Watch) Beside() []string {
 	return w.beside
 }
 
-// End says that the command has ended and its changes have been reviewed.
+// End ends the watch after the command's end and the review of its changes.
 func (w *Watch) End() {
 	if w == nil || w.stands {
 		return
@@ -251,22 +252,22 @@ func (r result[T]) get() T {
 	return r.value
 }
 
-// Change is a change of a place that runs or configures something by itself.
+// Change is a change of a protected place.
 type Change struct {
 	Path string
 	What string // "the git hook .git/hooks/pre-commit"
 	Asks bool   // the user may let it stand; else it has to be removed
 	Key  string // the key of a remembered approval
 
-	after  map[string]string // the items that changed, as they are
+	after  map[string]string // the changed items, as they are
 	before map[string]string
 }
 
 // mostLooked is how many entries of a directory [Change.Files] looks at.
 const mostLooked = 1000
 
-// Files returns at most limit regular files that the change made or changed, also in directories. made reports whether
-// there was none before.
+// Files returns at most limit regular files that were made or changed, also in directories. made
+// reports whether all are new.
 func (c Change) Files(limit int) (paths []string, made bool) {
 	made = true
 	for _, key := range slices.Sorted(maps.Keys(c.after)) {
@@ -308,8 +309,8 @@ func (w *Watch) Keep(changes []Change) {
 	r.journal.write(r.approved)
 }
 
-// Changes returns the changes of these places that have not been reviewed. Only one review runs
-// at a time: the caller must call done.
+// Changes returns the changes not reviewed yet. Only one review runs at a time: the caller must
+// call done.
 func (w *Watch) Changes() (all []Change, done func()) {
 	if w == nil {
 		return nil, func() {}
@@ -328,7 +329,7 @@ func (w *Watch) Changes() (all []Change, done func()) {
 	}
 }
 
-// changed lists the items that differ from the reviewed ones, and forgets missing items.
+// changed lists the changes since the last review, and forgets missing items.
 func (g *Guard) changed(s *Scene, o Opening) []Change {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -343,7 +344,7 @@ func (g *Guard) changed(s *Scene, o Opening) []Change {
 	return changes
 }
 
-// compare lists the items that differ from the reviewed ones. The caller holds the mutex.
+// compare lists the changes since the last review. The caller holds the mutex.
 func (g *Guard) compare(s *Scene, o Opening) (all []Change) {
 	groups := map[string]*Change{}
 	for _, key := range slices.Sorted(maps.Keys(s.items)) {
@@ -393,7 +394,7 @@ func parts(key string) (kind, path, name string) {
 	return kind, path, name
 }
 
-// unreadable reports whether the value of an item says that it could not be read.
+// unreadable reports whether the value marks an unreadable item.
 func unreadable(value string) bool { return strings.HasPrefix(value, "\x00") }
 
 // covers reports whether a command with this opening may have made a change.
@@ -412,7 +413,7 @@ func (o Opening) covers(roots []string, kind, path, name, value, before string) 
 	case placeItem, ownItem:
 		inRoot := slices.Contains(fspath.Existing(roots), filepath.Dir(path))
 		return o.opens(path) || o.Git && !inRoot && kind == placeItem && !slices.Contains(inRepository, filepath.Base(path))
-	case todoItem: // a rebase that goes on has fewer
+	case todoItem: // a continued rebase has fewer
 		return !unreadable(value) && isTail(value, before) || o.Git
 	case orderItem:
 		return o.Git || o.opens(path) || slices.Contains(o.Writes, path)
@@ -420,7 +421,7 @@ func (o Opening) covers(roots []string, kind, path, name, value, before string) 
 	return false
 }
 
-// isTail reports whether some lines are the last ones of others.
+// isTail reports whether lines are the last lines of another text.
 func isTail(lines, of string) bool { return lines == of || strings.HasSuffix(of, "\n"+lines) }
 
 // describe fills in the texts.
@@ -475,7 +476,7 @@ func (c *Change) describe(roots []string) {
 	}
 }
 
-// addOtherName says of a file that it has another name.
+// addOtherName mentions another name of a file.
 func (c *Change) addOtherName(value string) {
 	if strings.HasSuffix(value, otherName) {
 		c.What += ", which has another name, by which it can be changed"
