@@ -18,10 +18,11 @@ import (
 // interpreterSize is the maximum size of an interpreter in the workspace.
 const interpreterSize = 256 << 20
 
-// allow asks the user whether an interpreter in the workspace may start. It is code of the
-// workspace, and so are the modules that it imports at its start. In a sandbox it needs no
-// approval. One that only a file of the workspace names requires it in a sandbox, too, since language servers get its path. An approval applies to this session, until the interpreter or the settings of
-// its environment change. If the interpreter must not start, allow returns an error.
+// allow asks the user whether an interpreter in the workspace may start: it is code of the
+// workspace, and so are the modules it imports at its start. In a sandbox it needs no approval,
+// unless its path comes only from a file of the workspace: language servers get that path too. An
+// approval applies to this session, until the interpreter or its environment settings change. If
+// the interpreter must not start, allow returns an error.
 func (r *Runner) allow(ctx context.Context, env *tools.Env, call tools.Call, path string) error {
 	inside := program.In(path, r.cfg.Files.Folders())
 	if inside && r.box(env).Enforced(ctx) {

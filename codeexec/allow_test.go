@@ -13,8 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Without a sandbox, an interpreter that came with the repository is not started before
-// the user has approved it; after a denial another one runs the script.
+// Without a sandbox, an interpreter from the repository starts only after approval. After a denial,
+// the next interpreter runs the script.
 func TestInterpreterOfWorkspaceAsks(t *testing.T) {
 	t.Parallel()
 	testneed.Extra(t)

@@ -19,7 +19,7 @@ const (
 	maxArgs     = 16 << 10 // bytes of the arguments of each
 )
 
-// callQueue takes the calls of one script.
+// callQueue takes the calls of a script.
 type callQueue struct {
 	functions []tools.Tool
 	limit     int // of calls
@@ -33,11 +33,11 @@ type callQueue struct {
 	cancel context.CancelFunc
 	taken  sync.WaitGroup // calls without a result
 
-	writing sync.Mutex // held by the call that writes files
+	writing sync.Mutex // held by a call while it writes files
 
 	mu       sync.Mutex
 	closed   bool
-	made     int // calls that count
+	made     int // calls counted against the limit
 	rejected int
 	current  []*openCall // oldest first
 	record   []tools.Inner
@@ -51,8 +51,8 @@ type openCall struct {
 	writes bool // files
 }
 
-// call runs a call when there is room in running. If a call writes files, it runs
-// after the writing calls that came before it.
+// call runs a call as soon as running has room. A call that writes files waits for the earlier
+// writing calls.
 func (q *callQueue) call(running chan struct{}, tool string, args json.RawMessage) tools.Result {
 	c, rejection := q.begin(tool, args)
 	if rejection != "" {
@@ -76,7 +76,7 @@ func (q *callQueue) call(running chan struct{}, tool string, args json.RawMessag
 	return result
 }
 
-// close takes no more calls, cancels the running ones, and waits for them.
+// close rejects further calls, cancels the running calls, and waits for them.
 func (q *callQueue) close() {
 	q.mu.Lock()
 	q.closed = true
@@ -160,7 +160,8 @@ func (q *callQueue) records() (calls []tools.Inner, changes []tools.Content) {
 	return q.record, q.changes
 }
 
-// counts returns how many calls were made, and the newest one that runs, or nil.
+// counts returns the number of calls made and the newest running call. If none is running, now is
+// nil.
 func (q *callQueue) counts() (made int, now *openCall) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

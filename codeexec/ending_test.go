@@ -121,7 +121,7 @@ func TestTimeCountsFromTheStart(t *testing.T) {
 	for _, persist := range []bool{false, true} {
 		b := newBed(t, Config{Persist: persist}, nil)
 		slow := filepath.Join(t.TempDir(), "python3")
-		// The interpreter waits until the test has seen that its time does not count.
+		// The interpreter waits until the test has checked that its start is not timed.
 		text := fmt.Sprintf("#!/bin/sh\ncase $* in *script*|*kernel*) touch %s/starting; while ! test -e %s/go; do sleep 0.05; done;; esac\nexec %s \"$@\"\n", b.dir, b.dir, python.Path)
 		if err := os.WriteFile(slow, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
@@ -232,7 +232,7 @@ func TestCancelledBeforeItBegins(t *testing.T) {
 	}
 }
 
-// Background processes of a script that ends by itself end with it.
+// The background processes of a script end with the script.
 func TestNothingOutlivesAScript(t *testing.T) {
 	t.Parallel()
 	mark := t.TempDir()
@@ -270,7 +270,7 @@ print(oct(info.st_mode & 0o777), oct(os.stat(os.environ["HERMES_RPC_SOCKET"]).st
 	}
 }
 
-// The directories of a killed server are removed when the next one has a session.
+// The next session removes the directories of a killed server.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	temp, err := os.MkdirTemp("", "swept-") // short: a socket lies there

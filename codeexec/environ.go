@@ -8,8 +8,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// harmless are the variables that a script sees. It is a list of harmless names, not of
-// secret ones, because a secret may have any name (DATABASE_URL, SLACK_WEBHOOK).
+// harmless are the variables visible to a script. The list names harmless variables and not
+// secrets, because a secret may have any name (DATABASE_URL, SLACK_WEBHOOK).
 var harmless = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ",
 	"TMPDIR", "TMP", "TEMP", "COLUMNS", "LINES",
@@ -19,8 +19,7 @@ var harmless = []string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
 }
 
-// environ returns the part of an environment that a child sees: harmless variables, and
-// those in passthrough.
+// environ filters an environment for a child process: it keeps harmless variables and passthrough.
 func environ(all, passthrough []string) []string {
 	var env []string
 	for _, kv := range all {
@@ -33,11 +32,11 @@ func environ(all, passthrough []string) []string {
 	return env
 }
 
-// scriptEnviron adds to base the variables of a script that p runs.
+// scriptEnviron adds the variables of a script run by p to base.
 func scriptEnviron(base []string, p Python, socket, token string) []string {
 	env := set(base,
 		"HERMES_RPC_SOCKET="+socket, "HERMES_RPC_TOKEN="+token,
-		// for a Python that the script starts
+		// for Python processes started by the script
 		"PYTHONDONTWRITEBYTECODE=1", "PYTHONIOENCODING=utf-8", "PYTHONUTF8=1",
 	)
 	if p.Prefix != "" { // programs in it are found by name, as in an activated shell

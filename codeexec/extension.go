@@ -12,9 +12,9 @@ import (
 // Toolset is the toolset of the tools.
 const Toolset = "code_execution"
 
-// Extension returns the extension. Its configuration section is a [Config], to which set
-// adds the parts that sessions share. Extensions returns the session's extensions; scripts
-// get the instances that are derived from them.
+// Extension returns the extension. Its configuration section is a [Config]; set adds the parts
+// shared by all sessions. Extensions returns the session's extensions. Scripts get instances
+// derived from them.
 func Extension(set func(*Config), extensions func() *extension.Set) extension.Extension {
 	return scripts{set, extensions}
 }
@@ -45,8 +45,8 @@ type instance struct {
 	passed []string // by PassEnv
 }
 
-// Tools returns execute_code. The runner stays until the session is closed, as its
-// scripts may keep variables; one that has run nothing yet follows the configuration.
+// Tools returns execute_code. The runner stays until the session is closed, because its scripts may
+// keep variables. A runner without a script so far follows the configuration.
 func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	var c Config
 	if err := x.session.Config(&c); err != nil {
@@ -68,14 +68,14 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	return []tools.Tool{x.runner.Tool()}, nil
 }
 
-// derive returns the instances that a script of the session gets.
+// derive returns the extension instances for a script of the session.
 func (x *instance) derive(ctx context.Context) (*extension.Set, error) {
 	s := x.session
 	return x.extensions().Derive(ctx, extension.Script, extension.Own{ID: s.ID, Folders: s.Folders, Files: s.Files, Editor: s.Editor, Bounds: s.Bounds})
 }
 
-// PassEnv gives variables to the next scripts, such as "NAME=value". An interpreter that keeps variables between scripts
-// gets them when it is started again.
+// PassEnv gives variables, such as "NAME=value", to the next scripts. An interpreter that keeps
+// variables gets them at its next start.
 func (x *instance) PassEnv(vars []string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -88,8 +88,8 @@ func (x *instance) PassEnv(vars []string) {
 	x.runner.passed = x.passed
 }
 
-// Interpreter returns the path of the Python that scripts get. It does not ask the user: an
-// interpreter that requires approval is passed over. If there is none, it returns "".
+// Interpreter returns the path of the Python that runs scripts. It does not ask the user: it skips
+// interpreters that require approval. If none is left, it returns "".
 func (x *instance) Interpreter(ctx context.Context) string {
 	x.mu.Lock()
 	r := x.runner

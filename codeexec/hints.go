@@ -112,10 +112,10 @@ func (r *Runner) hints(e ending, status string, python Python, code string) stri
 // wrongArguments matches the error of a call of a function with other parameters.
 var wrongArguments = pattern(`TypeError: (\w+)\(\) (?:got an unexpected|got multiple|missing \d+ required|takes )`)
 
-// scriptLike matches code that looks like JavaScript or TypeScript.
+// scriptLike matches code in JavaScript or TypeScript.
 var scriptLike = pattern(`(?m)\bconsole\.log\(|^\s*(?:const|let|var|function|import .* from) |=>|;\s*$`)
 
-// shellLike matches code that looks like a shell command.
+// shellLike matches code in the form of a shell command.
 var shellLike = pattern(`^\s*(?:#!.*sh\b|[!%]\s?[a-z]|(?:cd|ls|git|npm|npx|pip|make|go|cargo|echo|cat|grep|find|sudo|rm|mkdir|export|curl|docker)\s|[a-z][\w.-]* --?[a-z])`)
 
 // exitHint explains why a process was killed.
@@ -135,7 +135,7 @@ func (r *Runner) exitHint(e ending) string {
 	return ""
 }
 
-// successHint returns a hint for a script that worked but was not needed.
+// successHint returns a hint for a script that succeeded but was not needed.
 func successHint(e ending, code string) string {
 	switch {
 	case strings.TrimSpace(e.out) == "" && strings.TrimSpace(e.errs) == "":

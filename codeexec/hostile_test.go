@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Scripts that look for the stand-in's secrets and print those that they find.
+// Scripts that search for the stand-in's secrets and print them.
 var thieves = map[string]string{
 	"its environment": `
 import os, subprocess
@@ -64,8 +64,8 @@ for line in terminal("env; cat /proc/$PPID/environ | tr '\\0' '\\n'; cat /proc/1
     if line.split("=")[0] not in ("HARMLESS", "DATABASE_URL", "SLACK_WEBHOOK"): print(line)`,
 }
 
-// users returns the users that hostile scripts run as: the one that runs the tests (0), and
-// if that is root, also an ordinary user.
+// users returns the users that run hostile scripts: the user of the tests (0) and, if it is root,
+// an ordinary user.
 func users(t *testing.T) []int {
 	t.Helper()
 	if os.Getuid() == 0 && isFile("/usr/bin/python3") {
@@ -113,7 +113,7 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-// After abuse of the socket, the script and the next one can still make calls.
+// After abuse of the socket, this script and the next can still make calls.
 func TestSocketAbuse(t *testing.T) {
 	t.Parallel()
 	testneed.Extra(t)
@@ -231,7 +231,7 @@ os.waitpid(pid, 0)
 	}
 }
 
-// Saved outputs and transcripts contain no secret that the server knows.
+// Saved outputs and transcripts contain none of the server's known secrets.
 func TestKeptOutputHasNoSecret(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{}, map[string]string{"key.txt": "the key is s3cret-value\n"})

@@ -24,7 +24,7 @@ const lostText = "The variables of earlier scripts are lost."
 
 // kernelSlot holds the kernel of a session, which one script uses at a time.
 type kernelSlot struct {
-	lock   chan struct{} // guards the rest; a channel, so that a canceled call need not wait
+	lock   chan struct{} // guards the rest; a channel, so a canceled call need not wait
 	idle   time.Duration
 	kernel *kernel // nil: none
 	reaper *time.Timer
@@ -59,8 +59,8 @@ func (k *kernelSlot) close() {
 	k.end(done)
 }
 
-// end ends the kernel, if there is one, and reviews its changes. If ctx is done, it denies
-// them. Its caller holds lock.
+// end ends a running kernel and reviews its changes. If ctx is done, it denies them. The caller
+// holds lock.
 func (k *kernelSlot) end(ctx context.Context) (note string) {
 	if k.reaper != nil {
 		k.reaper.Stop()
@@ -146,7 +146,7 @@ func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *
 	c := r.command(ctx, env, s.python, k.stage, k.socket, "kernel.py")
 	c.Stdin, k.commands = io.Pipe()
 	c.Stdout, c.Stderr = k.out, k.errs
-	// Later scripts run in it too, so it gets nothing that was approved for this one.
+	// Later scripts run in it too, so it gets no approvals of this script.
 	if err = r.confine(ctx, env, &c, sandbox.Opening{}); err == nil {
 		k.process, err = proc.Start(r.ctx, c)
 	}
@@ -181,7 +181,7 @@ func (k *kernel) end(ctx context.Context, grace time.Duration) (note string) {
 	return note
 }
 
-// run runs one script. The kernel continues, unless the script, its timeout or ctx ends it.
+// run runs a script. The kernel continues, unless the script, its timeout or ctx ends it.
 func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (ending, error) {
 	k.scripts++
 	name := fmt.Sprintf("script%d.py", k.scripts)
@@ -194,7 +194,7 @@ func (k *kernel) run(ctx context.Context, r *Runner, env *tools.Env, s script) (
 	defer env.Running(ctx)()
 	running.begin(k.process.Stop)
 	var exit proc.Exit
-	// The interpreter itself writes the file: earlier scripts can put links into its folder.
+	// The interpreter writes the file: earlier scripts may have put links into its folder.
 	if _, err := fmt.Fprintf(k.commands, "%s %d %s\n%s", token, len(s.code), k.stage.path(name), s.code); err == nil {
 		exit.Code = k.await(outEnd, errEnd)
 	} else {
@@ -229,8 +229,8 @@ func (k *kernel) await(outEnd, errEnd <-chan int) (code int) {
 	return code
 }
 
-// splitter passes the output of a kernel to the running script, up to the mark at its
-// end. Later output, such as that of a thread, goes to the next script.
+// splitter passes the kernel's output to the running script, up to the end mark. Later output, such
+// as a thread's, goes to the next script.
 type splitter struct {
 	mu    sync.Mutex
 	to    io.Writer // nil: no script runs
@@ -288,13 +288,13 @@ func (s *splitter) Write(b []byte) (int, error) {
 		s.held = bytes.Clone(data[at:])
 		return len(b), nil
 	}
-	code, _ := strconv.Atoi(string(number)) // a script can forge it, for itself only
+	code, _ := strconv.Atoi(string(number)) // a script can forge its exit code only
 	s.to, s.held = nil, bytes.Clone(rest)
 	s.ended <- code
 	return len(b), nil
 }
 
-// beginning returns the length of the longest suffix of data that is a prefix of mark.
+// beginning returns the length of the longest suffix of data that begins mark.
 func beginning(data, mark []byte) int {
 	for n := min(len(mark)-1, len(data)); n > 0; n-- {
 		if bytes.HasSuffix(data, mark[:n]) {

@@ -22,7 +22,7 @@ func TestVariablesStay(t *testing.T) {
 	if a := b.run("print(f(), pid == os.getpid(), read_file('a.txt')['total_lines'])"); a.Output != "42 True 2\n" || a.ToolCalls != 1 {
 		t.Errorf("%+v", a)
 	}
-	// The budget is each script's own, and so are traceback and exit code.
+	// Each script has a separate budget, traceback and exit code.
 	a := b.fail("read_file('a.txt'); read_file('a.txt')\nprint(read_file('a.txt')['error'])\n\nraise ValueError(f())")
 	if a.Status != "error" || a.ExitCode != 1 || a.ToolCalls != 2 || !strings.Contains(a.Output, "limit reached (2)") ||
 		!strings.HasPrefix(a.Errors, "Traceback (most recent call last):\n  File \"script3.py\", line 4, in <module>\n    raise ValueError(f())") {

@@ -17,7 +17,7 @@ const (
 // mcpName is the function with which scripts call tools of MCP servers.
 const mcpName = "mcp_call"
 
-// mcpFunction returns that function. The model is not offered it as a tool.
+// mcpFunction returns the function mcpName. It is not a tool of the model.
 func mcpFunction() tools.Tool {
 	return tools.Tool{
 		Name: mcpName, Kind: tools.KindOther, Script: "(server, tool, arguments={}) → the result of a tool of an MCP server",

@@ -20,8 +20,8 @@ var startSource string
 //go:embed python/kernel.py
 var kernelSource string
 
-// functions returns the tools that a script of this session may call: those with the
-// property Script that the session offers.
+// functions returns the tools that this session's scripts may call: its tools with the property
+// Script.
 func functions(env *tools.Env) []tools.Tool {
 	return slices.DeleteFunc(env.Dispatch.List(), func(t tools.Tool) bool { return t.Script == "" })
 }
@@ -51,8 +51,8 @@ func module(functions []tools.Tool) (string, error) {
 	return b.String(), nil
 }
 
-// pythonOf returns the source of the function of a tool, with type hints and a docstring
-// from its schema. A parameter that can be left out is None by default, which is not sent.
+// pythonOf returns the Python source of a tool's function. Type hints and docstring come from the
+// schema. An optional parameter defaults to None, which is not sent.
 func pythonOf(t tools.Tool) (string, error) {
 	parameters, err := parametersOf(t.Schema)
 	if err != nil {
@@ -92,8 +92,8 @@ type parameter struct {
 	Description string
 }
 
-// parametersOf returns the properties of a schema in the order of its text, with the
-// required ones first, as Python wants them.
+// parametersOf returns the properties of a schema in the order of its text. Required parameters
+// come first, because Python needs this order.
 func parametersOf(schema json.RawMessage) (list []parameter, err error) {
 	var s struct {
 		Properties json.RawMessage

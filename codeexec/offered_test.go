@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
-// On Windows the tool is not offered, and one that is called all the same says so.
+// Windows sessions do not offer the tool. If it is called anyway, its result reports this.
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	r := New(Config{GOOS: "windows"})

@@ -25,7 +25,7 @@ func (f *firstOnly) AskPermission(context.Context, tools.ApprovalRequest) (tools
 	return tools.DecisionOnce, nil
 }
 
-// A script that was approved can write the protected files that it names. Code that it starts
+// An approved script can write the protected files that it names. Processes started by the script
 // cannot.
 func TestApprovedScriptOpensWhatItNames(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,7 @@ package codeexec
 
 import "errors"
 
-// peerUID returns an error: this system does not tell who connects.
+// peerUID returns an error: this system does not report the peer's user.
 func peerUID(int) (int, error) {
 	return 0, errors.New("this system does not tell who connects")
 }

@@ -20,20 +20,20 @@ const (
 	oldestMinor = 8 // of Python 3
 )
 
-// probeCode prints the version, program, prefix and base prefix, a line each. It fails if a
-// module that scripts need is missing.
+// probeCode prints the version, program, prefix and base prefix, each on a line. It fails if a
+// module for scripts is missing.
 const probeCode = `import sys, json, socket, threading
 print('.'.join(map(str, sys.version_info[:3])), sys.executable, sys.prefix, sys.base_prefix, sep='\n')`
 
-// Pythons remembers the interpreters that it has tried, by path and time of change. It is
-// safe for concurrent use, and many sessions may share it.
+// Pythons caches the results of probed interpreters by path and modification time. It is safe for
+// concurrent use and can be shared by sessions.
 type Pythons struct {
 	limit time.Duration // of one probe
-	lock  chan struct{} // one probe at a time; a channel, so that a canceled one need not wait
+	lock  chan struct{} // one probe at a time; a channel, so a canceled probe need not wait
 	tried map[string]verdict
 }
 
-// NewPythons returns a Pythons that has tried nothing.
+// NewPythons returns a Pythons with an empty cache.
 func NewPythons() *Pythons {
 	return &Pythons{limit: probeLimit, lock: make(chan struct{}, 1), tried: map[string]verdict{}}
 }
@@ -44,8 +44,8 @@ type verdict struct {
 	err    error
 }
 
-// probe tries an interpreter. If it was tried before and has not changed, probe returns
-// that result.
+// probe tries an interpreter. If it has not changed since an earlier probe, the cached result is
+// returned.
 func (p *Pythons) probe(ctx context.Context, c candidate, s Search) (Python, error) {
 	select {
 	case p.lock <- struct{}{}:
@@ -66,7 +66,7 @@ func (p *Pythons) probe(ctx context.Context, c candidate, s Search) (Python, err
 	return v.python, v.err
 }
 
-// lateError is an interpreter that did not answer in time.
+// lateError reports an interpreter that did not answer in time.
 type lateError struct{ limit time.Duration }
 
 func (e *lateError) Error() string { return fmt.Sprintf("it did not answer within %v", e.limit) }
@@ -122,7 +122,7 @@ func understand(path, said string) (Python, error) {
 	lines = lines[len(lines)-4:]
 	found := Python{Path: path, Version: lines[0]}
 	if isShim(path) && isFile(lines[1]) {
-		found.Path = lines[1] // the real one starts faster
+		found.Path = lines[1] // starts faster than the shim
 	}
 	major, rest, _ := strings.Cut(found.Version, ".")
 	minor, _, _ := strings.Cut(rest, ".")
@@ -142,12 +142,12 @@ func understand(path, said string) (Python, error) {
 	return found, nil
 }
 
-// isShim reports whether path is a program of pyenv, asdf or mise that chooses the real
-// interpreter when it runs.
+// isShim reports whether path is a program of pyenv, asdf or mise that chooses the real interpreter
+// at run time.
 func isShim(path string) bool { return filepath.Base(filepath.Dir(path)) == "shims" }
 
-// stamp identifies the state of an interpreter: the program that a link leads to, its
-// environment, and for a shim the files that decide for it.
+// stamp identifies the state of an interpreter: its link target, its environment, and for a shim
+// the files that select the version.
 func stamp(path string, s Search) string {
 	files := []string{path, filepath.Join(filepath.Dir(path), "..", "pyvenv.cfg")}
 	key := path
@@ -179,7 +179,7 @@ func stamp(path string, s Search) string {
 	return key
 }
 
-// atMost keeps the beginning of the bytes that are written.
+// atMost keeps the first left bytes of its input.
 type atMost struct {
 	to   *bytes.Buffer
 	left int

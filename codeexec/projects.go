@@ -18,7 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
-// project has the parts of a folder's files that name an interpreter or a version.
+// project holds the parts of a folder's files that name an interpreter or a version.
 type project struct {
 	search  Search
 	folder  string
@@ -26,7 +26,7 @@ type project struct {
 	project pyproject
 }
 
-// pyproject is the part of pyproject.toml that is used.
+// pyproject is the used part of pyproject.toml.
 type pyproject struct {
 	Project struct {
 		Name     string
@@ -57,7 +57,8 @@ func (p project) file(name string) string {
 	return string(data)
 }
 
-// directory returns the first of these variables that is an absolute path, else the path in the home directory.
+// directory returns the first of these variables with an absolute path. If none has it, directory
+// returns the path in the home directory.
 func (p project) directory(inHome string, names ...string) string {
 	for _, name := range names {
 		if dir := lookup(p.search.Environ, name); filepath.IsAbs(dir) {
@@ -67,7 +68,7 @@ func (p project) directory(inHome string, names ...string) string {
 	return filepath.Join(p.home, inHome)
 }
 
-// environments returns the environments that tools keep for the folder beside those with a usual name.
+// environments returns environments with unusual names that tools keep for the folder.
 func (p project) environments() (list []candidate) {
 	add := func(dir, why, missing string) {
 		if missing != "" {
@@ -95,7 +96,7 @@ func (p project) environments() (list []candidate) {
 	return append(list, p.named()...)
 }
 
-// outside returns environments that Poetry, Pipenv and Hatch keep outside of the folder.
+// outside returns environments of Poetry, Pipenv and Hatch outside the folder.
 func (p project) outside() (list []candidate) {
 	caches, data := ".cache", ".local/share"
 	if runtime.GOOS == "darwin" {
@@ -143,7 +144,7 @@ func hyphens(name string) string {
 	return strings.ToLower(string(separator.ReplaceAll([]byte(name), []byte("-"))))
 }
 
-// newest returns the directories below base that fit a pattern, those of newer versions first.
+// newest returns the directories below base that match a pattern, newest version first.
 func newest(base, pattern, why string) (list []candidate) {
 	found, _ := filepath.Glob(filepath.Join(globSafe(base), strings.NewReplacer("[", "\\[", "?", "\\?").Replace(pattern))) // a wrong pattern finds none
 	slices.SortFunc(found, newer)
@@ -160,8 +161,9 @@ func globSafe(path string) string {
 // condaRoots are the usual directories of conda and its relatives, in the home directory or absolute.
 var condaRoots = []string{"miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", ".conda", "/opt/conda", "/opt/miniconda3", "/opt/miniforge3", "/opt/homebrew/Caskroom/miniconda/base"}
 
-// unusual reports whether an interpreter lies at a place that only a file of the workspace names: neither in the workspace, nor
-// where the system, the user's PATH or a known tool has interpreters.
+// unusual reports whether only a file of the workspace names the interpreter's location: it is
+// neither in the workspace nor where the system, the user's PATH or a known tool keeps
+// interpreters.
 func (s Search) unusual(c candidate) bool {
 	if c.named == "" || program.In(c.path, s.Folders) {
 		return false
@@ -186,7 +188,8 @@ func (s Search) unusual(c candidate) bool {
 	})
 }
 
-// named returns the interpreters that the folder's files name: an environment of conda, or a path in settings of an editor.
+// named returns the interpreters named by the folder's files: a conda environment, or a path in
+// editor settings.
 func (p project) named() (list []candidate) {
 	for _, name := range []string{"environment.yml", "environment.yaml"} {
 		var env struct{ Name, Prefix string }

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// An environment that a tool keeps for the project is found, wherever it is.
+// A tool's environment for the project is found in every location.
 func TestProjectEnvironments(t *testing.T) {
 	t.Parallel()
 	short := func(text string) string {
@@ -81,7 +81,8 @@ func TestProjectEnvironments(t *testing.T) {
 	}
 }
 
-// A file of the workspace that names an interpreter at an unusual place does not start it without an approval.
+// If a file of the workspace names an interpreter in an unusual location, it starts only after
+// approval.
 func TestUnusualInterpreter(t *testing.T) {
 	t.Parallel()
 	for file, text := range map[string]string{
@@ -119,7 +120,7 @@ func TestUnusualInterpreter(t *testing.T) {
 	}
 }
 
-// A version that the project asks for is taken, or the result says that it is not there.
+// The version requested by the project is used, or the result reports that it is missing.
 func TestDemandedVersions(t *testing.T) {
 	t.Parallel()
 	fake := func(version string) string { return `printf '` + version + `\n/x\n/x\n/x\n'` }

@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
-// Python is an interpreter that was found and tried.
+// Python is a successfully probed interpreter.
 type Python struct {
 	Path    string   // absolute
 	Version string   // "3.12.1"
@@ -28,14 +28,15 @@ type Python struct {
 // Search says where Find looks for an interpreter.
 type Search struct {
 	Configured string   // code_execution.python, or the selection in the editor
-	Folders    []string // of the workspace, absolute; the first one is the main one
+	Folders    []string // workspace folders, absolute; the main folder is first
 	Environ    []string // VIRTUAL_ENV, CONDA_PREFIX, PATH, … are looked up here
 	Strict     bool     // only python3 from PATH
-	// Confine sets the limits and the sandbox of an interpreter that is tried, which may be
-	// in the workspace. An error means that it must not start. Nil: there are none.
+	// Confine sets the limits and the sandbox of a probed interpreter, which may be in the
+	// workspace. If it returns an error, the interpreter must not start. Nil: no limits.
 	Confine func(context.Context, *proc.Cmd) error
-	// Allow is called before an interpreter starts that is in the workspace, or that only a file of the workspace
-	// names. An error means that it must not start. Nil: those in the workspace may.
+	// Allow is called before an interpreter in the workspace starts, or an interpreter that only a
+	// file of the workspace names. If it returns an error, the interpreter must not start. Nil:
+	// interpreters in the workspace may start.
 	Allow func(ctx context.Context, path string) error
 }
 
@@ -49,11 +50,11 @@ type candidate struct {
 	named string
 }
 
-// Find returns the first interpreter of the search order that works. If there is none, the
-// error lists the candidates.
+// Find returns the first working interpreter in search order. If none works, the error lists the
+// candidates.
 func (p *Pythons) Find(ctx context.Context, s Search) (Python, error) {
 	var passed []string
-	var other *Python // works, and is not of a version that the project asks for
+	var other *Python // works, but not in the version requested by the project
 	demands := s.demands()
 	list, own := s.candidates()
 	for n, c := range list {
@@ -111,7 +112,8 @@ func (s Search) Likely() bool {
 	return slices.ContainsFunc(list, func(c candidate) bool { return isFile(c.path) })
 }
 
-// candidates returns the places in their order. The first own of them are chosen by the user or belong to the project.
+// candidates returns the candidates in search order. The first own candidates are chosen by the
+// user or belong to the project.
 func (s Search) candidates() (list []candidate, own int) {
 	if s.Strict {
 		return s.onPath("python3"), 0
@@ -132,7 +134,7 @@ func (s Search) candidates() (list []candidate, own int) {
 	return list, own
 }
 
-// demands returns the versions that the project in the first folder asks for.
+// demands returns the versions requested by the project in the first folder.
 func (s Search) demands() []demand {
 	if s.Strict || s.Configured != "" || len(s.Folders) == 0 {
 		return nil
@@ -165,7 +167,7 @@ func (s Search) configured() []candidate {
 	return []candidate{{named, why, missing, ""}}
 }
 
-// expand replaces the variables that editors use in such settings.
+// expand replaces editor variables in a setting.
 func (s Search) expand(text string) string {
 	text = strings.TrimSpace(text)
 	if len(s.Folders) > 0 {
@@ -181,7 +183,7 @@ func (s Search) expand(text string) string {
 	return text
 }
 
-// activated returns the interpreter of the environment that the server was started in.
+// activated returns the interpreter of the active environment at the server's start.
 func (s Search) activated() []candidate {
 	var list []candidate
 	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
@@ -221,8 +223,8 @@ func (s Search) inFolder(folder string) []candidate {
 	return append(list, s.pyenv(folder)...)
 }
 
-// pyenv returns the versions that .python-version names. It does not use the shims, which
-// are slow and not on the PATH of an editor that was started from a menu.
+// pyenv returns the versions named by .python-version. It avoids the shims: they are slow and not
+// on the PATH of an editor started from a menu.
 func (s Search) pyenv(folder string) []candidate {
 	data, err := textfile.ReadBelow(folder, ".python-version", safefile.Line)
 	if err != nil {
@@ -272,8 +274,7 @@ func (s Search) onPath(names ...string) []candidate {
 	return list
 }
 
-// beyondPath returns interpreters in directories that are not on the short PATH of an
-// editor that was started from a menu.
+// beyondPath returns interpreters missing on the short PATH of an editor started from a menu.
 func (s Search) beyondPath() []candidate {
 	var list []candidate
 	for _, dir := range []string{"/opt/homebrew/bin", "/usr/local/bin", "/usr/bin"} {
@@ -316,7 +317,7 @@ func inEnvironment(dir string) string {
 	return filepath.Join(dir, "bin", "python")
 }
 
-// ofWindows reports whether an environment was made on Windows, and this system is another one.
+// ofWindows reports whether an environment was made on Windows and this is another system.
 func ofWindows(dir string) bool {
 	return runtime.GOOS != "windows" && isFile(filepath.Join(dir, "Scripts", "python.exe")) && !isFile(inEnvironment(dir))
 }

@@ -59,7 +59,7 @@ func (p *place) venv(dir string) string {
 	return dir
 }
 
-// link makes an interpreter of this name that is the real one.
+// link makes an interpreter with this name that runs the real interpreter.
 func (p *place) link(dir, name string) string {
 	return p.program(dir, name, `exec `+p.python+` "$@"`)
 }
@@ -100,8 +100,8 @@ func TestFind(t *testing.T) {
 	tooOld := `printf '3.7.16\n/x\n/x\n/x\n'`
 	tests := []struct {
 		name string
-		// make prepares the place, and says what to search for and what to find: the
-		// path, a part of why, and a part of what was passed over.
+		// make prepares the place. It returns the search and its expected result: the path, a part
+		// of why, and a part of the skipped candidates.
 		make func(p *place) (s Search, path, why, passed string)
 	}{
 		{"nothing but PATH", func(p *place) (Search, string, string, string) {
@@ -180,7 +180,7 @@ func TestFind(t *testing.T) {
 		{"pyenv's version", func(p *place) (Search, string, string, string) {
 			path := p.link(p.home+"/.pyenv/versions/3.12.1/bin", "python3")
 			p.file(p.workspace+"/.python-version", "3.12.1\n")
-			return p.search(), path, "pyenv's 3.12.1", "asks for Python 3.12.1" // the real one is another
+			return p.search(), path, "pyenv's 3.12.1", "asks for Python 3.12.1" // its version differs
 		}},
 		{"pyenv's newest of a line", func(p *place) (Search, string, string, string) {
 			p.link(p.home+"/pe/versions/3.12.9/bin", "python3")
@@ -347,7 +347,7 @@ func TestFindIsCancelled(t *testing.T) {
 		cancel()
 	}()
 	pythons := NewPythons()
-	pythons.limit = maxWait // so that only the cancel ends it
+	pythons.limit = maxWait // only the cancel may end it
 	if _, err := pythons.Find(ctx, p.search()); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

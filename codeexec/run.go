@@ -27,7 +27,7 @@ const (
 // openFiles is how many file descriptors a script may have.
 const openFiles = 1024
 
-// Texts for scripts that were ended.
+// Texts for interrupted, canceled and timed-out scripts.
 const (
 	interruptedText = "[execution interrupted — user sent a new message]"
 	timeoutText     = "Script timed out after %vs and was killed."
@@ -77,7 +77,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if err != nil {
 		return tools.Result{}, err
 	}
-	defer derived.Close(context.WithoutCancel(ctx)) // what a script gets starts nothing
+	defer derived.Close(context.WithoutCancel(ctx)) // instances derived for a script start nothing
 	if s.env, err = envOf(ctx, env, derived); err != nil {
 		return tools.Result{}, err
 	}
@@ -107,7 +107,7 @@ type script struct {
 	call    tools.Call
 	python  Python
 	code    string
-	opening sandbox.Opening // that the user has approved for it
+	opening sandbox.Opening // approved for it by the user
 	env     *tools.Env      // of its calls
 	session *tools.Set      // the tools of the session
 }
@@ -142,8 +142,8 @@ func unfenced(code string) string {
 	return code
 }
 
-// mayRun asks once about code that looks destructive. The code that runs is the code
-// that was shown: until then it is only in memory.
+// mayRun asks once about code that looks destructive. The shown code is the executed code: until
+// approval it exists only in memory.
 func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, code string) (sandbox.Opening, error) {
 	folders := r.cfg.Files.Folders()
 	place := policy.Scope{
@@ -159,7 +159,7 @@ func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, co
 	return gate.Approve(ctx, env, r.cfg.Bounds.For(env), call, code, false, place, func(place policy.Scope) policy.Verdict { return policy.Python(code, place) })
 }
 
-// environ returns the environment that scripts begin with. It can wait for the user's login shell.
+// environ returns the base environment of scripts. It can wait for the user's login shell.
 func (r *Runner) environ(ctx context.Context) []string { return r.cfg.Path.Environ(ctx, r.cfg.Environ) }
 
 func (r *Runner) search(ctx context.Context, env *tools.Env, call tools.Call) Search {
@@ -187,7 +187,7 @@ type ending struct {
 	functions   []tools.Tool
 }
 
-// derive returns the instances that a script gets. If the session has no extensions, derive
+// derive returns the extension instances for a script. If the session has no extensions, derive
 // returns an empty set.
 func (r *Runner) derive(ctx context.Context) (*extension.Set, error) {
 	if r.cfg.Derive == nil {
@@ -196,8 +196,8 @@ func (r *Runner) derive(ctx context.Context) (*extension.Set, error) {
 	return r.cfg.Derive(ctx)
 }
 
-// envOf returns the Env of a script's calls. Its tools are those of the derived instances,
-// and tools of no extension. A field that is not named here is not given.
+// envOf returns the Env of a script's calls. Its tools are the tools of the derived instances and
+// the tools outside extensions. Fields not listed here stay empty.
 func envOf(ctx context.Context, env *tools.Env, derived *extension.Set) (*tools.Env, error) {
 	list, err := derived.Tools(ctx, nil)
 	if err != nil {
@@ -214,14 +214,14 @@ func envOf(ctx context.Context, env *tools.Env, derived *extension.Set) (*tools.
 	}, nil
 }
 
-// caller returns a function that runs a script's calls. Approval requests show the call of
-// the script, since the editor knows no other.
+// caller returns a function that runs a script's calls. Approval requests show the script's tool
+// call, the only call known to the editor.
 func (r *Runner) caller(s script) func(context.Context, string, json.RawMessage) tools.Result {
 	return func(ctx context.Context, tool string, args json.RawMessage) tools.Result {
 		if tool == mcpName && r.callsMCP() {
 			return r.callMCP(ctx, s, args)
 		}
-		result, _ := s.env.Dispatch.Set.Call(ctx, s.env, tools.Call{ID: s.call.ID, Name: tool, Args: args}) // an error is that of ctx, and the result says so
+		result, _ := s.env.Dispatch.Set.Call(ctx, s.env, tools.Call{ID: s.call.ID, Name: tool, Args: args}) // the error is ctx's, and the result reports it
 		return result
 	}
 }
@@ -229,9 +229,9 @@ func (r *Runner) caller(s script) func(context.Context, string, json.RawMessage)
 // box returns the sandbox of a call.
 func (r *Runner) box(env *tools.Env) *sandbox.Box { return r.cfg.Bounds.For(env).Sandbox }
 
-// confine sets the limits of a script's process and the session's sandbox, in which the
-// staging directory is writable. opening is what the user has approved for the script. If
-// confine returns an error, the process must not start.
+// confine sets the limits of a script's process and the session's sandbox. In the sandbox, the
+// staging directory is writable; opening lists the user's approvals for the script. If confine
+// returns an error, the process must not start.
 func (r *Runner) confine(ctx context.Context, env *tools.Env, c *proc.Cmd, opening sandbox.Opening) error {
 	c.Limits = proc.Limits{MemoryMB: r.cfg.MaxMemoryMB, Processes: r.cfg.MaxProcs, OpenFiles: openFiles}
 	if err := r.box(env).With(opening).Confine(ctx, c); err != nil {
@@ -240,7 +240,7 @@ func (r *Runner) confine(ctx context.Context, env *tools.Env, c *proc.Cmd, openi
 	return nil
 }
 
-// once runs a script in its own process.
+// once runs a script in a new process.
 func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done ending, err error) {
 	held := !r.strict() && r.box(env).Holds(ctx) && r.stagings.turn.TryLock()
 	if held {
@@ -293,8 +293,8 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 	return done, nil
 }
 
-// stage makes the staging directory of a script. If the script is held, it cannot write the directory,
-// and its sandbox is kept for the next one. A script that runs beside it has a sandbox of its own.
+// stage makes the staging directory of a script. A held script cannot write the directory, so its
+// sandbox is kept for the next script. A script running beside it gets a separate sandbox.
 func (r *Runner) stage(held bool) (*staging, error) {
 	if held {
 		return r.stagings.add()
@@ -302,9 +302,9 @@ func (r *Runner) stage(held bool) (*staging, error) {
 	return newStaging()
 }
 
-// command returns the command that runs start.py or kernel.py. The interpreter is isolated
-// (-I), so nothing of the workspace affects its start: no sitecustomize, no PYTHON*
-// variable, no module of the working directory.
+// command returns the command that runs start.py or kernel.py. The interpreter is isolated (-I), so
+// nothing of the workspace affects its start: no sitecustomize, no PYTHON* variable, no module of
+// the working directory.
 func (r *Runner) command(ctx context.Context, env *tools.Env, python Python, stage *staging, socket *socket, program string) proc.Cmd {
 	args := []string{python.Path, "-I", "-B", "-X", "utf8", stage.path("boot/" + program), stage.path(scriptName)}
 	dir := stage.path("work")
@@ -359,7 +359,7 @@ func (r *Runner) result(e ending, python Python, code string) tools.Result {
 	return result
 }
 
-// shownChanges limits the changes of files that the editor shows, in bytes.
+// shownChanges limits the file changes shown in the editor, in bytes.
 const shownChanges = 512 << 10
 
 // fewChanges returns the first changes, up to shownChanges.
@@ -385,7 +385,7 @@ func withLine(text, line string) string {
 	return text + line
 }
 
-// joined joins the notes that are not empty.
+// joined joins the nonempty notes.
 func joined(notes ...string) string {
 	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
 	return strings.Join(notes, " ")

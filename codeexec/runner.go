@@ -33,18 +33,18 @@ type Config struct {
 	MaxStderr   int             // bytes of error output in a result; 0: 10,000
 	MaxMemoryMB int             // 0: 2048
 	MaxProcs    int             // processes of a script; 0: 256
-	Python      string          // the configured interpreter; empty: the first one found
+	Python      string          // the configured interpreter; empty: the first found
 	Persist     bool            // variables stay for the next script of a session
-	Passthrough []string        // names of variables that a script sees besides the usual ones
+	Passthrough []string        // names of additional variables visible to scripts
 	Environ     []string        // the server's environment; nil: the process's
-	Path        userpath.Finder // the PATH of scripts; nil: that of Environ
+	Path        userpath.Finder // the PATH of scripts; nil: Environ's PATH
 	Pythons     *Pythons        // may be shared by sessions; nil: new
 	// MCPTools says which tools of MCP servers scripts may call: all, read_only; else none.
 	// MCPTool returns the name of such a tool. Nil: there are none.
 	MCPTools string
 	MCPTool  func(server, tool string) string
 	GOOS     string // for tests; empty: runtime.GOOS
-	// Derive returns the instances that a script gets; nil: it gets the session's tools.
+	// Derive returns the extension instances for a script. Nil: scripts get the session's tools.
 	Derive func(context.Context) (*extension.Set, error)
 }
 
@@ -61,17 +61,17 @@ type Runner struct {
 	used atomic.Bool // a script was run
 
 	passedMu sync.Mutex
-	passed   []string // variables that the session gives to scripts
+	passed   []string // the session's variables for scripts
 
 	allowedMu sync.Mutex
-	allowed   map[string]bool // interpreters of the workspace that the user has approved
+	allowed   map[string]bool // approved interpreters of the workspace
 
 	// after calls over after limit, unless the returned timer is stopped before.
 	after func(limit time.Duration, over func()) *time.Timer
 }
 
-// New returns a runner. The caller must close it. In the background, New removes what
-// dead servers have left.
+// New returns a runner. The caller must close it. In the background, New removes the leftovers of
+// dead servers.
 func New(c Config) *Runner {
 	c.Mode = orString(c.Mode, "project")
 	c.GOOS = orString(c.GOOS, runtime.GOOS)
@@ -95,7 +95,7 @@ func New(c Config) *Runner {
 	return r
 }
 
-// Close ends the kernel, if there is one, and waits for it.
+// Close ends a running kernel and waits for it.
 func (r *Runner) Close() {
 	r.cancel()
 	r.kernel.close()

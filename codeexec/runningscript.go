@@ -34,11 +34,11 @@ type runningScript struct {
 	timer   *time.Timer               // nil before begin
 }
 
-// startLimit is how long an interpreter may take to start, in addition to the script's
-// timeout. On a busy machine that is seconds.
+// startLimit is the start time allowed for an interpreter, in addition to the script's timeout. On
+// a busy machine a start takes seconds.
 const startLimit = time.Minute
 
-// newRunningScript returns a script that has not started.
+// newRunningScript returns an unstarted script.
 func (r *Runner) newRunningScript(env *tools.Env, s script, functions []tools.Tool) *runningScript {
 	secrets := r.cfg.Secrets
 	x := &runningScript{runner: r, out: newOutput(r.cfg.MaxStdout, env.OutputDir, secrets), errs: newOutput(r.cfg.MaxStderr, env.OutputDir, secrets)}
@@ -146,11 +146,11 @@ func (x *runningScript) end(exit proc.Exit, interrupted bool) ending {
 
 const (
 	showEvery = 100 * time.Millisecond
-	longCode  = 8 << 10 // bytes of the code that are shown while it runs
+	longCode  = 8 << 10 // bytes of code shown while it runs
 )
 
-// show reports the script to the editor while it runs: its code, output, calls and time.
-// The returned function ends that.
+// show reports the running script to the editor: its code, output, calls and time. Call hide to
+// stop.
 func (r *Runner) show(env *tools.Env, call tools.Call, code string, q *callQueue, out, errs *output) (hide func()) {
 	if env.Progress == nil {
 		return func() {}

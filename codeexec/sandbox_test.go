@@ -25,7 +25,7 @@ func TestSandboxedScript(t *testing.T) {
 		sandbox.Off:            all,
 	} {
 		if enforced == sandbox.None {
-			want = all // then the layers that hold are those of the other tests
+			want = all // then the same layers apply as for the other tools
 		}
 		for _, persist := range []bool{false, true} {
 			home, err := filepath.EvalSymlinks(t.TempDir())
@@ -73,7 +73,7 @@ print("tool", read_file("a.txt")["total_lines"], write_file("by-tool.txt", "x").
 	}
 }
 
-// deniesHooks approves scripts, and denies to keep the git hooks that they write.
+// deniesHooks approves scripts, but denies keeping the git hooks they write.
 type deniesHooks struct{}
 
 func (deniesHooks) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
@@ -109,8 +109,8 @@ func TestProbeIsSandboxed(t *testing.T) {
 	}
 }
 
-// Scripts that run one after another share a sandbox that was made once: nothing that one
-// leaves reaches the next one. A script that runs beside another one has its own.
+// Scripts that run in sequence share a sandbox, made once, and leave nothing behind for each other.
+// A script that runs beside another gets a separate sandbox.
 func TestScriptsAreSeparate(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{}, nil)

@@ -20,8 +20,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/web"
 )
 
-// interpreters returns the usable interpreters of this machine: one of each version, and the
-// one that is found without a configuration.
+// interpreters returns the usable interpreters of this machine: one per version, plus the default.
 func interpreters(t *testing.T) []string {
 	t.Helper()
 	found, _ := filepath.Glob(os.Getenv("HOME") + "/.pyenv/versions/3.*/bin/python3")
@@ -268,8 +267,8 @@ var scriptFiles = map[string]string{
 	"a.txt": "one\ntwo\n", "n0.txt": "0", "n1.txt": "1", "n2.txt": "2", "n3.txt": "3", "sub/x.txt": "",
 }
 
-// No code of the workspace runs before the script, and no module of the workspace replaces
-// one of the standard library or hermes_tools.
+// No code of the workspace runs before the script. No module of the workspace replaces hermes_tools
+// or a module of the standard library.
 func TestWorkspaceReplacesNothing(t *testing.T) {
 	t.Parallel()
 	bad := "import os\nopen(os.path.join(os.path.dirname(__file__), 'ran-' + __name__.split('.')[-1]), 'w')\n"
@@ -463,7 +462,7 @@ for _ in range(5):
 	}
 }
 
-// A script that continues to call tools after the limit is ended.
+// A script is ended if it continues to call tools after the limit.
 func TestStubbornScript(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{MaxCalls: 2}, scriptFiles)
@@ -484,8 +483,8 @@ func TestOnlyOfferedFunctions(t *testing.T) {
 	}
 }
 
-// hermes_tools has the tools that the session offers, with the parameters of their schemas
-// in order, type hints and documentation.
+// hermes_tools contains the session's tools. Their parameters are in schema order, with type hints
+// and documentation.
 func TestModule(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Config{}, scriptFiles)
@@ -653,7 +652,7 @@ hermes_tools._call("todo", {})
 	}
 }
 
-// Code that looks destructive asks once, and its calls ask on their own.
+// Code that looks destructive asks once. Its calls ask separately.
 func TestApprovals(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -697,7 +696,7 @@ func TestApprovals(t *testing.T) {
 }
 
 // Commands of a script change the session's shell state, as normal calls do. If the script is
-// canceled, the command that was running does not.
+// canceled, its running command changes nothing.
 func TestShellStateStays(t *testing.T) {
 	t.Parallel()
 	for name, persist := range map[string]bool{"its own process": false, "kernel": true} {

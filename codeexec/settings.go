@@ -28,7 +28,7 @@ func Section() *config.Section {
 	}}
 }
 
-// Config returns what a runner gets of the settings.
+// Config returns the runner configuration from the settings.
 func (s Settings) Config() Config {
 	return Config{
 		Mode: s.Mode, Timeout: time.Duration(s.Timeout) * time.Second, MaxCalls: s.MaxToolCalls,

@@ -20,23 +20,22 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// The wire. Both sides send frames: a length (uint32, big-endian) and so many bytes.
-// The first frame of a connection is the token of the run. Each further frame is a
-// request, {"tool": NAME, "args": {…}}, and the server answers it with one frame, the
-// tool result. A connection has one call at a time. A script opens as many
-// connections as it has calls at the same time.
+// The wire. Both sides send frames: a length (uint32, big-endian) and so many bytes. The first
+// frame of a connection is the token of the run. Each further frame is a request, {"tool": NAME,
+// "args": {…}}, and the server responds with one frame, the tool result. A connection has one call
+// at a time. For concurrent calls, a script opens more connections.
 const (
 	tokenTimeout = 30 * time.Second // for the first frame
-	maxRequest   = 16 << 20         // bytes of one request
+	maxRequest   = 16 << 20         // bytes per request
 	maxPending   = 64 << 20         // bytes of all requests at a time
-	maxSkipped   = 1 << 30          // bytes of a request that is too long but does not end the connection
-	maxConns     = 300              // at a time; further ones wait
-	maxRunning   = 32               // calls at a time; further ones wait
+	maxSkipped   = 1 << 30          // bytes of a request that is rejected without closing the connection
+	maxConns     = 300              // at a time; more wait
+	maxRunning   = 32               // calls at a time; more wait
 )
 
 const lateText = "No script is running any more: this call comes too late."
 
-// socket serves the calls of one script, or of the scripts of one kernel.
+// socket serves the calls of a single script, or of all scripts of a kernel.
 type socket struct {
 	path, token string
 	listener    *net.UnixListener
@@ -75,7 +74,7 @@ func (s *socket) open(ctx context.Context, q *callQueue) {
 	s.queue.Store(q)
 }
 
-// shut takes no more calls, cancels the running ones, and waits for them.
+// shut rejects further calls, cancels the running calls, and waits for them.
 func (s *socket) shut() {
 	if q := s.queue.Swap(nil); q != nil {
 		q.close()
@@ -90,8 +89,8 @@ func (s *socket) close() {
 	s.serving.Wait()
 }
 
-// accept serves each connection in a goroutine. If there are maxConns, the next one
-// waits in the listener's queue.
+// accept serves each connection in a goroutine. If maxConns are open, further connections wait in
+// the listener's queue.
 func (s *socket) accept() {
 	for {
 		select {
@@ -110,8 +109,8 @@ func (s *socket) accept() {
 	}
 }
 
-// acceptNext returns the next connection. If the process has no file descriptor left,
-// it waits for one. It returns an error if the socket is closed.
+// acceptNext returns the next connection. If the process has no free file descriptor, it waits for
+// one. It returns an error if the socket is closed.
 func (s *socket) acceptNext() (*net.UnixConn, error) {
 	for {
 		conn, err := s.listener.AcceptUnix()
@@ -149,7 +148,7 @@ func (s *socket) authenticate(conn *net.UnixConn, in *bufio.Reader) error {
 	if err := checkPeer(conn); err != nil {
 		return err
 	}
-	conn.SetReadDeadline(time.Now().Add(tokenTimeout)) // a closed one fails below
+	conn.SetReadDeadline(time.Now().Add(tokenTimeout)) // on a closed connection, the read below fails
 	size, err := readSize(in)
 	if err != nil {
 		return fmt.Errorf("it sent no token: %w", err)
@@ -170,8 +169,8 @@ type request struct {
 	Args json.RawMessage `json:"args"`
 }
 
-// answer reads one request, runs the call, and returns its result. It returns an error
-// if the connection cannot be used any more.
+// answer reads a request, runs the call, and returns its result. It returns an error if the
+// connection is unusable.
 func (s *socket) answer(in *bufio.Reader) (tools.Result, error) {
 	size, err := readSize(in)
 	if err != nil {
@@ -184,7 +183,7 @@ func (s *socket) answer(in *bufio.Reader) (tools.Result, error) {
 		_, err := io.CopyN(io.Discard, in, int64(size))
 		return tools.Fail("The arguments are too long: %d bytes, and %d MB is the most. Nothing was done. Write large data to a file with Python instead.", size, maxRequest>>20), err
 	}
-	var body bytes.Buffer // grows with the bytes that come, not with the announced size
+	var body bytes.Buffer // grows with the received bytes, not to the announced size
 	held := &counted{Reader: in, total: &s.pending}
 	defer held.release()
 	switch read, err := io.CopyN(&body, held, int64(size)); {
@@ -201,7 +200,8 @@ func (s *socket) answer(in *bufio.Reader) (tools.Result, error) {
 	return s.call(r)
 }
 
-// counted adds the bytes that it reads to a total, and ends when that is more than maxPending.
+// counted is a reader that adds its bytes to total. Beyond maxPending, it returns
+// io.ErrUnexpectedEOF.
 type counted struct {
 	io.Reader
 	own   int64
@@ -221,8 +221,8 @@ func (c *counted) Read(p []byte) (int, error) {
 
 func (c *counted) release() { c.total.Add(-c.own) }
 
-// call runs a request of a script. If the script is being ended, call returns an error
-// when the socket is closed, so that the script does not continue with a failed call.
+// call runs a request of a script. If the script is being ended, call waits until the socket is
+// closed and returns an error: the script must not continue with a failed call.
 func (s *socket) call(r request) (tools.Result, error) {
 	q := s.queue.Load()
 	if q == nil {

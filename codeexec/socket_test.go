@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// testSocket returns a socket that is closed at the end of the test.
+// testSocket returns a socket that the test closes at its end.
 func testSocket(t testing.TB) *socket {
 	t.Helper()
 	stage, err := newStaging()
@@ -32,8 +32,7 @@ func testSocket(t testing.TB) *socket {
 	return s
 }
 
-// named returns tools with these names that do nothing. Those with write in the name write
-// files.
+// named returns no-op tools with these names. Tools with write in the name write files.
 func named(names ...string) (list []tools.Tool) {
 	for _, name := range names {
 		kind := tools.KindRead
@@ -99,7 +98,7 @@ func exchange(t *testing.T, conn net.Conn, r request) string {
 	return receive(t, conn)
 }
 
-// Frames that come in pieces, and several that come at once, are answered one by one.
+// Frames sent in pieces, and several frames sent at once, are answered in order.
 func TestFramesInPieces(t *testing.T) {
 	t.Parallel()
 	s := testSocket(t)
@@ -191,7 +190,7 @@ func TestRunningCallsAreBounded(t *testing.T) {
 	}
 }
 
-// Calls that write files run one at a time, also beside those that read.
+// Calls that write files run one at a time, also beside reading calls.
 func TestWritingCallsRunAlone(t *testing.T) {
 	t.Parallel()
 	s := testSocket(t)
@@ -226,7 +225,7 @@ func TestWritingCallsRunAlone(t *testing.T) {
 	receive(t, reader)
 }
 
-// The end of a script cancels its calls, those that wait too, and answers later ones.
+// The end of a script cancels its running and waiting calls, and answers later calls.
 func TestShutCancelsCalls(t *testing.T) {
 	t.Parallel()
 	s := testSocket(t)
@@ -262,7 +261,7 @@ func TestShutCancelsCalls(t *testing.T) {
 	}
 }
 
-// A script that is being canceled gets no response, since it must not continue.
+// A script gets no response while it is being canceled, because it must not continue.
 func TestCanceledScriptGetsNoResponse(t *testing.T) {
 	t.Parallel()
 	s := testSocket(t)

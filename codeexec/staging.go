@@ -42,9 +42,8 @@ func (s *staging) fillIn() error {
 	return nil
 }
 
-// stagings is the directory around the staging directories of a session's scripts that run one after
-// another. Scripts see it and cannot write it. Its path stays the same, so that their sandbox is
-// made once.
+// stagings is the parent of the staging directories of a session's sequential scripts. Scripts see
+// it but cannot write it. Its path stays the same, so their sandbox is made once.
 type stagings struct {
 	turn sync.Mutex   // held while a script has a staging directory in it
 	dir  *scratch.Dir // nil: no script has run
@@ -66,7 +65,7 @@ func (s *stagings) add() (*staging, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a directory for the script: %w", err)
 	}
-	stage := &staging{dir, func() { os.RemoveAll(dir) }} // if that fails, it is removed with the session
+	stage := &staging{dir, func() { os.RemoveAll(dir) }} // if it fails, the session's end removes it
 	return stage, stage.fillIn()
 }
 

@@ -22,15 +22,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// serverWord as an argument makes the test binary a server that runs one script. Tests can
-// kill it, run it as another user, and give it secrets.
+// serverWord as an argument turns the test binary into a server for a single script. Tests can kill
+// it, run it as another user, and give it secrets.
 const serverWord = "stand-in-server"
 
 // sandboxWord in its environment makes the stand-in use the sandbox.
 const sandboxWord = "STAND_IN_SANDBOX"
 
-// canary is a secret of the stand-in, which no script may get. It is joined at run time, so
-// that the program file does not contain it.
+// canary is a secret of the stand-in that no script may get. It is joined at run time, so the
+// program file does not contain it.
 var canary = strings.Join([]string{"XYZZY", "CANARY"}, "-")
 
 // serveStandIn runs the script in code, in the workspace folder dir. It prints the output of
@@ -133,7 +133,7 @@ func startStandIn(t *testing.T, uid int, code string, environ ...string) (*exec.
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that has ended stays so
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // no effect on an ended process
 	return cmd, out
 }
 
@@ -145,7 +145,7 @@ func copyFor(t *testing.T, dir, binary string) string {
 		t.Fatal(err)
 	}
 	defer from.Close()
-	// A process that another test starts meanwhile would hold the file open for writing, and it
+	// A process started meanwhile by another test would hold the file open for writing, and it
 	// could not be run.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -166,7 +166,7 @@ func copyFor(t *testing.T, dir, binary string) string {
 func runStandIn(t *testing.T, uid int, code string, environ ...string) answer {
 	t.Helper()
 	cmd, out := startStandIn(t, uid, code, environ...)
-	timer := time.AfterFunc(maxWait, func() { cmd.Process.Kill() }) // Wait tells
+	timer := time.AfterFunc(maxWait, func() { cmd.Process.Kill() }) // Wait reports it
 	defer timer.Stop()
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("the stand-in: %v\n%s", err, out.text.String())

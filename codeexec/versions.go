@@ -12,14 +12,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
-// demand is a version that a project's file asks for, such as 3.12 or >=3.11,<3.14.
+// demand is a version requested by a project's file, such as 3.12 or >=3.11,<3.14.
 type demand struct{ version, file string }
 
 func (d demand) String() string { return d.version + " (" + d.file + ")" }
 
 var numbered = lazyregexp.New(`(\d+(?:\.\d+)*)`)
 
-// demands returns the versions that the files of the folder ask for.
+// demands returns the versions requested by the folder's files.
 func (p project) demands() (all []demand) {
 	add := func(version, file string) {
 		if version = strings.TrimSpace(version); numbered.MatchString(version) {
@@ -82,7 +82,8 @@ func plainVersion(name string) (version string, ok bool) {
 	return numbered.FindStringSubmatch(name)[1], true
 }
 
-// installed returns the interpreters of version managers that fit a demand: uv, mise, asdf, Rye, pyenv, and python3.X on PATH.
+// installed returns interpreters of version managers that satisfy a demand: uv, mise, asdf, Rye,
+// pyenv, and python3.X on PATH.
 func (p project) installed(d demand) (list []candidate) {
 	places := []struct{ base, pattern, name string }{
 		{p.directory(".local/share/uv/python", "UV_PYTHON_INSTALL_DIR"), "cpython-3*", "uv's"},
@@ -109,10 +110,10 @@ func (p project) installed(d demand) (list []candidate) {
 	return list
 }
 
-// newestMinor is the newest version of Python 3 that is looked for by name.
+// newestMinor is the newest minor version of Python 3 in the search by name.
 const newestMinor = 16
 
-// fitsVersion reports whether a version fits a demand. Parts that the version does not have are not compared.
+// fitsVersion reports whether a version satisfies a demand. It ignores parts missing in version.
 func fitsVersion(want, version string) bool {
 	have := numbersOf(version)
 	for either := range strings.SplitSeq(want, "||") {
