@@ -16,7 +16,7 @@ import (
 // Dispatcher calls the functions of a [Set] at events. If no function is called at an
 // event, it costs nothing. The zero value has no functions.
 type Dispatcher struct {
-	// Failed is told of a function that failed; nil: nothing is.
+	// Failed is called for each failed function; nil: failures are ignored.
 	Failed func(event, name string, err error)
 	kind   Kind
 
@@ -26,11 +26,11 @@ type Dispatcher struct {
 	sessionStart, sessionEnd       []Handlers
 	subagentStart, subagentStopped []Handlers
 
-	running sync.WaitGroup // functions that are called
+	running sync.WaitGroup // running functions
 }
 
-// collectEvents finds the functions of the set's instances. In a derived set, an
-// instance that was not derived is represented by the parent's functions.
+// collectEvents finds the functions of the set's instances. In a derived set, the parent's
+// functions stand for instances without a derived one.
 func (s *Set) collectEvents(parent *Set) {
 	for i, o := range s.opened {
 		if o.instance == nil && parent != nil {
@@ -51,7 +51,7 @@ func (s *Set) collectEvents(parent *Set) {
 	}
 }
 
-// Events returns the dispatcher that calls the functions of the set at events.
+// Events returns the dispatcher of the set's functions.
 func (s *Set) Events() *Dispatcher { return &s.events }
 
 func (d *Dispatcher) add(h Handlers) {
@@ -70,7 +70,7 @@ func (d *Dispatcher) add(h Handlers) {
 	}
 }
 
-// close waits for functions that did not return within their limit.
+// close waits for functions that exceeded their limit.
 func (d *Dispatcher) close(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() { d.running.Wait(); close(ended) }()
@@ -149,7 +149,7 @@ func (d *Dispatcher) AfterCall(ctx context.Context, env *tools.Env, t tools.Tool
 	}
 	call := d.callOf(env, t, c)
 	for _, h := range d.transform {
-		before := r // a function that is late may still read it
+		before := r // a late function may still read it
 		answers := ask(ctx, d, "transform_tool_result", []Handlers{h}, func(ctx context.Context, h Handlers) (tools.Result, error) {
 			return h.TransformToolResult(ctx, call, before)
 		})
@@ -172,8 +172,7 @@ func (d *Dispatcher) callOf(env *tools.Env, t tools.Tool, c tools.Call) ToolCall
 	return ToolCall{Call: c, Tool: t, SessionID: env.SessionID, Kind: d.kind}
 }
 
-// Turn is called before a turn begins. The function that it returns must be called when
-// the turn has ended.
+// Turn is called before a turn begins. Its caller calls ended when the turn has ended.
 func (d *Dispatcher) Turn(ctx context.Context, p Prompt) (ended func()) {
 	answers := ask(ctx, d, "turn", d.turn, func(ctx context.Context, h Handlers) (func(), error) { return h.Turn(ctx, p) })
 	return func() {
@@ -185,8 +184,8 @@ func (d *Dispatcher) Turn(ctx context.Context, p Prompt) (ended func()) {
 	}
 }
 
-// AfterTurn is called when the model has ended its work on a prompt. It returns the text
-// that continues the turn, or an empty one, and the decisions in their order.
+// AfterTurn is called when the model has ended its work on a prompt. It returns the text that
+// continues the turn, or "", and the decisions in their order.
 func (d *Dispatcher) AfterTurn(ctx context.Context, t TurnEnd) (more string, all []TurnDecision) {
 	for _, a := range ask(ctx, d, "after_turn", d.afterTurn, func(ctx context.Context, h Handlers) (TurnDecision, error) { return h.AfterTurn(ctx, t) }) {
 		if a.err != nil {
@@ -203,8 +202,7 @@ func (d *Dispatcher) AfterTurn(ctx context.Context, t TurnEnd) (more string, all
 	return more, all
 }
 
-// Prompt is called before a prompt is sent. If one function blocks it, Prompt returns
-// the reason.
+// Prompt is called before a prompt is sent. If a function blocks it, Prompt returns the reason.
 func (d *Dispatcher) Prompt(ctx context.Context, p Prompt) (added []string, attached []Attachment, block string) {
 	for _, a := range ask(ctx, d, "pre_llm_call", d.prompt, func(ctx context.Context, h Handlers) (PromptDecision, error) { return h.PreLLMCall(ctx, p) }) {
 		if a.err != nil {
@@ -221,12 +219,12 @@ func (d *Dispatcher) Prompt(ctx context.Context, p Prompt) (added []string, atta
 	return added, attached, block
 }
 
-// HasOutput reports whether a function is called with the text that ends a turn. If
-// so, the text is shown after it.
+// HasOutput reports whether a function checks the text at the end of a turn. If so, the text is
+// shown after the check.
 func (d *Dispatcher) HasOutput() bool { return len(d.output) > 0 }
 
-// Output is called with the text that would end a turn. It returns the text to show,
-// and, if a function continues the turn, the text that the model gets.
+// Output is called with the final text of a turn. It returns the text to show. If a function
+// continues the turn, more is the text for the model.
 func (d *Dispatcher) Output(ctx context.Context, o Output) (text, more string) {
 	text = o.Text
 	for _, a := range ask(ctx, d, "transform_llm_output", d.output, func(ctx context.Context, h Handlers) (OutputDecision, error) { return h.TransformLLMOutput(ctx, o) }) {
@@ -256,9 +254,9 @@ func (d *Dispatcher) SessionStart(ctx context.Context, s SessionEvent) []string 
 // endLimit is how long functions at the end of a session may take if the server ends.
 const endLimit = 2 * time.Second
 
-// SessionEnd is called when a session is closed. If ctx has a deadline, the server ends: the
-// functions may take endLimit, and the context that is returned for the rest of the session ends
-// later by the time that they took.
+// SessionEnd is called when a session is closed. If ctx has a deadline, the server is ending: the
+// functions may take endLimit. Their time is added to the deadline of the returned context, which
+// is for the rest of the session's end.
 func (d *Dispatcher) SessionEnd(ctx context.Context, s SessionEvent) (context.Context, context.CancelFunc) {
 	call := func(ctx context.Context) {
 		ask(ctx, d, "on_session_end", d.sessionEnd, func(ctx context.Context, h Handlers) (struct{}, error) { return struct{}{}, h.SessionEnd(ctx, s) })
@@ -332,7 +330,7 @@ func ask[T any](ctx context.Context, d *Dispatcher, event string, handlers []Han
 	return answers
 }
 
-// within calls f in a goroutine of its own, and leaves it there if its time is over.
+// within calls f in a new goroutine. After h.Limit, it returns and leaves f running.
 func within[T any](ctx context.Context, d *Dispatcher, h Handlers, f func(context.Context, Handlers) (T, error)) answer[T] {
 	limited, stop := context.WithTimeoutCause(ctx, h.Limit, errLimit(h.Limit))
 	defer stop()
@@ -343,7 +341,7 @@ func within[T any](ctx context.Context, d *Dispatcher, h Handlers, f func(contex
 	case a = <-answered:
 	case <-limited.Done():
 	}
-	if limited.Err() != nil { // an answer that comes with the limit is late
+	if limited.Err() != nil { // an answer at the limit is late
 		a.err = context.Cause(limited)
 	}
 	return a

@@ -1,41 +1,40 @@
-// Package extension is the seam between hermes-ls and its features: tools, texts of
-// the system prompt, slash commands, notices, and code that looks at events.
+// Package extension is the seam between hermes-ls and its features: tools, texts of the system
+// prompt, slash commands, notices, and event handlers.
 //
-// An [Extension] belongs to the process. It is opened once for each session, with a
-// [Session] that holds all its rights, and returns an [Instance]. An instance
-// implements those of the following interfaces that it needs. Each has one method.
+// An [Extension] belongs to the process. It is opened once for each session, with a [Session] that
+// holds all its rights, and returns an [Instance]. An instance implements any of the following
+// interfaces. Each has a single method.
 //
-//	Tools     tools that the model may call
+//	Tools     tools for the model
 //	Arranger  which tools requests contain
-//	Late      tools that come later
+//	Late      tools that change later
 //	Sections  texts of the system prompt
 //	Commands  slash commands
-//	Events    functions that are called before and after calls, prompts, and so on
-//	Notices   text that the model gets with its next request
-//	Waiting   the user is told of notices that wait; with StartsTurn they start a turn
-//	Cancels   work in the background that the user can cancel
+//	Events    functions called before and after calls, prompts, and so on
+//	Notices   text for the model's next request
+//	Waiting   the user is notified of pending notices; with StartsTurn they start a turn
+//	Cancels   cancelable work in the background
 //	Environment  text about editor and workspace, with each prompt
-//	Attach    a host has opened the session, and perhaps gives something
+//	Attach    a host has opened the session and may pass values
 //	Forget    the model no longer has the text of earlier results
-//	Secrets   texts that no output may show
-//	Derive    the instance that a subagent, a script or a replay gets
+//	Secrets   texts to redact in all output
+//	Derive    the instance for a subagent, a script or a replay
 //
-// A [Set] holds the instances of one session. It finds out once which interfaces they
-// implement, and calls them in the order of the list in package server/app. That list
-// is the only one: a new feature is one folder and one line there.
+// A [Set] holds the instances of one session. It finds out once which interfaces they implement,
+// and calls them in the order of the list in package server/app. There is no other list: a new
+// feature is a folder and a line there.
 //
-// Features that use each other do so by the services of this package, such as
-// [PageReader]. The owner declares that it has the service, and [Set] finds it.
+// Features use each other through the services of this package, such as [PageReader]. The owner
+// declares the service, and [Set] finds it.
 //
-// A subagent, a script or a replay gets nothing of an instance that does not
-// implement Derive. Events are the exception: they see the calls of subagents and
-// scripts too, so a feature that checks calls cannot be avoided.
+// A subagent, a script or a replay gets nothing of an instance without Derive. Events are the
+// exception: they see the calls of subagents and scripts too, so they cannot avoid a feature's
+// checks.
 //
-// Everything here is safe for concurrent use. An instance must be, too: tools of one
-// reply may run side by side, and commands run beside a turn.
+// Everything here is safe for concurrent use. An instance must be, too: tools of the same response
+// may run side by side, and commands run beside a turn.
 //
-// This extension counts the words of a text and tells the model about it in the
-// system prompt:
+// This extension counts the words of a text. Its section of the system prompt describes the tool:
 //
 //	type words struct{}
 //

@@ -5,19 +5,18 @@ import (
 	"encoding/json"
 )
 
-// EditorState is the part of the editor that the user sees. Paths are absolute. Lines and
-// columns count from 1.
+// EditorState is the part of the editor visible to the user. Paths are absolute. Lines and columns
+// count from 1.
 type EditorState struct {
 	Active ActiveFile
 	Open   []OpenFile // the last used first
-	// UnsavedUnknown says that the editor does not tell which open files are unsaved. They can
-	// be compared with the disk: see [tools.Files].
+	// UnsavedUnknown is set if the editor does not report unsaved files. They can be compared with
+	// the disk: see [tools.Files].
 	UnsavedUnknown bool
-	Problems       []FileProblems // of the files that have some
+	Problems       []FileProblems // of files with problems
 }
 
-// ActiveFile is the file that the user works in. If the path is empty, it is not known.
-// Numbers that are not known are 0.
+// ActiveFile is the file the user works in. If Path is empty, it is unknown. Unknown numbers are 0.
 type ActiveFile struct {
 	Path         string
 	Line, Column int // of the cursor
@@ -25,19 +24,19 @@ type ActiveFile struct {
 	Top, Bottom  int // the visible lines
 }
 
-// OpenFile is a file that is open in the editor.
+// OpenFile is an open file in the editor.
 type OpenFile struct {
 	Path    string
 	Unsaved bool
 }
 
-// FileProblems are the numbers of problems that the editor shows for a file.
+// FileProblems counts the problems shown for a file in the editor.
 type FileProblems struct {
 	Path             string
 	Errors, Warnings int
 }
 
-// Problem is a problem that the editor shows.
+// Problem is a problem shown in the editor.
 type Problem struct {
 	Path         string
 	Line, Column int
@@ -51,7 +50,7 @@ type Problem struct {
 // the document.
 type ServerQuery func(ctx context.Context, method, path string, params map[string]any) ([]ServerAnswer, error)
 
-// RejectedRequest is the error of a [ServerQuery] that a language server of the editor has rejected.
+// RejectedRequest is the error of a [ServerQuery] rejected by a language server of the editor.
 type RejectedRequest struct{ Reason string }
 
 func (e *RejectedRequest) Error() string { return e.Reason }
@@ -73,20 +72,20 @@ type Situation struct {
 	Remote  string // the machine and directory of commands and files; empty: this machine
 }
 
-// Environment is an instance that describes editor and workspace to the model.
+// Environment is an instance with a description of editor and workspace for the model.
 type Environment interface {
-	// Environment returns the text that the model gets with the user's next prompt. It is
-	// asked once for each prompt that is sent. If the text is empty, nothing is added.
+	// Environment returns a text to add to the user's next prompt. It is called once for each sent
+	// prompt. If the text is empty, nothing is added.
 	Environment(ctx context.Context) string
 }
 
-// Warm is an instance that prepares for the first prompt.
+// Warm is an instance with preparations for the first prompt.
 type Warm interface {
 	// Warm is called when the client knows the session. It returns at once.
 	Warm()
 }
 
-// Rewritten is an instance that remembers texts that it has given the model.
+// Rewritten is an instance that remembers its texts for the model.
 type Rewritten interface {
 	// Rewritten is called when the model may no longer have earlier messages: the history
 	// was compacted or rewound.

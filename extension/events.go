@@ -9,24 +9,23 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Events is an instance with functions that are called at events of its session, of
-// its scripts, and of its subagents.
+// Events is an instance with handlers for events of its session, its scripts, and its subagents.
 type Events interface {
 	Events() []Handlers
 }
 
-// NoLimit is the Limit of functions that may take as long as they need.
+// NoLimit is the Limit of functions without a time limit.
 const NoLimit = time.Duration(-1)
 
-// DefaultLimit is the time limit of a function without one of its own.
+// DefaultLimit applies to functions with Limit 0.
 const DefaultLimit = 30 * time.Second
 
-// Handlers are functions that are called at events. Those that are nil are not called.
-// The functions of several Handlers run side by side, unless stated otherwise.
+// Handlers are functions called at events. Nil functions are not called. The functions of several
+// Handlers run side by side, unless stated otherwise.
 //
-// A function fails if it returns an error, panics, or does not return within Limit.
-// If PreToolCall fails, the call does not run, unless FailOpen is set. If another
-// function fails, its result is ignored and the failure is logged.
+// A function fails if it returns an error, panics, or does not return within Limit. If PreToolCall
+// fails, the call does not run, unless FailOpen is set. If another function fails, its result is
+// ignored and the failure is logged.
 type Handlers struct {
 	// Name names the functions to model and user, such as `the hook "fmt.sh"`. If it is
 	// empty, they get the extension's name.
@@ -41,33 +40,33 @@ type Handlers struct {
 
 	// PreToolCall is called before a call's arguments are checked.
 	PreToolCall func(ctx context.Context, c ToolCall) (Decision, error)
-	// TransformToolResult returns the result that takes the place of r. One function is
-	// called after the other, with the result of the one before it.
+	// TransformToolResult returns a replacement for r. The functions run in sequence, each with its
+	// predecessor's result.
 	TransformToolResult func(ctx context.Context, c ToolCall, r tools.Result) (tools.Result, error)
-	// PostToolCall returns a text that is added to the field note of the result. If it is
-	// empty, nothing is added.
+	// PostToolCall returns a text for the field note of the result. If it is empty, nothing is
+	// added.
 	PostToolCall func(ctx context.Context, c ToolCall, r tools.Result) (note string, err error)
 
-	// Turn is called before a turn begins. If it returns a function, that is called when
-	// the turn has ended.
+	// Turn is called before a turn begins. If ended is not nil, it is called when the turn has
+	// ended.
 	Turn func(ctx context.Context, p Prompt) (ended func(), err error)
 	// AfterTurn is called when the model has ended its work on a prompt. It can continue the
 	// turn, or add to the line about it.
 	AfterTurn func(ctx context.Context, t TurnEnd) (TurnDecision, error)
 	// PreLLMCall is called before a prompt is stored and sent.
 	PreLLMCall func(ctx context.Context, p Prompt) (PromptDecision, error)
-	// TransformLLMOutput is called with the text that ends a turn, before the user sees it.
+	// TransformLLMOutput is called with the final text of a turn, before the user sees it.
 	TransformLLMOutput func(ctx context.Context, o Output) (OutputDecision, error)
-	// PreCompress is called before a compaction. It returns text that the summary gets.
+	// PreCompress is called before a compaction. It returns text for the summary.
 	PreCompress func(ctx context.Context, c Compression) (text string, err error)
 
-	// SessionStart is called before the first prompt of a session is stored. It returns
-	// text that the model gets with that prompt.
+	// SessionStart is called before the first prompt of a session is stored. It returns text to
+	// send with this prompt.
 	SessionStart func(ctx context.Context, s SessionEvent) (text string, err error)
-	// SessionEnd is called when a session is closed that had a prompt.
+	// SessionEnd is called when a session with at least one prompt is closed.
 	SessionEnd func(ctx context.Context, s SessionEvent) error
-	// SubagentStart is called before a subagent's first prompt. It returns text that the
-	// subagent's model gets with that prompt.
+	// SubagentStart is called before a subagent's first prompt. It returns text to send with this
+	// prompt.
 	SubagentStart func(ctx context.Context, s SubagentEvent) (text string, err error)
 	// SubagentStop is called when a subagent has ended.
 	SubagentStop func(ctx context.Context, s SubagentEvent) error
@@ -77,13 +76,13 @@ type Handlers struct {
 type ToolCall struct {
 	tools.Call
 	Tool      tools.Tool
-	SessionID string // the session, or subagent's session, that makes the call
-	Kind      Kind   // of that session; Script: a script makes the call
+	SessionID string // the session or subagent's session of the call
+	Kind      Kind   // of the session; Script: a script makes the call
 }
 
-// Decision says whether and how a call runs. The zero value is no opinion. If there are
-// several, Deny beats Ask. Changes apply in the order of the Handlers, so that an
-// approval request shows the changed call.
+// Decision is a function's decision about a call. The zero value is no opinion. If there are
+// several, Deny beats Ask. Changes apply in the order of the Handlers, so an approval request shows
+// the changed call.
 type Decision struct {
 	Deny  string                     // text for the model: the call does not run; empty: it may
 	Ask   string                     // completes “it …”: the call requires approval in every mode
@@ -99,8 +98,8 @@ type Decision struct {
 type Prompt struct {
 	SessionID string
 	Text      string
-	Typed     string // the text that the user typed; a command can have made Text of it
-	Own       string // part of Text that the user wrote; empty: all of it
+	Typed     string // the text typed by the user; a command may have expanded it to Text
+	Own       string // part of Text written by the user; empty: all of it
 	Note      bool   // hermes-ls has written it, not the user
 }
 
@@ -120,7 +119,7 @@ type TurnEnd struct {
 // TurnDecision says how a turn goes on. The zero value is no opinion. If there are several,
 // the first Continue applies.
 type TurnDecision struct {
-	Continue string        // text that the model gets: the turn continues; empty: it ends
+	Continue string        // text for the model: the turn continues; empty: it ends
 	Notice   string        // text for the user; empty: none
 	Offers   []tools.Offer // choices below the notice
 	// Brief and Summary are shown if the turn ends: a few words beside the state of the turn,
@@ -131,15 +130,15 @@ type TurnDecision struct {
 // PromptDecision says whether a prompt is sent, and with which text.
 type PromptDecision struct {
 	Block   string // text for the user: the prompt is not sent; empty: it is
-	Context string // text that the model gets with the prompt
-	// Attached are texts that the user has referred to.
+	Context string // text for the model, sent with the prompt
+	// Attached are the texts of the user's references.
 	Attached []Attachment
 }
 
-// Attachment is a text that the model gets after the prompt.
+// Attachment is a text that follows the prompt.
 type Attachment struct{ Name, Text string }
 
-// Output is the text that would end a turn.
+// Output is the final text of a turn.
 type Output struct {
 	SessionID string
 	Text      string
@@ -149,7 +148,7 @@ type Output struct {
 // OutputDecision changes the text, or continues the turn. A turn is continued once.
 type OutputDecision struct {
 	Text     *string // replaces the text; nil: it stays
-	Continue string  // text that the model gets in a further request; empty: the turn ends
+	Continue string  // text for a further request; empty: the turn ends
 }
 
 // Compression is a compaction before it begins.

@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
-// feature is an extension whose instance is what a test needs.
+// feature is an extension with a given instance.
 type feature struct {
 	name     string
 	instance extension.Instance
@@ -128,7 +128,7 @@ func TestBeforeACall(t *testing.T) {
 	}
 }
 
-// A function that does not answer blocks the call when its time is over, and is told so.
+// A function that exceeds its limit blocks the call, and its context is canceled.
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// capability is a feature that does not define the tools of derived sessions.
+// capability is a feature without tools for derived sessions.
 type capability struct{ called *[]extension.Kind }
 
 func (capability) Close(context.Context) error { return nil }
@@ -253,8 +253,8 @@ func (c capability) Events() []extension.Handlers {
 	}}}
 }
 
-// A new capability reaches neither subagents, scripts nor replays by itself. Its events
-// see their calls all the same.
+// A new capability reaches neither subagents, scripts nor replays by default. Its events still see
+// their calls.
 func TestNothingIsDerivedByItself(t *testing.T) {
 	t.Parallel()
 	var called []extension.Kind
@@ -280,7 +280,7 @@ func TestNothingIsDerivedByItself(t *testing.T) {
 	}
 }
 
-// A call that no function looks at costs next to nothing.
+// A call without a handler costs next to nothing.
 func BenchmarkNoSubscriber(b *testing.B) {
 	set, err := extension.Open(b.Context(), []extension.Extension{feature{"none", watcher(nil)}}, none)
 	if err != nil {
@@ -325,7 +325,7 @@ func (c closing) Close(context.Context) error {
 	return nil
 }
 
-// One extension that cannot be opened leaves the others.
+// If an extension cannot be opened, the others stay.
 func TestOpenFails(t *testing.T) {
 	t.Parallel()
 	set, err := extension.Open(t.Context(), []extension.Extension{feature{"empty", nil}, panicking{}, feature{"ok", watcher(nil)}}, none)

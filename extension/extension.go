@@ -7,20 +7,20 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Extension is a feature. Its values that sessions share, such as a cache, belong to it.
+// Extension is a feature. It owns the values shared by all sessions, such as a cache.
 type Extension interface {
 	// Name is unique. It names the extension's configuration section and its state.
 	Name() string
-	// Open makes the instance of a session. It runs while the editor waits for the
-	// session, so it starts nothing and reads nothing that can wait. If Open returns
-	// an error, the session is opened without the extension and the user gets a notice.
+	// Open makes the instance of a session. The editor is waiting for the session, so Open starts
+	// and reads only the necessary. If Open returns an error, the session is opened without the
+	// extension and the user gets a notice.
 	Open(ctx context.Context, s *Session) (Instance, error)
 }
 
 // Instance is an extension in one session.
 type Instance interface {
-	// Close ends everything that the instance has started, and returns when that has
-	// ended or ctx has. Instances are closed in reverse order.
+	// Close ends all background work of the instance. It returns when this has ended or ctx is
+	// done. Instances are closed in reverse order.
 	Close(ctx context.Context) error
 }
 
@@ -32,7 +32,7 @@ type Tools interface {
 	Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error)
 }
 
-// Arranger is an instance that decides which tools requests contain.
+// Arranger is an instance that selects the tools of requests.
 type Arranger interface {
 	// Arrange adds and defers tools of a set, after all tools are listed and before the
 	// model is offered them. See [Tools] for stored.
@@ -47,7 +47,7 @@ type Late interface {
 	Expects() bool
 }
 
-// StandsIn is an instance with tools that the model can know before they are listed.
+// StandsIn is an instance whose tools the model may know before they are listed.
 type StandsIn interface {
 	// StandIn returns a tool for a name whose tool is expected. If none is, it returns false.
 	StandIn(name string) (tools.Tool, bool)
@@ -64,11 +64,11 @@ type Commands interface {
 	Commands() []Command
 }
 
-// Notices is an instance that tells the model about events in the background.
-// Nothing else reaches the model between requests.
+// Notices is an instance that reports background events to the model. Nothing else reaches the
+// model between requests.
 type Notices interface {
-	// Notices returns the texts that the model has not got yet. It is asked before
-	// each prompt, and before each request of a turn.
+	// Notices returns the new texts for the model. It is called before each prompt, and before each
+	// request of a turn.
 	Notices(ctx context.Context, when When) []string
 }
 
@@ -80,8 +80,8 @@ const (
 	WithRequest             // before a further request of a running turn
 )
 
-// Waiting is a [Notices] that wants the user to know when notices wait while no turn
-// runs. See [Session.Wake].
+// Waiting is a [Notices] that notifies the user of pending notices while no turn runs. See
+// [Session.Wake].
 type Waiting interface {
 	Waiting() bool
 }
@@ -94,17 +94,16 @@ type StartsTurn interface {
 
 // Cancels is an instance with work in the background.
 type Cancels interface {
-	// CancelBackground ends that work, and does not wait for it. It is called if the user cancels while no
-	// turn runs. If nothing runs, it returns false.
+	// CancelBackground cancels the work without waiting for its end. It is called if the user
+	// cancels while no turn runs. If nothing runs, it returns false.
 	CancelBackground(cause error) bool
 }
 
-// Attach is an instance that is told when a host opens the session, or opens it again
-// while it is open.
+// Attach is an instance notified when a host opens the session, or opens it again while it is open.
 type Attach interface {
-	// Attach gets the values that the host gives to extensions. If given is nil, the host
-	// has not said anything, and the values that it gave before stay. The function that Attach returns is
-	// called when the session redacts the instance's new secrets; it may be nil.
+	// Attach gets the host's values for extensions. If given is nil, the host passed no values, and
+	// its earlier values stay. The returned function is called when the session redacts the
+	// instance's new secrets; it may be nil.
 	Attach(given []any) (start func())
 }
 
@@ -114,7 +113,7 @@ type Folders interface {
 	FoldersChanged()
 }
 
-// Begun is an instance that calls tools by itself.
+// Begun is an instance that calls tools without the model.
 type Begun interface {
 	// Begun gets the Env of calls of the session's tools, each time when the session's
 	// tools are listed.
@@ -127,14 +126,14 @@ type Status interface {
 	StatusLine(ctx context.Context) (name, text string)
 }
 
-// Forget is an instance that remembers which texts the model has.
+// Forget is an instance that remembers the texts in the model's context.
 type Forget interface {
 	// Forget is called when the model may no longer have the text of earlier results: the
 	// history was compacted or rewound, or a result was cut.
 	Forget()
 }
 
-// Secrets is an instance that knows texts which no output may show.
+// Secrets is an instance with texts to redact in all output.
 type Secrets interface {
 	// Secrets returns them by name. It is asked when a session is opened, when a host
 	// attaches, and when the configuration changes.
@@ -143,8 +142,8 @@ type Secrets interface {
 
 // Derive is an instance of which subagents, scripts or replays get something.
 type Derive interface {
-	// Derive returns the instance for a session of that kind, with no more rights than
-	// s has. If it returns nil, that session gets nothing.
+	// Derive returns the instance for a session of this kind, with at most the rights of s. If it
+	// returns nil, the session gets nothing.
 	Derive(ctx context.Context, kind Kind, s *Session) (Instance, error)
 }
 
@@ -154,7 +153,7 @@ type Kind int
 const (
 	Main     Kind = iota // opened by a host
 	Subagent             // works on a delegated task
-	Script               // calls tools for a program that the model wrote
+	Script               // calls tools for a program written by the model
 	Replay               // repeats a recorded session
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// WithNote adds a text to the field note of a result's object, after the text that it has.
+// WithNote appends a text to the field note of a result's object.
 func WithNote(r tools.Result, text string) tools.Result {
 	start, end, ok := valueOf(r.JSON, "note")
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// The interfaces of this file are services: links between features that do not import each other. The instance that
-// has a service declares it, such as
+// The interfaces of this file are services: links between features that do not import each other.
+// The instance with a service declares it, such as
 //
 //	var _ extension.PageReader = (*instance)(nil)
 //
@@ -29,7 +29,8 @@ func (s *Set) PageReader() (PageReader, bool) { return find[PageReader](s) }
 
 // Shell runs commands.
 type Shell interface {
-	// ShellName returns the name of the program that runs commands, such as "bash". If it is not known, it returns "".
+	// ShellName returns the name of the program that runs commands, such as "bash". If it is
+	// unknown, ShellName returns "".
 	ShellName() string
 	// Busy reports whether a command in the background runs.
 	Busy() bool
@@ -40,20 +41,20 @@ func (s *Set) Shell() (Shell, bool) { return find[Shell](s) }
 
 // Interpreter knows the Python of the workspace.
 type Interpreter interface {
-	// Interpreter returns the path of the Python that scripts get. If there is none, it returns "".
+	// Interpreter returns the path of the Python for scripts. If there is none, it returns "".
 	Interpreter(ctx context.Context) string
 }
 
 // Interpreter returns the service of the session. If there is none, it returns false.
 func (s *Set) Interpreter() (Interpreter, bool) { return find[Interpreter](s) }
 
-// Changes knows the files that the session has changed, and restores them.
+// Changes records the session's changed files and restores them.
 type Changes interface {
-	// ChangedFiles returns the paths of all files that the session has changed.
+	// ChangedFiles returns the paths of all files changed by the session.
 	ChangedFiles(ctx context.Context) ([]string, error)
-	// ChangedSince returns the paths of the files that the session has changed since a time.
+	// ChangedSince returns the paths of the files changed by the session since a time.
 	ChangedSince(ctx context.Context, since time.Time) ([]string, error)
-	// RestoreSince restores the files from before a prompt, and says in a sentence what it did.
+	// RestoreSince restores the files from before a prompt. done is a sentence about the result.
 	RestoreSince(ctx context.Context, prompt time.Time) (done string, err error)
 }
 
@@ -70,31 +71,31 @@ func (s *Set) Spawner() (Spawner, bool) { return find[Spawner](s) }
 
 // TakesEnv starts programs of the model, which can get variables.
 type TakesEnv interface {
-	// PassEnv gives variables, such as "NAME=value", to the programs that it starts from now on.
+	// PassEnv passes variables, such as "NAME=value", to programs started from now on.
 	PassEnv(vars []string)
 }
 
-// PassEnv gives variables to the programs that instances start for the model from now on.
+// PassEnv passes variables to programs that instances start for the model from now on.
 func (s *Set) PassEnv(vars []string) {
 	for x := range instances[TakesEnv](s) {
 		x.PassEnv(vars)
 	}
 }
 
-// NeedsTrust loads files of folders that the user trusts.
+// NeedsTrust loads files from trusted folders.
 type NeedsTrust interface {
 	// TrustChanged is called when the user trusts a folder or a file, or no longer does.
 	TrustChanged()
 }
 
-// TrustChanged tells the instances that load files of trusted folders that trust has changed.
+// TrustChanged notifies the [NeedsTrust] instances of changed trust.
 func (s *Set) TrustChanged() {
 	for x := range instances[NeedsTrust](s) {
 		x.TrustChanged()
 	}
 }
 
-// StandIns returns a tool of each instance that expects one of that name. See [StandsIn].
+// StandIns returns a tool of each instance that expects this name. See [StandsIn].
 func (s *Set) StandIns(name string) (all []tools.Tool) {
 	for x := range instances[StandsIn](s) {
 		if t, ok := x.StandIn(name); ok {
@@ -104,13 +105,14 @@ func (s *Set) StandIns(name string) (all []tools.Tool) {
 	return all
 }
 
-// Listed returns the instances with entries that editors show.
+// Listed returns the instances with entries for editors.
 func (s *Set) Listed() []Listed { return slices.Collect(instances[Listed](s)) }
 
-// Opens returns the instances with entries that users open in their editor.
+// Opens returns the instances with entries to open in the editor.
 func (s *Set) Opens() []Opens { return slices.Collect(instances[Opens](s)) }
 
-// Find returns the instance of a feature, for a caller that imports the feature. Others use a service.
+// Find returns the instance of a feature. Only a caller that imports the feature uses it; others
+// use a service.
 func Find[T Instance](s *Set) (T, bool) { return find[T](s) }
 
 func find[T any](s *Set) (found T, ok bool) {
@@ -120,7 +122,7 @@ func find[T any](s *Set) (found T, ok bool) {
 	return found, false
 }
 
-// instances yields the instances that are a T.
+// instances yields the instances of type T.
 func instances[T any](s *Set) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, o := range s.opened {

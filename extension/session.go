@@ -8,9 +8,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Session is the session that an instance belongs to. Its fields are all the rights of
-// an extension. The session's builder sets all of them; in tests, a field that is not
-// needed may be nil.
+// Session is an instance's session. Its fields are all the rights of an extension. The session's
+// builder sets all of them; in tests, unused fields may be nil.
 type Session struct {
 	ID   string
 	Name string // the extension's
@@ -26,45 +25,46 @@ type Session struct {
 	// Editor are the files of the editor's workspace. They are the same as Files, unless
 	// the session works on another machine.
 	Editor tools.Files
-	// Bounds are for the tools of the program itself. Other extensions do not get them.
+	// Bounds are for built-in tools. Other extensions do not get them.
 	Bounds tools.Bounds
 	// Confine bounds a process by the session's sandbox. If it fails, the process must
 	// not be started.
 	Confine func(ctx context.Context, c *proc.Cmd) error
-	// ConfineReader is Confine for a process that only reads the workspace. It writes own, its own folder in this
-	// workspace, which name names. If the process is not bounded, own is "".
+	// ConfineReader is Confine for a process that only reads the workspace. The process may write
+	// own, its folder in this workspace, chosen by name. If the process is not bounded, own is "".
 	ConfineReader func(ctx context.Context, c *proc.Cmd, name string) (own string, err error)
-	// Watch watches the places of the workspace that run or configure something by themselves, before a program is
-	// started that can write there. by names it for the user, such as "the MCP server db". If Watch fails, the program must
-	// not be started.
+	// Watch watches the files and folders of the workspace that run code or configure programs
+	// without a command. It is called before a program with write access starts. by names the
+	// program for the user, such as "the MCP server db". If Watch fails, the program must not be
+	// started.
 	Watch func(ctx context.Context, by string) (Watched, error)
 	// Ask asks the user.
 	Ask Asker
 	// Notify shows a text to the user.
 	Notify func(text string)
-	// Wake says that notices wait, so that the user can be told if no turn runs.
+	// Wake reports pending notices, so the user can be notified if no turn runs.
 	Wake func()
-	// CommandsChanged says that Commands returns other commands. Nil: no host wants to know.
+	// CommandsChanged reports that Commands returns other commands. Nil: no host needs it.
 	CommandsChanged func()
 	// Redact replaces known secrets by placeholders.
 	Redact func(text string) string
 	// State is the extension's data in the stored session.
 	State State
-	// Plan is the plan of the session, for the extension that has its tool.
+	// Plan is the plan of the session, for the extension with its tool.
 	Plan *tools.Plan
 	// Config decodes the extension's configuration section over the value at into, as
 	// the section is now.
 	Config func(into any) error
-	// Complete asks the session's model one question, without tools and without the
-	// history. The user must have caused it. It is nil where there is no model.
+	// Complete sends a single prompt to the session's model, without tools and history. The user
+	// must have caused it. It is nil where there is no model.
 	Complete func(ctx context.Context, system, prompt string) (string, error)
-	// EditorState returns the part of the editor that the user sees now.
+	// EditorState returns the part of the editor now visible to the user.
 	EditorState func() EditorState
-	// Problems asks the editor for all problems that it shows. If the editor cannot tell, it
+	// Problems returns all problems shown in the editor. If the editor cannot report them, it
 	// returns an error.
 	Problems func(ctx context.Context) ([]Problem, error)
-	// LanguageServers asks the language servers of the editor. It is nil where the editor does
-	// not offer that.
+	// LanguageServers queries the language servers of the editor. It is nil if the editor does not
+	// support this.
 	LanguageServers ServerQuery
 	// Situation returns model, mode and limits of the session.
 	Situation func() Situation
@@ -72,8 +72,8 @@ type Session struct {
 	Spawn func(ctx context.Context, t Task) (Report, error)
 }
 
-// Watched reviews what a program has changed at the places of [Session.Watch]. What the user does not want is removed. The
-// next command of the session does that, too.
+// Watched reviews a program's changes to the files watched by [Session.Watch]. Changes denied by
+// the user are removed. The next command of the session reviews them, too.
 type Watched struct {
 	// Review reviews the changes of a call. Its text is for the model, nearly always none.
 	Review func(ctx context.Context, c tools.Call) (note string)
@@ -81,13 +81,13 @@ type Watched struct {
 	Later func()
 }
 
-// Own is what a derived session has of its own.
+// Own holds the values specific to a derived session.
 type Own struct {
 	ID      string
 	Folders func() []string
 	Files   tools.Files
 	Editor  tools.Files
-	// Bounds are for extensions that have those of the parent's session.
+	// Bounds are for extensions with Bounds in the parent's session.
 	Bounds        tools.Bounds
 	Confine       func(ctx context.Context, c *proc.Cmd) error
 	ConfineReader func(ctx context.Context, c *proc.Cmd, name string) (own string, err error)
@@ -98,8 +98,8 @@ type Own struct {
 	Spawn         func(ctx context.Context, t Task) (Report, error) // nil: it can have no subagents
 }
 
-// derive returns the rights that an extension with the rights s has in a derived session.
-// This is the only place that decides it. A right that is not named here is not given.
+// derive returns the rights of an extension with the rights s in a derived session. No other code
+// decides this. Rights not listed here are not passed on.
 func (s *Session) derive(kind Kind, own Own) *Session {
 	d := &Session{
 		ID: own.ID, Name: s.Name, Kind: kind, Cwd: s.Cwd,
@@ -118,18 +118,18 @@ func (s *Session) derive(kind Kind, own Own) *Session {
 		d.ConfineReader, d.Watch = own.ConfineReader, own.Watch
 	case Script: // a program gets results, and can neither ask nor start anything
 		d.Notify = s.Notify
-	case Replay: // what the user was asked, and told, is in the recording
+	case Replay: // the recording contains the user's questions and notices
 		d.Confine = own.Confine
 	}
 	return d
 }
 
-// Asker asks the user, one question at a time in a session and its subagents.
+// Asker asks the user. In a session and its subagents, only one question is open at a time.
 type Asker interface {
 	// Approve asks the user to allow an action, by the rules of the session's gate. If
 	// the action may not go on, it returns an error whose text is for the model.
 	Approve(ctx context.Context, r Request) error
-	// CanClarify reports whether the user can answer questions. Clarify asks one.
+	// CanClarify reports whether the user can answer questions. Clarify asks a question.
 	tools.Clarifier
 }
 
@@ -137,12 +137,12 @@ type Asker interface {
 type Request struct {
 	Kind      tools.Kind
 	Title     string   // the action, whole
-	Text      string   // Markdown that is shown whole with the request, such as a diff; may be empty
+	Text      string   // Markdown shown in full with the request, such as a diff; may be empty
 	Reason    string   // why it requires approval
 	Keys      []string // are remembered if the user allows it for longer; empty: nothing is
 	EveryMode bool     // also requires approval in mode auto
 	Call      tools.Call
-	// Edits are the files that the action changes. The request shows them.
+	// Edits are the file changes of the action. The request shows them.
 	Edits []tools.FileEdit
 }
 
@@ -168,7 +168,7 @@ type Report struct {
 	Error   string // why it has not completed; may be empty
 }
 
-// Decode is a Config function that decodes a fixed section, for tests.
+// Decode returns a Config function for a fixed section, for tests.
 func Decode(section any) func(into any) error {
 	return func(into any) error {
 		data, err := json.Marshal(section)

@@ -15,8 +15,8 @@ type nobody struct{ Asker }
 
 type memory struct{ State }
 
-// A derived session has exactly the rights that are listed here. A new field of Session is
-// no right of a derived session until derive and this list name it.
+// A derived session has exactly the rights listed here. A new field of Session is no right of a
+// derived session until derive and this list name it.
 func TestDeriveNamesAllRights(t *testing.T) {
 	t.Parallel()
 	files := &workspace.Workspace{}

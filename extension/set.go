@@ -18,7 +18,7 @@ type Set struct {
 	events Dispatcher
 }
 
-// opened is an instance with the interfaces that it implements.
+// opened is an instance with the interfaces it implements.
 type opened struct {
 	ext      Extension
 	session  *Session // its rights
@@ -71,9 +71,8 @@ func implemented(ext Extension, session *Session, x Instance) opened {
 	return o
 }
 
-// Open opens the extensions of a session in their order. For each, session returns the
-// rights that it gets. The error joins those of the extensions that could not be
-// opened; the set holds all others.
+// Open opens the extensions of a session in order. session returns the rights of each. The error
+// joins the errors of extensions that failed to open; the set holds all others.
 func Open(ctx context.Context, all []Extension, session func(name string) *Session) (*Set, error) {
 	s := &Set{}
 	var failed error
@@ -106,8 +105,8 @@ func recovered(err *error) {
 	}
 }
 
-// Derive opens the set of a subagent, a script or a replay of s's session. The error
-// joins those of the instances that could not be derived; the set holds all others.
+// Derive opens the set of a subagent, a script or a replay of s's session. The error joins the
+// errors of instances that failed; the set holds all others.
 func (s *Set) Derive(ctx context.Context, kind Kind, own Own) (*Set, error) {
 	d := &Set{}
 	d.events.kind, d.events.Failed = kind, s.events.Failed
@@ -169,8 +168,7 @@ func (s *Set) Arrange(ctx context.Context, set *tools.Set, stored []tools.Spec) 
 	return nil
 }
 
-// LateTools returns the tools that have changed since the versions in known, which it brings
-// up to date.
+// LateTools returns the tools changed since the versions in known, and updates known.
 func (s *Set) LateTools(known map[string]int) (all []tools.Tool) {
 	for _, o := range s.opened {
 		if o.late == nil {
@@ -229,12 +227,12 @@ func (s *Set) Notices(ctx context.Context, when When) []string {
 	return all
 }
 
-// Waiting reports whether an instance wants the user to know that notices wait.
+// Waiting reports whether an instance has pending notices for the user.
 func (s *Set) Waiting() bool {
 	return slices.ContainsFunc(s.opened, func(o opened) bool { return o.waiting != nil && o.waiting.Waiting() })
 }
 
-// StartsTurn reports whether an instance has notices that wait and start a turn.
+// StartsTurn reports whether an instance has pending notices that start a turn.
 func (s *Set) StartsTurn() bool {
 	return slices.ContainsFunc(s.opened, func(o opened) bool {
 		return o.waiting != nil && o.starts != nil && o.starts.StartsTurn() && o.waiting.Waiting()
@@ -249,8 +247,8 @@ func (s *Set) CancelBackground(cause error) (canceled bool) {
 	return canceled
 }
 
-// Attach tells all instances that a host has opened the session. The function that it
-// returns must be called when their secrets are redacted.
+// Attach notifies all instances that a host has opened the session. The caller calls start after
+// redacting their secrets.
 func (s *Set) Attach(given []any) (start func()) {
 	var all []func()
 	for _, o := range s.opened {
@@ -268,7 +266,7 @@ func (s *Set) Attach(given []any) (start func()) {
 	}
 }
 
-// Forget tells all instances that the model may no longer have the text of earlier results.
+// Forget notifies all instances that the model may no longer have the text of earlier results.
 func (s *Set) Forget() {
 	for _, o := range s.opened {
 		if o.forget != nil {
@@ -300,7 +298,7 @@ func (s *Set) Warm() {
 	}
 }
 
-// Rewritten tells all instances that the model may no longer have earlier messages.
+// Rewritten notifies all instances that the model may no longer have earlier messages.
 func (s *Set) Rewritten() {
 	for _, o := range s.opened {
 		if o.rewritten != nil {
@@ -309,7 +307,7 @@ func (s *Set) Rewritten() {
 	}
 }
 
-// FoldersChanged tells all instances that the workspace folders have changed.
+// FoldersChanged notifies all instances of changed workspace folders.
 func (s *Set) FoldersChanged() {
 	for _, o := range s.opened {
 		if o.folders != nil {
@@ -327,7 +325,7 @@ func (s *Set) Begun(env *tools.Env) {
 	}
 }
 
-// Status calls line with the status lines, those of the last extension first.
+// Status calls line with the status lines, starting with the last extension.
 func (s *Set) Status(ctx context.Context, line func(name, text string)) {
 	for _, o := range slices.Backward(s.opened) {
 		if o.status == nil {
@@ -339,7 +337,7 @@ func (s *Set) Status(ctx context.Context, line func(name, text string)) {
 	}
 }
 
-// Secrets returns the texts that no output may show, of all instances.
+// Secrets returns the texts to redact, of all instances.
 func (s *Set) Secrets() map[string]string {
 	all := map[string]string{}
 	for _, o := range s.opened {
