@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// bombs are texts that take all memory or time of a parser without limits.
+// bombs are texts on which a parser without limits takes all memory or time.
 func bombs() map[string]string {
 	many := func(s string) string { return strings.Repeat(s, 60_000/len(s)) }
 	lines := func(format string) string {
@@ -67,8 +67,8 @@ func bombs() map[string]string {
 	}
 }
 
-// TestBombs checks that a configuration with such a text is read in little time, whichever
-// file it is in. The settings of the other sources still apply.
+// TestBombs checks that a configuration with such a text is read fast, in any of the files. The
+// settings of the other sources still apply.
 func TestBombs(t *testing.T) {
 	for name, text := range bombs() {
 		t.Run(name, func(t *testing.T) {

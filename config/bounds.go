@@ -8,12 +8,12 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Limits of a YAML text. The parser takes time and memory that grow with the square of
-// the nesting, and aliases can make any amount of values out of a few lines.
+// Limits of a YAML text. The parser's time and memory grow with the square of the nesting, and
+// aliases can expand a few lines to any number of values.
 const (
 	mostNested = 32
 	mostTokens = 20_000
-	mostValues = 10_000 // an alias counts as the value that it refers to
+	mostValues = 10_000 // an alias counts as its value
 )
 
 // complexError says which limit a text exceeds.
@@ -66,8 +66,8 @@ func checkNesting(text string) error {
 	return nil
 }
 
-// countValues returns an error if node has too many values once its aliases are
-// replaced, or if an alias refers to a value that contains it.
+// countValues returns an error if node has too many values after alias expansion, or if an alias
+// refers to a value that contains it.
 func countValues(node ast.Node) error {
 	c := valueCounter{anchors: map[string]int{}}
 	_, err := c.count(node)
@@ -75,7 +75,7 @@ func countValues(node ast.Node) error {
 }
 
 type valueCounter struct {
-	anchors map[string]int // name → values; those that are not complete yet are missing
+	anchors map[string]int // name → values; incomplete values are missing
 }
 
 func (c *valueCounter) count(node ast.Node) (n int, err error) {

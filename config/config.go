@@ -1,27 +1,27 @@
 // Package config reads the user's settings: $HERMES_HOME/config.yaml, .env, the environment, and
 // the editor's initializationOptions, in that rising order of precedence.
 //
-// A [Schema] holds all keys: those of [Config], and a [Section] for each feature that has settings.
+// A [Schema] holds all keys: the keys of [Config], and a [Section] for each feature with settings.
 //
 // A repository controls two further sources: .hermes/config.yaml in a workspace folder and the
-// editor's workspace/configuration. From them, only keys apply that are marked as harmless (struct
-// tag repo:"yes"). The others are ignored and reported.
+// editor's workspace/configuration. From them, only keys marked as harmless (struct tag repo:"yes")
+// apply. All others are ignored and reported.
 //
 // Loading never fails as a whole. An unknown key, a wrong type or a broken file is a [Problem] with
 // file and line. All other keys still apply.
 package config
 
-// Config holds the settings that do not belong to a feature. The struct tags are the one source of
+// Config holds the settings outside the features' sections. The struct tags are the only source of
 // the key names, the JSON Schema, the descriptions and the trust rules:
 //   - doc describes a key.
 //   - enum lists its values.
 //   - repo:"yes" lets a repository set it, repo:"name" lets a repository set it to a plain name.
-//   - guard says what happens while the value is wrong. Then the value of the tag safe applies. If
-//     there is none, the wrong value applies, and the code that uses it rejects it. A typing error
-//     never means less protection.
+//   - guard describes the effect of a wrong value. Then the value of the tag safe applies. If there
+//     is none, the wrong value applies, and the code that reads it rejects it. A typing error never
+//     means less protection.
 //   - provider:"yes" marks the name of a provider: a known one, or a key of providers.
-//   - secret:"yes" marks a text that no output may show, secret:"names" a mapping in which the
-//     names tell which texts these are.
+//   - secret:"yes" marks a text to redact in all output, secret:"names" a mapping whose secrets are
+//     recognized by name.
 type Config struct {
 	Model            Model                `json:"model" doc:"The language model and its endpoint."`
 	Providers        map[string]Provider  `json:"providers" doc:"Providers, by name: changes to known ones, or new ones."`
@@ -64,7 +64,7 @@ type Cache struct {
 	TTL  string `json:"ttl" enum:"short,long" doc:"How long the provider keeps a prefix. short: 5 to 30 minutes. long: 1 to 12 hours, at a higher price."`
 }
 
-// TaskModel is the model of one task.
+// TaskModel is the model of a task.
 type TaskModel struct {
 	Provider string `json:"provider" doc:"Provider of the model. Empty, auto or main: the session's."`
 	Model    string `json:"model" doc:"Model id, or PROVIDER/MODEL. Empty: model.small."`
@@ -73,7 +73,7 @@ type TaskModel struct {
 	Timeout  int    `json:"timeout" doc:"Seconds for one request. 0: 120."`
 }
 
-// Pool says how one of several keys is chosen.
+// Pool selects among several keys.
 type Pool struct {
 	Strategy string `json:"strategy" enum:"fill_first,round_robin,least_used" doc:"Which key a new session gets."`
 	Cooldown int    `json:"cooldown" doc:"Seconds for which a limited key rests if the response names no time."`
@@ -111,7 +111,7 @@ type Price struct {
 	CacheWrite float64 `json:"cache_write" doc:"Input tokens that the prompt cache stores."`
 }
 
-// Images limits the pictures that models get.
+// Images limits the pictures sent to models.
 type Images struct {
 	MaxSide   int `json:"max_side" doc:"Pixels of the longest side. A larger picture is scaled down."`
 	MaxBytes  int `json:"max_bytes" doc:"Most bytes of a picture. A larger one becomes a JPEG."`

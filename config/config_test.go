@@ -30,7 +30,7 @@ func TestLoadProblems(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, yaml string
-		want       string // the one problem, without the file; empty: none
+		want       string // the expected problem, without the file; empty: none
 		key, value string // a key that still applies
 	}{
 		{"empty", "", "", "model.default", "gpt-5"},
@@ -87,8 +87,9 @@ func TestLoadProblems(t *testing.T) {
 	}
 }
 
-// TestBrokenFileSendsNothing checks that no key of the environment decides where prompts go if the user's file is not YAML: it
-// may name another endpoint. A provider or address from a higher source, or from the last valid file, still applies.
+// TestBrokenFileSendsNothing checks that prompts are not sent by a key of the environment if the
+// user's file is not YAML: it may name another endpoint. A provider or address from a higher
+// source, or from the last valid file, still applies.
 func TestBrokenFileSendsNothing(t *testing.T) {
 	t.Parallel()
 	const broken = "model: {provider: custom, base_url: \"http://127.0.0.1:9/v1\"\n"
@@ -120,9 +121,9 @@ func TestBrokenFileSendsNothing(t *testing.T) {
 	}
 }
 
-// TestBrokenFileRejectsCommands checks that commands are rejected if the user's file is
-// not YAML, because its sandbox settings are not known. A mode from a higher source, or
-// from the last valid file, still applies.
+// TestBrokenFileRejectsCommands checks that commands are rejected if the user's file is not YAML:
+// its sandbox settings are unknown. A mode from a higher source, or from the last valid file, still
+// applies.
 func TestBrokenFileRejectsCommands(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -182,8 +183,8 @@ func TestPrecedence(t *testing.T) {
 	check("editor")
 }
 
-// TestRepositoryModelName checks that the name of a model from a repository is a plain
-// name, because status bars show it.
+// TestRepositoryModelName checks that a repository's model name is a plain name, because status
+// bars show it.
 func TestRepositoryModelName(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 201)
@@ -305,8 +306,8 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestWrongValueIsNotReplaced checks that a wrong value of a higher source is not replaced
-// by a lower one with less protection.
+// TestWrongValueIsNotReplaced checks that a lower source with less protection does not replace a
+// wrong value of a higher source.
 func TestWrongValueIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -327,8 +328,8 @@ func TestWrongValueIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestKeyStaysWithItsEndpoint checks that a key is sent only to its endpoint, also if a
-// higher source sets another one. A key that is not sent is still a secret.
+// TestKeyStaysWithItsEndpoint checks that a key is sent only to its endpoint, also if a higher
+// source sets another endpoint. An unsent key is still a secret.
 func TestKeyStaysWithItsEndpoint(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -429,8 +430,8 @@ func TestSetKeepsEveryOtherByte(t *testing.T) {
 	}
 }
 
-// TestGet checks that Load reads the text that Set has written, and that Get returns it.
-// If a key is not set, Get returns its default.
+// TestGet checks that Load reads the text written by Set, and that Get returns it. For an unset
+// key, Get returns the default.
 func TestGet(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -545,7 +546,7 @@ func TestWatch(t *testing.T) {
 	changed, ended := make(chan struct{}, 10), make(chan error, 1)
 	go func() { ended <- Watch(ctx, home, func() { changed <- struct{}{} }) }()
 	// Each step is repeated until it is noticed, because the watch may start after the first
-	// one.
+	// attempt.
 	for name, step := range map[string]func(){
 		"replaced": func() {
 			if err := Set(home, "model.default", "m"); err != nil {
@@ -590,7 +591,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestPythonAlias checks that the editor's hermes.python sets code_execution.python.
+// TestPythonAlias checks the editor's alias hermes.python of code_execution.python.
 func TestPythonAlias(t *testing.T) {
 	t.Parallel()
 	for editor, want := range map[string]string{

@@ -7,11 +7,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/config/catalog"
 )
 
-// ProviderNames returns the names that a provider can have.
+// ProviderNames returns the valid names of providers.
 func (l *Loaded) ProviderNames() []string { return knownProviders(l.Providers) }
 
-// Configured returns the providers that can answer: that of the model, those of the fallbacks, those under
-// providers, and the known ones that have a key.
+// Configured returns the usable providers: the model's, the fallbacks', the entries under
+// providers, and the known providers with a key.
 func (l *Loaded) Configured() []string {
 	var names []string
 	if all, err := l.Endpoints(); err == nil {

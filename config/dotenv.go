@@ -28,8 +28,8 @@ func KeyName(provider string) string {
 	return p.Keys[0]
 }
 
-// quoted returns a value as a line of .env has it. The file is shared with Hermes Agent, which reads escapes in
-// quotes, so a text that needs one is an error.
+// quoted returns a value in the syntax of .env. The file is shared with Hermes Agent, which reads
+// escapes in quotes, so a text that needs escapes is an error.
 func quoted(name, value string) (string, error) {
 	switch {
 	case value == "":
@@ -46,8 +46,8 @@ func quoted(name, value string) (string, error) {
 	return "", fmt.Errorf("%s cannot hold quotes of both kinds, or a backslash beside white space, quotes or #", name)
 }
 
-// SetKey writes a key of a provider to .env, without the characters that pasting adds. No key has white space, so a key with
-// some was not copied correctly.
+// SetKey writes a provider's key to .env, without characters added by pasting. Keys have no white
+// space: if some is left, the key was not copied correctly.
 func SetKey(home, name, key string) error {
 	key, odd := CleanKey(key)
 	if odd != 0 {
@@ -87,7 +87,8 @@ func RemoveEnv(home, name string) (removed bool, err error) {
 	return removed, err
 }
 
-// without returns the lines that do not set a variable, and the index of the first one that did, or -1.
+// without returns the lines except the variable's, and the index of the variable's first line, or
+// -1.
 func without(lines []string, name string) (left []string, at int) {
 	at = -1
 	for _, line := range lines {

@@ -24,7 +24,7 @@ func (l *Loaded) Get(key string) (string, error) {
 		return "", l.schema.unknownKey(key)
 	}
 	value, ok := valueAt(l.Values(), key)
-	if !ok { // a name that the user could choose
+	if !ok { // a name chosen by the user
 		return "", fmt.Errorf("%s is not set", key)
 	}
 	if text, ok := value.(string); ok {
@@ -37,8 +37,8 @@ func (l *Loaded) Get(key string) (string, error) {
 	return string(data), nil
 }
 
-// Set writes one plain value, or a list of texts ("a, b" or "[a, b]"), into
-// config.yaml. All other bytes of the file stay, comments included.
+// Set writes a plain value, or a list of texts ("a, b" or "[a, b]"), into config.yaml. All other
+// bytes of the file stay, comments included.
 func (s *Schema) Set(home, key, text string) error {
 	f, ok := s.root.find(key)
 	if !ok {
@@ -68,7 +68,7 @@ func (s *Schema) unknownKey(key string) error {
 	return fmt.Errorf("%s is no key of config.yaml%s; `hermes-ls config schema` lists them", key, hint)
 }
 
-// nearestKey returns the key that is spelled most like key. If there is none, it returns "".
+// nearestKey returns the key with the most similar spelling. If no key is similar, it returns "".
 func (s *Schema) nearestKey(key string) string {
 	at := s.root
 	var names []string
@@ -144,7 +144,7 @@ func writeFile(file string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("making the home folder: %w", err)
 	}
-	if real, err := filepath.EvalSymlinks(file); err == nil { // a link to a file that is kept elsewhere stays
+	if real, err := filepath.EvalSymlinks(file); err == nil { // a link to a file stored elsewhere stays
 		file = real
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".config-*.yaml")
@@ -347,7 +347,7 @@ func valueColumn(line string, column int) int {
 	return start + strings.Index(line[start:], ":") + 1
 }
 
-// appendItem adds a text to a top-level list. If there is no list, it adds one.
+// appendItem adds a text to a top-level list. A missing list is created.
 func (d *document) appendItem(key, item string) error {
 	node, err := d.root()
 	if err != nil {

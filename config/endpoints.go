@@ -29,21 +29,21 @@ type Endpoint struct {
 
 	API         string        // chat, responses, messages or gemini; empty: by the base URL
 	KeyCommand  string        // prints the key; empty: none
-	AddressFrom string        // setting that has or could have the address
+	AddressFrom string        // the setting for the address, also if it is unset
 	KeyFrom     string        // where the keys come from: a key of config.yaml or a variable; empty: there are none
-	Pool        string        // how a key is chosen; empty: the first that works
+	Pool        string        // how a key is chosen; empty: the first working key
 	Cooldown    time.Duration // rest of a limited key if the reply names no time; 0: 60 s
 	Concurrent  int           // requests at once for each key; 0: no limit
 	Headers     map[string]string
 	Proxy       string
 	CAFile      string
 	ExtraBody   map[string]any
-	MaxTokens   int // limit of a response; 0: the model's own
+	MaxTokens   int // limit of a response; 0: the model's limit
 	CacheOff    bool
 	CacheLong   bool
 	ServiceTier string
 	Stall       time.Duration // between events; 0: 90 s
-	Efforts     []string      // levels of effort that the model has; nil: not known
+	Efforts     []string      // the model's levels of effort; nil: unknown
 	Images      *bool         // whether the model accepts images; nil: not configured
 	Price       *Price        // nil: not configured
 	Table       catalog.Facts // facts about the model from the program's tables
@@ -52,14 +52,14 @@ type Endpoint struct {
 // ErrProvider is the error of an endpoint with an unknown provider.
 var ErrProvider = errors.New("unknown provider")
 
-// providerError is an [ErrProvider] with its own text.
+// providerError is an [ErrProvider] with a specific text.
 type providerError string
 
 func (e providerError) Error() string        { return string(e) }
 func (e providerError) Is(target error) bool { return target == ErrProvider }
 
-// knownProviders returns the names that a provider can have: the tables', those of providers, and
-// auto, custom and embedded.
+// knownProviders returns the valid names of providers: the catalog's, the names under providers,
+// and auto, custom and embedded.
 func knownProviders(own map[string]Provider) []string {
 	names := []string{"auto"}
 	for _, p := range catalog.Providers() {
@@ -73,9 +73,9 @@ func knownProviders(own map[string]Provider) []string {
 	return append(names, "custom", "embedded")
 }
 
-// Endpoints returns the endpoints of the model and its fallbacks, in the order in which they are
-// tried. Fallbacks that cannot be used are left out; [Loaded.Problems] has them. The error says how to
-// configure the first one.
+// Endpoints returns the endpoints of the model and its fallbacks, in the order they are tried.
+// Unusable fallbacks are left out and reported in [Loaded.Problems]. If the model itself is
+// unusable, the error describes how to configure it.
 func (l *Loaded) Endpoints() ([]Endpoint, error) {
 	first, err := l.endpoint()
 	if err != nil {
@@ -90,9 +90,9 @@ func (l *Loaded) Endpoints() ([]Endpoint, error) {
 	return out, nil
 }
 
-// EndpointsFrom is [Loaded.Endpoints] with a chosen model before the others. Its name is one that [FindModel] finds
-// among [Loaded.ModelNames]. Empty, or another name: none is chosen. If the chosen model cannot be used, the error
-// says why.
+// EndpointsFrom is [Loaded.Endpoints] with a chosen model before the others. name is looked up by
+// [FindModel] among [Loaded.ModelNames]. If it is empty or unknown, none is chosen. If the chosen
+// model is unusable, the error contains the reason.
 func (l *Loaded) EndpointsFrom(name string) ([]Endpoint, error) {
 	all, err := l.Endpoints()
 	if name = FindModel(l.ModelNames(), name); name == "" {
@@ -118,8 +118,9 @@ func endpointNamed(l *Loaded, name string) (Endpoint, error) {
 	return l.resolve("model", m)
 }
 
-// Small returns the endpoint of the model for a task other than the session's turns: that of auxiliary.TASK, else that of
-// model.small. If none is configured, it returns false: the session's model does the task.
+// Small returns the endpoint of the model for a task other than the session's turns: from
+// auxiliary.TASK, else from model.small. If neither is configured, it returns false: the session's
+// model does the task.
 func (l *Loaded) Small(task string) (e Endpoint, ok bool, err error) {
 	provider, id := l.Split("auto", l.Model.Small)
 	name := ModelName{Provider: provider, ID: id}
@@ -145,7 +146,8 @@ func (l *Loaded) Small(task string) (e Endpoint, ok bool, err error) {
 	return e, err == nil, err
 }
 
-// smallModels returns the tasks of [Loaded.Small] with a model of their own and their keys, and "" for model.small.
+// smallModels returns the tasks of [Loaded.Small] with a configured model and their keys, and ""
+// for model.small.
 func smallModels(l *Loaded) map[string]string {
 	keys := map[string]string{"": "model.small"}
 	for task, own := range l.Auxiliary {
@@ -156,7 +158,7 @@ func smallModels(l *Loaded) map[string]string {
 	return keys
 }
 
-// Facts returns an endpoint that has only the facts about a model of [Loaded.ModelNames].
+// Facts returns an endpoint with only the facts about a model of [Loaded.ModelNames].
 func (l *Loaded) Facts(name string) Endpoint {
 	var out Endpoint
 	if provider, id, ok := strings.Cut(name, "/"); ok {
@@ -177,8 +179,8 @@ func (e *Endpoint) Name() string {
 	return e.Provider + "/" + e.Model
 }
 
-// ModelNames returns the names of the models that a session can choose, the first one first: PROVIDER/MODEL of the
-// default, of the fallbacks, and of each model under providers.
+// ModelNames returns the names of the models that a session can choose, the first model first:
+// PROVIDER/MODEL of the default, of the fallbacks, and of each model under providers.
 func (l *Loaded) ModelNames() []string {
 	first, _ := l.endpoint() // the names do not depend on a key
 	names := []string{first.Name()}
@@ -194,8 +196,8 @@ func (l *Loaded) ModelNames() []string {
 	return unique(names)
 }
 
-// FindModel returns the one of names that name means: PROVIDER/MODEL, or a MODEL that only one of them has. If there
-// is none, it returns "".
+// FindModel returns the full name of name among names: PROVIDER/MODEL itself, or the only entry
+// with this MODEL. If there is none, it returns "".
 func FindModel(names []string, name string) (found string) {
 	if slices.Contains(names, name) {
 		return name
@@ -237,8 +239,8 @@ func (l *Loaded) fallback(first Endpoint, name ModelName) (Endpoint, error) {
 	return l.resolve("model.fallback", m)
 }
 
-// splitFallback divides PROVIDER/MODEL. An id that the first model's provider lists is whole. If the ids of that
-// provider have slashes, only a name under providers is a provider.
+// splitFallback splits PROVIDER/MODEL. An id listed by the first model's provider is not split. If
+// this provider's ids contain slashes, only a name under providers is a provider.
 func splitFallback(l *Loaded, set, id string) (provider, model string) {
 	name, rest, cut := strings.Cut(id, "/")
 	if _, listed := l.Providers[set].Models[id]; !cut || listed {
@@ -255,15 +257,15 @@ func splitFallback(l *Loaded, set, id string) (provider, model string) {
 // endpoint returns the endpoint of the first model.
 func (l *Loaded) endpoint() (Endpoint, error) {
 	m := l.Model
-	if m.BaseURL == "" { // else the provider is the one at that address
+	if m.BaseURL == "" { // else the provider is identified by the address
 		m.Provider, m.Default = l.Split(m.Provider, m.Default)
 	}
 	return l.resolve("model", m)
 }
 
-// Split divides PROVIDER/MODEL. It returns the provider that is set and the whole id if the part before the first
-// slash is no provider, or if the set provider lists the whole id. If its ids can have slashes, only a name that the
-// user has given is a provider.
+// Split splits PROVIDER/MODEL. If the part before the first slash is no provider, or if set lists
+// the whole id, it returns set and id. If set's ids can contain slashes, only a name given by the
+// user is a provider.
 func (l *Loaded) Split(set, id string) (provider, model string) {
 	name, rest, cut := strings.Cut(id, "/")
 	_, own := l.Providers[name]
@@ -279,7 +281,8 @@ func (l *Loaded) Split(set, id string) (provider, model string) {
 	return set, id
 }
 
-// resolve returns the endpoint that a section describes. With an error, the endpoint has only its provider and model.
+// resolve returns the endpoint described by a section. With an error, the endpoint contains only
+// its provider and model.
 func (l *Loaded) resolve(section string, m Model) (Endpoint, error) {
 	if m.Provider == lostProvider {
 		return Endpoint{Provider: m.Provider, Model: m.Default}, providerError("config.yaml is no YAML, so its model is not known. No request was sent. Fix the file: " + Path(l.Home))
@@ -354,7 +357,7 @@ func (l *Loaded) address(section string, m Model, out *Endpoint) error {
 	return nil
 }
 
-// apiOf returns the first API that is set.
+// apiOf returns the first API other than auto.
 func apiOf(names ...string) string {
 	for _, name := range names {
 		if name != "" && name != "auto" {
@@ -379,8 +382,8 @@ func expand(l *Loaded, headers map[string]string) map[string]string {
 	return out
 }
 
-// keys sets the keys of an endpoint. A key from the environment goes only to the address of the table, or
-// to a user's own address at the service.
+// keys sets the keys of an endpoint. A key from the environment is sent only to the table's
+// address, or to a user's own address at the service.
 func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
 	table, known := catalog.Find(m.Provider)
 	own := l.Providers[m.Provider]
@@ -392,7 +395,7 @@ func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
 		own = Provider{}
 	}
 	if address := firstOf(own.BaseURL, table.BaseURL); m.BaseURL != "" && address != "" && !SameHost(m.BaseURL, address) {
-		own = Provider{} // its keys belong to its own address
+		own = Provider{} // its keys belong to another address
 	}
 	u, _ := url.Parse(out.BaseURL) // it is valid
 	theirs := out.Provider == "custom" || table.At(u)
@@ -430,8 +433,8 @@ func (l *Loaded) keys(section string, m Model, out *Endpoint) error {
 	}
 }
 
-// cleanKeys removes the characters that pasting adds to keys. If a key cannot be sent, or has white space though the service
-// has real keys, it returns an error.
+// cleanKeys removes characters added to keys by pasting. If a key cannot be sent, or contains white
+// space although the service has real keys, it returns an error.
 func cleanKeys(l *Loaded, out *Endpoint, real bool) error {
 	clean := make([]string, 0, len(out.Keys))
 	for _, text := range out.Keys {
@@ -475,7 +478,7 @@ type SetupError struct {
 
 func (e *SetupError) Error() string { return e.Problem + e.Step }
 
-// setKey sets the key to the first variable that is set.
+// setKey sets the key from the first nonempty variable.
 func (e *Endpoint) setKey(environ map[string]string, names ...string) {
 	for _, name := range names {
 		if key := environ[name]; key != "" {
@@ -506,7 +509,7 @@ func (l *Loaded) addFacts(out *Endpoint, m Model) {
 	case m.MaxTokens > 0:
 	case set.MaxOutput > 0:
 		out.MaxTokens = min(maxOutput, set.MaxOutput)
-	case out.API != "chat": // endpoints of chat have limits of their own
+	case out.API != "chat": // chat endpoints have default limits
 		out.MaxTokens = min(maxOutput, out.Table.Output)
 	}
 	out.Efforts, out.Images, out.Price = set.Effort, set.Images, nil
@@ -525,8 +528,8 @@ func (l *Loaded) addFacts(out *Endpoint, m Model) {
 	}
 }
 
-// firstWithKey returns the provider for auto: the first that has a key. If none has, it returns openai, whose error
-// names its key.
+// firstWithKey returns the provider for auto: the first with a key. If none has a key, it returns
+// openai, whose error names its key.
 func (l *Loaded) firstWithKey(m Model) string {
 	if m.BaseURL != "" || len(m.APIKey) > 0 {
 		return "openai"
@@ -546,8 +549,9 @@ func (l *Loaded) firstWithKey(m Model) string {
 	return "openai"
 }
 
-// checkRepoModels ignores models that a repository has set if they are of another provider than the user's, unless
-// the user has configured them. So a repository cannot send a session or a subagent to another service.
+// checkRepoModels ignores a repository's models at providers other than the user's, unless the user
+// has configured them. This prevents a repository from sending a session or a subagent to another
+// service.
 func checkRepoModels(l *Loaded, sources []source) {
 	keys := []string{"model.default"}
 	for section := range l.schema.routes {
@@ -589,7 +593,7 @@ func checkRepoModels(l *Loaded, sources []source) {
 	}
 }
 
-// providerOf returns the provider that answers if name is the default model.
+// providerOf returns the provider of name as the default model.
 func providerOf(l *Loaded, name string) string {
 	provider := l.Model.Provider
 	if l.Model.BaseURL == "" {
@@ -601,7 +605,7 @@ func providerOf(l *Loaded, name string) string {
 	return provider
 }
 
-// checkProvider reports an unknown provider, and fallbacks that cannot be used.
+// checkProvider reports an unknown provider and unusable fallbacks.
 func (l *Loaded) checkProvider(tree map[string]any, line func(key string) (source string, line int)) {
 	known := knownProviders(l.Providers)
 	report := func(key, provider, effect string) string {
@@ -647,8 +651,8 @@ func howTo(l *Loaded) string {
 		"For another model, set model.provider in " + Path(l.Home) + "."
 }
 
-// detachKeys removes an api_key from a section if a higher source sets another endpoint there. A key
-// is sent only to the endpoint that it was configured for.
+// detachKeys removes an api_key from a section if a higher source sets another endpoint there. A
+// key is sent only to its configured endpoint.
 func (l *Loaded) detachKeys(tree map[string]any, above source, clean map[string]any) {
 	for _, section := range append([]string{"model"}, slices.Sorted(maps.Keys(l.schema.routes))...) {
 		l.detach(section, tree[section], clean[section], "", above)
@@ -666,8 +670,8 @@ func (l *Loaded) detachKeys(tree map[string]any, above source, clean map[string]
 	}
 }
 
-// detach removes an api_key from a section if the same section of a higher source sets another endpoint. provider
-// is the one that the section itself is about, if any.
+// detach removes an api_key from a section if the same section of a higher source sets another
+// endpoint. provider is the section's implied provider; it may be empty.
 func (l *Loaded) detach(section string, lower, higher any, provider string, above source) {
 	below, _ := lower.(map[string]any)
 	over, _ := higher.(map[string]any)

@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
-// variables are those of a .env, with their lines.
+// variables are the variables of a .env, with their lines.
 type variables struct {
 	values map[string]string
 	lines  map[string]int
@@ -19,8 +19,8 @@ var (
 	setsVariable = lazyregexp.New(`^\s*(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*\s*=\s*[^=\s]`)
 )
 
-// dotenv reads the lines of a .env: NAME=value, NAME: value, with or without export. A value in quotes can have a comment
-// behind it, escapes, and several lines. A line that has something else is a problem.
+// dotenv reads the lines of a .env: NAME=value, NAME: value, with or without export. A quoted value
+// can contain escapes, span several lines, and precede a comment. All other lines are problems.
 func (r *reader) dotenv(file, text string) variables {
 	out := variables{map[string]string{}, map[string]int{}}
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
@@ -53,8 +53,8 @@ func (r *reader) dotenv(file, text string) variables {
 // reference matches ${NAME} and ${NAME:-default}, as Hermes Agent reads them.
 var reference = lazyregexp.New(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
 
-// filledIn returns a value in which references to variables of the environment, and to those of
-// earlier lines, are replaced. unset is a variable that has neither a value nor a default.
+// filledIn replaces references to variables of the environment and of earlier lines. unset is a
+// variable without a value and a default.
 func (r *reader) filledIn(value string, earlier map[string]string) (filled, unset string) {
 	filled = reference.ReplaceAllStringFunc(value, func(text string) string {
 		parts := reference.FindStringSubmatch(text)
@@ -96,11 +96,12 @@ func assignment(line string) (name, value string, ok bool) {
 	return name, value, variableName.MatchString(name)
 }
 
-// closingQuote has the quote that ends a value, by the quote that begins it. Typographic quotes come from pasted text.
+// closingQuote maps an opening quote to its closing quotes. Typographic quotes come from pasted
+// text.
 var closingQuote = map[rune]string{'"': `"`, '\'': "'", '“': "”", '‘': "’", '”': "”", '’': "’", '„': "“", '«': "»"}
 
-// quotedValue returns the value that follows a name. A value in quotes can go on in later lines: more is their number. If the
-// value is odd, problem describes that.
+// quotedValue returns the value after a name. A quoted value can continue in later lines: more is
+// their number. problem describes an odd value.
 func quotedValue(text string, later []string) (value string, more int, problem string) {
 	blank := strings.TrimLeftFunc(text, isPasted) != text
 	text = trimPasted(text)
@@ -159,7 +160,7 @@ func closed(first rune, value, after, whole string) (string, int, string) {
 	return value, 0, ""
 }
 
-// escapes are those that Hermes Agent reads between double quotes.
+// escapes are Hermes Agent's escapes between double quotes.
 var escapes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\'`, `'`, `\n`, "\n", `\r`, "\r", `\t`, "\t", `\a`, "\a", `\b`, "\b", `\f`, "\f", `\v`, "\v")
 
 // cutQuote cuts text at the closing quote.
@@ -204,8 +205,9 @@ func withoutInvisible(text string) string {
 	}, text)
 }
 
-// CleanKey returns an API key without the characters that pasting can add: invisible ones, white space and quotes around it,
-// a comma or semicolon at the end, and the word Bearer. If a character is left that no header can have, it returns that, too.
+// CleanKey returns an API key without the characters added by pasting: invisible characters, white
+// space and quotes around it, a trailing comma or semicolon, and the word Bearer. If a character is
+// left that headers cannot contain, odd is this character.
 func CleanKey(text string) (key string, odd rune) {
 	key = strings.TrimRight(trimPasted(withoutInvisible(text)), ",;")
 	if first, rest := firstRune(key); closingQuote[first] != "" || first == '`' {

@@ -18,8 +18,8 @@ func environMap(environ []string) map[string]string {
 	return out
 }
 
-// environSource reads HERMES_<SECTION>_<KEY>, such as HERMES_MODEL_DEFAULT, for
-// every key that holds a plain value.
+// environSource reads HERMES_<SECTION>_<KEY>, such as HERMES_MODEL_DEFAULT, for every key with a
+// plain value.
 func environSource(root field, environ []string) source {
 	env := environMap(environ)
 	s := source{name: "environment", tree: map[string]any{}, trusted: true}
@@ -38,13 +38,13 @@ func environSource(root field, environ []string) source {
 	return s
 }
 
-// EnvironName returns the environment variable that sets a key, such as HERMES_MODEL_DEFAULT.
+// EnvironName returns the environment variable of a key, such as HERMES_MODEL_DEFAULT.
 func EnvironName(key string) string {
 	return "HERMES_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
 }
 
-// parseScalar parses text as the field's type. If that fails, it returns the text, and the check that
-// follows says which type is wanted.
+// parseScalar parses text as the field's type. If this fails, it returns the text, and the later
+// check reports the expected type.
 func parseScalar(f field, text string) (any, bool) {
 	switch f.typ.Kind() {
 	case reflect.Bool:

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Expand replaces ${NAME} and ${NAME:-default} from the environment and .env. It appends the
-// names that are not set to unset. A dollar without a brace stays.
+// Expand replaces ${NAME} and ${NAME:-default} from the environment and .env. It appends unset
+// names to unset. A dollar without a brace stays.
 func (l *Loaded) Expand(text string, unset *[]string) string {
 	var out strings.Builder
 	for {

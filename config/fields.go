@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// field is one key of the configuration, as its struct tags describe it.
+// field is a key of the configuration, described by its struct tags.
 type field struct {
 	name     string // as in config.yaml
 	typ      reflect.Type
 	doc      string
 	enum     []string
 	guard    string  // describes the effect of a wrong value; empty: a wrong value is ignored
-	safe     string  // the value that applies in place of a wrong one; empty: the wrong value
+	safe     string  // replaces a wrong value; empty: the wrong value applies
 	harmless bool    // a repository may set it
 	plain    bool    // a repository may set it to a plain name only
 	provider bool    // the name of a provider, see [Loaded.checkProvider]
-	loose    bool    // a text can also be true or false, and a list one text
-	secret   string  // yes: the text is a secret; names: those whose names say so
+	loose    bool    // a text can also be true or false, and a list a single text
+	secret   string  // yes: the text is a secret; names: texts with secret names
 	keys     []field // of a section, in the order of the struct
 }
 
@@ -59,12 +59,12 @@ func fieldOf(name, doc string, typ reflect.Type) field {
 // section reports whether the field holds known keys.
 func (f field) section() bool { return f.typ == nil || f.typ.Kind() == reflect.Struct }
 
-// sections reports whether the field holds sections under names that the user chooses.
+// sections reports whether the field holds sections with user-chosen names.
 func (f field) sections() bool {
 	return f.typ != nil && f.typ.Kind() == reflect.Map && f.typ.Elem().Kind() == reflect.Struct
 }
 
-// elem is the section below each name of a field that holds sections.
+// elem is the section below each name of a field with sections.
 func (f field) elem() field { return fieldOf("", "", f.typ.Elem()) }
 
 // find returns the field of a dotted key below f, such as "model.default" or
@@ -80,7 +80,7 @@ func (f field) find(key string) (field, bool) {
 	return f, true
 }
 
-// below finds the field of a name in a section, or in a field with names that the user chooses.
+// below finds the field of a name in a section, or in a field with user-chosen names.
 func (f field) below(name string) (field, bool) {
 	switch {
 	case f.section():
@@ -93,7 +93,7 @@ func (f field) below(name string) (field, bool) {
 	return field{}, false
 }
 
-// leaves calls visit with each key below f that holds a value, dotted, in order.
+// leaves calls visit with each value key below f, dotted, in order.
 func (f field) leaves(prefix string, visit func(key string, f field)) {
 	for _, k := range f.keys {
 		if k.section() {

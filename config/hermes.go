@@ -6,10 +6,11 @@ import (
 	"sync"
 )
 
-// config.yaml is shared with Hermes Agent. This file reads the keys of Hermes Agent 0.19 that have a meaning here, and
-// lists the others, which are ignored without a notice.
+// config.yaml is shared with Hermes Agent. This file translates the keys of Hermes Agent 0.19 with
+// a meaning here. It lists the others, which are ignored without a notice.
 
-// hermesKeys returns the names of keys of Hermes Agent that hermes-ls does not have, by the prefix of their section.
+// hermesKeys returns the names of Hermes Agent's keys unknown to hermes-ls, by the prefix of their
+// section.
 var hermesKeys = sync.OnceValue(func() map[string][]string {
 	return map[string][]string{
 		"": strings.Fields(`
@@ -57,7 +58,7 @@ var hermesKeys = sync.OnceValue(func() map[string][]string {
 	}
 })
 
-// hermesVersion is the key that Hermes Agent writes into each of its files.
+// hermesVersion is the version key in each of Hermes Agent's files.
 const hermesVersion = "_config_version"
 
 // ofHermes reports whether a key belongs to Hermes Agent alone. prefix is empty, or a section with a dot.
@@ -68,8 +69,8 @@ func ofHermes(prefix, name string) bool {
 // hermesAPIs are the APIs by Hermes Agent's names.
 var hermesAPIs = map[string]string{"chat_completions": "chat", "anthropic_messages": "messages", "codex_responses": "responses"}
 
-// translate gives the keys of Hermes Agent for models and providers the names that they have here. A key that is set
-// here, too, stays.
+// translate renames Hermes Agent's keys for models and providers. A key set under its hermes-ls
+// name stays.
 func translate(tree map[string]any) {
 	if id, ok := tree["model"].(string); ok {
 		tree["model"] = map[string]any{"default": id}

@@ -47,10 +47,10 @@ func (m *ModelName) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Keys is one API key or several; in YAML a string or a list.
+// Keys are API keys; in YAML a string or a list.
 type Keys []string
 
-// MarshalJSON encodes one key as a string, several as a list.
+// MarshalJSON encodes a single key as a string, several as a list.
 func (k Keys) MarshalJSON() ([]byte, error) {
 	if len(k) > 1 {
 		return json.Marshal([]string(k))

@@ -61,8 +61,7 @@ func TestLinkedConfiguration(t *testing.T) {
 	}
 }
 
-// TestHostileConfiguration checks that other things in the place of a settings file are
-// only a problem.
+// TestHostileConfiguration checks that other things in place of a settings file are only a problem.
 func TestHostileConfiguration(t *testing.T) {
 	t.Parallel()
 	for _, thing := range hostile.Obstacles(t) {

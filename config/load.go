@@ -13,7 +13,7 @@ import (
 // fileLimit is the most bytes of a settings file. Parsing YAML needs hundreds of times its size.
 const fileLimit = 256 << 10
 
-// mostProblems is the number of problems that are reported of one source.
+// mostProblems limits the reported problems of a source.
 const mostProblems = 30
 
 // Options are the sources beside the files in the home directory. All are optional.
@@ -39,7 +39,7 @@ func (p Problem) String() string {
 	return p.Source + ": " + p.Text
 }
 
-// Loaded is a configuration with the data that it was made of.
+// Loaded is a configuration with its source data.
 type Loaded struct {
 	*Config
 	Home     string
@@ -47,20 +47,21 @@ type Loaded struct {
 	// Broken: the user's file could not be parsed. If there is an earlier configuration, keep it.
 	Broken   bool
 	schema   *Schema
-	tree     map[string]any    // the values that the sources set
-	environ  map[string]string // the process's, over that of .env
-	envLines map[string]int    // the lines of the variables that .env sets
-	detached Keys              // of endpoints that a higher source has replaced
+	tree     map[string]any    // the values set by the sources
+	environ  map[string]string // the process's, over .env
+	envLines map[string]int    // the lines of the variables in .env
+	detached Keys              // of endpoints replaced by a higher source
 	line     func(key string) (source string, line int)
 }
 
-// LineOf returns the line of a key in the highest source that sets it. If that is no file, it returns 0.
+// LineOf returns the line of a key in the highest source with this key. If the source is no file,
+// it returns 0.
 func LineOf(l *Loaded, key string) int {
 	_, line := l.placeOf(key)
 	return line
 }
 
-// placeOf returns the source that sets a key, and its line. If that is not known yet, the line is 0.
+// placeOf returns the source of a key, and its line. If the line is not known yet, it is 0.
 func (l *Loaded) placeOf(key string) (source string, line int) {
 	if l.line == nil {
 		return "", 0
@@ -86,10 +87,10 @@ func Home(environ []string) string {
 // Path returns the path of config.yaml in home.
 func Path(home string) string { return filepath.Join(home, "config.yaml") }
 
-// WorkspaceFile is the file of a workspace folder with the settings that a repository may set.
+// WorkspaceFile is the file for a repository's settings, in a workspace folder.
 const WorkspaceFile = ".hermes/config.yaml"
 
-// Load reads all sources. It does not fail. A source or key that cannot be used is in Problems, and
+// Load reads all sources. It does not fail: unusable sources and keys are reported in Problems, and
 // a lower source or the default applies.
 func (s *Schema) Load(home string, o Options) *Loaded {
 	r := &reader{kept: o.Kept}
@@ -141,7 +142,7 @@ const lostProvider = "unknown, because config.yaml is no YAML"
 // backend and denied commands are unknown, so commands are rejected.
 const lostMode = "unknown, because config.yaml is no YAML"
 
-// written returns the highest source that sets key, and the line.
+// written returns the highest source with key, and the line.
 func written(sources []source, key string) (name string, line int) {
 	for _, s := range slices.Backward(sources) {
 		if sets(s.tree, key) {
@@ -175,8 +176,8 @@ func (l *Loaded) fill(tree map[string]any) {
 	}
 }
 
-// Section decodes the section of a feature into a pointer to its settings. A key that is not set
-// has its default. If the schema has no such section, or into is of another type, it panics.
+// Section decodes the section of a feature into a pointer to its settings. Unset keys keep their
+// defaults. If the schema lacks the section, or into is of another type, it panics.
 func (l *Loaded) Section(name string, into any) {
 	defaults, ok := l.schema.defaults[name]
 	if !ok {

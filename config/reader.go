@@ -11,8 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
-// reader reads the sources of a configuration. A source that cannot be read is a problem, and
-// sets nothing.
+// reader reads the sources of a configuration. An unreadable source is a problem and sets nothing.
 type reader struct {
 	kept     bool              // see Options.Kept
 	env      map[string]string // of the process, for references in .env
@@ -84,7 +83,7 @@ func (r *reader) json(name string, data json.RawMessage, trusted bool) source {
 	return source{name: name, tree: nested(tree), trusted: trusted}
 }
 
-// unreadable returns err with a text that fits behind "cannot be read:".
+// unreadable returns err with a text to follow "cannot be read:".
 func unreadable(err error) error {
 	var kind *safefile.KindError
 	if errors.As(err, &kind) {
@@ -93,7 +92,7 @@ func unreadable(err error) error {
 	return err
 }
 
-// unreadableLine returns the line that an error of reading names. If it names none, it returns 0.
+// unreadableLine returns the line named by a read error. If it names none, it returns 0.
 func unreadableLine(err error) int {
 	var encoding *textfile.EncodingError
 	if errors.As(err, &encoding) {
@@ -102,8 +101,8 @@ func unreadableLine(err error) int {
 	return 0
 }
 
-// environ returns the variables of .env in home, replaced by those of the process environment. lines has the lines of those
-// that .env sets.
+// environ returns the variables of .env in home, overridden by the process environment. lines holds
+// the lines of variables set by .env.
 func (r *reader) environ(home string, environ []string) (out map[string]string, lines map[string]int) {
 	file := EnvPath(home)
 	data, err := textfile.Read(file, fileLimit)

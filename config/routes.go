@@ -11,14 +11,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/config/catalog"
 )
 
-// Routes are the models of a section: its own, and those with names.
+// Routes are the models of a section: its own model, and named models.
 type Routes struct {
 	Own   Route
 	Named map[string]Route
 }
 
-// Route selects a model other than the session's, and its endpoint. An empty field is as in the session. A
-// key is sent only to the endpoint of its own route.
+// Route selects a model other than the session's, and its endpoint. Empty fields are the session's.
+// A key is sent only to the endpoint of its route.
 type Route struct {
 	Model    string `json:"model" doc:"Model of the route. Empty: the session's."`
 	Provider string `json:"provider" provider:"yes" guard:"no subagent uses it" doc:"Provider of the route. Empty: custom if base_url is set, else the session's."`
@@ -37,8 +37,8 @@ func (l *Loaded) routesOf(section string) Routes {
 	return routes(settings.Elem().Interface())
 }
 
-// RouteEndpoints returns the endpoints of the named route of a section, in the order in which they
-// are tried. Without a name, they are those of the section itself. If nothing is configured, it
+// RouteEndpoints returns the endpoints of the named route of a section, in the order they are
+// tried. Without a name, it returns the section's own endpoints. If nothing is configured, it
 // returns nil and no error: the session's model is used.
 func (l *Loaded) RouteEndpoints(section, name string) ([]Endpoint, error) {
 	all := l.routesOf(section)
@@ -71,8 +71,8 @@ const emptyRoute = "names neither a model nor an endpoint"
 
 func (r Route) empty() bool { return r.Model == "" && r.Provider == "" && r.BaseURL == "" }
 
-// checkRoutes reports routes that cannot be used, so that the user learns of them before a task
-// does. line returns where a key is written.
+// checkRoutes reports unusable routes before a task needs them. line returns where a key is
+// written.
 func (l *Loaded) checkRoutes(line func(key string) (source string, line int)) {
 	all, own := map[string]Route{}, map[string]bool{}
 	for name := range l.schema.routes {
@@ -90,8 +90,8 @@ func (l *Loaded) checkRoutes(line func(key string) (source string, line int)) {
 	}
 }
 
-// routeProblem describes why a route cannot be used, and returns the key that is the cause. If it can be
-// used, it returns no text. own is set for the route of a section itself, which may be empty.
+// routeProblem returns the reason why a route is unusable, and the key at fault. For a usable
+// route, text is empty. own is set for a section's own route, which may be empty.
 func (l *Loaded) routeProblem(section string, r Route, own bool) (key, text string) {
 	if r.empty() && !own {
 		return section, section + " " + emptyRoute + "; a task that names it is rejected"
@@ -104,7 +104,7 @@ func (l *Loaded) routeProblem(section string, r Route, own bool) (key, text stri
 		return key, fmt.Sprintf("%s is %s, which is not known; known are %s. Until then no subagent uses it", key, shown(r.Provider), strings.Join(known, ", "))
 	}
 	_, err := l.routeEndpoint(section, r)
-	if err == nil || errors.Is(err, ErrProvider) { // that is the session's, and reported there
+	if err == nil || errors.Is(err, ErrProvider) { // the session's provider is reported there
 		return "", ""
 	}
 	problem := withoutSteps(err) // they are for the session's model

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestChildEndpoints checks the endpoints of subagents, and that a key is not sent to
-// another endpoint.
+// TestChildEndpoints checks the endpoints of subagents. A key is never sent to another endpoint.
 func TestChildEndpoints(t *testing.T) {
 	t.Parallel()
 	const parent = "model: {default: big, provider: custom, base_url: http://a.example/v1, api_key: A}\n"
@@ -61,8 +60,7 @@ func TestChildEndpoints(t *testing.T) {
 	}
 }
 
-// TestRouteProblems checks that a wrong route is reported with its line when the file is
-// read.
+// TestRouteProblems checks that reading the file reports a wrong route with its line.
 func TestRouteProblems(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -177,8 +175,8 @@ _config_version: 12`, all, "", []string{"mine messages http://x.example/v1 m M",
 	}
 }
 
-// TestRepositoryModels checks that a repository chooses only among models that the user has configured, or by a name of
-// the user's own provider.
+// TestRepositoryModels checks a repository's choices: models configured by the user, or names at
+// the user's provider.
 func TestRepositoryModels(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ user, repo, model, child, problem string }{
@@ -231,7 +229,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestFallbackOfAnotherProvider checks that PROVIDER/MODEL names a provider also if the first model's is not known.
+// TestFallbackOfAnotherProvider checks that PROVIDER/MODEL names a provider even if the first
+// model's is unknown.
 func TestFallbackOfAnotherProvider(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -249,7 +248,7 @@ providers: {mine: {base_url: "http://127.0.0.1:1/v1", models: {openai/gpt-listed
 	}
 }
 
-// TestModelNames checks the names that a session can choose, and what a bare id means.
+// TestModelNames checks the names that a session can choose, and the meaning of a bare id.
 func TestModelNames(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -314,7 +313,8 @@ providers: {mine: {base_url: "http://127.0.0.1:1/v1", models: {other/listed: {}}
 	}
 }
 
-// TestKeyOfAnotherAddress checks that keys and headers of a provider's entry are not sent to model.base_url at another host.
+// TestKeyOfAnotherAddress checks that keys and headers of a provider's entry are not sent to
+// model.base_url at another host.
 func TestKeyOfAnotherAddress(t *testing.T) {
 	t.Parallel()
 	for base, sent := range map[string]bool{"https://other.test": false, "https://api.anthropic.com/v1": true} {
@@ -328,7 +328,7 @@ func TestKeyOfAnotherAddress(t *testing.T) {
 	}
 }
 
-// TestVision checks the endpoint of auxiliary.vision. It gets only its own key.
+// TestVision checks the endpoint of auxiliary.vision. It gets only the keys of this section.
 func TestVision(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -360,8 +360,8 @@ func TestVision(t *testing.T) {
 	}
 }
 
-// TestSight checks which settings say whether a model sees pictures. What is said of the model is
-// not said of a fallback.
+// TestSight checks which settings decide whether a model sees pictures. A setting of the model does
+// not apply to its fallbacks.
 func TestSight(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false

@@ -8,18 +8,18 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Section is a top-level key of config.yaml that belongs to a feature.
+// Section is a top-level key of config.yaml, owned by a feature.
 type Section struct {
 	Name string // the key
-	Doc  string // one sentence about it
-	// Defaults holds the values of a user who has set nothing: a struct, or a map with structs
-	// under names that the user chooses. Its fields have the struct tags of [Config].
+	Doc  string // a sentence about it
+	// Defaults holds the default settings: a struct, or a map of structs under user-chosen names.
+	// Its fields have the struct tags of [Config].
 	Defaults any
-	// Routes returns the models that settings, of the type of Defaults, select. Nil: none.
+	// Routes returns the models selected by settings, a value of the type of Defaults. Nil: none.
 	Routes func(settings any) Routes
 }
 
-// Schema describes all keys of config.yaml: those of [Config] and the sections of features. It
+// Schema describes all keys of config.yaml: the keys of [Config] and the sections of features. It
 // never changes and is safe for concurrent use.
 type Schema struct {
 	root     field
@@ -61,7 +61,7 @@ func treeOf(value any) map[string]any {
 		err = json.Unmarshal(data, &tree)
 	}
 	if err != nil {
-		panic(err) // the program's own values can be encoded
+		panic(err) // built-in values can be encoded
 	}
 	return tree
 }
@@ -78,16 +78,16 @@ func (s *Schema) JSON() json.RawMessage {
 	return data
 }
 
-// Key is one key of config.yaml that holds a value.
+// Key is a key of config.yaml with a value.
 type Key struct {
 	Name    string // dotted
 	Doc     string
 	Default string   // as JSON; empty: none
-	Values  []string // all that it may have; empty: any
+	Values  []string // all valid values; empty: any
 	Repo    bool     // a repository may set it
 }
 
-// Keys lists the keys that hold a value, in order.
+// Keys lists the keys with a value, in order.
 func (s *Schema) Keys() []Key {
 	defaults := s.Defaults()
 	var out []Key
@@ -98,7 +98,7 @@ func (s *Schema) Keys() []Key {
 	return out
 }
 
-// keysBelow lists the keys of a field with sections under names that the user chooses.
+// keysBelow lists the keys of a field of sections with user-chosen names.
 func keysBelow(name string, f field) (out []Key) {
 	if !f.sections() {
 		return nil

@@ -2,9 +2,8 @@ package config
 
 import "fmt"
 
-// Secrets returns the values that no output may show, by a name that tells the user which value it
-// is: the configured keys, and the variables of the environment and of .env for whose names secret
-// returns true.
+// Secrets returns the values to redact in all output, by a name for the user: the configured keys,
+// and the variables of the environment and .env selected by secret.
 func (l *Loaded) Secrets(secret func(name string) bool) map[string]string {
 	c := secretCollector{secret: secret, out: map[string]string{}}
 	for name, value := range l.environ {

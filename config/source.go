@@ -15,22 +15,22 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/shorten"
 )
 
-// source is one source of settings, as a tree of plain values.
+// source is a source of settings, as a tree of plain values.
 type source struct {
 	name    string
 	tree    map[string]any
-	trusted bool           // the user's own, not the repository's
+	trusted bool           // belongs to the user, not to the repository
 	lines   map[string]int // dotted key → line, if the source has lines
 }
 
-// check returns the part of the tree that applies, and a problem for each key that does not.
+// check returns the part of the tree that applies, and a problem for each other key.
 func (s source) check(root field) (map[string]any, []Problem) {
 	c := checker{source: s.renamed()}
 	clean := c.section("", root, c.tree)
 	return clean, c.problems
 }
 
-// renamed moves the value of an alias that editors use to its key.
+// renamed moves the value of the editors' alias to its key.
 func (s source) renamed() source {
 	python, ok := s.tree["python"].(string)
 	if !ok {
@@ -124,7 +124,7 @@ func plainName(text string) bool {
 	return len(text) <= longestName && !strings.ContainsFunc(text, odd)
 }
 
-// guarded reports a wrong value of a guarded field and returns the value that applies instead.
+// guarded reports a wrong value of a guarded field and returns its replacement.
 func (c *checker) guarded(key string, f field, value any) any {
 	if f.typ.Kind() == reflect.Bool {
 		c.problem(key, "is %s; it must be true or false. Until then %s", shown(value), f.guard)
@@ -142,7 +142,7 @@ func (c *checker) guarded(key string, f field, value any) any {
 	return firstOf(f.safe, unknownValue(value))
 }
 
-// texts returns the members of a mapping that are texts. Of another value, there are none.
+// texts returns the texts among a mapping's members. For other values, it returns none.
 func texts(value any) map[string]any {
 	all, _ := value.(map[string]any)
 	kept := map[string]any{}
@@ -154,8 +154,8 @@ func texts(value any) map[string]any {
 	return kept
 }
 
-// guardedList returns the texts of a guarded list. One text is a list with one
-// item. Another value is reported, and the field's safe text applies instead.
+// guardedList returns the texts of a guarded list. A single text is a list with a single item.
+// Other values are reported, and the field's safe text applies instead.
 func (c *checker) guardedList(key string, f field, value any) []any {
 	list, isList := value.([]any)
 	if !isList {
@@ -178,8 +178,8 @@ func (c *checker) guardedList(key string, f field, value any) []any {
 	return texts
 }
 
-// guards reports a wrong value in the place of a section. It returns the value that applies instead
-// for each guarded field of the section.
+// guards reports a wrong value in place of a section. It returns the replacements for the section's
+// guarded fields.
 func (c *checker) guards(key string, section field, value any) (any, bool) {
 	clean := map[string]any{}
 	var then []string
@@ -200,7 +200,7 @@ func (c *checker) guards(key string, section field, value any) (any, bool) {
 	return clean, true
 }
 
-// unknownValue returns a wrong value as a text that is no known value.
+// unknownValue returns a wrong value as an invalid text.
 func unknownValue(value any) string {
 	switch value := value.(type) {
 	case string:
@@ -218,7 +218,7 @@ const longestShown = 40 // bytes; a longer text could be a secret in the wrong p
 
 func shown(value any) string { return fmt.Sprintf("%q", unknownValue(value)) }
 
-// sections checks a mapping with sections under names that the user chooses.
+// sections checks a mapping of sections with user-chosen names.
 func (c *checker) sections(key string, f field, value any) (any, bool) {
 	tree, ok := value.(map[string]any)
 	if !ok {
@@ -308,12 +308,12 @@ func convertString(f field, value any) (any, string) {
 	return text, ""
 }
 
-// oneOf names the values of a field. The empty one is the same as none.
+// oneOf lists the values of a field. The empty value means none.
 func oneOf(values []string) string {
 	return "one of " + strings.TrimPrefix(strings.Join(values, ", "), ", ")
 }
 
-// nearestValue suggests the value that a user meant by text. If none is like it, it returns "".
+// nearestValue suggests a value for a misspelled text. If none is similar, it returns "".
 func nearestValue(text string, values []string) string {
 	fields := make([]field, len(values))
 	for i, v := range values {
@@ -375,7 +375,8 @@ func convertTexts(fields map[string]any) (any, string) {
 	return texts, ""
 }
 
-// asText returns a text, or a whole number or a boolean as one. The text of other numbers is not known: 1.10 is 1.1.
+// asText returns a text, a whole number or a boolean as text. The text of other numbers is lost:
+// 1.10 is 1.1.
 func asText(value any) (string, bool) {
 	switch value := value.(type) {
 	case string:
@@ -386,7 +387,7 @@ func asText(value any) (string, bool) {
 	return "", false
 }
 
-// convertModels accepts one model as a list with one item.
+// convertModels accepts a single model as a list with one item.
 func convertModels(value any, list []any) (any, string) {
 	if list == nil {
 		list = []any{value}
@@ -443,7 +444,7 @@ func kindOf(value any) string {
 	return "the number given"
 }
 
-// nearest suggests a key that differs little from name.
+// nearest suggests a key with a spelling similar to name.
 func nearest(name string, fields []field) string {
 	if best := nearestName(name, fields); best != "" {
 		return " (did you mean " + best + "?)"
@@ -451,8 +452,8 @@ func nearest(name string, fields []field) string {
 	return ""
 }
 
-// nearestName returns the name that differs least from name, by two letters at most. If there is
-// none, it returns "".
+// nearestName returns the name with the smallest difference from name, at most two letters. If
+// there is none, it returns "".
 func nearestName(name string, fields []field) string {
 	best, distance := "", 3
 	for _, f := range fields {

@@ -14,7 +14,7 @@ import (
 
 const (
 	quietTime = 100 * time.Millisecond // without events after which a burst of writes has ended
-	retryTime = 2 * time.Second        // between checks for a file that does not exist
+	retryTime = 2 * time.Second        // between checks for a missing file
 )
 
 // Watch calls changed after config.yaml or .env in home was changed, created or removed, until ctx
@@ -26,11 +26,11 @@ func Watch(ctx context.Context, home string, changed func()) error {
 	return watchBy(ctx, home, changed, fsnotify.NewWatcher)
 }
 
-// ErrNotWatched is the error of a system that watches no more files for this user.
+// ErrNotWatched is the error if the system watches no more files for this user.
 var ErrNotWatched = errors.New("the system watches no more files for you. Close programs that watch many files, or raise fs.inotify.max_user_instances and fs.inotify.max_user_watches with sysctl")
 
-// Watched returns the error of watching files. If the system watches no more, it is [ErrNotWatched], which says
-// what to do.
+// Watched returns the error of watching files. If the system watches no more, it is
+// [ErrNotWatched], which describes the next step.
 func Watched(err error) error {
 	if exhausted(err) {
 		return ErrNotWatched

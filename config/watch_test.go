@@ -10,7 +10,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// If the system watches no more files, the error says what the user can do.
+// If the system watches no more files, the error describes the user's next step.
 func TestWatchWithoutRoom(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{syscall.EMFILE, syscall.ENOSPC, fmt.Errorf("inotify: %w", syscall.ENFILE)} {

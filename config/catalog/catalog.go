@@ -1,5 +1,5 @@
-// Package catalog has the providers that hermes-ls knows, and facts about their models: context
-// windows, prices, levels of effort. It reads nothing before the first question about a model.
+// Package catalog contains the known providers and facts about their models: context windows,
+// prices, levels of effort. It reads nothing before the first question about a model.
 package catalog
 
 import (
@@ -16,15 +16,15 @@ import (
 type Provider struct {
 	Name    string
 	API     string   // chat, responses, messages or gemini
-	BaseURL string   // empty: the user sets it, because it has a part of their own
-	Keys    []string // environment variables with its key; the first that is set is used
+	BaseURL string   // empty: the user sets it, because it contains a personal part
+	Keys    []string // environment variables with its key; the first nonempty variable is used
 	NoKey   bool     // it needs no key
 	Slashes bool     // ids of its models have slashes
 	Model   string   // a model for a user who has chosen none
-	host    string   // end of the host of a user's own address at the service
+	host    string   // end of the host of a user's address at the service
 }
 
-// At reports whether an address belongs to the provider, so that its key can be sent there.
+// At reports whether an address belongs to the provider, so its key can be sent there.
 func (p Provider) At(u *url.URL) bool {
 	if p.BaseURL == "" {
 		return u.Scheme == "https" && p.host != "" && strings.HasSuffix(u.Hostname(), p.host)
@@ -72,9 +72,9 @@ func Find(name string) (Provider, bool) {
 type Model struct {
 	ID      string   `json:"id"`
 	Window  int      `json:"window,omitempty"` // tokens
-	Output  int      `json:"output,omitempty"` // tokens of one response
+	Output  int      `json:"output,omitempty"` // tokens of a response
 	Images  bool     `json:"images,omitempty"`
-	Efforts []string `json:"efforts,omitempty"` // levels of effort that it has
+	Efforts []string `json:"efforts,omitempty"` // supported levels of effort
 	Price   *Price   `json:"price,omitempty"`
 }
 
@@ -108,8 +108,8 @@ func Date() string { return load().Date }
 // Models returns the known models of a provider.
 func Models(provider string) []Model { return slices.Clone(load().Providers[provider]) }
 
-// Lookup returns the facts about a model. Ids that differ only in a date at the end are the same model. If the
-// model is not known, Lookup returns false.
+// Lookup returns the facts about a model. Ids with only different dates at the end are the same
+// model. If the model is unknown, Lookup returns false.
 func Lookup(provider, id string) (Model, bool) {
 	models := load().Providers[provider]
 	for _, same := range []func(Model) bool{

@@ -60,7 +60,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestAbout checks facts about models that a provider's table does not have.
+// TestAbout checks facts about models missing from a provider's table.
 func TestAbout(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]int{"gpt-5": 400000, "gpt-5-chat-latest": 128000, "anthropic/claude-sonnet-4.5": 200000, "Qwen3-Coder:30b": 262144, "unheard-of": 0} {

@@ -13,8 +13,8 @@ type Facts struct {
 	Price          *Price
 }
 
-// About returns the facts about a model: those of [Lookup], else those of every model with
-// such an id, at any provider.
+// About returns the facts about a model: the result of [Lookup], else the facts shared by every
+// model with such an id, at any provider.
 func About(provider, id string) Facts {
 	if m, known := Lookup(provider, id); known {
 		return Facts{m.Window, m.Output, &m.Images, m.Efforts, m.Price}
@@ -49,8 +49,8 @@ func imagesOf(id string) *bool {
 	}
 }
 
-// windows are the published context windows, in tokens. Local servers often run a model
-// with a smaller one; for these, model.context_window is set.
+// windows are the published context windows, in tokens. Local servers often run a model with a
+// smaller window; for these, model.context_window is set.
 var windows = [...]struct {
 	prefix string
 	tokens int
