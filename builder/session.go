@@ -1,9 +1,9 @@
-// Package builder builds the agent's session of every kind of session: one that a host
-// opens (an editor, run or replay), and the subagents of these.
+// Package builder builds the agent's session for every kind of session: the sessions of hosts (an
+// editor, run or replay) and their subagents.
 //
-// [Open] makes the system prompt, lists the tools and connects the extensions. A [Plan] says
-// how sessions differ. The rights of extensions in a derived session are decided in
-// [extension.Set.Derive]: a right that it does not name is not given.
+// [Open] makes the system prompt, lists the tools and connects the extensions. A [Plan] holds the
+// differences between sessions. The rights of extensions in a derived session are decided in
+// [extension.Set.Derive]: rights not named there are not passed on.
 //
 //	agent, err := builder.Open(ctx, builder.Plan{Kind: extension.Main, Head: head, Extensions: set, Tools: list, …})
 package builder
@@ -24,18 +24,18 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Plan is a session that is to be opened.
+// Plan describes a session to open.
 type Plan struct {
 	// Agent is the configuration of the agent: model, store, limits, Env and so on. Open
 	// sets Tools, Head.System, Head.Tools and the functions that call extensions.
 	Agent agent.Config
 	Kind  extension.Kind
-	// Stored says that the session is in the store. Its system prompt and its tools stay. If it was
-	// imported, it has none, and gets them.
+	// Stored marks a session in the store. Its system prompt and its tools stay. An imported
+	// session lacks them and gets new ones.
 	Stored     bool
 	Extensions *extension.Set
-	// Tools lists the tools of the session. If the session is stored, stored are the tools
-	// that it was stored with. Tools is called again at each compaction, with nil.
+	// Tools lists the tools of the session. For a stored session, stored are its stored tools.
+	// Tools is called again at each compaction, with nil.
 	Tools func(ctx context.Context, stored []tools.Spec) (*tools.Set, error)
 	// Prompt writes the system prompt. It gets the fields OS, Date, Shell, Tools and Sections, and
 	// sets the others. It is called again at each compaction.
@@ -43,7 +43,7 @@ type Plan struct {
 	// Small reports whether the session has the profile for small context windows. It is called after
 	// Tools. Nil: it has not.
 	Small func() bool
-	// Lifetime ends with the session. Extensions that are asked for notices get it.
+	// Lifetime ends with the session. It is passed to extensions for notices.
 	Lifetime context.Context // notices are asked for in many turns
 }
 
@@ -126,7 +126,7 @@ func (p Plan) list(ctx context.Context, stored []tools.Spec) (*tools.Set, error)
 	return set, nil
 }
 
-// StoredTools returns the tools that are stored with a session. If it is new, StoredTools returns nil.
+// StoredTools returns the tools stored with a session. For a new session, it returns nil.
 func StoredTools(head store.Session) []tools.Spec {
 	if head.System == "" {
 		return nil
@@ -161,8 +161,8 @@ func InGit(folder string) bool {
 	}
 }
 
-// shellName returns the name of the shell that runs commands. If no extension runs
-// commands, it returns "".
+// shellName returns the name of the shell for commands. If no extension runs commands, it returns
+// "".
 func shellName(s *extension.Set) string {
 	own, ok := s.Shell()
 	if !ok {
@@ -171,8 +171,8 @@ func shellName(s *extension.Set) string {
 	return own.ShellName()
 }
 
-// changedFiles returns the function that lists the files that the session has changed. If
-// no extension knows them, it returns nil.
+// changedFiles returns a function that lists the session's changed files. If no extension records
+// them, it returns nil.
 func changedFiles(s *extension.Set) func(context.Context) ([]string, error) {
 	known, ok := s.Changes()
 	if !ok {
