@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// BenchmarkRun compares the cost of a supervised shell with that of a bare one: the
-// difference is the supervisor. The size of the binary counts, so the server's own
-// figure is in the end-to-end benchmark.
+// BenchmarkRun compares the cost of a supervised shell and a bare shell: the difference is the
+// supervisor. The size of the binary counts, so the server's own figure is in the end-to-end
+// benchmark.
 func BenchmarkRun(b *testing.B) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {

@@ -2,7 +2,7 @@ package proc
 
 import "bytes"
 
-// Bounded is an output that keeps its first Limit bytes and drops the rest.
+// Bounded is a writer that keeps its first Limit bytes and drops the rest.
 type Bounded struct {
 	Limit int
 	Over  bool // something was dropped
@@ -10,7 +10,8 @@ type Bounded struct {
 	kept bytes.Buffer // not embedded: its ReadFrom knows no limit
 }
 
-// Write keeps what fits. It returns no error, so that the program can end by itself.
+// Write keeps the bytes within the limit. It never returns an error, so the program can run to its
+// end.
 func (b *Bounded) Write(p []byte) (int, error) {
 	room := max(0, b.Limit-b.kept.Len())
 	b.Over = b.Over || len(p) > room
@@ -18,8 +19,8 @@ func (b *Bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes returns the bytes that were kept.
+// Bytes returns the kept bytes.
 func (b *Bounded) Bytes() []byte { return b.kept.Bytes() }
 
-// String returns the bytes that were kept.
+// String returns the kept bytes.
 func (b *Bounded) String() string { return b.kept.String() }

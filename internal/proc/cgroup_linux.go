@@ -15,10 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is a control group of the kernel's (version 2), which keeps the limits
-// exactly where one can be had: where our own group, or one above it, is ours to
-// write and hands the controllers on, as systemd arranges for a user's services.
-// Elsewhere there is none, and all its methods do nothing.
+// group is a control group of the kernel (version 2), which enforces the limits exactly. Making one
+// requires write access to our group or a group above it with delegated controllers, as systemd
+// arranges for a user's services. Otherwise group is nil, and all its methods do nothing.
 type group struct {
 	dir string
 	fd  int
@@ -48,8 +47,8 @@ func newGroup(l Limits) *group {
 
 const cgroupRoot = "/sys/fs/cgroup"
 
-// ownGroup is the folder of the group that we are in. Where the first version's
-// hierarchies are mounted, the second has no controllers worth having.
+// ownGroup returns the folder of our group. If the hierarchies of version 1 are mounted, version 2
+// lacks the needed controllers.
 func ownGroup() (string, error) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(cgroupRoot, &fs); err != nil {
@@ -112,13 +111,12 @@ func groupFiles(l Limits) map[string]string {
 	return files
 }
 
-// sweepGroups removes groups that a server has left that was killed: those that
-// are empty and not new.
+// sweepGroups removes the groups of killed servers: all empty groups except new ones.
 func sweepGroups(dir string) {
 	left, _ := filepath.Glob(filepath.Join(dir, groupPrefix+"*"))
 	for _, path := range left {
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Minute {
-			os.Remove(path) // one in use stays
+			os.Remove(path) // fails if it is in use
 		}
 	}
 }
@@ -130,7 +128,7 @@ func (g *group) use(attr *syscall.SysProcAttr) {
 	}
 }
 
-// exceeded tells which limit the kernel has enforced.
+// exceeded returns the limit enforced by the kernel.
 func (g *group) exceeded() string {
 	if g == nil {
 		return ""

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// secretWords mark a variable that is never passed on unless it is named in
+// secretWords mark a variable as secret. It is passed on only if it is named in
 // terminal.env_passthrough or declared by a loaded skill.
 var secretWords = []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "PASSWD", "AUTH"}
 
-// Secret tells whether a variable's name looks as if its value were one.
+// Secret reports whether a variable's name suggests a secret value.
 func Secret(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(name, w) })
 }
 
-// Environ returns our own environment for a child, without variables that look secret and are
-// not named in passthrough, and the names of these, sorted.
+// Environ returns our environment for a child. It withholds secret-looking variables not named in
+// passthrough, and returns their names, sorted.
 func Environ(passthrough []string) (env, withheld []string) {
 	return Filter(os.Environ(), passthrough)
 }

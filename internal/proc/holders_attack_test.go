@@ -17,8 +17,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
-// A command cannot change the limits of the processes that start commands, and so keep the
-// next one from starting. It can read them, and set its own.
+// A command cannot change the limits of processes that start commands, which would prevent the next
+// start. It can read them, and set its own.
 func TestLimitsOfOthers(t *testing.T) {
 	t.Parallel()
 	in := hold(t)
@@ -52,9 +52,9 @@ PY`
 
 const inFlight = "HERMES_TEST_IN_FLIGHT"
 
-// The kernel bounds the descriptors that processes of an ordinary user have sent and not
-// received. If a command uses them all, the next one fails with an error, and a later one
-// runs again. The test runs in a process of its own, which has fewer descriptors.
+// The kernel bounds an ordinary user's descriptors in flight: sent, but not received. If a command
+// uses them all, the next command fails with an error, and a later command runs again. The test
+// runs in a separate process with fewer descriptors.
 func TestDescriptorsInFlight(t *testing.T) {
 	if os.Getenv(inFlight) == "" {
 		t.Parallel()
@@ -103,8 +103,8 @@ func TestDescriptorsInFlight(t *testing.T) {
 	}
 }
 
-// Where only Landlock bounds a command, it cannot open the terminals of the user, in which
-// passwords are typed. Its own terminal works.
+// With Landlock alone, a command cannot open the user's terminals, where passwords are typed. Its
+// own terminal works.
 func TestLandlockTerminals(t *testing.T) {
 	t.Parallel()
 	pty, path, err := openTerminal()
@@ -127,7 +127,7 @@ func TestLandlockTerminals(t *testing.T) {
 	}
 }
 
-// openTerminal opens a terminal, as that of a shell of the user.
+// openTerminal opens a terminal, like a user's shell.
 func openTerminal() (*os.File, string, error) {
 	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -140,8 +140,7 @@ func openTerminal() (*os.File, string, error) {
 	return f, fmt.Sprintf("/dev/pts/%d", n), err
 }
 
-// If a command kills the supervisor that is bound with it, what it has started ends, also
-// where only Landlock bounds it.
+// If a command kills its inner supervisor, the command's processes end, also with Landlock alone.
 func TestLandlockSupervisor(t *testing.T) {
 	t.Parallel()
 	marker := fmt.Sprintf("MARK=landlock%d", os.Getpid())
@@ -158,8 +157,8 @@ sleep 1000`)
 	}
 }
 
-// In namespaces without one for processes, a command sees those of the user, such as the
-// server. It cannot keep them from starting programs.
+// Without a PID namespace, a command sees the user's processes, such as the server. It cannot keep
+// them from starting programs.
 func TestLimitsOfTheUser(t *testing.T) {
 	t.Parallel()
 	victim := exec.CommandContext(t.Context(), "sleep", "1000")

@@ -18,46 +18,46 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
-// Holders keeps the namespaces and mounts of plans for commands to come: for each plan a
-// holder, which is a process of ours that is the first of its process namespace. A
-// command in it costs the start of its program and no more. Commands of one plan see each
-// other's processes, as those of one terminal do. The zero Holders is ready for use.
+// Holders keeps the namespaces and mounts of plans for later commands. Each plan has a holder,
+// which is the init process of a PID namespace. A command in it costs only the start of its
+// program. Commands of a plan see each other's processes, as in a terminal. The zero Holders is
+// ready for use.
 //
-// A holder is used as long as the plan and the files and folders that it names are the
-// same. Nothing in it outlives the server.
+// A holder is used as long as the plan and its named files and folders are the same. Nothing in it
+// outlives the server.
 type Holders struct {
 	mu     sync.Mutex
-	all    []*holder // the one that was used last is the last
+	all    []*holder // the most recently used last
 	closed bool
 }
 
 const (
-	mostIdle  = 2               // holders without a command that are kept
+	mostIdle  = 2               // kept holders without a command
 	idleLimit = 5 * time.Minute // and how long
 )
 
-// errUnchanged says that all was protected already.
+// errUnchanged is returned if all paths were protected already.
 var errUnchanged = errors.New("all was protected already")
 
 var errClosed = errors.New("the session is closed")
 
-// Held reports whether the command runs in a holder: if it may, has a process namespace,
-// and nothing that is made for it alone.
+// Held reports whether the command runs in a holder: it may share one, has a PID namespace, and
+// needs no separate mounts or rights.
 func (c Cmd) Held() bool {
 	return c.Together && c.Holders != nil && c.Confine != nil && c.Confine.Apart() && c.Confine.Processes && c.Scratch == "" && !c.Trusted
 }
 
-// mostTakes is the number of workers and holders that take tries. All that wait could have
-// ended; more is no accident.
+// mostTakes is how many workers and holders take tries. All waiting workers could have ended; more
+// failures are no accident.
 const mostTakes = 8
 
-// errUnreachable is returned if no holder takes a command. A command can cause that: the
-// kernel counts the descriptors that all processes of a user have sent and not received.
+// errUnreachable is returned if no holder takes a command. A command can cause this: the kernel
+// bounds the descriptors in flight of all a user's processes.
 var errUnreachable = errors.New("no process of the sandbox takes the command. Nothing was run. A background command can cause this; stop those that you do not need, and try again")
 
-// take finds the holder of a command's plan, or makes one, and gives the command's
-// descriptors to a worker in it. It skips workers that ended while they waited. If no
-// worker takes the command, it returns [errUnreachable].
+// take finds the holder of a command's plan, or makes one, and gives the command's descriptors to a
+// worker in it. It skips workers that have ended meanwhile. If no worker takes the command, it
+// returns [errUnreachable].
 func (h *Holders) take(ctx context.Context, c Cmd, files []*os.File, g *group) (owner, error) {
 	m := commandMessage(c, files, g)
 	for range mostTakes {
@@ -102,7 +102,8 @@ func commandMessage(c Cmd, files []*os.File, g *group) spec.Message {
 	return m
 }
 
-// of is the holder of a plan, with one user more. If the server is killed, a new holder removes shown.
+// of returns the holder of a plan with its user count increased. If the server is killed, a new
+// holder removes shown.
 func (h *Holders) of(ctx context.Context, plan *confine.Plan, shown string) (*holder, error) {
 	key := keyOf(plan)
 	h.mu.Lock()
@@ -136,8 +137,7 @@ func (h *Holders) of(ctx context.Context, plan *confine.Plan, shown string) (*ho
 	return found, nil
 }
 
-// done gives a holder back. Holders without a command end, except for those that were used
-// last.
+// done gives a holder back. Holders without a command end, except for the most recently used.
 func (h *Holders) done(o *holder, stale bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -149,7 +149,7 @@ func (h *Holders) done(o *holder, stale bool) {
 	h.trim()
 }
 
-// trim ends the holders that are not kept. Its caller holds mu.
+// trim ends all but the kept holders. Its caller holds mu.
 func (h *Holders) trim() {
 	kept := 0
 	for i := len(h.all) - 1; i >= 0; i-- {
@@ -173,7 +173,7 @@ func (h *Holders) drop(i int) {
 	o.end()
 }
 
-// expire ends a holder that has had no command for a while.
+// expire ends an idle holder.
 func (h *Holders) expire(o *holder) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -182,9 +182,9 @@ func (h *Holders) expire(o *holder) {
 	}
 }
 
-// Close ends all holders, and with them every command that still runs in one. It returns
-// when no command is left. Holders without a command end by themselves: the kernel takes
-// their namespaces apart in some ten milliseconds, and Close does not wait for that.
+// Close ends all holders, including their running commands. It returns when no command is left. It
+// does not wait for holders without a command: the kernel takes some ten milliseconds to remove
+// their namespaces.
 func (h *Holders) Close() {
 	if h == nil {
 		return
@@ -205,8 +205,8 @@ func (h *Holders) Close() {
 	}
 }
 
-// Protect makes paths read-only, and others impossible to rename or remove, for all
-// commands that run in a holder, at once. Files that a command has open stay open to it.
+// Protect makes paths read-only, and others impossible to rename or remove, for all running
+// commands in holders. A command's open files stay open.
 func (h *Holders) Protect(ctx context.Context, readOnly, pinned []string) error {
 	h.mu.Lock()
 	var used []*holder
@@ -244,12 +244,12 @@ func keyOf(plan *confine.Plan) string {
 	return key.String()
 }
 
-// holder is the server's side of one.
+// holder is the server's side of a holder process.
 type holder struct {
 	owner *Holders
 	key   string
 	users int  // commands; guarded by owner.mu
-	stale bool // no new ones; guarded by owner.mu
+	stale bool // takes no new commands; guarded by owner.mu
 	idle  *time.Timer
 
 	up     chan struct{} // closed when it holds, or failed says why it does not
@@ -300,7 +300,7 @@ func (o *holder) run(plan *confine.Plan, shown string) {
 	}
 	o.receive()
 	o.end()
-	o.process.Wait() // a holder that was killed has taken all with it
+	o.process.Wait() // if it was killed, all its processes ended with it
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true
@@ -422,8 +422,8 @@ func (o *holder) answer(id int, err error) {
 	}
 }
 
-// answerLimit bounds how long a holder may take to answer. It answers within milliseconds; one
-// that a command has hindered never does.
+// answerLimit is the timeout for a holder's answer. It answers within milliseconds, or never if a
+// command has hindered it.
 const answerLimit = 30 * time.Second
 
 // ask sends a message whose first field is id and waits for the answer. If the holder has
@@ -461,7 +461,7 @@ func (o *holder) next() int {
 	return o.ids
 }
 
-// protect protects the paths that are not protected yet. changed reports whether there are any.
+// protect protects the unprotected paths. changed reports whether there are any.
 func (o *holder) protect(ctx context.Context, readOnly, pinned []string) (changed bool, err error) {
 	select {
 	case <-o.up:
@@ -493,7 +493,7 @@ func (o *holder) mount(ctx context.Context, readOnly, pinned []string) error {
 	return o.ask(ctx, id, spec.Message{Kind: spec.Protect, Fields: append(fields, pinned...)})
 }
 
-// portions splits paths so that each part fits into a message.
+// portions splits paths into message-sized parts.
 func portions(paths []string) (all [][]string) {
 	size := 0
 	for i, path := range paths {
@@ -505,7 +505,7 @@ func portions(paths []string) (all [][]string) {
 	return all
 }
 
-// worker is one that waits, else a new one.
+// worker returns a waiting worker, otherwise a new one.
 func (o *holder) worker(ctx context.Context, l Limits) (*worker, error) {
 	o.mu.Lock()
 	if o.ended {
@@ -537,8 +537,7 @@ func (o *holder) worker(ctx context.Context, l Limits) (*worker, error) {
 	return w, nil
 }
 
-// worker is the server's side of a process that starts and owns commands, one after the
-// other.
+// worker is the server's side of a process that runs commands, one after the other.
 type worker struct {
 	holder *holder
 	id     int
@@ -552,7 +551,7 @@ type worker struct {
 	closed bool
 }
 
-// left notes that the worker has gone.
+// left records the worker's end.
 func (w *worker) left() { w.once.Do(func() { close(w.gone) }) }
 
 // is notes the worker's process. If the worker was given up, it returns false.
@@ -575,7 +574,7 @@ func (w *worker) signal(s unix.Signal) {
 
 func (w *worker) wake() { w.signal(unix.SIGCONT) }
 
-// kill kills the worker. Its holder kills the processes that it leaves.
+// kill kills the worker. Its holder kills the remaining processes.
 func (w *worker) kill() { w.signal(unix.SIGKILL) }
 
 // outdated has no further command start in the holder.
@@ -586,8 +585,8 @@ func (w *worker) outdated() {
 	w.holder.stale = true
 }
 
-// wait gives the worker back. If it has not reported that nothing is left, wait waits for
-// it and its descendants.
+// wait gives the worker back. Unless settled is set, wait waits for the end of the worker and its
+// descendants.
 func (w *worker) wait(settled bool) error {
 	defer w.holder.owner.done(w.holder, false)
 	w.release(settled)
@@ -622,7 +621,7 @@ func (w *worker) release(again bool) {
 	w.fdsMu.Lock()
 	defer w.fdsMu.Unlock()
 	w.closed = true
-	unix.Close(w.socket) // its end is all that counts
+	unix.Close(w.socket) // only its end matters
 	if w.pidfd >= 0 {
 		unix.Close(w.pidfd) // only a handle
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// holders are some that end with the test.
+// holders returns Holders closed with the test.
 func holders(t *testing.T) *Holders {
 	t.Helper()
 	h := &Holders{}
@@ -30,7 +30,7 @@ func holders(t *testing.T) *Holders {
 	return h
 }
 
-// hold puts commands into one holder.
+// hold puts commands into the same holder.
 func hold(t *testing.T) func(*Cmd) {
 	t.Helper()
 	h := holders(t)
@@ -71,8 +71,7 @@ func background(t *testing.T, where func(*Cmd), script string) (p *Process, line
 	return p, strings.TrimSpace(string(buf[:n]))
 }
 
-// The rules for every child apply to one in a holder, and the next child has the same
-// worker.
+// The rules for every child also apply in a holder, and the next child has the same worker.
 func TestHeld(t *testing.T) {
 	t.Parallel()
 	in := hold(t)
@@ -242,12 +241,12 @@ func TestNothingInAHolderSurvivesTheServer(t *testing.T) {
 	}
 }
 
-// A child that kills its worker, or every process that it can, gains nothing: nothing of
-// it is left, and the next command runs.
+// A child gains nothing by killing its worker, or every process within reach: none of its processes
+// is left, and the next command runs.
 func TestWorkerKilled(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
-		// Before the input comes, the worker has said that they run.
+		// The input arrives after the worker has reported the start.
 		"the worker":  "read go; (setsid sh -c 'trap \"\" TERM HUP; (sleep 1000 &); sleep 1000' &); sleep 0.3; kill -9 $PPID; sleep 1000",
 		"all":         "read go; (setsid sleep 1000 &); sleep 0.3; kill -9 -1; sleep 1000",
 		"a fork bomb": "read go; f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & fi; sleep 1000; }; f 5 & sleep 0.3; kill -9 $PPID; sleep 1000",
@@ -274,14 +273,14 @@ func TestWorkerKilled(t *testing.T) {
 	}
 }
 
-// Nor does one that kills or stops workers that wait, or the holder itself.
+// Nor does it gain by killing or stopping waiting workers, or the holder itself.
 func TestHolderStandsFirm(t *testing.T) {
 	t.Parallel()
 	in := hold(t)
 	_, background := background(t, in, "echo $$; sleep 1000")
 	holder := shown(t, in, "stat -L -c %i /proc/self/ns/pid")
 	shown(t, in, "i=1; while [ $i -lt 65 ]; do kill -$i 1; i=$((i+1)); done 2>/dev/null; true")
-	const arrived = "grep -q '^ShdPnd:[[:space:]]*0*$' /proc/1/status" // all that was sent
+	const arrived = "grep -q '^ShdPnd:[[:space:]]*0*$' /proc/1/status" // all signals sent
 	if got := shown(t, in, "i=0; until "+arrived+" || [ $i -gt 6000 ]; do i=$((i+1)); sleep 0.01; done; "+arrived+" && echo arrived"); got != "arrived" {
 		t.Error("signals to the holder stay")
 	}
@@ -379,7 +378,7 @@ func TestThousandCommands(t *testing.T) {
 	if left := carriers(t, marker); len(left) > 0 {
 		t.Errorf("still alive: %v", left)
 	}
-	if n, _ := strconv.Atoi(shown(t, in, "ls -d /proc/[0-9]* | wc -l")); n > 8 { // the holder, workers, this one
+	if n, _ := strconv.Atoi(shown(t, in, "ls -d /proc/[0-9]* | wc -l")); n > 8 { // the holder, workers, this process
 		t.Errorf("%d processes: %s", n, shown(t, in, "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"))
 	}
 	after := shown(t, in, files)
@@ -417,7 +416,7 @@ func TestTwoPlans(t *testing.T) {
 	}
 }
 
-// A file or folder that is replaced from outside is protected like the one before.
+// If a file or folder is replaced from outside, the new one is protected, too.
 func TestReplacedOutside(t *testing.T) {
 	t.Parallel()
 	for name, replace := range map[string]func(dir string) error{
@@ -453,7 +452,7 @@ func TestReplacedOutside(t *testing.T) {
 	}
 }
 
-// A path that is protected later is protected from running commands.
+// A path protected later is protected from running commands.
 func TestProtect(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -488,7 +487,7 @@ func TestProtect(t *testing.T) {
 }
 
 // If a file is replaced from outside while a command runs, as the user's own git replaces its
-// settings, the new file is protected from that command like the old one.
+// settings, the new file is also protected from the command.
 func TestReplacedWhileRunning(t *testing.T) {
 	t.Parallel()
 	for name, replace := range map[string]func(path string) error{
@@ -497,7 +496,7 @@ func TestReplacedWhileRunning(t *testing.T) {
 		},
 		"removed": func(path string) error {
 			err := os.Remove(path)
-			time.Sleep(2 * 20 * time.Millisecond) // mostly the holder sees that there is no file; if not, the test passes, too
+			time.Sleep(2 * 20 * time.Millisecond) // mostly the holder sees the file missing; if not, the test passes, too
 			return errors.Join(err, os.WriteFile(path, nil, 0o666))
 		},
 	} {
@@ -609,7 +608,7 @@ func TestHoldersEnd(t *testing.T) {
 	}
 }
 
-// A command that is canceled before its holder is up does not wait for it.
+// A command canceled before its holder is up does not wait for it.
 func TestHeldCanceledEarly(t *testing.T) {
 	t.Parallel()
 	h := holders(t)
@@ -617,7 +616,7 @@ func TestHeldCanceledEarly(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
 		c := sh("sleep 1000")
 		c.Confine, c.Holders, c.Together = apart(t), h, true
-		c.Confine.ShmMB = i + 1 // a holder of its own
+		c.Confine.ShmMB = i + 1 // a separate holder
 		if _, err := Run(ctx, c); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}

@@ -39,9 +39,9 @@ const (
 	victim = "victim"
 )
 
-// asKiller starts as many victims as its argument says, one after the other, and kills
-// each within 80 ms. Whatever they leave becomes its child, so it knows when nothing is
-// left. It prints the processes that are left too long, else the slowest end.
+// asKiller starts count victims, one after the other, and kills each within 80 ms. Their orphans
+// become its children, so it knows when nothing is left. It prints processes left too long,
+// otherwise the slowest end.
 func asKiller(count string) int {
 	n, _ := strconv.Atoi(count)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -75,8 +75,8 @@ func killOne(kind string) (took time.Duration, left string) {
 	return awaitChildless()
 }
 
-// awaitChildless waits until this process has no children. If that takes as long as a
-// supervisor goes on trying, it kills and returns what is left.
+// awaitChildless waits until this process has no children. If it waits longer than a supervisor
+// keeps trying, it kills and returns the rest.
 func awaitChildless() (took time.Duration, left string) {
 	began := time.Now()
 	var mu sync.Mutex
@@ -100,7 +100,7 @@ func awaitChildless() (took time.Duration, left string) {
 	return time.Since(began), left
 }
 
-// sweptClean sweeps like the next server, and reports the folders that are left.
+// sweptClean sweeps like the next server, and reports the remaining folders.
 func sweptClean() (code int) {
 	scratch.Sweep()
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), "*"))
@@ -112,7 +112,7 @@ func sweptClean() (code int) {
 	return code
 }
 
-// asVictim is a server that starts and ends commands all the time.
+// asVictim is a server that keeps starting and ending commands.
 func asVictim(kind string) int {
 	if err := Harden(); err != nil {
 		fmt.Println(err)
@@ -146,7 +146,7 @@ func victimsCommand(h *Holders, kind, script string) {
 	case "5", "6":
 		c.Scratch, c.Holders, c.Together = "", h, true
 		c.Confine = &confine.Plan{Namespaces: true, Processes: true, Writable: []string{"/"}}
-		if kind == "6" { // a plan of its own for each
+		if kind == "6" { // a separate plan for each
 			c.Confine.Visible = []string{dir.Path()}
 		}
 	case "4":
@@ -194,7 +194,7 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// A second supervisor that does not come to say that the child runs is not waited for.
+// The first supervisor does not wait for a second supervisor if it never reports the child's start.
 func TestKilledBeforeTheChildRuns(t *testing.T) {
 	t.Parallel()
 	up := filepath.Join(t.TempDir(), "up")

@@ -51,7 +51,7 @@ func trace(pid string) int {
 	return 0
 }
 
-// helper runs one of those, if the arguments name it.
+// helper runs the helper named in the arguments, if any.
 func helper(args []string) (code int, is bool) {
 	if len(args) != 3 {
 		return 0, false
@@ -69,7 +69,7 @@ func helper(args []string) (code int, is bool) {
 	return 0, false
 }
 
-// apart is a plan with namespaces that bounds nothing else.
+// apart returns a plan with namespaces and no other bounds.
 func apart(t *testing.T) *confine.Plan {
 	t.Helper()
 	return &confine.Plan{Namespaces: true, Processes: true, Writable: []string{"/"}}
@@ -77,8 +77,8 @@ func apart(t *testing.T) *confine.Plan {
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	// 2^9 processes, which is bounded whatever the limits do.
-	// A shell that the kernel refuses a fork stays, so that there is something to count.
+	// 2^9 processes, a finite number even without limits. If the kernel denies a shell a fork, the
+	// shell stays, so its process is counted.
 	const bomb = `f() { trap 'exec sleep 20' EXIT; if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & fi; exec sleep 20; }; f 8`
 	checkLimits(t, []limitTest{
 		{name: "fork bomb", script: bomb, limits: Limits{Processes: 40}, limit: LimitProcesses},
@@ -148,7 +148,7 @@ func TestLimitsAreTheChilds(t *testing.T) {
 	}
 }
 
-// A child that is not confined can stop its supervisor. Its call ends all the same.
+// An unconfined child can stop its supervisor. Its call ends all the same.
 func TestSupervisorStopped(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -175,8 +175,8 @@ func TestSupervisorStopped(t *testing.T) {
 	}
 }
 
-// A child that stops its supervisor and ends is waited for no longer than any other, also if the supervisor had
-// no time to close its copies of the child's outputs.
+// If a child stops its supervisor and ends, its call takes no longer than others, even if the
+// supervisor had no time to close its copies of the child's outputs.
 func TestSupervisorStoppedAndNobodyAsks(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -221,8 +221,7 @@ func TestGroupFiles(t *testing.T) {
 	if g := newGroup(Limits{}); g != nil {
 		t.Error("a group without limits")
 	}
-	// Where this host lends a group, it goes again; where it lends none, that is no
-	// error.
+	// If this host lends a group, remove deletes it. A host without groups is no error.
 	g := newGroup(Limits{MemoryMB: 64, Processes: 8})
 	if g == nil {
 		_, err := ownGroup()
@@ -347,7 +346,7 @@ func TestOutsideApart(t *testing.T) {
 	}
 }
 
-// And with a terminal of its own.
+// And with its own terminal.
 func TestPTYApart(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

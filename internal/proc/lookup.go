@@ -45,7 +45,7 @@ func lookup(name, dir string, env []string) (string, error) {
 	return "", &StartError{Program: name, Reason: "not found in PATH", Err: fs.ErrNotExist}
 }
 
-// endings are the suffixes that the system adds to a program's name.
+// endings returns the suffixes added by the system to a program's name.
 func endings(name string, env []string) []string {
 	if runtime.GOOS != "windows" || filepath.Ext(name) != "" {
 		return []string{""}
@@ -67,7 +67,8 @@ func value(env []string, name string) string {
 	return ""
 }
 
-// explain words a start that the system refused. The plan is that of the program's sandbox; nil: it had none.
+// explain describes why the system refused to start a program. plan is the plan of the program's
+// sandbox; nil: it had none.
 func explain(program, dir string, plan *confine.Plan, err error) error {
 	e := &StartError{Program: program, Reason: err.Error(), Err: err}
 	info, statErr := os.Stat(program)
@@ -88,7 +89,7 @@ func explain(program, dir string, plan *confine.Plan, err error) error {
 	return e
 }
 
-// missing is the reason for a program that does not exist.
+// missing returns the reason for a missing program.
 func missing(program string) string {
 	if target, err := os.Readlink(program); err == nil {
 		return "its link leads to " + target + ", which does not exist"
@@ -96,7 +97,7 @@ func missing(program string) string {
 	return "no such file"
 }
 
-// present is the reason for a program that exists, but was not found or not permitted.
+// present returns the reason for an existing program that was not found or not permitted.
 func present(program, dir string, plan *confine.Plan, err error) string {
 	target, linkErr := filepath.EvalSymlinks(program)
 	if linkErr != nil {
@@ -130,7 +131,8 @@ func present(program, dir string, plan *confine.Plan, err error) string {
 	return "the loader that it names does not exist: it was built for another system"
 }
 
-// interpreterOf returns the program that the first line of a script names. If it is no script, it returns "".
+// interpreterOf returns the program named in a script's first line. If the file is no script, it
+// returns "".
 func interpreterOf(path string) string {
 	file, err := os.Open(path)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// standIn as first argument makes the test binary a server that hardens itself,
-// starts the shell script of its second argument, and waits.
+// standIn as first argument makes the test binary a server: it hardens itself, starts the shell
+// script in its second argument, and waits.
 const standIn = "stand-in-server"
 
 func TestMain(m *testing.M) {

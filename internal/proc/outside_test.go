@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
-// editor starts a guest as an editor would: with its own environment and folder.
+// editor starts a guest like an editor: with the editor's environment and folder.
 func editor(t *testing.T, c Cmd) (*EditorChild, *exec.Cmd) {
 	t.Helper()
 	g, err := ForEditorTerminal(c, t.TempDir())
@@ -96,7 +96,7 @@ func TestOutsideIsEnded(t *testing.T) {
 	}
 }
 
-// An editor that starts it too late, or never.
+// An editor starts it too late, or never.
 func TestOutsideTooLate(t *testing.T) {
 	t.Parallel()
 	c := sh("echo ran")
@@ -112,8 +112,8 @@ func TestOutsideTooLate(t *testing.T) {
 	}
 }
 
-// A command that shares the folder could put its own program into the pipe, and the editor
-// would start that without a sandbox.
+// A command with access to the folder could write another program into the pipe, and the editor
+// would start it without a sandbox.
 func TestOutsideIsOutOfReach(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -16,9 +16,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
-// EditorChild is a child that another program starts, such as an editor in a terminal
-// that it shows, and that is ours all the same: with the environment and folder
-// of its [Cmd], ended with everything below it by Stop, Close, or our death.
+// EditorChild is a child started by another program, such as an editor in its terminal. It is ours
+// all the same: it has the environment and folder of its [Cmd]. Stop, Close, or our death ends it
+// with all descendants.
 type EditorChild struct {
 	Args    []string // the command for the other program: this binary, under its own path
 	dir     *scratch.Dir
@@ -26,14 +26,14 @@ type EditorChild struct {
 	told    chan struct{} // closed when the spec has been written
 }
 
-// ForEditorTerminal prepares a child for another program to start. It has the stdin, stdout and
-// stderr of that program; its exit code is the child's, or
-// 128+signal, 127 when the program is not there, 126 when it may not run. The
-// writers and the reader of c are not used. Close has to be called in the end.
+// ForEditorTerminal prepares a child for another program to start. It uses the starter's stdin,
+// stdout and stderr. Its exit code is the child's, or 128+signal, 127 if the program is missing,
+// 126 if it may not run. The writers and the reader of c are not used. The caller must call Close
+// in the end.
 //
-// The spec comes over a pipe in dir. No command may read or write there: it could start a
-// program of its own without a sandbox. If c itself may write dir, ForEditorTerminal returns an
-// error. If dir is empty, the pipe lies in the folder for temporary files.
+// The spec is sent over a pipe in dir. No command may read or write there: it could start any
+// program without a sandbox. If c itself may write dir, ForEditorTerminal returns an error. If dir
+// is empty, the pipe lies in the folder for temporary files.
 func ForEditorTerminal(c Cmd, dir string) (*EditorChild, error) {
 	c.Together = false // the editor's terminal is not ours to give away
 	if dir == "" {
@@ -59,7 +59,7 @@ func ForEditorTerminal(c Cmd, dir string) (*EditorChild, error) {
 		g.dir.Remove()
 		return nil, fmt.Errorf("making the control pipe: %w", err)
 	}
-	// Read and write, so that opening it does not wait for the other side.
+	// Read and write, so opening it does not wait for the other side.
 	if g.control, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
 		g.dir.Remove()
 		return nil, fmt.Errorf("opening the control pipe: %w", err)
@@ -90,7 +90,7 @@ func (g *EditorChild) Stop(grace time.Duration) {
 
 // Close ends the child if it still runs, without waiting for it.
 func (g *EditorChild) Close() {
-	g.control.Close() // the end of the pipe is all that counts
+	g.control.Close() // only the end of the pipe matters
 	g.dir.Remove()
 	<-g.told
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// EditorChild is a child that another program starts; not on Windows.
+// EditorChild is a child started by another program; not on Windows.
 type EditorChild struct{ Args []string }
 
 // ForEditorTerminal is not there on Windows: commands run without the editor's terminals.

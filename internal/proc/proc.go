@@ -1,12 +1,11 @@
 // Package proc is the only way to start a process.
 //
-// Each child runs under a supervisor, this binary in a hidden mode, that owns
-// everything below it: when the call is cancelled, when its time is up, or when
-// the server dies, kill -9 included, the whole tree ends with it. Background
-// processes of a child end with the call as well. Output goes to writers; a
-// pipe that a stray grandchild holds open never keeps a call waiting.
+// Each child runs under a supervisor, this binary in a hidden mode, which owns all descendants.
+// When the call is canceled, its time is up, or the server dies, kill -9 included, the whole tree
+// ends. Background processes of a child end with the call as well. Output goes to writers. If a
+// stray grandchild holds a pipe open, the call does not wait for it.
 //
-// The first call of main, and of each TestMain that starts processes, must be Main of package
+// The first call of main, and of each TestMain with child processes, must be Main of package
 // supervisor. On Windows there is no supervisor: a job object ends the tree.
 //
 // Everything here is safe for concurrent use.
@@ -28,43 +27,41 @@ import (
 type Cmd struct {
 	Args []string // program and arguments; the program is looked up in PATH of Env
 	Dir  string   // working directory, absolute
-	Env  []string // whole environment, "NAME=value"; nil is an empty one
-	// Stdin is copied to the child; nil: nothing to read. When the child has ended
-	// and Stdin is an [io.Closer], it is closed, so that a Read that waits returns;
-	// [Process.Wait] waits for that.
+	Env  []string // whole environment, "NAME=value"; nil: empty
+	// Stdin is copied to the child; nil: nothing to read. When the child has ended and Stdin is an
+	// [io.Closer], it is closed to end a waiting Read. [Process.Wait] waits for the Read.
 	Stdin  io.Reader
 	Stdout io.Writer // nil: thrown away; the same as Stderr keeps the order of both
 	Stderr io.Writer
-	// PTY gives the child a terminal of this size: it is stdin, stdout and stderr in
-	// one, and Stdout takes what comes from it. Nil: pipes. Not on Windows.
+	// PTY gives the child a terminal of this size as stdin, stdout and stderr. Its output goes to
+	// Stdout. Nil: pipes. Not on Windows.
 	PTY *WindowSize
-	// Runs are files in Args that the program runs, by absolute path, such as the script of an
-	// interpreter. The user has configured them, so a sandbox shows them as it shows the program.
+	// Runs are files in Args run by the program, as absolute paths, such as an interpreter's
+	// script. The user has configured them, so a sandbox shows them like the program.
 	Runs []string
 	// Scratch is a folder of this call's alone. The caller removes it; when the
 	// caller is killed first, the supervisor does (Linux and macOS).
 	Scratch string
-	// Shown is a folder of the caller's that a held child reads. If the caller is killed, the
-	// holder removes it.
+	// Shown is a caller's folder for a held child to read. If the caller is killed, the holder
+	// removes it.
 	Shown string
-	// Trusted lets a child of root keep the capabilities that read other processes, ours among
-	// them: for programs that the user has chosen, such as podman, never for commands of a
-	// model.
+	// Trusted lets a child of root keep the capabilities for reading other processes, ours among
+	// them. It is for programs chosen by the user, such as podman, never for commands of a model.
 	Trusted bool
 	// Limits bound the child and everything below it together.
 	Limits Limits
 	// Confine bounds what they reach; nil: nothing does. See package sandbox.
 	Confine *confine.Plan
-	// Together lets the child share its namespaces with other commands of its session: they
-	// see each other's processes. It is for commands of the model. A program that has secrets of
-	// its own may run so only if no other one runs with its plan at the same time.
+	// Together lets the child share its namespaces with other commands of its session: they see
+	// each other's processes. It is for commands of the model. A program with secrets may use it
+	// only if no other runs with its plan at the same time.
 	Together bool
-	// Holders keeps namespaces and mounts between commands that are together; nil: they are
-	// made for this one alone. See [Cmd.Held].
+	// Holders keeps namespaces and mounts between commands with Together; nil: they are made for
+	// this command alone. See [Cmd.Held].
 	Holders *Holders
-	// Spare has a supervisor that waits for a child; nil: the child gets a new one.
+	// Spare keeps a supervisor waiting for a child; nil: the child gets a new supervisor.
 	Spare *Spare
-	// Left is a file that a held child has open as descriptor [LeftFD], for its last output.
+	// Left is a held child's file for its last output, open as descriptor [LeftFD].
 	Left *os.File
 	// Grace is how long a child has between SIGTERM and SIGKILL when ctx ends.
 	// Zero is 200 ms.
@@ -93,9 +90,8 @@ type Exit struct {
 	Limit  string // the limit because of which everything was ended: LimitMemory, LimitProcesses, or empty
 }
 
-// StartError says why a program did not start. It wraps the system's error: a
-// program that is not there is [fs.ErrNotExist], one that may not run
-// [fs.ErrPermission].
+// StartError explains why a program did not start. It wraps the system's error: [fs.ErrNotExist]
+// for a missing program, [fs.ErrPermission] for a program that may not run.
 type StartError struct {
 	Program string
 	Reason  string // a sentence fragment for people, such as "not found in PATH"
@@ -105,7 +101,7 @@ type StartError struct {
 func (e *StartError) Error() string { return fmt.Sprintf("cannot start %s: %s", e.Program, e.Reason) }
 func (e *StartError) Unwrap() error { return e.Err }
 
-// quiet is the silence after which a pipe that is held open is let go.
+// quiet is the silence after which an open pipe is given up.
 const quiet = 100 * time.Millisecond
 
 // Run starts a child and waits for it. When ctx ends first, everything below is

@@ -153,7 +153,7 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-// A child that does not read its stdin, and a stdin that never ends.
+// A child does not read its stdin, and the stdin never ends.
 func TestStdinIsLetGo(t *testing.T) {
 	t.Parallel()
 	c := sh("exit 4")
@@ -183,8 +183,8 @@ func TestWriterThatFails(t *testing.T) {
 	}
 }
 
-// Everything that tries to outlive its call. Each script prints the pids that
-// must be dead afterwards, and then waits for ever.
+// stubborn are scripts trying to outlive their call. Each prints the pids to check for death
+// afterwards, and then waits forever.
 var stubborn = map[string]string{
 	"plain":        `echo $$; sleep 1000`,
 	"TERM ignored": `trap '' TERM; echo $$; while :; do sleep 1; done`,
@@ -212,8 +212,8 @@ while True:
     time.sleep(0.002)'`,
 }
 
-// comeUp reads the pids that one of the stubborn scripts prints, discards all other output, and waits
-// for a moment, in which some scripts stop or fork. Whatever they do in it, a test passes.
+// comeUp reads the pids printed by a stubborn script and discards all other output. Then it waits
+// for a moment, in which some scripts stop or fork; the tests pass in any case.
 func comeUp(t *testing.T, script string, r io.Reader) {
 	t.Helper()
 	lines := bufio.NewReader(r)
@@ -254,7 +254,7 @@ func TestNothingSurvivesACancel(t *testing.T) {
 	}
 }
 
-// After a normal exit the background ends too, and a pipe that it holds delays no call.
+// After a normal exit the background processes end too, and their open pipe delays no call.
 func TestNothingSurvivesTheCall(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{

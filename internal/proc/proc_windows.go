@@ -17,7 +17,7 @@ import (
 
 func hardenCommon() error { return nil }
 
-// Process is a child that runs, and everything below it.
+// Process is a running child, and all its descendants.
 type Process struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed when nothing is left; then exit and err are valid
@@ -28,9 +28,9 @@ type Process struct {
 	job   windows.Handle // 0 once closed
 }
 
-// Start starts a child in a job object that ends with us. It returns once the
-// program runs; a [*StartError] says why it does not. When ctx ends, the whole job
-// is ended at once: Windows has no gentle way.
+// Start starts a child in a job object, which ends with us. It returns once the program runs. If
+// the program does not start, it returns a [*StartError]. When ctx ends, the whole job is ended at
+// once: Windows has no gentle way.
 func Start(ctx context.Context, c Cmd) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 	return p, nil
 }
 
-// commandLine returns the arguments of cmd.exe as they are, since cmd.exe has rules of its own.
-// For other programs it returns "": the usual quoting.
+// commandLine returns the arguments of cmd.exe as they are, since cmd.exe does not follow the usual
+// quoting. For other programs it returns "": the usual quoting.
 func commandLine(args []string) string {
 	if strings.EqualFold(strings.TrimSuffix(strings.ToLower(filepath.Base(args[0])), ".exe"), "cmd") {
 		return strings.Join(args, " ")
@@ -97,7 +97,7 @@ func newJob(l Limits) (windows.Handle, error) {
 	return job, nil
 }
 
-// assign puts the child into the job. Processes that it started before are not in it.
+// assign puts the child into the job. Processes started before are not in it.
 func (p *Process) assign() {
 	h, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(p.cmd.Process.Pid))
 	if err != nil {
@@ -137,9 +137,8 @@ func (p *Process) endJob() {
 	}
 }
 
-// Wait returns how the child ended, once nothing of it is left and its output has
-// been taken. If ctx ended before that, it returns ctx.Err(); else the error is
-// not the child's.
+// Wait returns how the child ended, once nothing of it is left and its output was written. If ctx
+// ended before, it returns ctx.Err(). Any other error is not the child's.
 func (p *Process) Wait() (Exit, error) {
 	<-p.done
 	return p.exit, p.err

@@ -31,16 +31,16 @@ func (c Cmd) grace() time.Duration {
 	return spec.DefaultGrace
 }
 
-// Process is a child that runs, and everything below it.
+// Process is a running child, and all its descendants.
 type Process struct {
 	pid        int
 	owner      owner // of it and everything below
-	settled    bool  // the owner has said that nothing is left
+	settled    bool  // the owner has reported the end of all processes
 	status     *bufio.Reader
 	statusFile *os.File
 	outputs    []*output
 	input      *input
-	group      *group // of the kernel's, where one can be had
+	group      *group // the kernel's control group, if available
 
 	controlMu sync.Mutex
 	control   *os.File  // stops go in; nil once closed
@@ -52,9 +52,9 @@ type Process struct {
 	err  error
 }
 
-// Start starts a child under a supervisor of its own. It returns once the program
-// runs; a [*StartError] says why it does not. When ctx ends, everything below is
-// ended as by Stop with c.Grace.
+// Start starts a child under a separate supervisor. It returns once the program runs. If the
+// program does not start, it returns a [*StartError]. When ctx ends, the child and its descendants
+// end as by Stop with c.Grace.
 func Start(ctx context.Context, c Cmd) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -98,11 +98,11 @@ func (c Cmd) spec() (encoded []byte, err error) {
 type owner interface {
 	wake() // has it go on if something has stopped it
 	kill() // ends everything below it, and it
-	// wait returns once nothing of the child is left. settled: the owner has said so.
-	// The error is of the owner's own end, if that can be told.
+	// wait returns once nothing of the child is left. settled: the owner has reported it. The error
+	// is about the owner's own end, if known.
 	wait(settled bool) error
 	outdated() // no other child is to start where it is
-	// sweep ends the processes that can be found of a child whose owner was killed.
+	// sweep ends the known processes of a child after its owner was killed.
 	sweep(child int)
 }
 
@@ -166,7 +166,7 @@ func (p *Process) supervise(files []*os.File) error {
 func (p *Process) begin(ctx context.Context, c Cmd, pipes *pipes, encoded []byte) (err error) {
 	p.control, p.statusFile, p.status = pipes.control, pipes.status, bufio.NewReaderSize(pipes.status, 256)
 	rest := p.keepAwake(ctx)
-	p.control.Write(encoded) // an owner that is gone shows below
+	p.control.Write(encoded) // a missing owner is detected below
 	started := context.AfterFunc(ctx, func() { p.Stop(c.grace()) })
 	defer started()
 	if p.pid, err = p.started(c); err != nil {
@@ -191,7 +191,7 @@ func (p *Process) begin(ctx context.Context, c Cmd, pipes *pipes, encoded []byte
 	return nil
 }
 
-// supervised is the supervisor of one child.
+// supervised is the supervisor of a single child.
 type supervised struct{ process *os.Process }
 
 func (s supervised) wake() { s.process.Signal(syscall.SIGCONT) } // it may be gone
@@ -220,7 +220,7 @@ func (s supervised) wait(bool) error {
 // outdated does nothing: there is no other child.
 func (s supervised) outdated() {}
 
-// sweep kills the child's group, which is all that can be done.
+// sweep kills the child's group; other processes cannot be found.
 func (s supervised) sweep(child int) {
 	for range 1000 {
 		if syscall.Kill(-child, syscall.SIGKILL) != nil {
@@ -302,8 +302,8 @@ func (p *Process) run(ctx context.Context, grace time.Duration) {
 	p.err = p.finish(ctx, told, left, waitErr)
 }
 
-// follow reads how the child ended, and returns when the supervisor has ended all descendants.
-// left counts those that could not be ended.
+// follow reads how the child ended, and returns when the supervisor has ended all descendants. left
+// counts the remaining descendants.
 func (p *Process) follow() (told bool, left int) {
 	for {
 		switch kind, numbers, _ := p.line(); {
@@ -378,9 +378,9 @@ func exitOf(code, signal int) Exit {
 	return Exit{Code: 128 + signal, Signal: signalName(syscall.Signal(signal))}
 }
 
-// Wait returns how the child ended, once nothing of it is left and its output has
-// been taken. If ctx ended before that, it returns ctx.Err(). Any other error is not
-// the child's: a writer failed, or a process could not be ended.
+// Wait returns how the child ended, once nothing of it is left and its output was written. If ctx
+// ended before, it returns ctx.Err(). Any other error is not the child's: a writer failed, or a
+// process could not be ended.
 func (p *Process) Wait() (Exit, error) {
 	<-p.done
 	return p.exit, p.err
@@ -403,8 +403,7 @@ func (p *Process) Stop(grace time.Duration) {
 	}
 }
 
-// expect notes that the end was asked for, and when it has to have come. Its caller holds
-// controlMu.
+// expect records a request to end, with its deadline. Its caller holds controlMu.
 func (p *Process) expect(grace time.Duration) {
 	if p.alarm != nil {
 		p.alarm.timer.Reset(spec.WakeEvery)
@@ -416,13 +415,13 @@ func (p *Process) expect(grace time.Duration) {
 
 const (
 	wakeStopped     = 500 * time.Millisecond
-	supervisorTries = 2 * time.Second // for a supervisor to say that it could not end something
+	supervisorTries = 2 * time.Second // for a supervisor to report that a process could not be ended
 )
 
-// escalateKill makes sure that the supervisor ends the child: a child that is not confined can
-// stop it, by a signal or by tracing it. escalateKill continues the supervisor now and then, and again
-// and again once the end was asked for. After the deadline it kills all descendants. Whether the child has
-// ended does not show here: a supervisor that is stopped at once still holds the child's outputs open.
+// escalateKill ensures the end of the child: an unconfined child can stop its supervisor, by a
+// signal or by tracing it. escalateKill continues the supervisor now and then, and more often after
+// a request to end. After the deadline it kills all descendants. It cannot see whether the child
+// has ended: a supervisor stopped early still holds the child's outputs open.
 func (p *Process) escalateKill(a *alarm) {
 	p.controlMu.Lock()
 	deadline := p.deadline
@@ -440,8 +439,8 @@ func (p *Process) escalateKill(a *alarm) {
 	}
 }
 
-// keepAwake is escalateKill for the time before the supervisor has said that the child
-// runs: a child that is quick may stop it before that. The caller stops it.
+// keepAwake is escalateKill for the time before the supervisor reports the child's start: a quick
+// child may stop it earlier. The caller stops it.
 func (p *Process) keepAwake(ctx context.Context) *alarm {
 	late := time.Time{}
 	return newAlarm(spec.WakeEvery, func(a *alarm) {
@@ -480,7 +479,7 @@ func newAlarm(first time.Duration, ring func(*alarm)) *alarm {
 	return a
 }
 
-// stop ends the calls. It waits for one that runs.
+// stop ends the calls. It waits for a running call.
 func (a *alarm) stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -590,7 +589,7 @@ func (p *pipes) addNull(flag int) error {
 
 func (p *pipes) closeChildEnds() {
 	for _, f := range p.childEnds {
-		f.Close() // one may stand twice in the list
+		f.Close() // a file may be listed twice
 	}
 }
 
@@ -602,7 +601,7 @@ func (p *pipes) closeParentEnds() {
 	}
 }
 
-// same tells whether two writers are one. Types that cannot be compared are not.
+// same reports whether two writers are identical. Incomparable types are not.
 func same(a, b io.Writer) (is bool) {
 	defer func() { _ = recover() }()
 	return a == b

@@ -31,8 +31,7 @@ func TestPTY(t *testing.T) {
 	}
 }
 
-// A process that holds the terminal open delays no call, and neither does input for a child
-// that does not read.
+// A process holding the terminal open delays no call, nor does input the child does not read.
 func TestPTYEnds(t *testing.T) {
 	t.Parallel()
 	began := time.Now()

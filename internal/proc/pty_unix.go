@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// addPTY gives the child a terminal of its own in place of pipes. Our side is there
-// twice, to be read and to be written, because each has an owner that closes it.
+// addPTY gives the child its own terminal in place of pipes. Our side is duplicated for reading and
+// writing, because each has an owner that closes it.
 func (p *pipes) addPTY(size *WindowSize, from io.Reader, to io.Writer) error {
 	ours, theirs, err := pty.Open()
 	if err != nil {

@@ -47,7 +47,7 @@ func serveStandIn(script string) int {
 	return 0
 }
 
-// startServer starts a stand-in that runs script.
+// startServer starts a stand-in server running script.
 func startServer(t *testing.T, script string, env ...string) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
 	binary, err := os.Executable()
@@ -95,14 +95,14 @@ func TestNothingSurvivesTheServer(t *testing.T) {
 	}
 }
 
-// A child that kills its supervisor gains nothing.
+// A child gains nothing by killing its supervisor.
 func TestSupervisorKilled(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the parent-death signal is Linux's")
 	}
 	t.Parallel()
 	marker := fmt.Sprintf("MARK=%s%d", t.Name(), os.Getpid())
-	c := sh("read go; kill -9 $PPID; sleep 1000") // the supervisor has said that it runs
+	c := sh("read go; kill -9 $PPID; sleep 1000") // the supervisor has reported the start
 	c.Env, c.Stdin = append(c.Env, marker), strings.NewReader("go\n")
 	got, err := Run(t.Context(), c)
 	if err == nil || !strings.Contains(err.Error(), "supervisor") || got.Signal != "SIGKILL" {
@@ -142,7 +142,7 @@ func TestServerIsUnreadable(t *testing.T) {
 	}
 }
 
-// carriers are the processes that carry marker in their environment.
+// carriers returns the processes with marker in their environment.
 func carriers(t *testing.T, marker string) (found []string) {
 	t.Helper()
 	if runtime.GOOS != "linux" {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestSpare starts children by a supervisor that waits for them.
+// TestSpare starts children with a waiting supervisor.
 func TestSpare(t *testing.T) {
 	t.Parallel()
 	var s Spare

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Spare keeps one supervisor that waits for a child. A child with [Cmd.Spare] that it takes starts
-// some milliseconds earlier. The zero value has none. It is safe for concurrent use.
+// Spare keeps a supervisor waiting for a child. A suitable child with [Cmd.Spare] starts some
+// milliseconds earlier. The zero value has none. It is safe for concurrent use.
 type Spare struct {
 	mu      sync.Mutex
 	pipes   *pipes
@@ -61,7 +61,7 @@ func ended(p *pipes) bool {
 	return ready || err != nil
 }
 
-// Fill starts a supervisor in the background if none waits. Close waits for that.
+// Fill starts a supervisor in the background if none waits. Close waits for the start.
 func (s *Spare) Fill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,8 @@ func (s *Spare) Fill() {
 	})
 }
 
-// newSpare starts a supervisor. If it cannot, it returns nil: the next child gets one of its own.
+// newSpare starts a supervisor. If the start fails, it returns nil: the next child gets a separate
+// supervisor.
 func newSpare() (*pipes, owner) {
 	p, err := newPipes(Cmd{Stdin: new(bytes.Reader), Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer)})
 	if err != nil {

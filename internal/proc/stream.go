@@ -32,7 +32,7 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }
 
 func (o *output) copy() {
 	defer close(o.done)
-	defer o.r.Close() // a process that still writes gets SIGPIPE
+	defer o.r.Close() // a still writing process gets SIGPIPE
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	buf := *buffer
@@ -68,7 +68,7 @@ func (o *output) copyRest(buf []byte) {
 	}
 	for range mostRest {
 		n := 0
-		raw.Read(func(fd uintptr) bool { // n tells
+		raw.Read(func(fd uintptr) bool { // n is checked below
 			n, _ = syscall.Read(int(fd), buf)
 			return true
 		})
@@ -117,9 +117,9 @@ func (i *input) copy() {
 	defer close(i.done)
 	_, err := io.Copy(i.w, i.r)
 	if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, io.ErrClosedPipe) {
-		i.err = err // a child that does not read to the end is no error
+		i.err = err // a child need not read to the end
 	}
-	i.w.Close() // the child is told the end, or is gone
+	i.w.Close() // the child sees the end, or is gone
 }
 
 // close ends the copying; the child is gone.

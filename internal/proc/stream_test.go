@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Output that is there when the time for it is over is not lost: the process may have been
-// too busy to read it.
+// Output already in the pipe at the deadline is not lost: the process may have been too busy to
+// read it.
 func TestOutputAfterTheDeadline(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close() // a background process that holds the pipe
+	defer w.Close() // a background process holding the pipe
 	want := bytes.Repeat([]byte("late "), 10_000)
 	if _, err := w.Write(want); err != nil {
 		t.Fatal(err)

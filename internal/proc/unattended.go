@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// noEditor is the code of the program that stands in for an editor. Programs call it with a file.
-// If Git has prepared a message, or the list of a rebase that is no plain list of commits, the file
-// stays as it is. Everything else fails at once, with the way to do it without an editor.
+// noEditor is the code of the program used instead of an editor. Programs call it with a file. It
+// keeps a message prepared by Git, and a rebase list with more than plain picks. Everything else
+// fails at once, with the way to do it without an editor.
 const noEditor = `case $1 in
 *rebase-todo)
 	grep -Ev '^([#;]|[[:space:]]*$|(p|pick|l|label|t|reset|m|merge|u|update-ref) |noop)' "$1" >/dev/null && exit 0
@@ -20,33 +20,34 @@ esac
 echo "No editor can open here, and ${1##*/} has no text to go on with: $how." >&2
 exit 1`
 
-// editorCommand runs [noEditor], which a variable holds: it is in no file, so it works in sandboxes and
-// on other machines, and it needs no quotes that a program could misread.
+// editorCommand runs [noEditor] from a variable. Without a file, it works in sandboxes and on other
+// machines, and it contains no quotes for a program to misread.
 const editorCommand = `sh -c 'eval "$NO_EDITOR_HERE"' editor`
 
-// editors are variables that name an editor. Those of programs whose settings win over VISUAL and
-// EDITOR are always set.
+// editors are variables that name an editor. Variables of programs whose settings win over VISUAL
+// and EDITOR are always set.
 var editors = []string{
 	"EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "HGEDITOR", "SVN_EDITOR", "JJ_EDITOR", "KUBE_EDITOR", "SUDO_EDITOR", "GH_EDITOR", "FCEDIT",
 }
 
-// vimInit ends Vim and Neovim when they would wait for a key and have no terminal. Vim takes keys from its standard error
-// then, Neovim waits for a user interface, both until the time limit. The commands of -c run before VimEnter, and may have
-// ended it. Neovim with one of the options of scripts and of other user interfaces goes on.
+// vimInit ends Vim and Neovim if they would wait for a key without a terminal. Vim takes keys from
+// its standard error then, Neovim waits for a user interface, both until the time limit. The
+// commands of -c run before VimEnter, and may have ended it. With an option for scripts or another
+// user interface, Neovim continues.
 const vimInit = `VIMINIT=autocmd VimEnter * if $TERM ==# "dumb" && (!has("nvim") || empty(nvim_list_uis()) && match(v:argv, '^\(--headless\|--embed\|--listen\|-[eE]s\|-l\)') < 0) | ` +
 	`silent! call writefile(["", "Vim has no terminal here, and was ended. Change the file with the tools for files or with a command. With -es and -c (Neovim: --headless and -c), Vim runs commands without a terminal."], "/dev/stderr") | ` +
 	`cquit | endif`
 
-// unattended are the other variables that keep programs from waiting for a user: pagers, and programs
-// that ask for passwords in a window.
+// unattended are the other variables against waiting for a user: for pagers, and for password
+// prompts in a window.
 var unattended = []string{
 	"PAGER=cat", "GIT_PAGER=cat",
 	"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=never", "GCM_INTERACTIVE=never",
 	vimInit,
 }
 
-// Unattended returns env with variables that keep programs from waiting for a user: for an editor, a
-// pager or a window with a question. Variables that are named in keep stay as they are.
+// Unattended returns env with variables that keep programs from waiting for a user in an editor, a
+// pager or a window with a question. Variables named in keep are unchanged.
 func Unattended(env, keep []string) []string {
 	settings := slices.Clone(unattended)
 	for _, name := range editors {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Attr makes the namespaces of a plan for the process that is started with it.
+// Attr sets attr to make the plan's namespaces for a new process.
 func (p *Plan) Attr(attr *syscall.SysProcAttr) {
 	attr.Cloneflags |= unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWIPC
 	if p.Processes {
@@ -17,7 +17,7 @@ func (p *Plan) Attr(attr *syscall.SysProcAttr) {
 	if p.Network {
 		attr.Cloneflags |= unix.CLONE_NEWNET
 	}
-	if os.Geteuid() != 0 { // only root's programs get capabilities by themselves
+	if os.Geteuid() != 0 { // only root's programs keep capabilities across exec
 		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE} // the last for layers
 	}
 	attr.UidMappings = mapping(os.Geteuid(), unix.CAP_SETUID)
@@ -25,8 +25,8 @@ func (p *Plan) Attr(attr *syscall.SysProcAttr) {
 	attr.GidMappingsEnableSetgroups = mayMapAll(unix.CAP_SETGID)
 }
 
-// mapping returns all users if we may map them (as root, so that unpacked and installed files can
-// have other owners), else ourselves alone.
+// mapping returns all users if we may map them, otherwise ourselves alone. As root, unpacked and
+// installed files can then have other owners.
 func mapping(id int, needs uint) []syscall.SysProcIDMap {
 	if mayMapAll(needs) {
 		return []syscall.SysProcIDMap{{Size: 1<<32 - 1}}
@@ -38,8 +38,8 @@ func mayMapAll(needs uint) bool {
 	return os.Geteuid() == 0 && has(needs) && wholeMap()
 }
 
-// wholeMap: in a container that has a user namespace of its own, not every number
-// exists.
+// wholeMap reports whether every number exists: in a container with its own user namespace, some do
+// not.
 func wholeMap() bool {
 	text, err := os.ReadFile("/proc/self/uid_map")
 	var inside, outside, size uint64
@@ -57,7 +57,7 @@ func has(c uint) bool {
 // are bound. If Enter returns an error, the program must not be started.
 func (p *Plan) Enter() error {
 	if p.Apart() {
-		// A child that controls us could undo its bounds through us.
+		// A child in control of us could undo its bounds through us.
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 			return fmt.Errorf("making the supervisor unreadable: %w", err)
 		}
@@ -72,8 +72,8 @@ func (p *Plan) Enter() error {
 			}
 		}
 	}
-	// The session keyring of the one who started us holds the keys of its
-	// programs. Not every kernel has keyrings.
+	// The session keyring of our parent holds the keys of its programs. Not every kernel supports
+	// keyrings.
 	unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0) // see above
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("giving up new privileges: %w", err)
@@ -92,19 +92,19 @@ func (p *Plan) Enter() error {
 	return nil
 }
 
-// kept are the capabilities that root's programs keep. Those that change mounts, networks,
-// devices, the clock, the kernel or other processes are not among them.
+// kept returns the capabilities of root's programs. It leaves out capabilities to change mounts,
+// networks, devices, the clock, the kernel or other processes.
 func (p *Plan) kept() []uint {
 	kept := []uint{
 		unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, // root works in folders of other users
 		unix.CAP_CHOWN, unix.CAP_FSETID, // tar, install and package managers give files to others
-		unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_AUDIT_WRITE, // su, and tests that become another user
-		unix.CAP_KILL,             // and end the processes of that user
-		unix.CAP_SETPCAP,          // programs that give up the rest
+		unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_AUDIT_WRITE, // su, and tests as another user
+		unix.CAP_KILL,             // and end the user's processes
+		unix.CAP_SETPCAP,          // programs giving up the rest
 		unix.CAP_NET_BIND_SERVICE, // a server on port 80
 		unix.CAP_SYS_CHROOT,       // debootstrap and the like
 	}
-	if p.Apart() { // of files that others run, too, where only Landlock bounds us: it does not know them
+	if p.Apart() { // with Landlock alone, also of files run by others: Landlock does not know capabilities
 		kept = append(kept, unix.CAP_SETFCAP)
 	}
 	return kept

@@ -14,12 +14,12 @@ type calls struct {
 	socket  uint32 // makes sockets
 	prlimit uint32 // changes the limits of a process
 	keys    []uint32
-	denied  []uint32 // make sockets, with arguments that no filter sees
+	denied  []uint32 // make sockets, with arguments invisible to filters
 	absent  []uint32 // the same; programs expect kernels without them
 }
 
-// native are the calls of programs of this architecture, other those of the 32-bit programs
-// that its kernels run.
+// native are the calls of this architecture's programs, other the calls of 32-bit programs on its
+// kernels.
 type architecture struct{ native, other calls }
 
 var architectures = map[string]architecture{
@@ -33,7 +33,7 @@ var architectures = map[string]architecture{
 	},
 }
 
-// families returns the families of sockets that can be made. If all can, it returns nil.
+// families returns the allowed families of sockets. If all are allowed, it returns nil.
 func families(sockets int) []uint32 {
 	switch sockets {
 	case AnySocket:
@@ -48,8 +48,8 @@ func families(sockets int) []uint32 {
 func CanFilterSockets() bool { _, ok := architectures[runtime.GOARCH]; return ok }
 
 // filterCalls bounds the system calls of this thread and its children:
-//   - sockets, since neither a network namespace nor the lack of capabilities bounds the
-//     services of a machine's host (AF_VSOCK), and io_uring makes sockets that no filter sees
+//   - sockets, since neither a network namespace nor the lack of capabilities bounds the services
+//     of a machine's host (AF_VSOCK), and io_uring makes sockets unseen by filters
 //   - the kernel's keys, which can hold the user's tickets
 //   - limits of other processes, which could stop the server, a holder or an editor. In a
 //     process namespace, supervisors set RLIMIT_NPROC of their children, and holders notice it.
@@ -124,12 +124,12 @@ func (c calls) answers(families []uint32, ownProcesses bool) (f []unix.SockFilte
 	return append(f, sockets(c.socket, families)...)
 }
 
-// answer returns a test with the answer of a call that meets it.
+// answer returns a test, with the answer if a call matches.
 func answer(test uint16, k, what uint32) []unix.SockFilter {
 	return []unix.SockFilter{{Code: test, K: k, Jf: 1}, {Code: ret, K: what}}
 }
 
-// argument loads the lower half of an argument, or the upper one.
+// argument loads the lower or upper half of an argument.
 func argument(n uint32, upper bool) unix.SockFilter {
 	at := argsAt + 8*n
 	if upper {
@@ -138,8 +138,8 @@ func argument(n uint32, upper bool) unix.SockFilter {
 	return unix.SockFilter{Code: load, K: at}
 }
 
-// limitsOfOthers answers prlimit(pid, resource, new, old): it reads the limits of any
-// process, and sets those of the caller.
+// limitsOfOthers answers prlimit(pid, resource, new, old): reading is allowed for any process,
+// setting only for the caller.
 func limitsOfOthers(ownProcesses bool) []unix.SockFilter {
 	f := append([]unix.SockFilter{argument(0, false)}, answer(jeq, 0, allow)...)
 	if ownProcesses {
@@ -153,7 +153,7 @@ func limitsOfOthers(ownProcesses bool) []unix.SockFilter {
 		unix.SockFilter{Code: ret, K: notPermitted})
 }
 
-// sockets answers by the call's number: the call that makes sockets by its arguments.
+// sockets answers by the call's number: for the socket call, by its arguments.
 func sockets(socket uint32, families []uint32) []unix.SockFilter {
 	f := []unix.SockFilter{{Code: jeq, K: socket, Jt: 1}, {Code: ret, K: allow}, argument(0, false)}
 	for _, family := range families {

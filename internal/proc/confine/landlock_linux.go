@@ -17,7 +17,7 @@ const (
 	fileRights = ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSIoctlDev | ll.AccessFSResolveUnix
 )
 
-// rightsOf are all rights of files that a version of Landlock knows.
+// rightsOf returns all file rights known to a version of Landlock.
 func rightsOf(version int) uint64 {
 	switch {
 	case version >= 9:
@@ -30,9 +30,9 @@ func rightsOf(version int) uint64 {
 	return 1<<14 - 1
 }
 
-// ScopingVersion is the first of Landlock that keeps signals and abstract sockets
-// within. Before BoundingVersion no file could be moved between folders, which
-// building needs, and nothing kept a file from being cut.
+// ScopingVersion is the first version of Landlock to bound signals and abstract sockets. Before
+// BoundingVersion, no file could be moved between folders, which builds need, and any file could be
+// truncated.
 const BoundingVersion, ScopingVersion = 3, 6
 
 // landlock bounds this thread and its children. Not with the library's own
@@ -85,9 +85,9 @@ func (p *Plan) addRules(rules int, handled uint64) error {
 	return nil
 }
 
-// devicePaths returns the devices that programs need; see deviceNames. Of terminals, these are
-// the ones that the command itself has. A rule for /dev/pts would open all terminals of the
-// user, with the passwords that are typed there, so no program can open further terminals.
+// devicePaths returns the devices for programs; see deviceNames. Of terminals, it returns only the
+// command's own. A rule for /dev/pts would open all terminals of the user, with the passwords typed
+// there, so no program can open further terminals.
 func devicePaths() []string {
 	paths := []string{"/dev/ptmx"}
 	for _, name := range deviceNames() {

@@ -11,19 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// slots is how many namespaces may layer the same folders at once. Two mounts may not
-// write into the same layer, so each namespace has one that is locked as long as the
-// process lives that made it.
+// slots is how many namespaces may layer the same folders at once. Two mounts must not write into
+// the same layer. So each namespace has a slot, locked while the process that made it lives.
 const slots = 256
 
-// slot is a folder that holds the layers of one namespace: of each, "upper" has the
-// written files, and "work" is the kernel's.
+// slot is a folder with the layers of a namespace. In each layer, "upper" contains the written
+// files, and "work" is the kernel's.
 type slot struct {
 	dir   string
-	first string // the slot whose layers lie below those of the others; empty: this one
+	first string // the slot with the lower layers for all others; empty: this slot
 }
 
-// takeSlot locks the first slot that is free. The lock ends with this process.
+// takeSlot locks the first free slot. The lock ends with this process.
 func takeSlot(dir string) (slot, error) {
 	for n := range slots {
 		s := slot{dir: filepath.Join(dir, strconv.Itoa(n))}
@@ -33,7 +32,7 @@ func takeSlot(dir string) (slot, error) {
 		if err := os.MkdirAll(s.dir, 0o700); err != nil {
 			return s, err
 		}
-		// Not for writing: a mount with a file that is written cannot be made read-only.
+		// Not for writing: a mount with a file open for writing cannot be made read-only.
 		fd, err := unix.Open(filepath.Join(s.dir, "lock"), unix.O_RDONLY|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
 		if err != nil {
 			return s, err
@@ -50,8 +49,8 @@ func takeSlot(dir string) (slot, error) {
 	return slot{}, fmt.Errorf("%d are in use", slots)
 }
 
-// layers mounts the plan's layers where no process sees them yet. A folder that cannot be
-// layered is read-only.
+// layers mounts the plan's layers where no process sees them yet. If a folder cannot be layered, it
+// is read-only.
 func (p *Plan) layers() (places []place, err error) {
 	if len(p.Layers) == 0 {
 		return nil, nil
@@ -74,8 +73,8 @@ func (p *Plan) layers() (places []place, err error) {
 	return places, nil
 }
 
-// layer mounts one. The first slot lies below a second one, so that downloads
-// of earlier commands are there.
+// layer mounts a layer. In later slots, the first slot's layer lies below it, so downloads of
+// earlier commands are visible.
 func (s slot) layer(l Copy) (fd int, err error) {
 	lower, err := unix.Openat2(unix.AT_FDCWD, l.At, &unix.OpenHow{
 		Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY, Resolve: unix.RESOLVE_NO_SYMLINKS,
@@ -105,10 +104,10 @@ func (s slot) layer(l Copy) (fd int, err error) {
 	return overlay(below, upper, work, flagsOf(lower))
 }
 
-// named is a name of an open file that needs no escapes and is short.
+// named returns a short name of an open file without escapes.
 func named(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
-// as makes a folder that belongs to whom another belongs to, with its mode.
+// as makes a folder with the owner and mode of another.
 func as(fd int, path string) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -126,7 +125,7 @@ func as(fd int, path string) error {
 	return os.Chmod(path, os.FileMode(st.Mode&0o777|0o700)) // a command may have taken our own rights
 }
 
-// flagsOf are those of the mount that a folder lies on that its layer is to keep.
+// flagsOf returns the flags of a folder's mount to keep for its layer.
 func flagsOf(fd int) int {
 	var st unix.Statfs_t
 	if unix.Fstatfs(fd, &st) == nil && st.Flags&unix.ST_NOEXEC != 0 {
@@ -165,7 +164,7 @@ func overlay(lower, upper, work string, flags int) (fd int, err error) {
 	if err := unix.FsconfigCreate(fsfd); err != nil {
 		return -1, err
 	}
-	// The kernel closes its own folders even to their owner, who could not remove them then.
+	// The kernel denies access to its folders even to their owner, who could not remove them.
 	for _, name := range []string{"work", "work/incompat", "work/incompat/volatile"} {
 		unix.Fchmodat(fds[1], name, 0o700, 0) // not every kernel makes all of them
 	}

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place is a mount that is to be made. Those of a path come after those of the
-// folders around it, and of one path the later kinds above the earlier.
+// place is a mount to make. A path is mounted after the folders around it. On the same path, later
+// kinds are mounted above earlier ones.
 type place struct {
 	path string
 	kind int
@@ -32,9 +32,8 @@ const (
 	frozen
 )
 
-// mount makes everything read-only, and then mounts the paths of the plan in their
-// places. The trees are opened before, so that each keeps its flags, and a path that another
-// mount hides can still be shown.
+// mount makes everything read-only, and then mounts the plan's paths. The trees are opened before,
+// so each keeps its flags, and a path hidden by another mount can still be shown.
 func (p *Plan) mount() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("making the mounts private: %w", err)
@@ -80,7 +79,7 @@ func (p *Plan) mount() error {
 	return p.mountProc()
 }
 
-// take takes the trees that are to be attached.
+// take opens the trees to attach.
 func (p *Plan) take() ([]place, error) {
 	places, err := p.layers()
 	if err != nil {
@@ -123,10 +122,10 @@ func (p *Plan) take() ([]place, error) {
 	return places, nil
 }
 
-// standIns are the file and folder that replace hidden ones, opened before they are hidden.
+// standIns are the replacements for hidden files and folders, opened before the hiding.
 type standIns struct {
 	file, folder int
-	open         []int // empty folders that are still writable
+	open         []int // still writable empty folders
 }
 
 func (p *Plan) standIns() (s standIns, err error) {
@@ -143,7 +142,7 @@ func (p *Plan) standIns() (s standIns, err error) {
 	return s, nil
 }
 
-// attach makes one mount.
+// attach makes a mount.
 func (p *Plan) attach(pl place, stand *standIns) error {
 	var err error
 	switch pl.kind {
@@ -283,14 +282,14 @@ func readonly(fd int) error {
 	})
 }
 
-// seal makes a mount read-only, but none within it: that of a path, or of a
-// descriptor and no path.
+// seal makes a mount read-only, but not the mounts within it. The mount is named by a path, or by a
+// descriptor and an empty path.
 func seal(fd int, path string) error {
 	return unix.MountSetattr(fd, path, unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 }
 
-// attach puts a tree on a path. A path that another mount has hidden is made anew
-// in that one, which is the session's own folder or an empty one of memory.
+// attach mounts a tree on a path. If another mount has hidden the path, attach makes it there: in
+// the session's own folder or an empty tmpfs.
 func attach(fd int, path string) error {
 	defer unix.Close(fd) // only a handle
 	var st unix.Stat_t
@@ -330,9 +329,8 @@ type node struct {
 	fd   int
 }
 
-// deviceNames are those of devices that programs need: the harmless ones, and those
-// that compute. Disks, memory and terminals of others are not among them, which
-// counts where we are root.
+// deviceNames returns the names of harmless devices and compute devices. Disks, memory and other
+// terminals are left out, which matters if we are root.
 func deviceNames() []string {
 	names := []string{"null", "zero", "full", "random", "urandom", "tty", "dri", "kfd"}
 	nvidia, _ := filepath.Glob("/dev/nvidia*")
@@ -396,8 +394,8 @@ func (p *Plan) shm() string {
 	return fmt.Sprintf("mode=1777,size=%dm", p.ShmMB)
 }
 
-// kernelFiles are places in /proc that change or show the whole machine to root,
-// whose number is the same inside.
+// kernelFiles are places in /proc with which root can change or see the whole machine; root's
+// number is the same inside.
 var kernelFiles = []string{
 	"sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "latency_stats", "timer_list",
 }

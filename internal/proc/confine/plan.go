@@ -1,9 +1,9 @@
-// Package confine bounds a supervisor, or the process that it is about to start, so that a
-// program and all its descendants reach no more than a [Plan] allows. It decides nothing:
-// package sandbox makes the plan, and package proc carries it to the supervisor.
+// Package confine bounds a supervisor or its next child process, so a program and all its
+// descendants reach no more than a [Plan] allows. It decides nothing: package sandbox makes the
+// plan, and package proc sends it to the supervisor.
 //
-// [Enter] changes the calling thread and process for good and is called once, in
-// a process that exists for nothing else.
+// [Enter] changes the calling thread and process for good and is called once, in a process with no
+// other purpose.
 package confine
 
 import (
@@ -13,39 +13,39 @@ import (
 	"strings"
 )
 
-// Plan bounds a child. The zero plan bounds nothing. Paths are absolute
-// and free of symbolic links; those that do not exist are passed over.
+// Plan bounds a child. The zero plan bounds nothing. Paths are absolute and free of symbolic links;
+// missing paths are skipped.
 type Plan struct {
-	// Namespaces puts the child into user, mount, IPC and process namespaces of its
-	// own, in which everything is read-only, except for the lists below.
+	// Namespaces puts the child into new user, mount, IPC and process namespaces, in which
+	// everything is read-only, except for the lists below.
 	Namespaces bool
 	Processes  bool // with Namespaces or Prefix: a process namespace, too
-	Network    bool // with Namespaces: a network of its own, with nothing but a loopback
+	Network    bool // with Namespaces: a separate network with only a loopback
 
-	// Prefix is a program with arguments that makes the namespaces instead of us
-	// (bubblewrap). It is followed by our own binary.
+	// Prefix is a program, with arguments, to make the namespaces instead of us (bubblewrap). Our
+	// own binary follows.
 	Prefix []string
 
 	Writable []string // folders and files
-	Hidden   []string // folders become empty ones, files Blank
+	Hidden   []string // folders become empty, files Blank
 	Visible  []string // read-only; may lie within Hidden
 	ReadOnly []string // may lie within Writable
 	Pinned   []string // writable, but neither to be renamed nor removed
-	Links    []string // links that are neither to be replaced nor removed
-	Copies   []Copy   // read-only, over files that exist
-	Folders  []Copy   // read-only, in place of folders; as Hidden, may hold Visible ones
+	Links    []string // links that cannot be replaced or removed
+	Copies   []Copy   // read-only, over existing files
+	Folders  []Copy   // read-only, in place of folders; may contain Visible paths, like Hidden
 	Binds    []Copy   // writable, in place of folders
-	Temp     string   // a folder of the host's that stands in for each of TempAt
+	Temp     string   // a host's folder to replace each of TempAt
 	TempAt   []string
 	Blank    string // replaces hidden files
 	Nothing  string // replaces hidden folders
 
-	// Layers are folders that do not change, since data that is written to them lies in a layer
-	// of ours: From is its name in LayerDir.
+	// Layers are folders whose changes are written to a layer of ours instead. From is the layer's
+	// name in LayerDir.
 	Layers   []Copy
 	LayerDir string
 
-	ShmMB int // the most that shared memory holds; 0: the system's default
+	ShmMB int // the limit of shared memory; 0: the system's default
 
 	// Landlock bounds access to Reads and Writes by the kernel's Landlock.
 	Landlock bool
@@ -53,24 +53,24 @@ type Plan struct {
 	Writes   []string
 	// Scoped keeps signals and abstract sockets within, where the kernel can.
 	Scoped bool
-	// Sockets bounds the kinds of sockets that can be made: see the constants.
+	// Sockets bounds the allowed kinds of sockets: see the constants.
 	Sockets int
 }
 
-// Copy is a file or folder of the host's that stands in for another.
+// Copy is a host's file or folder shown in place of another.
 type Copy struct{ From, At string }
 
 // Values of [Plan.Sockets].
 const (
 	AnySocket      = iota
-	InternetSocket // those of programs: local ones, TCP, UDP, and the kernel's own
-	LocalSocket    // Unix ones alone
+	InternetSocket // sockets of programs: local, TCP, UDP, and the kernel's
+	LocalSocket    // Unix sockets alone
 )
 
 // Apply reports whether the plan asks for anything.
 func (p *Plan) Apply() bool { return p.Apart() || p.Landlock || p.Sockets != AnySocket }
 
-// Apart reports whether the child has namespaces of its own.
+// Apart reports whether the child has separate namespaces.
 func (p *Plan) Apart() bool { return p.Namespaces || len(p.Prefix) > 0 }
 
 // Hides reports whether a file or folder, by its path without links, is known to be out of the child's sight.
@@ -102,7 +102,7 @@ func (p *Plan) prefixed() (hidden, shown []string) {
 			hidden = append(hidden, rest[0])
 		case (word == "--bind" || word == "--ro-bind") && len(rest) > 1 && rest[0] == rest[1]:
 			shown = append(shown, rest[1])
-		case (word == "--bind" || word == "--ro-bind") && len(rest) > 1: // another one stands in its place
+		case (word == "--bind" || word == "--ro-bind") && len(rest) > 1: // another is mounted in its place
 			hidden = append(hidden, rest[1])
 		}
 	}
@@ -132,8 +132,8 @@ func (p *Plan) lists() []*[]string {
 
 func (p *Plan) copies() []*[]Copy { return []*[]Copy{&p.Copies, &p.Folders, &p.Binds, &p.Layers} }
 
-// Fields is the plan as plain strings, for a supervisor that has to start without
-// the cost of a real format.
+// Fields returns the plan as plain strings, so a supervisor starts without the cost of a real
+// format.
 func (p *Plan) Fields() []string {
 	flags := ""
 	for _, b := range p.bools() {

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Protect adds mounts to those of a plan that has been entered: of files and folders that
-// become read-only, and of others that can no longer be renamed or removed. Paths that do
-// not exist are passed over. The calling thread must have kept the capability for mounts.
+// Protect adds mounts to an entered plan. The readOnly files and folders become read-only; the
+// pinned ones can no longer be renamed or removed. Missing paths are skipped. The calling thread
+// must have kept the capability for mounts.
 func Protect(readOnly, pinned []string) error {
 	for _, list := range []struct {
 		paths []string
@@ -29,9 +29,8 @@ func Protect(readOnly, pinned []string) error {
 	return nil
 }
 
-// Scope keeps this thread and its children from the abstract sockets of others, and from
-// the memory of processes that do not descend from it. The thread must have given up new
-// privileges.
+// Scope keeps this thread and its children from the abstract sockets of others, and from the memory
+// of processes other than its descendants. The thread must have given up new privileges.
 func Scope() error {
 	fd, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{Scoped: ll.ScopeAbstractUnixSocket}, 0)
 	if err != nil {

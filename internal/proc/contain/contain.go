@@ -20,25 +20,26 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testdir"
 )
 
-// inside marks the child that runs the tests.
+// inside marks the child with the tests.
 const inside = "HERMES_LS_TEST_CONTAINED"
 
-// grace is the time that canceled tests have to end.
+// grace is the time for canceled tests to end.
 const grace = 10 * time.Second
 
-// settle is the time that processes of the tests have to end after the last test.
+// settle is the time for processes of the tests to end after the last test.
 var settle = 10 * time.Second
 
 // Tests starts this test binary again under a supervisor of package proc, with the same arguments, and returns
 // its exit status. The child runs the tests. Its folder for temporary files, TMPDIR, is its own.
 //
-// If the child ends, or if this process is killed, the supervisor ends everything below the child and the
-// folder is removed. If tests that passed leave a process (on Linux) or a file in the folder, Tests lists it
-// and returns 1. Before it looks for files, it calls the functions sweep, which remove files that are allowed to stay:
-// for example folders of killed servers, which the next server removes. SIGINT and SIGTERM end the child.
+// If the child ends, or if this process is killed, the supervisor ends everything below the child
+// and the folder is removed. If passing tests leave a process (on Linux) or a file in the folder,
+// Tests lists it and returns 1. Before it looks for files, it calls the functions in sweep, which
+// remove permitted files: for example folders of killed servers, which the next server removes.
+// SIGINT and SIGTERM end the child.
 //
-// It must be the first call of TestMain. Standard input of the tests is empty. Fuzzing needs descriptors that the
-// child does not get.
+// It must be the first call of TestMain. Standard input of the tests is empty. Fuzzing is not
+// supported: the child lacks its descriptors.
 func Tests(m *testing.M, sweep ...func()) int {
 	supervisor.Main()
 	if os.Getenv(inside) != "" {

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 // helper is a variable with a folder for notes and, after a colon, how TestHelper behaves.
 const helper = "HERMES_LS_TEST_CONTAIN"
 
-// TestHelper runs in the child of another test: it starts a process in a session of its own, makes a
-// temporary folder, and notes both.
+// TestHelper runs in the child of another test: it starts a process in a new session, makes a
+// temporary folder, and records both.
 func TestHelper(t *testing.T) {
 	notes, how, given := strings.Cut(os.Getenv(helper), ":")
 	if !given {
@@ -59,7 +59,7 @@ func TestHelper(t *testing.T) {
 	}
 }
 
-// contained is a test binary that runs TestHelper.
+// contained is a test binary running TestHelper.
 type contained struct {
 	*exec.Cmd
 	out         bytes.Buffer
@@ -112,7 +112,8 @@ func (c *contained) nothingLeft(t *testing.T, pid int) {
 	})
 }
 
-// within repeats a check until it returns nil. If that takes longer than a supervisor may need, the test fails.
+// within repeats a check until it returns nil. If the check still fails after a supervisor's
+// longest time, the test fails.
 func within(t *testing.T, what string, check func() error) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -164,7 +165,8 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// TestLeftovers checks that tests which pass and leave a process and a folder fail with their names.
+// TestLeftovers expects passing tests to fail if they leave a process and a folder, with their
+// names.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	c := newContained(t, "leaves")

@@ -9,8 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/processes"
 )
 
-// processesLeft waits until no other process is left below the supervisor of this one, to which the kernel gives
-// orphans. It describes those that do not end in time.
+// processesLeft waits until no other process is left below the supervisor of this one, to which the
+// kernel gives orphans. It describes the remaining processes.
 func processesLeft() (all []string) {
 	for end := time.Now().Add(settle); ; time.Sleep(20 * time.Millisecond) {
 		var left []processes.Process

@@ -17,7 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// Host is a machine that allows less than this one. The zero Host allows the same.
+// Host is a machine with more restrictions than this machine. The zero Host has no more.
 type Host struct {
 	NoUserNamespaces bool // user.max_user_namespaces is 0
 	NoLandlock       bool // the kernel does not know its system calls
@@ -27,7 +27,7 @@ type Host struct {
 	Root             bool // programs run as root, not as an ordinary user
 }
 
-// enter is the first argument of a test binary that is to become a process of a host.
+// enter is the first argument of a test binary to become a process of a host.
 const enter = "enter-host"
 
 // Command is a command on the host, in the folder of the running test. TestMain has to
@@ -42,15 +42,15 @@ func (h Host) Command(t *testing.T, args ...string) *exec.Cmd {
 	if h.Root {
 		cmd.Env = append(cmd.Env, "USER=root", "LOGNAME=root")
 	}
-	if h.NoUserNamespaces { // the setting is one of a user namespace, so it gets one
+	if h.NoUserNamespaces { // the setting belongs to a user namespace, so it gets a new one
 		all := []syscall.SysProcIDMap{{Size: 1<<32 - 1}}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER, UidMappings: all, GidMappings: all, GidMappingsEnableSetgroups: true}
 	}
 	return cmd
 }
 
-// Tests runs the tests of this test binary that match pattern on the host. It fails if
-// one of them fails or none matches.
+// Tests runs this test binary's tests matching pattern on the host. It fails if a test fails or
+// none matches.
 func (h Host) Tests(t *testing.T, pattern string, env ...string) {
 	t.Helper()
 	binary, err := os.Executable()
@@ -58,13 +58,13 @@ func (h Host) Tests(t *testing.T, pattern string, env ...string) {
 		t.Fatal(err)
 	}
 	cmd := h.Command(t)
-	// The copy that the user can run, under the name of this one.
+	// The copy is runnable for the user, under the name of this binary.
 	cmd.Args = append(cmd.Args, filepath.Join(filepath.Dir(cmd.Path), filepath.Base(binary)))
 	cmd.Env = append(cmd.Env, env...)
 	Tests(t, cmd, pattern)
 }
 
-// path is PATH with the bubblewrap that the host has.
+// path returns PATH with the host's bubblewrap, if any.
 func (h Host) path(t *testing.T, u *User) string {
 	t.Helper()
 	if !h.NoBubblewrap && !h.SetUIDBubblewrap {
@@ -99,8 +99,8 @@ func (h Host) encode(u *User) string {
 	return fmt.Sprint(h.NoUserNamespaces, ",", h.NoLandlock, ",", h.Docker, ",", id)
 }
 
-// Enter is for TestMain. In a process that [Host.Command] has started, it gives up the
-// rights that the host does not have, and becomes the program. Elsewhere it does nothing.
+// Enter is for TestMain. In a process started by [Host.Command], it gives up the rights missing on
+// the host, and becomes the program. Elsewhere it does nothing.
 func Enter() {
 	if len(os.Args) < 4 || os.Args[1] != enter {
 		return
@@ -112,7 +112,7 @@ func Enter() {
 }
 
 func become(what, args []string) error {
-	runtime.LockOSThread() // all of this is of the thread that becomes the program
+	runtime.LockOSThread() // only the thread that becomes the program is changed
 	if what[0] == "true" {
 		if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
 			return err
@@ -142,14 +142,14 @@ func become(what, args []string) error {
 	return unix.Exec(args[0], args, os.Environ())
 }
 
-// dockers are the capabilities that Docker leaves to root.
+// dockers are root's capabilities under Docker.
 var dockers = []uintptr{
 	unix.CAP_CHOWN, unix.CAP_DAC_OVERRIDE, unix.CAP_FSETID, unix.CAP_FOWNER, unix.CAP_MKNOD, unix.CAP_NET_RAW, unix.CAP_SETGID,
 	unix.CAP_SETUID, unix.CAP_SETFCAP, unix.CAP_SETPCAP, unix.CAP_NET_BIND_SERVICE, unix.CAP_SYS_CHROOT, unix.CAP_KILL, unix.CAP_AUDIT_WRITE,
 }
 
-// keepDockers drops all others from the bounding set: the program that root becomes has only
-// these. The filter is set before that, with the capabilities of before.
+// keepDockers drops all others from the bounding set, so root's program has only these. The filter
+// is set earlier, since it needs the full capabilities.
 func keepDockers() error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		keep := false
@@ -165,8 +165,8 @@ func keepDockers() error {
 	return nil
 }
 
-// filter has system calls fail: those of Landlock as in an old kernel, and those of a
-// sandbox that Docker denies.
+// filter makes system calls fail: for noLandlock, Landlock's as in an old kernel; for docker, the
+// sandbox calls denied by Docker.
 func filter(noLandlock, docker bool) error {
 	var f []unix.SockFilter
 	add := func(code uint16, k uint32, yes, no uint8) {

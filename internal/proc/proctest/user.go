@@ -1,8 +1,7 @@
 //go:build unix
 
-// Package proctest runs tests of the calling test binary again in another kind of
-// process: as an ordinary user, since root has rights that users do not have, and on hosts
-// that allow less than this one.
+// Package proctest runs tests of the calling test binary again in another kind of process: as an
+// ordinary user, since root has more rights than users, and on more restricted hosts.
 //
 //	func TestAsUser(t *testing.T) { proctest.AsUser(t, ".") }
 package proctest
@@ -25,13 +24,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// again is set in processes that this package starts: they start no further ones.
+// again is set in processes started by this package: they start no others.
 const again = "HERMES_LS_TEST_AGAIN"
 
 // Again reports whether this process was started by this package, or by e2e/setup/as-user.sh for root.
 func Again() bool { return os.Getenv(again) != "" }
 
-// User is an ordinary user. Bin and Home lie in a folder that everybody can enter.
+// User is an ordinary user. Bin and Home lie in a folder accessible to all users.
 type User struct {
 	UID, GID uint32
 	Name     string
@@ -67,7 +66,7 @@ func NewUser(t testing.TB) *User {
 	return u
 }
 
-// Folder makes a folder that belongs to the user.
+// Folder makes a folder owned by the user.
 func (u *User) Folder(t testing.TB, name string) string {
 	t.Helper()
 	dir := filepath.Join(u.base, name)
@@ -88,8 +87,8 @@ func (u *User) Program(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	defer from.Close() // only read
-	// A process that another test starts meanwhile would hold the file open for writing,
-	// and it could not be run.
+	// A process started meanwhile by another test would hold the file open for writing, and it
+	// could not be run.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	name := filepath.Join(u.base, filepath.Base(path))
@@ -127,9 +126,9 @@ func (u *User) Command(t testing.TB, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// AsUser runs the tests of this test binary that match pattern again as an ordinary
-// user, and fails if one of them fails or none matches. If this process is not root's,
-// has the race detector, or was started by this package, AsUser does nothing.
+// AsUser runs this test binary's tests matching pattern again as an ordinary user, and fails if a
+// test fails or none matches. If this process is not root's, has the race detector, or was started
+// by this package, AsUser does nothing.
 func AsUser(t *testing.T, pattern string) {
 	t.Helper()
 	if os.Geteuid() != 0 || spec.Race || Again() {
@@ -139,12 +138,12 @@ func AsUser(t *testing.T, pattern string) {
 	Tests(t, u.Command(t, u.Bin), pattern)
 }
 
-// Tests adds arguments to cmd, which starts a test binary, so that it runs the tests
-// that match pattern. It fails if one of them fails or none matches.
+// Tests adds arguments to cmd, which starts a test binary, to run the tests matching pattern. It
+// fails if a test fails or none matches.
 func Tests(t *testing.T, cmd *exec.Cmd, pattern string) {
 	t.Helper()
 	cmd.Args = append(cmd.Args, "-test.run="+pattern, "-test.v", "-test.count=1", "-test.timeout=15m") // less than make test gives this process
-	cmd.WaitDelay = time.Minute                                                                        // a process that a test has left could hold the output open
+	cmd.WaitDelay = time.Minute                                                                        // a process left by a test could hold the output open
 	if testing.Short() {
 		cmd.Args = append(cmd.Args, "-test.short")
 	}
@@ -157,7 +156,7 @@ func Tests(t *testing.T, cmd *exec.Cmd, pattern string) {
 	}
 }
 
-// failures leaves out the lines of tests that passed.
+// failures leaves out the lines of passed tests.
 func failures(out []byte) string {
 	var kept strings.Builder
 	for line := range strings.Lines(string(out)) {

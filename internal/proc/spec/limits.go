@@ -11,7 +11,7 @@ type Limits struct {
 	// asks for more, its allocation fails. If they hold more together, all are ended, and
 	// Exit.Limit of package proc is LimitMemory.
 	MemoryMB int
-	// Processes that may run at once. With more, all are ended.
+	// Processes is the number of processes at once. If there are more, all are ended.
 	Processes int
 	// OpenFiles of each process.
 	OpenFiles int
@@ -44,6 +44,6 @@ func limitsFrom(fields []string) (l Limits) {
 	return l
 }
 
-// Threads is the number of threads that may exist beside a limit of processes where the kernel
-// counts both alike: programs start as many as there are processors.
+// Threads is the number of threads allowed in addition to a limit of processes, if the kernel
+// counts both: programs start a thread for each processor.
 func Threads() int { return 8 * runtime.NumCPU() }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Server, holder and workers talk over sockets that keep messages apart. A message is a
-// letter and fields, with descriptors beside it.
+// Message is a letter and fields, with descriptors. Server, holder and workers exchange messages
+// over sockets with message boundaries.
 type Message struct {
 	Kind   byte
 	Fields []string
@@ -23,12 +23,12 @@ const (
 	StartWorker  = 'W' // server: id, and the worker's socket. Holder: id, and a pidfd of the worker
 	WorkerFailed = 'E' // holder: id, why it did not start
 	WorkerGone   = 'G' // holder: id; the worker and everything below it has gone
-	Protect      = 'M' // server: id, a number of paths, that many to be made read-only, others to be pinned
+	Protect      = 'M' // server: id, a number, as many paths to make read-only, then paths to pin
 	Protected    = 'm' // holder: id, the error
 	RunCommand   = 'C' // server to worker: which descriptors come, in letters
 )
 
-// The longest message, and the most descriptors in one.
+// The longest message, and the most descriptors in a message.
 const (
 	LongestMessage = 60 << 10
 	mostFiles      = 8
@@ -105,7 +105,7 @@ func Receive(socket int, buf []byte) (m Message, err error) {
 	return m, nil
 }
 
-// Close closes the descriptors that came.
+// Close closes the received descriptors.
 func (m *Message) Close() {
 	for _, fd := range m.Files {
 		unix.Close(fd) // only given away
@@ -113,13 +113,13 @@ func (m *Message) Close() {
 	m.Files = nil
 }
 
-// SocketPair is two ends of one socket, neither of which a child inherits.
+// SocketPair returns the ends of a socket. A child inherits neither.
 func SocketPair() (one, other int, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	return fds[0], fds[1], os.NewSyscallError("socketpair", err)
 }
 
-// Letters for the descriptors that come with a command beside its own and the two pipes.
+// Letters for a command's descriptors in addition to its own and the two pipes.
 const (
 	WithLeft  = "l"
 	WithGroup = "g"

@@ -1,5 +1,5 @@
 package spec
 
-// Self is our binary. The link works when the file has been replaced or removed,
-// and then is still the version that runs.
+// Self is our binary. The link works even if the file was replaced or removed, and still leads to
+// the running version.
 func Self() string { return "/proc/self/exe" }

@@ -1,4 +1,4 @@
-// Package spec has the data that crosses between the server and its supervisors.
+// Package spec defines the data exchanged between the server and its supervisors.
 package spec
 
 import (
@@ -17,8 +17,8 @@ import (
 // Modes of this binary: its first argument if it is not the server.
 const (
 	Supervise = "__supervise" // the supervisor of a child of ours
-	HostShell = "__shell"     // the supervisor of a child that another program starts for us
-	Inside    = "__inside"    // a second supervisor, in namespaces that the first one made
+	HostShell = "__shell"     // the supervisor of a child started by another program
+	Inside    = "__inside"    // a second supervisor, in namespaces made by the first
 	Work      = "__work"      // a worker of a holder, see package supervisor
 )
 
@@ -38,24 +38,24 @@ var Served atomic.Bool
 // DefaultGrace is the grace period if none was given.
 const DefaultGrace = 200 * time.Millisecond
 
-// LastTries is how long the supervisor continues to kill processes that do not die. A process
-// that is stuck in the kernel dies when it leaves it, and no call waits for that.
+// LastTries is how long the supervisor continues to kill surviving processes. A process stuck in
+// the kernel dies when it leaves the kernel; no call waits for it.
 const LastTries = 5 * time.Second
 
 // WakeEvery is how often a stopped supervisor is continued while it must end.
 const WakeEvery = 20 * time.Millisecond
 
-// LeftFD is the descriptor of a held child for its last output: a number that
-// neither shells nor scripts use.
+// LeftFD is the descriptor of a held child for its last output: a number unused by shells and
+// scripts.
 const LeftFD = 57
 
-// Spec tells a supervisor which program to start. It travels over the control pipe and
-// not in arguments or the environment, which other processes may read.
+// Spec is the program for a supervisor to start. It is sent over the control pipe and not in
+// arguments or the environment, which other processes may read.
 type Spec struct {
 	Path, Dir string
 	Scratch   string
 	Trusted   bool
-	PTY       bool // the child's stdin is a terminal that becomes its own
+	PTY       bool // the child's stdin becomes its controlling terminal
 	Hold      bool // start nothing, but hold the sandbox for others: see holder
 	Limits    Limits
 	Plan      *confine.Plan
@@ -64,8 +64,8 @@ type Spec struct {
 
 var errNUL = errors.New("a NUL byte in the command, its folder or its environment")
 
-// Encode puts the length first, then NUL-separated fields: a format so plain that
-// the supervisor starts without the cost of a real one.
+// Encode writes the length first, then NUL-separated fields. The format is plain, so the supervisor
+// starts without the cost of a real one.
 func (s Spec) Encode() ([]byte, error) {
 	plan := s.Plan
 	if plan == nil {
@@ -122,11 +122,11 @@ func counted(fields []string) (taken, rest []string, err error) {
 	return fields[1 : 1+n : 1+n], fields[1+n:], nil
 }
 
-// DetachMessage is the stop of a living server that no longer needs the supervisor.
+// DetachMessage is the stop of a living server without further need of the supervisor.
 const DetachMessage time.Duration = -1
 
-// A stop is a grace period of eight bytes. The end of the pipe is one as well; when
-// no DetachMessage came before it, the server has died.
+// WriteStop writes a stop: a grace period of eight bytes. The end of the pipe is a stop as well. If
+// no DetachMessage preceded it, the server has died.
 func WriteStop(w io.Writer, grace time.Duration) error {
 	_, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(grace)))
 	return err

@@ -31,7 +31,7 @@ func TestSpec(t *testing.T) {
 		if err != nil || textOf(got) != textOf(s) {
 			t.Errorf("%s became %s, %v", textOf(s), textOf(got), err)
 		}
-		for n := range encoded { // a server that dies while it writes
+		for n := range encoded { // a server dies while it writes
 			if _, err := Read(bytes.NewReader(encoded[:n])); err == nil {
 				t.Errorf("%d of %d bytes were enough", n, len(encoded))
 			}

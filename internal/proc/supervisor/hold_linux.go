@@ -22,10 +22,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
-// namespace is a holder as its own process sees it: the first of a process namespace,
-// in which workers start commands. It starts a worker when the server asks for one, kills
-// the processes that a killed worker leaves. If the server ends, the holder ends, and with it
-// the namespace.
+// namespace is the holder's own side: the init process of a PID namespace, in which workers start
+// commands. It starts workers on the server's request, and kills the processes left by a killed
+// worker. If the server ends, the holder ends, and with it the namespace.
 type namespace struct {
 	socket int
 	how    string // for workers
@@ -39,14 +38,13 @@ type namespace struct {
 	some    *sync.Cond     // a worker was started
 }
 
-// Letters that tell a worker how it was started.
+// Letters for how a worker was started.
 const (
 	scopedWorker = "s" // it keeps others from its memory
 	apartWorker  = "a" // it is in a user namespace of ours
 )
 
-// holdGrace is how long workers have to end by themselves, beside the grace of their
-// commands.
+// holdGrace is the time for workers to end, in addition to the grace period of their commands.
 const holdGrace = 300 * time.Millisecond
 
 // hold is the supervisor's run when it holds a sandbox. It never returns.
@@ -55,7 +53,7 @@ func (s supervisor) hold(what spec.Spec) {
 	n.some = sync.NewCond(&n.mu)
 	ignoreSignals()
 	ready := make(chan struct{})
-	go func() { // the one thread that keeps the capabilities that mount
+	go func() { // the only thread to keep the mount capabilities
 		runtime.LockOSThread()
 		close(ready)
 		for mount := range n.mounts {
@@ -64,7 +62,7 @@ func (s supervisor) hold(what spec.Spec) {
 	}()
 	<-ready
 	plan := *what.Plan
-	if plan.Scoped { // each worker has a scope of its own, so that none reaches another's memory
+	if plan.Scoped { // each worker has a separate scope, so none reaches another's memory
 		n.how, plan.Scoped = scopedWorker, false
 	}
 	if plan.Namespaces {
@@ -101,9 +99,9 @@ const (
 	signal34 = unix.Signal(34)
 )
 
-// ignoreSignals ignores all signals. The Go runtime exits at many that it catches.
-// The default action is not enough, although the kernel spares the first process of a
-// namespace: a signal that one thread blocks, such as during a fork, ends the process through another.
+// ignoreSignals ignores all signals. The Go runtime exits on many signals it catches. The default
+// action is not enough, although the kernel spares the init process of a namespace: if a thread
+// blocks a signal, such as during a fork, the signal ends the process through another thread.
 func ignoreSignals() {
 	signal.Reset()
 	for s := unix.SIGHUP; s <= unix.SIGSYS; s++ {
@@ -119,7 +117,7 @@ func ignoreSignals() {
 	setAction(signal34, actIgnore)
 }
 
-// end ends everything: after a grace for the commands that still run, if there are any.
+// end ends everything, after a grace period for running commands.
 func (n *namespace) end(s supervisor, stops <-chan time.Duration) {
 	grace := <-stops
 	if grace > 0 {
@@ -141,9 +139,9 @@ func (n *namespace) works() bool {
 	return len(n.workers) > 0
 }
 
-// serve handles the server's messages until the server ends. Its thread is the one that has
-// entered the plan, so the processes that it starts are bound. If a message cannot be received, such as
-// with no descriptor left, the holder ends, and the server makes another one.
+// serve handles the server's messages until the server ends. Its thread has entered the plan, so
+// the processes started by it are bound. If a message cannot be received, such as with no
+// descriptor left, the holder ends, and the server makes a new holder.
 func (n *namespace) serve() {
 	buf := make([]byte, spec.LongestMessage)
 	for {
@@ -162,8 +160,8 @@ func (n *namespace) serve() {
 	}
 }
 
-// start starts a worker. If a command has changed a limit or a priority that the worker would
-// inherit, start starts none, and the server makes another holder.
+// start starts a worker. If a command has changed an inheritable limit or priority, start starts
+// none, and the server makes a new holder.
 func (n *namespace) start(m spec.Message) {
 	if !n.inherited.unchanged() {
 		n.send(spec.Message{Kind: spec.WorkerFailed, Fields: []string{m.Fields[0], "a command has changed the limits of its holder"}})
@@ -199,10 +197,10 @@ func (n *namespace) start(m spec.Message) {
 	}
 }
 
-// send answers the server. A server that has ended shows on the control pipe.
+// send answers the server. The control pipe shows if the server has ended.
 func (n *namespace) send(m spec.Message) error { return spec.Send(n.socket, m) }
 
-// reap collects ended processes, and kills those that a worker has left.
+// reap collects ended processes, and kills processes left by a worker.
 func (n *namespace) reap() {
 	for {
 		n.mu.Lock()
@@ -226,8 +224,8 @@ func (n *namespace) reap() {
 	}
 }
 
-// endOrphans kills all children of the holder that are no workers, and their descendants. If
-// they fork faster than they are killed, the holder ends, and they end with it.
+// endOrphans kills all children of the holder except workers, and their descendants. If they fork
+// faster than they are killed, the holder ends, and they end with it.
 func (n *namespace) endOrphans() {
 	for deadline := time.Now().Add(spec.LastTries); ; time.Sleep(time.Millisecond) {
 		orphans := n.orphans()
@@ -262,7 +260,7 @@ func (n *namespace) orphans() (found []processes.Process) {
 	return found
 }
 
-// protect adds mounts to those that everything in the namespace sees.
+// protect adds mounts for the whole namespace.
 func (n *namespace) protect(m spec.Message) {
 	count, err := strconv.Atoi(m.Fields[1])
 	paths := m.Fields[2:]
@@ -294,22 +292,21 @@ const (
 	furtherFile = 5
 )
 
-// standby is a worker as its own process sees it.
+// standby is the worker's own side.
 type standby struct {
 	mounts    mountTable
 	inherited inherited
 	where     neighbors
 }
 
-// work is a worker: it starts commands, one after the other, and owns each as a supervisor
-// does. It never returns.
+// work is a worker: it runs commands one after the other, each like a supervisor. It never returns.
 func work(how string) {
 	runtime.LockOSThread()
 	hide()
 	keepFromChildren(true)
 	setAction(signal32, actDefault) // the holder ignores them
 	setAction(signal34, actDefault)
-	// Caught and not ignored: a child would inherit that.
+	// Caught and not ignored: a child would inherit an ignored signal.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	if strings.Contains(how, scopedWorker) && confine.Scope() != nil {
@@ -335,8 +332,7 @@ func work(how string) {
 	}
 }
 
-// command runs a command to its end. If it returns false, the worker must not start
-// another one.
+// command runs a command to its end. If it returns false, the worker must not start another.
 func (w *standby) command(m spec.Message) (again bool) {
 	status := pipe(m.Files[statusFile])
 	defer unix.Close(int(status)) // nothing is buffered
@@ -352,7 +348,7 @@ func (w *standby) command(m spec.Message) (again bool) {
 	case c.pid == 0:
 		again = true
 	case c.endsSoon():
-		// One message for all: the server wakes once.
+		// A single message: the server wakes once.
 		settled := ""
 		if again = w.inherited.unchanged(); again {
 			settled = "Z\n"
@@ -380,8 +376,8 @@ type started struct {
 	limits  spec.Limits
 }
 
-// briefly is how long a worker waits for a command to end. A command that ends within it
-// costs no goroutines and one message. Its limits are those of each process until then.
+// briefly is how long a worker waits for a command to end. A command ending within it costs no
+// goroutines and a single message. Until then, limits apply only to each process.
 const briefly = 10 * time.Millisecond
 
 // endsSoon reports whether the command and everything below it ended within a moment, and the server
@@ -413,9 +409,9 @@ func (c *started) endsSoon() bool {
 	}
 }
 
-// follow runs a command that does not end soon to its end. It reports whether nothing is left of it.
+// follow runs a longer command to its end. It reports whether no process of it is left.
 func (c *started) follow(s supervisor) bool {
-	unix.SetNonblock(int(c.control), true) // so that closing it wakes who reads
+	unix.SetNonblock(int(c.control), true) // closing it then wakes a reader
 	fd, err := unix.FcntlInt(uintptr(c.control), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		fd = -1 // nothing can be read, which ends the command
@@ -431,7 +427,7 @@ func (c *started) follow(s supervisor) bool {
 	return t.isGone(0)
 }
 
-// pipe is an end of a pipe that this process waits for by itself.
+// pipe is an end of a pipe, read without the runtime's poller.
 type pipe int
 
 func (p pipe) Read(b []byte) (int, error) {
@@ -458,7 +454,7 @@ func (p pipe) Write(b []byte) (int, error) {
 	}
 }
 
-// start starts a command's program. An error means that the server is gone.
+// start starts a command's program. If the server is gone, it returns an error.
 func (w *standby) start(s supervisor, control pipe, m spec.Message) (*started, error) {
 	c := &started{pidfd: -1, control: control}
 	what, err := spec.Read(control)
@@ -495,8 +491,8 @@ func (w *standby) start(s supervisor, control pipe, m spec.Message) (*started, e
 	return c, nil
 }
 
-// inherited has the properties of a process that children inherit and that other processes of
-// the same user can change.
+// inherited holds the inheritable properties of a process that other processes of the same user can
+// change.
 type inherited struct {
 	limits []unix.Rlimit
 	nice   int
@@ -521,7 +517,7 @@ func whatChildrenInherit() inherited {
 func (i inherited) unchanged() bool {
 	now := whatChildrenInherit()
 	for resource, limit := range now.limits {
-		// Those of a command are set by us, and the runtime raises that of files.
+		// We set a command's data limit, and the runtime raises the limit of files.
 		if resource != unix.RLIMIT_DATA && resource != unix.RLIMIT_NOFILE && limit != i.limits[resource] {
 			return false
 		}
@@ -539,12 +535,12 @@ func allLimits() (all []unix.Rlimit) {
 	return all
 }
 
-// mountTable has the mounts around a worker, by their paths. If a program outside removes a
-// protected file or folder, its mount goes, and a new one of the same name is not protected.
-// The kernel does not report that, so each path is checked.
+// mountTable holds the mounts around a worker, by their paths. If a program outside removes a
+// protected file or folder, its mount is lost, and a new file of the same name is not protected.
+// The kernel does not report it, so each path is checked.
 type mountTable map[string]uint64
 
-// mountPlaces lists the mounts that there are, but for those of the kernel's own places.
+// mountPlaces lists the mounts outside of /proc, /sys and /dev.
 func mountPlaces() (mountTable, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -570,14 +566,14 @@ func mountPlaces() (mountTable, error) {
 // unescaped is a path as it is, and not as the kernel writes it.
 var unescaped = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// mountAt is the number of the mount that a path leads to.
+// mountAt returns the number of a path's mount.
 func mountAt(path string) (uint64, error) {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT|unix.AT_STATX_DONT_SYNC, unix.STATX_MNT_ID, &st)
 	return st.Mnt_id, err
 }
 
-// lost reports whether a mount has gone, or another one has come over it.
+// lost reports whether a mount was removed or covered by another.
 func (t mountTable) lost() bool {
 	for place, was := range t {
 		if now, err := mountAt(place); err != nil || now != was {

@@ -17,16 +17,16 @@ import (
 
 // hostShell is the supervisor in another program's hands. It never returns.
 func hostShell(path string) {
-	// Without waiting for a writer: none means that the server is gone.
+	// Without waiting for a writer: without a writer, the server is gone.
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil || !isPipe(fd) {
 		fmt.Fprintln(os.Stderr, "hermes-ls: this command was started too late: its session is gone")
 		syscall.Exit(1)
 	}
-	unix.SetNonblock(fd, false) // a descriptor that we opened
+	unix.SetNonblock(fd, false) // we opened the descriptor
 	code := 1
-	// Before the child starts: it may end at once, and its terminal with it. A child does not
-	// inherit that a signal is caught. It would inherit that a signal is ignored.
+	// Before the child starts: it may end at once, and its terminal with it. A child would inherit
+	// ignored signals, but not caught ones.
 	over := make(chan struct{}) // closed when the child has ended: its descendants end then
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP)
@@ -73,7 +73,7 @@ func isPipe(fd int) bool {
 	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO && int(st.Uid) == os.Geteuid()
 }
 
-// refusedCode is a shell's exit code for a program that did not start.
+// refusedCode returns a shell's exit code for a failed start.
 func refusedCode(err syscall.Errno) int {
 	if err == syscall.ENOENT {
 		return 127

@@ -11,15 +11,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
-// keeper renews the protection of paths in a holder. The kernel removes the mount of a
-// file that another program replaces from outside, as the user's own git does with its
-// settings, and the new file of that name could be written. A keeper sees that and protects
-// the new file. Everything but watch is called by the thread that makes mounts.
+// keeper renews the protection of paths in a holder. If a program outside replaces a file, as the
+// user's git does with its settings, the kernel removes the file's mount, and the new file would be
+// writable. A keeper notices it and protects the new file. All methods but watch are called by the
+// mounting thread.
 type keeper struct {
-	readOnly, pinned map[string]bool // paths that are protected
+	readOnly, pinned map[string]bool // protected paths
 }
 
-// newKeeper notes the paths that a plan protects.
+// newKeeper records a plan's protected paths.
 func newKeeper(plan *confine.Plan) *keeper {
 	k := &keeper{map[string]bool{}, map[string]bool{}}
 	k.note(plan.ReadOnly, slices.Concat(plan.Pinned, plan.Links))
@@ -35,8 +35,7 @@ func (k *keeper) note(readOnly, pinned []string) {
 	}
 }
 
-// protect protects those paths that are not protected yet. changed reports whether there
-// are any.
+// protect protects the unprotected paths. changed reports whether there are any.
 func (k *keeper) protect(readOnly, pinned []string) (changed bool, err error) {
 	k.note(readOnly, pinned)
 	open := func(look func(string) protection) func(string) bool {
@@ -49,8 +48,8 @@ func (k *keeper) protect(readOnly, pinned []string) (changed bool, err error) {
 	return true, confine.Protect(readOnly, pinned)
 }
 
-// protection is the state of a path. One system call tells it, since another file can come
-// between two.
+// protection is the state of a path. A single system call finds it, since the file can be replaced
+// between two calls.
 type protection int
 
 const (
@@ -59,7 +58,7 @@ const (
 	isProtected
 )
 
-// readOnlyAt reports whether a path lies in a mount that is read-only.
+// readOnlyAt reports whether a path lies in a read-only mount.
 func readOnlyAt(path string) protection {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	switch {
@@ -89,8 +88,8 @@ func pinnedAt(path string) protection {
 	return unprotected
 }
 
-// How long a keeper waits for a change. The kernel tells of mounts only, and it tells before
-// another file has its place.
+// How long a keeper waits for a change. The kernel reports only mounts, and reports before the new
+// file is in place.
 const (
 	untilTold    = -1 * time.Millisecond
 	missingEvery = 20 * time.Millisecond  // something was removed, and may be made again
@@ -122,7 +121,7 @@ func waitFor(p protection) time.Duration {
 	return untilTold
 }
 
-// shorter returns the shorter of two waits, of which one may have no end.
+// shorter returns the shorter of two waits; a negative wait has no end.
 func shorter(a, b time.Duration) time.Duration {
 	if a < 0 || b >= 0 && b < a {
 		return b
@@ -132,13 +131,13 @@ func shorter(a, b time.Duration) time.Duration {
 
 // watch renews whatever loses its mount, until the process ends.
 func (k *keeper) watch(mounts chan<- func()) {
-	// Not by os.Open, which has the runtime poll it, too: each change is told once only.
+	// Not by os.Open, with which the runtime would poll it, too: each change is reported only once.
 	fd, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
 	defer unix.Close(fd)              // only polled
-	for wait := time.Duration(0); ; { // what was replaced before the file was open is not told
+	for wait := time.Duration(0); ; { // changes before the opening are not reported
 		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLPRI}}
 		told, err := unix.Poll(poll, int(wait.Milliseconds()))
 		if err != nil && !errors.Is(err, unix.EINTR) {

@@ -13,26 +13,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watchEvery is how often descendants with limits are counted, and watchForks how often while
-// they fork. Counting takes at most one part in watchShare of the time.
+// watchEvery is how often descendants with limits are counted, and watchForks how often while they
+// fork. Counting takes at most 1/watchShare of the time.
 const (
 	watchEvery = 50 * time.Millisecond
 	watchForks = 2 * time.Millisecond
 	watchShare = 20
 )
 
-// The least limits: the supervisor gets them, too, and needs that much. watchLimits holds the
-// sum to the configured limit in any case.
+// The least limits: they apply to the supervisor, too, which needs as much. watchLimits enforces
+// the configured limit on the sum in any case.
 const (
 	leastMemoryMB  = 256
 	leastOpenFiles = 16
 )
 
-// lower sets the limits that a child inherits, on ourselves: later would be too
-// late, since the child runs by then. where tells whose processes the kernel counts in
-// our user namespace; it counts our threads too, so that
-// limit is taken from us again by raise, and made final for the child.
-// The kernel does not hold root to that limit, whatever its capabilities.
+// lower sets a child's limits on ourselves, for the child to inherit: after the start would be too
+// late. where is whose processes the kernel counts in our user namespace. It counts our threads
+// too, so raise removes the limit of processes from us again, and makes it final for the child. The
+// kernel does not enforce this limit on root, whatever its capabilities.
 //
 // It limits data and not address space: reserved memory costs nothing.
 func lower(l spec.Limits, where neighbors) (raise func(pid *int)) {
@@ -61,7 +60,7 @@ func lower(l spec.Limits, where neighbors) (raise func(pid *int)) {
 	}
 }
 
-// ownThreads is the number of our threads: each is a folder in that folder.
+// ownThreads returns the number of our threads: each is a folder in /proc/self/task.
 func ownThreads() int {
 	var st unix.Stat_t
 	if unix.Stat("/proc/self/task", &st) != nil {
@@ -73,7 +72,7 @@ func ownThreads() int {
 // besideProcesses are left to other commands in the same namespace.
 const besideProcesses = 4096
 
-// spareThreads are some that the runtime of ours may yet start.
+// spareThreads are threads that our runtime may still start.
 const spareThreads = 8
 
 // final lowers a limit of ours for good.
@@ -85,8 +84,8 @@ func final(resource int, limit uint64) {
 	}
 }
 
-// watchLimits tells once which limit everything together has gone over. Nothing comes
-// without limits.
+// watchLimits sends the first limit exceeded by all descendants together. Without limits it sends
+// nothing.
 func watchLimits(l spec.Limits, t *tree) <-chan int {
 	over := make(chan int, 1)
 	if l.MemoryMB <= 0 && l.Processes <= 0 {
@@ -126,12 +125,12 @@ func watchLimits(l spec.Limits, t *tree) <-chan int {
 
 // forkCounter bounds how many processes there can be, without a look at each.
 type forkCounter struct {
-	most int // that there can be: as many as were counted, and all that were made since
-	last int // the number that the newest process or thread got
+	most int // upper bound: the counted processes, and all made since
+	last int // the number of the newest process or thread
 }
 
 // added counts the processes and threads since the last call, and reports whether there are any.
-// The kernel tells the newest number in the namespace that we are in.
+// The kernel reports the newest number in our namespace.
 func (f *forkCounter) added() bool {
 	text, err := os.ReadFile("/proc/loadavg")
 	fields := bytes.Fields(text)
@@ -169,8 +168,8 @@ func exceeded(l spec.Limits, all []processes.Process) int {
 	return 0
 }
 
-// private are the pages in memory that a process shares with no file. Pages that forks
-// share count for each of them, which errs on the safe side.
+// private returns the resident pages of a process not shared with files. Pages shared by forks
+// count for each of them, which errs on the safe side.
 func private(pid int) int {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {

@@ -8,5 +8,5 @@ type neighbors int
 const (
 	hosts    neighbors = iota // all of this user: there is no namespace of ours
 	nobodys                   // none
-	commands                  // those of other commands
+	commands                  // other commands' processes
 )

@@ -19,13 +19,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nsParent is a supervisor whose child is a second one, in namespaces of its own.
-// Only a process that starts in them can be the first of a process namespace, and
-// only one that has but one thread can make a user namespace for itself, which a
-// Go program never is. The first one passes messages on, and ends the second when
-// it does not end by itself. With the first of its processes a process namespace
-// ends as a whole. Where only Landlock bounds a program, it can send signals to the
-// supervisor that is bound with it, and not to the first one, which ends all that is left.
+// nsParent is a supervisor whose child is a second supervisor, in separate namespaces. Only a
+// process started in them can be the init process of a PID namespace. Only a single-threaded
+// process can make a user namespace for itself, and a Go program never is. The first supervisor
+// passes messages on, and kills the second if it does not end in time. When its init process ends,
+// a PID namespace ends as a whole. With Landlock alone, a program can signal the second supervisor,
+// but not the first, which ends the remaining processes.
 type nsParent struct {
 	pid     int
 	control *os.File      // stops for the second
@@ -35,15 +34,15 @@ type nsParent struct {
 	heard   atomic.Bool   // it has said whether the child runs
 }
 
-// Descriptors of the second supervisor behind another program (Plan.Prefix): that
-// one stays alive and would hold the child's pipes open, but closes descriptors
-// above 2 when it has started us.
+// Descriptors of the second supervisor behind another program (Plan.Prefix). The other program
+// stays alive and would hold the child's pipes open, but closes descriptors above 2 after it has
+// started us.
 const (
 	binaryFD = 5
 	stdioFD  = 6 // and the two above
 )
 
-// Letters that tell the second supervisor how it was started.
+// Letters for how the second supervisor was started.
 const (
 	ofGuest       = "g" // its child belongs to another program's terminal: see Outside
 	behindProgram = "b" // started by the program of Plan.Prefix
@@ -93,8 +92,8 @@ func (s supervisor) startNSParent(what spec.Spec) (*nsParent, error) {
 	if what.Plan.Namespaces {
 		what.Plan.Attr(&attr)
 	}
-	// The second one inherits for a moment whether it can be read. If not, an ordinary
-	// user's process may not name its users, which is done from here.
+	// For a moment, the second supervisor inherits whether it can be read. If it cannot, an
+	// ordinary user's process may not map its users, which is done from here.
 	show()
 	r.pid, err = syscall.ForkExec(path, args, &syscall.ProcAttr{
 		Dir: "/", Env: spec.Environ(), Files: files, Sys: &attr,
@@ -105,14 +104,13 @@ func (s supervisor) startNSParent(what spec.Spec) (*nsParent, error) {
 	}
 	go func() { // more than a pipe holds waits
 		defer close(r.told)
-		r.control.Write(encoded) // a second one that is gone shows below
+		r.control.Write(encoded) // a missing second supervisor is detected below
 	}()
 	return r, nil
 }
 
-// stop asks the second one to end everything. If it has not said yet that the child
-// runs, stop ends it at once: it may still wait for the spec, and would read the stop as
-// that.
+// stop asks the second supervisor to end everything. If it has not reported the child's start yet,
+// stop kills it at once: it may still wait for the spec, and would read the stop as the spec.
 func (r *nsParent) stop(grace time.Duration) {
 	if !r.heard.Load() {
 		unix.Kill(r.pid, unix.SIGKILL) // it may be gone
@@ -152,8 +150,8 @@ func (r *nsParent) follow(s supervisor, stops <-chan time.Duration) {
 	}
 }
 
-// pass passes the second one's messages on, under the one number by which it, and
-// with it everything, can be reached from here.
+// pass passes the second supervisor's messages on, with the supervisor's process id here: it is the
+// only id for ending all its descendants.
 func (r *nsParent) pass(s supervisor) {
 	lines := bufio.NewReader(r.status)
 	for {
@@ -175,7 +173,7 @@ func (r *nsParent) pass(s supervisor) {
 	}
 }
 
-// complaint is the error that kept the second supervisor from sending a message.
+// complaint returns the error if the second supervisor sent no message.
 func (r *nsParent) complaint() error {
 	if r.errors != nil {
 		text := make([]byte, 500)

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package supervisor is everything that runs in a supervising process. [Main] turns a process
-// that package proc started for it into a supervisor.
+// Package supervisor is the code of supervising processes. [Main] turns a process started by
+// package proc into a supervisor.
 package supervisor
 
 import (
@@ -20,14 +20,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Main runs the supervisor, if this process was started to be one, and then never returns. In
-// any other process it returns at once. It must be the first call of main, and of each
-// TestMain whose test binary starts processes: [proc.Start] returns an error without it.
+// Main runs the supervisor if this process was started as a supervisor, and then never returns. In
+// any other process it returns at once. It must be the first call of main, and of each TestMain
+// with child processes. Without it, [proc.Start] returns an error.
 //
 // The supervisor gets the child's stdin, stdout and stderr as its own, the control pipe as
-// descriptor 3 and the status pipe as 4. It copies no bytes. If the control pipe ends, the
-// server has died or wants the end. The end of a pipe cannot be missed. PR_SET_PDEATHSIG
-// follows the thread that forked, which the Go runtime may end at any time.
+// descriptor 3 and the status pipe as 4. It copies no bytes. If the control pipe ends, the server
+// has died or wants the end. The end of a pipe cannot be missed. PR_SET_PDEATHSIG follows the
+// forking thread, which the Go runtime may end at any time.
 func Main() {
 	spec.Served.Store(true)
 	switch {
@@ -57,7 +57,7 @@ func supervise() {
 	syscall.Exit(0) // not os.Exit, with which the race detector waits for a second
 }
 
-// reporter returns a function that writes messages as lines.
+// reporter returns a function for writing messages as lines.
 func reporter(status io.Writer) func(kind string, about ...any) {
 	return func(kind string, about ...any) {
 		fmt.Fprintln(status, append([]any{kind}, about...)...)
@@ -74,14 +74,14 @@ type supervisor struct {
 	// could not be ended.
 	tell   func(kind string, about ...any)
 	forked func(stops chan<- time.Duration) // called once the child runs
-	how    string                           // letters for the second supervisor, if there is one
-	within bool                             // this is the second one: see startNSParent
+	how    string                           // letters for the second supervisor, if any
+	within bool                             // this is the second supervisor: see startNSParent
 }
 
 // run returns when nothing is left, or nothing more can be done.
 func (s supervisor) run() {
-	// Capabilities and the parent-death signal belong to a thread: the one that is
-	// changed has to be the one that forks.
+	// Capabilities and the parent-death signal belong to a thread: the changed thread must be the
+	// forking thread.
 	runtime.LockOSThread()
 	hide()
 	what, err := spec.Read(s.control)
@@ -190,7 +190,7 @@ func (s supervisor) report(t *tree) {
 	}
 }
 
-// exitOf returns the exit code of a child, or the signal that ended it.
+// exitOf returns the exit code of a child, or its fatal signal.
 func exitOf(ws syscall.WaitStatus) (code, signal int) {
 	if ws.Signaled() {
 		return 0, int(ws.Signal())
@@ -218,8 +218,7 @@ func watch(control *os.File, stops chan<- time.Duration, orphaned *atomic.Bool, 
 	}
 }
 
-// dropStdio closes the supervisor's copies of the child's pipes, so that only the child holds
-// them open.
+// dropStdio closes the supervisor's copies of the child's pipes, so only the child holds them open.
 func dropStdio() {
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	for fd := range 3 {

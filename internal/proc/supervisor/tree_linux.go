@@ -10,19 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childAttr: a session of its own, so that no terminal is asked for a password
-// and one signal reaches all that stay in it. Should someone kill the supervisor,
-// the child dies too.
+// childAttr starts the child in a new session, so no terminal is asked for a password and a single
+// signal reaches its members. If the supervisor is killed, the child dies too.
 func childAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// guestAttr: in an editor's terminal the child stays in its session and group, so
-// that Ctrl-C reaches it.
+// guestAttr leaves the child in the session and group of an editor's terminal, so Ctrl-C reaches
+// it.
 func guestAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// hide keeps others of this user, our child among them, from tracing us, which
-// would stop us, and from reading the environment that an editor started us with.
+// hide keeps other processes of this user, our child among them, from tracing us, which would stop
+// us, and from reading our environment, which comes from the editor.
 func hide() {
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // the editor's own is readable anyway
 }
@@ -34,9 +33,9 @@ func show() {
 
 func replace(from, to int) error { return unix.Dup3(from, to, 0) }
 
-// keepFromChildren prepares the supervisor: orphans below come to it, none of its
-// descriptors but 0, 1 and 2 reach the child, and a child of root may not read
-// the server. In namespaces of its own it keeps the capabilities that mount.
+// keepFromChildren prepares the supervisor: it adopts orphaned descendants, the child gets only its
+// descriptors 0, 1 and 2, and a child of root may not read the server. In separate namespaces it
+// keeps the mount capabilities.
 func keepFromChildren(trusted bool) {
 	unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(unsafe.StringData("hermes-ls\x00"))), 0, 0, 0) // only for ps
 	unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGCONT), 0, 0, 0)                                  // when the server dies: a child may have stopped us
@@ -49,22 +48,20 @@ func keepFromChildren(trusted bool) {
 	}
 }
 
-// readers are the capabilities that read another process's memory: directly, by
-// tracing the kernel, or through it. Since Linux 6.14 or so CAP_PERFMON, which
-// CAP_SYS_ADMIN includes, opens /proc/PID/environ of an undumpable process.
+// readers are the capabilities for reading another process's memory: directly, by tracing the
+// kernel, or through it. Since Linux 6.14 or so CAP_PERFMON, which CAP_SYS_ADMIN includes, opens
+// /proc/PID/environ of an undumpable process.
 var readers = []uint{
 	unix.CAP_SYS_PTRACE, unix.CAP_SYS_ADMIN, unix.CAP_PERFMON,
 	unix.CAP_SYS_RAWIO, unix.CAP_SYS_MODULE, unix.CAP_BPF,
 }
 
-// dropReaders takes those capabilities away for good. With them a child of root
-// reads the server's environment and memory, undumpable or not. Without them, the
-// kernel forbids it, as to other users. Root in a container lacks them by default, and builds
-// and package managers work there.
+// dropReaders drops these capabilities for good. With them a child of root reads the server's
+// environment and memory, undumpable or not. Without them, the kernel forbids it, as to other
+// users. Root in a container lacks them by default, and builds and package managers work there.
 //
-// Children of root keep access to every file of root, and services outside (systemd,
-// cron, a container engine) that run things for root. A boundary for root is the
-// sandbox.
+// Children of root keep access to every file of root, and to services running programs for root
+// (systemd, cron, a container engine). A boundary for root is the sandbox.
 func dropReaders() {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -84,7 +81,6 @@ func dropReaders() {
 // strangers: every orphan comes to the subreaper, so there are none.
 func strangers(int) bool { return false }
 
-// below lists everything under this process, whatever session or group it went
-// to, by reading every process's parent. The kernel's own lists of children are
-// an option that not every kernel has.
+// below lists all descendants of this process, in any session or group, by reading every process's
+// parent. The kernel's lists of children are optional and missing in some kernels.
 func below(int) []processes.Process { return processes.Below(os.Getpid()) }

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childAttr: a session of its own; its group can be signaled as one.
+// childAttr starts the child in a new session; its group can be signaled.
 func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// guestAttr: a group of its own, the one thing that can be signalled here.
+// guestAttr starts the child in a new group; only a group can be signaled here.
 func guestAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func hide() {}
@@ -27,12 +27,11 @@ func keepFromChildren(bool) {
 	unix.CloseOnExec(4)
 }
 
-// strangers tells whether the child's group has members that are not ours to
-// collect: without a subreaper orphans go to process 1.
+// strangers reports whether the child's group has members we cannot collect: without a subreaper,
+// orphans go to process 1.
 func strangers(child int) bool { return unix.Kill(-child, 0) == nil }
 
-// below lists the group alone. On this system, a process in a session of its own is out of
-// reach.
+// below lists the group alone. On this system, a process in another session is out of reach.
 func below(child int) []processes.Process {
 	if !strangers(child) {
 		return nil

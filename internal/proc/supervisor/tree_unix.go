@@ -34,7 +34,7 @@ func newTree(child int, ended *syscall.WaitStatus) *tree {
 	return t
 }
 
-// reap collects whatever ends below, orphans that came to us included.
+// reap collects ended descendants, including adopted orphans.
 func (t *tree) reap() {
 	for {
 		var ws syscall.WaitStatus
@@ -76,14 +76,14 @@ func (t *tree) end(grace time.Duration, stops <-chan time.Duration) (left int) {
 	}
 }
 
-// terminate asks everything to end, and tells whether it did within grace. A
-// further stop may shorten the grace.
+// terminate asks all descendants to end, and reports whether they did within grace. A further stop
+// may shorten the grace period.
 func (t *tree) terminate(grace time.Duration, stops <-chan time.Duration) bool {
 	deadline := time.Now().Add(grace)
 	if grace <= 0 {
 		return t.isGone(0)
 	}
-	// The group first: nearly always that is all there is.
+	// The group first: it nearly always contains everything.
 	asked := t.ask()
 	if asked != 0 && t.isGone(2*time.Millisecond) {
 		return true
@@ -132,9 +132,9 @@ func (t *tree) ask() (group int) {
 	}
 }
 
-// signal sends sig to all descendants outside the group except, and returns how many there
-// were. A group gets it as one, which no fork can outrun;
-// our own, which a child in an editor's terminal shares, one by one.
+// signal sends sig to all descendants outside the group except, and returns how many there were. A
+// group gets it as a whole, which no fork can outrun. Our own group, shared by a child in an
+// editor's terminal, is signaled process by process.
 func (t *tree) signal(sig unix.Signal, except int) (n int) {
 	ours, sent := unix.Getpgrp(), map[int]bool{except: true}
 	for _, p := range below(t.child) {
