@@ -18,20 +18,20 @@ const (
 	AuthNone  = "none"
 )
 
-// errLogin means that the server answers with status 401, and that the user has not logged in.
+// errLogin reports a response with status 401 before the user's login.
 var errLogin = errors.New("the user must log in")
 
-// errRights means that the user must log in again, because the token lacks a scope.
+// errRights means a token without a required scope: the user must log in again.
 var errRights = errors.New("its token lacks rights")
 
-// errForbidden means that a call lacks a scope, and that the user was asked for it before.
+// errForbidden means a call without a required scope after the user was already asked for it.
 var errForbidden = errors.New("the server forbids this call (403): the login lacks rights for it, and the user was told so before")
 
-// errToken means that the configured token is not valid.
+// errToken means an invalid configured token.
 var errToken = errors.New("it rejects requests without a valid token (401). Set its token in mcp_servers.NAME.headers.Authorization")
 
-// errNoChallenge means that the server answers with status 401 and does not say how to log in, as servers
-// with keys do.
+// errNoChallenge means a response with status 401 without a way to log in, as from servers with
+// keys.
 var errNoChallenge = errors.New("it rejects requests without a valid token (401) and does not say how to log in. " +
 	"Set its token in mcp_servers.NAME.headers.Authorization, or run hermes-ls mcp login NAME if it has a login")
 
@@ -96,7 +96,7 @@ func (s Server) needsLogin() string {
 	return fmt.Sprintf("The MCP server %s needs the user to log in (%s). Continue without it and tell the user.", s.Name, s.howToLogIn())
 }
 
-// noticeLogin tells the user once in a session that a login is needed.
+// noticeLogin notifies the user once per session of a required login.
 func (s *server) noticeLogin() {
 	s.mu.Lock()
 	told := s.toldLogin
@@ -107,7 +107,8 @@ func (s *server) noticeLogin() {
 	}
 }
 
-// loggedOut ends a connection whose login is over, so that the server has the state that it needs a login.
+// loggedOut ends a connection with an expired login. The server's state is then that it needs a
+// login.
 func loggedOut(s *server, l *link) {
 	s.mu.Lock()
 	if s.link == l {
@@ -118,8 +119,8 @@ func loggedOut(s *server, l *link) {
 	s.noticeLogin()
 }
 
-// recheck connects servers that need a login if one was stored since the last attempt, also by
-// another process, and waits for them.
+// recheck connects servers with a login stored since their last attempt, also by another process,
+// and waits for them.
 func (s *Servers) recheck(ctx context.Context) {
 	var begun []*server
 	for _, one := range s.all() {

@@ -26,7 +26,7 @@ import (
 
 const (
 	defaultTimeout = 120 * time.Second
-	longestCall    = time.Hour // limit of a call that keeps reporting progress
+	longestCall    = time.Hour // limit of a call, however often it reports progress
 	resultCap      = 50_000    // bytes
 )
 
@@ -46,7 +46,7 @@ func (s *Servers) tool(d definition) tools.Tool {
 	return t
 }
 
-// titleOf returns the line that an editor shows: the tool and its arguments, shortened.
+// titleOf returns the title of a call in the editor: the tool and its arguments, shortened.
 func titleOf(d definition, args json.RawMessage) string {
 	name := d.title
 	if name == "" {

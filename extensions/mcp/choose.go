@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Approvals of a tool that the user has set, and values of trust.
+// User-set approvals of tools, and values of trust.
 const (
 	approveAsk   = "ask"
 	approveAllow = "allow"
@@ -25,8 +25,7 @@ func matchesAny(globs []string, tool string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool { return matches(glob, tool) })
 }
 
-// matches reports whether a tool's name matches a glob. A glob that is invalid matches only
-// itself.
+// matches reports whether a tool's name matches a glob. An invalid glob matches only itself.
 func matches(glob, tool string) bool {
 	if glob == tool {
 		return true
@@ -36,8 +35,8 @@ func matches(glob, tool string) bool {
 	return err == nil && ok
 }
 
-// approvalOf returns what the user has set for a tool: deny beats ask, ask beats allow. If
-// nothing is set, approvalOf returns "".
+// approvalOf returns the user's setting for a tool: deny beats ask, ask beats allow. If nothing is
+// set, it returns "".
 func (s *Server) approvalOf(tool string) (approval string) {
 	rank := []string{"", approveAllow, approveAsk, approveDeny}
 	for glob, value := range s.Approve {
@@ -62,7 +61,7 @@ func (s *Server) runsFreely(d definition) bool {
 	return d.readOnly
 }
 
-// bothNamed returns the tools that are included and excluded by name.
+// bothNamed returns the tools both included and excluded by name.
 func (t ToolSettings) bothNamed() (names []string) {
 	for _, name := range t.Include {
 		if slices.Contains(t.Exclude, name) {

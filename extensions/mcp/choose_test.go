@@ -76,7 +76,7 @@ func TestLogFile(t *testing.T) {
 	}
 }
 
-// A server that ends too often stays down until it is restarted.
+// A server that exits too often stays down until it is restarted.
 func TestStaysDown(t *testing.T) {
 	t.Parallel()
 	var e exits
@@ -106,7 +106,7 @@ func TestStaysDown(t *testing.T) {
 	}
 }
 
-// Notices that a server causes are limited.
+// Notices caused by a server are limited.
 func TestRemarks(t *testing.T) {
 	t.Parallel()
 	told := 0
@@ -122,7 +122,7 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// The tokens of a login are redacted, also those that come later.
+// The tokens of a login are redacted, also if they are fetched later.
 func TestTokensAreRedacted(t *testing.T) {
 	t.Parallel()
 	var given []string

@@ -20,7 +20,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// definition is a tool as its server describes it, changed to the form that models accept.
+// definition is a server's description of a tool, converted for models.
 type definition struct {
 	full        string // the name for the model
 	label       string // of the server
@@ -28,13 +28,13 @@ type definition struct {
 	title       string // for the user
 	description string
 	schema      json.RawMessage
-	renamed     map[string]string // the server's names of parameters that have another one for the model
+	renamed     map[string]string // the server's names of parameters renamed for the model
 	destructive bool              // the server marks it so
 	idempotent  bool              // the same
 	readOnly    bool              // the server marks it as read-only
 	recalled    bool              // from the store, so readOnly is not known
 	unseen      bool              // nothing but the name is known
-	changed     bool              // differs from the definition that the server had first in this session
+	changed     bool              // differs from the server's first definition in this session
 	group       *tools.Group
 	shape       string // identifies the definition
 	key         string // identifies the definition and its server; a remembered approval applies to it
@@ -47,8 +47,8 @@ const (
 	mostChanges        = 5       // limit of the notices to the user
 )
 
-// list requests the tools of a server. It omits tools that the user excludes, that need a
-// task, or that exceed a limit.
+// list requests the tools of a server. It omits excluded tools, tools that need a task, and tools
+// over a limit.
 func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	var found []definition
 	taken, group, origin := map[string]int{}, groupOf(s, l), s.origin()
@@ -154,8 +154,8 @@ func (s *server) tellFaults(faults []string) {
 	s.notice("has mistakes in its list of tools, the others work: " + list(faults))
 }
 
-// origin returns the part of the server's configuration that the keys of its tools are made of, as a JSON list. It returns
-// nil if there is none.
+// origin returns the part of the server's configuration used for its tools' keys, as a JSON list.
+// If there is none, it returns nil.
 func (s *server) origin() []byte {
 	data, err := json.Marshal([]any{s.now.Command, s.now.Args, s.now.Dir, withoutSecrets(s.now.Env), s.Transport, login.Address(s.URL)})
 	if err != nil {
@@ -164,7 +164,8 @@ func (s *server) origin() []byte {
 	return data
 }
 
-// define returns the definition of a tool of the server with this label. taken counts the names of other tools, origin is that of the server.
+// define returns the definition of a tool on the server with this label. taken counts the names of
+// other tools; origin is the server's.
 func define(label string, t *sdk.Tool, taken map[string]int, origin []byte) (definition, error) {
 	input, renamed := params.Rename(t.InputSchema)
 	schema, err := params.Of(input)
@@ -194,8 +195,8 @@ func define(label string, t *sdk.Tool, taken map[string]int, origin []byte) (def
 	return d, nil
 }
 
-// hashOf returns a hash of a JSON list. The key of a remembered approval is one of the server's configuration and of the
-// tool's definition. If one of them changes, the user must approve again.
+// hashOf returns a hash of a JSON list. The key of a remembered approval hashes the server's
+// configuration and the tool's definition. If either changes, the user must approve again.
 func hashOf(list []byte) string {
 	sum := sha256.Sum256(list)
 	return hex.EncodeToString(sum[:16])
@@ -216,8 +217,8 @@ func withoutSecrets(env []string) []string {
 	return out
 }
 
-// refresh requests the tools of a server again. The tools that the model has stay. Calls
-// are checked against the new definitions.
+// refresh requests the tools of a server again. The model's tools stay. Calls are checked against
+// the new definitions.
 func (s *server) refresh(l *link) {
 	ctx, cancel := context.WithTimeout(s.ctx, defaultConnect)
 	defer cancel()

@@ -9,14 +9,14 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Offer has the tools, prompts and resources of a connected server, by the server's own names.
+// Offer lists the tools, prompts and resources of a connected server, under the server's names.
 type Offer struct {
 	Tools     []string
 	Prompts   []string
 	Resources int
 }
 
-// Offer asks a connected server for all that it offers.
+// Offer requests the tools, prompts and resources of a server.
 func (s *Servers) Offer(ctx context.Context, name string) (Offer, error) {
 	one, l, err := s.direct(ctx, name)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Servers) direct(ctx context.Context, name string) (*server, *link, erro
 	return all[at], l, err
 }
 
-// NeedsUser reports whether an error says that the user must log in.
+// NeedsUser reports whether err means that the user must log in.
 func NeedsUser(err error) bool { return isLogin(err) }
 
 // readable is an error with a text for the user.

@@ -9,9 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// harmless are the variables of hermes-ls that a server's program gets. This is an
-// allowlist, because secrets can have any name. If a server needs a key, its settings set
-// it.
+// harmless are the variables passed from hermes-ls to a server's program. This is an allowlist,
+// because secrets can have any name. If a server needs a key, its settings set it.
 var harmless = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TERM", "TZ",
 	"TMPDIR", "TMP", "TEMP", "DISPLAY", "WAYLAND_DISPLAY", "DOCKER_HOST", "DOCKER_CONFIG",
@@ -25,9 +24,9 @@ var harmless = []string{
 
 var harmlessPrefixes = []string{"LC_", "XDG_", "UV_", "npm_config_", "NPM_CONFIG_"}
 
-// environ returns the environment of a server's program: the harmless variables of ours,
-// then the given ones. It omits variables that name a path in a workspace folder, such as
-// VIRTUAL_ENV, because programs load files from there.
+// environ returns the environment of a server's program: our harmless variables, then the given
+// variables. It omits variables that name a path in a workspace folder, such as VIRTUAL_ENV,
+// because programs load files from there.
 func environ(ours, given, roots []string) []string {
 	var env []string
 	for _, kv := range ours {
@@ -46,6 +45,6 @@ func named(env []string, name string) bool {
 	return slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 }
 
-// Environ returns the environment of a program that the user has configured, as that of a
-// server's program.
+// Environ returns the environment of a user-configured program. It follows the rules for a server's
+// program.
 func Environ(ours, given, roots []string) []string { return environ(ours, given, roots) }

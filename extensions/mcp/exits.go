@@ -14,10 +14,10 @@ import (
 const (
 	mostExits   = 5
 	exitsWithin = 10 * time.Minute
-	restartWait = 5 * time.Second // how long a call waits for a server that is started again
+	restartWait = 5 * time.Second // how long a call waits for a restarting server
 )
 
-// exits are the times when a program ended by itself, the last ones.
+// exits are the recent times when a program ended unexpectedly.
 type exits []time.Time
 
 func (e *exits) add() {
@@ -30,7 +30,7 @@ func (e *exits) add() {
 // tooMany reports whether the program ended too often to be started again.
 func (e exits) tooMany() bool { return len(e) == mostExits && time.Since(e[0]) < exitsWithin }
 
-// forgive forgets the exits if the user has restarted the server in the shell since the last one.
+// forgive clears the exits if the user has restarted the server in the shell since the last exit.
 func (e *exits) forgive(dir, name string) {
 	if n := len(*e); n > 0 && restart.Since(dir, name, (*e)[n-1]) {
 		*e = nil
@@ -42,8 +42,8 @@ func errDown(s *server) error {
 	return fmt.Errorf("the MCP server %s has ended %d times in ten minutes and stays down. /mcp restart %s starts it: %w", s.Name, mostExits, s.Name, s.err)
 }
 
-// Restart ends the connection of a server and starts it again. If there is no server of that
-// name, it returns an error.
+// Restart ends the connection of a server and starts it again. For an unknown name, it returns an
+// error.
 func (s *Servers) Restart(name string) error {
 	for _, one := range s.all() {
 		if !strings.EqualFold(one.Name, name) {
@@ -70,7 +70,7 @@ func (s *Servers) Restart(name string) error {
 	return fmt.Errorf("there is no MCP server %q in this session", name)
 }
 
-// dropped removes a connection that ended during a call, so that the next call does not use it.
+// dropped removes a connection that ended during a call, so the next call does not use it.
 func (s *server) dropped(ctx context.Context, l *link) {
 	select {
 	case <-l.gone:
@@ -83,7 +83,7 @@ func (s *server) dropped(ctx context.Context, l *link) {
 	}
 }
 
-// rest ends the connection of a program that was idle or has run for too long. The next call
+// rest ends the connection of an idle program, or of a program past its lifetime. The next call
 // starts it again.
 func (s *server) rest(l *link) {
 	s.mu.Lock()
@@ -119,7 +119,7 @@ func restAt(s *server, began time.Time) (due bool, next time.Duration) {
 
 const mostRemarks = 5 // in a minute
 
-// remarks are the times of notices that a server has caused.
+// remarks are the times of notices caused by a server.
 type remarks struct {
 	mu     sync.Mutex
 	recent []time.Time

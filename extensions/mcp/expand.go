@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// known matches the names that do not come from the environment.
+// known matches the names expanded without the environment.
 var known = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{(?:userHome|workspaceFolder|workspaceFolderBasename|/)\}`)
 })
@@ -60,8 +60,9 @@ func (s Server) in(folders []string) Server {
 	return s
 }
 
-// renew takes the values that the configuration has now: each connection expands them. The server's kind and host stay. If a
-// value is missing, or a server of the workspace has changed, renew returns an error.
+// renew updates the server's values from the configuration: each connection expands them. The
+// server's kind and host stay. If a value is missing, or a server of the workspace has changed,
+// renew returns an error.
 func renew(s *server) error {
 	if s.owner.cfg.Values != nil && s.tried() {
 		now, err := s.owner.cfg.Values(s.Server)
@@ -77,7 +78,7 @@ func renew(s *server) error {
 	return s.unchanged()
 }
 
-// values returns a server of the session with the values that its configuration has now.
+// values returns a server of the session with the current values of its configuration.
 func (x *Instance) values(s Server) (Server, error) {
 	x.mu.Lock()
 	given := slices.ContainsFunc(x.given, func(g Server) bool { return g.Name == s.Name })

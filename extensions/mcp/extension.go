@@ -25,18 +25,18 @@ type Section struct {
 	Wrong   []error                   // why others cannot be used; the session reports them
 	Offers  func(toolset string) bool // reports whether the tools of a toolset are offered
 	Logins  *login.Store              // has the tokens of logins
-	// Workspace returns the servers of plugins, the approved servers of workspace folders, and those that are not approved.
-	// On another machine, there are no folders. Nil: there are no such servers.
+	// Workspace returns the servers of plugins, the approved servers of workspace folders, and the
+	// unapproved servers. On another machine, there are no folders. Nil: there are no such servers.
 	Workspace func(folders []string) (approved []Server, offered []Offered, problems []error)
 }
 
-// Options are the parts of the process and of the session's core that the extension uses.
+// Options are the parts of the process and of the session's core used by the extension.
 type Options struct {
 	Config              // the session sets Permit, Notice and Hide
 	Show   func(string) // shows a text to the user at once
-	// Question shows a question that /answer answers.
+	// Question shows a question to be answered with /answer.
 	Question func(string)
-	// Open opens the address of a login in the user's browser. If the host cannot do that, it
+	// Open opens the address of a login in the user's browser. If the host cannot open it, Open
 	// returns false. Nil: no host can.
 	Open func(ctx context.Context, server, address string) bool
 	// Approve approves a server of the workspace, and returns a text for the user.
@@ -76,8 +76,7 @@ func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Inst
 
 var _ extension.NeedsTrust = (*Instance)(nil)
 
-// Instance holds the MCP servers of a session: those from the host and those from the
-// user's configuration.
+// Instance holds the MCP servers of a session, from the host and from the user's configuration.
 type Instance struct {
 	*Servers
 	session  *extension.Session
@@ -87,13 +86,13 @@ type Instance struct {
 	allow    func(ctx context.Context, server string) (string, error)
 	revoke   func(ctx context.Context, server string) (string, error)
 	logins   login.Attempts
-	waiting  chatanswer.Waiting // questions that /answer answers
+	waiting  chatanswer.Waiting // questions to be answered with /answer
 
 	mu    sync.Mutex
 	given []Server // by the host; nil: Attach was not called yet
 }
 
-// permit asks the user whether a server that runs files of the workspace may start.
+// permit asks the user whether a server may start and run files of the workspace.
 func (x *Instance) permit(ctx context.Context, p Permission) error {
 	return x.session.Ask.Approve(ctx, extension.Request{
 		Kind: tools.KindExecute, Title: p.Title, Reason: p.Reason, Keys: []string{p.Key}, EveryMode: !p.Sandboxed,
@@ -111,11 +110,11 @@ func (x *Instance) approveSampling(ctx context.Context, server, request string) 
 	})
 }
 
-// Given are the servers that a host adds to a session.
+// Given are a host's servers for a session.
 type Given []Server
 
-// Attach returns a function that connects the host's servers and the configured ones. If a
-// later call has no servers of the host, Attach returns nil.
+// Attach returns a function that connects the host's servers and the configured servers. If a later
+// call passes no servers of the host, Attach returns nil.
 func (x *Instance) Attach(given []any) (start func()) {
 	var own []Server
 	for _, g := range given {
@@ -134,8 +133,8 @@ func (x *Instance) Attach(given []any) (start func()) {
 	return func() { x.Connect(list) }
 }
 
-// servers returns the host's servers, then the configured ones, then the approved ones of the workspace. The first one of
-// a name is used.
+// servers returns the host's servers, then the configured servers, then the approved servers of the
+// workspace. For each name, the first server is used.
 func (x *Instance) servers(own []Server) []Server {
 	c, brought, problems := x.configured()
 	for _, p := range problems {
@@ -152,7 +151,8 @@ func (x *Instance) servers(own []Server) []Server {
 	return list
 }
 
-// configured returns the configured servers, then the approved ones of the workspace. problems are those of the workspace.
+// configured returns the configured servers, then the approved servers of the workspace. problems
+// are the workspace's.
 func (x *Instance) configured() (c Section, list []Server, problems []error) {
 	if err := x.session.Config(&c); err != nil {
 		problems = append(problems, err)
@@ -168,7 +168,7 @@ func (x *Instance) configured() (c Section, list []Server, problems []error) {
 	return c, slices.Concat(c.Servers, approved), append(problems, wrong...)
 }
 
-// TrustChanged connects servers that the user has approved, and ends those that are not approved anymore.
+// TrustChanged connects newly approved servers, and ends servers without approval.
 func (x *Instance) TrustChanged() {
 	x.mu.Lock()
 	own := slices.Clone(x.given)
@@ -176,7 +176,7 @@ func (x *Instance) TrustChanged() {
 	x.Connect(x.servers(own))
 }
 
-// offered returns the servers of the workspace that the user has not approved.
+// offered returns the unapproved servers of the workspace.
 func (x *Instance) offered() (offered []Offered) {
 	var c Section
 	if x.session.Config(&c) == nil && c.Workspace != nil && tools.Local(x.session.Editor) != nil {
@@ -191,10 +191,10 @@ func (x *Instance) Expects() bool {
 	return x.Servers.Expects() || slices.ContainsFunc(x.offered(), func(o Offered) bool { return o.Trusted && o.Problem == "" })
 }
 
-// NotApproved is the state of a server of the workspace that the user has not approved.
+// NotApproved is the state of an unapproved server of the workspace.
 const NotApproved = "not approved"
 
-// All returns the servers of the session, those that are not approved included, by name.
+// All returns the servers of the session by name, including unapproved servers.
 func (x *Instance) All() []Status {
 	all := x.Status()
 	for i := range all {
@@ -216,8 +216,8 @@ func (x *Instance) All() []Status {
 // FoldersChanged sends the workspace folders to the servers.
 func (x *Instance) FoldersChanged() { x.SetRoots(x.session.Folders()) }
 
-// Tools returns the tools of the connected servers. If the session is stored, it returns
-// the tools that the model already has.
+// Tools returns the tools of the connected servers. For a stored session, it returns the model's
+// existing tools.
 func (x *Instance) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error) {
 	if stored == nil {
 		x.Approve(ctx)
@@ -294,8 +294,8 @@ func (x *Instance) Secrets() map[string]string {
 	return all
 }
 
-// SecretsOf returns the secrets in the configuration of servers. Their names tell the user
-// where they come from.
+// SecretsOf returns the secrets in the configuration of servers. Their names identify their source
+// for the user.
 func SecretsOf(list []Server) map[string]string {
 	found := map[string]string{}
 	add := func(name, value string) {

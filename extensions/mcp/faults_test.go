@@ -26,7 +26,7 @@ var faulty = map[string]string{
 // lostID is an answer without the id of its request.
 const lostID = `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"q is lost"}}`
 
-// bareResult is an answer whose result is the text itself.
+// bareResult is a response with the bare content as its result.
 const bareResult = `{"jsonrpc":"2.0","id":%s,"result":["plain","words"]}`
 
 // beFaulty is a server on stdio with many mistakes. It writes the arguments of calls to its log.
@@ -56,7 +56,7 @@ func beFaulty() {
 	}
 }
 
-// TestFaultyServer checks that the mistakes of a server cost only the parts that they are in.
+// TestFaultyServer checks that a server's mistakes affect only the faulty parts.
 func TestFaultyServer(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -107,7 +107,8 @@ func TestFaultyServer(t *testing.T) {
 	}
 }
 
-// TestPagesWithoutEnd checks that a server that sends the same page under new cursors connects.
+// TestPagesWithoutEnd checks the connection to a server that repeats the same page under new
+// cursors.
 func TestPagesWithoutEnd(t *testing.T) {
 	t.Parallel()
 	greet, page := answers(false), 0

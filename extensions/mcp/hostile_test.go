@@ -23,7 +23,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// endless answers the handshake, and every other request with a body that does not end.
+// endless answers the handshake. It answers every other request with an endless body.
 func endless(write func(w http.ResponseWriter) (piece []byte, to io.Writer)) (handler http.HandlerFunc, sent *atomic.Int64) {
 	sent = new(atomic.Int64)
 	greet := answers(false)
@@ -70,7 +70,7 @@ func TestEndlessMessages(t *testing.T) {
 		"zipped": func(w http.ResponseWriter) ([]byte, io.Writer) {
 			w.Header().Set("Content-Encoding", "gzip")
 			kind(w, "application/json", "")
-			// A fifth of the size is left: what is on its way in sockets stays below the limit.
+			// A fifth of the size is left: socket buffers hold less than this.
 			return slices.Concat(noise[:1<<14], letters[1<<14:]), gzip.NewWriter(w)
 		},
 	} {
@@ -96,7 +96,7 @@ func TestEndlessMessages(t *testing.T) {
 	}
 }
 
-// listing starts a server that offers these tools and returns its URL.
+// listing starts a server with these tools and returns its URL.
 func listing(t *testing.T, tools any) string {
 	t.Helper()
 	list, err := json.Marshal(map[string]any{"tools": tools})
@@ -130,7 +130,7 @@ func offering(n int, name func(int) string, description string) []map[string]any
 	return all
 }
 
-// TestManyToolsOfOneName checks that tools beyond the limit take no time.
+// TestManyToolsOfOneName checks that tools over the limit take no time.
 func TestManyToolsOfOneName(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Server{Name: "m", URL: listing(t, offering(30_000, func(int) string { return "a b" }, "")), Transport: TransportHTTP, ConnectTimeout: 5 * time.Minute})
@@ -156,8 +156,8 @@ func TestLongDescriptions(t *testing.T) {
 	}
 }
 
-// TestToolTurnsReadOnly checks that a tool that required approval still requires it after
-// its server marks it as read-only.
+// TestToolTurnsReadOnly checks that a tool still requires approval after its server marks it as
+// read-only.
 func TestToolTurnsReadOnly(t *testing.T) {
 	t.Parallel()
 	s := testServer(nil)
@@ -176,7 +176,7 @@ func TestToolTurnsReadOnly(t *testing.T) {
 }
 
 // TestPlanMode checks that plan mode runs a tool only if its server has always marked it as
-// read-only and described it in the same words. The user is not asked.
+// read-only, with the same description. The user is not asked.
 func TestPlanMode(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Server{Name: "p", URL: overHTTP(t, testServer(nil), TransportHTTP, nil)})
@@ -198,8 +198,8 @@ func TestPlanMode(t *testing.T) {
 	}
 }
 
-// TestNoticesAreBounded checks that the text of an error has a limit, and that the notice
-// about omitted tools is not repeated.
+// TestNoticesAreBounded checks the limit for an error's text. The notice about omitted tools is not
+// repeated.
 func TestNoticesAreBounded(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -28,7 +28,7 @@ const (
 	SandboxNever                   // the user has set it
 )
 
-// Permission is a request to start a program that runs files of the workspace.
+// Permission is a request to start a program with files of the workspace.
 type Permission struct {
 	Server    string
 	Title     string // the command line
@@ -37,18 +37,17 @@ type Permission struct {
 	Sandboxed bool
 }
 
-// errPermission means that the user has not approved the files of the workspace that the
-// server runs.
+// errPermission means that the server runs unapproved files of the workspace.
 var errPermission = errors.New("it runs files of the workspace. You are asked before it is started")
 
-// largestProgram limits the size of a file of the workspace that a server runs.
+// largestProgram limits the size of workspace files run by a server.
 const largestProgram = 64 << 20
 
-// start has the command of a server's program, and the approval that it requires.
+// start holds the command of a server's program, and the required approval.
 type start struct {
 	cmd     proc.Cmd
 	confine bool
-	files   map[string][]byte // files of the workspace that the program runs, by absolute path
+	files   map[string][]byte // workspace files run by the program, by absolute path
 	ask     Permission        // Key is empty if the program runs no file of the workspace
 }
 
@@ -103,8 +102,8 @@ func workingDir(s *server, roots []string) (string, error) {
 	return filepath.Join(roots[0], s.now.Dir), nil
 }
 
-// find returns the absolute path of the program. It prefers programs outside of the
-// workspace. If the program is only in a workspace folder, find returns that path.
+// find returns the absolute path of the program. It prefers programs outside the workspace. If the
+// program exists only in a workspace folder, find returns this path.
 func (s Server) find(env, roots []string) (string, error) {
 	if strings.ContainsAny(s.Command, `/\`) {
 		if base := s.Dir; !filepath.IsAbs(s.Command) && len(roots) > 0 {
@@ -142,8 +141,8 @@ func variable(env []string, name string) (value string) {
 // dataEndings are the endings of data files. Data files change often, and are not run.
 var dataEndings = []string{".db", ".sqlite", ".sqlite3", ".duckdb", ".csv", ".parquet", ".pdf", ".png", ".jpg", ".md", ".txt"}
 
-// argumentFiles returns the files in the arguments that the program may run, also in
-// options such as --config=FILE. It omits data files.
+// argumentFiles returns the files among the arguments that the program may run, also in options
+// such as --config=FILE. It omits data files.
 func argumentFiles(args []string, dir string) (files []string) {
 	for _, arg := range args {
 		if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
@@ -212,8 +211,8 @@ func (s *server) approved(p Permission) bool {
 	return p.Key == "" || p.Key == s.granted
 }
 
-// ask requests the approval that the last attempt required. If the user approves, the
-// server is connected again. If the user denies it, ask returns the error.
+// ask requests the approval required by the last attempt. If the user approves, the server is
+// connected again. If the user denies it, ask returns the error.
 func (s *server) ask(ctx context.Context) error {
 	s.mu.Lock()
 	p, lacking := s.pending, errors.Is(s.err, errPermission)
@@ -236,8 +235,8 @@ func (s *server) ask(ctx context.Context) error {
 	return nil
 }
 
-// Approve asks the user about each server that was not started because it runs files of
-// the workspace. It connects the approved servers and waits for them.
+// Approve asks the user about each server that was not started because it runs files of the
+// workspace. It connects the approved servers and waits for them.
 func (s *Servers) Approve(ctx context.Context) {
 	for _, one := range s.all() {
 		if !ready(ctx, one, mostWait) {

@@ -16,8 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// repository is a hostile workspace. If a program runs one of its files, the file pwned
-// exists.
+// repository is a hostile workspace. A program that runs its files creates the file pwned.
 type repository struct {
 	t           *testing.T
 	dir, pwned  string
@@ -141,7 +140,7 @@ func TestRepositoryIsNotLoaded(t *testing.T) {
 	}
 }
 
-// TestServerStartsOutsideOfTheWorkspace checks that a program starts in the directory of
+// TestServerStartsOutsideOfTheWorkspace checks the start of a program in the directory of
 // hermes-ls, without variables of the workspace.
 func TestServerStartsOutsideOfTheWorkspace(t *testing.T) {
 	t.Parallel()
@@ -161,8 +160,8 @@ func TestServerStartsOutsideOfTheWorkspace(t *testing.T) {
 	}
 }
 
-// TestWorkspaceProgram checks that a server with files of the workspace runs in the
-// sandbox, and only after the user has approved their content.
+// TestWorkspaceProgram checks that a server with workspace files runs in the sandbox, and only
+// after the user has approved their content.
 func TestWorkspaceProgram(t *testing.T) {
 	t.Parallel()
 	const program = "#!/bin/sh\n# FIRST\n: >'PWNED'\nexec \"$REAL\"\n"
@@ -228,8 +227,8 @@ func TestWorkspaceProgram(t *testing.T) {
 	}
 }
 
-// TestWorkspaceProgramIsAskedAboutInACall checks that a resumed session has the tools, and
-// that the first call asks for approval.
+// TestWorkspaceProgramIsAskedAboutInACall checks a resumed session: it contains the tools, and the
+// first call asks for approval.
 func TestWorkspaceProgramIsAskedAboutInACall(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t, map[string]string{"run.sh": "#!/bin/sh\nexec \"$REAL\"\n"})
@@ -246,8 +245,7 @@ func TestWorkspaceProgramIsAskedAboutInACall(t *testing.T) {
 	}
 }
 
-// TestDataOfTheWorkspaceDoesNotAsk checks that data files in the arguments need no
-// approval.
+// TestDataOfTheWorkspaceDoesNotAsk checks that data files among the arguments need no approval.
 func TestDataOfTheWorkspaceDoesNotAsk(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t, map[string]string{"shop.db": "SQLite format 3", "notes.md": ""})
@@ -260,8 +258,8 @@ func TestDataOfTheWorkspaceDoesNotAsk(t *testing.T) {
 	}
 }
 
-// TestNpxRunsTheUsersPackage checks that npx runs the user's package offline in the
-// directory of hermes-ls.
+// TestNpxRunsTheUsersPackage checks that npx runs the user's package offline in the directory of
+// hermes-ls.
 func TestNpxRunsTheUsersPackage(t *testing.T) {
 	t.Parallel()
 	testneed.Program(t, "npx", "npm")

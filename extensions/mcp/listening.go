@@ -7,20 +7,22 @@ import (
 	"time"
 )
 
-// listening are the requests to a server over streamable HTTP. One of them asks for a stream of messages that belong to no call.
-// The SDK waits for the beginning of its answer before it connects, but some servers and proxies send that with the first message.
+// listening sends the requests to a server over streamable HTTP. A GET request opens a stream for
+// messages outside calls. The SDK connects only after this response has begun, but some servers and
+// proxies begin it with the first message.
 type listening struct{ *remote }
 
 // listenPause is how long the beginning of the stream is waited for.
 const listenPause = 500 * time.Millisecond
 
-// answer is what a server answered.
+// answer is a server's response or an error.
 type answer struct {
 	resp *http.Response
 	err  error
 }
 
-// RoundTrip sends a request. If the answer to that for the stream is late, it returns one whose body waits for the messages.
+// RoundTrip sends a request. If the stream's response is late, it returns a response whose body
+// waits for the messages.
 func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet || req.Header.Get("Last-Event-Id") != "" {
 		return l.remote.RoundTrip(req)
@@ -41,7 +43,7 @@ func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 		if a.err == nil {
 			copyStream(out, a.resp)
 		}
-		<-req.Context().Done() // a stream that does not come ends with the connection
+		<-req.Context().Done() // a missing stream ends with the connection
 		out.CloseWithError(req.Context().Err())
 	}()
 	return &http.Response{
@@ -50,7 +52,8 @@ func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// copyStream copies a stream of messages. It ends out if the stream ends, so that the SDK asks for it again.
+// copyStream copies a stream of messages. It ends out with the stream, so the SDK requests the
+// stream again.
 func copyStream(out *io.PipeWriter, resp *http.Response) {
 	defer resp.Body.Close()
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))

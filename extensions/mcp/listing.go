@@ -14,7 +14,7 @@ type listed struct {
 	Approved bool `json:"approved,omitempty"`
 }
 
-// Listing lists the servers, those that are not approved included.
+// Listing lists the servers, including unapproved servers.
 func (x *Instance) Listing(context.Context) (map[string]any, error) {
 	all := []listed{}
 	for _, s := range x.All() {

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// serverWord is the variable that makes this test binary an MCP server on stdio.
+// serverWord is a variable that turns this test binary into an MCP server on stdio.
 const serverWord = "MCP_TEST_SERVER"
 
 func TestMain(m *testing.M) {

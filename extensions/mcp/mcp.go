@@ -1,18 +1,18 @@
 // Package mcp connects MCP servers and offers their tools.
 //
-// [Servers] belongs to a session. It connects all servers at the same time. Their tools
-// are named mcp__SERVER__TOOL. After Close, no process, connection or goroutine of a
-// server is left. If a server cannot be connected, or ends, the user gets a notice and its
-// tools return an error. The next call connects it again.
+// [Servers] belongs to a session. It connects all servers at the same time. Their tools are named
+// mcp__SERVER__TOOL. After Close, no process, connection or goroutine of a server is left. If a
+// server cannot be connected, or ends, the user gets a notice and its tools return an error. The
+// next call connects it again.
 //
-// Descriptions of a server are data: they are cleaned, and their size is limited. A
-// remembered approval of a tool applies only to the same description, parameters and
-// program. Results are handled like those of other tools.
+// Descriptions of a server are data: they are cleaned, and their size is limited. A remembered
+// approval of a tool applies only to the same description, parameters and program. Results are
+// handled like those of other tools.
 //
-// Servers run with the user's rights and outside of the sandbox, because the user has
-// chosen these programs. The setting sandbox changes that. They start in a directory of
-// hermes-ls, and are found outside of the workspace. If a server runs files of the
-// workspace, the user must approve their content, and it runs in the sandbox.
+// Servers run with the user's rights and outside of the sandbox, because the user has chosen these
+// programs. The setting sandbox changes this. They start in a directory of hermes-ls, and are found
+// outside of the workspace. If a server runs files of the workspace, the user must approve their
+// content, and it runs in the sandbox.
 //
 // All functions and methods are safe for concurrent use.
 package mcp
@@ -49,22 +49,23 @@ type Server struct {
 	Env     []string // "NAME=value", in addition to the harmless variables of hermes-ls
 	Dir     string   // working directory, relative to the first workspace folder; empty: Config.Dir
 	Sandbox Sandboxing
-	// Workspace is the definition that the user has approved, of a server that the workspace brings. If it or a file that it
-	// names changes, the server is not started. Nil: the user or the host has configured the server.
+	// Workspace is the user-approved definition of a server from the workspace. If it or a file
+	// named in it changes, the server is not started. Nil: the user or the host has configured the
+	// server.
 	Workspace *trust.Server
 	// Bound limits the program in place of the session's sandbox. Nil: see Sandbox.
 	Bound Bound
 
 	URL       string
-	Transport string            // TransportHTTP or TransportSSE; empty: the one that works
+	Transport string            // TransportHTTP or TransportSSE; empty: whichever works
 	Headers   map[string]string // sent only to the host of URL
 	Auth      string            // AuthOAuth, AuthNone or empty
 	OAuth     login.Settings
 
 	Timeout        time.Duration     // of a call without progress; 0: 120 s
 	ConnectTimeout time.Duration     // 0: 30 s
-	Include        []string          // the tools that are offered; empty: all
-	Exclude        []string          // tools that are not offered
+	Include        []string          // the offered tools; empty: all
+	Exclude        []string          // tools not offered
 	Approve        map[string]string // approvals of tools, by globs: ask, allow or deny
 	Trust          string            // untrusted, full, or empty: by the marks of a tool
 	NoResources    bool
@@ -73,14 +74,14 @@ type Server struct {
 	ElicitTimeout  time.Duration // 0: 300 s
 	Sampling       sampling.Settings
 	Parallel       bool          // its writing tools may run in parallel
-	Protocol       string        // stateless, legacy; else: the one that works
+	Protocol       string        // stateless, legacy; else: whichever works
 	Verify         string        // of the server's certificate: true, false or a file with authorities
 	Certificate    []string      // of the client: a PEM file, or certificate, key and password
 	Idle, Lifetime time.Duration // after which the program is stopped until the next call; 0: never
 	Defer          string        // always or never; else: tools are deferred if there are too many
 }
 
-// Bound limits programs, such as those of a plugin by its permissions.
+// Bound limits programs, for example by a plugin's permissions.
 type Bound interface {
 	// Confine limits a program. Release is called when it has ended.
 	Confine(ctx context.Context, c *proc.Cmd) (release func(), err error)
@@ -101,28 +102,28 @@ type Config struct {
 	Dir      string          // a private directory in which programs start; it is created if it is needed
 	Roots    []string        // the workspace folders; servers get them
 	Environ  []string        // the environment of hermes-ls
-	Path     userpath.Finder // the PATH of programs; nil: that of Environ
+	Path     userpath.Finder // the PATH of programs; nil: Environ's PATH
 	// Confine puts a program into the sandbox. In the sandbox, the files have the given
 	// content.
 	Confine func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error
-	// Watch is that of a session. It is called before a program is started that can write in the workspace. Nil: nothing
-	// is reviewed.
+	// Watch is the session's Watch. It is called before a program with write access to the
+	// workspace starts. Nil: nothing is reviewed.
 	Watch func(ctx context.Context, by string) (extension.Watched, error)
-	// Permit asks the user whether a program that runs files of the workspace may start. If it
-	// is nil, such a program does not start.
+	// Permit asks the user whether a program may start and run files of the workspace. If it is
+	// nil, such a program does not start.
 	Permit func(context.Context, Permission) error
 	// Later shows a question in the chat and waits for the user's answer there. Nil: the user
 	// cannot answer in the chat.
 	Later func(ctx context.Context, question string) (answer string, ok bool)
 	// Elicit answers the questions of servers. If it is nil, servers cannot ask.
 	Elicit func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error)
-	// Logins has the tokens of logins. If it is nil, no server gets one.
+	// Logins holds the tokens of logins. If it is nil, servers get no tokens.
 	Logins *login.Store
 	// Notice sends a notice to the user. Any goroutine may call it.
 	Notice func(text string)
 	// Hide redacts secrets in texts for the log and for the user.
 	Hide func(text string) string
-	// Ask asks the user for values that servers request. Nil: servers cannot request them.
+	// Ask asks the user for values requested by servers. Nil: servers cannot request them.
 	Ask       tools.Clarifier
 	SessionID string // for Ask
 	// Home has the logs of servers. Empty: there are none.
@@ -132,10 +133,10 @@ type Config struct {
 	Sampling sampling.User
 	// CommandsChanged is called when the prompts of a server have changed. It may be nil.
 	CommandsChanged func()
-	// Values returns a server with the values that its configuration has now. If one is missing, it returns an error. Nil:
-	// values do not change.
+	// Values returns a server with the current values of its configuration. If a value is missing,
+	// it returns an error. Nil: values do not change.
 	Values func(Server) (Server, error)
-	// Secret takes values that no output may show from now on, by name. It may be nil.
+	// Secret registers values to redact from now on, by name. It may be nil.
 	Secret func(values map[string]string)
 }
 
@@ -146,12 +147,12 @@ type Servers struct {
 	cancel context.CancelFunc
 
 	version atomic.Int64 // grows when tools change
-	tokens  sync.Map     // those that are redacted
+	tokens  sync.Map     // redacted tokens
 
 	mu    sync.Mutex
 	roots []string
 	list  []*server
-	gone  []*server // replaced servers that may still be ending
+	gone  []*server // replaced servers, perhaps still ending
 }
 
 // New returns Servers without a server. When ctx ends, all servers end.
@@ -170,9 +171,9 @@ func New(ctx context.Context, cfg Config) *Servers {
 	return s
 }
 
-// Connect starts to connect these servers and returns at once. They replace the previous
-// ones. A server with the same configuration stays connected. If several have the same
-// name, only the first is used.
+// Connect starts to connect these servers and returns at once. They replace the previous servers. A
+// server with the same configuration stays connected. If several share a name, only the first is
+// used.
 func (s *Servers) Connect(list []Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,16 +266,16 @@ func (s *Servers) Expects() bool {
 	})
 }
 
-// Recalled returns a tool that an earlier process offered to the model with this
-// definition. Its server is found when the tool is called.
+// Recalled returns a tool offered to the model by an earlier process with this definition. Its
+// server is looked up when the tool is called.
 func (s *Servers) Recalled(name, description string, schema json.RawMessage) tools.Tool {
 	label, _, _ := strings.Cut(strings.TrimPrefix(name, prefix), "__")
 	return s.tool(definition{full: name, label: label, description: description, schema: schema, recalled: true, group: &tools.Group{Name: label}})
 }
 
-// StandIn returns a tool that the model calls by a name that it knows of an earlier process, while
-// its server is not connected yet. The call waits for the server. If no such server is expected,
-// StandIn returns false.
+// StandIn returns a tool for a name known to the model from an earlier process, before its server
+// is connected. The call waits for the server. If no such server is expected, StandIn returns
+// false.
 func (s *Servers) StandIn(name string) (t tools.Tool, ok bool) {
 	for _, one := range s.all() {
 		if !strings.HasPrefix(name, prefix+one.label+"__") {
@@ -297,10 +298,10 @@ func IsTool(name string) bool { return strings.HasPrefix(name, prefix) }
 // Status is the state of a server.
 type Status struct {
 	Name    string
-	State   string   // one of the constants below
+	State   string   // see the constants below
 	Error   string   // why it is not connected
 	Tools   []string // names for the model
-	LeftOut []string // the server's names of tools that run only as tasks
+	LeftOut []string // the server's names of task-only tools
 	From    string   // the program or the URL, without secrets
 	Log     string   // the file with its log
 	// Approved reports whether the server comes from the workspace and the user has approved it.
@@ -343,7 +344,7 @@ func (s *Servers) all() []*server {
 	return slices.Clone(s.list)
 }
 
-// Close ends all servers, and waits until they have ended or ctx has. A server that ends later
+// Close ends all servers, and waits until they have ended or ctx is done. A server that ends later
 // is no failure: its supervisor kills it.
 func (s *Servers) Close(ctx context.Context) error {
 	s.cancel()

@@ -16,10 +16,11 @@ const (
 	labelLimit = 32
 )
 
-// labelOf returns a server's name in the form that the names of its tools contain.
+// labelOf returns a server's name in the form used in its tools' names.
 func labelOf(name string) string { return shortened(letters(name), labelLimit, name) }
 
-// ToolName returns the name for the model of a tool, by the names that the user and the server use.
+// ToolName returns the model's name of a tool, from the user's name of the server and the server's
+// name of the tool.
 func ToolName(server, tool string) string { return fullName(labelOf(server), tool) }
 
 // Toolset returns the toolset of the tools of the server with this name.
@@ -38,8 +39,8 @@ func fullName(label, tool string) string {
 	return head + shortened(letters(tool), nameLimit-len(head), tool)
 }
 
-// letters replaces characters that the name of a function cannot have. It also replaces
-// two underscores by one, because two underscores end the label of the server.
+// letters replaces characters not allowed in function names. It also replaces double underscores
+// with a single one, because two underscores end the label of the server.
 func letters(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -57,8 +58,7 @@ func letters(name string) string {
 	return name
 }
 
-// shortened cuts a name that is too long and appends a hash of whole, so that names with
-// the same start differ.
+// shortened cuts a long name and appends a hash of whole, so names with the same start differ.
 func shortened(name string, limit int, whole string) string {
 	if len(name) <= limit {
 		return name
@@ -80,8 +80,9 @@ func unique(name string, taken map[string]int) string {
 	return free
 }
 
-// labelsOf returns the labels of servers by their names. A name that is its own label keeps it, so that another server
-// does not take over the user's rules for its tools. A name whose label is taken gets a hash.
+// labelsOf returns the labels of servers by their names. A name identical to its label keeps it, so
+// another server does not inherit the user's rules for its tools. If a label is taken, a hash is
+// added.
 func labelsOf(list []Server) map[string]string {
 	labels, taken := map[string]string{}, map[string]bool{}
 	for _, one := range list {

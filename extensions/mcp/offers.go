@@ -59,7 +59,7 @@ func (s *Servers) commands() (all []extension.Command) {
 	return all
 }
 
-// getPrompt returns the function that requests a prompt of a server.
+// getPrompt returns a function that requests a server's prompt.
 func getPrompt(s *server) prompts.Get {
 	return func(ctx context.Context, params *sdk.GetPromptParams) (*sdk.GetPromptResult, error) {
 		ctx, cancel := context.WithTimeout(ctx, limitOf(s))
@@ -84,7 +84,7 @@ func limitOf(s *server) time.Duration {
 	return s.Timeout
 }
 
-// sources returns the connected servers that have resources.
+// sources returns the connected servers with resources.
 func (s *Servers) sources() (all []resources.Source) {
 	for _, one := range s.all() {
 		one.mu.Lock()
@@ -137,7 +137,8 @@ func mayRead(ctx context.Context, env *tools.Env, c tools.Call, s *server, uri s
 	return env.Gate.Check(ctx, env, c, tools.KindFetch, fmt.Sprintf("%s: %s", s.label, oneLine(uri, 500)), v)
 }
 
-// resourceTool returns the tool that reads resources, if a connected server has some.
+// resourceTool returns the tool for reading resources. If no connected server has resources, it
+// returns nil.
 func (s *Servers) resourceTool() []tools.Tool {
 	if len(s.sources()) == 0 {
 		return nil
@@ -145,7 +146,7 @@ func (s *Servers) resourceTool() []tools.Tool {
 	return []tools.Tool{resources.Tool(s.sources, s.cfg.Pictures)}
 }
 
-// Events uses logins of other processes, and attaches the resources that a prompt refers to.
+// Events uses logins of other processes, and attaches the resources referred to in a prompt.
 func (x *Instance) Events() []extension.Handlers {
 	return []extension.Handlers{{Limit: extension.NoLimit, PreLLMCall: func(ctx context.Context, p extension.Prompt) (d extension.PromptDecision, err error) {
 		if p.Note {

@@ -18,7 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// misbehavior is what a server on stdio does at a call of its tool. Before, it works.
+// misbehavior is a stdio server's behavior at a call of its tool. Until then it works.
 var misbehavior = map[string]func(id json.RawMessage){
 	"silent": func(json.RawMessage) {},
 	"deaf":   func(json.RawMessage) { time.Sleep(time.Hour) },
@@ -51,7 +51,7 @@ func endlessly(text string) {
 	}
 }
 
-// misbehave is a server on stdio with one tool that only reads.
+// misbehave is a server on stdio with a single read-only tool.
 func misbehave(kind string) {
 	for dec := json.NewDecoder(os.Stdin); ; {
 		var in struct {
@@ -73,7 +73,8 @@ func misbehave(kind string) {
 	}
 }
 
-// misbehavingSite serves a server over HTTP that, at a call, does not read its body, does not answer, or sends without end.
+// misbehavingSite serves a server over HTTP. At a call, it does not read its body, does not answer,
+// or sends endlessly.
 func misbehavingSite(t *testing.T, kind string) string {
 	t.Helper()
 	release := make(chan struct{})
@@ -113,8 +114,8 @@ func misbehavingSite(t *testing.T, kind string) string {
 	return web.URL
 }
 
-// Whatever a server does at a call: the call ends at its limit with an error that says so, a cancel ends it at once, the end of
-// the session ends the server, and a call of another session is answered meanwhile.
+// For every misbehavior: the call ends at its limit with a fitting error, a cancel ends it at once,
+// and the end of the session ends the server. Meanwhile, calls of other sessions are answered.
 func TestMisbehavingServers(t *testing.T) {
 	t.Parallel()
 	servers := map[string]func(t *testing.T) Server{}
@@ -200,7 +201,7 @@ func TestMisbehavingServers(t *testing.T) {
 	}
 }
 
-// A server that does not read is named so, and is started again for the next call.
+// The error names a server that does not read. The next call starts it again.
 func TestDeafServerIsNamed(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, Server{Name: "p", Command: os.Args[0], Env: []string{serverWord + "=misbehaves deaf"}, Timeout: 2 * time.Second})

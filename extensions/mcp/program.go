@@ -20,7 +20,7 @@ import (
 // SIGTERM, and between SIGTERM and SIGKILL.
 const gentle = 80 * time.Millisecond
 
-// mostWaiting is how many bytes wait for a program that does not read.
+// mostWaiting limits the bytes that wait for a program to read.
 const mostWaiting = 2 * wire.LongestMessage
 
 // program is a server that runs as a child process and uses its pipes.
@@ -69,7 +69,7 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 	return p, nil
 }
 
-// watch has the changes of a program that can write in the workspace reviewed.
+// watch starts the review of changes by a program with write access to the workspace.
 func (s *server) watch(ctx context.Context) error {
 	if s.owner.cfg.Watch == nil {
 		return nil
@@ -81,7 +81,8 @@ func (s *server) watch(ctx context.Context) error {
 	return err
 }
 
-// review reviews what the program has changed in a call. It returns text for the model, nearly always none.
+// review reviews the program's changes during a call. It returns text for the model, nearly always
+// none.
 func (s *server) review(ctx context.Context, c tools.Call) (note string) {
 	s.mu.Lock()
 	w := s.watched

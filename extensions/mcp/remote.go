@@ -19,8 +19,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/wire"
 )
 
-// remote is a server that is reached over HTTP. It holds the connections of one link, so
-// that close can close all of them.
+// remote is a server reached over HTTP. It holds the connections of a link, so close can close all
+// of them.
 type remote struct {
 	endpoint *url.URL
 	headers  map[string]string
@@ -125,7 +125,7 @@ func (r *remote) record(req *http.Request) {
 	}
 }
 
-// send sends one request. It can be sent again, because the SDK's bodies can be read again.
+// send sends a request. The request can be sent again, because the SDK's bodies can be read again.
 func (r *remote) send(req *http.Request, token string) (*http.Response, error) {
 	again := req.Clone(req.Context())
 	if req.GetBody != nil {
@@ -145,7 +145,7 @@ func (r *remote) send(req *http.Request, token string) (*http.Response, error) {
 }
 
 // token returns the token of the login; empty: the server may need none. rejected is a token
-// that the server has rejected.
+// already rejected by the server.
 func (r *remote) token(ctx context.Context, rejected string) (string, error) {
 	if r.logins == nil {
 		return "", nil
@@ -162,7 +162,7 @@ func (r *remote) token(ctx context.Context, rejected string) (string, error) {
 	return token, err
 }
 
-// redact makes sure that no output shows the tokens of a login. token is the one that is used now.
+// redact redacts the tokens of a login in all output. token is the token in use.
 func (s *Servers) redact(address, token string) {
 	if _, known := s.tokens.LoadOrStore(token, true); known || token == "" || s.cfg.Secret == nil {
 		return
@@ -205,7 +205,7 @@ func (r *remote) connect(ctx context.Context, network, address string) (net.Conn
 	return kept, nil
 }
 
-// tracked is a connection that removes itself from the remote when it is closed.
+// tracked is a connection that removes itself from the remote on Close.
 type tracked struct {
 	net.Conn
 	remote *remote
@@ -235,5 +235,5 @@ func (r *remote) close() {
 
 func (r *remote) why() string { return "" }
 
-// Waits returns the error: what a server does not read waits in the requests of its calls.
+// Waits returns the error: unread data waits in the requests of its calls.
 func (r *remote) Waits(err error) error { return err }

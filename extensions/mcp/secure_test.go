@@ -24,7 +24,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 )
 
-// certificateFiles writes a client certificate: with its key in one file, apart, and with a password.
+// certificateFiles writes a client certificate: in a file with its key, in separate files, and with
+// a password.
 func certificateFiles(t *testing.T, dir string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -53,8 +54,8 @@ func certificateFiles(t *testing.T, dir string) {
 	write(t, filepath.Join(dir, "locked.pem"), string(pem.EncodeToMemory(locked)))
 }
 
-// A server is connected only if its certificate is valid by ssl_verify. A server that requires a
-// client certificate gets that of client_cert.
+// A server is connected only if its certificate is valid by ssl_verify. If it requires a client
+// certificate, it gets client_cert.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -30,8 +30,8 @@ const ResourceToolset = resources.Toolset
 
 const defaultConnect = 30 * time.Second
 
-// server is one server. Its goroutine run connects it, refreshes its tools, and ends it.
-// Other goroutines only read the state.
+// server is an MCP server. Its goroutine run connects it, refreshes its tools, and ends it. Other
+// goroutines only read the state.
 type server struct {
 	Server
 	now    Server // with the values of the current attempt; only run uses it
@@ -49,7 +49,7 @@ type server struct {
 	calls  running.Calls
 	log    logfile.File
 
-	forms   wire.Forms // those that it has sent
+	forms   wire.Forms // sent by the server
 	asker   *elicit.Asker
 	prompts prompts.Prompts
 	moved   chan struct{} // its prompts or resources have changed
@@ -69,18 +69,18 @@ type server struct {
 	original     map[string]string     // the first shapes of tools in this session, by name for the model
 	left         []string              // omitted tools, because they need a task
 	pending      Permission            // of the last attempt; an empty Key: none is required
-	exits        exits                 // when the program ended by itself, the last ones
+	exits        exits                 // recent times when the program ended unexpectedly
 	resting      bool                  // it was stopped until the next call
 	hasResources bool                  // the last connection had resources
-	granted      string                // the key that the user has approved
-	watched      extension.Watched     // of a program that can write in the workspace
+	granted      string                // the approved key
+	watched      extension.Watched     // of a program with write access to the workspace
 
 	remarks   remarks
-	toldLogin bool // the user knows that a login is needed
+	toldLogin bool // the user was notified of the login
 	steps     int  // how often a call lacked a scope
 }
 
-// link is one connection to a server.
+// link is a connection to a server.
 type link struct {
 	session *sdk.ClientSession
 	carrier carrier
@@ -331,8 +331,8 @@ func (s *server) connect() (*link, []definition, error) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("it did not answer within %v", limit)) })
 	defer timer.Stop()
-	// A stream of events ends with the context that opened it. So this context ends with the
-	// link, not with this function.
+	// A stream of events ends with its context. So this context ends with the link, not with this
+	// function.
 	l, err := s.open(ctx)
 	if err == nil {
 		var found []definition
@@ -369,7 +369,7 @@ func (s *server) open(ctx context.Context) (l *link, err error) {
 		case "legacy":
 			return s.openProgram(ctx, legacy)
 		}
-		// A program that does not support the newer handshake may not answer it at all.
+		// A program without the newer handshake may not answer it at all.
 		if l, err = s.openProgram(ctx, legacy); refused(err) {
 			l, err = s.openProgram(ctx, "")
 		}
@@ -429,7 +429,7 @@ func (s *server) openRemote(ctx context.Context, kind string) (*link, error) {
 	return newLink(session, r), nil
 }
 
-// rejection returns the error of a server that answered with status 401.
+// rejection returns the error for a server's response with status 401.
 func (s *server) rejection(r *remote) error {
 	switch {
 	case !s.logsIn():
@@ -441,7 +441,7 @@ func (s *server) rejection(r *remote) error {
 }
 
 // handshake runs the handshake. If ctx ends first, it closes the transport, because closing the
-// session would wait for a server that does not answer.
+// session would wait for an unresponsive server.
 func (s *server) handshake(ctx context.Context, c carrier, t sdk.Transport, o *sdk.ClientSessionOptions) (*sdk.ClientSession, error) {
 	defer context.AfterFunc(ctx, c.close)()
 	return s.client.Connect(ctx, t, o)
@@ -483,7 +483,7 @@ func (s *server) notice(text string) {
 	s.owner.cfg.Notice(fmt.Sprintf("The MCP server %q %s.", s.Name, strings.TrimSuffix(text, ".")))
 }
 
-// remark sends a notice that the server causes. In a minute, the user gets few of them.
+// remark sends a notice caused by the server. The user gets at most mostRemarks in a minute.
 func (s *server) remark(text string) {
 	if s.remarks.admit(time.Now()) {
 		s.notice(text)

@@ -29,8 +29,8 @@ const testTimeout = time.Minute
 
 type nothing struct{}
 
-// testServer returns a server with the tools of the tests. A call that waits sends a
-// message to began when it starts and when it ends. began may be nil.
+// testServer returns a server with the tools of the tests. A waiting call sends a message to began
+// when it starts and when it ends. began may be nil.
 func testServer(began chan<- string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	say := func(text string) *sdk.CallToolResult {
@@ -61,7 +61,7 @@ func testServer(began chan<- string) *sdk.Server {
 		os.Exit(7)
 		return nil, nil, nil
 	})
-	var growing sync.RWMutex // no list is told while it changes
+	var growing sync.RWMutex // held while the list changes
 	s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 			if method == "tools/list" {
@@ -115,8 +115,8 @@ func overHTTP(t *testing.T, s *sdk.Server, transport string, look func(*http.Req
 	return web.URL
 }
 
-// endSessions closes the sessions of a server at the end of the test. A client that ends does not wait
-// long for a server.
+// endSessions closes the sessions of a server at the end of the test. A client at its end does not
+// wait long for a server.
 func endSessions(t *testing.T, s *sdk.Server) {
 	t.Cleanup(func() {
 		for one := range s.Sessions() {
@@ -308,7 +308,8 @@ func TestServerDiesAndComesBack(t *testing.T) {
 	}
 }
 
-// Each connection has the values that the configuration has then. If one is missing, the server is not connected.
+// Each connection uses the configuration's values of its time. If a value is missing, the server is
+// not connected.
 func TestValuesOfAConnection(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -459,8 +460,8 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// TestYesIsForTheseWords checks that a remembered approval does not apply if the
-// definition of the tool or the program changes.
+// TestYesIsForTheseWords checks that a remembered approval becomes invalid if the tool's definition
+// or the program changes.
 func TestYesIsForTheseWords(t *testing.T) {
 	t.Parallel()
 	x := &server{Server: testProgram("p"), label: "p"}
@@ -499,7 +500,7 @@ func TestYesIsForTheseWords(t *testing.T) {
 	}
 }
 
-// An approval that an earlier version has remembered stays valid.
+// An approval remembered by an earlier version stays valid.
 func TestKeyStays(t *testing.T) {
 	t.Parallel()
 	x := &server{Server: Server{Name: "p", Command: "tool <a>", Args: []string{"-x", "\"&\""}, Env: []string{"B=1", "A_TOKEN=2"}, URL: "https://user:secret@example.com/mcp?key=1"}, label: "p"}
@@ -576,7 +577,7 @@ func TestReplaced(t *testing.T) {
 	b.noticed(`two MCP servers named "a"`)
 }
 
-// TestSandbox checks that a program with the setting sandbox never runs without it.
+// TestSandbox checks that the setting sandbox never lets a program run outside the sandbox.
 func TestSandbox(t *testing.T) {
 	t.Parallel()
 	asks := testProgram("p")

@@ -14,8 +14,7 @@ import (
 	programs "github.com/hermes-ls/hermes-ls/internal/program"
 )
 
-// ServerSettings is one server of the section mcp_servers of config.yaml: a program, or a
-// URL.
+// ServerSettings is a server of the section mcp_servers of config.yaml: a program, or a URL.
 type ServerSettings struct {
 	Enabled        bool                `json:"enabled" guard:"the server is not started" safe:"false" doc:"false: the server is not used."`
 	Command        string              `json:"command" doc:"Program to start. Empty: the server is at url."`
@@ -52,7 +51,7 @@ type ElicitationSettings struct {
 	Timeout int  `json:"timeout" doc:"Seconds after which such a request is cancelled. 0: 300."`
 }
 
-// ToolSettings selects tools of a server by the names that the server uses.
+// ToolSettings selects tools of a server by the server's names.
 type ToolSettings struct {
 	Include   []string          `json:"include" guard:"its texts apply" doc:"Only these tools, as globs. Empty: all."`
 	Exclude   []string          `json:"exclude" guard:"its texts apply" doc:"Tools that are left out, as globs."`
@@ -61,7 +60,7 @@ type ToolSettings struct {
 	Prompts   bool              `json:"prompts" doc:"Prompts of the server are slash commands."`
 }
 
-// UnmarshalJSON decodes a server that is enabled by default.
+// UnmarshalJSON decodes a server. It is enabled by default.
 func (s *ServerSettings) UnmarshalJSON(data []byte) error {
 	type plain ServerSettings
 	p := plain{Enabled: true, Elicitation: ElicitationSettings{Enabled: true}, Tools: ToolSettings{Resources: true, Prompts: true}}
@@ -84,9 +83,9 @@ func Settings() *config.Section {
 	return &config.Section{Name: "mcp_servers", Doc: "Servers of the Model Context Protocol, by name.", Defaults: map[string]ServerSettings{}}
 }
 
-// Configured returns the enabled servers, in the order of their names. It replaces ${NAME}
-// and ${NAME:-default} from the environment and .env. problems has one error for each
-// server that cannot be used.
+// Configured returns the enabled servers, in the order of their names. It replaces ${NAME} and
+// ${NAME:-default} from the environment and .env. problems contains an error for each unusable
+// server.
 func Configured(c *config.Loaded) (servers []Server, problems []error) {
 	section := config.SectionOf[map[string]ServerSettings](c, "mcp_servers")
 	for _, name := range slices.Sorted(maps.Keys(section)) {
@@ -117,8 +116,8 @@ func Configured(c *config.Loaded) (servers []Server, problems []error) {
 	return servers, problems
 }
 
-// mistake returns the problem of a key without which another program would run, or one without its variables. If there is none, it
-// returns "".
+// mistake returns the problem of a key of the server's command or its variables: without the key,
+// another program would run. If there is none, it returns "".
 func mistake(c *config.Loaded, server string) string {
 	for _, p := range c.Problems {
 		key, _, _ := strings.Cut(p.Text, " ")
@@ -130,7 +129,7 @@ func mistake(c *config.Loaded, server string) string {
 	return ""
 }
 
-// server returns the settings in the form that Connect takes.
+// server returns the settings in the form for Connect.
 func (s ServerSettings) server(name string) Server {
 	out := Server{
 		Name: name, Command: s.Command, Args: s.Args, Dir: s.Cwd, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Auth: s.Auth, OAuth: s.OAuth,

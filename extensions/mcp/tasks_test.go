@@ -19,7 +19,7 @@ const offered = `{"tools":[
 
 const greeted = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
 
-// answers returns a handler that answers the protocol's requests up to the list of tools.
+// answers returns a handler for the protocol's requests up to the list of tools.
 func answers(events bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -52,7 +52,7 @@ func answers(events bool) http.HandlerFunc {
 	}
 }
 
-// TestToolsThatNeedATask checks that a tool that runs only as a task is omitted and named.
+// TestToolsThatNeedATask checks that a task-only tool is omitted and named.
 func TestToolsThatNeedATask(t *testing.T) {
 	t.Parallel()
 	list := []Server{}
@@ -81,7 +81,7 @@ func TestToolsThatNeedATask(t *testing.T) {
 	}
 }
 
-// TestRejectedToken checks that a server that rejects requests without a token is reported, if
+// TestRejectedToken checks the report about a server that rejects requests without a token, if
 // there are no logins.
 func TestRejectedToken(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 )
 
-// Offered is a server of the workspace that is not connected: the user has not approved it, or its values cannot be expanded.
+// Offered is an unconnected server of the workspace: the user has not approved it, or its values
+// cannot be expanded.
 type Offered struct {
 	Name     string
 	Trusted  bool   // the user trusts its folder
@@ -19,8 +20,8 @@ type Offered struct {
 	Problem  string // why it cannot be approved or connected; empty: it can
 }
 
-// OfWorkspace returns the servers of workspace folders that the user has approved, with expanded values. They run in the
-// sandbox. offered are the others; before the approval, nothing of them is expanded.
+// OfWorkspace returns the user-approved servers of workspace folders, with expanded values. They
+// run in the sandbox. offered are the others; before the approval, nothing of them is expanded.
 func OfWorkspace(c *config.Loaded, store trust.Store, folders []string) (approved []Server, offered []Offered, problems []error) {
 	for _, folder := range folders {
 		trusted := store.Trusted(folder)
@@ -67,10 +68,11 @@ func settingsOf(w trust.Server) ServerSettings {
 	return s
 }
 
-// errChanged means that a workspace server is not what the user has approved.
+// errChanged means that a workspace server differs from its approved definition.
 var errChanged = errors.New("it has changed since you approved it. /trust shows it")
 
-// unchanged returns an error if a workspace server or a file that it names is not as it was approved.
+// unchanged returns an error if a workspace server, or a file named by it, has changed since the
+// approval.
 func (s Server) unchanged() error {
 	if s.Workspace == nil {
 		return nil

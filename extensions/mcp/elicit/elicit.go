@@ -1,4 +1,4 @@
-// Package elicit asks the user for the values and addresses that MCP servers request.
+// Package elicit asks the user for values and addresses requested by MCP servers.
 package elicit
 
 import (
@@ -27,29 +27,29 @@ const (
 	accept, decline, cancelled = "accept", "decline", "cancel" // actions of the protocol
 )
 
-// Asker passes the requests of one server on to the user, one after the other. It is safe for concurrent use.
+// Asker passes the requests of a server on to the user, in order. It is safe for concurrent use.
 type Asker struct {
 	Server, Label, SessionID string
 	Timeout                  time.Duration // 0: 300 s
 	Ask                      tools.Clarifier
 	// Later shows a question in the chat and waits for the user's answer there. Nil: the user cannot answer in the chat.
 	Later func(ctx context.Context, question string) (answer string, ok bool)
-	// Notice sends the user a text that the server has caused. Tell sends one that the user has caused.
+	// Notice sends the user a text caused by the server, Tell a text caused by the user.
 	Notice, Tell func(text string)
-	// During returns the context of a question that is shown.
+	// During returns the context of a question while it is shown.
 	During func(ctx context.Context) (context.Context, context.CancelFunc)
 
 	gate gate
 }
 
-// elicitation is one request of a server.
+// elicitation is a request of a server.
 type elicitation struct {
 	*Asker
 	params *sdk.ElicitParams
 }
 
-// Answer asks the user for the values that a server requests. If the user does not answer, or too many requests wait, the
-// action is cancel. No mode answers for the user.
+// Answer asks the user for the values requested by a server. If the user does not answer, or too
+// many requests are pending, the action is cancel. No mode answers for the user.
 func (a *Asker) Answer(ctx context.Context, p *sdk.ElicitParams) *sdk.ElicitResult {
 	if !a.gate.enter(time.Now()) {
 		a.Notice("sends too many requests for values. They are canceled")
@@ -75,8 +75,8 @@ func (e *elicitation) question(text string) string {
 	return fmt.Sprintf("%s (MCP server) asks: %s\n\n%s", e.Server, clean.Text(e.params.Message, 1000), text)
 }
 
-// choose asks the user for one of the choices, or for a text if there are none. If the user
-// does not answer, choose returns false.
+// choose asks the user to select a choice, or for a text if there are no choices. If the user does
+// not answer, choose returns false.
 func (e *elicitation) choose(ctx context.Context, text string, choices []string) (string, bool) {
 	a, err := e.Ask.Clarify(ctx, e.request(tools.ClarifyRequest{Question: e.question(text), Choices: choices, FreeText: len(choices) == 0}))
 	switch {
@@ -147,8 +147,8 @@ func (e *elicitation) addressID() string {
 
 const leaveOut = "Leave out"
 
-// form shows the whole form. If the host cannot, form asks for one field after the other, and then
-// once for all values.
+// form shows the whole form. If the host does not support this, form asks for each field in turn,
+// then for approval of all values.
 func (e *elicitation) form(ctx context.Context) *sdk.ElicitResult {
 	fields, err := form.Fields(e.params.RequestedSchema)
 	if err != nil {
@@ -198,7 +198,7 @@ func (e *elicitation) whole(ctx context.Context, fields []form.Field) *sdk.Elici
 		resolved, err = schema.Resolve(nil)
 	}
 	if err != nil {
-		return nil // the fields could be read, so they are asked for one by one
+		return nil // the fields were readable, so ask for each
 	}
 	question := strings.TrimSpace(e.question(""))
 	for range mostShown {

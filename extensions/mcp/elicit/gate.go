@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	mostWaiting = 8  // requests of a server that wait, the one that is shown included
+	mostWaiting = 8  // pending requests of a server, including the shown request
 	mostMinute  = 30 // requests of a server in a minute
 	mostAgreed  = 100
 )
 
-// gate lets the requests of a server through one after the other, and limits them.
+// gate admits the requests of a server in order, and limits them.
 type gate struct {
 	mu      sync.Mutex
 	recent  []time.Time // requests of the last minute
 	waiting int
-	shown   chan struct{}   // has one element while a request is shown
-	open    map[string]bool // ids of addresses that the user has agreed to open
+	shown   chan struct{}   // holds an element while a request is shown
+	open    map[string]bool // ids of addresses that the user agreed to open
 }
 
 // enter counts a request. If too many wait, or there were too many in the last minute, it returns false.
@@ -57,7 +57,7 @@ func (g *gate) turn(ctx context.Context) bool {
 
 func (g *gate) next() { <-g.shown }
 
-// agreed keeps the id of an address that the user has agreed to open.
+// agreed records the id of an address that the user agreed to open.
 func (g *gate) agreed(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -67,7 +67,7 @@ func (g *gate) agreed(id string) {
 	g.open[id] = true
 }
 
-// Complete reports whether the user has agreed to open the address with an id. It reports each one once.
+// Complete reports whether the user agreed to open the address with an id. It reports each id once.
 func (a *Asker) Complete(id string) bool {
 	a.gate.mu.Lock()
 	defer a.gate.mu.Unlock()

@@ -28,8 +28,8 @@ func (u *slow) Clarify(context.Context, tools.ClarifyRequest) (tools.Answer, err
 	return tools.Answer{Kind: tools.AnswerGiven, Text: "https://a.example/"}, nil
 }
 
-// The requests of a server are shown one after the other. If too many wait, or there were too many in a minute, they are
-// canceled.
+// The requests of a server are shown in order. They are canceled if too many are pending or too
+// many came within a minute.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

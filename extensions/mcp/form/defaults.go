@@ -9,9 +9,10 @@ import (
 
 type asSent struct{}
 
-// Keep returns a middleware of a client that keeps two parts of a form. The SDK sorts its fields by name: sent returns the
-// schema as the server sent it. The SDK also adds the default of each field without a value to the values that the user
-// sends, even if the user has removed it. So the SDK gets the form without defaults, and [Schema] has them.
+// Keep returns a client middleware that preserves two parts of a form. The SDK sorts the fields by
+// name, so sent returns the server's original schema. The SDK also adds a field's default to the
+// user's values if the field has none, even if the user has removed it. So the SDK gets the form
+// without defaults; [Schema] contains them.
 func Keep(sent func(schema any) any) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {

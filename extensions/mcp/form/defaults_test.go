@@ -8,7 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The SDK gets a form without defaults, the user the one that the server sent.
+// The SDK gets a form without defaults, the user the server's original form.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	const sent, bare = `{"properties":{"n":{"default":2,"type":"integer"}},"type":"object"}`, `{"properties":{"n":{"type":"integer"}},"type":"object"}`

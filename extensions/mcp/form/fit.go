@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// limits are the parts of a schema that sentences name.
+// limits are the parts of a schema mentioned in sentences.
 type limits struct {
 	Format               string
 	MinLength, MaxLength *float64
@@ -44,7 +44,7 @@ func Check(fields []Field, values map[string]any) error {
 	return nil
 }
 
-// fits reports whether a text has a format. A format that it does not know has no rule.
+// fits reports whether a text has a format. An unknown format has no rule.
 func fits(format, text string) bool {
 	var err error
 	switch format {
@@ -66,7 +66,8 @@ func fits(format, text string) bool {
 	return err == nil
 }
 
-// sentence names the values that the field takes. If no part of the schema says it, sentence returns "".
+// sentence describes the valid values of the field. If the schema does not restrict them, it
+// returns "".
 func (f Field) sentence(value any) string {
 	l := f.limits
 	switch f.kind {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A value that does not fit is refused with a sentence.
+// An invalid value is rejected with a sentence.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	for schema, cases := range map[string]map[string]string{
@@ -41,7 +41,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// A field that takes several values names them.
+// A field with several values names them.
 func TestSeveral(t *testing.T) {
 	t.Parallel()
 	fields, err := Fields(json.RawMessage(`{"properties":{"f":{"type":"array","title":"Fish","default":["1"],"items":{"anyOf":[{"const":"1","title":"Tuna"},{"const":"2","title":"Trout"}]}}}}`))
@@ -54,7 +54,7 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// A form names the first field that does not fit.
+// A form names its first invalid field.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	fields, err := Fields(json.RawMessage(`{"required":["n"],"properties":{"n":{"type":"integer"},"mail":{"type":"string","format":"email","title":"Mail"}}}`))

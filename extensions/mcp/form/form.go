@@ -30,8 +30,8 @@ type Field struct {
 	limits limits
 }
 
-// Parse returns the value that an answer means. An answer that cannot be parsed stays a text,
-// which does not fit.
+// Parse converts an answer to the field's type. An unparsable answer stays a text, which does not
+// fit.
 func (f Field) Parse(answer string) any {
 	if value, ok := f.values[answer]; ok && f.kind != "array" {
 		return value
@@ -60,7 +60,7 @@ func (f Field) Parse(answer string) any {
 	return answer
 }
 
-const mostChoices = 5 // with “Leave out”, the six that hosts show
+const mostChoices = 5 // with “Leave out” six, the number shown by hosts
 
 // Fields returns the fields of a form's schema, in its order.
 func Fields(schema any) ([]Field, error) {
@@ -148,7 +148,7 @@ func (f *Field) read(data json.RawMessage) error {
 	return nil
 }
 
-// choices are the values that a schema allows, with their titles in one of the forms of the protocol.
+// choices are the values allowed by a schema, with their titles, in any form of the protocol.
 type choices struct {
 	Enum         []any
 	EnumNames    []string

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Fields that look like secrets are found by name, title, description and format. Others are not.
+// Fields for secrets are recognized by name, title, description and format. Others are not.
 func TestSecret(t *testing.T) {
 	t.Parallel()
 	field := func(name, rest string) string {

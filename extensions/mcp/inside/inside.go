@@ -8,22 +8,21 @@ import (
 	"strings"
 )
 
-// folderOptions are the options with which a program runs code from a directory, by
-// program. Programs that are not listed, such as the servers themselves, get directories
-// only as data.
+// folderOptions are the options for a directory of code to run, by program. Programs not listed,
+// such as the servers themselves, get directories only as data.
 var folderOptions = map[string]string{
 	"env": "-C --chdir", "uv": "--directory --project --with-editable --from", "uvx": "--directory --from --with-editable", "pipx": "--spec",
 	"npm": "-C --prefix", "npx": "-C --prefix", "pnpm": "-C --dir", "yarn": "--cwd", "bun": "--cwd", "bunx": "--cwd", "deno": "",
 	"poetry": "-C --directory -P --project", "pdm": "-p --project", "hatch": "", "go": "-C", "make": "-C --directory", "cargo": "-C --manifest-path", "dotnet": "--project", "node": "", "python": "",
 }
 
-// subcommands are words before the options or the directory of the program that is run.
+// subcommands are words before the options or the directory of the executed program.
 const subcommands = " run exec x start tool dlx serve "
 
-// loading are variables that make a server's program load files.
+// loading are variables from which a server's program loads files.
 const loading = " PATH PYTHONPATH PYTHONHOME VIRTUAL_ENV NODE_PATH NODE_OPTIONS LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV ENV PERL5LIB PERL5OPT RUBYLIB RUBYOPT GEM_PATH CLASSPATH JAVA_TOOL_OPTIONS UV_PROJECT UV_WORKING_DIRECTORY npm_config_prefix "
 
-// anywhere are programs that also accept their options after the name of the package.
+// anywhere are programs with options also after the package name.
 const anywhere = " npm pnpm yarn make cargo dotnet "
 
 // Enters reports whether a command line makes a program run or load files of a workspace
@@ -67,7 +66,7 @@ func Enters(program string, args []string, env, roots []string) bool {
 		case strings.Contains(anywhere, " "+name+" "):
 			named = true
 		default:
-			return false // the package or file that is run; later arguments belong to it
+			return false // the executed package or file; later arguments belong to it
 		}
 	}
 	return false
@@ -88,8 +87,8 @@ func mentions(text string, roots []string) bool {
 	})
 }
 
-// names reports whether a text contains the path folder, alone or at the start of a longer
-// path. The path may contain characters that end other paths, such as spaces.
+// names reports whether a text contains the path folder, alone or at the start of a longer path.
+// The path may contain characters that end other paths, such as spaces.
 func names(text, folder string, roots []string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], folder)
@@ -109,7 +108,7 @@ func names(text, folder string, roots []string) bool {
 	}
 }
 
-// existing returns the part of a path that exists. If no part exists, it returns the path.
+// existing returns the longest existing start of a path. If there is none, it returns the path.
 func existing(path string) string {
 	for part := path; len(part) > 1; part = filepath.Dir(part) {
 		if _, err := os.Lstat(part); err == nil {

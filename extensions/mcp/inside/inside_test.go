@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEnters checks which servers run files of a workspace folder. A server that gets the
-// folder only as data is not one of them.
+// TestEnters checks which servers run files of a workspace folder. A server with the folder only as
+// data does not.
 func TestEnters(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]bool{
@@ -39,7 +39,7 @@ func TestEnters(t *testing.T) {
 	}
 }
 
-// TestMentions checks that a workspace folder is found in a text however it is written.
+// TestMentions checks that every spelling of a workspace folder in a text is found.
 func TestMentions(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

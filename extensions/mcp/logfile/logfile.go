@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Largest limits a log file. A full one is kept with the ending .1, until the next is full.
+// Largest limits a log file. A full file is kept with the ending .1, until the next is full.
 const Largest = 1 << 20
 
 // File writes the output of a server to a file. If its path is empty, it writes nothing.

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Several processes write to one log. It has at most two files of 1 MB, and the last lines of each.
+// Several processes write to the same log. It has at most two files of 1 MB, with the last lines of
+// each process.
 func TestSeveralProcesses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "logs", "mcp-a.log")

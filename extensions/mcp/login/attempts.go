@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// Attempts are the logins of a session that run, by server.
+// Attempts are the running logins of a session, by server.
 type Attempts struct {
 	mu   sync.Mutex
 	open map[string]*Attempt
 	wait sync.WaitGroup
 }
 
-// Replace adds a login, and ends an earlier one of the server. finish runs beside it.
+// Replace adds a login and ends the server's earlier login. finish runs beside it.
 func (a *Attempts) Replace(name string, now *Attempt, finish func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -26,14 +26,14 @@ func (a *Attempts) Replace(name string, now *Attempt, finish func()) {
 	a.wait.Go(finish)
 }
 
-// Find returns the login of a server that runs; nil: there is none.
+// Find returns the running login of a server; nil: there is none.
 func (a *Attempts) Find(name string) *Attempt {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.open[name]
 }
 
-// Remove removes a login that has ended, and reports whether it was still the one of the server.
+// Remove removes an ended login, and reports whether it was still the server's current login.
 func (a *Attempts) Remove(name string, ended *Attempt) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

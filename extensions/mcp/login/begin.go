@@ -17,16 +17,16 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// basic is the method of clients that send their secret in a header.
+// basic is the method for clients with their secret in a header.
 const basic = "client_secret_basic"
 
 // Ports of the callback of a client-id document.
 const firstPort, lastPort = 27890, 27894
 
-// Attempt is a login that runs. Wait ends it.
+// Attempt is a running login. Wait ends it.
 type Attempt struct {
-	Address string // that the user opens in a browser
-	Code    string // that the user enters there; empty unless it is the device flow
+	Address string // the user opens it in a browser
+	Code    string // the user enters it there; only in the device flow
 	Port    int    // of the callback; 0: none listens
 	Ends    time.Time
 
@@ -197,7 +197,7 @@ func (a *Attempt) register(ctx context.Context, e *Entry) error {
 	return a.store.write(a.resource, *e)
 }
 
-// method returns how a client names itself at the token endpoint.
+// method returns the authentication method for the token endpoint.
 func method(supported []string, secret bool) string {
 	order := []string{"none", "client_secret_post", basic}
 	if secret {

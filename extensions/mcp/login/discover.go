@@ -25,16 +25,16 @@ type found struct {
 	device   string // device authorization endpoint
 }
 
-// hellos are the first requests of clients of each revision: discover, initialize, and the
-// stream of a server that only has events.
+// hellos are the first requests of clients of each revision: discover, initialize, and the event
+// stream of a server with events only.
 var hellos = []struct{ version, method, body string }{
 	{"2026-07-28", "server/discover", `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"hermes-ls","version":"0"},"io.modelcontextprotocol/clientCapabilities":{}}}}`},
 	{"", "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"hermes-ls","version":"0"}}}`},
 	{},
 }
 
-// probe sends requests without a token until one is rejected for that, and returns the
-// challenges of that response.
+// probe sends requests without a token until the server rejects a request, and returns the
+// challenges of the response.
 func probe(ctx context.Context, c *http.Client, address string) ([]oauthex.Challenge, error) {
 	for _, hello := range hellos {
 		method := http.MethodPost
@@ -65,7 +65,7 @@ func probe(ctx context.Context, c *http.Client, address string) ([]oauthex.Chall
 	return nil, nil
 }
 
-// bearer returns a parameter of the first Bearer challenge that has it.
+// bearer returns a parameter of the first Bearer challenge with a value for it.
 func bearer(all []oauthex.Challenge, name string) string {
 	for _, c := range all {
 		if c.Scheme == "bearer" && c.Params[name] != "" {
@@ -75,8 +75,8 @@ func bearer(all []oauthex.Challenge, name string) string {
 	return ""
 }
 
-// discover finds the authorization server of a target. If issuer is not empty, it is used
-// instead of the one that the server names.
+// discover finds the authorization server of a target. If issuer is not empty, it is used in place
+// of the server's.
 func (t Target) discover(ctx context.Context, challenges []oauthex.Challenge) (found, error) {
 	c := t.client()
 	resource, err := t.protected(ctx, c, bearer(challenges, "resource_metadata"))
@@ -96,8 +96,8 @@ func (t Target) discover(ctx context.Context, challenges []oauthex.Challenge) (f
 	return f, f.authorization(ctx, c)
 }
 
-// protected returns the metadata of the protected resource: those of the challenge, else those
-// of the path, else those of the root.
+// protected returns the metadata of the protected resource, from the challenge, else from the path,
+// else from the root.
 func (t Target) protected(ctx context.Context, c *http.Client, named string) (*oauthex.ProtectedResourceMetadata, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil {

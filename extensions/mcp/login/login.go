@@ -1,7 +1,7 @@
 // Package login logs the user in at MCP servers with OAuth 2.1, and keeps the tokens.
 //
-// [Store] is the directory mcp-auth of $HERMES_HOME. It has one file for each resource, which
-// is the URL of a server. A token belongs to one resource and one issuer.
+// [Store] is the directory mcp-auth of $HERMES_HOME. It contains a file for each resource, which is
+// the URL of a server. A token belongs to a single resource and issuer.
 //
 //	store := login.Open(home, login.File)
 //	token, err := store.Token(ctx, login.Target{URL: url}, "") // errors.Is(err, login.ErrNeeded)
@@ -9,8 +9,8 @@
 // [Store.Begin] starts a login. Only an act of the user may call it. All other methods open no
 // browser and register no client.
 //
-// A token is refreshed by one process at a time. The process that has the lock reads the file
-// again, and uses a token that another process has fetched.
+// Only one process at a time refreshes a token. Under the lock, it reads the file again and uses a
+// token fetched by another process.
 //
 // All methods are safe for concurrent use by several processes.
 package login
@@ -45,8 +45,8 @@ type Target struct {
 	Name     string // for pages and errors; empty: the host
 	URL      string
 	Settings Settings
-	Scope    string // requested instead of the scopes that the server names; empty: those
-	// Transport sends all requests. If it is nil, the usual one does.
+	Scope    string // requested in place of the server's scopes; empty: the server's
+	// Transport sends all requests. If it is nil, the default transport does.
 	Transport http.RoundTripper
 }
 
@@ -61,7 +61,7 @@ func (t Target) label() string {
 	return u.Host
 }
 
-// ErrNeeded says that the user must log in.
+// ErrNeeded means that the user must log in.
 var ErrNeeded = errors.New("it needs a login")
 
 // Resource returns the canonical form of a server's URL: scheme and host in lower case,
@@ -115,7 +115,7 @@ func (g guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// secure rejects addresses that are neither https nor on loopback.
+// secure rejects addresses unless they use https or are on loopback.
 func secure(u *url.URL) error {
 	if u.Scheme == "https" && u.Host != "" || u.Scheme == "http" && loopback(u.Hostname()) {
 		return nil

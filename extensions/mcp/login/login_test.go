@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// authority is a server with its authorization server. It rotates refresh tokens, and rejects
-// all tokens of a grant if one is used twice.
+// authority is a server with its authorization server. It rotates refresh tokens. If a token is
+// used twice, it rejects all tokens of the grant.
 type authority struct {
 	*httptest.Server
 	mu         sync.Mutex
@@ -167,8 +167,8 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestCallback checks that only the right path and state reach a login, and that an address can
-// be pasted.
+// TestCallback checks that only the right path and state reach a login. An address can also be
+// pasted.
 func TestCallback(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
@@ -253,7 +253,7 @@ func TestLifeOfTokens(t *testing.T) {
 	}
 }
 
-// If the address of the challenge has no metadata, those of the well-known addresses are used.
+// If the challenge's address has no metadata, the well-known addresses are used.
 func TestMetadataElsewhere(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
@@ -263,8 +263,8 @@ func TestMetadataElsewhere(t *testing.T) {
 	}
 }
 
-// TestRefusedRefresh checks that a rejected grant deletes the tokens and keeps the client, and
-// that other failures keep both.
+// TestRefusedRefresh checks that a rejected grant deletes the tokens and keeps the client. Other
+// failures keep both.
 func TestRefusedRefresh(t *testing.T) {
 	t.Parallel()
 	a, s := newAuthority(t), Open(t.TempDir(), File)

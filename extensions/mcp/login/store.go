@@ -46,7 +46,7 @@ type Tokens struct {
 	Since   time.Time `json:"since,omitzero"`
 }
 
-// Client is a client that is known to an issuer.
+// Client is a client registered at an issuer.
 type Client struct {
 	ID       string    `json:"client_id"`
 	Secret   string    `json:"client_secret,omitempty"`
@@ -60,10 +60,10 @@ type Client struct {
 // Entry is the content of a file.
 type Entry struct {
 	URL        string            `json:"url"`
-	Resource   string            `json:"resource,omitempty"` // that the server's metadata names
+	Resource   string            `json:"resource,omitempty"` // from the server's metadata
 	Issuer     string            `json:"issuer,omitempty"`
 	Scopes     []string          `json:"scopes,omitempty"`
-	Wanted     []string          `json:"wanted_scopes,omitempty"` // that a call lacked; the next login requests them
+	Wanted     []string          `json:"wanted_scopes,omitempty"` // missing scopes of a call; requested by the next login
 	TokenURL   string            `json:"token_endpoint,omitempty"`
 	RevokeURL  string            `json:"revocation_endpoint,omitempty"`
 	Client     Client            `json:"client,omitzero"`
@@ -71,7 +71,7 @@ type Entry struct {
 	Registered map[string]Client `json:"registered,omitempty"` // by issuer
 }
 
-// key names the file of a resource: its host, so that users find it, and a part of its sha256.
+// key names the file of a resource: its host, for users to find it, and a part of its sha256.
 func key(resource string) string {
 	sum := sha256.Sum256([]byte(resource))
 	host := ""
@@ -93,7 +93,7 @@ func (s *Store) lock(ctx context.Context, resource string) (func(), error) {
 	return filelock.Lock(ctx, filepath.Join(s.dir, key(resource)+".lock"))
 }
 
-// read returns the entry of a resource. If there is none, it returns an empty one.
+// read returns the entry of a resource. If there is none, it returns an empty entry.
 func (s *Store) read(resource string) (Entry, error) {
 	e := Entry{URL: resource}
 	data, err := safefile.Read(s.path(resource), safefile.Settings)
@@ -115,7 +115,7 @@ func (s *Store) read(resource string) (Entry, error) {
 	return e, nil
 }
 
-// write replaces the entry of a resource in one step.
+// write replaces the entry of a resource atomically.
 func (s *Store) write(resource string, e Entry) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
@@ -186,10 +186,10 @@ func (s *Store) All() (all []Entry, err error) {
 	return all, nil
 }
 
-// Secrets returns the stored tokens, so that they can be redacted.
+// Secrets returns the stored tokens for redaction.
 func (s *Store) Secrets() map[string]string {
 	found := map[string]string{}
-	all, _ := s.All() // a file that cannot be read has no known secret
+	all, _ := s.All() // an unreadable file has no known secret
 	for _, e := range all {
 		for name, value := range map[string]string{"access token": e.Tokens.Access, "refresh token": e.Tokens.Refresh, "client secret": e.Client.Secret} {
 			if value != "" {

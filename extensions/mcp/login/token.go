@@ -28,8 +28,8 @@ func (t Tokens) fresh(now time.Time) bool {
 	return now.Before(t.Expires.Add(-min(early, t.Expires.Sub(t.Since)/4)))
 }
 
-// Token returns the access token for a server. rejected is a token that the server has
-// rejected; empty: none. If the user must log in, the error is ErrNeeded.
+// Token returns the access token for a server. rejected is a token already rejected by the server;
+// empty: none. If the user must log in, the error is ErrNeeded.
 func (s *Store) Token(ctx context.Context, t Target, rejected string) (string, error) {
 	resource, err := Resource(t.URL)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Store) Token(ctx context.Context, t Target, rejected string) (string, e
 	if rejected != "" && t.moved(ctx, e) {
 		return "", ErrNeeded
 	}
-	// A refresh that is cancelled in the middle could lose a rotated token.
+	// If a refresh were canceled halfway, a rotated token could be lost.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
 	fresh, scopes, err := t.refresh(ctx, e)
@@ -94,7 +94,7 @@ func (s *Store) Token(ctx context.Context, t Target, rejected string) (string, e
 	return fresh.Access, nil
 }
 
-// without returns the token of an entry that cannot be refreshed.
+// without returns the token of an entry without a refresh.
 func without(e Entry, rejected string) (string, error) {
 	over := !e.Tokens.Expires.IsZero() && time.Now().After(e.Tokens.Expires)
 	if e.Tokens.Access == "" || e.Tokens.Access == rejected || over {
@@ -103,8 +103,7 @@ func without(e Entry, rejected string) (string, error) {
 	return e.Tokens.Access, nil
 }
 
-// moved reports whether the server now names other authorization servers than that of the
-// tokens.
+// moved reports whether the server's authorization servers no longer include the tokens' issuer.
 func (t Target) moved(ctx context.Context, e Entry) bool {
 	if t.Settings.Issuer != "" {
 		return t.Settings.Issuer != e.Issuer
@@ -118,7 +117,7 @@ func (t Target) moved(ctx context.Context, e Entry) bool {
 	return err == nil && !slices.Contains(m.AuthorizationServers, e.Issuer)
 }
 
-// refresh requests new tokens. The SDK and x/oauth2 cannot send resource with that.
+// refresh requests new tokens. The SDK and x/oauth2 cannot send resource with this request.
 func (t Target) refresh(ctx context.Context, e Entry) (Tokens, []string, error) {
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {e.Tokens.Refresh}, "resource": {e.Resource}}
 	return t.tokens(ctx, e.TokenURL, e.Client, form)
@@ -209,8 +208,8 @@ func (t Target) post(ctx context.Context, address string, as Client, form url.Va
 	return t.client().Do(req)
 }
 
-// Want stores the scopes that a call lacked. The next login requests them besides the earlier
-// ones. If the challenge is not about scopes, it returns false.
+// Want stores the missing scopes of a call. The next login requests them in addition to the earlier
+// scopes. If the challenge is not about scopes, Want returns false.
 func (s *Store) Want(ctx context.Context, t Target, header http.Header) (bool, error) {
 	challenges, err := oauthex.ParseWWWAuthenticate(header.Values("WWW-Authenticate"))
 	if err != nil || bearer(challenges, "error") != "insufficient_scope" {
@@ -243,8 +242,8 @@ func union(a, b []string) []string {
 	return all
 }
 
-// Logout revokes the tokens of a server if its authorization server supports that, and deletes
-// them. The registration stays. If there are no tokens, it returns false.
+// Logout deletes the tokens of a server. If its authorization server supports it, Logout also
+// revokes them. The registration stays. If there are no tokens, it returns false.
 func (s *Store) Logout(ctx context.Context, t Target) (bool, error) {
 	resource, err := Resource(t.URL)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/schema"
 )
 
-// Rename gives the parameters in a schema names that all model APIs accept. renamed has the server's
-// names by the new ones; nil: nothing had to be changed. Types get the names of JSON Schema. Rename
-// may change the schema that it gets.
+// Rename gives the parameters in a schema names accepted by all model APIs. renamed maps the new
+// names to the server's; nil: nothing was renamed. Types get the names of JSON Schema. Rename may
+// change its argument.
 func Rename(parameters any) (changed any, renamed map[string]string) {
 	object, ok := parameters.(map[string]any)
 	if h, is := parameters.(hidden); is {
@@ -56,7 +56,7 @@ func Rename(parameters any) (changed any, renamed map[string]string) {
 	return object, renamed
 }
 
-// plainName returns a name with the characters that all model APIs accept.
+// plainName replaces the characters not accepted by all model APIs.
 func plainName(name string) string {
 	name = letters(name)
 	if c := name[0]; c >= '0' && c <= '9' || c == '-' || c == '.' {
@@ -79,7 +79,7 @@ func letters(name string) string {
 	return name
 }
 
-// rename renames the properties of one schema.
+// rename renames the properties of a schema.
 func rename(s map[string]any, now map[string]string) {
 	own, _ := s["properties"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
@@ -96,8 +96,7 @@ func rename(s map[string]any, now map[string]string) {
 	}
 }
 
-// named gives the types of one schema the names of JSON Schema. A name that is not known permits any
-// value.
+// named gives the types of a schema the names of JSON Schema. An unknown name permits any value.
 func named(s map[string]any) {
 	switch kind := s["type"].(type) {
 	case string:
@@ -119,7 +118,7 @@ func named(s map[string]any) {
 	}
 }
 
-// each calls a function with a schema and those in it.
+// each calls a function with a schema and its subschemas.
 func each(s map[string]any, depth int, do func(map[string]any)) {
 	if depth > deepest {
 		return

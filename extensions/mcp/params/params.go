@@ -1,6 +1,6 @@
-// Package params converts the parameters of a server's tool to a JSON schema that model endpoints accept and
-// that calls can be checked against. Servers write schemas of several drafts. A part of a schema that cannot be
-// read is left out, so that the tool stays usable; the server checks the arguments too.
+// Package params converts the parameters of a server's tool to a JSON schema for model endpoints
+// and for the check of calls. Servers write schemas of several drafts. Unreadable parts of a schema
+// are left out, so the tool stays usable; the server checks the arguments too.
 package params
 
 import (
@@ -16,11 +16,12 @@ import (
 
 const (
 	largest = 64 << 10 // bytes of a schema
-	deepest = 64       // levels of schemas in a schema that is repaired
+	deepest = 64       // levels of schemas in a repaired schema
 )
 
-// Of returns the schema of a tool's arguments. It is always the schema of an object, and can be read as a JSON schema. If
-// the schema is too large or is that of something else, Of returns an error. It changes the schema that it gets.
+// Of returns the schema of a tool's arguments. It is always the schema of an object, and can be
+// read as a JSON schema. If the schema is too large, or not an object's, Of returns an error. It
+// changes its argument.
 func Of(schema any) (json.RawMessage, error) {
 	if h, ok := schema.(hidden); ok {
 		schema = h.schema
@@ -67,7 +68,7 @@ func encode(object map[string]any) (json.RawMessage, error) {
 
 func readable(data []byte) bool { return json.Unmarshal(data, new(jsonschema.Schema)) == nil }
 
-// repair changes older forms to those of draft 2020-12, and removes each keyword that still cannot be read.
+// repair converts older forms to draft 2020-12, and removes each keyword that is still unreadable.
 func repair(schema map[string]any, depth int) {
 	exclusive(schema, "minimum", "exclusiveMinimum")
 	exclusive(schema, "maximum", "exclusiveMaximum")
@@ -114,7 +115,7 @@ func repairValue(key string, value any, depth int) {
 	}
 }
 
-// repairEach repairs schemas that have names, and removes values that are none.
+// repairEach repairs named schemas, and removes values of other types.
 func repairEach(schemas map[string]any, depth int) {
 	for name, one := range schemas {
 		switch sub := one.(type) {

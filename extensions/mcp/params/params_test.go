@@ -58,7 +58,7 @@ func FuzzUsual(f *testing.F) {
 	})
 }
 
-// The schemas that most servers have are usual.
+// Most servers' schemas are usual.
 func TestUsual(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]bool{
@@ -77,7 +77,7 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// FuzzOf checks that a schema of an object is refused for its size only.
+// FuzzOf checks that a schema of an object is rejected only for its size.
 func FuzzOf(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":7,"items":[{"required":true}]}}}`)
 	f.Add(`{"dependencies":{"a":["b"],"c":{"x":1},"d":7},"allOf":7,"not":[],"if":{"then":""}}`)

@@ -7,9 +7,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Keep is a middleware of a client. When the SDK has listed tools, it encodes and decodes the parameters of each of them
-// once more, to find those that a call also sends as headers. This takes as long as the connection. So it gets only the
-// parameters that have a header; the others are hidden from it. [Of] reads both.
+// Keep is a client middleware. After listing tools, the SDK encodes and decodes the parameters of
+// each tool again, to find parameters sent also as headers. This takes as long as the connection.
+// So Keep passes only parameters with a header and hides the others. [Of] reads both.
 func Keep(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		result, err := next(ctx, method, req)
@@ -27,7 +27,7 @@ func Keep(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// hidden is a schema that cannot be encoded. The SDK takes it for one without headers.
+// hidden is a schema that is not encoded. For the SDK, it is a schema without headers.
 type hidden struct{ schema map[string]any }
 
 var errHidden = errors.New("the schema has no headers")

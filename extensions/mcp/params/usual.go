@@ -2,9 +2,9 @@ package params
 
 import "math"
 
-// usual reports whether a schema has only keywords that most servers use, with values of their types. Such a schema can
-// be read. To read each schema of a server with many tools takes longer than to connect it. If usual returns false, the
-// schema may still be readable.
+// usual reports whether a schema contains only keywords used by most servers, with values of their
+// types. Such a schema is readable: parsing every schema of a server with many tools takes longer
+// than the connection. If usual returns false, the schema may still be readable.
 func usual(schema map[string]any) bool {
 	for key, value := range schema {
 		if fits := keywords[key]; fits == nil && !isSchemas(key, value) || fits != nil && !fits(value) {
@@ -14,7 +14,8 @@ func usual(schema map[string]any) bool {
 	return true
 }
 
-// keywords has functions that report whether a value is one of a keyword. Those whose values have schemas are in isSchemas.
+// keywords maps keywords to functions that report whether a value is valid. isSchemas handles
+// keywords with schemas as values.
 var keywords = map[string]func(value any) bool{
 	"$schema": is[string], "$id": is[string], "$ref": is[string], "$comment": is[string], "title": is[string], "description": is[string],
 	"format": is[string], "pattern": is[string], "deprecated": is[bool], "readOnly": is[bool], "writeOnly": is[bool], "uniqueItems": is[bool],
@@ -47,7 +48,8 @@ func listOf(fits func(any) bool) func(any) bool {
 	}
 }
 
-// isSchemas reports whether a value is one of a keyword whose values have schemas, and the schemas are usual.
+// isSchemas reports whether a value is valid for a keyword with schemas as values, and the schemas
+// are usual.
 func isSchemas(key string, value any) bool {
 	switch key {
 	case "items", "additionalProperties", "not":
@@ -64,7 +66,7 @@ func isSchemas(key string, value any) bool {
 	return false
 }
 
-// isUsual reports whether a value is a usual schema. A boolean is one.
+// isUsual reports whether a value is a usual schema or a boolean.
 func isUsual(value any) bool {
 	if schema, ok := value.(map[string]any); ok {
 		return usual(schema)

@@ -90,7 +90,7 @@ func (p *Prompts) Commands(server string, get Get) (all []extension.Command) {
 	return all
 }
 
-// hint returns the names of a prompt's arguments. Optional ones are in brackets.
+// hint returns the names of a prompt's arguments. Optional arguments are in brackets.
 func hint(p *sdk.Prompt) string {
 	var names []string
 	for _, a := range p.Arguments {
@@ -138,7 +138,7 @@ func arguments(p *sdk.Prompt, line string) (map[string]string, error) {
 	return given, nil
 }
 
-// next cuts a word from the start of a text. Text in double quotes belongs to one word.
+// next cuts a word from the start of a text. A double-quoted text is part of a single word.
 func next(text string) (word, rest string) {
 	quoted := false
 	for i, r := range text {

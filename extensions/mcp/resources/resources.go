@@ -25,24 +25,24 @@ const (
 	Toolset  = "mcp"
 )
 
-// Source is a server that has resources.
+// Source is a server with resources.
 type Source struct {
 	Name    string
 	Timeout time.Duration // of a request
 	// Permit checks whether the model may read a resource.
 	Permit func(ctx context.Context, env *tools.Env, c tools.Call, uri string) error
-	// Connect returns the connection, and a function that makes an error readable for the model.
+	// Connect returns the connection. Worded makes an error readable for the model.
 	Connect func(ctx context.Context) (*sdk.ClientSession, error)
 	Worded  func(err error) error
 }
 
-// Sources returns the servers that have resources now.
+// Sources returns the servers that currently have resources.
 type Sources func() []Source
 
 const (
 	page        = 100    // resources of a listing
 	mostListed  = 5000   // resources of a server
-	mostContent = 40_000 // bytes of a resource that one call returns
+	mostContent = 40_000 // bytes of a resource per call
 )
 
 type in struct {
@@ -114,7 +114,7 @@ func list(ctx context.Context, all []Source, a in) tools.Result {
 	return tools.OK(out)
 }
 
-// of returns the servers to look at: all, or the one with the name.
+// of returns the servers to search: all, or the server with the name.
 func of(all []Source, name string) ([]Source, error) {
 	if name == "" {
 		return all, nil
@@ -179,7 +179,7 @@ func read(ctx context.Context, env *tools.Env, c tools.Call, all []Source, a in,
 	return result
 }
 
-// cut returns the part of a text from an offset that fits a result.
+// cut returns the part of a text from an offset, up to the size of a result.
 func cut(text string, offset int) (part string, truncated bool) {
 	offset = min(max(offset, 0), len(text))
 	for offset < len(text) && !utf8.RuneStart(text[offset]) {
@@ -192,8 +192,8 @@ func cut(text string, offset int) (part string, truncated bool) {
 	return strings.ToValidUTF8(text[:mostContent], ""), true
 }
 
-// holder returns the server that has a resource. If the call names none, it is the one that
-// lists the resource, or the only one.
+// holder returns the server of a resource. If the call names none, holder returns the server that
+// lists the resource, or the only server.
 func holder(ctx context.Context, all []Source, a in) (Source, error) {
 	some, err := of(all, a.Server)
 	switch {
@@ -251,9 +251,9 @@ func Mentions(prompt string, all []Source) (found []Mention) {
 	return found
 }
 
-const mostAttached = 200_000 // bytes of a resource that a prompt refers to
+const mostAttached = 200_000 // bytes of a resource attached to a prompt
 
-// Read returns the text of a resource that the user refers to.
+// Read returns the text of a resource mentioned by the user.
 func Read(ctx context.Context, all []Source, m Mention) (string, error) {
 	some, err := of(all, m.Server)
 	if err != nil {

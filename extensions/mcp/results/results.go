@@ -58,7 +58,7 @@ func Of(ctx context.Context, env *tools.Env, limits tools.Pictures, r *sdk.CallT
 	return result
 }
 
-// shownOf returns the part of a result's text that the user sees.
+// shownOf returns the part of a result's text visible to the user.
 func shownOf(text string) string {
 	if len(text) <= shownCap {
 		return text
@@ -66,8 +66,8 @@ func shownOf(text string) string {
 	return strings.ToValidUTF8(text[:shownCap], "") + fmt.Sprintf("\n[cut here: %s of %s]", humanize.Bytes(shownCap), humanize.Bytes(uint64(len(text))))
 }
 
-// repeats reports whether text is the JSON of the structured content. Servers send both
-// for clients that read only text.
+// repeats reports whether text is the JSON of the structured content. Servers send both for clients
+// without structured content.
 func repeats(text string, structured any) bool {
 	var same any
 	return structured != nil && json.Unmarshal([]byte(text), &same) == nil && reflect.DeepEqual(same, structured)
@@ -93,7 +93,7 @@ func gather(ctx context.Context, env *tools.Env, limits tools.Pictures) gathered
 }
 
 type gathered struct {
-	shown  bool // the environment can tell whether the model sees pictures, so they are kept
+	shown  bool // pictures are kept, because the environment may report whether the model sees them
 	sees   bool // the model gets them
 	fit    func(name string, data []byte) (tools.Image, error)
 	texts  []string
@@ -133,7 +133,7 @@ func (g *gathered) resource(r *sdk.ResourceContents) {
 	}
 }
 
-// image adds a picture, and a text that says how it is handled.
+// image adds a picture, and a text about its handling.
 func (g *gathered) image(kind string, data []byte) {
 	note := "it follows"
 	switch {

@@ -1,4 +1,4 @@
-// Package running knows the calls of a server that run.
+// Package running tracks the running calls of a server.
 package running
 
 import (
@@ -12,7 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Calls are the calls of one server. The zero value has none. It is safe for concurrent use.
+// Calls are the calls of a server. The zero value has none. It is safe for concurrent use.
 type Calls struct {
 	mu   sync.Mutex
 	last int
@@ -48,7 +48,7 @@ func (c *Calls) Follow(tell func(*sdk.ProgressNotificationParams), pause func(co
 	}
 }
 
-// Used returns when a call last began or ended, and whether one runs.
+// Used returns when a call last began or ended, and whether a call is running.
 func (c *Calls) Used() (last time.Time, running bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,9 +66,9 @@ func (c *Calls) Progress(p *sdk.ProgressNotificationParams) {
 	}
 }
 
-// During returns a context for a request of the server. It ends with ctx, and when the calls that run now have ended: their
-// turn may be canceled, and a server need not withdraw its requests. If no call runs, it ends with ctx. The calls are told that
-// they wait for the user.
+// During returns a context for a request of the server. It ends with ctx, or when all currently
+// running calls have ended: their turn may be canceled, and a server need not withdraw its
+// requests. If no call runs, it ends with ctx. The calls are notified that they wait for the user.
 func (c *Calls) During(ctx context.Context) (context.Context, context.CancelFunc) {
 	c.mu.Lock()
 	open := slices.Collect(maps.Values(c.open))
@@ -97,7 +97,7 @@ func (c *Calls) During(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, stop
 }
 
-// keepAlive tells running calls that they wait for the user, until ctx ends.
+// keepAlive reports to running calls that they wait for the user, until ctx ends.
 func (c *Calls) keepAlive(ctx context.Context) {
 	ticker := time.NewTicker(10 * time.Second)
 	defer ticker.Stop()
@@ -118,11 +118,11 @@ func (c *Calls) keepAlive(ctx context.Context) {
 	}
 }
 
-// gap is the shortest time between two lines of progress that the user sees.
+// gap is the shortest time between two visible lines of progress.
 const gap = 100 * time.Millisecond
 
-// Thin returns a function that passes lines of progress on, and stop, after which none is passed on. If lines come too fast,
-// only the last one of a while is passed on.
+// Thin returns a function that passes lines of progress on, and stop, after which it passes none.
+// If lines come too fast, only the last is passed on.
 func Thin(show func(line string)) (pass func(line string), stop func()) {
 	var mu sync.Mutex
 	var last time.Time

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Of lines that come fast, the first and the last ones are passed on. After the end, none is.
+// Of lines in fast sequence, the first and the last are passed on. After the end, none is.
 func TestThin(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// Forms holds the forms that a server has sent, with their fields in its order. The SDK sorts the
-// fields by name.
+// Forms holds a server's forms with their fields in the original order. The SDK sorts the fields by
+// name.
 type Forms struct {
 	mu   sync.Mutex
 	sent map[string]json.RawMessage // by the schema with its keys sorted
 }
 
-// mostForms limits the forms that are kept. Only those that the user has not answered yet are needed.
+// mostForms limits the stored forms. Only unanswered forms are needed.
 const mostForms = 32
 
 // elicits is in each message with a form.
@@ -43,7 +43,7 @@ func (f *Forms) read(message []byte) {
 	f.sent[string(sorted)] = m.Params.RequestedSchema
 }
 
-// Sent returns a schema as the server sent it. If that is not known, it returns the schema.
+// Sent returns the server's original schema. If it is not stored, Sent returns its argument.
 func (f *Forms) Sent(schema any) any {
 	sorted, err := json.Marshal(schema)
 	if err != nil {

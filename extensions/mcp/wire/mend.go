@@ -27,9 +27,9 @@ type message struct {
 	Error   json.RawMessage `json:"error,omitempty"`
 }
 
-// Mend returns the messages in a JSON text, in a form that the SDK can read: one in each element.
-// It returns nil if there is none. The SDK ends the connection for a message that it cannot read,
-// and drops all tools for one of them.
+// Mend returns the messages in a JSON text, in a form readable by the SDK: a message in each
+// element. If there are none, it returns nil. For an unreadable message, the SDK ends the
+// connection; for an unreadable tool, it drops all tools.
 func (d *Dropped) Mend(text []byte) [][]byte { return d.mendAll(text, nil) }
 
 // mendAll is Mend for the answer to the request with the id of. If of is nil, the request is not known.
@@ -72,7 +72,7 @@ func (d *Dropped) mendAll(text []byte, of json.RawMessage) [][]byte {
 	return nil
 }
 
-// mend returns one message, or nil. If nothing is wrong, it is text itself. of is as in mendAll.
+// mend returns a mended message, or nil. If nothing is wrong, it returns text. For of, see mendAll.
 func (d *Dropped) mend(text []byte, of json.RawMessage) []byte {
 	var m message
 	if json.Unmarshal(text, &m) != nil {
@@ -185,7 +185,7 @@ func textOf(raw json.RawMessage) string {
 	return text
 }
 
-// result returns the result of a response with values that the SDK can read.
+// result returns the result of a response with values readable by the SDK.
 func (d *Dropped) result(raw json.RawMessage) json.RawMessage {
 	var r map[string]json.RawMessage
 	if len(raw) == 0 || raw[0] != '{' || !needsLook(raw) || json.Unmarshal(raw, &r) != nil {
@@ -257,7 +257,7 @@ func (d *Dropped) result(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// needsLook reports whether a result may be one of those that are mended.
+// needsLook reports whether a result may need mending.
 func needsLook(raw []byte) bool {
 	for _, key := range []string{`"tools"`, `"content"`, `"structuredContent"`, `"protocolVersion"`, `"prompts"`, `"resources"`, `"resourceTemplates"`, `"contents"`} {
 		if bytes.Contains(raw, []byte(key)) {
@@ -267,11 +267,11 @@ func needsLook(raw []byte) bool {
 	return false
 }
 
-// newest is the version that is assumed if the server's version is not known.
+// newest is the version assumed for servers with an unknown version.
 const newest = "2025-11-25"
 
-// initialized mends the result of the handshake. A server with a version that is not known here
-// probably understands one that is.
+// initialized mends the result of the handshake. A server with an unknown version probably supports
+// a known version.
 func initialized(raw json.RawMessage, r map[string]json.RawMessage) json.RawMessage {
 	version := textOf(r["protocolVersion"])
 	if slices.Contains(sdk.SupportedProtocolVersions(), version) && json.Unmarshal(raw, new(sdk.InitializeResult)) == nil && present(r["capabilities"]) {
@@ -312,8 +312,8 @@ func (e *entry) sound() bool {
 		(len(e.OutputSchema) == 0 || e.OutputSchema[0] == '{')
 }
 
-// tools returns a list of tools without entries that cannot be used. Wrong values of the others are
-// left out. Both are recorded for [Dropped.Faults].
+// tools returns a list of tools without unusable entries. Wrong values of the others are left out.
+// Both are recorded for [Dropped.Faults].
 func (d *Dropped) tools(raw json.RawMessage) (list json.RawMessage, mended bool) {
 	var entries []entry
 	if json.Unmarshal(raw, &entries) == nil && !slices.ContainsFunc(entries, func(e entry) bool { return !e.sound() }) {
@@ -342,7 +342,7 @@ func (d *Dropped) tools(raw json.RawMessage) (list json.RawMessage, mended bool)
 			continue
 		}
 		if text := textOf(fields["inputSchema"]); strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text)) {
-			fields["inputSchema"] = json.RawMessage(text) // an object that was encoded twice
+			fields["inputSchema"] = json.RawMessage(text) // an object encoded twice
 		}
 		d.fault(fmt.Sprintf("%s without %s", clean.Line(name, 64), strings.Join(withoutWrong(fields), ", ")))
 		if out, err := json.Marshal(fields); err == nil {
@@ -356,7 +356,7 @@ func (d *Dropped) tools(raw json.RawMessage) (list json.RawMessage, mended bool)
 	return list, true
 }
 
-// withoutWrong removes the fields of a tool that have a wrong type, and returns their names.
+// withoutWrong removes the fields of a tool with a wrong type, and returns their names.
 func withoutWrong(fields map[string]json.RawMessage) (wrong []string) {
 	kind := reflect.TypeFor[entry]()
 	for i := range kind.NumField() {
@@ -404,7 +404,7 @@ type part struct {
 	Size        *int64                `json:"size,omitempty"`
 }
 
-// contents returns the parts of a result. A part that cannot be read becomes a text that says so.
+// contents returns the parts of a result. An unreadable part becomes a text that reports this.
 func contents(raw json.RawMessage) json.RawMessage {
 	var all []json.RawMessage
 	if json.Unmarshal(raw, &all) != nil && present(raw) {
@@ -457,8 +457,8 @@ func textPart(text string) json.RawMessage {
 	return out
 }
 
-// fitted returns a JSON value without the parts that a Go type cannot hold. If the value itself is
-// such a part, it returns false.
+// fitted returns a JSON value without the parts that do not fit the Go type. If the value itself
+// does not fit, it returns false.
 func fitted(raw json.RawMessage, kind reflect.Type) (json.RawMessage, bool) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -515,7 +515,7 @@ func fit(value any, kind reflect.Type) (any, bool) {
 	return value, err == nil && json.Unmarshal(data, reflect.New(kind).Interface()) == nil
 }
 
-// fitFields fits the fields of an object to those of a Go type.
+// fitFields fits the fields of an object to a Go type's fields.
 func fitFields(object map[string]any, kind reflect.Type) {
 	for i := range kind.NumField() {
 		f := kind.Field(i)
@@ -553,8 +553,8 @@ func (d *Dropped) Faults() []string {
 
 var answered = lazyregexp.New(`"id"\s*:\s*"?(\d{1,15})"?\s*[,}]`)
 
-// garbled returns an answer to a request whose own answer is no valid JSON, so that it does not wait
-// in vain. If text is no such answer, garbled returns nil.
+// garbled returns a response for a request whose response is invalid JSON, so the request does not
+// wait in vain. If text is no such response, garbled returns nil.
 func garbled(text []byte) []byte {
 	head := text[:min(len(text), 4096)]
 	tail := text[max(0, len(text)-4096):]

@@ -8,13 +8,14 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// lists are the fields of results that have a list, by the method of the request.
+// lists are the list fields of results, by the method of the request.
 var lists = map[string]string{
 	"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
 }
 
-// shaped returns the result of a request as the object that its method has. Some servers return the text, or the
-// list, without the object around it. A result of another method, or of the right form, stays as it is.
+// shaped returns the result of a request as the object of its method. Some servers return the text,
+// or the list, without the object around it. A result of another method, or of the right form,
+// stays as it is.
 func shaped(method string, raw json.RawMessage) json.RawMessage {
 	fields := map[string]json.RawMessage{}
 	_ = json.Unmarshal(raw, &fields) // another type has no fields
@@ -52,7 +53,7 @@ func shaped(method string, raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// onlyMeta reports whether a result is an object that says nothing.
+// onlyMeta reports whether a result is an object without content.
 func onlyMeta(fields map[string]json.RawMessage, raw json.RawMessage) bool {
 	for key := range fields {
 		if key != "_meta" && key != "resultType" && key != "isError" {
@@ -82,7 +83,7 @@ func blank(raw json.RawMessage) bool {
 	return false
 }
 
-// inside returns the first of the fields that there is, else raw.
+// inside returns the first of the fields that is present, else raw.
 func inside(fields map[string]json.RawMessage, raw json.RawMessage, names ...string) json.RawMessage {
 	for _, name := range names {
 		if present(fields[name]) {
@@ -100,7 +101,7 @@ func object(key string, value any) json.RawMessage {
 	return out
 }
 
-// elements returns the elements of a list, and another value as the only one.
+// elements returns the elements of a list. Any other value is the only element.
 func elements(raw json.RawMessage) []json.RawMessage {
 	var all []json.RawMessage
 	if present(raw) && json.Unmarshal(raw, &all) != nil {
@@ -115,7 +116,8 @@ type said struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// messages returns the messages of a prompt. Each has one part, so several parts become several messages.
+// messages returns the messages of a prompt. Each has a single part, so several parts become
+// several messages.
 func messages(raw json.RawMessage) []said {
 	all := []said{}
 	for _, one := range elements(raw) {

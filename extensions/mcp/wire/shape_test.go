@@ -9,7 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestOddResults checks that the text of a result arrives in each form in which servers return it.
+// TestOddResults checks that the text of a result arrives in each of the servers' forms.
 func TestOddResults(t *testing.T) {
 	t.Parallel()
 	const text = `"the needle"`

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// waiting are the requests that were sent to a server and have no answer. Some servers leave the id out of an
-// answer, above all of an error. Without the id, the caller would wait until its timeout.
+// waiting are a server's unanswered requests. Some servers leave the id out of a response, above
+// all of an error. Without the id, the caller would wait until its timeout.
 type waiting struct {
 	ids map[string]string // their methods by id, as JSON
 	// noted is whether a notification was sent after the server's last answer. Some servers wrongly answer
@@ -15,7 +15,7 @@ type waiting struct {
 	noted bool
 }
 
-// Sent records a message that is sent to the server.
+// Sent records a message to the server.
 func (d *Dropped) Sent(text []byte) {
 	var m struct {
 		ID     json.RawMessage
@@ -42,9 +42,9 @@ func (d *Dropped) Sent(text []byte) {
 	d.waiting.ids[string(idOf(m.ID, false))] = m.Method
 }
 
-// answered returns the id and the method of the request that a message answers, and records the answer. id is that of the
-// message. If it has none, the message answers the request of, if that is known, or the only one that waits. If that
-// is not certain, answered returns nil.
+// answered returns the id and the method of the request that a message answers, and records the
+// answer. id is the message's id. If it is missing, the message answers the request of, if known,
+// or the only pending request. In unclear cases, answered returns nil.
 func (d *Dropped) answered(id, of json.RawMessage, failure json.RawMessage) (_ json.RawMessage, method string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,8 +66,8 @@ func (d *Dropped) answered(id, of json.RawMessage, failure json.RawMessage) (_ j
 	return id, method
 }
 
-// unread reports whether an error is about a message that the server could not read, which are requests
-// more often than notifications.
+// unread reports whether an error is about a message unreadable for the server. Such messages are
+// requests more often than notifications.
 func unread(failure json.RawMessage) bool {
 	var e struct{ Code json.RawMessage }
 	_ = json.Unmarshal(failure, &e) // another type has no code
@@ -84,7 +84,7 @@ type Sender struct {
 	Dropped *Dropped
 }
 
-// Write passes on one or several whole messages.
+// Write passes on whole messages, at least one.
 func (s Sender) Write(p []byte) (int, error) {
 	for line := range bytes.Lines(p) {
 		s.Dropped.Sent(line)

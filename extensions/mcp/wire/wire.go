@@ -1,4 +1,5 @@
-// Package wire reads the messages of servers before the SDK does. It limits their length, and finds fields that the SDK does not decode.
+// Package wire reads the messages of servers before the SDK does. It limits their length, and finds
+// fields not decoded by the SDK.
 package wire
 
 import (
@@ -14,8 +15,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Dropped holds parts of a connection's messages that the SDK does not keep: which tools run only
-// as tasks, which hermes-ls does not offer, and forms.
+// Dropped holds parts of a connection's messages that the SDK drops: the names of task-only tools,
+// which hermes-ls does not offer, and forms.
 type Dropped struct {
 	Forms *Forms // of the server; may be nil
 
@@ -35,7 +36,7 @@ func (d *Dropped) Cut() bool {
 	return was
 }
 
-// tooLong returns the error of a message that is too long.
+// tooLong returns the error for an overlong message.
 func (d *Dropped) tooLong() error {
 	if d != nil {
 		d.mu.Lock()
@@ -79,8 +80,8 @@ func (d *Dropped) NeedsTask(tool string) bool {
 	return d.required[tool]
 }
 
-// Watch makes d read the messages of a response. If it is the response to the POST of a request, an answer
-// without an id gets that request's.
+// Watch makes d read the messages of a response. In the response to the POST of a request, a
+// message without an id gets the request's id.
 func (d *Dropped) Watch(resp *http.Response) {
 	events := strings.Contains(resp.Header.Get("Content-Type"), "event-stream")
 	resp.Body = &readMessages{ReadCloser: resp.Body, dropped: d, events: events, of: requestOf(resp.Request)}
@@ -106,14 +107,14 @@ func requestOf(req *http.Request) json.RawMessage {
 	return m.ID
 }
 
-// readMessages passes a body on, with its messages mended: those in the events of a stream, or the
-// whole body. If a message is longer than LongestMessage, the body ends with an error, because the
-// SDK would keep all of it in memory.
+// readMessages passes a body on, with its messages mended: the events of a stream, or the whole
+// body. If a message is longer than LongestMessage, the body ends with an error, because the SDK
+// would keep all of it in memory.
 type readMessages struct {
 	io.ReadCloser
 	dropped *Dropped
 	events  bool
-	of      json.RawMessage // the id of the request that the body answers; nil: not known
+	of      json.RawMessage // the id of the request answered by the body; nil: unknown
 	line    []byte          // of an event stream, up to now
 	event   []byte          // the whole lines of the event, or the body
 	out     []byte          // not read yet
@@ -186,7 +187,7 @@ func (r *readMessages) endLine() {
 	r.line = r.line[:0]
 }
 
-// endEvent passes an event on. Its data is in one line, if it is a message.
+// endEvent passes an event on. A message's data is joined in one line.
 func (r *readMessages) endEvent() {
 	var data, others []byte
 	for line := range bytes.Lines(r.event) {
@@ -231,7 +232,7 @@ func (r *readMessages) end() {
 	switch {
 	case len(messages) == 0:
 		r.out = r.event
-	case len(text) > 0 && text[0] == '[': // the SDK reads one message of a body: the answer
+	case len(text) > 0 && text[0] == '[': // the SDK reads a single message of a body: the answer
 		r.out = messages[len(messages)-1]
 		for _, m := range messages {
 			if !bytes.Contains(m, []byte(`"method"`)) {
@@ -254,7 +255,7 @@ func (d *Dropped) messages(text []byte, of json.RawMessage) [][]byte {
 	return all
 }
 
-// shrunk returns an empty buffer. It keeps the memory of a small one.
+// shrunk returns an empty buffer. It keeps the memory of a small buffer.
 func shrunk(buf []byte) []byte {
 	if cap(buf) > 64<<10 {
 		return nil
@@ -262,18 +263,18 @@ func shrunk(buf []byte) []byte {
 	return buf[:0]
 }
 
-// LongestMessage limits a message. The SDK accepts no longer ones.
+// LongestMessage limits a message. The SDK accepts none longer.
 const LongestMessage = sdk.DefaultMaxLineLength
 
-// Messages passes on lines that are messages, mended for the SDK. Other lines, such as a greeting,
-// would end the connection. They go to the other writer. A message may extend over several lines.
+// Messages passes on messages, mended for the SDK. Other lines, such as a greeting, would end the
+// connection. They go to the other writer. A message may extend over several lines.
 type Messages struct {
 	To      io.Writer
 	Other   io.Writer
 	Dropped *Dropped        // reads the messages
 	TooLong func(err error) // is called if a message is too long; may be nil
 	line    []byte
-	open    []byte // the lines of a message that is not complete
+	open    []byte // the lines of an incomplete message
 	depth   depth  // of open
 }
 
@@ -303,7 +304,7 @@ func (m *Messages) Write(p []byte) (int, error) {
 func (m *Messages) pass() error {
 	m.line = append(m.line, '\n')
 	defer func() { m.line = shrunk(m.line) }()
-	line := bytes.Trim(m.line, " \t\r\n") // the white space that JSON allows around a value
+	line := bytes.Trim(m.line, " \t\r\n") // the white space allowed by JSON around a value
 	if len(line) == 0 && len(m.open) == 0 {
 		return m.other(m.line)
 	}
@@ -322,12 +323,12 @@ func (m *Messages) pass() error {
 	return m.other(m.line)
 }
 
-// fresh reports whether a line is a message of its own, not a part of one that is not complete.
+// fresh reports whether a line is a new message, not a part of an incomplete one.
 func (m *Messages) fresh(line []byte) bool {
 	return len(line) > 0 && line[0] == '{' && json.Valid(line) && (len(m.depth.open) < 2 || bytes.Contains(line, []byte(`"jsonrpc"`)))
 }
 
-// goOn adds the line to a message that is not complete.
+// goOn adds the line to an incomplete message.
 func (m *Messages) goOn() error {
 	if len(m.open) == 0 {
 		m.depth = depth{}
@@ -347,8 +348,8 @@ func (m *Messages) goOn() error {
 	return m.giveUp()
 }
 
-// giveUp handles lines that are no message. If they are an answer that cannot be read, its request
-// gets an error.
+// giveUp handles lines that form no message. If they are an unreadable response, its request gets
+// an error.
 func (m *Messages) giveUp() error {
 	if len(m.open) == 0 {
 		return nil
@@ -378,9 +379,9 @@ func (m *Messages) other(lines []byte) error {
 	return err
 }
 
-// depth counts the brackets of a JSON text that comes in lines.
+// depth counts the brackets of a JSON text, line by line.
 type depth struct {
-	open   []byte // the brackets that are not closed
+	open   []byte // the open brackets
 	text   bool   // in a string
 	escape bool
 	broken bool // it is no JSON

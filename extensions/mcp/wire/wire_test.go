@@ -12,7 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestKeepAlive checks that comments between events do not count as part of an event.
+// TestKeepAlive checks that comments between events are no part of an event.
 func TestKeepAlive(t *testing.T) {
 	t.Parallel()
 	r := &readMessages{dropped: new(Dropped), events: true}
@@ -30,8 +30,8 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
-// TestLineEndings checks that the lines of an event stream can end in each way that its standard permits, also in the
-// middle of what is read at once.
+// TestLineEndings checks all line endings permitted by the standard of event streams, also in the
+// middle of a read.
 func TestLineEndings(t *testing.T) {
 	t.Parallel()
 	const message = `{"jsonrpc":"2.0","id":1,"result":{}}`
@@ -53,7 +53,8 @@ func TestLineEndings(t *testing.T) {
 	}
 }
 
-// through returns the messages of an output that reach the SDK, and the other lines. The output comes in pieces of a size.
+// through returns the messages of an output that reach the SDK, and the other lines. size is the
+// length of the output's pieces.
 func through(t *testing.T, in []byte, size int) (out, other string, faults []string) {
 	t.Helper()
 	var to, rest bytes.Buffer
@@ -140,7 +141,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// FuzzMessages checks that only messages that the SDK accepts reach it, however the output is split.
+// FuzzMessages checks that only messages accepted by the SDK reach it, for every split of the
+// output.
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte("{\"a\":1}\nhello\n[1]\n{\n"), uint8(3))
 	f.Add([]byte("\n\n{}\r\n"), uint8(1))
