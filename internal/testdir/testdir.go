@@ -25,6 +25,24 @@ func Make(parent, prefix string) (string, error) {
 	}
 }
 
+// Keep makes the folder parent/name, which only this user can enter, and holds it until this process ends or removes it.
+// A folder of a process that has ended is emptied. If another process holds the folder, or it is another user's, Keep
+// reports false.
+func Keep(parent, name string) (dir string, ok bool) {
+	dir = filepath.Join(parent, name)
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", false
+	}
+	if !hold(dir) {
+		return "", false
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		err = errors.Join(err, Remove(filepath.Join(dir, e.Name())))
+	}
+	return dir, err == nil
+}
+
 // base is that of the numbers in names: they are short, since a path of a socket has at most 108 bytes.
 const base = 36
 

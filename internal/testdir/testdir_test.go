@@ -42,3 +42,46 @@ func TestMake(t *testing.T) {
 		t.Errorf("%s is there: %v", stale, err)
 	}
 }
+
+// TestKeep checks that one process holds a folder, and that the next one finds it empty.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	if os.Getenv("TESTDIR_PARENT") != "" {
+		parent = os.Getenv("TESTDIR_PARENT")
+	}
+	dir, ok := Keep(parent, "kept")
+	if os.Getenv("TESTDIR_PARENT") != "" {
+		if ok {
+			t.Fatal("two processes hold a folder")
+		}
+		return
+	}
+	if !ok {
+		t.Fatal("a new folder is not held")
+	}
+	other := exec.Command(os.Args[0], "-test.run=^TestKeep$")
+	other.Env = append(os.Environ(), "TESTDIR_PARENT="+parent)
+	if out, err := other.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(parent, "kept", "left")
+	if err := os.MkdirAll(left, 0o500); err != nil { // as a killed process leaves it
+		t.Fatal(err)
+	}
+	if _, ok := Keep(parent, "kept"); !ok {
+		t.Error("the folder of a process that has ended is not held")
+	}
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("%s is there: %v", left, err)
+	}
+	if err := os.Symlink(parent, filepath.Join(parent, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := Keep(parent, "link"); ok {
+		t.Error("a link is held")
+	}
+}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,14 +38,17 @@ const (
 )
 
 // newBox makes a box. If ownTemp is set and this process can do it, its commands see a folder of the box
-// as /tmp. The box of root lies where an ordinary user can reach it.
-func newBox(root string, ownTemp bool) (*box, error) {
+// as /tmp. The box of root lies where an ordinary user can reach it. If kept is not empty, the box has the same
+// paths in each run, as far as no other run uses them.
+func newBox(root string, ownTemp bool, kept string) (*box, error) {
 	b := &box{private: ownTemp && os.Geteuid() == 0 && exec.Command("unshare", "--mount", "true").Run() == nil}
 	if b.private {
 		b.shown = belowTemp(root)
 	}
-	if err := b.make(root); err != nil {
-		return nil, err
+	if !b.keep(root, kept) {
+		if err := b.make(root); err != nil {
+			return nil, err
+		}
 	}
 	if err := os.Chmod(b.dir, 0o755); err != nil {
 		return nil, err
@@ -80,6 +85,33 @@ func (b *box) make(root string) (err error) {
 	}
 	b.base, err = testdir.Make(cache, "ht-")
 	return err
+}
+
+// keep makes the folders of a box that has the same paths in each run. They lie outside of the checkout: in it,
+// go test compares the files that a test has opened.
+func (b *box) keep(root, kept string) bool {
+	if kept == "" {
+		return false
+	}
+	sum := fnv.New32a()
+	sum.Write([]byte(root + "\n" + kept))
+	name := "ht-" + strconv.FormatUint(uint64(sum.Sum32()), 36)
+	if os.Geteuid() == 0 {
+		dir, ok := testdir.Keep("/var/lib", name)
+		b.dir, b.base = dir, filepath.Join(dir, baseName)
+		return ok
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil || os.MkdirAll(cache, 0o755) != nil {
+		return false
+	}
+	dir, ok := testdir.Keep(os.TempDir(), name)
+	if !ok {
+		return false
+	}
+	base, ok := testdir.Keep(cache, name)
+	b.dir, b.base = dir, base
+	return ok
 }
 
 func (b *box) temp() string { return filepath.Join(b.dir, tempName) }

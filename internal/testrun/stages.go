@@ -62,7 +62,7 @@ func userTest(args ...string) step {
 
 // e2eTest runs end-to-end tests that match a pattern as an ordinary user.
 func e2eTest(pattern string, args ...string) step {
-	return userTest(append([]string{"-count=1", "-tags", "e2e", "-run", "^(" + pattern + ")$"}, append(args, "./e2e")...)...)
+	return userTest(append([]string{"-tags", "e2e", "-run", "^(" + pattern + ")$"}, append(args, "./e2e")...)...)
 }
 
 // stagesOf returns the stages of a set.
@@ -155,13 +155,13 @@ var alone = []string{".", "./internal/diff", "./internal/picture", "./internal/s
 
 // testStages are all tests.
 func testStages(root bool) []stage {
-	own := goTest("-count=1", "-tags", "e2e", "-run", "^("+ownTests+")$", "./e2e")
+	own := goTest("-tags", "e2e", "-run", "^("+ownTests+")$", "./e2e")
 	withoutRace := []step{
 		goTest(append(slices.Clone(alone), "./internal/sandbox", "./internal/textenc", "./tools/policy/code")...),
 		goTest("-run", "^("+remoteTests+"|TestMemoryLimits|TestAsUser)$", "./tools/shell", "./internal/proc"),
 	}
 	if root {
-		own = goTest("-count=1", "-tags", "e2e", "-run", "^("+ownTests+"|"+bothTests+")$", "./e2e")
+		own = goTest("-tags", "e2e", "-run", "^("+ownTests+"|"+bothTests+")$", "./e2e")
 	}
 	others := strings.Join([]string{vscodeTests, neovimTests, editorTests, ownTests}, "|")
 	return []stage{
@@ -171,7 +171,7 @@ func testStages(root bool) []stage {
 		{name: "race", after: []string{"hosts"}, needs: []need{compiler}, steps: []step{raceTest("{all but " + strings.Join(alone, " ") + "}")}},
 		{name: "vscode", after: []string{"vsix", "hosts"}, steps: []step{e2eTest(vscodeTests)}, pictures: []string{"e2e/vscode/artefacts"}},
 		{name: "plain", after: []string{"hosts"}, steps: withoutRace},
-		{name: "clients", after: []string{"vsix", "hosts"}, steps: []step{userTest("-count=1", "-tags", "e2e", "-skip", "^("+others+")$", "./e2e")}},
+		{name: "clients", after: []string{"vsix", "hosts"}, steps: []step{userTest("-tags", "e2e", "-skip", "^("+others+")$", "./e2e")}},
 		{name: "user", after: []string{"hosts"}, steps: []step{userTest(append([]string{"-skip", "^(" + remoteTests + ")$"}, usersPackages...)...)}},
 		{name: "lint", after: []string{"build"}, steps: append(lintSteps(),
 			step{args: []string{"go", "run", actionlint, "-shellcheck=", "-pyflakes="}, env: append([]string{"GOFLAGS=-trimpath"}, plain...)})},
@@ -183,7 +183,7 @@ func testStages(root bool) []stage {
 			{args: []string{"go", "vet", "-trimpath", "./..."}, env: append([]string{"GOOS=windows", "GOARCH=amd64"}, plain...)},
 		}},
 		{name: "sdks", after: []string{"vsix", "hosts"}, behind: []string{"cross"}, steps: []step{own}},
-		{name: "release", after: []string{"vsix"}, behind: []string{"cross"}, needs: []need{node}, steps: []step{goTest("-count=1", "-tags", "e2e", "./release")}},
+		{name: "release", after: []string{"vsix"}, behind: []string{"cross"}, needs: []need{node}, steps: []step{goTest("-tags", "e2e", "./release")}},
 		{name: "plugins", behind: []string{"vsix"}, needs: []need{node}, steps: []step{command("e2e/setup/lint.sh")}},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/supervisor"
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
@@ -300,5 +301,35 @@ func TestLongTestsRunWithoutRaceDetector(t *testing.T) {
 	})
 	if err != nil || found < 10 {
 		t.Errorf("%d files, %v", found, err)
+	}
+}
+
+// `make check` takes results from the cache of go test, and `make test` runs each test.
+func TestResultsOfACheckAreCached(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"a/a_test.go": "package a\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestA(t *testing.T) {\n" +
+		"\t_, err := os.ReadFile(\"../read\")\n\tdir := t.TempDir()\n\t_ = os.WriteFile(dir+\"/a\", nil, 0o600)\n" +
+		"\tif err != nil || os.Getenv(\"" + testneed.BaseVariable + "\") == \"\" {\n\t\tt.Fatal(err)\n\t}\n}\n", "read": ""}
+	dir := project(t, files)
+	past := time.Now().Add(-time.Minute) // go test does not trust files of the last two seconds
+	if err := os.Chtimes(filepath.Join(dir, "read"), past, past); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		set    string
+		cached bool
+	}{{"check", false}, {"check", true}, {"test", false}, {"test", false}} {
+		var out strings.Builder
+		r := &runner{set: c.set, root: dir, logs: dir, jobs: 1, out: &out}
+		if err := r.run(t.Context(), []stage{{name: "unit", steps: []step{goTest("./...")}}}); err != nil {
+			t.Fatalf("%v\n%s", err, out.String())
+		}
+		log, err := os.ReadFile(filepath.Join(dir, "unit.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cached := strings.Contains(string(log), "(cached)"); cached != c.cached {
+			t.Errorf("make %s: cached is %v:\n%s", c.set, cached, log)
+		}
 	}
 }
