@@ -12,10 +12,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// Fork opens a new session with the history of another, up to and including the message
-// messageID. If that is empty, it gets the whole history. The other session does not change;
-// it may be closed, or have a running turn. If p.Cwd is empty, the fork has the folders of the
-// other session. Fork rejects another folder, because the history is about that one.
+// Fork opens a new session with the history of another, up to and including the message messageID.
+// If messageID is empty, it copies the whole history. The other session does not change; it may be
+// closed, or run a turn. If p.Cwd is empty, the fork uses the other session's folders. Fork rejects
+// another folder, because the history is about the old folder.
 func (s *Service) Fork(ctx context.Context, id, messageID string, p Place, h Host) (*Session, error) {
 	from, draft, err := s.head(ctx, id)
 	if err != nil {
@@ -64,7 +64,8 @@ func (x *Session) Rewind(ctx context.Context, messageID string) (branchID string
 	return branchID, err
 }
 
-// Undo moves the session back to before the last prompt, and returns that prompt. Else it is as [Session.Rewind].
+// Undo rewinds the session to before the last prompt and returns the prompt. Otherwise it works
+// like [Session.Rewind].
 func (x *Session) Undo(ctx context.Context) (prompt, branchID string, err error) {
 	err = x.exclusively(ctx, func(ctx context.Context, a *agent.Session) error {
 		m, branch, err := a.Undo(ctx)
@@ -104,8 +105,8 @@ const (
 	notesLimit = 100_000 // characters
 )
 
-// Describe changes the title or the user's notes. If one is nil, it does not change. If the
-// title is empty, the next prompt sets it.
+// Describe changes the title and the user's notes. A nil value stays as it is. If the title is
+// empty, the next prompt sets it.
 func (x *Session) Describe(ctx context.Context, title, notes *string) error {
 	change := Description{title, notes}
 	if err := change.Check(); err != nil {
@@ -120,7 +121,7 @@ func (x *Session) Describe(ctx context.Context, title, notes *string) error {
 	return nil
 }
 
-// Description is the title and the notes of a session. If one is nil, it does not change.
+// Description is the title and the notes of a session. A nil field does not change.
 type Description struct{ Title, Notes *string }
 
 // Check returns an error if a text is too long.
@@ -144,7 +145,8 @@ func (d Description) Apply(h *store.Session) {
 	}
 }
 
-// visible drops characters that could move the cursor or change the direction of the text.
+// visible turns whitespace into spaces and drops control characters: they could move the cursor or
+// change the text direction.
 func visible(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):
@@ -155,7 +157,8 @@ func visible(r rune) rune {
 	return r
 }
 
-// Tree returns the sessions that were forked or rewound from the same session as this one, both included, oldest first.
+// Tree returns all sessions forked or rewound from the same origin as this session, both included,
+// oldest first.
 func (s *Service) Tree(ctx context.Context, id string) ([]store.Session, error) {
 	head, draft, err := s.head(ctx, id)
 	if err != nil {

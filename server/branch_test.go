@@ -168,7 +168,7 @@ func TestUnusableStore(t *testing.T) {
 	}
 }
 
-// With a session those of its subagents go, and theirs; its forks stay.
+// Deleting a session deletes its subagents' sessions, and theirs. Its forks stay.
 func TestDeleteTakesSubagents(t *testing.T) {
 	t.Parallel()
 	s := open(t, Options{Model: fakemodel.Script(answer("one")), Static: true})
@@ -195,8 +195,8 @@ func TestDeleteTakesSubagents(t *testing.T) {
 	}
 }
 
-// /new clears the session and keeps its history as another one. The next prompt gives the
-// session its title, and the model gets nothing of the earlier history.
+// /new clears the session and keeps its history as another session. The next prompt sets the title,
+// and the model gets nothing of the earlier history.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(answer("one"), answer("two"))

@@ -18,7 +18,7 @@ import (
 
 // openAgent opens the agent's session of x.
 func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) (*agent.Session, error) {
-	// A session can be opened without a model; a prompt asks for one again.
+	// A session can be opened without a model. A prompt checks again.
 	if err := x.settings.ready(); err != nil {
 		x.svc.Log.Info("no model yet", "session", x.id, "reason", err)
 	}
@@ -56,8 +56,7 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 	return a, nil
 }
 
-// toolsOf returns the tools of a session: those of its extensions, as far as
-// the configuration enables them. See [builder.Plan] for stored.
+// toolsOf returns the enabled tools of the session's extensions. See [builder.Plan] for stored.
 func toolsOf(ctx context.Context, x *Session, stored []tools.Spec) (*tools.Set, error) {
 	conf := x.settings.config()
 	all := &tools.Set{}
@@ -108,8 +107,8 @@ func isBrief(x *Session, head store.Session) bool {
 	})
 }
 
-// withoutDoubles returns the tools without those of servers and plugins whose name is taken, which
-// it reports, and without those that another one overrides.
+// withoutDoubles drops server and plugin tools whose name is already used, and reports them. It
+// also drops built-in tools that a plugin overrides.
 func withoutDoubles(all []tools.Tool, report func(text string)) []tools.Tool {
 	owner := map[string]string{}
 	for _, t := range all {
@@ -133,9 +132,9 @@ func withoutDoubles(all []tools.Tool, report func(text string)) []tools.Tool {
 	})
 }
 
-// toolNames returns the names of the tools that the model has.
+// toolNames returns the names of the model's tools.
 func toolNames(ctx context.Context, x *Session) (names []string, err error) {
-	unlock, err := x.record.lock(ctx) // a turn that starts lists them, too
+	unlock, err := x.record.lock(ctx) // a starting turn lists them, too
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 )
 
-// table has the rows of the command table that belong to no extension. Only slash commands
-// have a function in this package: see [answers]. Rows with Execute run in server/lsp, and
-// plugins have their own functions, also for rows that nothing else has.
+// table holds the rows of the command table that belong to no extension. This package implements
+// only slash commands: see [answers]. Rows with Execute run in server/lsp. Plugins have their own
+// functions, also for rows with neither.
 var table = []extension.Command{
 	{Execute: "hermes.prompt", VSCode: "hermes.ask", Neovim: "ask", Title: "Ask…", Description: "Send a prompt, with the selected lines"},
 	{Execute: "hermes.explain", VSCode: "hermes.explain", Neovim: "explain", Title: "Explain", Description: "Explain a file or the selected lines", Order: 1},
@@ -71,7 +71,7 @@ var table = []extension.Command{
 	{VSCode: "hermes.log", Title: "Show Log", Description: "Show the log of the server", Order: 235},
 }
 
-// CommandTable returns the rows that hold for all sessions, those of extensions included.
+// CommandTable returns the rows for all sessions, extensions' rows included.
 func (s *Service) CommandTable() []extension.Command {
 	all := slices.Clone(table)
 	for _, f := range s.features {

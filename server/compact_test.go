@@ -76,8 +76,8 @@ func TestACompactionTakesWhatIsConfiguredNow(t *testing.T) {
 	check("opened again")
 }
 
-// A compaction lists every file that the model or a subagent has changed. Only unchanged
-// files are listed as read.
+// A compaction lists every file that the model or a subagent has changed. It lists a file as read
+// only if it is unchanged.
 func TestACompactionListsChangedFiles(t *testing.T) {
 	t.Parallel()
 	for config, made := range map[string]bool{"": true, "checkpoints: {enabled: false}\n": false} {

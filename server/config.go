@@ -8,8 +8,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 )
 
-// SetInit sets the editor's initializationOptions, which have the highest precedence. They
-// apply to sessions that are opened afterwards.
+// SetInit sets the editor's initializationOptions, which take precedence over all other settings.
+// They apply to sessions opened afterwards.
 func (s *Service) SetInit(options json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -24,7 +24,7 @@ func (s *Service) SetEditor(settings json.RawMessage) {
 	s.Reload()
 }
 
-// Config reads the configuration that applies in folders.
+// Config reads the configuration for folders.
 func (s *Service) Config(folders []string) *config.Loaded { return s.load(folders, false) }
 
 // load is Config. If kept is true and the user's file cannot be read now, the earlier values apply.
@@ -54,7 +54,7 @@ func (s *Service) watch() {
 	})
 }
 
-// tellUnwatched tells the user, once, that changes of the configuration apply after a restart only.
+// tellUnwatched tells the user once: changes of the configuration apply only after a restart.
 func (s *Service) tellUnwatched(err error) {
 	s.Log.Warn("the configuration is not watched; changes apply after a restart", "error", err)
 	problem := config.Problem{Source: config.Path(s.Home), Text: fmt.Sprintf("changes apply only after a restart: %v", err)}
@@ -92,7 +92,7 @@ func (s *Service) open() []*Session {
 	return all
 }
 
-// unreported returns the texts of the problems that were not reported yet.
+// unreported returns the texts of the problems not yet reported.
 func (s *Service) unreported(problems []config.Problem) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

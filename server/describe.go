@@ -14,11 +14,11 @@ import (
 //go:embed describe.md
 var describeText string
 
-// visionTask is the task of auxiliary that describes pictures.
+// visionTask is the auxiliary task for describing pictures.
 const visionTask = "vision"
 
-// describe asks the model of auxiliary.vision, else that of model.small, to describe a picture. If neither is set, or
-// if only model.small is set and does not see pictures, asked is false.
+// describe asks the model of auxiliary.vision, or else of model.small, to describe a picture. If
+// neither is set, or if only model.small is set and cannot see pictures, asked is false.
 func (s *settings) describe(ctx context.Context, picture model.Image, prompt string) (d model.Description, asked bool, err error) {
 	text := "Describe the picture."
 	if prompt != "" {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A server that the desktop has started, and so has no PATH of a profile, gives scripts, hooks and other servers the
-// folders of the user's tools, behind those that it has.
+// A server that the desktop starts lacks the PATH of a profile. For scripts, hooks and other
+// servers, it appends the user's tool folders to PATH.
 func TestEnvironHasToolFolders(t *testing.T) {
 	home := t.TempDir()
 	tools := filepath.Join(home, ".local/bin")

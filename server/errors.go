@@ -12,7 +12,7 @@ type InputError = extension.InputError
 
 func badInput(param, format string, a ...any) error { return extension.BadInput(param, format, a...) }
 
-// Errors of a session that a client names.
+// Errors of sessions named by a client.
 var (
 	ErrNoSession = errors.New("no such session; the session list names those there are")
 	ErrClosed    = errors.New("the session is closed: load or resume it first")

@@ -28,8 +28,8 @@ import (
 // Feature is an extension with its part of the configuration.
 type Feature struct {
 	extension.Extension
-	// Core makes the extension of a session, in place of Extension, for features of the
-	// program itself that need more of the session than an [extension.Session].
+	// Core makes the extension of a session, in place of Extension. It is for features of the
+	// program itself, which need more than an [extension.Session].
 	Core func(*Core) extension.Extension
 	// Commands are the extension's rows of the command table.
 	Commands []extension.Command
@@ -44,15 +44,15 @@ type Feature struct {
 	// reported as a problem of the configuration; the result applies all the same. If it is nil,
 	// the extension gets its own section.
 	Section  func(c *config.Loaded) (any, error)
-	Stored   bool                         // the extension also works for sessions that are not open, see [Stored]
-	Preload  func()                       // prepares things that sessions share, before a prompt needs them; may be nil
+	Stored   bool                         // the extension also works for closed sessions, see [Stored]
+	Preload  func()                       // prepares shared data of sessions before a prompt needs it; may be nil
 	Shutdown func() error                 // is called when the service is closed; may be nil
 	Deleted  func(sessionID string) error // is called when a session is deleted; may be nil
 	// Moved gives what the feature keeps of a folder its new path, and says what it has moved, such as "2 trusted
 	// folders"; empty: nothing. It may be nil.
 	Moved func(ctx context.Context, m Move) (string, error)
-	// Loads are files and folders of a workspace that the extension loads as instructions or programs. A folder ends
-	// with a slash. They are protected: see the package protected.
+	// Loads are files and folders of a workspace: the extension loads them as instructions or
+	// programs. A folder ends with a slash. They are protected: see the package protected.
 	Loads []string
 }
 
@@ -80,7 +80,8 @@ func Toolsets(features []Feature) (names []string) {
 	return names
 }
 
-// section returns the function that reads the feature's settings; nil: it has none.
+// section returns the function that reads the feature's settings. If there are none, it returns
+// nil.
 func (f Feature) section() func(*config.Loaded) (any, error) {
 	if f.Settings == nil || f.Section != nil {
 		return f.Section
@@ -92,7 +93,7 @@ func (f Feature) section() func(*config.Loaded) (any, error) {
 	}
 }
 
-// Core is the part of a session that features of the program itself get.
+// Core is the part of a session for features of the program itself.
 type Core struct {
 	Workspace *workspace.Workspace
 	Sandbox   *sandbox.Box
@@ -102,10 +103,10 @@ type Core struct {
 	Facts     func() prompt.Facts // for the model
 	Sink      agent.Sink
 	Show      func(text string) // shows a text to the user at once
-	Question  func(text string) // shows a question that the user answers with a slash command
+	Question  func(text string) // shows a question; the user answers with a slash command
 	// OpenAddress opens the page at which the user logs in at a server. If the host cannot, it returns false.
 	OpenAddress func(ctx context.Context, server, address string) bool
-	// Ask asks the user a question that the gate has no rule for, within its time limit.
+	// Ask asks the user a question for which the gate has no rule, within its time limit.
 	Ask func(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error)
 	// Mode returns the session's mode, and SetMode changes it.
 	Mode    func() string
@@ -114,7 +115,8 @@ type Core struct {
 	Terminals shell.Terminals
 	// Diagnoser reports the editor's diagnostics after edits; nil: it has none.
 	Diagnoser file.Diagnoser
-	// Backend runs commands; nil: this machine does. NoBackend is the reason why the configured one is missing.
+	// Backend runs commands; nil: on this machine. NoBackend is the reason why the configured
+	// backend is missing.
 	Backend   backend.Backend
 	NoBackend error
 	// Extensions returns the session's extensions, when all are open.
@@ -126,10 +128,10 @@ type Core struct {
 	// Look asks the model of auxiliary.vision about a picture. If none is set, asked is false.
 	Look     func(ctx context.Context, picture model.Image, system, question string) (d model.Description, asked bool, err error)
 	Describe func(ctx context.Context, picture model.Image, prompt string) (d model.Description, asked bool, err error)
-	// Spend adds the usage of a request to that of the session.
+	// Spend adds a request's usage to the session's.
 	Spend func(model.Usage)
-	// Exclusive runs work while no turn runs, here or in another process; prompts that come meanwhile wait. If a turn
-	// runs, it returns [ErrRunning] or [store.ErrClaimed].
+	// Exclusive runs work while no turn runs, here or in another process. Prompts wait until work
+	// is done. If a turn runs, it returns [ErrRunning] or [store.ErrClaimed].
 	Exclusive func(ctx context.Context, work func(context.Context) error) error
 }
 
@@ -169,7 +171,7 @@ func openAddress(x *Session) func(ctx context.Context, server, address string) b
 // Store returns the store of sessions, which is opened by its first use.
 func (s *Service) Store() *store.Store { return s.theStore(s.synchronous()) }
 
-// Find returns the extension of a session that is a T. If there is none, it returns an error.
+// Find returns the session's extension of type T. If there is none, it returns an error.
 func Find[T extension.Instance](x *Session) (T, error) {
 	found, ok := extension.Find[T](x.extensions)
 	if !ok {
@@ -181,14 +183,14 @@ func Find[T extension.Instance](x *Session) (T, error) {
 // Extensions returns the extensions of the session.
 func (x *Session) Extensions() *extension.Set { return x.extensions }
 
-// attach tells the extensions that a host has opened the session.
+// attach tells the extensions: a host has opened the session.
 func (x *Session) attach(given []any) {
 	start := x.extensions.Attach(given)
 	x.applySettings() // for the secrets
 	start()
 }
 
-// openExtensions opens the wanted extensions of the session. Those that fail are left out.
+// openExtensions opens the wanted extensions of the session. It leaves out those that fail.
 func openExtensions(x *Session, draft bool, wanted func(Feature) bool) {
 	x.extensions = &extension.Set{} // while they are opened
 	var list []extension.Extension
@@ -262,12 +264,12 @@ func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)
 	return rights
 }
 
-// CommandViewer is a [Host] that shows the slash commands of sessions.
+// CommandViewer is a [Host] with a view of the sessions' slash commands.
 type CommandViewer interface {
 	CommandsChanged(x *Session)
 }
 
-// EditorViewer is a [Host] that knows the state of its editor.
+// EditorViewer is a [Host] with access to the state of its editor.
 type EditorViewer interface {
 	EditorState() extension.EditorState
 	Problems(ctx context.Context) ([]extension.Problem, error) // see [extension.Session]
@@ -315,7 +317,8 @@ func askerOf(x *Session) builder.Asker {
 	return a
 }
 
-// Spawn runs a subagent of a session, by the extension that can. [Session.Begin] must have been called.
+// Spawn runs a subagent of a session, with the extension for subagents. [Session.Begin] must have
+// been called.
 func Spawn(ctx context.Context, x *Session, t extension.Task) (extension.Report, error) {
 	own, ok := x.extensions.Spawner()
 	if !ok {
@@ -324,7 +327,7 @@ func Spawn(ctx context.Context, x *Session, t extension.Task) (extension.Report,
 	return own.Spawn(ctx, t)
 }
 
-// ask asks the user a question that the gate has no rule for, with the timeout of the gate.
+// ask asks the user a question for which the gate has no rule, with the gate's timeout.
 func (x *Session) ask(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	limit := time.Duration(x.settings.config().Approvals.Timeout) * time.Second
 	ctx, stop := context.WithTimeout(ctx, max(limit, time.Second))
@@ -333,7 +336,7 @@ func (x *Session) ask(ctx context.Context, q tools.ApprovalRequest) (tools.Decis
 	return x.questions.AskPermission(ctx, q)
 }
 
-// notify shows a text to the user at once. Before the first turn, it is shown with that.
+// notify shows a text to the user at once. Before the first turn, it is shown with the turn.
 func (x *Session) notify(text string) {
 	if x.record.opened() != nil {
 		x.notifier.show(text)

@@ -11,13 +11,13 @@ import (
 
 // Instruments observe a service, for traces and for the debug socket. Each may be nil.
 type Instruments struct {
-	// Model wraps each model that requests are sent to.
+	// Model wraps each model for requests.
 	Model func(model.Model) model.Model
 	// Event gets the events of turns, subagents included, before the host gets them.
 	Event func(sessionID string, e agent.Event)
 }
 
-// model returns the model that requests are sent to.
+// model returns the model for requests.
 func (i Instruments) model(m model.Model) model.Model {
 	if i.Model == nil {
 		return m
@@ -25,7 +25,7 @@ func (i Instruments) model(m model.Model) model.Model {
 	return i.Model(m)
 }
 
-// sink returns a sink that observes events and passes them on.
+// sink returns a sink that observes events and forwards them.
 func (i Instruments) sink(sessionID string, to agent.Sink) agent.Sink {
 	if i.Event == nil {
 		return to
@@ -44,19 +44,19 @@ func (o observer) Event(e agent.Event) { o.event(o.id, e) }
 type SessionState struct {
 	ID      string
 	Cwd     string
-	Folders []string // further ones
+	Folders []string // additional folders
 	Editor  string   // the host's name; empty: unknown
 	Mode    string   // ask, careful, auto or plan
-	Model   string   // the chosen model; empty: the first that is configured
+	Model   string   // the chosen model; empty: the first configured model
 	Opened  time.Time
 	Updated time.Time
-	Queue   []TurnState // the first one runs, the others wait
+	Queue   []TurnState // the first turn runs, the others wait
 	Loaded  bool        // the history is in memory
 }
 
 // TurnState describes a turn in a session's queue.
 type TurnState struct {
-	Replay    bool // it shows the history, or does work that no prompt may run beside
+	Replay    bool // it shows the history, or does work while no prompt may run
 	Running   bool
 	Cancelled bool
 	Since     time.Time

@@ -60,7 +60,8 @@ func (l *location) configure(svc *Service, conf *config.Loaded, n *notifier) {
 	l.remote = newRemote(conf, l.ws.Folders(), n.warn)
 }
 
-// noted has the reviews of all sessions know what the file tools of one of them write. box is that of this one.
+// noted reports the writes of one session's file tools to the reviews of all sessions. box is that
+// session's sandbox.
 func (s *Service) noted(box *sandbox.Box) func(path string, old, now workspace.Image) {
 	return func(path string, old, now workspace.Image) {
 		gate.Noted(box)(path, old, now)
@@ -85,8 +86,8 @@ func (l *location) files() tools.Files {
 	return l.ws
 }
 
-// diagnoser returns the host's function for diagnostics of edited files. If it has none, or
-// if the files are not those of the editor, diagnoser returns nil.
+// diagnoser returns the host's function for diagnostics of edited files. If the host has none, or
+// if the files are not the editor's, diagnoser returns nil.
 func (l *location) diagnoser(h Host) file.Diagnoser {
 	d, ok := h.(file.Diagnoser)
 	if !ok || l.remote.otherFiles() {
@@ -144,15 +145,15 @@ func newSandbox(svc *Service, conf *config.Loaded, ws *workspace.Workspace, n *n
 	})
 }
 
-// searchLimit is the timeout of one search. After it, the built-in engine searches.
+// searchLimit is the timeout of one search by rg. After it, the built-in engine searches.
 const searchLimit = 30 * time.Second
 
 // searchMemory is a limit in megabytes, far more than a search needs. A file in the place of
 // an ignore file may have no end.
 const searchMemory = 2048
 
-// ripgrep returns a function that runs rg in the session's sandbox, where it can only read.
-// If there is no rg on PATH outside of the workspace, ripgrep returns nil.
+// ripgrep returns a function that runs rg, read-only, in the session's sandbox. If there is no rg
+// on PATH outside of the workspace, ripgrep returns nil.
 func ripgrep(folders []string, box *sandbox.Box) search.Runner {
 	path, err := program.Find("rg", folders)
 	if err != nil {

@@ -13,9 +13,9 @@ func (s *Service) newLogin() *userpath.Login {
 	return LoginPath(s.Environ, func() *config.Loaded { return s.Config(nil) })
 }
 
-// LoginPath returns the PATH of commands for the environment of this process and the configuration of the user. The
-// caller must close it. The login shell runs in the home folder, bound by the sandbox: it reads the home and writes
-// nothing, because a command may have changed a file that a profile reads.
+// LoginPath returns the PATH of commands for the environment of this process and the user's
+// configuration. The caller must close it. The login shell runs in the home folder, in the sandbox.
+// It can read the home but write nothing: a command may have changed a file that a profile reads.
 func LoginPath(environ []string, conf func() *config.Loaded) *userpath.Login {
 	return userpath.New(userpath.Config{
 		Environ: environ,
@@ -36,8 +36,9 @@ func LoginPath(environ []string, conf func() *config.Loaded) *userpath.Login {
 	})
 }
 
-// Path returns the PATH of all programs that the user or the model starts. The first call asks the login shell.
-// If ctx ends before it has answered, ok is false. If path is empty, it is that of Environ. See [userpath.Login].
+// Path returns the PATH of all programs that the user or the model starts. The first call asks the
+// login shell. If ctx ends before its answer, ok is false. If path is empty, use the PATH of
+// Environ. See [userpath.Login].
 func (s *Service) Path(ctx context.Context) (path string, ok bool) {
 	if s.login == nil {
 		return "", true

@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
-// The login shell reads the profile and all that it loads, and can change nothing: a file that it loads may
-// lie in the workspace, where commands write.
+// The login shell reads the profile with all its includes, and can change nothing. An included file
+// may lie in the workspace, where commands write.
 func TestLoginShellIsBound(t *testing.T) {
 	bash := testneed.Program(t, "bash", "")
 	for mode, bound := range map[string]bool{"workspace-write": true, "read-only": true, "off": false} {

@@ -74,8 +74,8 @@ func (s *settings) readyFor(route string, show func(text string)) error {
 	return nil
 }
 
-// chooseProfile decides whether the session gets the profile for small context windows. The prefix of
-// its requests must be made anew after that.
+// chooseProfile decides whether the session gets the profile for small context windows. Afterwards,
+// the prefix of its requests must be rebuilt.
 func (s *settings) chooseProfile() {
 	switch window := s.model.Window(); s.config().Model.Profile {
 	case "small":
@@ -87,10 +87,10 @@ func (s *settings) chooseProfile() {
 	}
 }
 
-// first returns PROVIDER/MODEL of the model that answers first.
+// first returns the primary model as PROVIDER/MODEL.
 func (s *settings) first() string { return s.options()[1].Value }
 
-// modelName returns the id of the model that answers first.
+// modelName returns the id of the primary model.
 func (s *settings) modelName() string {
 	name := s.first()
 	if _, id, ok := strings.Cut(name, "/"); ok {

@@ -12,16 +12,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 )
 
-// Move is a folder that was renamed.
+// Move is a renamed folder.
 type Move struct {
 	folderpath.Move
-	Folders  []string // the old folder, and those below it that sessions have, by their old paths
+	Folders  []string // the old folder, and the sessions' folders below it, by their old paths
 	Sessions []string // the ids of its sessions
 }
 
-// MoveSessions gives everything that belongs to a folder its new path: the sessions of the folder and of those below
-// it, and what features keep of them. Only the user may cause it, because trust moves, too. It returns the number of
-// sessions, and what features moved. If it fails or is killed, it can be repeated.
+// MoveSessions gives everything that belongs to a folder its new path: its sessions, the sessions
+// of folders below it, and the data of features. Only the user may cause it, because trust moves,
+// too. It returns the number of sessions and the moved features. If it fails or is killed, it can
+// be repeated.
 func (s *Service) MoveSessions(ctx context.Context, from folderpath.Move) (sessions int, parts []string, err error) {
 	m := Move{Move: folderpath.Move{Old: filepath.Clean(from.Old), New: filepath.Clean(from.New)}}
 	if info, err := os.Stat(m.New); err != nil || !info.IsDir() {
@@ -75,7 +76,7 @@ func (s *Service) MoveSessions(ctx context.Context, from folderpath.Move) (sessi
 	return sessions, parts, nil
 }
 
-// sessionsOf returns the sessions that have the old folder, or one below it.
+// sessionsOf returns the sessions of the old folder and of folders below it.
 func sessionsOf(ctx context.Context, st *store.Store, m folderpath.Move) (all []store.Session, err error) {
 	known := map[string]bool{} // of each folder, whether it moves
 	moves := func(folder string) bool {
@@ -102,8 +103,8 @@ func sessionsOf(ctx context.Context, st *store.Store, m folderpath.Move) (all []
 	}
 }
 
-// FolderGone returns an error if the folder of a session does not exist. It names the command that moves the session. now
-// is the folder to which the command moves it; empty: it is not known.
+// FolderGone returns an error if the folder of a session does not exist. The error names the
+// command for moving the session. now is the folder for that command; empty: unknown.
 func FolderGone(old, now string) error {
 	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 )
 
-// A session whose folder was renamed names the command that moves it, and can be opened after it.
+// If its folder was renamed, opening a session fails and names the command for moving it. After the
+// command, it opens.
 func TestFolderOfASessionIsRenamed(t *testing.T) {
 	t.Parallel()
 	s := open(t, Options{})

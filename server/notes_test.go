@@ -65,8 +65,8 @@ func resultsOf(m *fakemodel.Model) (results []string) {
 	return results
 }
 
-// TestInstructions checks that the persona, and the instructions from the workspace folder up to
-// the top of the repository, are in the system prompt, and that links do not lead elsewhere.
+// TestInstructions checks the instructions in the system prompt: the persona, and the files from
+// the workspace folder up to the top of the repository. Links must not lead elsewhere.
 func TestInstructions(t *testing.T) {
 	t.Parallel()
 	home, cwd := instructed(t, "shop/web", map[string]string{
@@ -105,8 +105,8 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// TestInstructionsBelow checks that the instructions of a directory come with the first result
-// from below it, and once.
+// TestInstructionsBelow checks that the instructions of a directory come once, with the first
+// result from below it.
 func TestInstructionsBelow(t *testing.T) {
 	t.Parallel()
 	home, cwd := instructed(t, "", map[string]string{
@@ -132,8 +132,8 @@ func TestInstructionsBelow(t *testing.T) {
 	}
 }
 
-// TestInstructionsWithCommands checks that the instructions of a directory come with a command that names it, once, and that a
-// file of instructions that is read does not come twice.
+// TestInstructionsWithCommands checks that the instructions of a directory come once, with a
+// command that names it. An instructions file must not come again after a tool has read it.
 func TestInstructionsWithCommands(t *testing.T) {
 	t.Parallel()
 	forms := []string{
@@ -176,8 +176,8 @@ func TestInstructionsWithCommands(t *testing.T) {
 	}
 }
 
-// TestInstructionsThatOthersBrought checks the files of other agents, the user's own, imports, encodings, and the notices about
-// those that cannot be read.
+// TestInstructionsThatOthersBrought checks the files of other agents, the user's own, imports,
+// encodings, and the notices about unreadable files.
 func TestInstructionsThatOthersBrought(t *testing.T) {
 	t.Parallel()
 	home, cwd := instructed(t, "", map[string]string{
@@ -222,7 +222,7 @@ func TestInstructionsThatOthersBrought(t *testing.T) {
 }
 
 // TestInstructionsBeforeEdit checks that no edit below a directory runs before the model has its
-// instructions: a response that was written without them cannot edit there.
+// instructions. An edit fails in a response written without them.
 func TestInstructionsBeforeEdit(t *testing.T) {
 	t.Parallel()
 	const patch = `{"mode":"patch","patch":"*** Begin Patch\n*** Update File: c/x.go\n-package c\n+package d\n*** End Patch\n"}`
@@ -252,8 +252,8 @@ func TestInstructionsBeforeEdit(t *testing.T) {
 	}
 }
 
-// TestInstructionsOfScript checks that a script cannot edit below a directory before the model
-// has its instructions, and that these come with the result of the script.
+// TestInstructionsOfScript checks that a script cannot edit below a directory before the model has
+// its instructions. These come with the result of the script.
 func TestInstructionsOfScript(t *testing.T) {
 	t.Parallel()
 	home, cwd := instructed(t, "", map[string]string{"a/AGENTS.md": "Rules of a.", "b/AGENTS.md": "Rules of b.", "c/AGENTS.md": "Rules of c.", "b/x.go": "package b\n"})
@@ -281,7 +281,7 @@ func TestInstructionsOfScript(t *testing.T) {
 	}
 }
 
-// TestInstructionsOnAnotherMachine checks that a session whose commands run over ssh gets the
+// TestInstructionsOnAnotherMachine checks a session with commands over ssh: it gets the
 // instructions there, up to the top of the repository, and none of this machine.
 func TestInstructionsOnAnotherMachine(t *testing.T) {
 	t.Parallel()

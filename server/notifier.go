@@ -16,17 +16,17 @@ type notifier struct {
 
 	mu      sync.Mutex
 	pending []string   // are shown with the next turn
-	turn    agent.Sink // of the face that shows the running turn; nil: none
+	turn    agent.Sink // of the client that shows the running turn; nil: none
 }
 
-// ProblemViewer is a [Host] that shows problems of the configuration at once. Without it,
-// they are shown in the next turn of the session that found them.
+// ProblemViewer is a [Host] with a view of configuration problems, which it shows at once. Other
+// hosts show them in the next turn of the session that found them.
 type ProblemViewer interface {
 	ShowProblem(text string)
 }
 
-// show shows a text to the user at once, in the running turn if there is one. Hosts without a place for
-// notices show them only there.
+// show shows a text to the user at once, in the running turn if there is one. Hosts without a view
+// of notices show them only in turns.
 func (n *notifier) show(text string) {
 	n.mu.Lock()
 	turn := n.turn
@@ -34,11 +34,12 @@ func (n *notifier) show(text string) {
 	n.sink(turn).Event(agent.Notice{Text: text})
 }
 
-// mention shows a text to the user in hosts that have a place for notices. It is for facts that are shown
-// elsewhere, too, such as by /status: in the chat document of other hosts it would stand between calls.
+// mention shows a text to the user, in hosts with a view of notices. It is for facts with another
+// place too, such as /status. In the chat document of other hosts, the text would stand between
+// calls.
 func (n *notifier) mention(text string) { n.sink(nil).Event(agent.Notice{Text: text}) }
 
-// during makes a sink that of the running turn, until the turn calls ended.
+// during makes turn the sink of the running turn, until the turn calls ended.
 func (n *notifier) during(turn agent.Sink) (ended func()) {
 	set := func(to agent.Sink) {
 		n.mu.Lock()
@@ -49,7 +50,7 @@ func (n *notifier) during(turn agent.Sink) (ended func()) {
 	return func() { set(nil) }
 }
 
-// ask shows a question that the user answers with a slash command.
+// ask shows a question; the user answers with a slash command.
 func (n *notifier) ask(text string) { n.sink(nil).Event(agent.Notice{Text: text, Asks: true}) }
 
 // warn shows a text to the user with the next turn.
@@ -59,7 +60,7 @@ func (n *notifier) warn(text string) {
 	n.pending = append(n.pending, text)
 }
 
-// report shows the problems that were not shown in any session yet.
+// report shows the problems that no session has shown yet.
 func (n *notifier) report(problems []config.Problem) {
 	unknown := n.svc.unreported(problems)
 	if v, ok := n.host.(ProblemViewer); ok && len(unknown) > 0 {

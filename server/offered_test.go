@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// talker is a guest that can be asked things.
+// talker is a guest that answers questions.
 type talker struct{ guest }
 
 func (*talker) CanClarify() bool { return true }

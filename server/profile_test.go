@@ -102,7 +102,7 @@ func TestSmallProfile(t *testing.T) {
 	}
 }
 
-// TestProfileSetting checks model.profile, and that windows that are too small get nothing.
+// TestProfileSetting checks model.profile. A prompt to a model with too small a window fails.
 func TestProfileSetting(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -127,8 +127,8 @@ func TestProfileSetting(t *testing.T) {
 	}
 }
 
-// TestWindowInUse checks that /status and the option of the model show the window in use and its source, and that
-// an editor gets the option again if the window becomes known or changes.
+// TestWindowInUse checks that /status and the model option show the window in use and its source.
+// If the window becomes known or changes, the editor gets the option again.
 func TestWindowInUse(t *testing.T) {
 	t.Parallel()
 	var slot atomic.Int64
@@ -176,7 +176,7 @@ func TestWindowInUse(t *testing.T) {
 	}
 }
 
-// shownOptions is a host that shows the option of the model.
+// shownOptions is a host with a view of the model option.
 type shownOptions struct {
 	guest
 	shown []string

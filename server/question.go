@@ -9,9 +9,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// questions passes the questions and approval requests of a session to its host, and takes
-// prompts that come while one is open: they are the answer to a question. While an approval
-// request is open, they wait, and are the reason if the user denies it.
+// questions passes the questions and approval requests of a session to its host. While a question
+// is open, the next prompt answers it. While an approval request is open, prompts wait; if the user
+// denies the request, they are the reason.
 type questions struct {
 	host Host
 	show func(text string) // shows a notice
@@ -24,11 +24,11 @@ type questions struct {
 type openQuestion struct {
 	approval bool
 	free     func(text string) bool // reports whether a text is an answer
-	answer   chan string            // has room for one
+	answer   chan string            // buffered, for one answer
 	texts    []*typed
 }
 
-// typed is a prompt that came while a question was open.
+// typed is a prompt sent while a question was open.
 type typed struct {
 	text string
 	used bool // it was the answer or the reason, so it starts no turn
@@ -51,8 +51,8 @@ func (s *questions) CanClarify() bool {
 	return ok && c.CanClarify()
 }
 
-// Clarify implements [tools.Clarifier]. A text that the user sends meanwhile answers the question,
-// and the host's view of it closes.
+// Clarify implements [tools.Clarifier]. If the user sends a text meanwhile, it answers the
+// question, and the host closes its view.
 func (s *questions) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
 	host := s.host.(tools.Clarifier)
 	if q.Form != nil || q.Address != "" || !q.FreeText && len(q.Choices) == 0 && q.Server {
@@ -88,7 +88,7 @@ func (s *questions) begin(o *openQuestion) *openQuestion {
 	return o
 }
 
-// end returns the prompts that came while a question was open.
+// end returns the prompts sent while a question was open.
 func (s *questions) end(o *openQuestion) []*typed {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *questions) take(in agent.Input) *typed {
 	return t
 }
 
-// starts reports whether a prompt that was taken still has to start a turn.
+// starts reports whether a taken prompt still has to start a turn.
 func (s *questions) starts(t *typed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,8 +30,8 @@ func (s slow) Clarify(ctx context.Context, _ tools.ClarifyRequest) (tools.Answer
 	return tools.Answer{}, ctx.Err()
 }
 
-// A text that comes while an approval request is open is the reason of a denial. If the user
-// allows the action, or the prompt is more than a text, it is the next prompt.
+// A text sent while an approval request is open is the reason of a denial. If the user allows the
+// action, or the prompt is more than a text, it is the next prompt.
 func TestTextWhileAnApprovalIsOpen(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -64,7 +64,8 @@ func TestTextWhileAnApprovalIsOpen(t *testing.T) {
 	}
 }
 
-// A text that comes while a question is open answers it, if the question takes it. Else it waits.
+// A text sent while a question is open answers it, if the question accepts text. Otherwise it
+// waits.
 func TestTextWhileAQuestionIsOpen(t *testing.T) {
 	t.Parallel()
 	for _, free := range []bool{true, false} {

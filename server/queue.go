@@ -11,7 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 )
 
-// queue holds the turns of a session. The first one runs, the others wait.
+// queue holds the turns of a session. The first turn runs, the others wait.
 type queue struct {
 	id   string          // of the session
 	ctx  context.Context // ends with the session
@@ -20,7 +20,7 @@ type queue struct {
 
 	mu       sync.Mutex
 	turns    []*Turn
-	notified bool // the host was told that notices wait
+	notified bool // the host knows of the waiting notices
 	canceled bool // by the user, who has sent no prompt since then
 	closed   bool
 }
@@ -73,7 +73,7 @@ func (q *queue) add(interrupt bool, work func(context.Context) (agent.StopReason
 	return t
 }
 
-// beside returns a turn that is not in the queue: it runs beside other turns.
+// beside returns a turn outside of the queue: it runs beside other turns.
 func (q *queue) beside(work func(context.Context) (agent.StopReason, error)) *Turn {
 	t := q.newTurn(work)
 	close(t.first)
@@ -85,8 +85,8 @@ func (q *queue) beside(work func(context.Context) (agent.StopReason, error)) *Tu
 	return t
 }
 
-// exclusive appends work that runs while no turn runs. Later prompts wait for it. If a turn
-// runs, it returns [ErrRunning].
+// exclusive appends work to the queue that runs while no turn runs. Later prompts wait for it. If a
+// turn runs, it returns [ErrRunning].
 func (q *queue) exclusive(work func(context.Context) (agent.StopReason, error)) (*Turn, error) {
 	t := q.newTurn(work)
 	t.exclusive = true
@@ -120,7 +120,7 @@ func (q *queue) enter(t *Turn) {
 	}
 }
 
-// leave removes a turn. If it was the first, the next one starts.
+// leave removes a turn. If it was the first, the next turn starts.
 func (q *queue) leave(t *Turn) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -185,7 +185,7 @@ func (q *queue) cancel() bool {
 	return len(q.turns) > 0
 }
 
-// cancelTurn cancels one turn, for the user.
+// cancelTurn cancels a turn, for the user.
 func (q *queue) cancelTurn(t *Turn) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -221,7 +221,7 @@ func (q *queue) halt(ctx context.Context) error {
 	return nil
 }
 
-// close rejects further turns, cancels those in the queue, and waits for them.
+// close rejects new turns, cancels the turns in the queue, and waits for them.
 func (q *queue) close(ctx context.Context) error {
 	q.mu.Lock()
 	q.closed = true
@@ -238,7 +238,7 @@ func (q *queue) close(ctx context.Context) error {
 	return nil
 }
 
-// waiting reports whether a turn waits for the running one.
+// waiting reports whether the queue holds a turn behind the running one.
 func (q *queue) waiting() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -251,8 +251,8 @@ func (q *queue) running() bool {
 	return len(q.turns) > 0
 }
 
-// wake reports whether the host has to be told that notices wait: once after each prompt,
-// while no turn runs.
+// wake reports whether to notify the host of waiting notices: once after each prompt, while no turn
+// runs.
 func (q *queue) wake() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

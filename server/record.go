@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// record is a session as it is stored: its head, and the agent's session when that is open.
+// record is a stored session: its head, and the agent's session if it is open.
 type record struct {
 	svc *Service
 	id  string
@@ -44,7 +44,8 @@ func (r *record) head() store.Session {
 	return r.initial
 }
 
-// chosenMode returns the mode that the user has chosen for the session; empty: none.
+// chosenMode returns the mode that the user has chosen for the session. If there is none, it
+// returns "".
 func (r *record) chosenMode() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +91,7 @@ func (r *record) draft() bool {
 	return draft
 }
 
-// prompted removes the session from the list of those without a prompt.
+// prompted removes the session from the list of sessions without a prompt.
 func (r *record) prompted() {
 	r.svc.mu.Lock()
 	defer r.svc.mu.Unlock()
@@ -115,7 +116,7 @@ func (r *record) save(ctx context.Context, change func(*store.Session)) error {
 	return nil
 }
 
-// spend adds the usage of a request that is not part of the history.
+// spend adds the usage of a request outside of the history.
 func (r *record) spend(u model.Usage) {
 	if a := r.opened(); a != nil && u != (model.Usage{}) {
 		a.AddUsage(u)

@@ -10,8 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 )
 
-// remote is the backend that runs a session's commands. The zero value runs them on this
-// machine.
+// remote is the backend for a session's commands. The zero value runs them on this machine.
 type remote struct {
 	kind    string // terminal.backend; empty: local
 	backend backend.Backend
@@ -19,8 +18,8 @@ type remote struct {
 	broken  error          // the reason why there is no backend
 }
 
-// newRemote makes the configured backend. If that fails, every command fails. Warn gets
-// texts for the user.
+// newRemote makes the configured backend. If it fails, every command fails. warn gets texts for the
+// user.
 func newRemote(conf *config.Loaded, folders []string, warn func(string)) (a remote) {
 	t := conf.Terminal
 	if t.Backend == "" || t.Backend == "local" {
@@ -60,7 +59,7 @@ func (a remote) unknown() bool {
 	return a.kind != "" && !slices.Contains([]string{"ssh", "docker", "singularity"}, a.kind)
 }
 
-// otherFiles reports whether commands see other files than those of this machine.
+// otherFiles reports whether commands see other files than this machine's.
 func (a remote) otherFiles() bool { return a.kind == "ssh" }
 
 // Needs says where a feature's tools work.
@@ -68,12 +67,12 @@ type Needs int
 
 const (
 	NeedsNothing      Needs = iota
-	NeedsFiles              // on the files that commands see
+	NeedsFiles              // on the files of commands
 	NeedsLocalFiles         // on the files of this machine
 	NeedsLocalProgram       // on the files of this machine, by programs that run commands, too
 )
 
-// without returns the toolsets that would work on other files than the commands.
+// without returns the toolsets that cannot work on the commands' files.
 func (a remote) without(features []Feature) (toolsets []string) {
 	for _, f := range features {
 		lacks := a.otherFiles()
@@ -117,8 +116,8 @@ func (a remote) machine(conf *config.Loaded) string {
 	return "in a " + a.kind + " container"
 }
 
-// place names the machine and the working directory of commands for the model. If they are
-// those of this machine, it returns "".
+// place names the machine and the working directory of commands for the model. If both are this
+// machine's, it returns "".
 func (a remote) place(conf *config.Loaded) string {
 	t := conf.Terminal
 	switch {

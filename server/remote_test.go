@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// If a backend is not available, no command runs here in its place, and tools that would use
-// other files than commands are not offered.
+// If a backend is not available, no command runs here in its place. Tools are not offered if they
+// would use other files than commands.
 func TestBackendThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	for backend, tt := range map[string]struct {

@@ -13,8 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// rg finds only files of the workspace that commands see: not through a list of rules that
-// is a link, and not by a link into the home directory.
+// rg finds only files of the workspace. It finds none behind a link into the home directory.
 func TestRipgrepInSandbox(t *testing.T) {
 	t.Parallel()
 	testneed.Program(t, "rg", "ripgrep")

@@ -9,7 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// The first command reports limits that are not enforced, once.
+// The first command reports, once, which limits are not enforced.
 func TestSandboxGapsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/history"
 )
 
-// A session can look into those that were in its workspace before it, and is offered
-// to only then.
+// session_search covers the workspace's earlier sessions. A session without earlier ones is not
+// offered the tool.
 func TestSessionSearch(t *testing.T) {
 	t.Parallel()
 	home, cwd, other := t.TempDir(), t.TempDir(), t.TempDir()
@@ -71,7 +71,7 @@ func TestSessionSearch(t *testing.T) {
 	if talk, err := p.ReadMessages(t.Context(), elsewhere.ID(), "", 10, true); err != nil || len(talk.Messages) != 2 {
 		t.Errorf("%+v, %v", talk, err)
 	}
-	// A session that was begun without the tool goes on without it.
+	// A session that started without the tool continues without it.
 	for id, want := range map[string]int{first.ID(): 0, second.ID(): 1} {
 		head, err := s.opened().Session(t.Context(), id)
 		if err != nil {

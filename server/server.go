@@ -1,10 +1,10 @@
 // Package server is the agent as a service: sessions, approvals, and the events of turns. The
 // protocols are in server/lsp and server/acp; wire types stop there.
 //
-// A [Service] belongs to the process of one connection. It starts fast: the first session
-// reads the configuration, and the first prompt opens the store and writes the system prompt.
-// Sessions are independent of each other. In one session, turns run one after another. All
-// types are safe for concurrent use.
+// A [Service] belongs to the process of a connection. It starts fast: the first session reads the
+// configuration, and the first prompt opens the store and writes the system prompt. Sessions are
+// independent of each other. The turns of a session run in sequence. All types are safe for
+// concurrent use.
 package server
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
-// Host is the connection of the sessions that it opens.
+// Host is the connection of the sessions it opens.
 type Host interface {
 	// Documents returns the editor's open documents; nil: it has none.
 	Documents(sessionID string) workspace.Documents
@@ -48,9 +48,9 @@ type Options struct {
 	Config      *config.Schema // the keys of config.yaml; nil: with the sections of Features
 	Store       *store.Store   // nil: hermes-ls.db in Home, opened when needed
 	Log         *slog.Logger   // nil: nothing is logged
-	Model       model.Model    // replaces the configured one; for tests
+	Model       model.Model    // replaces the configured model; for tests
 	Instruments Instruments
-	// Offers says which tools are offered; nil: all that the configuration does.
+	// Offers reports whether to offer a tool; nil: the configuration decides.
 	Offers func(tools.Tool) bool
 	// Features returns the extensions of all sessions; nil: there are none.
 	Features func(*Service) []Feature
@@ -62,7 +62,7 @@ type Service struct {
 	Options
 	features []Feature
 	models   models.Pool
-	login    *userpath.Login // nil: Environ was given, and its PATH is that of commands
+	login    *userpath.Login // nil: Environ was given, with the PATH of commands
 	ctx      context.Context // ends with the service
 	cancel   context.CancelCauseFunc
 	watched  sync.WaitGroup // the watcher of the configuration, and goroutines of openAhead and background
@@ -71,9 +71,9 @@ type Service struct {
 	mu        sync.Mutex
 	init      json.RawMessage          // initializationOptions
 	editor    json.RawMessage          // workspace/configuration
-	sessions  map[string]*Session      // the open ones
-	drafts    map[string]store.Session // those without a prompt yet, open or closed
-	reported  map[string]bool          // problems of the configuration that were reported
+	sessions  map[string]*Session      // the open sessions
+	drafts    map[string]store.Session // sessions without a prompt, open or closed
+	reported  map[string]bool          // problems of the configuration already reported
 	watching  bool
 	unwatched atomic.Pointer[config.Problem] // the files of the user are not watched
 	store     *store.Store
@@ -116,13 +116,13 @@ func New(o Options) *Service {
 // within it.
 const closeLimit = 300 * time.Millisecond
 
-// Stop cancels all turns, and rejects new ones. It does not wait. Other requests to the
-// service still work. [Service.Close] must follow.
+// Stop cancels all turns and rejects new turns. It does not wait. Other requests to the service
+// still work. [Service.Close] must follow.
 func (s *Service) Stop() { s.cancel(errClosing) }
 
 // Close cancels all turns, waits less than a second for them, calls the functions of extensions at
-// the end of sessions, and closes the sessions and the store. Everything that a client was told of is on disk already,
-// so what does not end in time is only logged: it ends with the program.
+// the end of sessions, and closes the sessions and the store. Everything reported to a client is
+// already on disk. Work that does not end in time is only logged: it ends with the program.
 func (s *Service) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -168,24 +168,24 @@ func (s *Service) Close() error {
 	return errors.Join(closed...)
 }
 
-// opened is the store if there is one yet.
+// opened returns the store. If it is not open yet, opened returns nil.
 func (s *Service) opened() *store.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.store
 }
 
-// Warm opens the store ahead of the first prompt if there is one already. It makes none:
-// an editor may start the server in many folders where the user never prompts.
+// Warm opens the store before the first prompt if it exists. It creates none: an editor may start
+// the server in many folders where the user never prompts.
 func (s *Service) Warm() {
 	if _, err := os.Stat(filepath.Join(s.Home, store.FileName)); err == nil {
 		s.openAhead(s.Config(nil), "")
 	}
 }
 
-// openAhead opens the store in the background, because that takes most of the time of a first
-// prompt. If it fails, the prompt reports the error. It also makes the schemas of the tools,
-// which are cached.
+// openAhead opens the store in the background, because opening takes most of the time of a first
+// prompt. If it fails, the prompt reports the error. It also builds the schemas of the tools, which
+// are cached.
 func (s *Service) openAhead(conf *config.Loaded, cwd string) {
 	st := s.theStore(conf.Store.Synchronous)
 	s.ahead.Do(func() {
@@ -204,8 +204,7 @@ func (s *Service) openAhead(conf *config.Loaded, cwd string) {
 	})
 }
 
-// background runs f in a goroutine that Close waits for. If the service is closed, it does
-// nothing.
+// background runs f in a goroutine; Close waits for it. If the service is closed, it does nothing.
 func (s *Service) background(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// guest is a host that records the events, and denies requests.
+// guest is a host that records events and denies requests.
 type guest struct {
 	mu     sync.Mutex
 	events []agent.Event
@@ -202,7 +202,7 @@ func TestAlsoSeesItsTurnOnly(t *testing.T) {
 	}
 }
 
-// stubborn is a model that does not listen to its context.
+// stubborn is a model that ignores its context.
 type stubborn struct{ begun, release chan struct{} }
 
 func (m stubborn) Stream(context.Context, *model.Request) iter.Seq2[model.Delta, error] {
@@ -233,7 +233,7 @@ func TestCloseDoesNotWaitForEver(t *testing.T) {
 	if _, err := x.Prompt(t.Context(), agent.Input{Text: "x"}, nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("a prompt after Close: %v", err)
 	}
-	_ = x.close(t.Context()) // the parts that had no time: they would write into the folders of the test
+	_ = x.close(t.Context()) // the parts that had no time: they would write into the test's folders
 }
 
 func TestListInPages(t *testing.T) {
@@ -326,7 +326,7 @@ func TestConfigurationIsFollowed(t *testing.T) {
 			}
 		}
 	}
-	// The watcher may not be there yet; a change that it sees is enough.
+	// The watcher may not be ready yet. One change that it sees is enough.
 	within("the mode does not follow", func() bool {
 		save(t, home, "approvals: {mode: off}\n")
 		time.Sleep(200 * time.Millisecond)
@@ -446,7 +446,7 @@ func TestUnknownToolset(t *testing.T) {
 	}
 }
 
-// An id that is no name opens no session, and leads out of no folder.
+// An id that is no name opens no session and leads out of no folder.
 func TestOddIDs(t *testing.T) {
 	t.Parallel()
 	s := open(t, Options{Home: t.TempDir(), Model: fakemodel.New(), Static: true})
@@ -460,8 +460,8 @@ func TestOddIDs(t *testing.T) {
 	}
 }
 
-// The store is opened as soon as there is a session, so that its first prompt does not
-// wait for it. Before that, it is opened only if there is one.
+// The store is opened as soon as there is a session, so its first prompt does not wait. Before the
+// session, it is opened only if it exists.
 func TestStoreIsOpenedAhead(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// Session is an open session of a host. Its parts have one subject each; Session is their
+// Session is an open session of a host. Each of its parts has one subject; Session is their
 // interface for hosts.
 type Session struct {
 	id     string
@@ -92,7 +92,7 @@ func (x *Session) SetFolders(folders []string) error {
 	return nil
 }
 
-// setFurther replaces the workspace folders after the first one.
+// setFurther replaces the workspace folders after the first.
 func (x *Session) setFurther(ctx context.Context, folders []string) error {
 	if err := x.SetFolders(append([]string{x.Cwd()}, folders...)); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (x *Session) setFurther(ctx context.Context, folders []string) error {
 	return x.record.save(ctx, func(h *store.Session) { h.Folders = folders })
 }
 
-// Begin loads the history and makes the session's tools, if that was not done yet.
+// Begin loads the history and makes the session's tools, if it has not done so yet.
 func (x *Session) Begin(ctx context.Context) error {
 	_, err := x.open(ctx)
 	return err
@@ -148,7 +148,7 @@ func (x *Session) SetOption(ctx context.Context, id, value string) error {
 	return err
 }
 
-// SettingsViewer is a [Host] that shows the options of sessions.
+// SettingsViewer is a [Host] with a view of the sessions' options.
 type SettingsViewer interface {
 	SettingsChanged(x *Session)
 }
@@ -165,14 +165,14 @@ func (x *Session) applySettings() { x.settings.apply(x.extensions.Secrets()) }
 // Warn shows a text to the user with the next turn.
 func (x *Session) Warn(text string) { x.notifier.warn(text) }
 
-// SubagentNotifier is a [Host] that is told that notices wait while no turn runs, such as
-// the results of subagents. If start is true, the host starts a turn with
-// [StartNotices]. If not, the next prompt has the notices.
+// SubagentNotifier is a [Host] that learns of notices waiting while no turn runs, such as the
+// results of subagents. If start is true, the host starts a turn with [StartNotices]. Otherwise,
+// the next prompt delivers the notices.
 type SubagentNotifier interface {
 	NoticesWaiting(x *Session, start bool)
 }
 
-// wake tells the host, once, of notices that wait while no turn runs.
+// wake notifies the host, once, of notices waiting while no turn runs.
 func (x *Session) wake() {
 	n, ok := x.host.(SubagentNotifier)
 	if ok && x.extensions.Waiting() && x.queue.wake() {

@@ -24,7 +24,7 @@ type Place struct {
 	Preset  string   // "acp" or "lsp": chooses the default toolset
 	Editor  string   // the host's name for the model, such as "Neovim 0.12"; empty: unknown
 	Given   []any    // for extensions, found by their types; nil: the host does not say
-	ID      string   // of a new session, a UUID that no session has; empty: one is made
+	ID      string   // of a new session, an unused UUID; empty: one is made
 }
 
 // check returns an error if a folder of the place does not exist.
@@ -120,8 +120,7 @@ func (s *Service) LoadSession(ctx context.Context, id string, p Place, h Host) (
 	}
 	x.attach(p.Given)
 	if !draft {
-		// Now, so that calls which a crash left open have a result before the history is
-		// shown.
+		// Now, so calls left open by a crash have a result before the history is shown.
 		if _, err := x.open(ctx); err != nil {
 			return nil, errors.Join(err, s.CloseSession(ctx, id))
 		}
@@ -202,9 +201,8 @@ func (s *Service) Session(id string) (*Session, error) {
 
 const pageSize = 50
 
-// Search returns messages, titles and notes with the words of the query, the best first. If
-// cwd is empty, it searches all sessions but those of subagents. If the query has no word, it
-// returns an error.
+// Search returns messages, titles and notes with the words of the query, the best first. If cwd is
+// empty, it searches all sessions except subagents'. If the query has no word, it returns an error.
 func (s *Service) Search(ctx context.Context, cwd, query string, limit int) ([]store.Hit, error) {
 	cwd, err := cleanCwd(cwd)
 	if err != nil {
@@ -218,7 +216,8 @@ func (s *Service) Search(ctx context.Context, cwd, query string, limit int) ([]s
 	return hits, err
 }
 
-// cleanCwd returns the directory of a list or a search. It rejects a relative one.
+// cleanCwd returns the directory of a list or a search. If it is relative, cleanCwd returns an
+// error.
 func cleanCwd(cwd string) (string, error) {
 	if cwd == "" {
 		return "", nil
@@ -229,9 +228,9 @@ func cleanCwd(cwd string) (string, error) {
 	return filepath.Clean(cwd), nil
 }
 
-// List returns a page of sessions, newest first, and the cursor of the next page, which is
-// empty after the last one. If cwd is empty, it lists all. Sessions without a prompt are on
-// the first page. Those of subagents name their parent.
+// List returns a page of sessions, newest first, and the cursor of the next page, which is empty
+// after the last page. If cwd is empty, it lists all sessions. Sessions without a prompt are on the
+// first page. Subagents' sessions name their parent.
 func (s *Service) List(ctx context.Context, cwd, cursor string) ([]store.Session, string, error) {
 	cwd, err := cleanCwd(cwd)
 	if err != nil {
@@ -274,8 +273,8 @@ func (s *Service) CloseSession(ctx context.Context, id string) error {
 	return x.close(ctx)
 }
 
-// Delete closes a session and removes it, with those of its subagents, from the store. If
-// there is no such session, it returns [ErrNoSession].
+// Delete closes a session and removes it from the store, with its subagents' sessions. If there is
+// no such session, it returns [ErrNoSession].
 func (s *Service) Delete(ctx context.Context, id string) error {
 	if err := s.CloseSession(ctx, id); err != nil {
 		return err
@@ -306,8 +305,7 @@ func (s *Service) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// deleteStored removes a session from the store, after those of its subagents. Its forks
-// stay.
+// deleteStored removes a session from the store, after its subagents' sessions. Its forks stay.
 func (s *Service) deleteStored(ctx context.Context, id string) error {
 	st := s.theStore(s.synchronous())
 	for cursor := ""; ; {

@@ -21,14 +21,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
-// Choice is a value that a user can choose.
+// Choice is a value for an option.
 type Choice struct{ ID, Name, Description string }
 
 // Option is a setting of a session with its value.
 type Option struct {
 	Choice
 	Category string // "mode", "model", "thought_level"
-	Value    string // the ID of one of Choices
+	Value    string // the ID of an element of Choices
 	Choices  []Choice
 }
 
@@ -58,14 +58,14 @@ func checkMode(id string) error {
 	return nil
 }
 
-// settings are the configuration of a session and the options that its user has chosen.
+// settings are the configuration of a session and the options chosen by its user.
 type settings struct {
 	svc     *Service
 	record  *record
 	gate    *gate.Gate
 	secrets *tools.Secrets // follow the configuration
 	model   *models.Chosen
-	routed  atomic.Bool // model is that of a route, for one turn
+	routed  atomic.Bool // model belongs to a route, for one turn
 	small   atomic.Bool // the session has the profile for small context windows
 
 	mu   sync.Mutex
@@ -100,7 +100,7 @@ func (s *settings) setConfig(conf *config.Loaded) {
 	s.conf = conf
 }
 
-// mode returns the chosen mode. If none is chosen, it returns the configured one.
+// mode returns the chosen mode. If there is none, it returns the configured mode.
 func (s *settings) mode() string {
 	return modeOf(s.record.chosenMode(), s.config())
 }
@@ -122,8 +122,8 @@ func (s *settings) setMode(ctx context.Context, id string) error {
 	return s.record.save(ctx, func(h *store.Session) { h.Mode = id })
 }
 
-// apply gives the gate the mode and the rules, and redacts the secrets of the configuration
-// and those in known.
+// apply gives the gate the mode and the rules. It registers the configuration's secrets, and known,
+// for redaction.
 func (s *settings) apply(known map[string]string) {
 	chosen := s.record.chosenMode()
 	s.mu.Lock()
@@ -145,8 +145,8 @@ func (s *settings) apply(known map[string]string) {
 	}
 }
 
-// secrets returns the keys of the configuration, and the variables of the environment that
-// commands do not get.
+// secrets returns the keys of the configuration, and the environment variables hidden from
+// commands.
 func secrets(conf *config.Loaded) map[string]string {
 	return conf.Secrets(func(name string) bool {
 		return proc.Secret(name) && !slices.Contains(conf.Terminal.EnvPassthrough, name)
@@ -189,8 +189,8 @@ func (s *settings) options() []Option {
 	}
 }
 
-// windowInUse describes the window of the model that answers, and says which source tells it, if that is not
-// the program's table. If the window is not known, windowInUse returns "".
+// windowInUse describes the window of the primary model. If the window does not come from the
+// program's table, it also names the source. If the window is unknown, windowInUse returns "".
 func (s *settings) windowInUse() string {
 	from := s.model.WindowFrom()
 	switch from {
@@ -232,8 +232,8 @@ func modelText(conf *config.Loaded, name, window string) string {
 	return strings.Join(parts, ", ")
 }
 
-// check returns the value of the option that value means: a model can be named without its provider. If there is none,
-// it returns an error.
+// check returns the option's value for the text value: a model may be named without its provider.
+// If there is none, it returns an error.
 func (s *settings) check(id, value string) (string, error) {
 	options := s.options()
 	i := slices.IndexFunc(options, func(o Option) bool { return o.ID == id })

@@ -6,7 +6,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// The options that a user chooses for a session stay in its forks, and after a restart.
+// A session's chosen options apply to its forks, and after a restart.
 func TestChoicesAreKept(t *testing.T) {
 	t.Parallel()
 	home, ws := t.TempDir(), t.TempDir()

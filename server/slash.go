@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 )
 
-// Command is a slash command. A prompt that starts with its name is not sent to the model.
+// Command is a slash command. A prompt with its name at the start is not sent to the model.
 type Command struct {
 	*extension.Command
 	start func(x *Session, args string, also agent.Sink) *Turn // takes a turn's place; nil: Run
@@ -44,7 +44,7 @@ func answers() map[string]slashFunc {
 	}
 }
 
-// Commands returns the slash commands of the session, those of extensions included.
+// Commands returns the slash commands of the session, its extensions' included.
 func (x *Session) Commands() []Command {
 	ours, others := answers(), x.extensions.Commands()
 	all := make([]Command, 0, len(ours)+len(others))
@@ -63,8 +63,8 @@ func (x *Session) Commands() []Command {
 	return all
 }
 
-// commandOf returns the command in a prompt. For an unknown command, it returns one whose
-// answer says so. If the prompt starts with a path or with no slash, it returns false.
+// commandOf returns the command in a prompt. For an unknown command, it returns a command that
+// reports this. If the prompt starts with a path or with no slash, it returns false.
 func commandOf(x *Session, in agent.Input) (c Command, args string, ok bool) {
 	line, is := strings.CutPrefix(in.Text, "/")
 	if !is || in.Plain || len(in.Calls) > 0 {
@@ -111,7 +111,7 @@ func unknownCommand(x *Session, name string) string {
 	return text + " `/help` lists those there are. Nothing was sent to the model; to send it, begin with another character than `/`."
 }
 
-// startCommand runs a command. One that only answers runs beside the turns in the queue.
+// startCommand runs a command. If the command only answers, it runs beside the turns in the queue.
 func startCommand(x *Session, c Command, in agent.Input, args string, also agent.Sink) *Turn {
 	if c.start != nil {
 		return c.start(x, args, also)
@@ -144,7 +144,7 @@ func startCommand(x *Session, c Command, in agent.Input, args string, also agent
 	})
 }
 
-// startMade sends the prompt that a command makes in the turn.
+// startMade sends the prompt made by a command in the turn.
 func startMade(x *Session, c Command, in agent.Input, args string, also agent.Sink) *Turn {
 	return x.start("", func(ctx context.Context) (agent.StopReason, error) {
 		if err := errors.Join(x.settings.ready(), x.Begin(ctx)); err != nil {

@@ -50,8 +50,8 @@ func windowText(tokens int) string {
 	return humanize.Comma(int64(tokens)) + " tokens"
 }
 
-// windowOf describes the context window of a session, and says which source tells it. A server that runs models is
-// asked for it before the first prompt.
+// windowOf describes the context window of a session and names its source. Before the first prompt,
+// it asks a server that runs models.
 func windowOf(ctx context.Context, x *Session) string {
 	a := x.record.opened()
 	if a == nil && x.settings.ready() == nil {
@@ -154,7 +154,7 @@ func titled(head store.Session) string {
 	return "“" + head.Title + "”"
 }
 
-// option returns the command that shows or changes an option.
+// option returns the command for showing or changing an option.
 func option(id string) slashFunc {
 	return func(ctx context.Context, x *Session, value string) (string, error) {
 		if value != "" {
@@ -200,7 +200,7 @@ func undoPrompt(ctx context.Context, x *Session, _ string) (string, error) {
 	return fmt.Sprintf("Back before this prompt:\n\n%s\n\n%s\n\nWhat came of it is kept as session `%s`.", markup.Quote(prompt), files, branch), nil
 }
 
-// clearSession rewinds the session to its start, because only an editor can open another one.
+// clearSession rewinds the session to its start, because only an editor can open another session.
 func clearSession(ctx context.Context, x *Session, _ string) (string, error) {
 	if err := x.queue.halt(ctx); err != nil {
 		return "", err

@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// chatModel is a server of Chat Completions that records its requests.
+// chatModel is a server of Chat Completions. It records its requests.
 type chatModel struct {
 	sync.Mutex
 	url    string
@@ -52,8 +52,8 @@ func (m *chatModel) sent() string {
 	return strings.Join(m.bodies, "\n")
 }
 
-// TestSmallModel checks that model.small writes the notes of a compaction and reviews actions, and that the
-// session's model writes the notes if it fails.
+// TestSmallModel checks that model.small writes the notes of a compaction and reviews actions. If
+// it fails, the session's model writes the notes.
 func TestSmallModel(t *testing.T) {
 	t.Parallel()
 	main, small := serveChat(t, "main "+strings.Repeat("word ", 3000)), serveChat(t, "ALLOW")
@@ -88,7 +88,7 @@ providers: {big: {base_url: %q, api_key: key-of-big}, little: {base_url: %q, api
 	}
 }
 
-// TestChangedModelNotice checks that the user learns that another model loses the prompt cache.
+// TestChangedModelNotice checks the notice about a changed model: it loses the prompt cache.
 func TestChangedModelNotice(t *testing.T) {
 	t.Parallel()
 	one, two := serveChat(t, "one"), serveChat(t, "two")
@@ -116,7 +116,7 @@ func TestChangedModelNotice(t *testing.T) {
 	}
 }
 
-// TestSuggestedTitle checks that /title auto asks the small model with the user's prompts.
+// TestSuggestedTitle checks /title auto: it sends the user's prompts to the small model.
 func TestSuggestedTitle(t *testing.T) {
 	t.Parallel()
 	main, small := serveChat(t, "done"), serveChat(t, "“Fix the total.”\nBecause")
@@ -132,7 +132,8 @@ func TestSuggestedTitle(t *testing.T) {
 	}
 }
 
-// TestDescribedPicture checks that auxiliary.vision describes pictures, and that its failures name it.
+// TestDescribedPicture checks that auxiliary.vision describes pictures, and that its failures name
+// the model.
 func TestDescribedPicture(t *testing.T) {
 	t.Parallel()
 	main, eyes := serveChat(t, "done"), serveChat(t, "A cat.")

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// In mode smart a model judges only actions that would require approval. They run only after
-// its one word.
+// In mode smart, a model judges only actions that would require approval. They run only after its
+// one word.
 func TestSmart(t *testing.T) {
 	t.Parallel()
 	for says, runs := range map[string]bool{"ALLOW": true, " ALLOW\n": true, "ASK": false, "ALLOW it": false, "": false, "allow": false} {

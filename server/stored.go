@@ -8,16 +8,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// StoredHost is a [Host] that has other documents for sessions that it has not opened, because its client may not
-// know these.
+// StoredHost is a [Host] with separate documents for sessions that it has not opened: its client
+// may not know them.
 type StoredHost interface {
 	StoredDocuments(sessionID string) workspace.Documents
 }
 
-// Stored returns an extension of a session that does not have to be open: the extension of the open session, else one
-// that it opens for the stored session. It loads no history and changes neither the list of open sessions nor the
-// current one. The feature must be one with [Feature.Stored]. If there is no such session, Stored returns
-// [ErrNoSession]. The caller must call release.
+// Stored returns an extension of a session, open or not. If the session is open, it returns its
+// extension. Otherwise it opens the extension for the stored session, without loading history. The
+// list of open sessions and the current session do not change. The feature must have
+// [Feature.Stored] set. If there is no such session, Stored returns [ErrNoSession]. The caller must
+// call release.
 func Stored[T extension.Instance](ctx context.Context, s *Service, id string, h Host) (found T, release func(), err error) {
 	if x := s.Opened(id); x != nil {
 		found, err = Find[T](x)
@@ -39,8 +40,8 @@ func (s *Service) StoredHead(ctx context.Context, id string) (store.Session, err
 	return head, err
 }
 
-// AtFolder returns an extension for the workspace of a place, without a session. The feature must be one with
-// [Feature.Stored]. The caller must call release.
+// AtFolder returns an extension for the workspace of a place, without a session. The feature must
+// have [Feature.Stored] set. The caller must call release.
 func AtFolder[T extension.Instance](ctx context.Context, s *Service, p Place, h Host) (found T, release func(), err error) {
 	if err := p.check(); err != nil {
 		return found, nil, err
@@ -48,7 +49,7 @@ func AtFolder[T extension.Instance](ctx context.Context, s *Service, p Place, h 
 	return aside[T](ctx, s, store.Session{ID: store.NewID(), Cwd: p.Cwd, Folders: p.Folders}, h, true)
 }
 
-// aside opens a session that hosts do not see, with the features for stored sessions.
+// aside opens a session hidden from hosts, with the features for stored sessions.
 func aside[T extension.Instance](ctx context.Context, s *Service, head store.Session, h Host, draft bool) (found T, release func(), err error) {
 	if err := folderGone(head.Cwd, ""); err != nil {
 		return found, nil, err
@@ -92,8 +93,8 @@ func (s *Service) work() (done func(), err error) {
 	return s.watched.Done, nil
 }
 
-// runExclusive runs work while no turn of the session runs, in this process or another. If a turn runs in this process,
-// it returns [ErrRunning]; if one runs in another, [store.ErrClaimed].
+// runExclusive runs work while no turn of the session runs, in any process. If a turn runs in this
+// process, it returns [ErrRunning]; if in another process, [store.ErrClaimed].
 func (x *Session) runExclusive(ctx context.Context, work func(context.Context) error) error {
 	return x.queue.runExclusive(ctx, func(ctx context.Context) (err error) {
 		release, err := x.svc.Store().Claim(x.id)

@@ -100,7 +100,7 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	}
 	x.notifier.flush(sink)
 	defer x.notifier.during(also)()
-	workspace.Sweep(x.location.ws.Unfinished) // of servers that were still ending when the session was opened
+	workspace.Sweep(x.location.ws.Unfinished) // of servers still ending when the session was opened
 	events := x.extensions.Events()
 	defer events.Turn(ctx, extension.Prompt{SessionID: x.id, Text: cmp.Or(in.Text, "Results of background work"), Note: in.Note})()
 	added, attached, block := beforePrompt(ctx, x, in)
@@ -129,8 +129,8 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	return runTurn(ctx, x, a, in, sink)
 }
 
-// showWindow sends the options of the session if its window is another one than before. It returns
-// the window.
+// showWindow sends the options of the session if its window differs from before. It returns the
+// window.
 func (x *Session) showWindow(before string) string {
 	now := x.settings.windowInUse()
 	if now != before && !x.settings.routed.Load() {
@@ -176,9 +176,9 @@ func runTurn(ctx context.Context, x *Session, a *agent.Session, in agent.Input, 
 	}
 }
 
-// StartNotices adds a turn to the queue that begins with the notices that wait, if no turn
-// runs or waits. If there is nothing to do, the turn ends without a request. The events go
-// to the host's sink, and to also if it is not nil. [Turn.Run] must follow.
+// StartNotices queues a turn that begins with the waiting notices, if no turn runs or waits. If
+// there is nothing to do, the turn ends without a request. The events go to the host's sink, and to
+// also if it is not nil. [Turn.Run] must follow.
 func StartNotices(x *Session, also agent.Sink) *Turn {
 	return x.queue.add(false, func(ctx context.Context) (agent.StopReason, error) {
 		if !x.startsTurn() || x.queue.waiting() {
@@ -188,12 +188,11 @@ func StartNotices(x *Session, also agent.Sink) *Turn {
 	})
 }
 
-// startsTurn reports whether notices that wait may start a turn.
+// startsTurn reports whether waiting notices may start a turn.
 func (x *Session) startsTurn() bool { return !x.queue.held() && x.extensions.StartsTurn() }
 
-// beforePrompt calls the functions at the start of a session, and of its prompts. It
-// returns texts for the model, those that the prompt refers to, or the reason why the prompt is
-// not sent.
+// beforePrompt calls the functions at the start of a session, and of its prompts. It returns texts
+// for the model, the attachments of the prompt, or the reason why the prompt is not sent.
 func beforePrompt(ctx context.Context, x *Session, in agent.Input) (added []string, attached []extension.Attachment, block string) {
 	events := x.extensions.Events()
 	if x.record.draft() {
@@ -207,8 +206,8 @@ func eventOf(x *Session) extension.SessionEvent {
 	return extension.SessionEvent{SessionID: x.id, Folders: x.location.ws.Folders()}
 }
 
-// GoNotices runs [StartNotices] in the background, for a host without a request that
-// the turn could answer. failed gets its error. The end of the session waits for the turn.
+// GoNotices runs [StartNotices] in the background, for a host without a request to answer. failed
+// gets its error. The end of the session waits for the turn.
 func GoNotices(x *Session, failed func(error)) {
 	turn := StartNotices(x, nil)
 	go func() {
