@@ -25,8 +25,9 @@ func (c *Client) OpenAddress(ctx context.Context, sessionID, server, address str
 	return err == nil && response.Action == "accept"
 }
 
-// offerAddress asks the user whether to open an address. A client that opens addresses does both.
-// Others get a permission request; then the answer has no text, because nothing was opened.
+// offerAddress asks the user whether to open an address. A client with support for addresses asks
+// and opens it. Other clients get a permission request; then the answer has no text, because
+// nothing was opened.
 func (c *Client) offerAddress(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
 	if e := c.can.Load().Elicitation; e != nil && e.URL != nil {
 		request := acp.ElicitRequest{SessionID: q.SessionID, Message: q.Question, Mode: "url", URL: q.Address, ElicitationID: q.AddressID}

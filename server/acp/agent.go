@@ -1,10 +1,10 @@
 // Package acp is the agent for clients of the Agent Client Protocol.
 //
-// An [Agent] handles the methods of the protocol over any [Peer]. [Serve] runs one on a
-// pair of pipes, with one JSON message on a line. The language server carries the same
-// methods on its own connection. Messages are handled in order. A prompt and a load enter
-// the queue of their session, and then the next message is handled. A cancel waits for no
-// other message. No message of a client ends the process.
+// An [Agent] handles the methods of the protocol over any [Peer]. [Serve] runs an agent on a pair
+// of pipes, with a JSON message per line. The language server carries the same methods on its own
+// connection. Messages are handled in order. A prompt and a load enter the queue of their session,
+// and then the next message is handled. A cancel waits for no other message. No message of a client
+// ends the process.
 package acp
 
 import (
@@ -41,11 +41,12 @@ type Options struct {
 	Host server.Host
 	// Preset chooses the default toolset; empty: "acp".
 	Preset string
-	// Turn is called before each session/prompt. It returns the context of the turn, a
-	// further sink, which may be nil, and a function that is called at the end of the turn.
+	// Turn is called before each session/prompt. It returns the context of the turn, an additional
+	// sink, which may be nil, and a function to call at the end of the turn.
 	Turn func(ctx context.Context, sessionID string, in agent.Input) (context.Context, agent.Sink, func(agent.StopReason, error))
-	// InWorkspace reports whether a folder is one of the client's workspace. Requests for the checkpoints of sessions
-	// that are not open are limited to these folders. Nil: the client has no workspace, so all folders are allowed.
+	// InWorkspace reports whether a folder belongs to the client's workspace. Requests for the
+	// checkpoints of closed sessions are limited to these folders. If InWorkspace is nil, the
+	// client has no workspace, so all folders are allowed.
 	InWorkspace func(cwd string) bool
 	Log         *slog.Logger
 }
@@ -60,10 +61,10 @@ type Agent struct {
 	methods  map[string]method
 }
 
-// method handles one method. After next, later messages are handled.
+// method handles a method. After next, later messages are handled.
 type method func(ctx context.Context, params json.RawMessage, next func()) (any, error)
 
-// NewAgent makes an agent for one client.
+// NewAgent makes an agent for a client.
 func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 	if o.Preset == "" {
 		o.Preset = "acp"
@@ -122,8 +123,8 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 // Handles reports whether a method is one of the agent's.
 func (a *Agent) Handles(name string) bool { return a.methods[name] != nil }
 
-// Handle handles a request or a notification. A long one calls next once, when later
-// messages may be handled. The error is always an [*acp.Error], also after a panic.
+// Handle handles a request or a notification. A long method calls next once, to let the agent
+// handle later messages. The error is always an [*acp.Error], also after a panic.
 func (a *Agent) Handle(ctx context.Context, name string, params json.RawMessage, next func()) (result any, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -18,8 +18,8 @@ func Opens(name string) bool {
 	return false
 }
 
-// Answered is called when the response to a request has been queued. It sends the updates
-// that a client understands only if it knows the session, and starts work that can wait.
+// Answered is called when the response to a request has been queued. It sends updates for a session
+// now known to the client, and starts deferrable work.
 func (a *Agent) Answered(name string, params json.RawMessage, result any) {
 	if !Opens(name) {
 		return
@@ -49,7 +49,8 @@ func (c *Client) CommandsChanged(x *server.Session) {
 // maxCommands is how many commands an update has.
 const maxCommands = 200
 
-// commands returns the update with the slash commands: built-in ones, then those of the workspace, then the others.
+// commands returns the update with the slash commands: built-in commands, then the workspace's,
+// then the others.
 func commands(x *server.Session) *acp.CommandsUpdate {
 	u := &acp.CommandsUpdate{SessionUpdate: acp.UpdateCommands}
 	seen := map[string]bool{} // the first command of a name is used

@@ -88,7 +88,7 @@ func TestCancelOvertakes(t *testing.T) {
 				if !queued {
 					close(loaded)
 				}
-				x := m.Next() // of the prompt that came after
+				x := m.Next() // of the later prompt
 				x.Text("fine")
 				x.End()
 				for !strings.Contains(got, `"id":5`) {

@@ -46,7 +46,8 @@ func (a *Agent) listChanges(ctx context.Context, p *protocol.ChangesArgs, next f
 	return Changes(ctx, a.svc, server.Place{Cwd: p.Cwd, Folders: p.AdditionalDirectories}, a.host)
 }
 
-// Changes lists the changes of all sessions of a workspace that the user has neither accepted nor reverted.
+// Changes lists the pending changes of all sessions of a workspace, neither accepted nor reverted
+// by the user.
 func Changes(ctx context.Context, svc *server.Service, p server.Place, h server.Host) (*protocol.ChangesResult, error) {
 	x, release, err := server.AtFolder[*checkpoints.Instance](ctx, svc, p, h)
 	if err != nil {
@@ -93,8 +94,9 @@ func (a *Agent) checkpointsOf(ctx context.Context, sessionID string) (x *checkpo
 	return StoredCheckpoints(ctx, a.svc, sessionID, a.host, a.o.InWorkspace)
 }
 
-// StoredCheckpoints returns the checkpoints of a session that does not have to be open. If it is not open and
-// inWorkspace rejects its folder, StoredCheckpoints returns an error. Nil allows all folders. The caller must call release.
+// StoredCheckpoints returns the checkpoints of a session, open or not. If it is closed and
+// inWorkspace rejects its folder, StoredCheckpoints returns an error. A nil inWorkspace allows all
+// folders. The caller must call release.
 func StoredCheckpoints(ctx context.Context, svc *server.Service, id string, h server.Host, inWorkspace func(cwd string) bool) (x *checkpoints.Instance, release func(), err error) {
 	if inWorkspace != nil && svc.Opened(id) == nil {
 		head, err := svc.StoredHead(ctx, id)
@@ -111,7 +113,8 @@ func StoredCheckpoints(ctx context.Context, svc *server.Service, id string, h se
 	return server.Stored[*checkpoints.Instance](ctx, svc, id, h)
 }
 
-// checkpointOf returns the checkpoints of the session that a request names, which must name a checkpoint, too.
+// checkpointOf returns the checkpoints of the session named by a request. The request must name a
+// checkpoint, too.
 func (a *Agent) checkpointOf(ctx context.Context, p *protocol.CheckpointArgs) (x *checkpoints.Instance, release func(), err error) {
 	if p.CheckpointID == "" {
 		return nil, nil, missing("checkpointId")
@@ -119,7 +122,7 @@ func (a *Agent) checkpointOf(ctx context.Context, p *protocol.CheckpointArgs) (x
 	return a.checkpointsOf(ctx, p.SessionID)
 }
 
-// find returns the extension of a session that is a T.
+// find returns a session's extension of type T.
 func find[T extension.Instance](a *Agent, sessionID string) (found T, err error) {
 	x, err := a.session(sessionID)
 	if err != nil {

@@ -118,7 +118,7 @@ func (c *Client) fillForm(ctx context.Context, q tools.ClarifyRequest) (tools.An
 	return tools.Answer{Kind: kindOf(response.Action), Text: string(values)}, err
 }
 
-// kindOf returns the kind of answer that an action of the client means.
+// kindOf returns the kind of answer for an action of the client.
 func kindOf(action string) tools.AnswerKind {
 	switch action {
 	case "accept":
@@ -148,8 +148,8 @@ type form struct {
 	Required   []string             `json:"required,omitempty"`
 }
 
-// formOf returns a form with one field for the answer. If the question has choices and also
-// takes free text, there is a second field for it.
+// formOf returns a form with one field for the answer. If the question has choices and also takes
+// free text, the form gets a second field for the text.
 func formOf(q tools.ClarifyRequest) form {
 	f := form{Type: "object", Properties: map[string]formField{}, Required: []string{fieldAnswer}}
 	if len(q.Choices) == 0 {

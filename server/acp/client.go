@@ -16,7 +16,7 @@ type Client struct {
 	name       atomic.Pointer[string]
 	editor     atomic.Pointer[acp.EditorState]
 	unanswered atomic.Int32 // requests for diagnostics, in a row
-	known      sync.Map     // ids of sessions that the client knows
+	known      sync.Map     // ids of the client's sessions
 	saved      workspace.SavedTexts
 }
 

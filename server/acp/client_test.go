@@ -52,7 +52,7 @@ type client struct {
 	waiting map[string]chan response
 	updates []update
 	news    chan struct{} // closed and replaced with each update
-	asked   []string      // methods that the agent called, in order
+	asked   []string      // methods called by the agent, in order
 	answers map[string]func(params json.RawMessage) (any, *protocol.Error)
 	strict  bool // frames of ours are validated too
 }
@@ -187,8 +187,7 @@ func (c *client) noteUpdate(params json.RawMessage) {
 	c.news = make(chan struct{})
 }
 
-// answer plays the editor: it returns the answer that the test has set, else "no such
-// method".
+// answer plays the editor. It returns the answer set by the test, or else "no such method".
 func (c *client) answer(id json.RawMessage, method string, params json.RawMessage) {
 	c.mu.Lock()
 	c.asked = append(c.asked, method)
@@ -298,7 +297,7 @@ func (c *client) seen() []update {
 	return append([]update(nil), c.updates...)
 }
 
-// until waits for an update that fits.
+// until waits for an update accepted by fits.
 func (c *client) until(what string, fits func(update) bool) update {
 	c.t.Helper()
 	limit := time.After(testTimeout)

@@ -21,9 +21,9 @@ import (
 // maxQueued limits the messages in the queue. Further requests get an error.
 const maxQueued = 1000
 
-// conn is a connection with one message on each line. One goroutine reads: it delivers
-// responses, handles $/cancel_request and session/cancel at once, and queues all other
-// messages. Another goroutine handles the queue in order.
+// conn is a connection with one message per line. One goroutine reads: it delivers responses,
+// handles $/cancel_request and session/cancel at once, and queues all other messages. A second
+// goroutine handles the queue in order.
 type conn struct {
 	agent *Agent
 	log   *slog.Logger
@@ -44,7 +44,7 @@ type conn struct {
 	running   map[string]*request // and queued, by the id as the client wrote it
 }
 
-// request is a message that is queued or handled.
+// request is a queued or running message.
 type request struct {
 	method string
 	id     json.RawMessage // nil: a notification
@@ -87,8 +87,8 @@ func (c *conn) cancelRequest(params json.RawMessage) {
 	}
 }
 
-// cancelSession cancels the turns of a session, and its prompts that still wait
-// behind other messages.
+// cancelSession cancels the turns of a session, and its prompts still waiting behind other
+// messages.
 func (c *conn) cancelSession(q *request) {
 	result, err := c.agent.Handle(q.ctx, q.method, q.params, func() {})
 	var p acp.CancelNotification
@@ -123,7 +123,7 @@ func (c *conn) admit(q *request) {
 	c.running[string(q.id)] = q
 }
 
-// serve handles messages in order, and after the end those that still wait.
+// serve handles messages in order. After the end of the input, it handles the remaining messages.
 func (c *conn) serve() {
 	defer close(c.left)
 	var handlers sync.WaitGroup
@@ -144,7 +144,7 @@ func (c *conn) serve() {
 	}
 }
 
-// release handles a message and returns when the next one may be handled.
+// release starts to handle a message. It returns when the next message may be handled.
 func (c *conn) release(handlers *sync.WaitGroup, q *request) {
 	released := make(chan struct{})
 	next := sync.OnceFunc(func() { close(released) })
@@ -172,7 +172,7 @@ func (c *conn) handle(q *request, next func()) {
 	}
 }
 
-// LogHandled logs a message that was handled. If err is not nil, the line has it.
+// LogHandled logs a handled message, with err if it is not nil.
 func LogHandled(log *slog.Logger, method string, began time.Time, err error) {
 	if !log.Enabled(context.Background(), slog.LevelDebug) {
 		return

@@ -20,7 +20,7 @@ func (a *Agent) setEditor(_ context.Context, p *acp.EditorState) (any, error) {
 	return nil, nil
 }
 
-// mostEditorFiles limits the files that are kept of an editor.
+// mostEditorFiles limits the recorded files of an editor.
 const mostEditorFiles = 500
 
 // SetEditor sets the state of the client's editor.
@@ -69,8 +69,8 @@ func activeOf(p *acp.EditorPlace) (a extension.ActiveFile) {
 	return a
 }
 
-// LinesOf returns the first and the last line of a range, from 1. A range that ends at the
-// start of a line ends with the line before. If the range is empty, LinesOf returns zeros.
+// LinesOf returns the first and the last line of a range, from 1. If a range ends at the start of a
+// line, its last line is the line before. If the range is empty, LinesOf returns zeros.
 func LinesOf(r protocol.Range) (first, last int) {
 	if r.Start == r.End {
 		return 0, 0
@@ -96,7 +96,7 @@ const problemsLimit = 5 * time.Second
 
 var severities = [...]string{"problem", "error", "warning", "information", "hint"}
 
-// Problems asks the client for all problems that its editor shows.
+// Problems asks the client for all problems in its editor.
 func (c *Client) Problems(ctx context.Context) ([]extension.Problem, error) {
 	if !c.CanDiagnose() {
 		return nil, errors.New("the editor does not tell its problems")

@@ -40,7 +40,8 @@ func Error(err error) *acp.Error {
 	return acp.Errorf(acp.CodeInternal, "%v", err)
 }
 
-// modelData has details of a failure, so that a client can name its own next step, such as a field for a key, or a retry.
+// modelData returns details of a failure, so a client can offer a next step, such as a field for a
+// key, or a retry.
 func modelData(e *model.Error) map[string]any {
 	data := map[string]any{"kind": string(e.Kind)}
 	var setup *config.SetupError

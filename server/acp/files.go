@@ -13,15 +13,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// answerLimit limits requests to the client that do not ask the user.
+// answerLimit limits the client's time for requests without a question to the user.
 const answerLimit = 10 * time.Second
 
 // fileLimit limits requests for a file. Some clients ask the user first.
 const fileLimit = 30 * time.Second
 
-// Documents returns the files of the client, unsaved buffers included. If the client does
-// not offer to write files, it returns nil, because edits of a text that it has read could
-// not be written.
+// Documents returns the files of the client, unsaved buffers included. If the client does not offer
+// to write files, it returns nil, because edits of the client's text could not be written.
 func (c *Client) Documents(sessionID string) workspace.Documents {
 	fs := c.can.Load().FS
 	if !fs.WriteTextFile {
@@ -30,8 +29,8 @@ func (c *Client) Documents(sessionID string) workspace.Documents {
 	return documents{c, sessionID, fs.ReadTextFile}
 }
 
-// StoredDocuments returns the files of the client for a session that is not open. The client may not know the session:
-// what it rejects is read from disk and written there.
+// StoredDocuments returns the files of the client for a closed session. The client may not know the
+// session: a file it rejects is read from disk and written there.
 func (c *Client) StoredDocuments(sessionID string) workspace.Documents {
 	known, ok := c.Documents(sessionID).(documents)
 	if !ok {

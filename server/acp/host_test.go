@@ -97,7 +97,7 @@ func TestClientFilesMoveOn(t *testing.T) {
 	write(t, path, "")
 	reads := 0
 	c.on(protocol.MethodReadTextFile, func(json.RawMessage) (any, *protocol.Error) {
-		reads++ // each look finds that the user has typed on
+		reads++ // on each read, the user has typed more
 		return protocol.ReadTextFileResponse{Content: strings.Repeat("typed ", reads)}, nil
 	})
 	written := false
@@ -344,8 +344,8 @@ func (c *client) lendTerminals() {
 	c.on(protocol.MethodTerminalRelease, func(json.RawMessage) (any, *protocol.Error) { return struct{}{}, nil })
 }
 
-// TestProjectInstructionsAreLookedForOnTheDisk: the client is asked for those that
-// are there, in the folder and in one that a tool reaches.
+// TestProjectInstructionsAreLookedForOnTheDisk: the client is asked only for files that exist, in
+// the workspace folder and in a directory that a tool reaches.
 func TestProjectInstructionsAreLookedForOnTheDisk(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(tool("read_file", `{"path":"sub/a.txt"}`), reply("ok"))

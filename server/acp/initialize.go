@@ -76,7 +76,7 @@ func withObjects(value any) any {
 	return value
 }
 
-// leaveOut deletes the members that path names. It returns false if there are none.
+// leaveOut deletes the members at path. If there are none, it returns false.
 func leaveOut(value any, path []string) (found bool) {
 	object, _ := value.(map[string]any)
 	for key := range object {

@@ -8,13 +8,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/acp"
 )
 
-// A capability of a wrong type is not offered; those beside it are.
+// A capability of a wrong type is not offered. Its siblings are.
 func TestOddCapabilities(t *testing.T) {
 	t.Parallel()
 	const terminal = `"terminal":true`
 	for name, c := range map[string]struct {
 		said string
-		want string // the capabilities that count, encoded
+		want string // the valid capabilities, encoded
 	}{
 		"as they should be": {`{"fs":{"readTextFile":true},` + terminal + `,"elicitation":{"form":{}}}`, `{"fs":{"readTextFile":true,"writeTextFile":false},"terminal":true,"elicitation":{"form":{}}}`},
 		"no object":         {`[1]`, `{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false}`},

@@ -13,13 +13,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// LanguageServers returns a function that asks the language servers of the client's editor. If the
-// client has not announced that it passes requests on, it returns nil.
+// LanguageServers returns a function for asking the language servers of the client's editor. If the
+// client has not announced this, it returns nil.
 func (c *Client) LanguageServers() extension.ServerQuery {
 	return c.AskServers(func(path string) string { return string(uri.File(path)) })
 }
 
-// AskServers is LanguageServers with a function that names files as the client does.
+// AskServers is LanguageServers with address, which names files the client's way.
 func (c *Client) AskServers(address func(path string) string) extension.ServerQuery {
 	ours, _ := c.can.Load().Meta["hermes"].(map[string]any)
 	if can, _ := ours["lsp"].(bool); !can {

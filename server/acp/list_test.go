@@ -10,7 +10,7 @@ import (
 	protocol "github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// TestListPages goes through more sessions than fit on a page, of one folder of two.
+// TestListPages lists the sessions of one folder of two, over several pages.
 func TestListPages(t *testing.T) {
 	t.Parallel()
 	home, here, elsewhere := t.TempDir(), t.TempDir(), t.TempDir()

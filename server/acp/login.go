@@ -18,7 +18,7 @@ const (
 	authLogin = "login" // `hermes-ls login` in a terminal
 )
 
-// authMethods returns the ways to log in that the client can use.
+// authMethods returns the login methods for the client.
 func (a *Agent) authMethods() []acp.AuthMethod {
 	methods := []acp.AuthMethod{{
 		ID: authKey, Name: "API key",
@@ -65,7 +65,7 @@ func (a *Agent) keyless(err error) error {
 	return err
 }
 
-// logout removes the key that the model uses from .env, where login has written it.
+// logout removes the model's key from .env, where login has written it.
 func (a *Agent) logout(context.Context, *acp.LogoutRequest) (*acp.LogoutResponse, error) {
 	conf := a.svc.Config(nil)
 	all, err := conf.Endpoints()

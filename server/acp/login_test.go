@@ -77,7 +77,7 @@ func TestLogoutCannotReachEverywhere(t *testing.T) {
 	}
 }
 
-// TestSlashSettings wants a change that a command makes to arrive like any other.
+// TestSlashSettings checks that a setting changed by a command arrives like any other change.
 func TestSlashSettings(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(reply("never"))

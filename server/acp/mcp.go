@@ -27,7 +27,7 @@ func extensions(a *Agent) func(context.Context, *protocol.SessionArgs, func()) (
 	}
 }
 
-// open returns the address of the file that a command opens. The client shows it.
+// open returns the address of a command's file. The client shows it.
 func open(a *Agent, command string) func(context.Context, *protocol.OpenArgs, func()) (*protocol.OpenResult, error) {
 	return func(ctx context.Context, p *protocol.OpenArgs, _ func()) (*protocol.OpenResult, error) {
 		x, err := a.session(p.SessionID)

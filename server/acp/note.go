@@ -9,8 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 )
 
-// chunk is a queued piece of a message. A long answer has tens of thousands of them, so it
-// is encoded by hand, and pieces of one message are merged while they wait.
+// chunk is a queued piece of a message. A long answer has tens of thousands of chunks, so a chunk
+// is encoded by hand. While they wait, pieces of one message are merged.
 type chunk struct {
 	session, kind, message string
 	text                   []byte
@@ -47,8 +47,8 @@ func (c *chunk) Merge(later wire.Note) bool {
 
 func (c *chunk) Size() int { return 200 + len(c.text) }
 
-// note is any other update. While they wait, updates of one tool call are merged, and of
-// values that are sent whole only the newest is kept.
+// note is any other update. While notes wait, updates of one tool call are merged. Of a value sent
+// whole, only the newest is kept.
 type note struct {
 	session string
 	update  acp.Update

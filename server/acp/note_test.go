@@ -35,8 +35,8 @@ func (g *gate) Write(b []byte) (int, error) {
 	return g.Builder.Write(b)
 }
 
-// TestASlowClientGetsTheSameInFewerFrames compares the final state of a client that has
-// stopped reading with that of one that reads all the time.
+// TestASlowClientGetsTheSameInFewerFrames compares the final states of two clients: one stops
+// reading for a while, the other reads all the time.
 func TestASlowClientGetsTheSameInFewerFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &gate{open: make(chan struct{})}

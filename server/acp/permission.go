@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// AskPermission asks the client's user. It returns no decision for a dialogue that was
-// canceled and for an answer that was not offered.
+// AskPermission asks the client's user. If the dialogue was canceled or the answer was not offered,
+// it returns no decision.
 func (c *Client) AskPermission(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	id, title := q.Call.ID, q.Title
 	if q.Subagent != "" { // ids are unique in a session only
@@ -56,8 +56,8 @@ func (c *Client) AskPermission(ctx context.Context, q tools.ApprovalRequest) (to
 	return decision, reason
 }
 
-// answered ends the tool call of an approval request that belongs to no tool call of this
-// session, such as one of a subagent.
+// answered ends the tool call of an approval request without its own tool call in this session,
+// such as a subagent's.
 func (c *Client) answered(session, id string, d tools.Decision) {
 	status := acp.StatusCompleted
 	if !d.Allows() {
@@ -95,8 +95,8 @@ func editContents(edits []tools.FileEdit) (content []acp.ToolCallContent, places
 	return content, places
 }
 
-// decisionOf returns the chosen option. An option that was not offered is no decision. The
-// error of a denial has the user's reason.
+// decisionOf returns the chosen option. If the option was not offered, it is no decision. The error
+// of a denial contains the user's reason.
 func decisionOf(o acp.PermissionOutcome, q tools.ApprovalRequest) (tools.Decision, error) {
 	if o.Outcome != acp.OutcomeSelected {
 		return "", nil

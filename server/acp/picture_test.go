@@ -15,13 +15,12 @@ import (
 	protocol "github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// seeing is a model that takes pictures.
+// seeing is a model for pictures.
 type seeing struct{ *fakemodel.Model }
 
 func (seeing) Sees(context.Context) bool { return true }
 
-// TestPicture wants a picture that a call gives shown, now and when the session is
-// loaded.
+// TestPicture checks that a call's picture is shown, now and when the session is loaded.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	c := connect(t, setup{model: seeing{fakemodel.Script(tool("read_file", `{"path":"dot.png"}`), reply("a dot"))}})
@@ -49,8 +48,8 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// TestRejectedPrompt checks that a prompt with a picture that cannot be used is answered with an
-// error, and that nothing is stored or sent. A prompt with a large picture is fitted.
+// TestRejectedPrompt checks that a prompt with an unusable picture returns an error, and that
+// nothing is stored or sent. A large picture is scaled down.
 func TestRejectedPrompt(t *testing.T) {
 	t.Parallel()
 	var large bytes.Buffer
@@ -95,8 +94,8 @@ func TestRejectedPrompt(t *testing.T) {
 	c.must(protocol.MethodSessionPrompt, look("", "image/jpeg", large.Bytes()), nil)
 }
 
-// TestLinkedPicture checks that a link and a reference to a picture of the workspace attach it. A link to
-// another place stays a link.
+// TestLinkedPicture checks links and references to a picture. If the picture is in the workspace,
+// they attach it; otherwise a link stays a link.
 func TestLinkedPicture(t *testing.T) {
 	t.Parallel()
 	var picture bytes.Buffer
@@ -129,7 +128,7 @@ func TestLinkedPicture(t *testing.T) {
 	}}, nil)
 }
 
-// TestAnnouncedType checks that the content of a picture decides, not the type that the client announces.
+// TestAnnouncedType checks that the content of a picture decides, not the client's announced type.
 func TestAnnouncedType(t *testing.T) {
 	t.Parallel()
 	var picture bytes.Buffer

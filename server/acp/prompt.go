@@ -46,7 +46,7 @@ func (a *Agent) prompt(ctx context.Context, p *acp.PromptRequest, next func()) (
 	return a.run(ctx, x, in, next, func(also agent.Sink) *server.Turn { return x.StartAs(onNewPrompt, in, also) })
 }
 
-// run runs the turn that start makes. in describes it.
+// run runs the turn made by start. in describes it.
 func (a *Agent) run(ctx context.Context, x *server.Session, in agent.Input, next func(), start func(agent.Sink) *server.Turn) (_ *acp.PromptResponse, err error) {
 	var also agent.Sink
 	ended := func(agent.StopReason, error) {}
@@ -56,14 +56,14 @@ func (a *Agent) run(ctx context.Context, x *server.Session, in agent.Input, next
 	turn := start(also)
 	next()
 	var stop agent.StopReason
-	defer func() { ended(stop, err) }() // after a panic, too, so that the progress ends
+	defer func() { ended(stop, err) }() // after a panic, too, so the progress ends
 	if stop, err = turn.Run(ctx); err != nil {
 		return nil, a.keyless(err)
 	}
 	return &acp.PromptResponse{StopReason: acp.StopReason(stop)}, nil
 }
 
-// continues returns _meta.hermes.continue: the turn begins with the notices that wait.
+// continues returns _meta.hermes.continue: the turn begins with the waiting notices.
 func continues(m acp.Meta) bool {
 	ours, _ := m["hermes"].(map[string]any)
 	yes, _ := ours["continue"].(bool)
@@ -99,7 +99,7 @@ func messageID(m acp.Meta) (string, error) {
 	return id.String(), nil
 }
 
-// cancel cancels the turn of a session, if one runs. It never waits.
+// cancel cancels the turn of a session, if there is one. It never waits.
 func (a *Agent) cancel(_ context.Context, p *acp.CancelNotification) (any, error) {
 	if p.SessionID == "" {
 		return nil, missing("sessionId")
@@ -206,9 +206,8 @@ func fileName(uri string) string {
 	return path.Base(u.Path)
 }
 
-// write appends a piece. Clients split one text at its mentions and keep its spaces. If
-// two pieces have no space between them, write adds one around a mention and a line break
-// between texts.
+// write appends a piece. Clients split a text at its mentions and keep its spaces. If two pieces
+// have no space between them, write adds a space around a mention and a line break between texts.
 func write(b *strings.Builder, piece string) {
 	last, _ := utf8.DecodeLastRuneInString(b.String())
 	first, _ := utf8.DecodeRuneInString(piece)

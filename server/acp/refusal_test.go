@@ -36,8 +36,8 @@ func tree(t *testing.T, folder string) map[string]string {
 	return files
 }
 
-// onDiskToo makes the client read and write the disk, as many do, and counts its writes. It
-// rejects the operation that refuse names: "read" or "write".
+// onDiskToo makes the client read and write the disk, as many do, and counts its writes. The client
+// rejects the operation in refuse: "read" or "write".
 func (c *client) onDiskToo(refuse string) (wrote func() map[string]string) {
 	texts := map[string]string{}
 	c.on(protocol.MethodReadTextFile, func(params json.RawMessage) (any, *protocol.Error) {
@@ -136,8 +136,8 @@ func TestClientRefuses(t *testing.T) {
 	}
 }
 
-// TestNewAndDeletedFilesGoThroughTheClient: a client that says "not found" in its own
-// way, too.
+// TestNewAndDeletedFilesGoThroughTheClient also covers a client with its own wording of "not
+// found".
 func TestNewAndDeletedFilesGoThroughTheClient(t *testing.T) {
 	t.Parallel()
 	for _, client := range []string{"", "sloppy"} {
@@ -164,8 +164,8 @@ func TestNewAndDeletedFilesGoThroughTheClient(t *testing.T) {
 	}
 }
 
-// TestClientRefusesRestore wants a checkpoint to bring nothing back that the client
-// refuses to write, and all of it through the client when it agrees.
+// TestClientRefusesRestore checks that a restore changes no file that the client refuses to write.
+// If the client agrees, all files are written through it.
 func TestClientRefusesRestore(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(
@@ -226,8 +226,8 @@ func TestClientRefusesTheCopyToo(t *testing.T) {
 	}
 }
 
-// TestRefusedFileIsNotSearched: a search shows no lines of a file that the client has
-// refused to read, also to a subagent in a copy of the workspace.
+// TestRefusedFileIsNotSearched: a search shows no lines of a file that the client has refused to
+// read, also to a subagent in a copy of the workspace.
 func TestRefusedFileIsNotSearched(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(
@@ -272,7 +272,7 @@ func TestAnswerWithoutContent(t *testing.T) {
 	}
 }
 
-// TestSlowClientDoesNotAgree: a client that asks its user for long has not agreed.
+// TestSlowClientDoesNotAgree: while a client still asks its user, it has not agreed.
 func TestSlowClientDoesNotAgree(t *testing.T) {
 	t.Parallel()
 	home, ws := t.TempDir(), t.TempDir()

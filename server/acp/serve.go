@@ -17,17 +17,17 @@ import (
 type ServeOptions struct {
 	Service *server.Service
 	Log     *slog.Logger
-	// Inspect gets a function that returns the sizes of the queues. It may be nil.
+	// Inspect receives a function for the sizes of the queues. It may be nil.
 	Inspect func(func() wire.Queues)
 }
 
-// settleLimit limits the handling of messages that were read before the end of a
-// connection. With the limits of the service and the writer, the sum is below a second.
+// settleLimit limits the handling of messages received before the end of a connection. With the
+// limits of the service and the writer, the sum is below a second.
 const settleLimit = 400 * time.Millisecond
 
-// Serve runs one connection until in ends, out fails, or ctx ends. Then Serve responds to
-// earlier requests, cancels all turns, and returns within a second. In and out are closed if they can be, which frees a reader and a writer
-// that are blocked.
+// Serve runs a connection until in ends, out fails, or ctx ends. Then Serve responds to earlier
+// requests, cancels all turns, and returns within a second. If in and out can be closed, Serve
+// closes them, to unblock their reader and writer.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) error {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

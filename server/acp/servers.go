@@ -5,8 +5,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// serversOf returns the MCP servers that a client wants connected. If the client gives no
-// list, it returns nil.
+// serversOf returns the MCP servers from the client. If the client gives no list, it returns nil.
 func serversOf(given []acp.MCPServer) ([]mcp.Server, error) {
 	if given == nil {
 		return nil, nil

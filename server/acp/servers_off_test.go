@@ -10,8 +10,8 @@ import (
 	protocol "github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// TestServersNotOffered: an MCP server is a program that runs. If its tools are not offered,
-// no request starts it.
+// TestServersNotOffered: an MCP server is a program. If its tools are not offered, no request
+// starts it.
 func TestServersNotOffered(t *testing.T) {
 	t.Parallel()
 	touch, err := exec.LookPath("touch")

@@ -20,7 +20,7 @@ import (
 
 const secretToken = "t0ken-of-the-user"
 
-// mcpServer is a server over HTTP that wants a token, and tells it on.
+// mcpServer is a server over HTTP. It requires a token, and the tool leak returns it.
 func mcpServer(t *testing.T) protocol.MCPServer {
 	t.Helper()
 	s := mcp.NewServer(&mcp.Implementation{Name: "demo", Version: "1"}, nil)

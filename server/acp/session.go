@@ -31,8 +31,7 @@ func (a *Agent) place(cwd string, further []string, servers []acp.MCPServer) (se
 	return p, err
 }
 
-// loadSession responds when the whole history was sent. Prompts that arrive meanwhile wait
-// in the queue.
+// loadSession responds after sending the whole history. Meanwhile, prompts wait in the queue.
 func (a *Agent) loadSession(ctx context.Context, p *acp.LoadSessionRequest, next func()) (*acp.LoadSessionResponse, error) {
 	x, err := a.reopen(ctx, p.SessionID, p.Cwd, p.AdditionalDirectories, p.MCPServers)
 	if err != nil {
@@ -87,7 +86,7 @@ func (a *Agent) listSessions(ctx context.Context, p *acp.ListSessionsRequest) (*
 	return r, nil
 }
 
-// closeSession waits for the turn that it cancels. Later messages do not.
+// closeSession cancels the turn and waits for it. Later messages do not wait.
 func (a *Agent) closeSession(ctx context.Context, p *acp.CloseSessionRequest, next func()) (*acp.CloseSessionResponse, error) {
 	if p.SessionID == "" {
 		return nil, missing("sessionId")
@@ -99,7 +98,7 @@ func (a *Agent) closeSession(ctx context.Context, p *acp.CloseSessionRequest, ne
 	return &acp.CloseSessionResponse{}, a.svc.CloseSession(ctx, p.SessionID)
 }
 
-// deleteSession succeeds for a session that does not exist, as the protocol says.
+// deleteSession succeeds for an unknown session, as the protocol requires.
 func (a *Agent) deleteSession(ctx context.Context, p *acp.DeleteSessionRequest, next func()) (*acp.DeleteSessionResponse, error) {
 	if p.SessionID == "" {
 		return nil, missing("sessionId")

@@ -60,8 +60,7 @@ func TestQuestionHoldsNothingHidden(t *testing.T) {
 	}
 }
 
-// The model's text, its calls and its subagents have nothing that controls a client's
-// terminal.
+// The model's text, its calls and its subagents cannot control a client's terminal.
 func TestAnswerDoesNotSteerATerminal(t *testing.T) {
 	t.Parallel()
 	const hostile = "a\x1b[8m\x1b]52;c;ZXZpbA==\x07\u009b2Jbc\x7f"
@@ -131,8 +130,8 @@ func checkShown(t *testing.T, value any) {
 	}
 }
 
-// TestEachRequestForAnEditShowsIt: a request for a change of a file has the diff of that file, whatever asks. A denial
-// with a reason reaches the model, and nothing is changed.
+// TestEachRequestForAnEditShowsIt: a request for a change of a file shows the file's diff, in every
+// tool. If it is denied with a reason, the model gets the reason, and nothing is changed.
 func TestEachRequestForAnEditShowsIt(t *testing.T) {
 	t.Parallel()
 	skill := `{"action":"create","name":"release","content":"---\nname: release\ndescription: Makes a release.\n---\nTag it.\n"}`

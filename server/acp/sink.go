@@ -18,8 +18,8 @@ import (
 // Sink turns the events of a session into session/update.
 func (c *Client) Sink(sessionID string) agent.Sink { return &sink{client: c, session: sessionID} }
 
-// EchoSink is a Sink that also shows the messages of the user, for a turn that the client
-// did not start.
+// EchoSink is a Sink that also shows the messages of the user, for a turn not started by the
+// client.
 func (c *Client) EchoSink(sessionID string) agent.Sink {
 	return &sink{client: c, session: sessionID, echo: true}
 }
@@ -33,9 +33,9 @@ type sink struct {
 	client  *Client
 	session string
 	echo    bool // messages of the user are shown, too
-	past    bool // the events are those of a stored history
+	past    bool // the events come from stored history
 
-	children subagents // those at work
+	children subagents // running subagents
 }
 
 // Event queues the update for e. It waits only if the client does not read and megabytes
@@ -118,8 +118,8 @@ func (s *sink) title(title string) {
 	s.post(u)
 }
 
-// notice sends a notice. If the client shows no notices, it is a thought, because it is not
-// a part of the answer. Its _meta says that it is a notice and not one of the model.
+// notice sends a notice. If the client shows no notices, it is sent as a thought, because it is not
+// a part of the answer. Its _meta marks it as a notice and not a thought of the model.
 func (s *sink) notice(e agent.Notice) {
 	if c := s.client.can.Load(); c.Session != nil && c.Session.Notices != nil {
 		u := &acp.Notice{SessionUpdate: acp.UpdateNotice, Severity: "info", Title: e.Text, Description: e.More}
@@ -194,7 +194,7 @@ func ended(e agent.CallEnded) *acp.ToolCall {
 	return u
 }
 
-// resultText returns the text of a tool result that has no content to show.
+// resultText returns the text of a tool result without content to show.
 func resultText(result json.RawMessage) string {
 	var r struct{ Error, Output, Content string }
 	if json.Unmarshal(result, &r) != nil {
@@ -249,8 +249,8 @@ func locations(places []tools.Location) []acp.ToolCallLocation {
 	return out
 }
 
-// input returns the arguments of a tool call for display. Control characters, and characters
-// that are invisible or reorder text, are written as their code.
+// input returns the arguments of a tool call for display. Characters are written as their code if
+// they are invisible, control a terminal, or reorder text.
 func input(raw json.RawMessage) json.RawMessage {
 	raw = object(raw)
 	if !bytes.ContainsFunc(raw, func(r rune) bool { return r == '\\' || r > '~' }) {

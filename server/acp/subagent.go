@@ -16,16 +16,16 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// subagents has the running subagents. Each is shown as a tool call of the parent's session,
-// whose content has its newest calls and its text. Its history is the session that
-// _meta.hermes.subagent names.
+// subagents holds the running subagents. Each is shown as a tool call of the parent's session, with
+// its newest calls and its text as content. _meta.hermes.subagent names the session with its
+// history.
 type subagents map[string]*subagent // by session
 
 type subagent struct {
 	agent.Child
 	id    string            // of the tool call
 	lines []string          // the newest calls
-	open  map[string]string // calls that run: their titles by id
+	open  map[string]string // running calls: their titles by id
 	order []string          // of open
 	text  strings.Builder
 	calls int
@@ -155,7 +155,7 @@ func line(text string, limit int) string {
 	return shorten.OneLine(shorten.FirstLine(text), limit)
 }
 
-// NoticesWaiting tells the client that results of subagents wait, or starts a turn with them.
+// NoticesWaiting tells the client about waiting results of subagents, or starts a turn with them.
 // The client did not ask for this turn, so its updates have no request.
 func (c *Client) NoticesWaiting(x *server.Session, start bool) {
 	if !start {
@@ -178,7 +178,7 @@ func readyText(ready []delegate.Status) string {
 	return "Subagents have ended: " + strings.Join(goals, ", ") + ". Hermes continues with their results."
 }
 
-// SubagentsReady tells a plugin that results of subagents wait. If start is true, the plugin
+// SubagentsReady tells a plugin about waiting results of subagents. If start is true, the plugin
 // starts a turn with them.
 func (c *Client) SubagentsReady(x *server.Session, start bool) {
 	children, err := server.Find[*delegate.Instance](x)

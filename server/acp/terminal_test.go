@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// terminalPeer is a client that lends terminals.
+// terminalPeer is a client with terminals.
 type terminalPeer struct {
 	asked   []string
 	created acp.CreateTerminalRequest

@@ -25,8 +25,8 @@ type terminals struct {
 	session string
 }
 
-// Run starts a command in a terminal that the client shows, waits for it, and releases the
-// terminal. If ctx ends, Run kills the command and returns its output with the error.
+// Run starts a command in a terminal of the client, waits for it, and releases the terminal. If ctx
+// ends, Run kills the command and returns its output with the error.
 func (t terminals) Run(ctx context.Context, args []string, dir string, env []string, limit int, shown func(id string)) (output string, truncated bool, exitCode int, err error) {
 	request := acp.CreateTerminalRequest{
 		SessionID: t.session, Command: args[0], Args: args[1:], Env: variables(env), Cwd: dir, OutputByteLimit: limit,
@@ -60,11 +60,11 @@ func (t terminals) Run(ctx context.Context, args []string, dir string, env []str
 	return got.Output, got.Truncated, exitOf(exit), waited
 }
 
-// canceledLimit is how long a client can take for each request that ends the terminal of a
-// canceled command. There are three, and a cancel takes effect within a second.
+// canceledLimit is the client's time for each request that ends the terminal of a canceled command.
+// There are three, and a cancel takes effect within a second.
 const canceledLimit = 300 * time.Millisecond
 
-// end is a request that has to reach the client also after a cancel.
+// end sends a request that must reach the client even after a cancel.
 func (t terminals) end(ctx context.Context, method string, params, result any) error {
 	limit := answerLimit
 	if ctx.Err() != nil {
@@ -92,7 +92,7 @@ func variables(env []string) []acp.EnvVariable {
 	return vars
 }
 
-// signals has the numbers of the signals that usually end commands.
+// signals maps the usual signals that end commands to their numbers.
 var signals = map[string]int{
 	"HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "TRAP": 5, "ABRT": 6, "BUS": 7, "FPE": 8, "KILL": 9,
 	"SEGV": 11, "PIPE": 13, "ALRM": 14, "TERM": 15,

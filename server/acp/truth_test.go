@@ -13,10 +13,10 @@ import (
 	protocol "github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// opener is an editor that has files open. It keeps its text until it reloads a file, and reloads
-// only documents without unsaved changes.
+// opener is an editor with open files. It keeps its text until it reloads a file, and reloads only
+// documents without unsaved changes.
 type opener struct {
-	late time.Duration // after which it notices that a file has changed; below 0: never
+	late time.Duration // the delay before it notices a changed file; below 0: never
 
 	mu   sync.Mutex
 	docs map[string]*openDocument
@@ -27,7 +27,7 @@ type openDocument struct {
 	noticed     time.Time
 }
 
-// opens lets the client have files open, with the texts that they have on disk.
+// opens makes the client open files, with their texts on disk.
 func (c *client) opens(late time.Duration, paths ...string) *opener {
 	o := &opener{late: late, docs: map[string]*openDocument{}}
 	for _, path := range paths {
@@ -162,8 +162,8 @@ func TestBothChanged(t *testing.T) {
 	}
 }
 
-// TestEarlierTurns: a command of an earlier turn has changed the file of a document that no session has
-// read and that the editor never reloads. An edit keeps what the command wrote.
+// TestEarlierTurns: a command of an earlier turn has changed the file of an open document. No
+// session has read the document and the editor never reloads it. An edit keeps the command's text.
 func TestEarlierTurns(t *testing.T) {
 	t.Parallel()
 	for name, closed := range map[string]bool{"one session": false, "other sessions": true} {

@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// A usage update has the tokens of the last request, also those that came from the cache.
+// A usage update counts the tokens of the last request, cached tokens included.
 func TestUsageOfTheLastRequest(t *testing.T) {
 	t.Parallel()
 	data, err := json.Marshal(usage(agent.UsageChanged{

@@ -12,8 +12,8 @@ import (
 	protocol "github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// A worktree begins with the client's unsaved buffer of a file that the task names, and
-// the change comes back through the client; the other file goes to the disk.
+// A worktree starts with the client's unsaved buffer of a file in the task, and the change is
+// returned through the client. The other file is written to disk.
 func TestWorktreeOfAClientThatLendsFiles(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(

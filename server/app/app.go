@@ -1,5 +1,5 @@
-// Package app is the list of the features that the program is made of. To add a feature, add one
-// line to [Features]; nothing else names it.
+// Package app lists the features of the program. To add a feature, add one line to [Features];
+// nothing else names it.
 package app
 
 import (
@@ -59,8 +59,8 @@ func New(o server.Options) *server.Service {
 	return server.New(o)
 }
 
-// Features is the list. Instances are opened in its order, and closed in reverse: each
-// may use those before it.
+// Features returns the list. Instances are opened in its order and closed in reverse: each may use
+// the earlier ones.
 func Features(s *server.Service) []server.Feature {
 	kept := checkpoint.New(s.Home)
 	pythons := codeexec.NewPythons()
@@ -102,13 +102,13 @@ func Features(s *server.Service) []server.Feature {
 	return list
 }
 
-// Path returns the PATH of programs that run outside of a session.
+// Path returns the PATH of programs outside of a session.
 func Path(home string) userpath.Finder {
 	login := server.LoginPath(os.Environ(), func() *config.Loaded { return Config().Load(home, config.Options{Environ: os.Environ()}) })
 	return login.Path // it needs no Close: it starts nothing after its answer
 }
 
-// outside returns the environment of programs that the user has configured, outside of a session.
+// outside returns the environment of the user's configured programs, outside of a session.
 func outside(home string) func(context.Context, []string) []string {
 	path := Path(home)
 	return func(ctx context.Context, roots []string) []string {
@@ -116,7 +116,7 @@ func outside(home string) func(context.Context, []string) []string {
 	}
 }
 
-// HookOptions returns the options of hooks that run outside of a session.
+// HookOptions returns the options of hooks outside of a session.
 func HookOptions(home string) hooks.Options {
 	return hooks.Options{
 		Dir:     mcp.Dir(home),
@@ -124,7 +124,7 @@ func HookOptions(home string) hooks.Options {
 	}
 }
 
-// environOf returns the environment of programs that the user has configured.
+// environOf returns the environment of the user's configured programs.
 func environOf(s *server.Service) func(context.Context, []string) []string {
 	return func(ctx context.Context, roots []string) []string {
 		return mcp.Environ(userpath.Finder(s.Path).Environ(ctx, s.Environ), nil, roots)
@@ -223,13 +223,13 @@ func servers(known *tools.Set) func(*config.Loaded) (any, error) {
 	}
 }
 
-// Logins returns the store of tokens that the configuration names.
+// Logins returns the configured store of tokens.
 func Logins(c *config.Loaded) *login.Store {
 	return login.Open(c.Home, config.SectionOf[toolsearch.Settings](c, "mcp").TokenStore)
 }
 
-// Secrets returns the values that no output may show, by name: configured keys, the
-// secrets of MCP servers, and variables of the environment and of .env whose names say so.
+// Secrets returns the values to redact, by name: configured keys, the secrets of MCP servers, and
+// variables of the environment and of .env with the name of a secret.
 func Secrets(c *config.Loaded) map[string]string {
 	all := c.Secrets(proc.Secret)
 	configured, _ := mcp.Configured(c) // its problems are reported by sessions
@@ -301,7 +301,7 @@ func busy(s *extension.Set) bool {
 	return ok && commands.Busy()
 }
 
-// fileTools also report the problems of our own language servers, if one runs.
+// fileTools also report the problems of our own language servers, if any runs.
 func fileTools(c *server.Core) extension.Extension { return files.New(editProblems(c)) }
 
 func editProblems(c *server.Core) lsp.Diagnoser {

@@ -21,9 +21,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
-// TestCommandTable wants each row to have a description and a face, each name once on its
-// face, each slash command of the table to run in a
-// session, and docs/commands.md to describe all that run in every editor.
+// TestCommandTable checks the rows: each has a description and a client, each name is unique for
+// its client, and each slash command of the table runs in a session. docs/commands.md must describe
+// all commands for every editor.
 func TestCommandTable(t *testing.T) {
 	t.Parallel()
 	svc := app.New(server.Options{Home: t.TempDir(), Environ: []string{}, Static: true})
@@ -58,7 +58,7 @@ func TestCommandTable(t *testing.T) {
 	var run []string
 	for _, c := range x.Commands() {
 		if c.Order >= skills.SkillOrder {
-			continue // of one session
+			continue // of a session
 		}
 		run = append(run, c.Name)
 	}
@@ -97,7 +97,7 @@ func TestCommandTable(t *testing.T) {
 	}
 }
 
-// bare is a host that has nothing.
+// bare is a host without any optional interface.
 type bare struct{}
 
 func (bare) Documents(string) workspace.Documents { return nil }
@@ -118,7 +118,8 @@ func (s *said) Event(e agent.Event) {
 	}
 }
 
-// The answer to an unknown command names at most five that are near, each once. The other name of a skill's command runs it.
+// The answer to an unknown command names at most five similar commands, each once. The alternative
+// name of a skill's command runs it.
 func TestUnknownCommand(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

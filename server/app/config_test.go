@@ -74,7 +74,7 @@ func values(all []string) string {
 	return strings.Join(out, ", ")
 }
 
-// Each key has a description that is a sentence.
+// Each key has a description, written as a sentence.
 func TestDescriptions(t *testing.T) {
 	t.Parallel()
 	keys := app.Config().Keys()
@@ -88,7 +88,7 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-// TestDocumentedKeysExist wants the pages for users to name no key that does not exist.
+// TestDocumentedKeysExist checks that the pages for users name no unknown key.
 func TestDocumentedKeysExist(t *testing.T) {
 	t.Parallel()
 	known, sections := map[string]bool{}, map[string]bool{}

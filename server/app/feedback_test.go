@@ -21,8 +21,9 @@ type chatGuest struct{ guest }
 
 func (*chatGuest) ShowsOffers() {}
 
-// After a hard turn, a chat shows one line, once a day in all sessions. An easy turn, a plain client and feedback.ask: never
-// show none. After three offers without an answer, there are no more; /feedback 1 sends the prompt that writes a skill.
+// After a hard turn, a chat shows one line, once a day in all sessions. It is never shown after an
+// easy turn, in a plain client, or with feedback.ask: never. After three unanswered offers, there
+// are no more; /feedback 1 sends the prompt that writes a skill.
 func TestFeedback(t *testing.T) {
 	t.Parallel()
 	turn := func(calls int) func(*fakemodel.Exchange) {
@@ -108,7 +109,8 @@ func TestFeedback(t *testing.T) {
 	}
 }
 
-// TestFeedbackSteered interrupts a turn of fifteen calls, none of which has failed, by a prompt. The turn that follows ends with an offer.
+// TestFeedbackSteered interrupts a turn of fifteen calls, all successful, by a prompt. The next
+// turn ends with an offer.
 func TestFeedbackSteered(t *testing.T) {
 	t.Parallel()
 	for _, steered := range []bool{false, true} {

@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// A goal that is never reached continues a turn 20 times. Each request of the session extends
-// the one before, and the judge gets no history and no tools.
+// A goal out of reach continues a turn 20 times. Each request of the session extends the previous
+// request, and the judge gets no history and no tools.
 func TestGoalIsBounded(t *testing.T) {
 	t.Parallel()
 	isJudge := func(r *model.Request) bool { return strings.HasPrefix(r.Messages[0].Text(), "# Goal\n\nwin") }

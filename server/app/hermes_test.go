@@ -9,8 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 )
 
-// The whole default configuration of Hermes Agent gives no notice. In a file that it has written, keys of newer versions
-// give none either, but mistakes in ours do.
+// The whole default configuration of Hermes Agent causes no notice. In a file written by it, keys
+// of newer versions cause none either, but mistakes in our keys do.
 func TestHermesConfiguration(t *testing.T) {
 	t.Parallel()
 	whole, err := os.ReadFile("testdata/hermes-0.19.yaml")

@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/listing"
 )
 
-// TestListing lists the extensions of a session, and returns the files that the commands open.
+// TestListing lists the extensions of a session, and returns the commands' files.
 func TestListing(t *testing.T) {
 	t.Parallel()
 	home, folder := t.TempDir(), t.TempDir()

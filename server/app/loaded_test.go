@@ -23,7 +23,7 @@ import (
 
 const loadedFile = "../../internal/protected/loaded.txt"
 
-// loaded returns the places that the features and the configuration load from a workspace.
+// loaded returns the paths that the features and the configuration load from a workspace.
 func loaded(t *testing.T) (all []string) {
 	t.Helper()
 	svc := app.New(server.Options{Home: t.TempDir()})
@@ -62,7 +62,8 @@ func TestLoaded(t *testing.T) {
 	}
 }
 
-// checkProtected checks that the gate asks about a path, and that the sandbox reviews it.
+// checkProtected checks that the gate requires approval for a path, and that the sandbox reviews
+// it.
 func checkProtected(t *testing.T, name string) {
 	t.Helper()
 	file := strings.TrimSuffix(name, "/")
@@ -84,14 +85,16 @@ func checkProtected(t *testing.T, name string) {
 	}
 }
 
-// paths are texts of the program that name a place in a folder of an agent, an editor or GitHub.
+// paths matches texts of the program with a path in a folder of an agent, an editor or GitHub.
 var paths = regexp.MustCompile(`^\.[a-z][a-z-]*/[\w.*/-]+$`)
 
-// notLoaded are the beginnings of such texts that name nothing that a session loads from a workspace: places that the server
-// writes, that GitHub runs, or in which the home or a project keeps programs, which run in the sandbox.
+// notLoaded are prefixes of such texts, for paths that no session loads from a workspace. The
+// server writes them, GitHub runs them, or the home or a project keeps programs there, which run in
+// the sandbox.
 var notLoaded = []string{".hermes/chats", ".github/workflows", ".pixi/", ".direnv/", ".local/", ".cache/", ".config/", ".venv/"}
 
-// TestNamedPlaces checks that each such text is protected: a loader that does not declare its places fails here.
+// TestNamedPlaces checks that each such text is protected: a loader with undeclared paths fails
+// here.
 func TestNamedPlaces(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{"agent", "builder", "codeexec", "config", "delegate", "extensions", "internal/trust", "server"} {

@@ -17,8 +17,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// A command's turn has the model that its file names, and outputs stand in their places. The output of a
-// command is data: a reference in it reads no file.
+// A command's turn uses the model in its file, and outputs replace their placeholders. The output
+// of a command is data: a reference in it reads no file.
 func TestMarkdownCommands(t *testing.T) {
 	t.Parallel()
 	type request struct {

@@ -119,7 +119,7 @@ func TestPromptsAndResources(t *testing.T) {
 	waitForCommand(t, x, "Paper:late")
 }
 
-// References in the text of a server's prompt read nothing. Those in the user's arguments do.
+// References in the text of a server's prompt read nothing. References in the user's arguments do.
 func TestPromptOfServerReadsNothing(t *testing.T) {
 	t.Parallel()
 	_, url := offering(t)
@@ -148,7 +148,7 @@ func TestPromptOfServerReadsNothing(t *testing.T) {
 	}
 }
 
-// notices collects notices and the prompts that are shown.
+// notices collects notices and shown prompts.
 type notices struct{ all []string }
 
 func (n *notices) Event(e agent.Event) {
@@ -181,8 +181,8 @@ func TestNoResources(t *testing.T) {
 	}
 }
 
-// A server asks the model only if that is enabled and the user agrees each time, also in mode off.
-// The user sees the whole request, and its usage counts.
+// A server asks the model only if sampling is enabled and the user agrees each time, also in mode
+// off. The user sees the whole request, and its usage counts.
 func TestSampling(t *testing.T) {
 	t.Parallel()
 	s := sdk.NewServer(&sdk.Implementation{Name: "sampling", Version: "1"}, nil)

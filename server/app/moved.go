@@ -73,7 +73,7 @@ func moveWorktrees(s *server.Service) func(context.Context, server.Move) (string
 	}
 }
 
-// tellMove has the next prompt of each session say that its folder was renamed.
+// tellMove makes the next prompt of each session report its renamed folder.
 func tellMove(s *server.Service) func(context.Context, server.Move) (string, error) {
 	return func(ctx context.Context, m server.Move) (string, error) {
 		for _, id := range m.Sessions {

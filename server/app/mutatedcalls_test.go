@@ -42,8 +42,8 @@ type rightCall struct {
 	text, not string
 }
 
-// mutant is a right call with one mistake. If the call fails, its error must contain each of needs; alternatives are
-// separated by |.
+// mutant is a right call with one mistake. If the call fails, its error must contain each of needs;
+// alternatives are separated by |.
 type mutant struct {
 	right      rightCall
 	kind       string
@@ -51,7 +51,7 @@ type mutant struct {
 	needs      []string
 }
 
-// mutation makes the mutants of a call. The schema is that of the call's tool.
+// mutation makes the mutants of a call. schema is the tool's schema.
 type mutation func(c rightCall, schema map[string]any) []mutant
 
 // TestMutatedCalls makes right calls wrong, in the ways of testdata/other_names.tsv and of the mutations below, and makes
@@ -61,7 +61,7 @@ func TestMutatedCalls(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
 	all := mutantsOf(t)
-	random := rand.New(rand.NewPCG(*mutantsSeed, 0)) // a choice that can be repeated
+	random := rand.New(rand.NewPCG(*mutantsSeed, 0)) // a repeatable choice
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	total := len(all)
 	if *mutants > 0 && *mutants < len(all) {
@@ -249,7 +249,8 @@ func formsOf(name string) []string {
 	return slices.DeleteFunc(all, func(n string) bool { return n == name })
 }
 
-// othersOf returns the names that other agents have for one of ours. The kind is "tool" or that of a tool.
+// othersOf returns other agents' names for ours. For a tool's name, kind is "tool"; for a
+// parameter, kind is the tool's name.
 func othersOf(kind, name string) (all []string) {
 	for line := range strings.Lines(otherNames) {
 		columns := strings.Split(strings.TrimSpace(line), "\t")
@@ -471,7 +472,7 @@ func omissions(c rightCall, schema map[string]any) (all []mutant) {
 	return all
 }
 
-// additions give parameters that a tool does not have, and empty ones.
+// additions adds unknown parameters, and empty values for missing parameters.
 func additions(c rightCall, schema map[string]any) (all []mutant) {
 	for _, name := range []string{"explanation", "description", "reasoning", "thought", "security_risk", "task_progress", "requires_approval", "encoding", "_meta", "toolSummary", "display_description", "justification", ""} {
 		all = append(all, c.with("unknown parameter", c.set(name, "low"), name))

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Each parameter of a tool that is a path accepts the URI of a file, also if characters are encoded.
+// A tool parameter for a path accepts the URI of a file, also with encoded characters.
 func TestPathParameters(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -13,12 +13,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// seeing is a model that gets pictures.
+// seeing is a model for pictures.
 type seeing struct{ *fakemodel.Model }
 
 func (seeing) Sees(context.Context) bool { return true }
 
-// A subagent gets the picture that it reads.
+// A subagent gets each picture it reads.
 func TestPicturesOfSubagents(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer

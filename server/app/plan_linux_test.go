@@ -57,8 +57,8 @@ type attack struct {
 	want string // part of the result; empty: any
 }
 
-// newPlanned makes a repository with code that runs by itself: an alias, a filter, a
-// monitor, a makefile, a script. model answers the requests of subagents.
+// newPlanned makes a repository with automatically executed code: an alias, a filter, a monitor, a
+// makefile, a script. model answers the requests of subagents.
 func newPlanned(t *testing.T, config string, model *fakemodel.Model) *planned {
 	t.Helper()
 	if m := sandbox.Detect(t.Context()); m.Kind != sandbox.Namespaces && m.Kind != sandbox.Bubblewrap {
@@ -192,12 +192,12 @@ func sh(command string) map[string]any { return map[string]any{"command": comman
 
 func py(code string) map[string]any { return map[string]any{"code": code} }
 
-// Nothing that the model calls in plan mode changes the workspace or reaches the network,
-// whatever was approved before.
+// In plan mode, no call of the model changes the workspace or reaches the network, even after
+// earlier approvals.
 func TestPlanModeAttacks(t *testing.T) {
 	t.Parallel()
 	var attacks []attack
-	step := -1 // the attack that was made last
+	step := -1 // the attack made last
 	var p *planned
 	var before string
 	model := fakemodel.Func(func(x *fakemodel.Exchange) {
@@ -260,7 +260,7 @@ func TestPlanModeAttacks(t *testing.T) {
 	connect := fmt.Sprintf("import socket\ntry:\n  socket.create_connection(('127.0.0.1', %d), 2)\nexcept OSError as e: print('no:', e)\ns=socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ntry:\n  s.sendto(b'x', ('127.0.0.1', %d))\nexcept OSError as e: print('no:', e)", p.port, p.port)
 	outside := filepath.Join(p.home, "pwned")
 	attacks = []attack{
-		// Tools that write.
+		// Writing tools.
 		{"write_file", map[string]any{"path": "pwned", "content": "x"}, "plan mode"},
 		{"patch", map[string]any{"path": "a.txt", "old_string": "one", "new_string": "1"}, "plan mode"},
 		{"patch", map[string]any{"mode": "patch", "patch": "*** Begin Patch\n*** Add File: pwned\n+x\n*** End Patch"}, "plan mode"},
@@ -293,7 +293,7 @@ func TestPlanModeAttacks(t *testing.T) {
 		// The network.
 		{"terminal", sh("python3 - <<'E'\n" + connect + "\nE"), ""},
 		{"terminal", sh(fmt.Sprintf("exec 3<>/dev/tcp/127.0.0.1/%d; echo x >/dev/udp/127.0.0.1/%d; curl -m 2 %s; wget -T 2 -O- %s", p.port, p.port, url, url)), ""},
-		// Processes that were started before.
+		// Processes started before.
 		{"process", map[string]any{"action": "submit", "session_id": "proc_1", "data": "touch pwned"}, "plan mode"},
 		{"process", map[string]any{"action": "write", "session_id": "proc_1", "data": "touch pwned\n"}, "plan mode"},
 		{"process", map[string]any{"action": "kill", "session_id": "proc_1"}, "plan mode"},

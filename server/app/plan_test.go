@@ -33,9 +33,9 @@ func (c *chooser) AskPermission(_ context.Context, q tools.ApprovalRequest) (too
 	return a, nil
 }
 
-// The mode changes neither the system prompt nor the tools, and each request extends the one
-// before it. The model is told of the mode once when it begins and once when it ends, also
-// after a restart.
+// The mode changes neither the system prompt nor the tools, and each request extends the previous
+// request. The model learns of the mode once when it begins and once when it ends, also after a
+// restart.
 func TestPlanModeKeepsThePrefix(t *testing.T) {
 	t.Parallel()
 	presents := func(x *fakemodel.Exchange) { x.Call("1", "present_plan", `{"plan":"1. Look."}`); x.End() }

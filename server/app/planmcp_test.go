@@ -21,8 +21,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// In plan mode, the session and its subagents run only those tools of MCP servers that their
-// server marks as read-only. The others cause no approval request.
+// In plan mode, the session and its subagents run only MCP tools marked as read-only by their
+// server. The others cause no approval request.
 func TestPlanModeMCP(t *testing.T) {
 	t.Parallel()
 	var changed, looked atomic.Int32

@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
-// PluginOptions returns the options of plugins that run outside of a session.
+// PluginOptions returns the options of plugins outside of a session.
 func PluginOptions(home string) plugins.Options {
 	return plugins.Options{
 		Home:    home,
@@ -37,8 +37,9 @@ func PluginServers(c *config.Loaded, folders []string) ([]mcp.Server, []error) {
 	return plugins.Servers(c.Home, config.SectionOf[plugins.Settings](c, plugins.Section().Name), folders, c.Getenv)
 }
 
-// Box returns the sandbox of commands in a folder, outside of a session. The caller closes it. Changes of programs
-// of [sandbox.Box.Stand] at places that run by themselves are undone then, and named in out.
+// Box returns the sandbox of commands in a folder, outside of a session. The caller must close it.
+// Close undoes changes by [sandbox.Box.Stand] programs at automatically executed places, and names
+// them in out.
 func Box(c *config.Loaded, folder string, out io.Writer) *sandbox.Box {
 	return sandbox.New(sandbox.Config{
 		Mode: sandbox.Mode(c.Sandbox.Mode), Network: c.Sandbox.Network, Caches: c.Sandbox.Caches, Read: c.Sandbox.Read,

@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// tester is an extension that keeps the rights that it gets.
+// tester is an extension that records its rights.
 type tester struct {
 	mu  sync.Mutex
 	got map[extension.Kind]*extension.Session
@@ -39,7 +39,7 @@ func (x testerInstance) Derive(ctx context.Context, _ extension.Kind, s *extensi
 	return x.Open(ctx, s)
 }
 
-// asked is a host that keeps the questions, and allows.
+// asked is a host that records the questions, and allows.
 type asked struct {
 	guest
 	questions []tools.ApprovalRequest

@@ -6,7 +6,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// Each service between features has an owner in a session: without it, the feature that uses it would only do less.
+// Each service between features has an owner in a session. Without it, the feature that uses it
+// would silently do less.
 func TestEachServiceHasAnOwner(t *testing.T) {
 	t.Parallel()
 	x, _ := openWith(t, "", &fakemodel.Model{})

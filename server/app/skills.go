@@ -45,8 +45,8 @@ func skillLimits(known *tools.Set) func(*config.Loaded) (any, error) {
 	}
 }
 
-// offers reports whether sessions have the tools of a toolset. Of a plugin, neither tools nor toolset are known before it
-// runs: if one is enabled, offers returns true for an unknown toolset.
+// offers reports whether sessions have the tools of a toolset. A plugin's tools and toolset are
+// unknown before it runs: if any plugin is enabled, offers returns true for an unknown toolset.
 func offers(c *config.Loaded, known *tools.Set, toolset string) bool {
 	if !known.Knows(toolset) {
 		return len(config.SectionOf[plugins.Settings](c, plugins.Section().Name).Enabled) > 0
@@ -54,8 +54,9 @@ func offers(c *config.Loaded, known *tools.Set, toolset string) bool {
 	return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled)
 }
 
-// reserved reports whether a skill never gets a variable: a key of hermes-ls, such as one of a provider, a search
-// engine or a server, or one of a well-known service of those kinds, of version control or of a cloud.
+// reserved reports whether a variable is never passed to a skill: a key of hermes-ls, such as a
+// provider's, a search engine's or a server's, or a key of a well-known service of these kinds, of
+// version control or of a cloud.
 func reserved(c *config.Loaded, name string) bool {
 	if strings.HasPrefix(strings.ToUpper(name), "HERMES_") {
 		return true
@@ -96,7 +97,7 @@ func namedByServer(c *config.Loaded, name string) bool {
 	return err != nil || slices.ContainsFunc(serverVariable.FindAllStringSubmatch(string(data), -1), func(m []string) bool { return m[1] == name })
 }
 
-// trusted tells the other extensions of the session that trust has changed.
+// trusted tells the other extensions of the session about changed trust.
 func trusted(c *server.Core) extension.Extension {
 	return foldertrust.Extension(func() { c.Extensions().TrustChanged() })
 }

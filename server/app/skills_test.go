@@ -12,7 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// A skill is in the index if the session has the tools that it requires, and none of those that it replaces.
+// A skill is in the index if the session has the skill's required tools, and none of the tools it
+// replaces.
 func TestSkillsByTools(t *testing.T) {
 	t.Parallel()
 	shown := map[string]bool{

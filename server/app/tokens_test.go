@@ -81,7 +81,7 @@ func readsOf(lines []string) peers {
 	return peers{codexHead + all, all, claude.String(), fmt.Sprintf("<file>\n%s\n\n(End of file - total %d lines)\n</file>", opencode.String(), len(lines))}
 }
 
-// hit is a line that was found.
+// hit is a found line.
 type hit struct {
 	path string
 	line int
@@ -120,7 +120,7 @@ func editsOf(root, path string) peers {
 	}
 }
 
-// TestTokens holds the bounds of results, and compares them with those of other agents.
+// TestTokens checks the size limits of results, and compares them with other agents'.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	count := counter(t)

@@ -90,8 +90,8 @@ func (s *titles) Event(e agent.Event) {
 	}
 }
 
-// With 500 tools, a request stays within the budget. The model finds tools and calls them
-// with tool_call or by their own names, also those that come during the session.
+// With 500 tools, a request stays within the budget. The model finds tools and calls them with
+// tool_call or by their own names, also tools added during the session.
 func TestManyTools(t *testing.T) {
 	t.Parallel()
 	var kept atomic.Int32
@@ -232,8 +232,8 @@ func allText(all []model.Message) string {
 	return b.String()
 }
 
-// A deferred tool that the model calls right after a session is loaded waits for its server. A
-// server that does not answer delays no prompt for longer than its limit.
+// If the model calls a deferred tool right after a session is loaded, the call waits for its
+// server. A server without an answer delays no prompt for longer than its limit.
 func TestToolOfAServerThatConnectsLater(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32

@@ -56,7 +56,7 @@ func (l *log) add(line string) {
 	l.lines = append(l.lines, line)
 }
 
-// withToy makes a service whose list has one line more.
+// withToy makes a service with one more feature in its list.
 func withToy(t *testing.T, m model.Model, l *log) *server.Service {
 	t.Helper()
 	home := t.TempDir()
@@ -77,8 +77,8 @@ func says(text string) func(*fakemodel.Exchange) {
 	return func(x *fakemodel.Exchange) { x.Text(text); x.End() }
 }
 
-// A feature is one folder and one line in the list: its tool, its section, its command,
-// its notices, its settings and its events work.
+// A feature is a folder and a line in the list: its tool, its section, its command, its notices,
+// its settings and its events work.
 func TestToy(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(

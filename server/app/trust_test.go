@@ -17,12 +17,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// listener is a host that keeps what it is shown.
+// listener is a host that records all it is shown.
 type listener struct {
 	guest
 	mu    sync.Mutex
 	shown strings.Builder
-	told  []bool // at each change of the commands: whether evil-command is one
+	told  []bool // at each change of the commands: whether it includes evil-command
 }
 
 func (l *listener) CommandsChanged(x *server.Session) {
@@ -64,8 +64,9 @@ func (l *listener) take() string {
 
 const hostileMark = "HOSTILEMARK"
 
-// A repository that brings everything starts no process, causes no request, and has no byte in the prompt. After the
-// folder is trusted and a server is approved, they are used until they change.
+// A repository with every kind of extension starts no process, causes no request, and adds no byte
+// to the prompt. After the folder is trusted and a server is approved, they are used until they
+// change.
 func TestHostileRepository(t *testing.T) {
 	t.Parallel()
 	home, ws := t.TempDir(), t.TempDir()

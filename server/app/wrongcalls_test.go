@@ -29,7 +29,7 @@ var nextCalls string
 const (
 	leastCalls = 230
 	leastClean = 0.97
-	mostWords  = 60 // of an error, without the lines of a file that it shows
+	mostWords  = 60 // of an error, without the file lines it shows
 )
 
 // wrongCall is a row of testdata/wrong_calls.tsv.
@@ -76,9 +76,9 @@ var demoFiles = map[string]string{
 	"dot.gif":           "GIF89a\x01\x00\x01\x00\x00\x00\x00;",
 }
 
-// TestWrongCalls makes each call of the corpus in a session with all features. A call is
-// clean if the named tool runs and does what was meant, or if one short error names the
-// right call and nothing was changed.
+// TestWrongCalls makes each call of the corpus in a session with all features. A call is clean if
+// the named tool runs and does what was meant, or if a short error names the right call and nothing
+// was changed.
 func TestWrongCalls(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -105,8 +105,8 @@ func TestWrongCalls(t *testing.T) {
 	}
 }
 
-// TestNextCalls makes wrong calls, and those that follow from the answers. The answer of a wrong call must name all
-// that only the next call has.
+// TestNextCalls makes wrong calls, and the next calls that their answers suggest. The answer of a
+// wrong call must contain everything new in the next call.
 func TestNextCalls(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -127,8 +127,8 @@ func TestNextCalls(t *testing.T) {
 	}
 }
 
-// nextCall makes a wrong call and the next one. If the first one did not do what was meant, and did not lead to the
-// second one, or that one failed, nextCall returns why.
+// nextCall makes a wrong call. If it does not do what was meant, nextCall makes the next call. If
+// the answer did not lead to the next call, or if that fails, nextCall returns the reason.
 func nextCall(t *testing.T, tool, args, next, nextArgs, text string) (why string) {
 	t.Helper()
 	root := demoFolder(t)
@@ -220,7 +220,7 @@ func resultsOf(t *testing.T, root string, m *fakemodel.Model) (results []string,
 	return results, nil
 }
 
-// run makes one call. If it is not clean, run returns why.
+// run makes a call. If it is not clean, run returns the reason.
 func (c wrongCall) run(t *testing.T) (why string) {
 	t.Helper()
 	root := demoFolder(t)
@@ -305,8 +305,8 @@ func jsonText(text string) string {
 	return strings.Trim(string(data), `"`)
 }
 
-// wordsOf counts the words of an error. The lines between the first and the last one are
-// those of a file.
+// wordsOf counts the words of an error. It skips the lines between the first and the last: they
+// belong to a file.
 func wordsOf(text string) int {
 	lines := strings.Split(text, "\n")
 	n := len(strings.Fields(lines[0]))
@@ -316,7 +316,7 @@ func wordsOf(text string) int {
 	return n
 }
 
-// changedIn names a file of the workspace that is not as it was.
+// changedIn returns the name of a changed file of the workspace. If there is none, it returns "".
 func changedIn(root string) (name string) {
 	left := maps.Clone(demoFiles)
 	err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {

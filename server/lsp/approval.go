@@ -17,9 +17,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
-// AskPermission asks the user: with session/request_permission where the editor gets
-// updates, else, or if it does not know that request, with a message with four buttons.
-// Any other answer than an option denies the request.
+// AskPermission asks the user. If the editor gets updates, it sends session/request_permission.
+// Other editors, or editors without this request, get a message with four buttons. Any answer
+// except an option denies the request.
 func (h host) AskPermission(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	if h.s.sessions.updates(q.SessionID) {
 		decision, err := h.s.agent.Client.AskPermission(ctx, q)
@@ -101,8 +101,8 @@ func (h host) showText(q tools.ApprovalRequest) {
 	}
 }
 
-// reportDenied reports an action that was denied because the editor cannot show approval
-// requests, and how to allow it: in the chat of the answer, else in a message.
+// reportDenied reports an action denied because the editor cannot show approval requests, and how
+// to allow it: in the answer's chat, or else in a message.
 func (h host) reportDenied(q tools.ApprovalRequest) {
 	if c := h.s.chats.set.OfSession(q.SessionID); c != nil {
 		if a := c.Writing(); a != nil {
@@ -138,5 +138,5 @@ func deniedText(q tools.ApprovalRequest, configFile string) []string {
 	return append(lines, "If you want it, run it yourself.")
 }
 
-// code is a text of one line or more in backticks that it cannot close.
+// code returns text on one line in backticks, which the text cannot close.
 func code(text string) string { return markup.Code(strings.Join(strings.Fields(text), " ")) }

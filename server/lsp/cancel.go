@@ -12,9 +12,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// cancelTurns cancels the turns of a session, those included that earlier messages have
-// asked for and that have not begun. It does not wait for anything. An empty id is the current
-// session. It returns false if there is nothing to cancel.
+// cancelTurns cancels the turns of a session, including queued turns of earlier messages. It does
+// not wait for anything. An empty id is the current session. If there is nothing to cancel, it
+// returns false.
 func (s *server) cancelTurns(id string) bool {
 	current := s.sessions.currentID()
 	named := orElse(id, current)
@@ -27,8 +27,8 @@ func (s *server) cancelTurns(id string) bool {
 	return found
 }
 
-// cancelCommand is hermes.cancel. It is handled by the reader, before the messages that
-// follow it and not behind those that came earlier.
+// cancelCommand is hermes.cancel. The reader handles it, before later messages and without waiting
+// for earlier messages.
 func (s *server) cancelCommand(p *lsp.ExecuteCommandParams, free func()) (any, error) {
 	var args protocol.SessionArgs
 	if err := decode(p, &args); err != nil {
@@ -57,7 +57,7 @@ func (s *server) cancelSession(_ context.Context, params jsonrpc2.RawMessage, _ 
 	return nil, nil
 }
 
-// cancelProgress stops exactly the work that the token stands for.
+// cancelProgress cancels exactly the token's work.
 func (s *server) cancelProgress(_ context.Context, p *lsp.WorkDoneProgressCancelParams) error {
 	s.editor.Reopen()
 	s.queue.cancel(func(t pendingTurn) bool { return t.token != nil && t.token == p.Token })

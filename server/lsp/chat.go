@@ -137,7 +137,7 @@ func (x *chats) send(a protocol.ChatSendArgs, p *lsp.ExecuteCommandParams) (comm
 			}
 			text = c.Snapshot()
 		}
-		if inEditor && !streams { // an editor that takes no edits: the answer goes to the file, the prompt is here
+		if inEditor && !streams { // the editor takes no edits: the answer goes to the file, the prompt is here
 			text, running = shown.Text, false
 		}
 		prompt, err := chat.PromptOf(text, draft, running)
@@ -162,8 +162,8 @@ func (x *chats) send(a protocol.ChatSendArgs, p *lsp.ExecuteCommandParams) (comm
 }
 
 // sessionOf returns the session of a chat. If the store has a session of its name in this
-// workspace, that one continues. If not, a new session of that name starts, without the
-// history that the file may show.
+// workspace, it continues. Otherwise, a new session of this name starts, without the history in the
+// file.
 func (x *chats) sessionOf(ctx context.Context, c *chat.Chat) (*service.Session, error) {
 	ids := c.Names()
 	if id := c.SessionID(); id != ids[0] {

@@ -128,8 +128,9 @@ func (c checkpointCommands) accept(ctx context.Context, a protocol.CheckpointArg
 	return protocol.AcceptResult{Accepted: append([]string{}, accepted...)}, nil
 }
 
-// sessionOf returns the session that a command means: the named one, else the current one. If there is none, as after a
-// restart, it is the session of the workspace that has the checkpoint, or the newest checkpoint.
+// sessionOf returns the session for a command: the named session, or else the current session. If
+// there is none, as after a restart, it returns the workspace's session with the checkpoint, or
+// with the newest checkpoint.
 func (c checkpointCommands) sessionOf(ctx context.Context, a protocol.CheckpointArgs) (string, error) {
 	if id := orElse(a.SessionID, c.sessions.currentID()); id != "" {
 		return id, nil
@@ -169,7 +170,7 @@ func (c checkpointCommands) of(ctx context.Context, command string, a protocol.C
 	return c.stored(ctx, id)
 }
 
-// checkpointError describes a problem with the checkpoint that a command names.
+// checkpointError describes a problem with a command's checkpoint.
 func checkpointError(command string, err error) error {
 	var input *service.InputError
 	if errors.As(err, &input) || errors.Is(err, service.ErrRunning) || errors.Is(err, store.ErrClaimed) {

@@ -16,18 +16,18 @@ const (
 	cancelForm   = "Cancel"
 )
 
-// CanClarify is true of every editor: a message with buttons is part of the
-// protocol. One that shows none closes the question.
+// CanClarify returns true for every editor: messages with buttons are part of the protocol. If an
+// editor shows none, the question is closed.
 func (h host) CanClarify() bool { return true }
 
-// Clarify asks the user a question. A plugin shows a form, also that of an MCP server. Other editors show a message
-// with a button for each choice.
+// Clarify asks the user a question. A plugin shows a form, also an MCP server's. Other editors show
+// a message with a button for each choice.
 func (h host) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
 	if q.Address == "" && h.s.editor.Client.ACP != nil && h.s.agent.Client.ShowsForms() {
 		return h.s.agent.Client.Clarify(ctx, q)
 	}
 	if q.Form != nil {
-		return tools.Answer{Kind: tools.AnswerLater}, nil // the server asks for one field after the other
+		return tools.Answer{Kind: tools.AnswerLater}, nil // the server asks for the fields in sequence
 	}
 	if q.Address != "" {
 		return h.offerAddress(ctx, q)

@@ -23,7 +23,7 @@ type actions struct {
 	chats    *chats
 }
 
-// offered is one entry of the code action menu.
+// offered is an entry of the code action menu.
 type offered struct {
 	title   string
 	kind    lsp.CodeActionKind
@@ -83,8 +83,8 @@ func (a actions) offers(p *lsp.CodeActionParams) []offered {
 	)
 }
 
-// selected returns the selection. The cursor of some editors is one character wide, and
-// selects nothing.
+// selected returns the selection. In some editors the cursor is a selection of one character, which
+// counts as empty.
 func selected(r lsp.Range) protocol.Range {
 	at := protocol.Range{Start: protocol.Position(r.Start), End: protocol.Position(r.End)}
 	if at.Start.Line == at.End.Line && at.End.Character == at.Start.Character+1 {
@@ -103,7 +103,7 @@ func (a actions) chatOffers(path string, doc protocol.TextDocument) []offered {
 	return append([]offered{send}, a.cancelOffer(c.SessionID())...)
 }
 
-// cancelOffer is the action that cancels the running turn of a session, if there is one. Many
+// cancelOffer returns the action for canceling the running turn of a session, if there is one. Many
 // editors show no other way.
 func (a actions) cancelOffer(id string) []offered {
 	session := a.sessions.byID(id)
@@ -122,7 +122,7 @@ func wanted(only []lsp.CodeActionKind, kind lsp.CodeActionKind) bool {
 	})
 }
 
-// around widens a bare cursor to the diagnostics that it stands on.
+// around widens a bare cursor to the diagnostics at its position.
 func around(at protocol.Range, found []lsp.Diagnostic) *protocol.Range {
 	for _, d := range found {
 		if before(protocol.Position(d.Range.Start), at.Start) {
@@ -185,7 +185,7 @@ func (a actions) codeLens(_ context.Context, p *lsp.CodeLensParams) (any, error)
 	return jsonrpc2.RawMessage(body), err
 }
 
-// isChat tells whether a document is one of the workspace's chats.
+// isChat reports whether a document is one of the workspace's chats.
 func (a actions) isChat(u uri.URI) bool {
 	_, ok := a.chats.path(u)
 	return ok

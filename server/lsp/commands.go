@@ -20,7 +20,7 @@ type command struct {
 	// run runs in its turn, away from the reader. It calls next of its place when later
 	// commands need not wait for it any more.
 	run  func(ctx context.Context, at *ticket) (any, error)
-	turn *pendingTurn // that it begins; nil: none
+	turn *pendingTurn // the turn it begins; nil: none
 }
 
 // executeCommand answers workspace/executeCommand.
@@ -122,15 +122,15 @@ func prepared[A any](prepare func(A, *lsp.ExecuteCommandParams) (command, error)
 	}
 }
 
-// simple is prepared for commands that start no turn and read no document.
+// simple is prepared for commands without a turn or a document.
 func simple[A any](run func(context.Context, A) (any, error)) handler {
 	return prepared(func(args A, _ *lsp.ExecuteCommandParams) (command, error) {
 		return command{run: func(ctx context.Context, _ *ticket) (any, error) { return run(ctx, args) }}, nil
 	})
 }
 
-// released is simple for commands that may take long, such as a question to the user: later
-// commands do not wait for it.
+// released is simple for commands of long duration, such as a question to the user: later commands
+// do not wait for it.
 func released[A any](run func(context.Context, A) (any, error)) handler {
 	return prepared(func(args A, _ *lsp.ExecuteCommandParams) (command, error) {
 		return command{run: func(ctx context.Context, at *ticket) (any, error) {
@@ -140,7 +140,7 @@ func released[A any](run func(context.Context, A) (any, error)) handler {
 	})
 }
 
-// decode reads a command's one argument. Its error names a member that does not fit.
+// decode reads a command's only argument. Its error names an invalid member.
 func decode(p *lsp.ExecuteCommandParams, args any) error {
 	if len(p.Arguments) > 1 {
 		return invalidParams("%s takes one object, not %d arguments", p.Command, len(p.Arguments))

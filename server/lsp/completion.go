@@ -57,7 +57,7 @@ const (
 	kindFolder  = 19
 )
 
-// complete lists the references that may follow. In other documents than chats there are none.
+// complete lists the references for the cursor position. Outside of chats it lists none.
 func (x completions) complete(ctx context.Context, p *lsp.CompletionParams) (any, error) {
 	items := []completionItem{}
 	if _, ok := x.chats.path(p.TextDocument.URI); ok {
@@ -104,11 +104,11 @@ func (x completions) items(ctx context.Context, p *lsp.CompletionParams) (items 
 	return items
 }
 
-// mostPaths limits the paths of one list.
+// mostPaths limits the paths of a list.
 const mostPaths = 200
 
-// paths lists the entries of the folder that a path begins with, as the path has to go on. It
-// leaves out hidden ones, unless the path names them.
+// paths lists the completions of a path from its folder. It leaves out hidden entries, unless the
+// path names them.
 func (x completions) paths(ctx context.Context, begun string) (names []string) {
 	root := x.chats.sessions.root()
 	ws, err := workspace.Open([]string{root}, nil)

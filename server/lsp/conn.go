@@ -17,12 +17,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
-// Codes that LSP adds to JSON-RPC's.
+// LSP's additions to the codes of JSON-RPC.
 const codeCancelled jsonrpc2.Code = -32800
 
-// method is how one message is handled. It runs inside the reader, and later
-// messages wait for it, until it calls free; from then on the parameters must have
-// been decoded or copied.
+// method handles a message. It runs inside the reader, and later messages wait until it calls free.
+// By then, the parameters must have been decoded or copied.
 type method func(ctx context.Context, params jsonrpc2.RawMessage, free func()) (any, error)
 
 // typed decodes the parameters for f.
@@ -38,7 +37,7 @@ func typed[P any](f func(ctx context.Context, p *P, free func()) (any, error)) m
 	}
 }
 
-// short is typed for requests that are answered inside the reader.
+// short is typed for requests answered inside the reader.
 func short[P any](f func(context.Context, *P) (any, error)) method {
 	return typed(func(ctx context.Context, p *P, _ func()) (any, error) { return f(ctx, p) })
 }
@@ -59,13 +58,13 @@ func bare(f func(context.Context) error) method {
 	return func(ctx context.Context, _ jsonrpc2.RawMessage, _ func()) (any, error) { return nil, f(ctx) }
 }
 
-// handle is the one door for messages: no panic and no notification's error gets past
-// it, and every error has a code. It responds by itself, so that messages after a response
-// are given to the writer after it. Its results are not used: see [stream.Write].
+// handle receives all messages. It contains panics and errors of notifications, and gives every
+// error a code. It sends the response directly, so later messages reach the writer after the
+// response. Its results are not used: see [stream.Write].
 func (s *server) handle(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	name := strings.Clone(req.Method())
-	// The library's own context is used again for another request once this one
-	// has returned, so nothing may hold on to it.
+	// The library reuses its context for another request after this request has returned, so
+	// nothing may keep it.
 	base, free := jsonrpc2.DetachContext(ctx), func() { jsonrpc2.Async(ctx) }
 	if !req.IsCall() {
 		_, err := s.guarded(name, func() (any, error) { return nil, s.notification(base, name, req.Params(), free) })
@@ -111,8 +110,8 @@ func (s *server) request(ctx context.Context, name string, params jsonrpc2.RawMe
 	return m(ctx, params, free)
 }
 
-// notification handles a notification. Unknown ones, and those before initialize or after
-// shutdown, are dropped, as LSP says.
+// notification handles a notification. As LSP requires, it drops unknown notifications, and all
+// notifications before initialize or after shutdown.
 func (s *server) notification(ctx context.Context, name string, params jsonrpc2.RawMessage, free func()) error {
 	m := s.notes[name]
 	if m == nil || (s.life.state() != up && name != lsp.MethodExit) {
@@ -182,7 +181,7 @@ func raw(v any) (any, error) {
 	return jsonrpc2.RawMessage(b), nil
 }
 
-// requests holds how to cancel the requests that are being handled.
+// requests holds the cancel functions of running requests.
 type requests struct {
 	mu      sync.Mutex
 	cancels map[jsonrpc2.ID]context.CancelFunc

@@ -31,7 +31,7 @@ type host struct{ s *server }
 
 func (h host) Documents(string) workspace.Documents { return h.s.editor.Documents }
 
-// SettingsChanged shows the settings of a session in an editor that gets updates.
+// SettingsChanged shows the settings of a session, if the editor gets updates.
 func (h host) SettingsChanged(x *service.Session) {
 	if h.s.sessions.updates(x.ID()) {
 		h.s.agent.Client.SettingsChanged(x)
@@ -47,10 +47,10 @@ func (h host) OpenAddress(ctx context.Context, _, _, address string) bool {
 	return h.s.editor.OpenAddress(ctx, address)
 }
 
-// ShowsOffers says that a chat shows offers below an answer.
+// ShowsOffers marks a chat as a place for offers below an answer.
 func (host) ShowsOffers() {}
 
-// CommandsChanged sends the slash commands to an editor that gets updates.
+// CommandsChanged sends the slash commands, if the editor gets updates.
 func (h host) CommandsChanged(x *service.Session) {
 	if h.s.sessions.updates(x.ID()) {
 		h.s.agent.Client.CommandsChanged(x)
@@ -60,8 +60,8 @@ func (h host) CommandsChanged(x *service.Session) {
 // Terminals are not lent: LSP has none.
 func (h host) Terminals(string) shell.Terminals { return nil }
 
-// Sink sends session/update to an editor that gets updates. For others, the sink of the turn
-// shows the events.
+// Sink sends session/update, if the editor gets updates. Otherwise, the sink of the turn shows the
+// events.
 func (h host) Sink(sessionID string) agent.Sink {
 	if !h.s.sessions.updates(sessionID) {
 		return noticeSink{h.s.progress.sink(&h.s.work, nil), h.s, sessionID}
@@ -69,8 +69,8 @@ func (h host) Sink(sessionID string) agent.Sink {
 	return h.s.progress.sink(&h.s.work, h.s.agent.Client.Sink(sessionID))
 }
 
-// noticeSink shows questions that the user answers in the chat: in the chat document that shows a running turn of the
-// session, and as a message, because the chat may be hidden.
+// noticeSink shows questions for an answer in the chat: in the chat document of the session's
+// running turn, and as a message, because the chat may be hidden.
 type noticeSink struct {
 	agent.Sink
 	s         *server
@@ -134,7 +134,7 @@ func (s *server) agentMethod(name string) method {
 	}
 }
 
-// turnOf is the turn, or the replay, that a method begins; nil: it begins none.
+// turnOf returns the turn or the replay of a method. If there is none, it returns nil.
 func turnOf(name string, params json.RawMessage) *pendingTurn {
 	var p struct {
 		SessionID string `json:"sessionId"`
@@ -147,8 +147,8 @@ func turnOf(name string, params json.RawMessage) *pendingTurn {
 	return nil
 }
 
-// CanDiagnose reports whether there is a plugin that answers: a language server does not
-// receive the diagnostics of others.
+// CanDiagnose reports whether a plugin answers: a language server does not receive the diagnostics
+// of others.
 func (h host) CanDiagnose() bool {
 	return h.s.editor.Client.ACP != nil && h.s.agent.Client.CanDiagnose()
 }
@@ -158,8 +158,8 @@ func (h host) Diagnose(ctx context.Context, path string, wait time.Duration) ([]
 	return h.s.agent.Client.DiagnoseURI(ctx, string(h.s.editor.Documents.URI(path)), wait)
 }
 
-// LanguageServers returns a function that asks the language servers of the editor, through the
-// plugin. If there is none, it returns nil.
+// LanguageServers returns a function for asking the editor's language servers, through the plugin.
+// If there is no plugin, it returns nil.
 func (h host) LanguageServers() extension.ServerQuery {
 	if h.s.editor.Client.ACP == nil {
 		return nil
@@ -167,8 +167,8 @@ func (h host) LanguageServers() extension.ServerQuery {
 	return h.s.agent.Client.AskServers(func(path string) string { return string(h.s.editor.Documents.URI(path)) })
 }
 
-// NoticesWaiting starts a turn with the results of subagents that worked in the background,
-// or asks the user whether to. A plugin starts the turn itself, so that it shows it.
+// NoticesWaiting starts a turn with the results of background subagents, or asks the user whether
+// to start it. A plugin starts and shows the turn itself.
 func (h host) NoticesWaiting(x *service.Session, start bool) {
 	if h.s.editor.Client.ACP != nil {
 		h.s.agent.Client.SubagentsReady(x, start)

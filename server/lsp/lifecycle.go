@@ -26,8 +26,8 @@ const (
 
 func (l *lifecycle) state() int32 { return l.at.Load() }
 
-// initialize answers at once; nothing is opened yet. Only parameters that are no object
-// are an error: see [editor.ReadInitialize].
+// initialize answers at once; nothing is opened yet. Only parameters that are no object are an
+// error: see [editor.ReadInitialize].
 func (s *server) initialize(_ context.Context, params jsonrpc2.RawMessage, _ func()) (any, error) {
 	if len(params) > 0 && string(params) != "null" && !editor.IsObject(json.RawMessage(params)) {
 		return nil, invalidParams("the parameters of initialize must be an object")
@@ -81,7 +81,7 @@ func (s *server) offer() (any, error) {
 }
 
 func (s *server) offerActions() lsp.CodeActionProvider {
-	if !s.editor.Client.Literals { // options are only for those who know literals
+	if !s.editor.Client.Literals { // clients without literals ignore options
 		return lsp.Boolean(true)
 	}
 	return &lsp.CodeActionOptions{CodeActionKinds: []lsp.CodeActionKind{lsp.CodeActionKindQuickFix, lsp.CodeActionKindRefactor}}
@@ -147,8 +147,8 @@ func (s *server) cancelRequest(_ context.Context, params jsonrpc2.RawMessage, _ 
 	return nil, nil
 }
 
-// watchEditor leaves when the editor's process is gone. Its pipe usually tells
-// sooner; this is for a pipe that something else holds open.
+// watchEditor ends the server when the editor's process is gone. Usually the pipe ends sooner, but
+// another process may hold it open.
 func (s *server) watchEditor(pid int) {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()

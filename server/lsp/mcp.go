@@ -20,7 +20,8 @@ func (c sessionCommands) extensions(ctx context.Context, a protocol.SessionArgs)
 	return listing.List(ctx, session)
 }
 
-// open is a command that opens a file, such as hermes.skill.open. It shows the file to the user.
+// open returns a command for opening a file, such as hermes.skill.open. It shows the file to the
+// user.
 func (c sessionCommands) open(command string) func(context.Context, protocol.OpenArgs) (any, error) {
 	return func(ctx context.Context, a protocol.OpenArgs) (any, error) {
 		session, err := c.sessions.ofSession(a.SessionID)

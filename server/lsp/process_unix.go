@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// processAlive tells whether pid exists; one of another user does.
+// processAlive reports whether pid exists, also as another user's process.
 func processAlive(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)

@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	reportEvery = 100 * time.Millisecond // reports of one progress are at least so far apart
-	clockAfter  = 2 * time.Second        // a call that takes longer is shown with its time
+	reportEvery = 100 * time.Millisecond // the minimum time between reports of a progress
+	clockAfter  = 2 * time.Second        // a longer call is shown with its time
 	createGrace = time.Second            // a finished turn waits so long for its progress to exist
 )
 
-// progresses has the progress of the turns and scripts that a token cancels.
+// progresses holds the progress of turns and scripts, by their cancel tokens.
 type progresses struct {
 	log    *slog.Logger
 	editor *editor.Editor
@@ -62,9 +62,8 @@ func (p *progresses) cancel(token lsp.ProgressToken) {
 	}
 }
 
-// progress is the work-done progress of one turn. It takes the turn's events, and
-// shows them at a pace that an editor can follow, from a goroutine of its own that
-// [progress.finish] waits for.
+// progress is the work-done progress of a turn. It receives the turn's events, and shows them at a
+// pace for editors, from a separate goroutine. [progress.finish] waits for the goroutine.
 type progress struct {
 	all           *progresses
 	token         lsp.ProgressToken
@@ -86,14 +85,14 @@ type progress struct {
 	end   string
 }
 
-// startTurn shows a turn. Calls that report progress, such as a script, have a progress of
-// their own, if the editor shows more than those that it has started.
+// startTurn shows a turn. If the editor shows more progress than its own, calls with progress, such
+// as scripts, get a separate progress.
 func (a *progresses) startTurn(token lsp.ProgressToken, title string, cancel func()) *progress {
 	return a.start(token, "Hermes: "+title, a.editor.Client.Progress, cancel)
 }
 
-// start shows a piece of work, which cancel stops. Token is the editor's
-// own; nil: one is made, if the editor shows progress at all.
+// start shows a piece of work; cancel stops it. token is the editor's own. If token is nil and the
+// editor shows progress at all, start makes a token.
 func (a *progresses) start(token lsp.ProgressToken, title string, apart bool, cancel func()) *progress {
 	p := &progress{
 		all: a, token: token, title: title, given: token != nil, separateCalls: apart,
@@ -141,7 +140,7 @@ func (p *progress) Event(e agent.Event) {
 	}
 }
 
-// callEnded shows the oldest call that still runs, of those of one response. The lock is held.
+// callEnded removes an ended call and shows the oldest running call. The lock is held.
 func (p *progress) callEnded(id string) {
 	ended := slices.IndexFunc(p.open, func(c agent.CallStarted) bool { return c.Call.ID == id })
 	if ended >= 0 {

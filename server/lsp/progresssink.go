@@ -9,8 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/lsp/chat"
 )
 
-// progressSink shows each subagent, and each call that says how it goes on, as a work-done
-// progress of its own, and passes all events on to the plugin, if there is one.
+// progressSink shows each subagent, and each call with progress, as a separate work-done progress.
+// It forwards all events to the plugin, if there is one.
 type progressSink struct {
 	all  *progresses
 	work *work
@@ -64,7 +64,7 @@ func (b *progressSink) callProgress(e agent.CallProgress) {
 	bar.Event(e)
 }
 
-// finish ends the bar of a piece of work, if it has one. The turn does not wait.
+// finish ends the bar of a piece of work, if there is a bar. The turn does not wait.
 func (b *progressSink) finish(id, end string) {
 	if p := b.bars[id]; p != nil {
 		delete(b.bars, id)
@@ -86,7 +86,7 @@ func endOfChild(e agent.ChildEnded) string {
 	return e.Status
 }
 
-// Pace makes progressSink an [agent.Pacer] where the next sink is one.
+// Pace makes progressSink an [agent.Pacer]: it calls the next sink's Pace, if that is a Pacer.
 func (b *progressSink) Pace(ctx context.Context) error {
 	if p, ok := b.next.(agent.Pacer); ok {
 		return p.Pace(ctx)

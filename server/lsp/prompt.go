@@ -21,14 +21,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// job is one prompt and the destination of its answer.
+// job is a prompt and the destination of its answer.
 type job struct {
 	session *service.Session
 	input   agent.Input
-	notices bool              // in place of input, the turn begins with the notices that wait
+	notices bool              // instead of input, the turn begins with the waiting notices
 	title   string            // of the progress
 	token   lsp.ProgressToken // the editor's; nil: ours
-	chat    *chat.Chat        // the document that shows the answer; nil: none
+	chat    *chat.Chat        // the document for the answer; nil: none
 	shown   string            // the prompt as the chat shows it; empty: it stands there already
 	at      *ticket           // of the command; nil: there is none
 }
@@ -72,14 +72,13 @@ func (x *prompts) feedback(a protocol.FeedbackArgs, p *lsp.ExecuteCommandParams)
 	return x.prompting(a.SessionID, agent.Input{Text: text}, text, p.WorkDoneToken, a.Wait), nil
 }
 
-// prompting makes the command that runs a prompt: at once, or waiting for the answer.
-// For an editor without a plugin, the answer goes into the chat unless the command waits for
-// it, so that it is visible.
+// prompting makes the command for a prompt. If wait is true, the command waits for the answer.
+// Otherwise, for an editor without a plugin, the answer goes into the chat, to be visible.
 func (x *prompts) prompting(sessionID string, input agent.Input, shown string, token lsp.ProgressToken, wait bool) command {
 	return x.running(sessionID, job{input: input, title: titleOf(shown), token: token, shown: shown}, wait)
 }
 
-// running makes the command that runs a job in a session.
+// running makes the command for a job in a session.
 func (x *prompts) running(sessionID string, j job, wait bool) command {
 	run := func(ctx context.Context, at *ticket) (any, error) {
 		session, err := x.sessions.find(ctx, sessionID)
@@ -112,7 +111,7 @@ func (x *prompts) running(sessionID string, j job, wait bool) command {
 	return command{run, &pendingTurn{sessionID, j.token}}
 }
 
-// attachPictures adds the pictures that the prompt of a job names. document is the directory of the chat
+// attachPictures adds the pictures named in a job's prompt. document is the directory of the chat
 // document with the prompt, or "".
 func attachPictures(ctx context.Context, j *job, document string) error {
 	files, limits := service.PicturesOf(j.session)
@@ -122,8 +121,8 @@ func attachPictures(ctx context.Context, j *job, document string) error {
 	return nil
 }
 
-// start claims the job's place in its session. The function that it returns, which must
-// be called, does the work in the background.
+// start claims the job's place in its session. The caller must call the returned function, which
+// does the work in the background.
 func (x *prompts) start(j job) func() {
 	work := x.claim(j)
 	return func() { x.work.start("a turn", func() { x.showError(j, work(x.editor.Ctx)) }) }
@@ -136,9 +135,8 @@ type outcome struct {
 	err  error
 }
 
-// claim takes the place at once, in the order of the calls. The function that it
-// returns, which must be called, does the work, and has told the progress and the chat
-// when it returns.
+// claim takes the place at once, in the order of the calls. The caller must call the returned
+// function, which does the work. When it returns, it has notified the progress and the chat.
 func (x *prompts) claim(j job) func(context.Context) outcome {
 	sink := &fanOut{}
 	var turn *service.Turn
@@ -170,7 +168,7 @@ func (x *prompts) claim(j job) func(context.Context) outcome {
 	}
 }
 
-// showError shows the error of a turn that no command waits for.
+// showError shows the error of a turn if no command waits for it.
 func (x *prompts) showError(j job, o outcome) {
 	if o.err != nil && x.editor.Ctx.Err() == nil {
 		x.editor.Show(lsp.MessageTypeError, "Hermes: %v", o.err)
@@ -189,7 +187,7 @@ func endOf(stop agent.StopReason, err error) string {
 	return "stopped: " + strings.ReplaceAll(string(stop), "_", " ")
 }
 
-// acpTurn gives a turn that a plugin started its progress.
+// acpTurn adds a progress to a turn started by a plugin.
 func (x *prompts) acpTurn(ctx context.Context, _ string, in agent.Input) (context.Context, agent.Sink, func(agent.StopReason, error)) {
 	ctx, cancel := context.WithCancel(ctx)
 	progress := x.progress.startTurn(nil, titleOf(in.Text), cancel)
@@ -244,7 +242,8 @@ func (f *fanOut) answerText() string {
 	return tools.StripControl(f.text.String())
 }
 
-// asking is a prompt that hermes-ls writes for a location. The user sees the text and not the rules.
+// asking is a prompt that hermes-ls writes for a location. The user sees the text and not the
+// rules.
 type asking struct{ text, rules string }
 
 // actionPrompts are the prompts of the code actions; %s is the location.
@@ -302,7 +301,7 @@ const editRules = "Change only these lines, and others only if they must change 
 
 var severities = [...]string{"problem", "error", "warning", "information", "hint"}
 
-// diagnosticsText lists the editor's diagnostics, one on each line.
+// diagnosticsText lists the editor's diagnostics, one per line.
 func diagnosticsText(list []protocol.Diagnostic) string {
 	var b strings.Builder
 	for _, d := range list {
@@ -357,7 +356,7 @@ func (x *prompts) startResults(sessionID string, ready []delegate.Status) {
 	x.follow(x.running(sessionID, job{notices: true, title: "Results of subagents", shown: endedText(ready)}, false))
 }
 
-// follow runs a command that no message of the editor has started.
+// follow runs a command without a message of the editor.
 func (x *prompts) follow(c command) {
 	result, err := c.run(x.editor.Ctx, nil)
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	lsp "go.lsp.dev/protocol"
 )
 
-// queue keeps the order of requests that leave the reader: each one waits until the one
-// before has released its ticket. It also knows the turns that have not started, so that a
-// cancel reaches them.
+// queue keeps the order of requests after they leave the reader: each waits until its predecessor
+// has released its ticket. It also knows the turns not yet started, so a cancel reaches them.
 type queue struct {
 	last chan struct{} // used only by the reader
 
@@ -17,9 +16,9 @@ type queue struct {
 	pending map[*ticket]struct{}
 }
 
-// pendingTurn is a turn that a message starts.
+// pendingTurn is a turn for a message.
 type pendingTurn struct {
-	session string            // as the message names it; empty: the current one
+	session string            // as in the message; empty: the current session
 	token   lsp.ProgressToken // of the editor's own progress; nil: none
 }
 
@@ -51,7 +50,7 @@ func (l *queue) acquire(turn *pendingTurn) *ticket {
 	return p
 }
 
-// cancel makes the matching turns that have not started end as soon as they start. If there
+// cancel marks the matching turns that have not started; they end as soon as they start. If there
 // are none, it returns false.
 func (l *queue) cancel(match func(pendingTurn) bool) (found bool) {
 	l.mu.Lock()
@@ -64,7 +63,7 @@ func (l *queue) cancel(match func(pendingTurn) bool) (found bool) {
 	return found
 }
 
-// wait returns when the tickets before this one are released, or when ctx ends.
+// wait returns when the earlier tickets are released, or when ctx ends.
 func (p *ticket) wait(ctx context.Context) error {
 	if p.before == nil {
 		return nil
@@ -80,8 +79,8 @@ func (p *ticket) wait(ctx context.Context) error {
 // release lets the next ticket continue. It may be called more than once.
 func (p *ticket) release() { p.once.Do(func() { close(p.after) }) }
 
-// begin notes that the turn can now be canceled by its session and its progress, or that it
-// will not start. If the turn was canceled before, it returns true.
+// begin records that the turn can now be canceled by its session and its progress, or will not
+// start. If the turn was canceled before, it returns true.
 func (p *ticket) begin() (cancelled bool) {
 	p.queue.mu.Lock()
 	defer p.queue.mu.Unlock()

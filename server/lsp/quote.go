@@ -136,7 +136,7 @@ func (x *quotes) placeName(u uri.URI) string {
 	return filepath.ToSlash(path)
 }
 
-// markdown returns the quotation in a code fence that its text cannot close.
+// markdown returns the quotation in a code fence, which its text cannot close.
 func (q quotation) markdown() string {
 	if q.text == "" {
 		return "About `" + q.place + "`:"

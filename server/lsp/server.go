@@ -22,14 +22,13 @@ type Options struct {
 	Service *service.Service
 	Version string // serverInfo.version
 	Log     *slog.Logger
-	// Inspect gets a function that returns the sizes of the queues. It may be nil.
+	// Inspect receives a function for the sizes of the queues. It may be nil.
 	Inspect func(func() wire.Queues)
 }
 
-// Serve runs one connection until exit, the end of in, the death of the editor's
-// process, or the end of ctx. It answers the exit code that LSP asks for: 0 after
-// a shutdown, else 1. In and out are closed if they can be, which frees a reader
-// and a writer that are blocked.
+// Serve runs a connection until exit, the end of in, the death of the editor's process, or the end
+// of ctx. It returns LSP's exit code: 0 after a shutdown, otherwise 1. If in and out can be closed,
+// Serve closes them, to unblock their reader and writer.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) (exitCode int, err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -79,8 +78,8 @@ func (s *server) queues() (q wire.Queues) {
 // errLeave ends a connection as agreed: exit, or the editor's process is gone.
 var errLeave = errors.New("the editor has left")
 
-// stream passes responses to the requests that wait for them. At the end of the input it ends
-// the connection, so that running requests end at once.
+// stream passes responses to the waiting requests. At the end of the input it ends the connection,
+// so running requests end at once.
 type stream struct {
 	*wire.HeaderStream
 	s   *server
@@ -102,11 +101,10 @@ func (x *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
 	}
 }
 
-// Write drops the messages of the library, which are responses to requests that
-// [server.handle] has responded to.
+// Write drops the messages of the library: these responses were already sent by [server.handle].
 func (x *stream) Write(context.Context, jsonrpc2.Message) (int64, error) { return 0, nil }
 
-// server is one connection. Its parts know each other, not the server.
+// server is a connection. Its parts know each other, not the server.
 type server struct {
 	log      *slog.Logger
 	version  string
@@ -187,7 +185,7 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 	return s
 }
 
-// free closes an end, so that no goroutine stays blocked in it.
+// free closes an end, so no goroutine stays blocked in it.
 func free(end any) {
 	if c, ok := end.(io.Closer); ok {
 		_ = c.Close() // it is over in any case

@@ -17,8 +17,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
-// sessions has the sessions of this connection: where they work, and which
-// one is meant when none is named.
+// sessions holds the sessions of this connection, their folders, and the current session, which
+// requests without a session use.
 type sessions struct {
 	service  *service.Service
 	editor   *editor.Editor
@@ -29,7 +29,7 @@ type sessions struct {
 	folders []string // the workspace, main folder first
 	current string   // the newest of this process; empty: none yet
 	opened  map[string]*service.Session
-	updated map[string]bool // that the editor has opened with a session/ method
+	updated map[string]bool // opened by the editor with a session/ method
 }
 
 // wantsUpdates has the events of a session sent as session/update.
@@ -42,9 +42,9 @@ func (x *sessions) wantsUpdates(id string) {
 	x.updated[id] = true
 }
 
-// updates reports whether the editor gets the events of a session as session/update: all
-// of them if it has announced the Agent Client Protocol, else those of the sessions that
-// it has opened with that protocol.
+// updates reports whether the editor gets the events of a session as session/update. If it has
+// announced the Agent Client Protocol, it gets all events. Otherwise, it gets the events of the
+// sessions that it opened with this protocol.
 func (x *sessions) updates(id string) bool {
 	if x.editor.Client.ACP != nil {
 		return true
@@ -76,8 +76,7 @@ func (x *sessions) roots() []string {
 	return slices.Clone(x.folders)
 }
 
-// unresolved is a path as it reads below the workspace folder that the editor named,
-// which may be a link.
+// unresolved returns a path below the workspace folder as the editor named it, which may be a link.
 func (x *sessions) unresolved(path string) string {
 	for _, root := range x.roots() {
 		real := editor.Resolve(root)
@@ -134,7 +133,7 @@ func (x *sessions) all() []*service.Session {
 	return list
 }
 
-// begin begins a session in the workspace; it becomes the current one.
+// begin opens a new session in the workspace and makes it the current session.
 func (x *sessions) begin(ctx context.Context) (*service.Session, error) {
 	return x.beginAt(ctx, x.place())
 }
@@ -149,8 +148,8 @@ func (x *sessions) beginAt(ctx context.Context, p service.Place) (*service.Sessi
 	return session, nil
 }
 
-// find returns the named session, opening it again where needed; without a name
-// the current one, which is begun where there is none.
+// find returns the named session and, if needed, opens it again. Without a name, it returns the
+// current session; if there is none, it begins a session.
 func (x *sessions) find(ctx context.Context, id string) (*service.Session, error) {
 	if id == "" {
 		id = x.currentID()
@@ -165,8 +164,8 @@ func (x *sessions) find(ctx context.Context, id string) (*service.Session, error
 	return session, nil
 }
 
-// sessionError describes a problem with a session that a command names. The code
-// that ACP has for an unknown one means something else in LSP.
+// sessionError describes a problem with a command's session. ACP's code for an unknown session
+// means something else in LSP.
 func sessionError(id string, err error) error {
 	switch {
 	case errors.Is(err, service.ErrClosed):
@@ -188,7 +187,7 @@ func (x *sessions) load(ctx context.Context, id string) (*service.Session, error
 	return session, nil
 }
 
-// open is find, except that a named one that is not open is loaded.
+// open is like find, but loads a named session that is not open.
 func (x *sessions) open(ctx context.Context, id string) (*service.Session, error) {
 	session, err := x.find(ctx, id)
 	if err != nil && id != "" {
@@ -219,7 +218,7 @@ func (x *sessions) ofSession(id string) (*service.Session, error) {
 	return session, nil
 }
 
-// note makes a session that the editor has opened the current one.
+// note makes a session opened by the editor the current session.
 func (x *sessions) note(name string, params json.RawMessage, result any) {
 	var p struct {
 		SessionID string `json:"sessionId"`
@@ -262,8 +261,8 @@ type foldersChangedParams struct {
 	} `json:"event"`
 }
 
-// foldersChanged moves every open session to the new folders. A folder that
-// cannot be opened is said and left out.
+// foldersChanged moves every open session to the new folders. If a folder cannot be opened, it is
+// reported and left out.
 func (x *sessions) foldersChanged(_ context.Context, p *foldersChangedParams) error {
 	gone, added := editor.FolderPaths(p.Event.Removed), editor.FolderPaths(p.Event.Added)
 	x.mu.Lock()
@@ -281,8 +280,7 @@ func (x *sessions) foldersChanged(_ context.Context, p *foldersChangedParams) er
 	return nil
 }
 
-// move keeps a session's own folder first: that is where its shell and its
-// history are.
+// move keeps a session's own folder first: its shell and its history belong there.
 func (x *sessions) move(session *service.Session, folders []string) {
 	list := []string{session.Cwd()}
 	for _, f := range folders {

@@ -82,8 +82,8 @@ func (c sessionCommands) delete(ctx context.Context, a protocol.SessionArgs) (an
 	return protocol.SessionResult{SessionID: id}, nil
 }
 
-// fork opens a new session with the log of another up to a message; it
-// becomes the current one.
+// fork opens a new session with the history of another up to a message, and makes it the current
+// session.
 func (c sessionCommands) fork(ctx context.Context, a protocol.ForkArgs) (any, error) {
 	id := orElse(a.SessionID, c.sessions.currentID())
 	if id == "" {

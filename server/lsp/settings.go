@@ -18,8 +18,8 @@ import (
 // settingsLimit is how long the first session waits for the editor's settings.
 const settingsLimit = time.Second
 
-// settings tells when the editor's settings are known, so that the first session has
-// them: a session keeps its interpreter and its model.
+// settings reports when the editor's settings are known, so the first session gets them: a session
+// keeps its interpreter and its model.
 type settings struct {
 	log     *slog.Logger
 	editor  *editor.Editor
@@ -66,8 +66,8 @@ func (x *settings) wait(ctx context.Context) {
 	}
 }
 
-// read asks for the editor's settings. They may be the repository's, so
-// only harmless keys count; the service sees to that.
+// read asks for the editor's settings. They may come from the repository, so the service applies
+// only harmless keys.
 func (x *settings) read() {
 	section, python := protocol.Section, "python"
 	params := &lsp.ConfigurationParams{Items: []lsp.ConfigurationItem{{Section: &section}, {Section: &python}}}
@@ -89,8 +89,8 @@ func (x *settings) read() {
 	}
 }
 
-// withPython adds the interpreter that is selected in the editor's Python extension
-// to our settings, unless they name one.
+// withPython adds the interpreter selected in the editor's Python extension to our settings, unless
+// they name an interpreter.
 func withPython(settings, extension json.RawMessage) json.RawMessage {
 	var python struct{ DefaultInterpreterPath, PythonPath string }
 	ours := map[string]any{}

@@ -12,14 +12,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
-// setEditor keeps the editor's state that a plugin tells.
+// setEditor stores the editor state sent by a plugin.
 func (s *server) setEditor(_ context.Context, p *acp.EditorState) error {
 	s.agent.Client.SetEditor(p)
 	return nil
 }
 
-// EditorState returns the state that the plugin has told. Without a plugin, the open documents tell which
-// files the user works in.
+// EditorState returns the state sent by the plugin. Without a plugin, it lists the open documents
+// in the order of the user's work.
 func (h host) EditorState() extension.EditorState {
 	if h.s.agent.Client.TellsEditor() {
 		return h.s.agent.Client.EditorState()

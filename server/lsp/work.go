@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// idleLimit is the time that the goroutines of a connection have to end after its turns
-// have ended.
+// idleLimit is the time for the goroutines of a connection to end after its turns.
 const idleLimit = 100 * time.Millisecond
 
-// work has the goroutines that outlive their requests.
+// work tracks the goroutines that outlive their requests.
 type work struct {
 	log    *slog.Logger
 	failed func(text string) // tells the user about a panic
@@ -22,8 +21,8 @@ type work struct {
 	closing bool
 }
 
-// start runs f in a goroutine that [work.finish] waits for. Once finish waits, f runs at once
-// and finds its context ended.
+// start runs f in a goroutine; [work.finish] waits for it. If finish already waits, f runs at once
+// with a canceled context.
 func (w *work) start(name string, f func()) {
 	w.mu.Lock()
 	if w.closing {

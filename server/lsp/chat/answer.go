@@ -24,19 +24,18 @@ const (
 	editEvery = 100 * time.Millisecond // a chat is edited at most ten times a second
 	tryLimit  = 3 * time.Second        // an editor may be silent to a piece for so long, before it is sent again
 	putLimit  = time.Minute
-	// changeLimit is the time that an editor has to send the change of an edit that it has
-	// applied.
+	// changeLimit is the editor's time to send the change of an applied edit.
 	changeLimit = time.Minute
 )
 
-// Answer writes one turn into a chat document. It accepts the events of the turn at any
-// rate, and edits at most ten times a second, in a goroutine that [Answer.Finish] waits
-// for. Of several answers in one document, one is written after the other.
+// Answer writes a turn into a chat document. It accepts the events of the turn at any rate, and
+// edits at most ten times a second, in a goroutine; [Answer.Finish] waits for it. Several answers
+// in one document are written in sequence.
 type Answer struct {
 	chat    *Chat
 	shown   string
 	wake    chan struct{}
-	flushes chan chan struct{} // a channel that is closed when all so far is written
+	flushes chan chan struct{} // a sent channel is closed when everything so far is written
 	stop    chan struct{}
 	over    chan struct{} // closed when nothing more is written
 	late    chan struct{} // closed when the editor does not send the change of an edit
@@ -94,7 +93,7 @@ func quoted(text string) string {
 	return "\n>\n> " + strings.ReplaceAll(tools.WithoutControls(text), "\n", "\n> ")
 }
 
-// Note adds a paragraph that is not part of the answer.
+// Note adds a paragraph outside of the answer.
 func (a *Answer) Note(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -102,7 +101,7 @@ func (a *Answer) Note(text string) {
 	a.signal()
 }
 
-// callLine returns a call on one line: "✓ Read main.go", or "✗ $ make (exit code 2)".
+// callLine returns a call as a single line: "✓ Read main.go", or "✗ $ make (exit code 2)".
 func callLine(title string, call tools.Call, result tools.Result) string {
 	if title == "" {
 		title = call.Name
@@ -195,8 +194,8 @@ func (a *Answer) write(ctx context.Context) error {
 		return err
 	}
 	head, tail := a.chat.text.begin(a.shown)
-	// A line end stays after the position, so that text that the user types at the end of
-	// the document is on its own line.
+	// A line end stays after the position, so text typed at the end of the document is on a
+	// separate line.
 	if err := a.put(ctx, head+"\n", 1); err != nil {
 		return err
 	}
@@ -258,7 +257,7 @@ func (a *Answer) Flush(ctx context.Context) {
 	}
 }
 
-// lost tells the user where an answer is that could not be written into its document.
+// lost tells the user where to find an answer that could not be written into its document.
 func (a *Answer) lost(err error) {
 	if a.chat.editor.Ctx.Err() != nil {
 		return
@@ -268,9 +267,9 @@ func (a *Answer) lost(err error) {
 	<-a.stop
 }
 
-// put inserts a piece at the position of the answer; the last back bytes of it stay after
-// that position. If the user types at the same moment, the editor refuses the piece, and put
-// inserts it at the moved position.
+// put inserts a piece at the position of the answer. The last back bytes of the piece stay after
+// the position. If the user types at the same moment, the editor refuses the piece, and put inserts
+// it at the moved position.
 func (a *Answer) put(ctx context.Context, piece string, back int) error {
 	c := a.chat
 	began, version := time.Now(), int32(-1)
@@ -295,7 +294,8 @@ func (a *Answer) put(ctx context.Context, piece string, back int) error {
 			c.text.step(back)
 			return nil
 		}
-		// A lost edit may be sent again: the editor refuses the second of two for one version.
+		// A lost edit may be sent again: of two edits for one version, the editor refuses the
+		// second.
 		lost := errors.Is(err, context.DeadlineExceeded)
 		if !lost && !errors.Is(err, workspace.ErrStale) || time.Since(began) > c.refusalLimit() {
 			return err
@@ -310,8 +310,8 @@ func (a *Answer) put(ctx context.Context, piece string, back int) error {
 	}
 }
 
-// beginEdit waits until an edit may be sent. Call done when its change has come. For a chat
-// that is not open it returns at once.
+// beginEdit waits until an edit may be sent. Call done when its change has come. If the chat is not
+// open, beginEdit returns at once.
 func (c *Chat) beginEdit(ctx context.Context) (done func(), err error) {
 	if !c.text.isOpen() {
 		return func() {}, nil
@@ -321,8 +321,8 @@ func (c *Chat) beginEdit(ctx context.Context) (done func(), err error) {
 
 var errLate = errors.New("the editor has not sent the change")
 
-// await waits for a change that is late, for as long as the connection lasts: eglot sends
-// it with the next change, or when the document is saved.
+// await waits for a late change, for as long as the connection lasts: eglot sends it with the next
+// change, or when the document is saved.
 func (a *Answer) await(ctx context.Context, in insertion) error {
 	select {
 	case <-a.late:
@@ -346,8 +346,8 @@ func (a *Answer) await(ctx context.Context, in insertion) error {
 
 var errClosed = fmt.Errorf("the editor has closed the chat, or has changed it without the edit: %w", workspace.ErrStale)
 
-// refusalLimit returns how long an editor may refuse a piece, or not answer, while the
-// document does not change. It is shorter for an editor that has never applied an edit.
+// refusalLimit returns the limit for refused or unanswered pieces while the document does not
+// change. It is shorter if the editor has never applied an edit.
 func (c *Chat) refusalLimit() time.Duration {
 	if c.editor.HasEdited() {
 		return putLimit
@@ -355,8 +355,8 @@ func (c *Chat) refusalLimit() time.Duration {
 	return 2 * tryLimit
 }
 
-// beforeLastLineEnd moves an insertion from after the last line end to before it: Neovim has
-// no line after it, and would add one too many.
+// beforeLastLineEnd moves an insertion from after the last line end to before it. Neovim has no
+// line after the last line end, and would add a line too many.
 func beforeLastLineEnd(text []byte, at int, piece string) (int, string) {
 	if at < len(text) || !bytes.HasSuffix(text, []byte("\n")) || bytes.HasSuffix(text, []byte("\r\n")) || !strings.HasSuffix(piece, "\n") {
 		return at, piece

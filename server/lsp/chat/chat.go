@@ -1,7 +1,7 @@
-// Package chat has the chat documents: Markdown files in a workspace folder in which the
-// user writes prompts, and the answers grow below them. A [Set] has the chats of one
-// connection, a [Chat] is one document with its [Text], and an [Answer] writes one turn
-// into it while the user may type in the same document. All are safe for concurrent use.
+// Package chat implements chat documents: Markdown files in a workspace folder. The user writes
+// prompts there, and the answers grow below them. A [Set] holds the chats of a connection, a [Chat]
+// is a document with its [Text], and an [Answer] writes a turn into it while the user may type in
+// the same document. All are safe for concurrent use.
 package chat
 
 import (
@@ -29,8 +29,8 @@ import (
 // Folder is the folder of the chats in a workspace folder.
 const Folder = ".hermes/chats"
 
-// openLimit is the time that an editor has to open a document that it has shown. Some
-// editors never open it on this connection.
+// openLimit is the editor's time to open a document after showing it. Some editors never open it on
+// this connection.
 const openLimit = 200 * time.Millisecond
 
 const title = "# Chat with Hermes\n\nWrite below the last “## You”, then choose “Send to Hermes” in the menu of code actions.\n"
@@ -58,7 +58,7 @@ type Editor struct {
 	Warn func(subject, format string, args ...any)
 }
 
-// Set has the chats of one connection.
+// Set holds the chats of a connection.
 type Set struct {
 	editor Editor
 
@@ -72,7 +72,7 @@ func NewSet(e Editor) *Set {
 	return &Set{editor: e, byPath: map[string]*Chat{}, disk: map[string]*workspace.Workspace{}}
 }
 
-// Chat is one chat document.
+// Chat is a chat document.
 type Chat struct {
 	editor *Editor
 	path   string
@@ -81,14 +81,13 @@ type Chat struct {
 	busy   chan struct{} // has a value while an answer is written
 	show   atomic.Bool   // before the next answer
 
-	writing atomic.Pointer[Answer] // the answer that is written now
+	writing atomic.Pointer[Answer] // the current answer
 
 	mu      sync.Mutex
-	session string // the session that it belongs to, once known
+	session string // its session, once known
 }
 
-// claim reserves the document for one answer. If the connection ends first, it returns
-// false.
+// claim reserves the document for an answer. If the connection ends first, it returns false.
 func (c *Chat) claim() bool {
 	select {
 	case c.busy <- struct{}{}:
@@ -106,7 +105,7 @@ func (c *Chat) Running() bool { return len(c.busy) > 0 }
 // Path returns the absolute path of the document.
 func (c *Chat) Path() string { return c.path }
 
-// Root returns the workspace folder that the chat belongs to.
+// Root returns the workspace folder of the chat.
 func (c *Chat) Root() string { return rootOf(c.path) }
 
 func rootOf(path string) string { return filepath.Dir(filepath.Dir(filepath.Dir(path))) }
@@ -139,9 +138,9 @@ func (c *Chat) SetSession(id string) {
 	c.session = id
 }
 
-// Names returns the sessions that the path of the chat stands for: the one that the file is
-// named after, and one that is derived from the path. The second one exists because a file
-// may be renamed or copied, and each path has its own session, also after a restart.
+// Names returns the sessions of the chat's path: the session in the file's name, if any, and a
+// session derived from the path. The derived session exists because a file may be renamed or
+// copied. Each path has its own session, also after a restart.
 func (c *Chat) Names() []string {
 	derived := uuid.NewSHA1(uuid.NameSpaceURL, []byte(uri.File(c.path))).String()
 	if name := strings.TrimSuffix(filepath.Base(c.path), ".md"); uuid.Validate(name) == nil {
@@ -156,10 +155,10 @@ func (c *Chat) IsOpen() bool { return c.text.isOpen() }
 // Snapshot returns the text of the document, as far as it is known. Do not change it.
 func (c *Chat) Snapshot() []byte { return c.text.snapshot() }
 
-// Draft returns the text that the user has written below an unfinished answer.
+// Draft returns the user's text below an unfinished answer.
 func (c *Chat) Draft() string { return c.text.draft() }
 
-// Writing returns the answer that is written now. If there is none, it returns nil.
+// Writing returns the current answer. If there is none, it returns nil.
 func (c *Chat) Writing() *Answer { return c.writing.Load() }
 
 // At returns the chat at a path of a chat; see [IsChat].
@@ -196,7 +195,7 @@ func (x *Set) OfSession(id string) *Chat {
 	return nil
 }
 
-// Answers returns the answers that are written now.
+// Answers returns the current answers.
 func (x *Set) Answers() (list []*Answer) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -208,7 +207,7 @@ func (x *Set) Answers() (list []*Answer) {
 	return list
 }
 
-// Note quotes a text in the chats that show a running turn of a session.
+// Note quotes a text in the chats with a running turn of a session.
 func (x *Set) Note(sessionID, text string) {
 	for _, a := range x.Answers() {
 		if a.chat.SessionID() != sessionID {
@@ -349,8 +348,8 @@ func (c *Chat) Append(ctx context.Context, block string) error {
 	return c.editor.Apply(ctx, 0, in.doc, []diff.Edit{edit}, "Quote")
 }
 
-// PromptOf returns the prompt that the user sends: the text below the last heading or, while
-// an answer is written, the draft below that. The error is a sentence for the user.
+// PromptOf returns the prompt to send: the text below the last heading or, while an answer is
+// written, the draft below it. The error is a sentence for the user.
 func PromptOf(text []byte, draft string, running bool) (string, error) {
 	prompt := draft
 	if !running {

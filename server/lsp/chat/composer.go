@@ -7,9 +7,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// composer converts the events of a turn to Markdown, piece by piece. It never changes a
-// piece that it has returned: it keeps a line that may become a heading of the chat until
-// it is known that it does not.
+// composer converts the events of a turn to Markdown, piece by piece. It never changes a returned
+// piece: it holds a line until it is clear whether it becomes a heading of the chat.
 type composer struct {
 	ready strings.Builder
 	held  string // the start of a line
@@ -50,7 +49,7 @@ func (c *composer) text(s string) {
 	}
 }
 
-// piece adds a line or the start of one.
+// piece adds a line or its start.
 func (c *composer) piece(s string, whole bool) {
 	if c.mid {
 		c.emit(s)
@@ -84,7 +83,7 @@ func (c *composer) item(s string) {
 	c.emit("- " + s)
 }
 
-// note adds a paragraph that is not part of the answer.
+// note adds a paragraph outside of the answer.
 func (c *composer) note(s string) {
 	c.release()
 	c.separate(2)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// checkComposed plays events into a composer, in one go and cut into single bytes,
-// and compares what comes out. A step is "text", "- item" or "> note".
+// checkComposed plays events into a composer, whole and cut into single bytes, and compares the
+// output. A step is "text", "- item" or "> note".
 func checkComposed(t *testing.T, want string, steps ...string) {
 	t.Helper()
 	for _, cut := range []bool{false, true} {

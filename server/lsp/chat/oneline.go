@@ -6,8 +6,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 )
 
-// OneLine shortens text to one line of at most limit characters. Characters that are
-// invisible or control a terminal are written as their code.
+// OneLine shortens text to a single line of at most limit characters. Characters are written as
+// their code if they are invisible or control a terminal.
 func OneLine(text string, limit int) string {
 	if len(text) > 8*limit { // enough for so many characters, however long they are
 		text = text[:8*limit]

@@ -32,7 +32,7 @@ type Text struct {
 	gone    chan struct{} // closed when it will not
 }
 
-// Opened notes that the editor has opened the document, perhaps with another text.
+// Opened records that the editor has opened the document, perhaps with another text.
 func (c *Text) Opened(version int32, text []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,8 +40,7 @@ func (c *Text) Opened(version int32, text []byte) {
 	c.version, c.open = version, true
 }
 
-// Closed notes that the document is a file again. Text that was not saved is written with
-// the next piece.
+// Closed records that the document is a file again. The next piece also writes unsaved text.
 func (c *Text) Closed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,8 +74,8 @@ func (c *Text) Changed(version int32, changes []workspace.Change, enc textenc.En
 	}
 }
 
-// late notes that the editor has applied the pending piece but has not sent its change. The
-// next change contains it, perhaps together with others; if it does not, the piece is lost.
+// late records that the editor has applied the pending piece but not sent its change. The next
+// change contains it, perhaps together with others; otherwise the piece is lost.
 func (c *Text) late() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,8 +122,8 @@ func (c *Text) follow(ch change) {
 	}
 }
 
-// ours reports whether a change is the insertion that was sent, in any form in which an
-// editor may report it.
+// ours reports whether a change is the sent insertion, in any form in which an editor may report
+// it.
 func (c *Text) ours(before, after []byte) bool {
 	if c.pending == "" || !bytes.HasPrefix(after, before[:c.at]) || !bytes.HasSuffix(after, before[c.at:]) {
 		return false
@@ -136,13 +135,12 @@ func (c *Text) ours(before, after []byte) bool {
 	return normalized(string(inserted)) == normalized(c.pending)
 }
 
-// normalized removes the differences that an editor may make: line ends, and spaces at the
-// ends.
+// normalized removes differences that editors make: line ends, and spaces at the ends.
 func normalized(s string) string {
 	return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n"))
 }
 
-// trim removes the text that a change replaces by itself.
+// trim removes the unchanged text at both ends of a change.
 func (ch change) trim(before []byte) change {
 	old := before[ch.start:ch.end]
 	for len(old) > 0 && len(ch.text) > 0 && old[0] == ch.text[0] {
@@ -156,7 +154,7 @@ func (ch change) trim(before []byte) change {
 
 func blank(text []byte) bool { return len(bytes.Trim(text, " \t")) == 0 }
 
-// finishPending notes that the pending insertion has arrived as a change.
+// finishPending records that the pending insertion has arrived as a change.
 func (c *Text) finishPending() {
 	c.pending, c.overdue = "", false
 	if c.landed != nil {
@@ -165,7 +163,7 @@ func (c *Text) finishPending() {
 	}
 }
 
-// insertion is a piece that is being inserted.
+// insertion is a piece during its insertion.
 type insertion struct {
 	doc    workspace.Document // before the piece
 	at     int
@@ -193,8 +191,8 @@ func (c *Text) insert(path, piece string) insertion {
 	return in
 }
 
-// wrote notes that a piece is in the file. If the editor has opened the document without the
-// piece since, it returns false, and the piece must be inserted there, too.
+// wrote records that a piece is in the file. If the editor has opened the document without the
+// piece since, it returns false, and the caller must insert the piece there, too.
 func (c *Text) wrote(in insertion, piece string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,23 +204,23 @@ func (c *Text) wrote(in insertion, piece string) bool {
 	return true
 }
 
-// missed notes that a piece was not inserted.
+// missed records that a piece was not inserted.
 func (c *Text) missed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.pending, c.landed, c.overdue = "", nil, false
 }
 
-// step moves the position back over bytes that belong after it.
+// step moves the position back, before bytes that belong after it.
 func (c *Text) step(back int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = max(0, c.at-back)
 }
 
-// begin sets the position for the next answer, and returns the text before and after it. If
-// shown is not empty, it is a prompt that is not in the document; head then has it, and comes
-// before the prompt that the user is writing.
+// begin sets the position for the next answer, and returns the text before and after it. If shown
+// is not empty, it is a prompt missing in the document. Then head contains it, and precedes the
+// prompt that the user is writing.
 func (c *Text) begin(shown string) (head, tail string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -321,8 +319,8 @@ func unfinished(prompt string) bool {
 	return false
 }
 
-// EscapeHeadings escapes the lines of text that look like a heading of the chat, and those that
-// open too many nested blocks.
+// EscapeHeadings escapes lines of text if they look like a heading of the chat or open too many
+// nested blocks.
 func EscapeHeadings(text string) string {
 	var b strings.Builder
 	var nesting transcript.Nesting

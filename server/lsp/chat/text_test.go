@@ -78,7 +78,7 @@ func TestAnswerGrowsWhileTheUserTypes(t *testing.T) {
 	}
 }
 
-// Some editors take the spaces at the end of a line away when a new one is begun below it.
+// Some editors remove the spaces at the end of a line when the user begins a line below it.
 func TestFollowLineBegunAtThePlace(t *testing.T) {
 	t.Parallel()
 	var c Text
@@ -188,7 +188,7 @@ func TestPromptOf(t *testing.T) {
 func TestLatePiece(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		next  string // the whole text that the editor sends next
+		next  string // the whole text of the editor's next change
 		early bool   // before it counts as late
 		gone  bool
 	}{

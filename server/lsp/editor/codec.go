@@ -7,7 +7,7 @@ import (
 	lsp "go.lsp.dev/protocol"
 )
 
-// Codec encodes LSP's types, unions included. It passes values that are encoded already.
+// Codec encodes LSP's types, unions included. It passes on encoded values.
 type Codec struct{}
 
 func (Codec) Marshal(v any) ([]byte, error) {

@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// applyLimit is how long the editor may take to say whether it applied an edit: one
-	// that has never answered, and one that does, and is busy now.
+	// applyLimit is the editor's time to report whether it applied an edit. busyLimit replaces it
+	// once the editor has answered an edit: then it is only busy.
 	applyLimit = 5 * time.Second
 	busyLimit  = time.Minute
 	// changeLimit is the time until it has sent the change. Emacs sends only when the
@@ -34,9 +34,8 @@ const (
 	savedEvery = time.Second
 )
 
-// Documents has the open documents of the editor. Files are known by their path with
-// links resolved, as the workspace knows them; anything else, such as a text that
-// was never saved, by its URI.
+// Documents holds the open documents of the editor. Files are identified by their path with links
+// resolved, as in the workspace; anything else, such as a never saved text, by its URI.
 type Documents struct {
 	e       *Editor
 	buffers *workspace.Buffers // files
@@ -53,7 +52,7 @@ type Documents struct {
 	mu    sync.Mutex
 	paths map[uri.URI]string  // open files, as the editor names them
 	uris  map[string]uri.URI  // and back
-	spelt map[uri.URI]uri.URI // as the editor writes it, where that differs
+	spelt map[uri.URI]uri.URI // the editor's spelling, if it differs
 	chats map[string]*chat.Text
 }
 
@@ -91,8 +90,8 @@ func (d *Documents) DidOpen(p *lsp.DidOpenTextDocumentParams) error {
 	return nil
 }
 
-// Spelling keeps how the editor writes the URI of a document that it opens: the library makes
-// all spellings one, and some editors know a document by theirs only. It comes before DidOpen.
+// Spelling records the editor's spelling of a document's URI. The library makes all spellings one,
+// and some editors know a document only by their own. Call Spelling before DidOpen.
 func (d *Documents) Spelling(params []byte) {
 	var written struct {
 		TextDocument struct{ URI string }
@@ -209,7 +208,7 @@ func (d *Documents) path(u uri.URI) (string, bool) {
 	return path, ok
 }
 
-// URI returns the URI that the editor uses for a file.
+// URI returns the editor's URI of a file.
 func (d *Documents) URI(path string) uri.URI {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -223,8 +222,8 @@ func (d *Documents) URI(path string) uri.URI {
 	return u
 }
 
-// Follow lets a chat follow its document from now on. An editor that takes no edits
-// is as good as none: then the chat is a file.
+// Follow lets a chat follow its document from now on. If the editor takes no edits, the chat stays
+// a file.
 func (d *Documents) Follow(path string, text *chat.Text) {
 	if !d.e.Client.ApplyEdit {
 		return
@@ -259,12 +258,11 @@ func (d *Documents) Get(_ context.Context, path string) (workspace.Document, boo
 
 func (d *Documents) Paths() []string { return d.buffers.Paths() }
 
-// Write leaves files that are not open to the disk. An open document is edited; see Replace.
+// Write leaves closed files to the disk. For open documents, see Replace.
 func (d *Documents) Write(context.Context, string, []byte, bool) (bool, error) { return false, nil }
 
-// Replace asks the editor to edit a document, at the version that was read, and
-// waits until the change has come back: that, not the editor's answer, is the
-// truth about the text.
+// Replace asks the editor to edit a document, at the version that was read. It waits for the change
+// notification: the notification, not the editor's answer, is the truth about the text.
 func (d *Documents) Replace(ctx context.Context, doc workspace.Document, text []byte) error {
 	if bytes.Equal(doc.Text, text) {
 		return nil
@@ -293,9 +291,9 @@ func (d *Documents) Replace(ctx context.Context, doc workspace.Document, text []
 	return nil
 }
 
-// awaitChange waits until the editor has sent the change of an edit. An editor that has saved the
-// text may send it late. Some editors confirm an edit that they have not made because the document had
-// changed: then the error is [workspace.ErrStale].
+// awaitChange waits until the editor has sent the change of an edit. After a save, the editor may
+// send it late. Some editors confirm an edit without making it, because the document had changed:
+// then the error is [workspace.ErrStale].
 func (d *Documents) awaitChange(ctx context.Context, doc workspace.Document, text []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, changeLimit)
 	defer cancel()
@@ -356,7 +354,7 @@ func (d *Documents) Apply(ctx context.Context, limit time.Duration, doc workspac
 		params = &savingEdit{&label, d.workspaceEdit(doc, edits), doc.Save}
 	}
 	var result savedEdit
-	var refused *jsonrpc2.Error // as eglot says that the version has moved
+	var refused *jsonrpc2.Error // eglot's report of a changed version
 	if err := d.e.Call(ctx, limit, lsp.MethodWorkspaceApplyEdit, params, &result); errors.As(err, &refused) && !UnknownMethod(err) {
 		return &workspace.EditRefused{Reason: refused.Message}
 	} else if err != nil {
@@ -384,14 +382,14 @@ type savingEdit struct {
 	Save  bool              `json:"save"`
 }
 
-// savedEdit is the answer to a savingEdit. NotSaved says that the plugin is not saving it any more.
+// savedEdit is the answer to a savingEdit. NotSaved reports that the plugin has given up saving it.
 type savedEdit struct {
 	lsp.ApplyWorkspaceEditResult
 	NotSaved bool `json:"notSaved"`
 }
 
-// workspaceEdit is always versioned, also for Neovim, which does not announce that
-// it takes documentChanges but does, and then refuses stale ones.
+// workspaceEdit is always versioned. Neovim does not announce documentChanges, but accepts them and
+// refuses stale edits.
 func (d *Documents) workspaceEdit(doc workspace.Document, edits []diff.Edit) lsp.WorkspaceEdit {
 	u := d.URI(doc.Path)
 	list := make([]lsp.TextEdit, len(edits))

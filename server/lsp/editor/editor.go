@@ -18,7 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 )
 
-// Config has the parts of the connection that an editor uses. All are required.
+// Config contains the parts of the connection for an editor. All are required.
 type Config struct {
 	Ctx    context.Context // ends with the connection
 	Writer *wire.Writer
@@ -32,7 +32,7 @@ type Config struct {
 	Unresolved func(path string) string
 }
 
-// Editor is the client of one connection.
+// Editor is the client of a connection.
 type Editor struct {
 	Ctx       context.Context  // ends with the connection
 	Client    Client           // set by Begin
@@ -46,8 +46,8 @@ type Editor struct {
 
 	outgoing  outgoing
 	out       outbox
-	questions atomic.Int64 // that are open
-	answers   atomic.Int64 // that users have given
+	questions atomic.Int64 // open questions
+	answers   atomic.Int64 // answers by users
 	edits     editGate
 	blind     atomic.Bool // the editor does not answer showDocument
 	warned    sync.Map    // subjects of WarnOnce
@@ -79,7 +79,7 @@ func (e *Editor) Respond(m []byte) {
 	}
 }
 
-// Deliver passes a response of the editor to the request that waits for it.
+// Deliver passes a response of the editor to the waiting request.
 func (e *Editor) Deliver(r *jsonrpc2.Response) { e.outgoing.deliver(r) }
 
 // Post sends a notification, which may be merged with others of its key while it waits.
@@ -106,10 +106,10 @@ func (e *Editor) Queues(q *wire.Queues) {
 	q.Held = len(e.out.held)
 }
 
-// ShowDocument opens a document for the user; at may be nil. If the editor rejects the place, as
-// one that still shows an earlier text does, the document is shown without it. If the editor
-// cannot show the document, a message names the path, and the result is false. If the editor does
-// not answer, it is not asked again.
+// ShowDocument opens a document for the user; at may be nil. If the editor rejects the place,
+// because it still shows an earlier text, the document is shown without it. If the editor cannot
+// show the document, a message names the path, and the result is false. If the editor does not
+// answer, it is not asked again.
 func (e *Editor) ShowDocument(path, name string, at *lsp.Range) bool {
 	if e.Client.ShowDocument && !e.blind.Load() {
 		shown, err := e.show(path, at)
@@ -154,8 +154,8 @@ func (e *Editor) WarnOnce(subject, format string, args ...any) {
 	}
 }
 
-// UnknownMethod reports whether an editor has answered that it does not know a request. An
-// editor that shows no questions does so.
+// UnknownMethod reports whether an editor has answered a request with "unknown method". Editors
+// without questions do so.
 func UnknownMethod(err error) bool {
 	var said *jsonrpc2.Error
 	var carried *acp.Error // the same, through the agent

@@ -11,8 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// focus remembers in which files the user has worked. LSP does not tell which document has the
-// focus, so it is the one that the user has opened, changed, or asked for code actions in last.
+// focus records the files of the user's work. LSP does not report the focused document. So the
+// focus is the document last opened, changed, or used for code actions.
 type focus struct {
 	mu    sync.Mutex
 	files []Used          // open files, the last used first
@@ -32,8 +32,8 @@ func (f *focus) opened(path string) {
 	f.use(path, nil)
 }
 
-// changed moves a file that the user has changed to the front. The cursor is where the last
-// change ends.
+// changed moves a file to the front after a change by the user. The cursor is at the end of the
+// last change.
 func (f *focus) changed(path string, changes []workspace.Change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -48,8 +48,8 @@ func (f *focus) changed(path string, changes []workspace.Change) {
 	f.use(path, at)
 }
 
-// endOf returns the line on which a text ends that begins at start. The column is only known
-// if the text has no line break.
+// endOf returns the end of a text from start. If the text contains a line break, the column is
+// unknown.
 func endOf(start textenc.Position, text string) textenc.Position {
 	for _, c := range []byte(text) {
 		if c == '\n' {
@@ -67,8 +67,8 @@ func (f *focus) closed(path string) {
 	f.files = slices.DeleteFunc(f.files, func(u Used) bool { return u.Path == path })
 }
 
-// keep has the changes of an edit of ours not count as the user's, until the function that it
-// returns is called.
+// keep ignores changes of a file, because they are our edit's and not the user's, until the
+// returned function is called.
 func (f *focus) keep(path string) (done func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +88,7 @@ func (f *focus) use(path string, at *textenc.Range) {
 	f.files = slices.Insert(f.files, 0, Used{path, at})
 }
 
-// Focus notes that the user has the cursor, or a selection, in a document.
+// Focus records the user's cursor or selection in a document.
 func (d *Documents) Focus(u uri.URI, at lsp.Range) {
 	path, ok := d.path(u)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 )
 
-// flushLimit is the time that a question waits for the chats to show the text before it.
+// flushLimit is the time for the chats to show the text before a question.
 const flushLimit = 10 * time.Second
 
 // editGate keeps edits and questions apart: no edit is sent while a question is open, and no
@@ -20,7 +20,7 @@ const flushLimit = 10 * time.Second
 type editGate struct {
 	mu        sync.Mutex
 	edits     int
-	questions map[*int]struct{} // that keep edits back
+	questions map[*int]struct{} // open questions, which hold edits
 	moved     chan struct{}     // closed at the next change; nil: nothing waits
 }
 
@@ -33,8 +33,8 @@ func (f *editGate) edit(ctx context.Context) (sent func(), err error) {
 	return func() { f.change(func() { f.edits-- }) }, nil
 }
 
-// question keeps edits back from now on, and waits for those that have been sent, or
-// until ctx ends. The caller must call done when the question is closed.
+// question holds edits from now on, and waits for the sent edits to finish, or until ctx ends. The
+// caller must call done when the question is closed.
 func (f *editGate) question(ctx context.Context) (done func(), err error) {
 	id := new(int)
 	f.change(func() {
@@ -47,7 +47,7 @@ func (f *editGate) question(ctx context.Context) (done func(), err error) {
 	return func() { f.change(func() { delete(f.questions, id) }) }, err
 }
 
-// asked waits for a question that keeps edits back, or until ctx ends.
+// asked waits for a question that holds edits, or until ctx ends.
 func (f *editGate) asked(ctx context.Context) {
 	_ = f.when(ctx, func() bool { return len(f.questions) > 0 }, func() {}) // both are an answer
 }
@@ -88,8 +88,8 @@ func (f *editGate) when(ctx context.Context, ok func() bool, then func()) error 
 	}
 }
 
-// Choose asks the user with window/showMessageRequest. Characters that are invisible or control a
-// terminal are written as their code. Before it, the chats show the answers so far.
+// Choose asks the user with window/showMessageRequest. Characters are written as their code if they
+// are invisible or control a terminal. Before the question, the chats show the answers so far.
 func (e *Editor) Choose(ctx context.Context, params *lsp.ShowMessageRequestParams, chosen *lsp.MessageActionItem) error {
 	e.flush(ctx)
 	done, err := e.edits.question(ctx)

@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// Params is the part of InitializeParams that the server uses. It is read
-// with [ReadInitialize], so a member of a wrong type is a zero value and not an error.
+// Params is the part of InitializeParams for this server. It is read with [ReadInitialize]: a
+// member of a wrong type is a zero value and not an error.
 type Params struct {
 	ProcessID        int             `json:"processId"`
 	RootURI          string          `json:"rootUri"`
@@ -31,7 +31,7 @@ type Folder struct {
 	URI string `json:"uri"`
 }
 
-// capabilities are the client capabilities that the server uses.
+// capabilities are the client capabilities for this server.
 type capabilities struct {
 	General struct {
 		PositionEncodings []string `json:"positionEncodings"`
@@ -69,8 +69,8 @@ func ReadInitialize(params []byte) (Params, error) {
 	return p, err
 }
 
-// Folders returns the workspace folders, the main one first. Without any, it is the
-// directory in which the editor started the server.
+// Folders returns the workspace folders, the main folder first. If there are none, it returns the
+// working directory of the server.
 func (p *Params) Folders() []string {
 	if list := FolderPaths(p.WorkspaceFolders); len(list) > 0 {
 		return list
@@ -104,8 +104,8 @@ func FolderPaths(list []Folder) []string {
 	return paths
 }
 
-// encodingOf chooses among the encodings that a client offers. Without a known one, it
-// returns LSP's default.
+// encodingOf chooses among a client's encodings. If it knows none of them, it returns LSP's
+// default.
 func encodingOf(offered []string) textenc.Encoding {
 	for _, want := range []textenc.Encoding{textenc.UTF8, textenc.UTF16, textenc.UTF32} {
 		if slices.Contains(offered, string(want)) {
@@ -121,8 +121,8 @@ func IsObject(value json.RawMessage) bool {
 	return json.Unmarshal(value, &object) == nil && object != nil
 }
 
-// IsEmptyList reports whether a value is an array without elements, which stands for {}
-// in a client that is written in Lua or PHP.
+// IsEmptyList reports whether a value is an array without elements. In clients written in Lua or
+// PHP, it stands for {}.
 func IsEmptyList(value json.RawMessage) bool {
 	var list []json.RawMessage
 	return json.Unmarshal(value, &list) == nil && list != nil && len(list) == 0
@@ -159,9 +159,9 @@ func clientOf(p Params) Client {
 	return c
 }
 
-// lspMode is the name that lsp-mode gives in initialize.
+// lspMode is lsp-mode's name in initialize.
 const lspMode = "emacs"
 
-// isEglot reports whether a client may be eglot, which gives no name in version 1.9. After it
-// has waited for a response, it handles messages that follow only when more arrive.
+// isEglot reports whether a client may be eglot, which gives no name in version 1.9. After waiting
+// for a response, eglot handles later messages only when more arrive.
 func isEglot(name string) bool { return name == "" || strings.Contains(strings.ToLower(name), "eglot") }

@@ -12,10 +12,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// heldFor is how long a change waits for the ones before it.
+// heldFor is the maximum time for which a change waits for earlier changes.
 const heldFor = time.Second
 
-// revision is one message's changes of a document.
+// revision is a message's changes of a document.
 type revision struct {
 	uri     uri.URI
 	version int32
@@ -31,9 +31,8 @@ func (r revision) keep() revision {
 	return r
 }
 
-// inOrder puts changes of documents into the order of their versions. Helix sends each
-// from a task of its own, so that those of a fast typist overtake each other; its
-// versions grow by one.
+// inOrder puts changes of documents into the order of their versions. Helix sends each change from
+// a separate task, so changes by a fast typist overtake each other. Its versions grow by one.
 type inOrder struct {
 	apply func(revision) error
 
@@ -41,9 +40,9 @@ type inOrder struct {
 	files map[uri.URI]*sequence
 }
 
-// sequence is one document's changes.
+// sequence is a document's changes.
 type sequence struct {
-	last int32 // the version that was applied
+	last int32 // the applied version
 	held []revision
 	late *time.Timer // runs while something is held
 }
@@ -64,8 +63,8 @@ func (o *inOrder) closed(u uri.URI) {
 	delete(o.files, u)
 }
 
-// take applies a change, and those that waited for it; or keeps it, when others have to
-// come before. If one does not come, the others wait only for heldFor.
+// take applies a change and the changes waiting for it. If earlier changes are missing, it holds
+// the change, for at most heldFor.
 func (o *inOrder) take(r revision) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,8 +85,7 @@ func (o *inOrder) take(r revision) error {
 	return err
 }
 
-// drain applies the revisions that are due; all of them if it may wait no longer. The lock is
-// held.
+// drain applies the due revisions. If all is true, it applies all of them. The lock is held.
 func (o *inOrder) drain(s *sequence, all bool) error {
 	var errs []error
 	for len(s.held) > 0 && (all || s.held[0].version <= s.last+1) {

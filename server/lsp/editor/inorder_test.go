@@ -9,8 +9,8 @@ import (
 	"go.lsp.dev/uri"
 )
 
-// Changes are applied in the order of their versions, in any order of arrival. One that never
-// arrives delays the rest for a second.
+// Changes are applied in the order of their versions, in any order of arrival. A missing change
+// delays the rest for a second.
 func TestInOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -12,17 +12,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 )
 
-// outbox gives messages to the connection's one writer, in the order in which it gets
-// them. Messages after a response are given to it after that response.
+// outbox gives messages to the connection's writer, in the order in which it receives them.
+// Messages after a response reach the writer after it.
 //
-// For lsp-mode it holds messages that follow a response until lsp-mode has read that response.
-// When lsp-mode has waited for a response, it leaves its process filter with a throw and
-// loses the messages that it has read together with the response. Its answer to a request
-// that was sent behind the response shows that it has read on.
+// For lsp-mode, it holds messages after a response until lsp-mode has read the response. When
+// lsp-mode has waited for a response, it leaves its process filter with a throw. It then loses
+// messages read together with the response. Its answer to a request sent behind the response proves
+// that it has read on.
 type outbox struct {
 	writer *wire.Writer
 	holds  atomic.Bool  // the client is lsp-mode
-	prove  func() bool  // returns when the client has answered a request that was sent meanwhile; false: it has not
+	prove  func() bool  // returns true when the client has answered a probe; false: no answer
 	start  func(func()) // runs a function on a goroutine of its own
 
 	mu     sync.Mutex
@@ -40,8 +40,8 @@ func (o *outbox) response(m []byte) error {
 	return o.writer.Send(m)
 }
 
-// message sends a message that is not a response, or holds it. The error of a held message is
-// dropped: the reader notices that the connection has ended.
+// message sends or holds a message that is not a response. The error of a held message is dropped:
+// the reader notices the end of the connection.
 func (o *outbox) message(send func() error) error {
 	if !o.holds.Load() {
 		return send()
@@ -83,13 +83,13 @@ func (o *outbox) release() {
 }
 
 const (
-	probeFirst = 10 * time.Millisecond // a probe that is lost is sent again after this time, then after twice as long
+	probeFirst = 10 * time.Millisecond // a lost probe is sent again after this time, then after twice as long
 	probeLimit = 5 * time.Second
 )
 
-// prove asks the client something that it answers at once, again and again until it does:
-// a request that it reads together with a response is lost. If the client does not answer
-// within probeLimit, prove returns false.
+// prove sends the client a request until it answers. The client answers it at once, unless it reads
+// the request together with a response and loses it. If there is no answer within probeLimit, prove
+// returns false.
 func (e *Editor) prove() bool {
 	ctx, cancel := context.WithTimeout(e.Ctx, probeLimit)
 	defer cancel()

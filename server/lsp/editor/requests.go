@@ -55,14 +55,13 @@ func (e *Editor) Call(ctx context.Context, limit time.Duration, name string, par
 func (e *Editor) Question(ctx context.Context, name string, params, result any) error {
 	e.questions.Add(1)
 	defer func() {
-		e.answers.Add(1) // before the other, so that a reader sees at least one
+		e.answers.Add(1) // before the other, so a reader sees at least one
 		e.questions.Add(-1)
 	}()
 	return e.Ask(ctx, name, params, result)
 }
 
-// Ask asks the editor until ctx ends. Then it tells the editor that the answer is not
-// needed any more.
+// Ask asks the editor until ctx ends. Then it cancels the request at the editor.
 func (e *Editor) Ask(ctx context.Context, name string, params, result any) error {
 	answer, err := e.outgoing.ask(ctx, e.send, name, params)
 	if err != nil {
@@ -77,9 +76,8 @@ func (e *Editor) Ask(ctx context.Context, name string, params, result any) error
 	return nil
 }
 
-// outgoing are the requests to the editor that have no answer yet. The library has
-// this too, but shares its channels between connections, which tests in virtual
-// time do not survive.
+// outgoing holds the unanswered requests to the editor. The library has this too, but shares its
+// channels between connections, which tests in virtual time do not survive.
 type outgoing struct {
 	mu      sync.Mutex
 	last    int64
@@ -112,13 +110,13 @@ func (o *outgoing) ask(ctx context.Context, send func([]byte) error, name string
 			return nil, errors.Join(ctx.Err(), send(note))
 		case <-nudge.C:
 			if nudges++; o.nudged && nudges <= 3 {
-				_ = send([]byte(`{"jsonrpc":"2.0","method":"$/hermes/nudge","params":{}}`)) // the next one says the same
+				_ = send([]byte(`{"jsonrpc":"2.0","method":"$/hermes/nudge","params":{}}`)) // the next send reports the same error
 			}
 		}
 	}
 }
 
-// expect makes an id whose response is sent to answer, unless that is full.
+// expect makes an id and sends its response to answer, unless answer is full.
 func (o *outgoing) expect(answer chan *jsonrpc2.Response) int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -150,7 +148,7 @@ func (o *outgoing) deliver(r *jsonrpc2.Response) {
 	}
 }
 
-// Notify sends a notification. If the connection has ended, its reader notices that.
+// Notify sends a notification. If the connection has ended, its reader notices it.
 func (e *Editor) Notify(name string, params any) {
 	body, err := Codec{}.Marshal(params)
 	if err == nil {
@@ -161,13 +159,13 @@ func (e *Editor) Notify(name string, params any) {
 	}
 }
 
-// Show shows a message. Characters that are invisible or control a terminal are written as
-// their code.
+// Show shows a message. Characters are written as their code if they are invisible or control a
+// terminal.
 func (e *Editor) Show(kind lsp.MessageType, format string, args ...any) {
 	e.Notify(lsp.MethodWindowShowMessage, &lsp.ShowMessageParams{Type: kind, Message: escape.Text(fmt.Sprintf(format, args...))})
 }
 
-// send sends a message that is no response.
+// send sends a message, but no response.
 func (e *Editor) send(m []byte) error {
 	return e.out.message(func() error { return e.writer.Send(m) })
 }

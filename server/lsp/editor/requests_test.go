@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A request to eglot that stays without an answer is followed by something, a few times.
+// An unanswered request to eglot is followed by another message, a few times.
 func TestNudge(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{"Eglot": 3, "": 3, lspMode: 0, "Neovim": 0} {

@@ -11,8 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// saves tells whose text is saved: the user's changes of a document are those since its base. It
-// is safe for concurrent use.
+// saves reports whose text is saved: the user's changes of a document are the changes since its
+// base. It is safe for concurrent use.
 type saves struct {
 	mu    sync.Mutex
 	bases map[string]base // of open documents, by path
@@ -20,17 +20,17 @@ type saves struct {
 	count int
 }
 
-// base is the text of a document before the user changed it: the text that the disk had, or that
-// the agent made.
+// base is the text of a document before the user changed it: the text on disk, or the agent's text.
 type base struct {
 	text  []byte // nil: not known
 	clean bool   // the document has this text
-	// before is the text before the document got one that the disk had already: the editor has read the disk again, or it
-	// has saved a change before it told it. If the disk had another text when the document was opened, it is that of the document.
+	// before is the text before the document changed to the text on disk: the editor has read the
+	// disk again, or it has saved a change before reporting it. If the disk had another text when
+	// the document was opened, before is the text of the document.
 	before []byte
 }
 
-// OnSave calls told for each document that the editor saves. It implements [workspace.SaveTeller].
+// OnSave calls told for each document saved by the editor. It implements [workspace.SaveTeller].
 func (d *Documents) OnSave(told func(path string, s workspace.Save)) (stop func()) {
 	s := &d.saves
 	s.mu.Lock()
@@ -68,7 +68,7 @@ func (s *saves) set(path string, b base) {
 	s.bases[path] = b
 }
 
-// opened notes the text of a document that the editor opens.
+// opened records the text of a document opened by the editor.
 func (s *saves) opened(path string, text []byte) {
 	b := base{clean: diskHas(path, text)}
 	if b.clean {
@@ -87,14 +87,14 @@ func (s *saves) closed(path string) {
 	delete(s.bases, path)
 }
 
-// made notes a text that the agent has given to a document.
+// made records a text that the agent has given to a document.
 func (s *saves) made(path string, text []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.set(path, base{text: text, clean: diskHas(path, text)})
 }
 
-// changing is called before a document changes. It returns a function to call after that.
+// changing is called before a document changes. It returns a function to call after the change.
 func (d *Documents) changing(path string) (changed func()) {
 	s := &d.saves
 	s.mu.Lock()
