@@ -40,7 +40,7 @@ func (c *Text) Opened(version int32, text []byte) {
 	c.version, c.open = version, true
 }
 
-// Closed records that the document is a file again. The next piece also writes unsaved text.
+// Closed records that the document is a file again. The next piece also writes unsaved changes.
 func (c *Text) Closed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
