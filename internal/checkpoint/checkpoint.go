@@ -1,17 +1,16 @@
-// Package checkpoint records the files that a turn of a session changes, so that they
-// can be restored.
+// Package checkpoint records the files changed by a session's turns, so they can be restored.
 //
-// A [Store] has all checkpoints of a user, in a folder in the user's home: file contents
-// under their hash, and one small file for each checkpoint that names them. Several
-// processes share it. If a process is killed at any time, the store stays consistent,
-// because contents are written before the file that names them. The package never writes
-// into a repository: it only reads its index, HEAD, refs, stash and objects.
+// A [Store] holds all checkpoints of a user, in a folder in the user's home: file contents under
+// their hash, and a small file for each checkpoint with the hashes. Several processes share it. If
+// a process is killed at any time, the store stays consistent, because contents are written before
+// the checkpoint's file. The package never writes into a repository: it only reads its index, HEAD,
+// refs, stash and objects.
 //
-// A [Keeper] belongs to one session. The workspace's journal reports each file that a tool
-// writes. The writes of commands and scripts are not known in advance. For them, the keeper
-// scans the whole workspace when the turn begins, in parallel with the model's first
-// request. It saves contents that exist nowhere else before the first command runs. It
-// reads contents that git has from git's objects, if they are needed later.
+// A [Keeper] belongs to one session. The workspace's journal reports each write of a tool. The
+// writes of commands and scripts are not known in advance. For them, the keeper scans the whole
+// workspace when the turn begins, in parallel with the model's first request. It saves contents
+// that exist nowhere else before the first command runs. Contents stored in git are read from git's
+// objects if they are needed later.
 //
 //	k := store.Keeper(checkpoint.Config{Session: id, Files: ws})
 //	k.Begin("Make it faster")
@@ -38,7 +37,7 @@ import (
 // ErrUnknown is returned if a session has no checkpoint with the given id.
 var ErrUnknown = errors.New("there is no such checkpoint")
 
-// ErrUnchanged is returned if a file that the caller named has not changed.
+// ErrUnchanged is returned if a file named by the caller has not changed.
 var ErrUnchanged = errors.New("not changed since the checkpoint")
 
 // Info describes a checkpoint in a list.
@@ -46,14 +45,14 @@ type Info struct {
 	ID      string
 	Created time.Time
 	Title   string
-	Files   []string // absolute paths of the files that changed between this checkpoint and the next
-	Restore bool     // a restore made it, of the state that it replaced
+	Files   []string // absolute paths of the files changed between this checkpoint and the next
+	Restore bool     // made by a restore, of the replaced state
 }
 
 // Kinds of checkpoints.
 const (
 	kindTurn       = "turn"       // before a turn
-	kindBackground = "background" // before work that runs after a turn
+	kindBackground = "background" // before work after a turn
 	kindNamed      = "named"      // on request
 	kindRestore    = "restore"    // before a restore
 )
@@ -75,8 +74,8 @@ const (
 	kindFolder = "folder"
 )
 
-// same reports whether two states look the same to the user. It ignores the mode if one of them
-// is the text of an open document.
+// same reports whether two states look the same to the user. It ignores the mode if either is the
+// text of an open document.
 func (s State) same(t State) bool {
 	if s.Kind != t.Kind || s.Sum != t.Sum || s.Link != t.Link {
 		return false
@@ -87,7 +86,7 @@ func (s State) same(t State) bool {
 	return s.Editor || t.Editor || s.Mode == t.Mode
 }
 
-// stateOf returns the state that an image shows.
+// stateOf returns the state of an image.
 func stateOf(i workspace.Image) State {
 	s := State{Mode: uint32(i.Mode.Perm())}
 	switch {
@@ -135,7 +134,7 @@ const (
 	changedFor = "it was being written while it was looked at"
 )
 
-// Change is the difference of a path between one checkpoint and the next.
+// Change is the difference of a path between a checkpoint and the next.
 type Change struct {
 	Path   string `json:"path"` // absolute
 	Before State  `json:"before"`
@@ -151,11 +150,11 @@ type Change struct {
 	Begun bool `json:"begun,omitempty"`
 
 	noted int64 // when a tool made it
-	first int64 // when a tool first made one
+	first int64 // when a tool first changed the path
 	late  bool  // a command had run before: the initial tree has the correct Before
 }
 
-// Step is a part of a change that the session made, without those of the user.
+// Step is a part of a change, made by the session and not the user.
 type Step struct {
 	Before State `json:"before"`
 	After  State `json:"after"`
@@ -198,7 +197,7 @@ func sumOf(text []byte) string {
 // Names of files may be invalid UTF-8, which JSON cannot represent. Such a name is stored as a
 // NUL character, which no name contains, and its bytes in hexadecimal.
 
-// encode returns the change in a form that JSON can represent.
+// encode returns the change in a form valid in JSON.
 func (c Change) encode() Change {
 	c.Steps = slices.Clone(c.Steps)
 	if c.From != nil {
@@ -213,7 +212,7 @@ func (c Change) encode() Change {
 	return c
 }
 
-// decode restores the names of a change that was encoded.
+// decode restores the names of an encoded change.
 func (c *Change) decode() {
 	for _, name := range c.names() {
 		if coded, ok := strings.CutPrefix(*name, "\x00"); ok {

@@ -9,7 +9,7 @@ import (
 
 // A clean-up runs at the worst moment: between the last scan of a turn and the first scan of the
 // next turn, which takes over its result, or between a first scan and the first command. The
-// contents that the scan found in the store are then gone. The record of the command has them.
+// contents found in the store by the scan are then gone. The command's record must still have them.
 func TestCleanUpBetweenScans(t *testing.T) {
 	t.Parallel()
 	for _, when := range []string{"before the first scan", "before the command"} {

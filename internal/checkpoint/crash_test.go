@@ -17,8 +17,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// victim works in dir/ws until it is killed: it runs turns with a tool and with commands. It
-// prints the title of each turn that has begun.
+// victim works in dir/ws until it is killed: it runs turns with a tool and with commands. It prints
+// the title of each started turn.
 func victim(dir string) {
 	files, err := workspace.Open([]string{filepath.Join(dir, "ws")}, nil)
 	if err != nil {
@@ -50,8 +50,7 @@ func victim(dir string) {
 	}
 }
 
-// kill starts a victim, kills it after a while, and returns the last turn that the victim
-// reported.
+// kill starts a victim, kills it after a while, and returns its last reported turn.
 func kill(t *testing.T, dir string, after time.Duration) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -64,7 +63,7 @@ func kill(t *testing.T, dir string, after time.Duration) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that has ended stays so
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may have ended
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
 		t.Fatal("the victim says nothing")
@@ -79,8 +78,8 @@ func kill(t *testing.T, dir string, after time.Duration) string {
 	return last
 }
 
-// The next process can restore the changes of the last turn of a process that was killed at any
-// time, and all contents that a record names exist.
+// The next process can restore the last turn of a process killed at any time, and all contents
+// named in records exist.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -108,7 +107,7 @@ func TestKilled(t *testing.T) {
 				}
 			}
 		}
-		// The newest checkpoint restores the files that it lists.
+		// The newest checkpoint restores its listed files.
 		if len(list) > 0 {
 			before := contents(t, list[0].Files)
 			out, err := b.Restore(t.Context(), list[0].ID, Choice{Files: list[0].Files, Force: func(string) bool { return true }})
@@ -124,7 +123,7 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	owners, _ := filepath.Glob(filepath.Join(dir, "home", "checkpoints", "owners", "*"))
-	if len(owners) > 6 { // a process that was killed between two checkpoints leaves one for a while
+	if len(owners) > 6 { // a process killed between two checkpoints leaves its file for a while
 		t.Errorf("marks of dead processes are left: %v", owners)
 	}
 }
@@ -140,7 +139,7 @@ func TestRemovedAfterTheProcessWasKilled(t *testing.T) {
 	b.Begin("Turn")
 	pastTick()
 	b.shell("rm b.txt; echo more >> z.txt")
-	b.list() // after the scan that follows the command
+	b.list() // after the scan following the command
 	home := t.TempDir()
 	if err := os.CopyFS(filepath.Join(home, "checkpoints"), os.DirFS(b.store.dir)); err != nil { // as the killed process leaves it
 		t.Fatal(err)
@@ -172,7 +171,7 @@ func contents(t *testing.T, paths []string) (texts []string) {
 	return texts
 }
 
-// Several processes share a workspace and the store, and one of them is killed.
+// Several processes share a workspace and the store, and a process is killed.
 func TestSeveralProcesses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

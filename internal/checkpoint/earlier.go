@@ -11,9 +11,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// Earlier says whether a session of the workspace has changed the file at path since this process
-// began, and whether the file had the text of its document before. It takes no lock that is held while
-// the keeper looks at files, because the workspace calls it then.
+// Earlier reports whether a session of the workspace has changed the file at path since this
+// process began, and whether the file had the text of its document before. The workspace calls it
+// while the keeper looks at files, so it must not take a lock held then.
 func (k *Keeper) Earlier(path string, doc, file []byte) workspace.Earlier {
 	docs, files := asOnDisk(doc), [][]byte{file}
 	changed := false
@@ -37,8 +37,8 @@ func (k *Keeper) Earlier(path string, doc, file []byte) workspace.Earlier {
 	return workspace.EarlierUnknown
 }
 
-// asOnDisk returns the texts of a file that an editor can show as doc: some editors keep the line ends
-// of Windows apart from the text.
+// asOnDisk returns the texts of a file shown as doc in an editor: some editors keep Windows line
+// ends apart from the text.
 func asOnDisk(doc []byte) [][]byte {
 	if bytes.ContainsRune(doc, '\r') {
 		return [][]byte{doc}
@@ -46,7 +46,7 @@ func asOnDisk(doc []byte) [][]byte {
 	return [][]byte{doc, bytes.ReplaceAll(doc, []byte("\n"), []byte("\r\n"))}
 }
 
-// keepersOf returns the open keepers of this process with one of the folders.
+// keepersOf returns this process's open keepers with any of the folders.
 func (s *Store) keepersOf(folders []string) (keepers []*Keeper) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,9 +58,9 @@ func (s *Store) keepersOf(folders []string) (keepers []*Keeper) {
 	return keepers
 }
 
-// recorded looks at the checkpoints of all sessions of the folders since the store was opened. had
-// reports that the file at path had one of the texts before a change, left that a session left it
-// with the present content of the file.
+// recorded searches the checkpoints of all sessions of the folders since the store was opened. had
+// reports whether the file at path had any of the texts before a change. left reports whether a
+// session left it with its present content.
 func (s *Store) recorded(folders []string, path string, docs [][]byte, file []byte) (had, left bool) {
 	sessions, err := s.sessionsOf(folders)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Store) recorded(folders []string, path string, docs [][]byte, file []by
 	return false, left
 }
 
-// had reports whether the file at path had one of the contents.
+// had reports whether the file at path had any of the contents.
 func (t *tree) had(path string, contents [][]byte) bool {
 	t.mu.RLock()
 	e, ok := t.entries[path]
@@ -114,7 +114,7 @@ func (t *tree) size() int {
 	return len(t.entries)
 }
 
-// set changes an entry of a tree that others may read.
+// set changes an entry while others may read the tree.
 func (t *tree) set(path string, e entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -35,8 +35,8 @@ func gitState(t *testing.T, dir string) map[string]string {
 	return sums
 }
 
-// Files that are older than the index: git does not trust the stamps of others. Git does not see a second change of
-// the stamps within a second, so the second time is another day.
+// Files must be older than the index: git does not trust the stamps of newer files. Git misses a
+// second change of the stamps within a second, so the second time is another day.
 const (
 	aged  = `git ls-files -z | xargs -0 touch -d '1 minute ago'`
 	older = `git ls-files -z | xargs -0 touch -d '1 day ago'`
@@ -80,7 +80,7 @@ func TestRepositoryIsNotTouched(t *testing.T) {
 	}
 }
 
-// Files that are clean in git are not read; files whose content in git differs are.
+// Files clean in git are not read; files with another content in git are.
 func TestWhatGitHas(t *testing.T) {
 	t.Parallel()
 	b := newRepository(t)
@@ -140,8 +140,7 @@ func TestRepositoryIsGone(t *testing.T) {
 	}
 }
 
-// Branches that a turn checks out and commits that it creates belong to git. The files are
-// restored nevertheless.
+// A turn's checkouts and commits belong to git. The files are restored nevertheless.
 func TestCheckout(t *testing.T) {
 	t.Parallel()
 	b := newRepository(t)
@@ -182,7 +181,7 @@ func TestWorktreeAndSubmodule(t *testing.T) {
 	}
 }
 
-// The diff from a checkpoint to the current state, applied by git, turns one into the other.
+// git apply with the diff from a checkpoint turns its state into the current state.
 func TestDiffApplies(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"a.txt": "one\ntwo\n", "b.sh": "#!/bin/sh\n", "gone.txt": "gone\n", "to link": "text\n", "empty": ""})
@@ -208,8 +207,8 @@ func TestDiffApplies(t *testing.T) {
 	}
 }
 
-// TestEarlierTexts: the keeper knows the texts that files had before commands of this or an earlier turn changed
-// them, whether git has them or not, and which files they have changed.
+// TestEarlierTexts expects the keeper to know the texts of files before commands of this or an
+// earlier turn changed them, in git or not, and which files the commands have changed.
 func TestEarlierTexts(t *testing.T) {
 	t.Parallel()
 	b := newRepository(t)

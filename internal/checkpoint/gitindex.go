@@ -27,20 +27,20 @@ type gitIndex struct {
 	readAt  int64 // when it was read
 	convert bool  // files may have a different text in git than on the disk
 	tracked map[string]gitEntry
-	folders map[string]bool // that contain tracked files
+	folders map[string]bool // with tracked files
 }
 
-// gitEntry is one file in the index.
+// gitEntry is a file in the index.
 type gitEntry struct {
 	stamp
 	id      [20]byte
 	regular bool
 }
 
-// clean returns the id of the object that has the content of a file with the stamp now. If git
-// does not track the file, or the file may have changed, ok is false. Like git, it does not
-// trust a file that was modified when the index was written or later, because the content may
-// have changed without a change of the stamp.
+// clean returns the id of the object with the content of a file whose stamp is now. If git does not
+// track the file, or the file may have changed, ok is false. Like git, it does not trust a file
+// modified when the index was written or later, because the content may have changed without a
+// change of the stamp.
 func (x *gitIndex) clean(path string, now stamp) (id [20]byte, ok bool) {
 	e, tracked := x.tracked[path]
 	if !tracked || !e.regular || e.Modified >= x.wrote || e.Size != now.Size&0xffffffff || e.Modified != now.Modified {
@@ -118,8 +118,7 @@ func converts(config []byte, common string) bool {
 	return runtime.GOOS == "windows"
 }
 
-// findRepo returns the nearest parent of folder that contains a .git. If there is none, it
-// returns "".
+// findRepo returns the nearest parent of folder with a .git. If there is none, it returns "".
 func findRepo(folder string) (at string) {
 	for at = filepath.Dir(folder); ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
@@ -183,7 +182,7 @@ func (x *gitIndex) entry(data []byte, version uint32, previous string) (name str
 	if flags&0x4000 != 0 { // extended flags: skip-worktree or intent-to-add
 		n += 2
 	}
-	if flags&0x3000 != 0 { // one side of a conflict
+	if flags&0x3000 != 0 { // a side of a conflict
 		e.regular = false
 	}
 	keep := 0

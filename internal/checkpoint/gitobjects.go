@@ -20,8 +20,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// gitReader reads the indexes and the objects of the user's repositories, and never writes
-// into one. It is safe for concurrent use.
+// gitReader reads the indexes and the objects of the user's repositories, and never writes into
+// them. It is safe for concurrent use.
 type gitReader struct {
 	dir string // the folder of our repositories, which borrow the user's objects
 
@@ -54,8 +54,8 @@ func (r *gitReader) program() string {
 	return r.path
 }
 
-// index returns the index of the repository in folder. If there is no index that can be read, it
-// returns nil. It caches indexes, because reading one takes as long as a scan of the files.
+// index returns the index of the repository in folder. If there is no readable index, it returns
+// nil. It caches indexes, because reading an index takes as long as a scan of the files.
 func (r *gitReader) index(folder string) *gitIndex {
 	r.mu.Lock()
 	known := r.indexes[folder]
@@ -73,8 +73,8 @@ func (r *gitReader) index(folder string) *gitIndex {
 	return x
 }
 
-// folder creates a repository of our own that borrows the objects of another one, and returns
-// its path. In it, git reads these objects without the settings of the other one.
+// folder creates our own repository with borrowed objects, and returns its path. In it, git reads
+// the objects without the other repository's settings.
 func (r *gitReader) folder(objects string) (string, error) {
 	dir := filepath.Join(r.dir, sumOf([]byte(objects))[:32])
 	alternates := filepath.Join(dir, "objects", "info", "alternates")
@@ -100,7 +100,7 @@ func quotedAlternate(objects string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(objects) + "\"\n"
 }
 
-// blobs reads objects of a repository and passes each one to take. It skips missing objects.
+// blobs reads objects of a repository and passes each to take. It skips missing objects.
 func (r *gitReader) blobs(ctx context.Context, confine Confiner, objects string, ids [][20]byte, take func(id [20]byte, text []byte) error) error {
 	return r.catFile(ctx, confine, objects, "--batch", ids, func(id [20]byte, size int64, in *bufio.Reader) error {
 		text := make([]byte, size)
@@ -124,7 +124,7 @@ func (r *gitReader) sizes(ctx context.Context, confine Confiner, objects string,
 	return known, err
 }
 
-// catFile runs git cat-file for ids and calls each for every object that exists.
+// catFile runs git cat-file for ids and calls each for every existing object.
 func (r *gitReader) catFile(ctx context.Context, confine Confiner, objects, how string, ids [][20]byte, each func(id [20]byte, size int64, rest *bufio.Reader) error) error {
 	if path := unreadableObject(objects, ids, 5); path != "" {
 		return fmt.Errorf("reading git's objects: %s is not a regular file of its kind", path)
@@ -164,8 +164,8 @@ func (r *gitReader) catFile(ctx context.Context, confine Confiner, objects, how 
 	return nil
 }
 
-// run runs git, in the sandbox if confine is set: commands may have changed the objects, or may
-// have redirected git to other ones.
+// run runs git, in the sandbox if confine is set: commands may have changed the objects, or
+// redirected git to others.
 func (r *gitReader) run(ctx context.Context, confine Confiner, c proc.Cmd) (proc.Exit, error) {
 	r.mu.Lock()
 	c.Env = program.Environ(gitEnviron(), r.avoided)
@@ -178,9 +178,9 @@ func (r *gitReader) run(ctx context.Context, confine Confiner, c proc.Cmd) (proc
 	return proc.Run(ctx, c)
 }
 
-// unreadableObject returns the path of a file that git would open to read the objects with ids
-// and that could block it, such as a named pipe. If there is none, it returns "". depth limits
-// the chain of folders that borrow from each other, as in git.
+// unreadableObject returns the path of a file that could block git, such as a named pipe, when it
+// reads the objects with ids. If there is none, it returns "". depth limits the chain of borrowing
+// folders, as in git.
 func unreadableObject(objects string, ids [][20]byte, depth int) string {
 	alternates := filepath.Join(objects, "info", "alternates")
 	paths := []string{alternates, filepath.Join(objects, "info", "commit-graph")}
@@ -223,7 +223,7 @@ func gitEnviron() []string {
 	}
 }
 
-// readAnswers reads the output of cat-file: one line for each id, in the order of ids.
+// readAnswers reads the output of cat-file: a line for each id, in the order of ids.
 func readAnswers(in *bufio.Reader, ids [][20]byte, each func([20]byte, int64, *bufio.Reader) error) error {
 	for _, id := range ids {
 		line, err := in.ReadString('\n')
@@ -245,5 +245,5 @@ func readAnswers(in *bufio.Reader, ids [][20]byte, each func([20]byte, int64, *b
 	return nil
 }
 
-// maxObject is above the size of every file that is saved.
+// maxObject is above the size of every saved file.
 const maxObject = 1 << 30

@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile/hostile"
 )
 
-// A repository that has another kind of file in place of an object blocks nothing.
+// A repository with another kind of file in place of an object blocks nothing.
 func TestHostileObjects(t *testing.T) {
 	t.Parallel()
 	for _, thing := range hostile.Obstacles(t) {

@@ -27,18 +27,17 @@ type Config struct {
 	// Confine sandboxes git, which runs to read objects and needs access to the paths in reads.
 	// Nil: git runs without a sandbox.
 	Confine Confiner
-	// Report receives notices for the user about contents that are not saved. Nil: notices are
-	// dropped.
+	// Report receives notices for the user about unsaved contents. Nil: notices are dropped.
 	Report func(text string)
 	// Log keeps what no checkpoint has. Nil: it is known to this keeper only.
 	Log Log
 }
 
-// Confiner restricts a program before it starts, so that it can only read, including the paths
-// in reads. If it returns an error, the program must not be started.
+// Confiner restricts a program before its start to reading, including the paths in reads. If it
+// returns an error, the program must not be started.
 type Confiner func(ctx context.Context, c *proc.Cmd, reads ...string) error
 
-// Keeper records the checkpoints of one session. Its methods are safe for concurrent use, except
+// Keeper records the checkpoints of a session. Its methods are safe for concurrent use, except
 // [Keeper.Begin] and [Keeper.End], which belong to the running turn.
 type Keeper struct {
 	Config
@@ -49,11 +48,11 @@ type Keeper struct {
 	base     atomic.Pointer[tree] // the newest first scan of a snapshot
 	commands commandTimes
 
-	restoring chan struct{} // a semaphore for one restore or named checkpoint
+	restoring chan struct{} // a semaphore for a restore or named checkpoint
 
 	mu       sync.Mutex
-	snapshot *snapshot // the current one; nil: none
-	last     *snapshot // the newest one that has ended
+	snapshot *snapshot // the current snapshot; nil: none
+	last     *snapshot // the newest ended snapshot
 	turn     string    // the title of the running turn
 	inTurn   bool
 	closed   bool
@@ -104,7 +103,7 @@ func (k *Keeper) Begin(title string) {
 	k.enter(kindTurn, title).startScan()
 }
 
-// End ends the checkpoint of the turn. It does not wait for the last scan. Methods that read
+// End ends the checkpoint of the turn. It does not wait for the last scan. Methods for reading
 // checkpoints wait for it.
 func (k *Keeper) End() {
 	k.mu.Lock()
@@ -128,8 +127,8 @@ func (k *Keeper) leave() {
 	}
 }
 
-// current returns the current snapshot. If there is none, it starts one for background work. Its
-// caller holds mu.
+// current returns the current snapshot. If there is none, it starts a snapshot for background work.
+// Its caller holds mu.
 func (k *Keeper) current() *snapshot {
 	if k.snapshot == nil {
 		k.enter(kindBackground, "In the background")
@@ -137,9 +136,9 @@ func (k *Keeper) current() *snapshot {
 	return k.snapshot
 }
 
-// BeginCommand announces a command that may write anywhere. It returns after the initial scan
-// has saved the contents that the command may destroy, or after the timeout. The caller calls
-// done when the command has ended.
+// BeginCommand announces a command that may write anywhere. It returns after the initial scan has
+// saved the endangered contents, or after the timeout. The caller calls done when the command has
+// ended.
 func (k *Keeper) BeginCommand(ctx context.Context) (done func()) {
 	p := k.ready(ctx)
 	defer k.mu.Unlock()
@@ -192,7 +191,7 @@ func (k *Keeper) ready(ctx context.Context) *snapshot {
 	return nil
 }
 
-// Journal is a [workspace.Journal] that records the writes of tools.
+// Journal is a [workspace.Journal] for the writes of tools.
 func (k *Keeper) Journal(path string, old workspace.Image) func(workspace.Image) {
 	for {
 		k.mu.Lock()
@@ -227,7 +226,7 @@ func (k *Keeper) report(format string, args ...any) {
 	}
 }
 
-// waitWritten waits until the newest snapshot that has ended is written.
+// waitWritten waits until the newest ended snapshot is written.
 func (k *Keeper) waitWritten(ctx context.Context) error {
 	k.mu.Lock()
 	last := k.last

@@ -100,12 +100,12 @@ func (b *bench) edit(name, text string) {
 	}
 }
 
-// pastTick waits until the stamps of later changes differ from those of earlier ones, by the clock of
-// file stamps.
+// pastTick waits for the next tick of the file stamps' clock, so later changes have other stamps
+// than earlier changes.
 func pastTick() { filetime.Pass(context.Background()) }
 
-// turn runs a turn. Then it waits for more than a clock's tick, so that later changes have later
-// stamps, like those of the user.
+// turn runs a turn. Then it waits for more than a clock's tick, so later changes have later stamps,
+// like the user's.
 func (b *bench) turn(title string, do func()) {
 	b.t.Helper()
 	b.Begin(title)
@@ -287,7 +287,7 @@ func TestWhatAPersonChangesStays(t *testing.T) {
 	b.turn("First", func() { b.edit("a.txt", "ONE"); b.edit("b.txt", "TWO"); b.edit("new.txt", "x") })
 	b.write("b.txt", "mine")
 	b.turn("Second", func() { b.shell("echo more >> b.txt; echo gone > d.txt") })
-	b.list() // after the scan that sees what the command wrote
+	b.list() // after the scan of the command's writes
 	b.write("new.txt", "mine too")
 	b.write("d.txt", "mine as well")
 	restored, kept := b.restore("First")
@@ -417,7 +417,8 @@ func TestRenamedFolderIsTakenBack(t *testing.T) {
 	}
 }
 
-// Folders that a command makes are removed also if a tool writes into them before the scan that follows the command.
+// A command's folders are removed even if a tool writes into them before the scan following the
+// command.
 func TestFoldersOfCommandsThatToolsWriteInto(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{".gitignore": "ignored\n", "mine/x": "x"})
@@ -444,8 +445,8 @@ func TestFoldersOfCommandsThatToolsWriteInto(t *testing.T) {
 	}
 }
 
-// If the session moves a file and the user changes it there, a restore brings the old path back, and takes only the lines
-// out of the new one that the session wrote.
+// If the session moves a file and the user changes it there, a restore brings the old path back,
+// and takes only the session's lines out of the new file.
 func TestMovedAndChangedByThePerson(t *testing.T) {
 	t.Parallel()
 	for how, move := range map[string]func(b *bench){
@@ -517,7 +518,7 @@ func TestIgnoredAndLarge(t *testing.T) {
 	same(t, "a file that a tool names", restored, []string{".gitignore", "b.log"})
 }
 
-// Files that were ignored and no longer are existed before: a restore keeps them.
+// Files no longer ignored existed before: a restore keeps them.
 func TestNoLongerIgnored(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{".gitignore": "*.env\n", "my.env": "secret", "other.env": "x"})
@@ -569,8 +570,8 @@ func TestFoldersChange(t *testing.T) {
 	}
 }
 
-// A turn may change a file that a command of the previous turn wrote, before the last scan of
-// that turn. No state of the file is lost.
+// A turn may change a file written by a command of the previous turn before the last scan of the
+// previous turn. No state of the file is lost.
 func TestBackToBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"mine": "one"})

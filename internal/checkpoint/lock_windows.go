@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lock is a file that processes lock against each other. The system releases the locks of a
-// process that ends.
+// lock is a file lock between processes. When a process ends, the system releases its locks.
 type lock struct{ f *os.File }
 
 func openLock(path string) (*lock, error) {

@@ -7,8 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/supervisor"
 )
 
-// TestMain lets the test binary run as the supervisor of the git that it starts, and as the
-// process that is killed.
+// TestMain lets the test binary run as git's supervisor, and as the process to be killed.
 func TestMain(m *testing.M) {
 	supervisor.Main()
 	if dir := os.Getenv("CHECKPOINT_VICTIM"); dir != "" {

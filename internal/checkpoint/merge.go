@@ -9,9 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// mergeTexts applies to ours the changes that lead from base to theirs. If a change of ours
-// overlaps one of them, or a text has no lines, ok is false. Changes that only touch do not
-// overlap.
+// mergeTexts applies to ours the changes from base to theirs. If a change of ours overlaps any of
+// them, or a text is binary, ok is false. Changes that only touch do not overlap.
 func mergeTexts(base, ours, theirs []byte) (merged []byte, ok bool) {
 	charset := textenc.CharsetOf(ours)
 	wide := bytes.IndexByte(ours, 0) >= 0
@@ -59,7 +58,7 @@ func mergePlain(base, ours, theirs string) (merged []byte, ok bool) {
 	return []byte(text), true
 }
 
-// lines returns the lines of a text without their ends, and whether the last one has an end.
+// lines returns the lines of a text without their ends, and whether the last line has an end.
 func lines(text string) (all []string, ends bool) {
 	if text == "" {
 		return nil, true
@@ -68,8 +67,7 @@ func lines(text string) (all []string, ends bool) {
 	return strings.Split(body, "\n"), ends
 }
 
-// endOfLines returns the end that all lines of a text have, or "" if they differ or there is
-// none.
+// endOfLines returns the common line end of a text, or "" if they differ or there is none.
 func endOfLines(text string) string {
 	switch n, crlf := strings.Count(text, "\n"), strings.Count(text, "\r\n"); {
 	case n == 0 || crlf > 0 && crlf < n:
@@ -106,7 +104,7 @@ func mergeLines(base, ours, theirs []string) (out []string, ok bool) {
 		case overlap(m, y) && m.NewFrom == m.NewTo && y.NewFrom == y.NewTo: // both remove lines
 			y.OldFrom, y.OldTo = min(m.OldFrom, y.OldFrom), max(m.OldTo, y.OldTo)
 			mine, yours = mine[1:], append([]diff.Change{y}, yours[1:]...)
-			for len(yours) > 1 && yours[1].OldFrom < y.OldTo { // only removals can lie inside of one
+			for len(yours) > 1 && yours[1].OldFrom < y.OldTo { // only removals can lie inside a removal
 				if yours[1].NewFrom != yours[1].NewTo {
 					return nil, false
 				}
@@ -133,7 +131,7 @@ func mergeLines(base, ours, theirs []string) (out []string, ok bool) {
 }
 
 // overlap reports whether two changes of a text exclude each other: they replace the same lines,
-// one inserts between lines that the other replaces, or both insert at the same place.
+// insert at the same place, or insert between replaced lines of the other.
 func overlap(a, b diff.Change) bool {
 	if a.OldFrom == a.OldTo && b.OldFrom == b.OldTo {
 		return a.OldFrom == b.OldFrom

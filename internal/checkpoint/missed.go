@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Missed is changes of one turn that no checkpoint has, so that no restore can revert them.
+// Missed is changes of a turn missing from all checkpoints, so no restore can revert them.
 type Missed struct {
 	At       time.Time `json:"at"`                 // of the first of them
 	Why      string    `json:"why"`                // there is no checkpoint
@@ -13,16 +13,17 @@ type Missed struct {
 	Commands bool      `json:"commands,omitempty"` // commands ran, too; what they have changed is not known
 }
 
-// mostMissed limits the turns that are kept, and the files of each.
+// mostMissed limits the number of kept turns, and mostMissedFiles the files of each.
 const mostMissed, mostMissedFiles = 50, 500
 
-// Log keeps the changes of a session that no checkpoint has, for the next process.
+// Log keeps the missed changes of a session for the next process.
 type Log interface {
 	LoadMissed() []Missed
 	SaveMissed([]Missed)
 }
 
-// miss notes that the snapshot does not have the change of a path, or, if path is "", those of commands.
+// miss records the change of a path as missing from the snapshot. If path is "", the changes of
+// commands are missing.
 func (p *snapshot) miss(path, why string) {
 	k := p.k
 	k.missedMu.Lock()
@@ -81,7 +82,8 @@ func (p *snapshot) keepMissed() {
 	}
 }
 
-// without returns m without the files that are not chosen and those that were restored. If nothing is left, it returns false.
+// without returns m without the restored files and the files not chosen. If nothing is left, it
+// returns false.
 func (m Missed) without(files, restored []string) (Missed, bool) {
 	m.Files = slices.DeleteFunc(slices.Clone(m.Files), func(path string) bool {
 		return !chosen(path, files) || slices.Contains(restored, path)
@@ -89,7 +91,8 @@ func (m Missed) without(files, restored []string) (Missed, bool) {
 	return m, len(m.Files) > 0 || m.Commands
 }
 
-// keepMissed adds to an outcome the chosen files that the restore could not revert, because no checkpoint has their changes.
+// keepMissed adds the chosen files whose changes are missing from all checkpoints to an outcome.
+// The restore could not revert them.
 func (o *Outcome) keepMissed(all []Missed, files []string) {
 	for _, m := range all {
 		m, some := m.without(files, o.Restored)

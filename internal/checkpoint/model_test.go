@@ -24,8 +24,8 @@ func init() {
 	}
 }
 
-// world has two folders with files that turns and the user change, and a model of the results of
-// a restore.
+// world holds two folders with files changed by turns and the user, and a model of a restore's
+// results.
 type world struct {
 	t      *rapid.T
 	roots  [2]string
@@ -37,7 +37,7 @@ type world struct {
 	n      int
 }
 
-// point is a turn that changed files, and whose checkpoint can be restored.
+// point is a turn with changed files and a restorable checkpoint.
 type point struct {
 	title         string
 	before, after map[string]string
@@ -184,10 +184,10 @@ func (w *world) person() {
 }
 
 // wanted returns the expected state of a path after restoring a point: its state before the first turn since
-// then that changed it. If the user changed a file between the turns or after them, only changes of its mode are
-// merged. Otherwise it stays as it is.
+// then with a change of it. If the user changed a file between the turns or after them, only
+// its mode changes are merged. Otherwise it stays as it is.
 func (w *world) wanted(path string, at int, now string) string {
-	var turns []point // that changed it
+	var turns []point // turns with a change of path
 	for _, p := range w.points[at:] {
 		if p.before[path] != p.after[path] {
 			turns = append(turns, p)

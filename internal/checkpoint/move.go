@@ -11,8 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 )
 
-// Move gives the checkpoints of sessions the new paths of a folder that was renamed. No process may use the
-// sessions meanwhile. It returns how many checkpoints it has changed.
+// Move gives the checkpoints of sessions the new paths of a renamed folder. No process may use the
+// sessions meanwhile. It returns the number of changed checkpoints.
 func (s *Store) Move(sessions []string, m folderpath.Move) (moved int, err error) {
 	m = folderpath.Move{Old: folderpath.Real(m.Old), New: folderpath.Real(m.New)}
 	if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +70,7 @@ func (s *Store) moveRecord(session string, r *record, m folderpath.Move) (change
 	return true, s.write(session, r)
 }
 
-// moveAccepted accepts the moved paths, too, so that their changes do not wait again.
+// moveAccepted also accepts the moved paths, so their changes do not wait again.
 func (s *Store) moveAccepted(session string, m folderpath.Move) error {
 	var lines bytes.Buffer
 	for key, after := range s.accepted(session) {
@@ -87,7 +87,8 @@ func (s *Store) moveAccepted(session string, m folderpath.Move) error {
 	return s.addAccepted(session, lines.Bytes())
 }
 
-// moveTree changes the paths of the tree that completes a record. If there is none, the record is completed without it.
+// moveTree changes the paths of a record's initial tree. If there is none, the record is completed
+// without it.
 func (s *Store) moveTree(name string, m folderpath.Move) error {
 	t, err := s.load(name)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// Contents are stored as one byte for the encoding, followed by the data.
+// Contents are stored as a byte for the encoding, followed by the data.
 const (
 	storedPlain   = 'p'
 	storedDeflate = 'd'
@@ -23,7 +23,7 @@ func (s *Store) object(sum string) string {
 	return filepath.Join(s.dir, "objects", sum[:2], sum[2:])
 }
 
-// put stores a content and returns its sum. It does not write a content that exists.
+// put stores a content and returns its sum. It does not write an existing content.
 func (s *Store) put(text []byte) (sum string, err error) {
 	sum = sumOf(text)
 	path := s.object(sum)
@@ -45,7 +45,7 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// packed returns a content in its stored form: compressed, unless that is larger.
+// packed returns a content in its stored form: compressed, unless the result is larger.
 func packed(text []byte) []byte {
 	out := bytes.NewBuffer(make([]byte, 0, len(text)/2+64))
 	out.WriteByte(storedDeflate)
@@ -88,8 +88,8 @@ func (s *Store) get(sum string) ([]byte, error) {
 
 var errDamaged = errors.New("the kept content is damaged")
 
-// writeAtomic writes a file that is complete or does not exist. It creates the folder if
-// necessary. The file may not survive a power loss; the sum of a content reveals the damage.
+// writeAtomic writes a file atomically. It creates the folder if necessary. The file may not
+// survive a power loss; the sum of a content reveals the damage.
 func writeAtomic(path string, data []byte) error {
 	temp := filepath.Join(filepath.Dir(path), "."+rand.Text()[:12]+".tmp")
 	err := os.WriteFile(temp, data, 0o600)

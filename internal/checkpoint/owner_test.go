@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A tool, commands and the user add lines to one file in any order. The user saves while a command
-// runs, or changes the file while none does. A restore removes no line of the user, and all
-// of the session, unless it leaves the file as it is, or cannot tell them apart.
+// A tool, commands and the user add lines to the same file in any order. The user saves while a
+// command runs, or changes the file while none does. A restore removes no line of the user, and all
+// lines of the session, unless it leaves the file as it is, or cannot tell them apart.
 func TestEachLineHasAnOwner(t *testing.T) {
 	t.Parallel()
 	if !stampsTell {
@@ -45,7 +45,7 @@ func TestEachLineHasAnOwner(t *testing.T) {
 			case "tool":
 				_ = must(w.files.Read(rt.Context(), path))
 				insert("agent")
-				mixed = mixed || users && commands // what a command did before is not told from the user's lines
+				mixed = mixed || users && commands // earlier lines of a command are not distinguished from the user's
 				_ = must(w.files.Write(rt.Context(), path, text()))
 			case "command":
 				commands = true
@@ -63,7 +63,7 @@ func TestEachLineHasAnOwner(t *testing.T) {
 				insert("user")
 				users = true
 				write()
-				if rapid.Bool().Draw(rt, "told") { // else another program writes, or an editor that tells nothing
+				if rapid.Bool().Draw(rt, "told") { // else another program writes, or an editor that does not report saves
 					w.keeper.Saved(Saved{path, base, text()})
 				}
 				pastTick()

@@ -12,11 +12,11 @@ import (
 )
 
 // Objects of a repository may disappear during a turn: git gc or a command may delete them. The
-// store therefore creates hard links to the objects that a tree needs, in a folder of its own on
-// the same file system. They take no space while the originals exist.
+// store therefore creates hard links to a tree's objects, in its own folder on the same file
+// system. They take no space while the originals exist.
 
-// pinGitObjects creates hard links to the objects that t needs from git, if possible. Older
-// objects are in packs, so there are few links.
+// pinGitObjects creates hard links to the git objects of t, if possible. Older objects are in
+// packs, so there are few links.
 func (s *Store) pinGitObjects(t *tree) {
 	needed := make([]map[[20]byte]bool, len(t.repos))
 	for i := range needed {
@@ -30,7 +30,7 @@ func (s *Store) pinGitObjects(t *tree) {
 	for i, r := range t.repos {
 		dir, err := s.git.folder(r.Objects)
 		if err != nil || len(needed[i]) == 0 {
-			continue // an object that git deletes is lost then
+			continue // an object deleted by git is then lost
 		}
 		from, err := safefile.OpenFolder(filepath.Dir(r.Objects))
 		if err != nil {
@@ -65,16 +65,16 @@ func holdIn(common *safefile.Folder, own string, needed map[[20]byte]bool) {
 	}
 }
 
-// mostNames is the maximum number of names that are read from a folder of git.
+// mostNames is the maximum number of names read from a folder of git.
 const mostNames = 1_000_000
 
 func isPack(name string) bool {
 	return strings.HasSuffix(name, ".pack") || strings.HasSuffix(name, ".idx")
 }
 
-// second creates hard links to the wanted files of the folder name of objects, in the folder
-// with the same name in to. It skips files that have a link. It returns the first error of a
-// link and stops, unless the file is gone or its link exists.
+// second creates hard links to the wanted files of the folder name of objects, in the folder with
+// the same name in to. It skips linked files. It stops at the first failed link and returns the
+// error, unless the file is gone or its link exists.
 func second(common, to *safefile.Folder, name string, wanted func(name string) bool) error {
 	from := filepath.Join("objects", name)
 	entries, err := common.ReadDir(from, mostNames)
@@ -104,8 +104,8 @@ func second(common, to *safefile.Folder, name string, wanted func(name string) b
 	return nil
 }
 
-// unpinGitObjects removes the hard links to objects that no longer exist in the repository, and
-// the links to all packs, so that a git gc frees space.
+// unpinGitObjects removes the hard links to objects deleted from the repository, and the links to
+// all packs, so a git gc frees space.
 func (s *Store) unpinGitObjects(t *tree) {
 	for _, r := range t.repos {
 		if dir, err := s.git.folder(r.Objects); err == nil {

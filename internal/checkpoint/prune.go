@@ -32,9 +32,9 @@ func (s *Store) tidyUp(ctx context.Context, limits Limits) {
 // errInUse is returned if a process writes to the store or cleans it up.
 var errInUse = errors.New("the checkpoints' folder is in use")
 
-// Prune removes contents that no checkpoint needs. If all checkpoints together exceed the limit,
-// it removes the oldest ones. If a process writes to the store or cleans it up, Prune does
-// nothing and returns an error.
+// Prune removes unneeded contents. If all checkpoints together exceed the limit, it first removes
+// the oldest checkpoints. If a process writes to the store or cleans it up, Prune does nothing and
+// returns an error.
 func (s *Store) Prune(ctx context.Context, limits Limits) error {
 	alone, err := openLock(filepath.Join(s.dir, "lock"))
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Store) Prune(ctx context.Context, limits Limits) error {
 	return nil
 }
 
-// pruning is one clean-up.
+// pruning is a running clean-up.
 type pruning struct {
 	*Store
 	limits  Limits
@@ -100,7 +100,7 @@ func isUnfinished(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.HasSuffix(name, ".tmp")
 }
 
-// removeOld removes a temporary file that is an hour old, because its writer must have died.
+// removeOld removes a temporary file if it is an hour old: its writer must have died.
 func removeOld(path string, info fs.FileInfo) error {
 	if time.Since(info.ModTime()) < time.Hour {
 		return nil
@@ -115,7 +115,7 @@ func removeFile(path string) error {
 	return nil
 }
 
-// read reads all records and trees and collects the contents that trees need.
+// read reads all records and trees and collects the contents needed by trees.
 func (p *pruning) read() error {
 	sessions, err := os.ReadDir(filepath.Join(p.dir, "sessions"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -145,13 +145,13 @@ type treeFound struct {
 	base       bool // the base of an unfinished record; else the newest tree of a workspace
 }
 
-// readTrees collects the contents that trees need. It removes these trees:
+// readTrees collects the contents needed by trees. It removes these trees:
 //
 //   - damaged trees
 //   - bases of complete records
-//   - newest trees of workspaces that were not used for forgetAfter
-//   - the least recently used ones, if the newest trees of all workspaces together
-//     exceed half of the limit
+//   - newest trees of workspaces unused for forgetAfter
+//   - the least recently used, if the newest trees of all workspaces together exceed half of the
+//     limit
 func (p *pruning) readTrees() error {
 	trees, err := p.trees()
 	if err != nil {
@@ -203,7 +203,7 @@ func (p *pruning) trees() (found []treeFound, err error) {
 }
 
 // drop removes the oldest records until the others fit the limit. It keeps the newest record and
-// those of processes that are alive.
+// the records of living processes.
 func (p *pruning) drop() error {
 	full := false
 	for i, r := range slices.Backward(p.records) {
@@ -231,8 +231,7 @@ func (p *pruning) drop() error {
 	return nil
 }
 
-// sweep removes contents that are not needed. Before that, it replaces the file that tells every
-// process so.
+// sweep removes unneeded contents. Before, it replaces sweptFile to notify every process.
 func (p *pruning) sweep() error {
 	told := false
 	for sum := range p.sizes {
@@ -252,11 +251,11 @@ func (p *pruning) sweep() error {
 	return p.sweepOwners()
 }
 
-// sweptFile is replaced by each clean-up that removes contents.
+// sweptFile is replaced by each clean-up before it removes contents.
 func (s *Store) sweptFile() string { return filepath.Join(s.dir, "swept") }
 
-// recheck returns t, or a copy of it without the contents that a clean-up has removed. The caller
-// prevents clean-ups.
+// recheck returns t, or a copy without the contents removed by a clean-up. The caller prevents
+// clean-ups.
 func (s *Store) recheck(t *tree) *tree {
 	swept := fileStamp(s.sweptFile())
 	if t.swept == swept {
@@ -275,7 +274,7 @@ func (s *Store) recheck(t *tree) *tree {
 	return c
 }
 
-// sweepOwners removes the files of owner processes that have died.
+// sweepOwners removes the files of dead owner processes.
 func (p *pruning) sweepOwners() error {
 	owners, err := os.ReadDir(filepath.Join(p.dir, "owners"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -26,14 +26,14 @@ type header struct {
 	Created time.Time `json:"created"` // just before the first change
 	Folders []string  `json:"folders"`
 	To      string    `json:"to,omitempty"` // of a restore: the checkpoint whose state it restored
-	// Base names the initial tree. Owner names the process that adds changes. Both are empty
-	// once the checkpoint is complete.
+	// Base names the initial tree. Owner names the recording process. Both are empty once the
+	// checkpoint is complete.
 	Base  string `json:"base,omitempty"`
 	Owner string `json:"owner,omitempty"`
 }
 
-// record is a checkpoint. Its file has the header and then a line for each change. If several
-// lines have the same path, the last one applies.
+// record is a checkpoint. Its file contains the header and then a line for each change. If several
+// lines have the same path, the last applies.
 type record struct {
 	header
 	changes []*Change
@@ -42,7 +42,7 @@ type record struct {
 
 func newRecord(h header) *record { return &record{header: h, byPath: map[string]*Change{}} }
 
-// change returns the recorded change of a path. If there is none, it adds an empty one and
+// change returns the recorded change of a path. If there is none, it adds an empty change and
 // returns known = false.
 func (r *record) change(path string) (c *Change, known bool) {
 	if c, known = r.byPath[path]; !known {
@@ -53,7 +53,7 @@ func (r *record) change(path string) (c *Change, known bool) {
 	return c, known
 }
 
-// tidy removes changes that changed nothing.
+// tidy removes changes without a difference.
 func (r *record) tidy() {
 	r.changes = slices.DeleteFunc(r.changes, func(c *Change) bool {
 		same := c.none()
@@ -106,7 +106,7 @@ func (s *Store) write(session string, r *record) error {
 	return nil
 }
 
-// add appends one change to the file of a record.
+// add appends a change to the file of a record.
 func (s *Store) add(session, id string, c *Change) error {
 	line, err := json.Marshal(c.encode())
 	if err != nil {
@@ -128,14 +128,14 @@ func (s *Store) removeRecord(session, id string) error {
 		return fmt.Errorf("removing a checkpoint: %w", err)
 	}
 	if !s.Has(session) {
-		_ = os.Remove(filepath.Join(s.sessionDir(session), acceptedFile)) // of records that are gone
+		_ = os.Remove(filepath.Join(s.sessionDir(session), acceptedFile)) // of removed records
 	}
 	_ = os.Remove(s.sessionDir(session)) // fails unless the folder is empty
 	return nil
 }
 
-// read reads the file of a checkpoint. It skips lines that are incomplete, such as the last one
-// of a process that was killed before it did what the line announces.
+// read reads the file of a checkpoint. It skips incomplete lines, such as the last line of a
+// process killed before the announced change.
 func (s *Store) read(session, id string) (*record, error) {
 	data, err := os.ReadFile(s.recordFile(session, id))
 	if err != nil {
@@ -161,8 +161,8 @@ func (s *Store) read(session, id string) (*record, error) {
 	return r, nil
 }
 
-// records returns the checkpoints of a session, oldest first. It skips files that cannot be
-// read, because another process may have removed them.
+// records returns the checkpoints of a session, oldest first. It skips unreadable files, because
+// another process may have removed them.
 func (s *Store) records(session string) ([]*record, error) {
 	entries, err := os.ReadDir(s.sessionDir(session))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -185,7 +185,7 @@ func (s *Store) records(session string) ([]*record, error) {
 	return all, nil
 }
 
-// newID returns an id that sorts after all earlier ones.
+// newID returns an id sorted after all earlier ids.
 func newID() string {
 	return uuid.Must(uuid.NewV7()).String() // fails only without a source of randomness
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// Choice selects the files that a restore writes.
+// Choice selects the files of a restore.
 type Choice struct {
 	Files []string // absolute; a folder selects all files in it; empty: all files
-	// Force is called for a file that the user or another program has changed since. If it
-	// returns true, the file is restored. Otherwise, and if Force is nil, the file is kept.
+	// Force is called for a file changed since by the user or another program. If it returns true,
+	// the file is restored. Otherwise, and if Force is nil, the file is kept.
 	Force func(path string) bool
-	// Exact: a file that Force can restore is not merged.
+	// Exact: if Force can restore a file, the file is not merged.
 	Exact bool
 }
 
@@ -32,11 +32,11 @@ type Outcome struct {
 	Missed   []Missed // what could not be restored, because no checkpoint has it; Kept has the files, too
 }
 
-// Kept is a file that a restore did not write back as it was.
+// Kept is a file not restored to its earlier state.
 type Kept struct {
 	Path, Why string
 	Others    bool // because the user or another program may have changed it; Force can restore it
-	Merged    bool // the changes of the session are taken out, and those of the user are still there
+	Merged    bool // the session's changes are taken out, and the user's are still there
 }
 
 // Reasons why a file is kept.
@@ -61,8 +61,8 @@ func (k *Keeper) List(ctx context.Context) ([]Info, error) {
 	return infos, nil
 }
 
-// records returns the records that have changes or a name, oldest first. During a turn, the
-// record of the turn has its changes so far.
+// records returns the records with changes or a name, oldest first. During a turn, the turn's
+// record contains its changes so far.
 func (k *Keeper) records(ctx context.Context) ([]*record, error) {
 	if err := k.waitWritten(ctx); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (k *Keeper) records(ctx context.Context) ([]*record, error) {
 	return worth, nil
 }
 
-// scanNow records the changes that commands have made so far in the current snapshot.
+// scanNow records the changes of commands so far in the current snapshot.
 func (k *Keeper) scanNow(ctx context.Context) {
 	k.mu.Lock()
 	p := k.snapshot
@@ -117,7 +117,7 @@ func (k *Keeper) since(ctx context.Context, id string) ([]*record, error) {
 	return records[i:], nil
 }
 
-// history joins the changes of one path since a checkpoint.
+// history joins the changes of a path since a checkpoint.
 type history struct {
 	path   string
 	was    State  // at the checkpoint
@@ -126,7 +126,7 @@ type history struct {
 	unsure bool
 }
 
-// histories joins the changes of records by path. If one of files has no change, it returns
+// histories joins the changes of records by path. If any of files has no change, it returns
 // ErrUnchanged.
 func histories(records []*record, files []string) ([]history, error) {
 	var all []history
@@ -176,8 +176,8 @@ func chosen(path string, files []string) bool {
 	})
 }
 
-// madeFor reports whether a change created a folder that contains some of files. The folder may
-// be empty after they are removed.
+// madeFor reports whether a change created a folder around any of files. The folder may be empty
+// after they are removed.
 func madeFor(c *Change, files []string) bool {
 	return c.After.Kind == kindFolder && c.Before.Kind == "" && slices.ContainsFunc(files, func(f string) bool {
 		return strings.HasPrefix(f, c.Path+string(filepath.Separator))
@@ -189,13 +189,13 @@ func (k *Keeper) Diff(ctx context.Context, id string, files []string) (string, e
 	return k.compare(ctx, id, files, false)
 }
 
-// Preview returns the changes that a forced restore makes, as a patch.
+// Preview returns the changes of a forced restore, as a patch.
 func (k *Keeper) Preview(ctx context.Context, id string, files []string) (string, error) {
 	return k.compare(ctx, id, files, true)
 }
 
-// Planned returns what a restore would change, file by file. Files that it would keep as they are, folders and
-// contents that are not text are left out. If force is set, no file is kept.
+// Planned returns the changes a restore would make, file by file. It leaves out kept files, folders
+// and binary contents. If force is set, no file is kept.
 func (k *Keeper) Planned(ctx context.Context, id string, files []string, force bool) ([]*workspace.Written, error) {
 	records, err := k.since(ctx, id)
 	if err != nil {
@@ -360,12 +360,12 @@ func (k *Keeper) alone(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// Restore writes back the files that the session has changed since a checkpoint. If the user or
-// another program has changed a file, too, Restore takes out the changes of the session, if the
-// others do not overlap them, and lists the file in Kept. If they overlap, Restore leaves the file as
-// it is and lists it in Kept, unless choice.Force returns true for it. Each file is restored completely or not at all. Restore
-// saves the state that it overwrites in a checkpoint of its own. If the checkpoint does not
-// exist, it returns ErrUnknown.
+// Restore writes back the files changed by the session since a checkpoint. If the user or another
+// program has changed a file, too, and the changes do not overlap, Restore takes out the session's
+// changes and lists the file in Kept. If they overlap, Restore leaves the file as it is and lists
+// it in Kept, unless choice.Force returns true for it. Each file is restored completely or not at
+// all. Restore saves the overwritten state in a new checkpoint. If the checkpoint does not exist,
+// it returns ErrUnknown.
 func (k *Keeper) Restore(ctx context.Context, id string, choice Choice) (Outcome, error) {
 	leave, err := k.alone(ctx)
 	if err != nil {
@@ -403,7 +403,7 @@ func (k *Keeper) Restore(ctx context.Context, id string, choice Choice) (Outcome
 	return r.outcome, errors.Join(r.failed, k.waitWritten(ctx))
 }
 
-// restorer runs one restore.
+// restorer runs a restore.
 type restorer struct {
 	*Keeper
 	ctx     context.Context
@@ -413,8 +413,8 @@ type restorer struct {
 	failed  error
 }
 
-// run first removes everything that did not exist, folders after their content. Then it creates
-// the folders that existed, and then it restores the files.
+// run first removes all paths that did not exist, folders after their content. Then it creates the
+// removed folders, and then it restores the files.
 func (r *restorer) run() {
 	all := r.all
 	folder := func(h history) bool { return h.was.Kind == kindFolder || h.left.Kind == kindFolder }
@@ -441,7 +441,7 @@ var (
 	errOthers  = errors.New("it was changed outside the session")
 )
 
-// one restores one path to the state want.
+// one restores the path of h to the state want.
 func (r *restorer) one(h history, want State) {
 	if r.ctx.Err() != nil {
 		r.failed = r.ctx.Err()
@@ -482,12 +482,12 @@ func (r *restorer) one(h history, want State) {
 	r.note(h, want, err)
 }
 
-// note records the result of one path.
+// note records the result of a path.
 func (r *restorer) note(h history, want State, err error) {
 	isFolder := h.was.Kind == kindFolder || h.left.Kind == kindFolder && h.was.Kind == ""
 	switch {
 	case errors.Is(err, errAsItWas):
-	case isFolder: // folders that are not empty stay and are not listed
+	case isFolder: // nonempty folders stay and are not listed
 	case errors.Is(err, errOthers) && h.unsure && !h.broken():
 		r.outcome.Kept = append(r.outcome.Kept, Kept{Path: h.path, Why: maybeOthers, Others: true})
 	case errors.Is(err, errOthers):
@@ -499,8 +499,8 @@ func (r *restorer) note(h history, want State, err error) {
 	}
 }
 
-// merge takes the changes of the session out of the file that is there now. If they overlap those of
-// others, it does nothing and returns false.
+// merge takes the session's changes out of the current file. If others' changes overlap them, it
+// does nothing and returns false.
 func (r *restorer) merge(h history, now workspace.Image) bool {
 	if !now.There() || !now.Mode.IsRegular() || now.Text == nil {
 		return false
@@ -538,11 +538,11 @@ func (r *restorer) merge(h history, now workspace.Image) bool {
 	return true
 }
 
-// mostMoved limits how many files are compared to find the one that was moved, and mostCompared their size.
+// mostMoved limits how many files are compared to find a moved file, and mostCompared their size.
 const mostMoved, mostCompared = 100, 1 << 20
 
-// written returns the steps of a path without the lines that the session only moved there: if a file that is gone has
-// most of its lines, they are of that file.
+// written returns the steps of a path without lines the session only moved there. If a removed file
+// contained most of the lines, they come from it.
 func (r *restorer) written(h history) []Step {
 	if h.was.Kind != "" || h.left.Kind != kindFile {
 		return h.steps
@@ -581,7 +581,7 @@ func (r *restorer) written(h history) []Step {
 	return steps
 }
 
-// takenOut returns the file now without the steps. The newest one is taken out first.
+// takenOut returns the file now without the steps. The newest step is taken out first.
 func (r *restorer) takenOut(steps []Step, now State, text []byte) (State, []byte, bool) {
 	for _, s := range slices.Backward(steps) {
 		var err error
@@ -637,9 +637,9 @@ func (r *restorer) keep(h history, why string) {
 	r.outcome.Kept = append(r.outcome.Kept, Kept{Path: h.path, Why: why})
 }
 
-// recoverDead completes the records of processes that were killed. It compares the workspace
-// with the initial tree. Differences without a record are marked unsure, because the user or
-// another program may have made them since.
+// recoverDead completes the records of killed processes. It compares the workspace with the initial
+// tree. Differences without a record are marked unsure, because the user or another program may
+// have made them since.
 func (k *Keeper) recoverDead() error {
 	records, err := k.store.records(k.Session)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// Saved is a document that the user has saved in the editor.
+// Saved is a document saved by the user in the editor.
 type Saved struct {
 	Path string
 	// Base is the text of the document before the user changed it. It was on the disk then, or a
@@ -27,8 +27,8 @@ type save struct {
 	savedText  []byte
 }
 
-// Saved tells that the user has saved a document. What the user changed in it is not recorded as a
-// change of the session, also if a command runs.
+// Saved reports a document saved by the user. The user's changes in it are not recorded as changes
+// of the session, even if a command runs.
 func (k *Keeper) Saved(d Saved) {
 	k.mu.Lock()
 	p := k.snapshot
@@ -79,7 +79,7 @@ func onDisk(disk, saved, text []byte) []byte {
 	return text
 }
 
-// takeSaves applies the saves of the file of a change that is known. Its caller holds mu and prevents
+// takeSaves applies the saves of a recorded change's file. Its caller holds mu and prevents
 // clean-ups.
 func (p *snapshot) takeSaves(c *Change) {
 	p.saves = slices.DeleteFunc(p.saves, func(s save) bool {
@@ -95,7 +95,7 @@ func (p *snapshot) takeSaves(c *Change) {
 			if _, ok := p.users[s.path]; ok {
 				c.next(last)
 			}
-			c.After = s.base // a command did that
+			c.After = s.base // the change of a command
 			p.add(c)
 		}
 		if !c.After.same(s.text) {
@@ -105,8 +105,8 @@ func (p *snapshot) takeSaves(c *Change) {
 	})
 }
 
-// ranSinceScan reports whether a command ran since the last scan, and before the given time. What a
-// command did before that is known. Its caller holds mu.
+// ranSinceScan reports whether a command ran since the last scan, and before the given time.
+// Earlier changes of commands are known. Its caller holds mu.
 func (p *snapshot) ranSinceScan(before int64) bool {
 	last := int64(0)
 	switch {
@@ -137,7 +137,7 @@ func (p *snapshot) applySaves(base *tree, commands spans) {
 	for _, s := range saves {
 		p.putSave(&s)
 		c := p.record.byPath[s.path]
-		if c != nil && s.at >= c.first { // an earlier one of saves made it
+		if c != nil && s.at >= c.first { // made by an earlier save
 			p.saves = []save{s}
 			p.takeSaves(c)
 			p.saves = nil

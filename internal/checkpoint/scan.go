@@ -14,8 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// mostEntries is the maximum number of files and folders in a workspace that is scanned before
-// each turn.
+// mostEntries is the maximum number of files and folders in a scanned workspace.
 const mostEntries = 300_000
 
 var errTooMany = fmt.Errorf("the workspace has more than %d files", mostEntries)
@@ -23,7 +22,7 @@ var errTooMany = fmt.Errorf("the workspace has more than %d files", mostEntries)
 // Limits bound the size of saved contents.
 type Limits struct {
 	Total int64 // bytes of all contents
-	File  int64 // bytes of one file
+	File  int64 // bytes of a file
 }
 
 // scanner creates a tree of a workspace.
@@ -43,9 +42,9 @@ type scanner struct {
 	unverified []string // paths of entries whose content in git may differ
 }
 
-// scan scans all folders and returns their tree. It does not read contents. For unchanged files,
-// it copies the known sums from before. It notes the contents that git has. If the workspace has
-// too many entries, it returns errTooMany.
+// scan scans all folders and returns their tree. It does not read contents. For unchanged files, it
+// copies the known sums from before. It records which contents are stored in git. If the workspace
+// has too many entries, it returns errTooMany.
 func (s *Store) scan(ctx context.Context, confine Confiner, files *workspace.Workspace, before *tree, limits Limits) (*tree, error) {
 	s.git.avoid(files.Folders())
 	ctx, stop := context.WithCancelCause(ctx)
@@ -168,7 +167,7 @@ func (x *scanner) same(old entry, path string) bool {
 	return false
 }
 
-// repo returns the number of a repository in the tree, from 1. It adds a repository that is new.
+// repo returns the number of a repository in the tree, from 1. It adds a new repository.
 func (x *scanner) repo(r repo) uint16 {
 	x.treeMu.Lock()
 	defer x.treeMu.Unlock()
@@ -180,8 +179,8 @@ func (x *scanner) repo(r repo) uint16 {
 	return uint16(i + 1)
 }
 
-// verifyObjects asks git for the sizes of objects that git may have converted. If the size differs
-// from that of the file, or git does not return one, the entry does not use the object.
+// verifyObjects asks git for the sizes of possibly converted objects. If the size differs from the
+// file's, or git returns none, the entry does not use the object.
 func (x *scanner) verifyObjects(ctx context.Context) error {
 	byRepo := map[uint16][]string{}
 	for _, path := range x.unverified {
@@ -209,7 +208,7 @@ func (x *scanner) verifyObjects(ctx context.Context) error {
 }
 
 // saveBlobs saves the contents of t that exist nowhere else, the smallest files first, up to the
-// limits. An entry that is not saved has the reason in lost. It returns false if there was no
+// limits. For an unsaved entry, it sets lost to the reason. It returns false if there was no
 // content to read.
 func (s *Store) saveBlobs(ctx context.Context, files *workspace.Workspace, t *tree, limits Limits) (changed bool) {
 	paths := s.unsavedPaths(t, limits)
@@ -241,7 +240,7 @@ func (s *Store) saveBlobs(ctx context.Context, files *workspace.Workspace, t *tr
 }
 
 // unsavedPaths returns the paths whose content must be read, the smallest files first. It marks
-// files that exceed the limits as lost.
+// files above the limits as lost.
 func (s *Store) unsavedPaths(t *tree, limits Limits) (paths []string) {
 	room := limits.Total / 2
 	for path, e := range t.entries {
@@ -274,7 +273,7 @@ func (s *Store) unsavedPaths(t *tree, limits Limits) (paths []string) {
 	return paths
 }
 
-// keep reads one file and saves its content, if the file still has the stamp of e.
+// keep reads a file and saves its content, if the file still has the stamp of e.
 func (s *Store) keep(files *workspace.Workspace, path string, e *entry, limits Limits) {
 	readAt := stampNow()
 	text, after, err := files.ReadEntry(path, limits.File)
@@ -335,7 +334,7 @@ func (s *Store) fetch(ctx context.Context, confine Confiner, t *tree, paths []st
 	}
 }
 
-// take saves the content that git has for path, if it has the size of the file.
+// take saves git's content for path, if it has the size of the file.
 func (s *Store) take(t *tree, path string, text []byte) {
 	e := t.entries[path]
 	if int64(len(text)) != e.Size {
@@ -350,7 +349,7 @@ func (s *Store) take(t *tree, path string, text []byte) {
 	t.set(path, e)
 }
 
-// saveEntry returns the current entry of one path and saves its content. If there is no file, folder
+// saveEntry returns the current entry of a path and saves its content. If there is no file, folder
 // or link, ok is false.
 func (s *Store) saveEntry(files *workspace.Workspace, path string, limits Limits) (e entry, ok bool) {
 	found, ok := files.Entry(path)
@@ -368,7 +367,7 @@ func (s *Store) saveEntry(files *workspace.Workspace, path string, limits Limits
 	return e, true
 }
 
-// difference returns the paths that differ, or may differ, between two trees.
+// difference returns the paths with a certain or possible difference between two trees.
 func difference(old, next *tree) (paths []string) {
 	for path, n := range next.entries {
 		o, ok := old.entries[path]

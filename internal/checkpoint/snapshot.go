@@ -15,13 +15,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// snapshot is a checkpoint that still records changes. A restore of the checkpoint reverts these
+// snapshot is a checkpoint still recording changes. A restore of the checkpoint reverts these
 // changes.
 type snapshot struct {
 	k       *Keeper
-	before  *snapshot     // ends before this one scans; nil: none
+	before  *snapshot     // ends before this snapshot scans; nil: none
 	since   int64         // when it began
-	started time.Time     // when it began, by the clock that tests may control
+	started time.Time     // when it began, by a clock under the control of tests
 	done    chan struct{} // closed when it has ended and is written
 
 	firstScan sync.Once
@@ -29,26 +29,26 @@ type snapshot struct {
 	skip      context.CancelFunc
 	ctx       context.Context // of the first scan
 
-	scanning chan struct{} // a semaphore for one scan
+	scanning chan struct{} // a semaphore for a scan
 
 	mu      sync.Mutex
 	record  *record
 	written bool             // the record has a file
-	unadded []string         // paths of changes that the file does not have
+	unadded []string         // paths of changes missing from the file
 	failed  error            // why it has no file
-	unseen  string           // why changes of commands are not found: there is no first scan, or the last one failed
+	unseen  string           // why changes of commands are not found: there is no first scan, or the last scan failed
 	base    *tree            // of the first scan; nil: there is none
 	newest  *tree            // of the last scan; nil: there was none
-	past    spans            // of commands that have ended
+	past    spans            // of ended commands
 	blind   bool             // commands ran since the last scan
 	used    bool             // commands ran at all
 	scanned time.Time        // when the last scan ended
 	took    time.Duration    // how long the last scan took
-	again   bool             // there was a scan after the first one
+	again   bool             // there was a scan after the first scan
 	closed  bool             // later changes belong to another snapshot
 	saves   []save           // of the user, which the next scan takes into account
 	users   map[string]State // states of paths as the user left them
-	left    map[string]State // states of paths that the next snapshot changed before the last scan
+	left    map[string]State // states of paths before the next snapshot changed them, before the last scan
 }
 
 // errClosed is returned if the keeper or the snapshot does not accept changes anymore.
@@ -77,7 +77,7 @@ func (p *snapshot) first() {
 	if p.before != nil {
 		<-p.before.done
 		if last := p.before.newest; last != nil && last.began >= p.since {
-			fresh = last // the last scan of the previous snapshot is also the first one here
+			fresh = last // the last scan of the previous snapshot is also the first scan here
 		}
 		p.before = nil
 	}
@@ -132,9 +132,9 @@ func (k *Keeper) baseline(ctx context.Context, t *tree, limits Limits) (*tree, e
 	return t, nil
 }
 
-// newest returns the newest tree of the workspace, from this process or another. A tree that is
-// only in memory is not used, because another process may have removed its contents. If there is
-// no tree, it returns nil.
+// newest returns the newest tree of the workspace, from this process or another. A tree only in
+// memory is not used, because another process may have removed its contents. If there is no tree,
+// it returns nil.
 func (k *Keeper) newest() *tree {
 	k.mu.Lock()
 	known := k.known
@@ -150,8 +150,8 @@ func (k *Keeper) newest() *tree {
 	return t
 }
 
-// await waits for the first scan. After k.ScanTimeout, it reports that to the user and cancels the
-// scan. If ctx ends, it returns at once.
+// await waits for the first scan. After k.ScanTimeout, it notifies the user and cancels the scan.
+// If ctx ends, it returns at once.
 func (p *snapshot) await(ctx context.Context) {
 	defer p.k.Files.Boost()()
 	limit, stop := context.WithTimeout(ctx, p.k.ScanTimeout)
@@ -161,26 +161,26 @@ func (p *snapshot) await(ctx context.Context) {
 	case <-limit.Done():
 		if ctx.Err() == nil {
 			p.k.report("Saving the workspace before a command takes longer than %v. Contents that are not saved by then cannot be restored.", p.k.ScanTimeout)
-			p.skip() // contents that are not saved are marked as lost
+			p.skip() // unsaved contents are marked as lost
 			<-p.ready
 		}
 	}
 }
 
-// A scan that takes no longer than shortScan, or has no more than fewFiles, is repeated before and after each
-// command. The number counts where a busy machine makes each scan slow.
+// A scan that takes at most shortScan, or finds at most fewFiles, is repeated before and after each
+// command. The number matters on a busy machine, where each scan is slow.
 const (
 	shortScan = 50 * time.Millisecond
 	fewFiles  = 5000
 )
 
-// rests reports whether no scan is due yet, so that long scans do not use more than a part of the time. Its caller
+// rests reports whether no scan is due yet: long scans may use only a part of the time. Its caller
 // holds mu.
 func (p *snapshot) rests() bool {
 	return p.took > shortScan && time.Since(p.scanned) < 4*p.took && (p.base == nil || p.base.size() > fewFiles)
 }
 
-// lookAgain scans before a command what the user and other programs have changed since the last scan,
+// lookAgain scans the changes by the user and other programs since the last scan before a command,
 // because the command may change the same files. It limits the share of time that longer scans use.
 func (p *snapshot) lookAgain(ctx context.Context) {
 	p.mu.Lock()
@@ -201,7 +201,7 @@ func (p *snapshot) lookAgain(ctx context.Context) {
 	}
 }
 
-// opaque notes that commands run from now on.
+// opaque records that commands run from now on.
 func (p *snapshot) opaque() {
 	if done, err := p.k.store.writing(); err == nil { // else writeDown reports it
 		defer done()
@@ -222,14 +222,14 @@ func (p *snapshot) opaque() {
 	}
 }
 
-// pinBase keeps the tree of the first scan and its contents, also for another process that
-// completes the record. Its caller holds mu and prevents clean-ups.
+// pinBase keeps the tree of the first scan and its contents. Another process may need them to
+// complete the record. Its caller holds mu and prevents clean-ups.
 func (p *snapshot) pinBase() {
 	if p.base == nil || p.record.Base != "" {
 		return
 	}
 	if name := newest(p.record.Folders); p.base.file == (stamp{}) || fileStamp(p.k.store.treeFile(name)) != p.base.file {
-		// Another process has replaced the file that kept the contents.
+		// Another process has replaced the tree's file, which protected the contents.
 		if checked := p.k.store.recheck(p.base); checked != p.base {
 			p.k.store.saveBlobs(p.ctx, p.k.Files, checked, p.k.Limits())
 			p.base = checked
@@ -240,7 +240,7 @@ func (p *snapshot) pinBase() {
 	}
 	p.record.Base = p.record.ID
 	if p.written {
-		_ = p.k.store.write(p.k.Session, p.record) // if that fails, the file stays as it was
+		_ = p.k.store.write(p.k.Session, p.record) // on an error, the file stays as it was
 	}
 }
 
@@ -272,9 +272,8 @@ func (p *snapshot) writeDown() {
 	p.written = true
 }
 
-// willWrite records that a tool is about to change a path, and saves its content. If the
-// snapshot has ended, it returns errClosed. If the record cannot be written, it returns that
-// error.
+// willWrite records that a tool is about to change a path, and saves its content. If the snapshot
+// has ended, it returns errClosed. If the record cannot be written, it returns the error.
 func (p *snapshot) willWrite(path string, old workspace.Image) error {
 	state := stateOf(old)
 	done, err := p.k.store.writing()
@@ -321,8 +320,9 @@ func (p *snapshot) willWrite(path string, old workspace.Image) error {
 	return nil
 }
 
-// noteFolders records the folders above a path that a command has made since the last scan: the write of a tool
-// changes their times, so that the next scan cannot tell that the command made them. Its caller holds mu.
+// noteFolders records the folders above a path made by a command since the last scan. A tool's
+// write changes their times, so the next scan could not attribute them to the command. Its caller
+// holds mu.
 func (p *snapshot) noteFolders(path string, commands spans) {
 	if p.base == nil || !p.used || !stampsTell {
 		return
@@ -445,8 +445,8 @@ func (p *snapshot) add(c *Change) {
 	}
 }
 
-// scanSoon scans the changes of commands in the background, so that less is left for the last
-// scan. It limits the share of time that scans use.
+// scanSoon scans the changes of commands in the background to shorten the last scan. It limits the
+// share of time used by scans.
 func (p *snapshot) scanSoon() {
 	p.mu.Lock()
 	rest := p.again && p.rests() // else the end of the turn would wait for the first scan of its changes
@@ -530,15 +530,15 @@ func (p *snapshot) finish() {
 	}
 }
 
-// missUnadded notes the changes that the record's file does not have. Its caller holds mu.
+// missUnadded records the changes missing from the record's file as missed. Its caller holds mu.
 func (p *snapshot) missUnadded(err error) {
 	for _, path := range p.unadded {
 		p.miss(path, p.k.store.why(err))
 	}
 }
 
-// completeWrites reads the current state of changes whose result is not known. The journal does not
-// report a batch that was reverted, or a write of a process that was killed.
+// completeWrites reads the current state of changes with an unknown result. The journal does not
+// report a reverted batch, or a write of a killed process.
 func (k *Keeper) completeWrites(r *record) {
 	for _, c := range r.changes {
 		if !c.Begun {
@@ -552,8 +552,8 @@ func (k *Keeper) completeWrites(r *record) {
 	}
 }
 
-// scan records the changes that commands have made so far. If no command ran since the last scan
-// and none runs in the background, or there is no first scan, it does nothing.
+// scan records the changes of commands so far. If no command ran since the last scan and none runs
+// in the background, or there is no first scan, it does nothing.
 func (p *snapshot) scan(ctx context.Context) {
 	busy := p.k.Busy != nil && p.k.Busy()
 	p.mu.Lock()
@@ -591,7 +591,7 @@ func (p *snapshot) scan(ctx context.Context) {
 	p.mu.Unlock()
 }
 
-// notSeen notes that a scan has failed. The next one repeats it.
+// notSeen records the failure of a scan. The next scan repeats it.
 func (p *snapshot) notSeen(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -620,8 +620,8 @@ func (p *snapshot) compare(base, next *tree, limits Limits, dead bool) {
 	p.addLatePaths(base, next)
 }
 
-// alsoNoted adds the paths that tools have changed, because a command may have reverted them, and
-// those that the user has changed.
+// alsoNoted adds the paths changed by tools, because a command may have reverted them, and the
+// paths changed by the user.
 func (p *snapshot) alsoNoted(paths []string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -648,8 +648,8 @@ func (k *Keeper) running() (all spans) {
 	return all
 }
 
-// addLatePaths corrects the Before of changes that tools recorded after a command had run: the
-// initial tree has the state before the command. Its caller holds mu.
+// addLatePaths corrects the Before of tools' changes recorded after a command ran: the initial tree
+// holds the state before the command. Its caller holds mu.
 func (p *snapshot) addLatePaths(base, next *tree) {
 	for _, c := range p.record.changes {
 		if !c.late || c.Before.Editor {
@@ -684,10 +684,10 @@ type comparison struct {
 	spans      spans
 	dead       bool             // it is not known when commands ran
 	rules      bool             // a .gitignore has changed
-	gone       map[stamp]string // paths of the base that do not exist anymore; nil: not made
+	gone       map[stamp]string // paths removed since the base; nil: not made
 }
 
-// path records the change of one path, if there is one and this session made it.
+// path records the change of a path, if any, if this session made it.
 func (c *comparison) path(path string) {
 	old, was := c.base.entries[path]
 	now, is := c.next.entries[path]
@@ -765,8 +765,8 @@ func (c *comparison) path(path string) {
 	c.add(change)
 }
 
-// ours reports whether a command can have made the change: a command ran when the file changed, when it was
-// deleted, or when a folder with it got another path. moved is the path that it had before that.
+// ours reports whether a command can have made the change: a command ran when the file changed,
+// when it was deleted, or when a folder around it was moved. moved is its path before the move.
 func (c *comparison) ours(path, moved string, now entry, is bool) bool {
 	switch {
 	case !stampsTell:
@@ -779,8 +779,9 @@ func (c *comparison) ours(path, moved string, now entry, is bool) bool {
 	return c.goneByCommand(c.base, path, c.spans)
 }
 
-// goneByCommand reports whether a command can have removed a path of the base. The time of that is not known: it is
-// after the last scan that found the path, and not later than the last change of the folder. Its caller holds mu.
+// goneByCommand reports whether a command can have removed a path of the base. The time of the
+// removal is not known exactly. It is after the last scan with the path, and not later than the
+// folder's last change. Its caller holds mu.
 func (p *snapshot) goneByCommand(base *tree, path string, commands spans) bool {
 	first, last := base.began, int64(math.MaxInt64)
 	if p.newest != nil && p.newest.covers(path) {
@@ -795,8 +796,8 @@ func (p *snapshot) goneByCommand(base *tree, path string, commands spans) bool {
 	return slices.ContainsFunc(commands, func(s [2]int64) bool { return s[0] <= last && s[1] >= first })
 }
 
-// movedFrom returns the path that a new entry had in the base, if a folder with it was renamed: this does not change
-// a file itself. If there is none, it returns "".
+// movedFrom returns a new entry's path in the base if a folder around it was renamed, which does
+// not change the file itself. If there is none, it returns "".
 func (c *comparison) movedFrom(now entry) string {
 	if c.gone == nil {
 		c.gone = map[stamp]string{}

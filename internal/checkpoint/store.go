@@ -28,11 +28,11 @@ type Store struct {
 	owner   *lock // held while this process may have unfinished checkpoints
 	ownerID string
 
-	keepers map[*Keeper]struct{} // that are open in this process
+	keepers map[*Keeper]struct{} // open in this process
 
 	recent map[string]left // how sessions of this process left paths recently
 
-	shared sharedLock // held while contents are written that no record names yet
+	shared sharedLock // held while contents are written before their record
 }
 
 // left records the state in which a session left a path, and the time.
@@ -46,7 +46,7 @@ type left struct {
 const mostRecent = 4096
 
 // remember records that a session left path in the given state. Other sessions with the same
-// folders then do not record the change as theirs.
+// folders then do not record the change.
 func (s *Store) remember(session, path string, state State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +71,8 @@ func New(home string) *Store {
 	return &Store{dir: dir, opened: time.Now(), git: gitReader{dir: filepath.Join(dir, "git")}}
 }
 
-// writing prevents clean-ups, in this process and in others, from removing contents that no
-// record names yet. The caller must call done.
+// writing keeps clean-ups, in this process and in others, from removing contents not yet named in a
+// record. The caller must call done.
 func (s *Store) writing() (done func(), err error) {
 	if err := s.shared.enter(filepath.Join(s.dir, "lock")); err != nil {
 		return nil, fmt.Errorf("opening the checkpoints' folder: %w", err)
@@ -80,7 +80,7 @@ func (s *Store) writing() (done func(), err error) {
 	return s.shared.leave, nil
 }
 
-// sharedLock is a lock that several holders in this process share.
+// sharedLock is a lock shared by several holders in this process.
 type sharedLock struct {
 	mu   sync.Mutex
 	held *lock
@@ -135,14 +135,14 @@ func (s *Store) us() (string, error) {
 			s.owner, s.ownerID = held, id
 			return id, nil
 		}
-		_ = held.close() // a clean-up locked the file at that moment
+		_ = held.close() // a clean-up locked the file at the same moment
 	}
 }
 
 func (s *Store) ownerFile(id string) string { return filepath.Join(s.dir, "owners", id) }
 
-// lives reports whether the process of an owner is alive. If that cannot be determined, it
-// returns true. It removes the file of a dead owner.
+// lives reports whether the process of an owner is alive. If it cannot be determined, it returns
+// true. It removes the file of a dead owner.
 func (s *Store) lives(owner string) bool {
 	s.mu.Lock()
 	ours := owner == s.ownerID && s.owner != nil
@@ -155,7 +155,7 @@ func (s *Store) lives(owner string) bool {
 	}
 	held, err := openLock(s.ownerFile(owner))
 	if err != nil {
-		return true // unknown: assume that it is alive
+		return true // unknown: assume it is alive
 	}
 	defer held.close() // releases the lock
 	free, err := held.tryAlone()
@@ -166,8 +166,8 @@ func (s *Store) lives(owner string) bool {
 	return false
 }
 
-// Close removes the owner file of this process. The next process that reads unfinished
-// checkpoints completes them.
+// Close removes the owner file of this process. The next process to read unfinished checkpoints
+// completes them.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,8 +179,8 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Forget removes the checkpoints of a session. The next clean-up removes the contents that only
-// they needed. If the id cannot be the name of a file, Forget does nothing.
+// Forget removes the checkpoints of a session. The next clean-up removes contents no other
+// checkpoint needs. If the id cannot be the name of a file, Forget does nothing.
 func (s *Store) Forget(session string) error {
 	if !isName(session) {
 		return nil // there are no checkpoints of such a session

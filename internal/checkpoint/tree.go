@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// tree is the state of all folders of a workspace at one moment.
+// tree is the state of all folders of a workspace at a moment.
 type tree struct {
-	file    stamp        // of the file that it was read from or written to; zero: none
+	file    stamp        // of its file, read or written; zero: none
 	began   int64        // when the scan began
 	stamped int64        // when the scan began, by the clock of file stamps
 	swept   stamp        // of the store's sweptFile when the contents were certainly in the store
 	mu      sync.RWMutex // of later changes of entries, for [Keeper.Earlier]
 	entries map[string]entry
-	repos   []repo // repositories that entries refer to
+	repos   []repo // repositories of entries
 }
 
-// entry describes one path of a tree.
+// entry describes a path of a tree.
 type entry struct {
 	stamp
 	link string
@@ -39,7 +39,7 @@ type entry struct {
 	lost string // why the content is not available
 }
 
-// stamp has the metadata of a file that change with it.
+// stamp is the metadata of a file by which a change is detected.
 type stamp struct {
 	Size, Modified, Changed int64
 	Inode                   uint64
@@ -50,8 +50,8 @@ type stamp struct {
 // clock, and a margin for file systems with coarse times.
 const settling = 20 * time.Millisecond
 
-// settled reports whether a content that was read at readAt certainly belongs to the stamp: each
-// later change would have changed the stamp.
+// settled reports whether a content read at readAt certainly belongs to the stamp: each later
+// change would have changed the stamp.
 func (s stamp) settled(readAt int64) bool { return s.Changed < readAt-int64(settling) }
 
 func (e entry) kind() string {
@@ -69,7 +69,7 @@ func (e entry) safe() bool { return e.kind() != kindFile || e.kept || e.repo > 0
 
 func (e entry) hasSum() bool { return e.sum != [32]byte{} }
 
-// state returns the entry as a State. For content that only git has, Sum is empty.
+// state returns the entry as a State. If the content is only in git, Sum is empty.
 func (e entry) state() State {
 	s := State{Kind: e.kind(), Mode: uint32(fs.FileMode(e.Mode).Perm())}
 	switch s.Kind {

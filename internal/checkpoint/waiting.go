@@ -17,18 +17,20 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// Waiting is a checkpoint of a session with the changes after it that wait for the user: they were neither accepted nor
-// reverted. Its Files are the files of these changes.
+// Waiting is a checkpoint of a session with waiting changes after it: the user has neither accepted
+// nor reverted them. Its Files are the files of these changes.
 type Waiting struct {
 	Info
 	Session string
 }
 
-// mostLooks limits how many files one call of Waiting compares with their earlier state. Further files count as changed.
+// mostLooks limits how many files Waiting compares with their earlier state. Further files count as
+// changed.
 const mostLooks = 2000
 
-// Waiting returns the checkpoints with waiting changes of all sessions whose first folder is a folder of c.Files, the
-// newest first. It completes the records of processes that were killed. c.Session is not used.
+// Waiting returns the checkpoints with waiting changes of all sessions whose first folder is a
+// folder of c.Files, the newest first. It completes the records of killed processes. c.Session is
+// not used.
 func (s *Store) Waiting(ctx context.Context, c Config) ([]Waiting, error) {
 	if err := s.waitForKeepers(ctx, c.Files.Folders()); err != nil {
 		return nil, err
@@ -80,11 +82,12 @@ func (c changes) paths() []string {
 // waiting goes through the records of a session, the newest first.
 type waiting struct {
 	accepted map[acceptedKey]State
-	// stale has, for a path that was restored, the oldest record whose change a later restore has reverted.
+	// stale holds, for a restored path, the oldest record whose change was reverted.
 	stale map[string]string
 }
 
-// of returns the changes of a record that wait. Changes of folders, and those that may be the user's, do not.
+// of returns the waiting changes of a record. Changes of folders, and changes possibly made by the
+// user, do not wait.
 func (w *waiting) of(r *record) (found changes) {
 	var restored []string
 	for _, c := range r.changes {
@@ -108,7 +111,8 @@ func (w *waiting) of(r *record) (found changes) {
 	return found
 }
 
-// completed returns the records of a session, oldest first. It completes those of killed processes.
+// completed returns the records of a session, oldest first. It completes the records of killed
+// processes.
 func (s *Store) completed(session string, c Config) ([]*record, error) {
 	records, err := s.records(session)
 	if err != nil {
@@ -126,7 +130,7 @@ func (s *Store) completed(session string, c Config) ([]*record, error) {
 	return s.records(session)
 }
 
-// waitForKeepers waits until the turns that have ended in this process are recorded.
+// waitForKeepers waits until this process's ended turns are recorded.
 func (s *Store) waitForKeepers(ctx context.Context, folders []string) error {
 	s.mu.Lock()
 	var keepers []*Keeper
@@ -145,12 +149,12 @@ func (s *Store) waitForKeepers(ctx context.Context, folders []string) error {
 	return nil
 }
 
-// sessionsOf returns the sessions with checkpoints whose first folder is one of folders.
+// sessionsOf returns the sessions with checkpoints whose first folder is in folders.
 func (s *Store) sessionsOf(folders []string) ([]string, error) {
 	return s.sessionsWith(func(of []string) bool { return len(of) > 0 && slices.Contains(folders, of[0]) })
 }
 
-// sessionsWith returns the sessions with checkpoints that fit by their folders at the newest one.
+// sessionsWith returns the sessions whose newest checkpoint has fitting folders.
 func (s *Store) sessionsWith(fits func(folders []string) bool) (sessions []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, "sessions"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -193,8 +197,8 @@ func (s *Store) newestHeader(session string) (h header, ok bool) {
 	return h, false
 }
 
-// Holder returns the session of a folder that has a checkpoint. If id is empty, it returns the session with the newest
-// checkpoint. If there is none, it returns "".
+// Holder returns the session, with a folder of folders, of the checkpoint with an id. If id is
+// empty, it returns the session with the newest checkpoint. If there is none, it returns "".
 func (s *Store) Holder(folders []string, id string) (session string, err error) {
 	sessions, err := s.sessionsOf(folders)
 	if err != nil {
@@ -213,7 +217,7 @@ func (s *Store) Holder(folders []string, id string) (session string, err error) 
 	return session, nil
 }
 
-// safeID returns an id that cannot leave the directory of a session.
+// safeID returns an id that cannot lead out of a session's directory.
 func safeID(id string) string {
 	if !isName(id) {
 		return "none"
@@ -249,9 +253,10 @@ func (s *Store) accepted(session string) map[acceptedKey]State {
 	return all
 }
 
-// Accept notes that the user accepts changes of a session after a checkpoint, up to the next one: those of files, or all. A
-// folder selects all files in it. It returns the paths, which no longer wait. If there is no such checkpoint, it returns
-// [ErrUnknown]. A running turn does not prevent it.
+// Accept records the user's acceptance of a session's changes between a checkpoint and the next.
+// files selects the changes; none selects all. A folder selects all files in it. Accept returns the
+// paths, which no longer wait. If there is no such checkpoint, it returns [ErrUnknown]. A running
+// turn does not prevent it.
 func (s *Store) Accept(session, id string, files []string) (paths []string, err error) {
 	if !isName(session) || !isName(id) {
 		return nil, fmt.Errorf("%q: %w", id, ErrUnknown)

@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// waits returns the waiting changes, one "TITLE: FILES" for each checkpoint, as another process reads them.
+// waits returns the waiting changes as read by another process: "TITLE: FILES" for each checkpoint.
 func (b *bench) waits() (lines []string) {
 	b.t.Helper()
 	for _, w := range b.waiting() {
