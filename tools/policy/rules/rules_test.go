@@ -24,3 +24,15 @@ func TestRuleErrors(t *testing.T) {
 		}
 	}
 }
+
+// concepts is how many words the rules have: actions, properties and selectors. A new program needs lines of the
+// words that there are. A condition that they cannot say is a Go function, with a test of its own. The goal is 40.
+const concepts = 73
+
+func TestRulesHaveNoNewWords(t *testing.T) {
+	t.Parallel()
+	words := strings.Fields(strings.Join([]string{conditions, operands, phrases, properties, strings.ReplaceAll(selectors, "|", " "), "~ + @ ^ %"}, " "))
+	if len(words) != concepts {
+		t.Errorf("the rules have %d words, not %d:\n%s", len(words), concepts, strings.Join(words, " "))
+	}
+}
