@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// recorder is a sink that stores the events.
+// recorder is a sink for tests: it stores the events.
 type recorder struct {
 	events []agent.Event
 	also   func(agent.Event)
@@ -29,7 +29,7 @@ func (r *recorder) Event(e agent.Event) {
 	}
 }
 
-// of returns the events of one type.
+// of returns the events of type E.
 func of[E agent.Event](r *recorder) (found []E) {
 	for _, e := range r.events {
 		if e, ok := e.(E); ok {
@@ -61,7 +61,7 @@ func toolSet(t testing.TB, list ...tools.Tool) *tools.Set {
 
 type nothing struct{}
 
-// quick returns a tool that answers at once.
+// quick returns a tool with an immediate answer.
 func quick(name string, readOnly bool) tools.Tool {
 	return tools.New(tools.Tool{Name: name, Description: name, ReadOnly: readOnly, Kind: tools.KindOther},
 		func(context.Context, *tools.Env, tools.Call, nothing) (tools.Result, error) {
@@ -69,7 +69,7 @@ func quick(name string, readOnly bool) tools.Tool {
 		})
 }
 
-// begin returns a session that is not stored yet.
+// begin returns a session not yet in the store.
 func begin(t testing.TB, c agent.Config) *agent.Session {
 	t.Helper()
 	if c.Store == nil {
@@ -104,7 +104,7 @@ func messages(t testing.TB, st *store.Store, id string) []store.Message {
 	return log
 }
 
-// checkLog checks that every endpoint accepts a history.
+// checkLog reports an error if any endpoint would reject the history.
 func checkLog(t testing.TB, log []model.Message) {
 	t.Helper()
 	var open []string
@@ -149,8 +149,9 @@ func checkObject(t testing.TB, text string) {
 	}
 }
 
-// checkGrowth checks that each request extends the previous one. The requests after a
-// refused turn, by their index, extend one before that turn by a prompt.
+// checkGrowth reports an error unless each request extends the previous request. refused holds
+// the indexes of the requests after a refused turn: they extend the last request before the
+// turn by a prompt.
 func checkGrowth(t testing.TB, requests []*model.Request, refused ...int) {
 	t.Helper()
 	for i := 1; i < len(requests); i++ {
@@ -192,7 +193,7 @@ func bare(log []store.Message) (out []model.Message) {
 	return out
 }
 
-// render returns a history as text with one line per message.
+// render returns a history as text, with a line for each message.
 func render(log []store.Message) string {
 	var b strings.Builder
 	for _, m := range log {

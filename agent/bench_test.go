@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// BenchmarkTurn measures a turn with one call after a history of several lengths. The cost
-// must not depend on the length.
+// BenchmarkTurn measures a turn with a call after histories of several lengths. The cost must
+// not depend on the length.
 func BenchmarkTurn(b *testing.B) {
 	for _, length := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(length), func(b *testing.B) {
@@ -63,7 +63,7 @@ type nowhere struct{}
 
 func (nowhere) Event(agent.Event) {}
 
-// endless returns a model that answers every prompt with one call and then a text.
+// endless returns a model whose answers alternate between a call and a text.
 func endless() *fakemodel.Model {
 	replies := make([]func(*fakemodel.Exchange), 2000)
 	for i := range replies {

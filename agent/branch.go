@@ -13,9 +13,9 @@ import (
 // branchedText is the result of a call whose own result comes after the fork.
 const branchedText = "this branch of the conversation begins before the call's result; what the call has changed is still changed"
 
-// Fork stores a new session with the history of another up to a message, including that
-// message. An empty messageID means the whole history. System prompt and tools are copied;
-// calls without a result get one. The other session is not changed and may have a running
+// Fork stores a new session with the history of session id up to and including a message. If
+// messageID is empty, Fork copies the whole history. It copies the system prompt and the tools,
+// and adds results for open calls. The original session does not change; it may have a running
 // turn.
 func Fork(ctx context.Context, st *store.Store, id, messageID string) (store.Session, error) {
 	head, last, err := branchPoint(ctx, st, id, messageID)
@@ -64,7 +64,7 @@ func pointAt(ctx context.Context, st *store.Store, id string, seq int64) (point,
 	return p, nil
 }
 
-// branch returns the head of a session that shares the history of head up to the point.
+// branch returns the head of a new session with the history of head up to p.
 func (p point) branch(head store.Session, title string) store.Session {
 	b := head
 	b.ID, b.Title = store.NewID(), title
@@ -77,7 +77,7 @@ func (p point) branch(head store.Session, title string) store.Session {
 	return b
 }
 
-// Suffixes of the titles of branches. A title has at most one of them.
+// Suffixes of titles. A title ends in at most one suffix.
 const (
 	forkTitle   = " (fork)"
 	rewindTitle = " (before going back)"
@@ -93,7 +93,7 @@ func titled(title, what string) string {
 // Rewind moves the session back to a message, which becomes the last one. The session
 // branchID keeps the previous history. If messageID is empty, all messages are removed.
 //
-// Files are not changed. If a turn runs in this process, Rewind returns [ErrBusy]. If one
+// Files are not changed. If a turn runs in this process, Rewind returns [ErrBusy]. If a turn
 // runs in another process, it returns [store.ErrClaimed].
 func (s *Session) Rewind(ctx context.Context, messageID string) (branchID string, err error) {
 	return s.rewind(ctx, func(seq int64) (int64, error) {
@@ -104,9 +104,8 @@ func (s *Session) Rewind(ctx context.Context, messageID string) (branchID string
 	})
 }
 
-// Undo moves the session back to the position before the last prompt and returns that
-// prompt. If there is none, it returns [ErrNoPrompt]. Other errors are those of
-// [Session.Rewind].
+// Undo moves the session back to before the last prompt and returns the prompt. If there is
+// none, it returns [ErrNoPrompt]. Other errors are the same as for [Session.Rewind].
 func (s *Session) Undo(ctx context.Context) (prompt store.Message, branchID string, err error) {
 	branchID, err = s.rewind(ctx, func(int64) (int64, error) {
 		prompt, err = s.config.Store.LastPrompt(ctx, s.id)
@@ -118,11 +117,11 @@ func (s *Session) Undo(ctx context.Context) (prompt store.Message, branchID stri
 	return prompt, branchID, err
 }
 
-// ErrNoPrompt means that the session has no prompt that could be undone.
+// ErrNoPrompt means the session has no prompt to undo.
 var ErrNoPrompt = errors.New("there is no prompt to undo")
 
-// rewind moves the session back to the Seq that to returns. The argument of to is the last
-// Seq.
+// rewind moves the session back to the Seq returned by to, which gets the last Seq as its
+// argument.
 func (s *Session) rewind(ctx context.Context, to func(last int64) (int64, error)) (branchID string, err error) {
 	if !s.running.CompareAndSwap(false, true) {
 		return "", ErrBusy
@@ -153,9 +152,9 @@ func (s *Session) rewind(ctx context.Context, to func(last int64) (int64, error)
 	return branch.ID, s.reload(context.WithoutCancel(ctx))
 }
 
-// reload reads the history of a session that was rewound.
+// reload reads the history after a rewind.
 func (s *Session) reload(ctx context.Context) error {
-	s.forget() // the model no longer has the files that it read after the message
+	s.forget() // files read after the message are unknown to the model again
 	if err := s.sync(ctx); err != nil {
 		return fmt.Errorf("reading session %s again: %w", s.id, err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// chat returns a session with three prompts. Two of the answers have calls.
+// chat returns a session with three prompts. The responses to two of them contain calls.
 func chat(t *testing.T) (agent.Config, *agent.Session) {
 	t.Helper()
 	p := tools.NewPlan()
@@ -44,7 +44,7 @@ func chat(t *testing.T) (agent.Config, *agent.Session) {
 	return c, s
 }
 
-// goOn runs one more turn and returns the messages that the model got.
+// goOn runs another turn and returns the messages in its request.
 func goOn(t *testing.T, c agent.Config, s *agent.Session) []model.Message {
 	t.Helper()
 	if _, err := s.Turn(t.Context(), agent.Input{Text: "go on"}, &recorder{}); err != nil {
@@ -59,8 +59,8 @@ func answers() *fakemodel.Model {
 	return fakemodel.Func(func(x *fakemodel.Exchange) { x.Text("Fine.") })
 }
 
-// TestFork forks at each message. The fork has the history up to it and continues. The
-// other session does not change.
+// TestFork forks at each message. The fork contains the history up to the message and
+// continues. The other session does not change.
 func TestFork(t *testing.T) {
 	t.Parallel()
 	c, s := chat(t)
@@ -81,7 +81,7 @@ func TestFork(t *testing.T) {
 		if render(copied[:i+1]) != render(log[:i+1]) || copied[i].ID != last.ID || !copied[i].Time.Equal(last.Time) {
 			t.Errorf("at %d:\n%s", i+1, render(copied))
 		}
-		for _, m := range copied[i+1:] { // calls that had no result at that message
+		for _, m := range copied[i+1:] { // calls without a result at the time of the message
 			if m.Role != model.ToolRole || !m.IsError || !strings.Contains(m.Text(), "still changed") {
 				t.Errorf("at %d, added: %+v", i+1, m)
 			}
@@ -103,8 +103,8 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// TestRewind moves back to each message. History, plan and usage are as they were then.
-// The previous history is a session of its own.
+// TestRewind moves back to each message. History, plan and usage are restored. The previous
+// history becomes another session.
 func TestRewind(t *testing.T) {
 	t.Parallel()
 	for i := range 10 {
@@ -158,7 +158,7 @@ func checkBranch(t *testing.T, c agent.Config, s *agent.Session, branch string, 
 		t.Errorf("plan %+v", todos)
 	}
 	cost := 0.0
-	for _, reply := range []int{2, 9} { // the responses that have a cost
+	for _, reply := range []int{2, 9} { // the responses with a cost
 		if kept >= reply {
 			cost += 0.5
 		}
@@ -168,7 +168,7 @@ func checkBranch(t *testing.T, c agent.Config, s *agent.Session, branch string, 
 	}
 }
 
-// TestUndo undoes all prompts one after the other.
+// TestUndo undoes all prompts, the last first.
 func TestUndo(t *testing.T) {
 	t.Parallel()
 	c, s := chat(t)
@@ -186,8 +186,8 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestRewindWhileATurnRuns checks that a session with a running turn cannot be moved back,
-// in this window or in another.
+// TestRewindWhileATurnRuns rewinds a session with a running turn, in this process and in
+// another. Both must fail.
 func TestRewindWhileATurnRuns(t *testing.T) {
 	t.Parallel()
 	c, s := chat(t)
@@ -217,8 +217,8 @@ func TestRewindWhileATurnRuns(t *testing.T) {
 	}
 }
 
-// TestBranchesAroundACompaction checks forks before and after a compaction. The first has
-// the original messages, the second has the summary.
+// TestBranchesAroundACompaction checks forks before and after a compaction. The first fork gets
+// the original messages, the second the summary.
 func TestBranchesAroundACompaction(t *testing.T) {
 	t.Parallel()
 	c, s := chat(t)
@@ -251,7 +251,7 @@ func TestBranchesAroundACompaction(t *testing.T) {
 	}
 }
 
-// slow is a sink that records the number of events at each page.
+// slow is a sink whose Pace records the number of events so far.
 type slow struct {
 	recorder
 	pages []int // number of events before each page
@@ -263,7 +263,7 @@ func (s *slow) Pace(context.Context) error {
 	return s.err
 }
 
-// TestReplayWaitsForItsReader checks that a replay sends the next page only after Pace
+// TestReplayWaitsForItsReader checks the order: a replay sends the next page only after Pace
 // returns.
 func TestReplayWaitsForItsReader(t *testing.T) {
 	t.Parallel()
@@ -288,8 +288,8 @@ func TestReplayWaitsForItsReader(t *testing.T) {
 	}
 }
 
-// TestLoadReadsTheEnd checks that a session loads without its whole history. Its first
-// values come from the totals and the end.
+// TestLoadReadsTheEnd loads a session without its whole history. Its first values come from the
+// totals and the end.
 func TestLoadReadsTheEnd(t *testing.T) {
 	t.Parallel()
 	c, s := chat(t)

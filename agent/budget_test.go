@@ -11,8 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// TestBudget checks the limit for the results of one response's calls. The calls of the
-// next response get the whole limit again.
+// TestBudget checks the limit for the results of a response's calls. The calls of the next
+// response get the whole limit again.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	big := tools.New(tools.Tool{Name: "big", ReadOnly: true}, func(_ context.Context, _ *tools.Env, c tools.Call, _ struct{}) (tools.Result, error) {

@@ -13,10 +13,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// call is one tool call of a response.
+// call is a tool call of a response.
 type call struct {
 	tools.Call        // Args as the model wrote them; dispatch repairs or rejects them
-	logged     string // the arguments that are stored: always one JSON object
+	logged     string // the arguments as stored: always a JSON object
 	cut        bool   // the response reached its length limit within this call
 	tool       tools.Tool
 	result     tools.Result
@@ -26,11 +26,11 @@ type call struct {
 	interrupted bool // the turn was canceled, or the user stopped this call, before it ended
 }
 
-// together limits the read-only calls that run at the same time.
+// together limits the number of concurrent calls.
 const together = 16
 
-// callAll runs the calls of a response: adjacent read-only ones together, any other alone.
-// Results keep the order of the calls.
+// callAll runs the calls of a response: adjacent read-only calls together, any other call
+// alone. Results keep the order of the calls.
 func (t *turn) callAll(ctx context.Context, calls []*call) error {
 	t.budget = t.resultBudget()
 	for _, c := range calls {
@@ -105,7 +105,7 @@ func (t *turn) callBatch(ctx context.Context, batch []*call) error {
 	return failure
 }
 
-// errCallStopped is the cause if the user stops one call and not the turn.
+// errCallStopped is the cause if the user stops a single call, not the turn.
 var errCallStopped = &tools.Stopped{Who: "the user stopped this call", Again: "Do not run it again unless the user asks for it"}
 
 // run runs the call and sets its result in every case.
@@ -130,19 +130,19 @@ func (c *call) run(ctx context.Context, env *tools.Env) {
 		return
 	}
 	c.result = tools.Fail("%s ended without a result", c.Name) // remains if the tool ends its goroutine
-	c.result, _ = env.Dispatch.Set.Call(ctx, env, c.Call)      // the error is that of ctx, and the result contains it
+	c.result, _ = env.Dispatch.Set.Call(ctx, env, c.Call)      // the error is ctx's, and the result contains it
 	c.took, c.interrupted = time.Since(began), ctx.Err() != nil
 }
 
-// stored returns the call that later requests repeat.
+// stored returns the call as later requests repeat it.
 func (c *call) stored() model.Call { return model.Call{ID: c.ID, Name: c.Name, Args: c.logged} }
 
-// display returns the call with arguments that are JSON.
+// display returns the call with arguments in valid JSON.
 func (c *call) display() tools.Call {
 	return tools.Call{ID: c.ID, Name: c.Name, Args: json.RawMessage(c.logged)}
 }
 
-// started returns the event that announces a call.
+// started returns the event for the start of a call.
 func (s *Session) started(c *call) CallStarted {
 	e := CallStarted{Call: c.display(), Kind: c.tool.Kind, Title: c.Name}
 	if c.Name == model.Unnamed {
@@ -160,12 +160,12 @@ func (s *Session) started(c *call) CallStarted {
 	return e
 }
 
-// locations returns the location of a call, for editors that follow the agent. If the call
-// has no path, it returns nil.
+// locations returns the file location in a call's arguments, for editors that follow the agent.
+// If the call names no path, it returns nil.
 func (s *Session) locations(kind tools.Kind, args json.RawMessage) []tools.Location {
 	var in struct {
 		Path   string
-		Offset json.RawMessage // a number, or one in quotes
+		Offset json.RawMessage // a number, or a quoted number
 	}
 	files := s.config.Files
 	if files == nil || json.Unmarshal(args, &in) != nil || in.Path == "" {
@@ -182,7 +182,7 @@ func (s *Session) locations(kind tools.Kind, args json.RawMessage) []tools.Locat
 	return []tools.Location{place}
 }
 
-// todosChanged returns the plan, and whether it differs from the one that the editor has.
+// todosChanged returns the plan and reports whether it differs from the editor's.
 func (t *turn) todosChanged() (todos []tools.Todo, changed bool) {
 	todos = t.config.Plan.All()
 	changed = !slices.Equal(todos, t.shown)
@@ -191,11 +191,11 @@ func (t *turn) todosChanged() (todos []tools.Todo, changed bool) {
 }
 
 const (
-	replyCap   = 200_000 // bytes of all results of one response's calls
-	resultMin  = 2_000   // bytes that each result may have in any case
-	smallShare = 7       // a result has at most this part of a small window
-	// bytesOfResult is the number of bytes of a result for each token. JSON and code have fewer
-	// than other texts.
+	replyCap   = 200_000 // bytes of all results of a response's calls
+	resultMin  = 2_000   // bytes granted to each result in any case
+	smallShare = 7       // in a small window, a result takes at most this fraction
+	// bytesOfResult is the number of result bytes for each token. JSON and code need fewer
+	// bytes a token than other texts.
 	bytesOfResult = 3
 )
 

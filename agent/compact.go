@@ -19,19 +19,19 @@ const (
 	digestShare = 0.3 // for the summary
 
 	keptMost      = 20_000          // limit of the tokens of the newest messages
-	digestLeast   = 600             // tokens that the summary may have in any case
+	digestLeast   = 600             // minimum for the summary, in tokens
 	smallAt       = 0.7             // share of a small context window at which the history is compacted
 	windowGuess   = 128_000         // tokens, if the window is not known
 	growthBefore  = 1.2             // growth since the last compaction before the next one
 	changedWithin = 5 * time.Second // timeout for the list of changed files
 )
 
-// errNothingToCompact means that the history has no messages before the newest ones.
+// errNothingToCompact means there are no messages older than the newest ones.
 var errNothingToCompact = errors.New("there are no older messages to replace")
 
-// Compact replaces the older part of the history by a summary, on request. Hints tell the
-// model which facts matter; they may be empty. The sink gets a [Compaction], or a [Notice]
-// if there is nothing to compact. If ctx is canceled, the history is unchanged.
+// Compact replaces the older part of the history by a summary, on request. Hints name the facts
+// to keep; they may be empty. The sink gets a [Compaction], or a [Notice] if there is nothing
+// to compact. If ctx is canceled, the history is unchanged.
 func (s *Session) Compact(ctx context.Context, hints string, sink Sink) (StopReason, error) {
 	if !s.running.CompareAndSwap(false, true) {
 		return "", ErrBusy
@@ -95,8 +95,8 @@ func (t *turn) room() int {
 	return max(window-t.history.gauge.fixed(), window/8)
 }
 
-// compact replaces all but the newest messages by a summary. It asks the model for notes.
-// If that fails, the summary has only the facts that hermes-ls knows. If ctx ends first,
+// compact replaces all but the newest messages by a summary. It asks the model for notes. If
+// the request fails, the summary contains only facts known to hermes-ls. If ctx ends first,
 // compact changes nothing and returns nil.
 func (t *turn) compact(ctx context.Context, hints string) error {
 	room, messages := t.room(), t.history.gauge.used()-t.history.gauge.fixed()
@@ -133,7 +133,7 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 		t.sink.Event(news)
 		return fmt.Errorf("keeping the summary: %w", err)
 	}
-	t.forget() // the model no longer has the files that it read
+	t.forget() // the files read so far are unknown to the model again
 	if err := t.renew(); err != nil {
 		t.notice("The session goes on with the instructions and tools it had: %v.", err)
 	}
@@ -146,8 +146,8 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 	return nil
 }
 
-// changedFiles returns the files that the session has changed. If they cannot be read, it
-// returns nil, and the summary has the files of the calls.
+// changedFiles returns the files changed by the session. If they cannot be read, it returns
+// nil, and the summary lists the files in the calls.
 func (t *turn) changedFiles(ctx context.Context) []string {
 	if t.config.Changed == nil {
 		return nil
@@ -164,8 +164,8 @@ func (t *turn) changedFiles(ctx context.Context) []string {
 	return paths
 }
 
-// renew replaces the system prompt and the tools by the current ones. A compaction has
-// already made the prompt cache useless.
+// renew updates the system prompt and the tools. A compaction has already made the prompt cache
+// useless.
 func (t *turn) renew() error {
 	if t.config.Renew == nil {
 		return nil
@@ -194,10 +194,10 @@ func (t *turn) renew() error {
 	return nil
 }
 
-// boundary returns the index of the first of the newest messages, which together have at
-// most the given tokens. It is not a tool result, so the calls before it have results. The
-// last such message may have up to most tokens. If there is too little to compact before
-// it, boundary returns -1.
+// boundary returns the index of the first of the newest messages, which together have at most
+// the given tokens. It is not a tool result, so all earlier calls have results. The last such
+// message may have up to most tokens. If there is too little to compact before it, boundary
+// returns -1.
 func (h *history) boundary(tokens, most int) int {
 	from, own := len(h.messages), 0
 	for i := len(h.messages) - 1; i >= 0 && h.origins[i].seq > 0; i-- {
@@ -237,14 +237,14 @@ func (h *history) seqAt(i int) int64 {
 	return h.seq + 1
 }
 
-// compact replaces the messages that m does not keep by m.
+// compact replaces the messages not kept by m with m.
 func (h *history) compact(m *store.Message) {
 	from := slices.IndexFunc(h.origins, func(o origin) bool { return o.seq >= m.Keeps })
 	if from < 0 {
 		from = len(h.messages)
 	}
 	messages, origins := slices.Clone(h.messages[from:]), h.origins[from:]
-	for i := range messages { // state belongs to the messages that are replaced
+	for i := range messages { // state belongs to the replaced messages
 		messages[i] = withoutState(messages[i], nil)
 	}
 	h.messages, h.origins = nil, nil // running requests still use the old slices

@@ -18,7 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// asksForNotes reports whether a request is that of a compaction.
+// asksForNotes reports whether a request is a compaction's.
 func asksForNotes(r *model.Request) bool {
 	last := r.Messages[len(r.Messages)-1]
 	return last.Role == model.User && strings.Contains(last.Text(), "about to be cut")
@@ -58,8 +58,8 @@ func talk(t *testing.T, s *agent.Session, texts ...string) *recorder {
 	return r
 }
 
-// TestCompaction checks that a history that fills the window is compacted before a
-// request. The session then continues, also after it was loaded again.
+// TestCompaction checks the compaction of a full context window before a request. The session
+// then continues, also after another process has loaded it.
 func TestCompaction(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 900) // 900 tokens
@@ -147,9 +147,8 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// TestLastMessageStays checks that a compaction during a turn keeps the user's last message
-// word for word at the end of the summary, also at a second compaction, and that the next
-// prompt makes it one of the earlier requests.
+// TestLastMessageStays compacts twice during a turn. The user's last message stays word for
+// word at the end of the summary. The next prompt moves it to the earlier requests.
 func TestLastMessageStays(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 900) // 900 tokens
@@ -202,9 +201,8 @@ func TestLastMessageStays(t *testing.T) {
 	}
 }
 
-// TestTextsOfExtensions checks that the summary contains texts of extensions, that an
-// extension can replace the text that would end a turn, and that it can continue the turn
-// once.
+// TestTextsOfExtensions checks three rights of extensions: adding text to the summary,
+// replacing the final text of a turn, and continuing the turn once.
 func TestTextsOfExtensions(t *testing.T) {
 	t.Parallel()
 	notes := 0
@@ -298,8 +296,8 @@ func TestNothingToCompact(t *testing.T) {
 	}
 }
 
-// TestOverflow checks that a request that is too long for the endpoint is compacted and
-// sent again, without an error for the user.
+// TestOverflow sends a request too long for the endpoint. The history is compacted and sent
+// again, without an error for the user.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	overflows := 0
@@ -329,8 +327,8 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// TestOverflowForGood checks that a message that is too long for every window is an error,
-// not a loop.
+// TestOverflowForGood checks the error for a message too long for any window. There must be no
+// loop.
 func TestOverflowForGood(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Func(func(x *fakemodel.Exchange) { x.Fail(&model.Error{Kind: model.ErrOverflow}) })

@@ -25,24 +25,24 @@ const (
 )
 
 const (
-	askedMost  = 40     // number of prompts: the first and the last ones
+	askedMost  = 40     // number of prompts: the first and the newest
 	askedLong  = 600    // bytes of each
-	firstLong  = 4_000  // bytes of the first one
-	lastLong   = 48_000 // bytes of the last one, if the context window has room
+	firstLong  = 4_000  // bytes of the first prompt
+	lastLong   = 48_000 // bytes of the last prompt, if the context window has room
 	filesMost  = 60
 	notesLong  = 24_000 // bytes
-	filesLeast = 4      // paths that are listed in any case
-	filesRoom  = 800    // bytes of paths that are listed in any case
+	filesLeast = 4      // minimum number of listed paths
+	filesRoom  = 800    // minimum for listed paths, in bytes
 )
 
-// digestFacts are the parts of a digest that the history does not have.
+// digestFacts are the parts of a digest not in the history.
 type digestFacts struct {
 	notes   string   // of the model
 	changed []string // files, no matter which program changed them
-	most    int      // bytes that the digest may have, about
+	most    int      // approximate size limit of the digest, in bytes
 }
 
-// asked returns how many requests of the user the digest has, and the bytes of each.
+// asked returns the number of user prompts in the digest and the bytes for each.
 func (f digestFacts) asked() (count, long int) {
 	long = min(askedLong, max(f.most/16, 80))
 	return min(askedMost, max(f.most/4/long, 2)), long
@@ -51,7 +51,7 @@ func (f digestFacts) asked() (count, long int) {
 // first returns the bytes of the user's first request, which is often the task.
 func (f digestFacts) first() int { return max(askedLong, min(f.most/4, firstLong)) }
 
-// files returns the newest files of a list, as many as its share of the digest has room for.
+// files returns the newest files of a list that fit into its share of the digest.
 func (f digestFacts) files(all []string) []string {
 	all = newest(all, filesMost)
 	n, room := 0, max(f.most/8, filesRoom)
@@ -64,9 +64,9 @@ func (f digestFacts) files(all []string) []string {
 	return all[len(all)-n:]
 }
 
-// digest returns the text that replaces the messages before from. It has the facts that
-// are known without a model, and the model's notes. If the user's last message is among
-// the replaced ones, it stands at the end.
+// digest returns the text that replaces the messages before from. It contains facts known
+// without a model, and the model's notes. If the user's last message is replaced too, the
+// digest ends with it.
 func (h *history) digest(from int, facts digestFacts, set *tools.Set, at tools.Files) string {
 	old := h.messages[:from]
 	var before string // the text of the previous compaction
@@ -87,7 +87,7 @@ func (h *history) digest(from int, facts digestFacts, set *tools.Set, at tools.F
 		}
 		if words := ownWords(last); words != "" {
 			if len(asked) == 0 {
-				askedBytes = max(askedBytes, facts.first()) // of the first one
+				askedBytes = max(askedBytes, facts.first()) // of the first prompt
 			}
 			asked = append(asked, quoted(words, askedBytes))
 			_, askedBytes = facts.asked()
@@ -158,8 +158,8 @@ func clipAll(items []string, limit int) []string {
 	return out
 }
 
-// splitLast cuts the user's last message off an earlier digest. If the digest has none, last
-// is empty.
+// splitLast cuts the user's last message off an earlier digest. If the digest contains none,
+// last is empty.
 func splitLast(text string) (before, last string) {
 	before, last, _ = strings.Cut(text, "\n\n"+lastPart+"\n\n")
 	return before, last
@@ -194,7 +194,7 @@ func listed(text, title string) []string {
 	return strings.Split(strings.TrimRight(text, "\n"), "\n- ")
 }
 
-// quoted returns a text as one item of a list: no line of it looks like a heading.
+// quoted returns a text as a list item: no line of it looks like a heading.
 func quoted(text string, limit int) string {
 	return strings.ReplaceAll(clipped(strings.TrimSpace(text), limit), "\n", "\n  ")
 }
@@ -215,8 +215,7 @@ func plan(h *history) []string {
 	return lines
 }
 
-// files returns the paths in the arguments of calls of tools for the workspace's files,
-// except those of failed calls.
+// files returns the paths in the arguments of file tool calls, except failed calls.
 func files(messages []model.Message, set *tools.Set, at tools.Files) (changed, read []string) {
 	failed := map[string]bool{}
 	for _, m := range messages {
@@ -242,7 +241,7 @@ func files(messages []model.Message, set *tools.Set, at tools.Files) (changed, r
 	return changed, read
 }
 
-// pathsOf returns the files in the arguments of a call. A patch may have several.
+// pathsOf returns the files in the arguments of a call. A patch may name several.
 func pathsOf(c model.Call, at tools.Files) []string {
 	var in struct{ Path, Patch string }
 	if json.Unmarshal([]byte(c.Args), &in) != nil {
@@ -266,7 +265,7 @@ func pathsOf(c model.Call, at tools.Files) []string {
 	return paths
 }
 
-// nameOf returns the name of a file in the form that the session uses for all files.
+// nameOf returns the session's standard form of a file name.
 func nameOf(path string, at tools.Files) string {
 	if at != nil {
 		if abs, err := at.Abs(path); err == nil {

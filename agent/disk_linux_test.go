@@ -22,9 +22,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// TestBrokenDisk fails each write of a turn with an error of the disk. The turn must end
-// with an error, and the events of the editor must be stored. After the disk works again,
-// the session must continue with a history that every endpoint accepts.
+// TestBrokenDisk fails each write of a turn with an error of the disk. The turn must end with
+// an error, and the events of the editor must be stored. After the disk works again, the
+// session must continue with a history accepted by every endpoint.
 func TestBrokenDisk(t *testing.T) {
 	t.Parallel()
 	for name, errno := range map[string]syscall.Errno{"full": syscall.ENOSPC, "broken": syscall.EIO} {
@@ -55,8 +55,8 @@ func at(t *testing.T, path string) *store.Store {
 	return st
 }
 
-// breakTurns is the child process. It runs turns on a disk that fails at the first write,
-// at the second, and so on. After each, it runs a turn on a working disk.
+// breakTurns is the main function of the child process. It runs turns on a disk whose first
+// write fails, then the second, and so on. After each, it runs a turn on a working disk.
 func breakTurns(path string, errno syscall.Errno) error {
 	disk, err := storetest.Take()
 	if err != nil {
@@ -110,7 +110,7 @@ func breakTurns(path string, errno syscall.Errno) error {
 	return st.Close()
 }
 
-// wasKept checks that the history contains the prompts and calls of the events.
+// wasKept returns an error unless the history contains the prompts and calls of the events.
 func wasKept(ctx context.Context, st *store.Store, id string, told *recorder) error {
 	log, err := st.Messages(ctx, id, 0, 0)
 	if errors.Is(err, store.ErrNotFound) {

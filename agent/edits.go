@@ -10,15 +10,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// edits say which parts of the stored messages no request has. The stored messages stay as
-// they are.
+// edits list the parts of stored messages to omit from requests. The stored messages do not
+// change.
 type edits struct {
 	Dropped []droppedState `json:"dropped,omitempty"`
 	LeftOut []string       `json:"leftOut,omitempty"` // ids of the messages of refused turns
 	Plain   []string       `json:"plain,omitempty"`   // ids of responses in plain form
 }
 
-// droppedState is state that its endpoint has refused: all of an origin up to a time.
+// droppedState is state refused by its endpoint: all state of an origin up to a time.
 type droppedState struct {
 	model.Origin
 	Until time.Time `json:"until"`
@@ -29,7 +29,8 @@ func (s *Session) editsOf() *store.State { return s.config.Store.State(s.id, "mo
 
 const editsKey = "edits"
 
-// apply returns a message as requests have it. If requests do not have it, it returns false.
+// apply returns a message in the form for requests. If requests omit the message, it returns
+// false.
 func (e *edits) apply(m *store.Message) (model.Message, bool) {
 	if slices.Contains(e.LeftOut, m.ID) {
 		return model.Message{}, false
@@ -63,12 +64,12 @@ func withoutState(m model.Message, origin *model.Origin) model.Message {
 }
 
 // dropState removes the state of an origin from all messages of later requests, because the
-// endpoint has refused it.
+// endpoint refused it.
 func (t *turn) dropState(origin model.Origin) error {
 	t.historyMu.Lock()
 	h := &t.history
 	h.edits.Dropped = append(h.edits.Dropped, droppedState{origin, store.Now()})
-	changed := make([]model.Message, len(h.messages)) // a running request still uses the old ones
+	changed := make([]model.Message, len(h.messages)) // a running request still uses the old messages
 	for i := range h.messages {
 		changed[i] = withoutState(h.messages[i], &origin)
 	}
@@ -77,8 +78,8 @@ func (t *turn) dropState(origin model.Origin) error {
 	return t.saveEdits(t.storeCtx)
 }
 
-// leaveOut leaves the prompt of the turn and all after it out of later requests, because the
-// model has refused to answer.
+// leaveOut omits the prompt of the turn and all later messages from future requests, because
+// the model refused to answer.
 func (t *turn) leaveOut() error {
 	t.historyMu.Lock()
 	h := &t.history

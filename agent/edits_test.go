@@ -22,7 +22,7 @@ func statesOf(r *model.Request) string {
 	return strings.Join(all, " ")
 }
 
-// thinking answers with reasoning that has a state of two origins.
+// thinking answers with reasoning and state of two origins.
 func thinking(n string) func(*fakemodel.Exchange) {
 	return func(x *fakemodel.Exchange) {
 		x.Delta(model.Delta{Reasoning: "hm", State: &model.State{API: "messages", Host: "one", Data: []byte("m" + n)}})
@@ -31,8 +31,8 @@ func thinking(n string) func(*fakemodel.Exchange) {
 	}
 }
 
-// TestDroppedState checks that refused state of an origin is in no later request, also after
-// the session was loaded again, and that new state is.
+// TestDroppedState checks later requests, also after the session was loaded again. They omit
+// refused state of an origin and contain its new state.
 func TestDroppedState(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)
@@ -78,8 +78,8 @@ func TestDroppedState(t *testing.T) {
 	}
 }
 
-// TestNoStateAfterCompaction checks that kept messages lose their state, because it belongs
-// to the messages that were replaced.
+// TestNoStateAfterCompaction checks the kept messages after a compaction. They must lose their
+// state, because it belongs to the replaced messages.
 func TestNoStateAfterCompaction(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)
@@ -116,8 +116,8 @@ func TestNoStateAfterCompaction(t *testing.T) {
 	}
 }
 
-// TestRefusalIsLeftOut checks that later requests have neither the prompt nor the answer of
-// a refused turn, also after the session was loaded again, and that the user sees why.
+// TestRefusalIsLeftOut checks the requests after a refused turn, also after the session was
+// loaded again. They omit the prompt and the answer, and the user gets a reason.
 func TestRefusalIsLeftOut(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/embedded"
 )
 
-// TestScriptAndNotices checks that a notice between two requests does not end the script
-// of the embedded model.
+// TestScriptAndNotices sends a notice between two requests. It must not end the script of the
+// embedded model.
 func TestScriptAndNotices(t *testing.T) {
 	t.Parallel()
 	notices := [][]string{nil, {"process 1 has exited"}, {"process 2 has exited"}}

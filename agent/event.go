@@ -9,11 +9,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Sink gets the events of a turn, in order, from one goroutine at a time. It must not
-// block for long.
+// Sink gets the events of a turn, in order, never concurrently. It must not block for long.
 type Sink interface{ Event(Event) }
 
-// Event is one event of a turn. Its types are below.
+// Event is an event of a turn. Its types are below.
 type Event interface{ event() }
 
 type (
@@ -22,19 +21,19 @@ type (
 		MessageID string
 		Text      string
 		Images    []model.Image
-		Attached  string // the text that the model gets after Text; empty: none
+		Attached  string // text for the model after Text; empty: none
 	}
 	// Text is a piece of the answer.
 	Text struct{ MessageID, Text string }
 	// Thought is a piece of the model's reasoning.
 	Thought struct{ MessageID, Text string }
-	// CallStarted announces a call that runs now or waits for others.
+	// CallStarted announces a running or waiting call.
 	CallStarted struct {
 		Call      tools.Call
 		Kind      tools.Kind
 		Title     string
 		Locations []tools.Location
-		Stop      func() `json:"-"` // ends only this call; nil: the call has already ended
+		Stop      func() `json:"-"` // ends only this call; nil: the call has ended
 	}
 	// CallProgress is the progress of a running call.
 	CallProgress struct{ tools.Progress }
@@ -43,8 +42,8 @@ type (
 		Call     tools.Call
 		Result   tools.Result
 		Duration time.Duration
-		// Interrupted reports that the turn was canceled, or that the user stopped this call,
-		// before it ended. It is false in the events of a stored session.
+		// Interrupted reports an early end: the turn was canceled, or the user stopped this
+		// call. It is false in the events of a stored session.
 		Interrupted bool
 	}
 	// PlanChanged is the whole todo list.
@@ -57,29 +56,29 @@ type (
 		Requests int
 		Used     int
 		Window   int
-		Model    string // PROVIDER/MODEL that answered last; empty: not known
+		Model    string // PROVIDER/MODEL of the last answer; empty: not known
 	}
-	// TitleChanged is the title that the session got from its first prompt.
+	// TitleChanged contains the title made from the first prompt.
 	TitleChanged struct{ Title string }
-	// Rewound reports that the session was moved back. Another session keeps the previous
-	// history: see [Session.Rewind] and [Session.Undo].
+	// Rewound reports a rewind of the session. Another session keeps the previous history: see
+	// [Session.Rewind] and [Session.Undo].
 	Rewound struct {
 		MessageID string // the last message of the history; empty: none, or see Prompt
-		Prompt    string // the first removed message, if it is a prompt that was undone
-		Text      string // the text of that prompt
-		BranchID  string // the session that has the previous history
+		Prompt    string // the first removed message, if it is the undone prompt
+		Text      string // the text of the undone prompt
+		BranchID  string // the session with the previous history
 	}
-	// Compaction reports that the older part of the history is being compacted for the model,
-	// or was compacted. The editor keeps all messages.
+	// Compaction reports the start or the end of a compaction. It replaces the older history
+	// for the model; the editor keeps all messages.
 	Compaction struct {
 		ID      string // of its message in the history
 		Status  CompactionStatus
-		Summary string // the text that replaces the older part
-		Error   string // why it failed, or why the summary has only the facts that hermes-ls knows
+		Summary string // the replacement for the older part
+		Error   string // why it failed, or why the summary contains only facts known to hermes-ls
 		Before  int    // tokens of the next request, before and after
 		After   int
 	}
-	// ChildStarted reports that a subagent starts or resumes work.
+	// ChildStarted reports the start or resumption of a subagent.
 	ChildStarted struct {
 		Child
 		Stop func() // ends only this subagent
@@ -102,17 +101,17 @@ type (
 	// Notice is a message to the user. The model does not get it.
 	Notice struct {
 		Text string
-		More string // the text that it is about, which may have many lines; empty: none
+		More string // details, maybe many lines; empty: none
 		Asks bool   // the user answers it in the chat
-		// Passing says that it is about a step of the turn, such as another try, and of no interest afterwards.
+		// Passing marks a notice about a step of the turn, such as a retry. It is of no
+		// interest afterwards.
 		Passing bool
 		// Offers are choices below it. The text names them, too.
 		Offers []tools.Offer
 	}
-	// TurnSummary is a line about a turn that has ended, such as that its changes were not
-	// checked.
+	// TurnSummary is a line about a finished turn, such as that its changes were not checked.
 	TurnSummary struct {
-		Brief string // a few words, for a line that has other parts
+		Brief string // a few words, to be joined with other parts
 		Text  string // the whole line
 	}
 )
@@ -130,8 +129,8 @@ const (
 // Child describes a subagent for the parent's editor.
 type Child struct {
 	SessionID  string // the subagent's session
-	ParentID   string // the session that delegated
-	CallID     string // the parent's call that started the subagent; empty: none
+	ParentID   string // the delegating session
+	CallID     string // the parent's call for the subagent; empty: none
 	Goal       string
 	Model      string
 	Background bool // the parent does not wait for it
@@ -156,7 +155,7 @@ func (c Compaction) String() string {
 	return text
 }
 
-// String returns the notice with the text that it is about.
+// String returns the notice with its details.
 func (n Notice) String() string {
 	if n.More == "" {
 		return n.Text
@@ -197,30 +196,30 @@ type Input struct {
 	// ID becomes the id of the message. It must be unique. If it is empty, a new id is used.
 	ID   string
 	Text string
-	// Rules are instructions of hermes-ls for the prompt, such as those of an inline edit. They
-	// follow Text. The user does not see them.
+	// Rules are instructions of hermes-ls for the prompt, such as the rules of an inline edit.
+	// They follow Text. The user does not see them.
 	Rules string
-	// Typed is the text that the user typed, if a command made Text of it. Empty: Text.
+	// Typed is the user's input, if a command made Text of it. Empty: Text.
 	Typed string
-	// Piped says that the user did not type Text: it came from a file or a program.
+	// Piped means the user did not type Text: it came from a file or a program.
 	Piped bool
-	// Plain says that a slash at the begin of Text starts no command, because the user did not write it.
+	// Plain disables slash commands in Text, because the user did not write it.
 	Plain bool
-	// Own is the part of Text that the user wrote: references in the rest are not expanded.
-	// Empty: all of it.
+	// Own is the user's part of Text: references in the rest are not expanded. Empty: all of
+	// it.
 	Own string
 	// Route names the model of the turn. Empty: the session's.
 	Route  string
 	Images []model.Image
-	// Note says that hermes-ls wrote Text, such as to continue the work for a goal. The user
-	// does not see it, and it is none of the user's requests. A prompt that has only News is
-	// a note, too.
+	// Note marks Text as written by hermes-ls, such as to continue the work for a goal. The
+	// user does not see it, and it is none of the user's requests. A prompt with nothing but
+	// News is a note, too.
 	Note bool
-	// Calls run before the first request, as if the model had made them. The user starts such
-	// a call. The caller sets tools and arguments.
+	// Calls run before the first request, as if the model had made them. The user starts such a
+	// call. The caller sets tools and arguments.
 	Calls []tools.Call
-	// Report makes the turn one request whose calls do not run. If the response has calls or
-	// no text, the turn ends with [MaxTurnRequests].
+	// Report limits the turn to a single request whose calls do not run. If the response
+	// contains calls or no text, the turn ends with [MaxTurnRequests].
 	Report bool
 	// Environment describes editor and workspace. It follows Text, and is marked as data. Views
 	// of the history do not show it.
@@ -228,12 +227,12 @@ type Input struct {
 	// News are notices of hermes-ls for the model, such as the exit of a background command.
 	// They follow Text, and are marked as data.
 	News []string
-	// Context has resources that the editor attached: selections, files, diagnostics. They
-	// follow Text, and are marked as data.
+	// Context holds the editor's attachments: selections, files, diagnostics. They follow Text,
+	// and are marked as data.
 	Context []Resource
 }
 
-// TypedText returns the text that the user typed.
+// TypedText returns the user's input.
 func (in Input) TypedText() string {
 	if in.Piped {
 		return ""

@@ -5,20 +5,20 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// gauge estimates the tokens of the next request. It adds an estimate for the newest
-// messages to the endpoint's count. Endpoints can report counts that are not true, so the result is never
-// far below the own count.
+// gauge estimates the tokens of the next request. It adds an estimate for the newest messages
+// to the endpoint's count. Endpoints can report wrong counts, so the result is never far below
+// the own estimate.
 type gauge struct {
 	base    int // own count of the system prompt and the tools
 	own     int // own count of the whole next request
-	counted int // the part of own that the endpoint has counted
+	counted int // the part of own that the endpoint counted
 	tokens  int // the endpoint's count
 }
 
-// leastShare is the share of the own count that is always believed.
+// leastShare is the share of the own estimate below which the result never falls.
 const leastShare = 0.9
 
-// mostRatio limits the tokens that an endpoint counts for one of the own count.
+// mostRatio limits the ratio of endpoint tokens to own tokens.
 const mostRatio = 3
 
 // bytesPerToken is typical for English and code, for limits in bytes.
@@ -39,7 +39,7 @@ func (g *gauge) used() int {
 // fixed estimates the tokens of the system prompt and the tools.
 func (g *gauge) fixed() int { return g.scaled(g.base) }
 
-// scaled converts an own count to tokens of the endpoint. If the endpoint has counted enough, it uses the
+// scaled converts an own count to tokens of the endpoint. After enough tokens, it uses the
 // endpoint's ratio.
 func (g *gauge) scaled(own int) int {
 	if g.counted > 500 && g.tokens > 0 {

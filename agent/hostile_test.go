@@ -28,8 +28,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// strict is a server that refuses what an API refuses. It answers with the queued streams, as
-// they are, and with a short text after them.
+// strict is a server that rejects invalid requests like the real API. It answers with the
+// queued streams, unchanged, and then with a short text.
 type strict struct {
 	api   api.API
 	check func() http.Handler
@@ -87,10 +87,10 @@ func (s *strict) model() *client.Model {
 type oddCall struct {
 	index          int
 	id, name, args string
-	split          bool // the arguments come in a second piece, which has another index and nothing else
+	split          bool // the arguments come in a second piece with nothing but another index
 }
 
-// strictServers returns a strict server of each API, and of Mistral's form of one.
+// strictServers returns a strict server for each API, and for Mistral's chat API.
 func strictServers(t *testing.T) map[string]*strict {
 	all := map[string]*strict{
 		"chat": {api: openai.API{}, check: func() http.Handler { return &chattest.Server{Next: func(http.ResponseWriter, []byte) {}} }, text: chatText, form: chatStream},
@@ -217,9 +217,8 @@ var (
 	oddTexts = []string{`""`, `""`, `" "`, `"\n\n"`, `"words"`, `"words  "`, `"\u0000"`, `"a\ud800b"`, `"\ufeff"`, `"☃"`}
 )
 
-// TestHostileReplies checks that no strict server refuses the history of a session whose
-// server sent odd calls and texts: not that server, and none of another API after the
-// session was loaded.
+// TestHostileReplies sends odd calls and texts to a session. No strict server may refuse its
+// history: neither the same server nor, after loading, a server of another API.
 func TestHostileReplies(t *testing.T) {
 	t.Parallel()
 	servers := strictServers(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/gemini"
 )
 
-// TestIDsOfGeminiStay checks that a call of Gemini and its result have the same id, and that
-// this stays so after a compaction and after loading.
+// TestIDsOfGeminiStay checks the ids of a Gemini call and its result. They are equal, also
+// after a compaction and after loading.
 func TestIDsOfGeminiStay(t *testing.T) {
 	t.Parallel()
 	var last string

@@ -16,7 +16,7 @@ import (
 // nothing.
 func (s *Session) Steer(text string) bool { return s.inbox.add(text) }
 
-// inbox holds the messages to a running turn that are not in the history yet.
+// inbox holds messages to a running turn until they enter the history.
 type inbox struct {
 	mu    sync.Mutex
 	open  bool // a turn runs and reads the messages
@@ -38,14 +38,14 @@ func (s *inbox) listen() {
 	s.open = true
 }
 
-// close makes the inbox reject new messages. The next turn gets the remaining ones.
+// close makes the inbox reject new messages. The next turn gets the remaining messages.
 func (s *inbox) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open = false
 }
 
-// closeIfEmpty closes the inbox if it has no messages, and reports whether it did.
+// closeIfEmpty closes the inbox if it is empty, and reports whether it did.
 func (s *inbox) closeIfEmpty() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,8 +109,8 @@ func (t *turn) callFirst(ctx context.Context, wanted []tools.Call) error {
 	return nil
 }
 
-// freeTokens returns the tokens that are left of the context window. If the window is not
-// known, it returns 0.
+// freeTokens returns the remaining tokens of the context window. If the window is not known, it
+// returns 0.
 func (s *Session) freeTokens() int {
 	s.historyMu.Lock()
 	defer s.historyMu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// TestSteer checks that the model gets a message between two requests, and at the end of a
-// turn. If no turn runs, Steer returns false.
+// TestSteer sends messages between two requests and at the end of a turn. The model gets both.
+// If no turn runs, Steer returns false.
 func TestSteer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -52,8 +52,7 @@ func TestSteer(t *testing.T) {
 	})
 }
 
-// TestNews checks that the next request contains the notices, and that they do not extend
-// a turn.
+// TestNews checks the notices: the next request contains them, but they do not extend a turn.
 func TestNews(t *testing.T) {
 	t.Parallel()
 	news := make(chan string, 2)
@@ -82,7 +81,7 @@ func TestNews(t *testing.T) {
 	}
 }
 
-// TestCallsFirst checks that the calls of a prompt run before the first request.
+// TestCallsFirst runs the calls of a prompt. They must end before the first request.
 func TestCallsFirst(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(func(x *fakemodel.Exchange) { x.Text("Seen.") })
@@ -102,8 +101,7 @@ func TestCallsFirst(t *testing.T) {
 	}
 }
 
-// TestInterruptedTool checks that a tool decides the result of a call that a killed server
-// left open.
+// TestInterruptedTool lets a tool choose the result of its call after a kill of the server.
 func TestInterruptedTool(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)

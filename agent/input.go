@@ -17,7 +17,7 @@ const (
 	linkedText      = "The editor linked this; read it if it matters:"
 )
 
-// isNote reports whether the prompt has nothing of the user.
+// isNote reports whether the prompt contains nothing from the user.
 func (in Input) isNote() bool {
 	return in.Note || in.Text == "" && len(in.Images)+len(in.Context) == 0
 }
@@ -54,8 +54,8 @@ func compose(in Input) string {
 	return b.String()
 }
 
-// visible removes the rules and the environment from the text that follows the user's own text in
-// a prompt. They come first there, in this order.
+// visible removes the rules and the environment from the text after the user's in a prompt.
+// They come first, in this order.
 func visible(added string) string {
 	for _, name := range []string{rulesText, environmentText} {
 		if before, after, found := cutBlock(added, name); found && before == "" {

@@ -7,11 +7,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// page is the number of messages that are read at once.
+// page is the number of messages for each read.
 const page = 200
 
-// loadTail reads the totals, the plan and the end of the history, which may have open
-// calls.
+// loadTail reads the totals, the plan and the end of the history. It may contain open calls.
 func (s *Session) loadTail(ctx context.Context, totals store.Totals) error {
 	tail, err := s.config.Store.Tail(ctx, s.id, int64(totals.Messages))
 	if err != nil {
@@ -28,7 +27,7 @@ func (s *Session) loadTail(ctx context.Context, totals store.Totals) error {
 	return nil
 }
 
-// newHistory returns a history without messages. It has the totals and the plan.
+// newHistory returns a history with totals and plan, but without messages.
 func (s *Session) newHistory(ctx context.Context, totals store.Totals) (history, error) {
 	h := history{planTool: s.config.Plan.Tool(), usage: totals.Usage, requests: totals.Requests, counted: int64(totals.Messages)}
 	head := s.Head()
@@ -55,8 +54,8 @@ func (s *Session) setHistory(h history, totals store.Totals) {
 	s.config.Plan.Set(h.todos)
 }
 
-// sync reads the messages that another process has added. If the history is not loaded, or
-// was rewound, sync loads the messages of the next request.
+// sync reads messages added by other processes. If the history is not loaded, or was rewound,
+// it loads the messages of the next request.
 func (s *Session) sync(ctx context.Context) error {
 	totals, err := s.config.Store.Totals(ctx, s.id)
 	if err != nil {
@@ -72,7 +71,7 @@ func (s *Session) sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Messages that a compaction has replaced are not read.
+	// Skip messages replaced by a compaction.
 	last, keeps, err := s.config.Store.LastCompaction(ctx, s.id)
 	if err != nil {
 		return err
@@ -102,7 +101,7 @@ func (s *Session) readFrom(ctx context.Context, after int64, add func(*store.Mes
 	}
 }
 
-// ensureLoaded loads the history if it is not loaded. If a turn runs, the turn does that.
+// ensureLoaded loads the history if necessary. If a turn runs, the turn does it.
 func (s *Session) ensureLoaded(ctx context.Context) error {
 	if !s.running.CompareAndSwap(false, true) {
 		return nil
@@ -114,8 +113,8 @@ func (s *Session) ensureLoaded(ctx context.Context) error {
 	return s.sync(ctx)
 }
 
-// compactedCall reports whether a call with that id is in the part of the history that is
-// not in memory. If the store cannot be read, it returns false, and the next write fails.
+// compactedCall reports whether call id is in the part of the history not in memory. If the
+// store cannot be read, it returns false, and the next write fails.
 func (t *turn) compactedCall(id string) bool {
 	if id == "" || t.history.unmeasured == 0 {
 		return false

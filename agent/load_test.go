@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// dieInCall is a server that is killed while two of its calls run.
+// dieInCall is the main function of a server to be killed while two of its calls run.
 func dieInCall(path string) {
 	set, err := tools.NewSet(quick("quick", false), tools.New(tools.Tool{Name: "wait", Description: "w", ReadOnly: true},
 		func(context.Context, *tools.Env, tools.Call, nothing) (tools.Result, error) {
@@ -88,13 +88,13 @@ func TestKilled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that has ended stays so
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // no effect on a process that has exited
 	lines := bufio.NewScanner(out)
 	var said []string
 	for len(said) < 3 && lines.Scan() {
 		said = append(said, lines.Text())
 	}
-	// While that server runs, another one does not close its calls.
+	// While the first server runs, another server does not close its calls.
 	st := store.New(path, store.Options{})
 	defer st.Close()
 	m := fakemodel.Script(func(x *fakemodel.Exchange) { x.Text("fine") })
@@ -141,8 +141,8 @@ func TestKilled(t *testing.T) {
 	checkLog(t, m.Requests()[0].Messages)
 }
 
-// TestReplay checks that a replay sends the same messages, calls, results, plan, title and
-// usage as the turn.
+// TestReplay compares a replay with its turn. Messages, calls, results, plan, title and usage
+// are the same.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	old := "a"
@@ -155,7 +155,7 @@ func TestReplay(t *testing.T) {
 	p := tools.NewPlan()
 	list = append(list, todo.Tool(p))
 	var replies []func(*fakemodel.Exchange)
-	for range 35 { // more than one page of messages
+	for range 35 { // more than a page of messages
 		replies = append(replies, func(x *fakemodel.Exchange) {
 			x.Thought("hm")
 			x.Text("Now.")
@@ -201,7 +201,7 @@ func TestReplay(t *testing.T) {
 			if len(e.Result.Shown) == 0 {
 				e.Result.Shown = nil
 			}
-			// Only the exported fields are compared, because a replay does not have the others.
+			// Compare the exported fields only: a replay lacks the others.
 			e.Result = tools.Result{JSON: e.Result.JSON, IsError: e.Result.IsError, Images: e.Result.Images, Shown: e.Result.Shown}
 			live.events[i] = e
 		}
@@ -248,8 +248,8 @@ func TestLoadUnknown(t *testing.T) {
 	}
 }
 
-// TestUpdate checks that the first prompt stores a session with all earlier changes, and
-// that ID, System and Tools never change.
+// TestUpdate checks the first prompt: it stores a session with all earlier changes. ID, System
+// and Tools never change.
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)
@@ -281,7 +281,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestDeleted checks the error for a session that another window has deleted.
+// TestDeleted checks the error for a session deleted by another window.
 func TestDeleted(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)
@@ -297,8 +297,8 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
-// A result of a call that a killed server left open says whether it may have had effects. Calls
-// that run after another one had not begun.
+// The result of a call left open by a killed server tells the model whether it may have had
+// effects. Calls queued behind another call had not begun.
 func TestOpenCallsAfterKill(t *testing.T) {
 	t.Parallel()
 	plain := func(name string, readOnly bool) tools.Tool {
@@ -313,7 +313,7 @@ func TestOpenCallsAfterKill(t *testing.T) {
 	const read, effects, never = "Run it again if it is still needed", "It may have had effects", "it has changed nothing"
 	for name, c := range map[string]struct {
 		called, want []string
-		waiting      string // the call that waited for an approval
+		waiting      string // the call awaiting approval
 	}{
 		"a write":                  {[]string{"write", "write", "read"}, []string{effects, never, never}, ""},
 		"reads at once":            {[]string{"read", "read", "write"}, []string{read, read, never}, ""},

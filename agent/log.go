@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Results of calls that have no result of their tool.
+// Results of calls that ended without a tool result.
 const (
 	readStopped   = "interrupted: the server stopped before this ended. Run it again if it is still needed"
 	effectStopped = "interrupted: the server stopped before this ended. It may have had effects: check what it has changed before you run it again"
@@ -27,30 +27,30 @@ type history struct {
 	messages []model.Message
 	origins  []origin        // of messages
 	seq      int64           // of the last message
-	open     []model.Call    // calls that have no result yet, in order
+	open     []model.Call    // calls without a result, in order
 	ids      map[string]bool // of all calls
 	planTool string          // its results are the plan
 	todos    []tools.Todo    // the current plan
 	usage    model.Usage     // total usage
 	last     model.Usage     // of the last request of this process
 	requests int
-	answered string // PROVIDER/MODEL that answered the last request
+	answered string // PROVIDER/MODEL of the last response
 	edits    edits
 	counted  int64 // the Seq up to which usage and requests include all messages
 	gauge    gauge
 	pairs    paired
-	floor    int // tokens that remained after the last compaction
-	// unmeasured is a Seq. Token counts up to it belong to requests with messages that are not
-	// in memory.
+	floor    int // tokens left after the last compaction
+	// unmeasured is a Seq. Token counts up to it belong to requests with messages not in
+	// memory.
 	unmeasured int64
 }
 
 // origin says which stored message a message in memory is.
 type origin struct {
-	seq      int64 // 0: it replaces messages that were compacted
+	seq      int64 // 0: it replaces compacted messages
 	isPrompt bool  // a message of the user
 	id       string
-	typed    int // bytes of its text that the user wrote
+	typed    int // bytes of the user's part of its text
 }
 
 func (h *history) add(m *store.Message) {
@@ -77,7 +77,7 @@ func (h *history) add(m *store.Message) {
 	}
 }
 
-// put appends m to the next request, in a form that every API accepts.
+// put appends m to the next request, in a form accepted by every API.
 func (h *history) put(m model.Message, o origin) {
 	before, sent := h.paired(m, slices.Contains(h.edits.Plain, o.id))
 	for _, r := range before {
@@ -88,8 +88,8 @@ func (h *history) put(m model.Message, o origin) {
 	}
 }
 
-// push appends m to the next request as it is. Results in plain form are joined, because
-// some servers want roles that alternate.
+// push appends m to the next request as it is. It joins results in plain form, because some
+// servers require alternating roles.
 func (h *history) push(m model.Message, o origin) {
 	n := len(h.messages)
 	if h.pairs.plain && n > 0 && isText(&m) && isText(&h.messages[n-1]) {
@@ -102,7 +102,7 @@ func (h *history) push(m model.Message, o origin) {
 	h.gauge.own += weight(&m)
 }
 
-// isText reports whether a message of the user has only a text.
+// isText reports whether a user message consists of a single text.
 func isText(m *model.Message) bool {
 	return m.Role == model.User && len(m.Parts) == 1 && m.Parts[0].Type == model.TextType
 }
@@ -160,8 +160,8 @@ func (s *Session) remember(m *store.Message) {
 	s.history.add(m)
 }
 
-// repairAfterCrash adds results for calls that a killed server left open. If another process
-// has claimed the session, it does nothing.
+// repairAfterCrash adds results for calls left open by a killed server. If another process has
+// claimed the session, it does nothing.
 func (s *Session) repairAfterCrash(ctx context.Context) error {
 	if len(s.history.open) == 0 {
 		return nil
@@ -193,8 +193,8 @@ func (s *Session) closeCalls(ctx context.Context) error {
 	return nil
 }
 
-// begun returns how many of the open calls may have run: those that run at the same time as the first.
-// A later one starts when all results before it are stored.
+// begun returns the number of open calls that may have run: the first call and the calls
+// concurrent with it. A later call starts only after all earlier results are stored.
 func (s *Session) begun(open []model.Call) int {
 	var calls []*call
 	for _, c := range open {
@@ -208,27 +208,29 @@ func (s *Session) begun(open []model.Call) int {
 	return 0
 }
 
-// waitingKey has the id of the call that waits for an approval, in the state of the session.
+// waitingKey is the key for the id of the call awaiting approval, in the state of the session.
 const waitingKey = "waiting"
 
-// waits stores that a call waits for an approval and has done nothing yet. If the server is killed meanwhile, the result
-// of the call says so. The caller calls resumed before the call continues.
+// waits records that a call awaits approval and has had no effect. If the server is killed
+// meanwhile, the result of the call says so. The caller calls resumed before the call
+// continues.
 func (s *Session) waits(ctx context.Context, callID string) (resumed func()) {
 	state := s.editsOf()
 	if state.Save(ctx, waitingKey, callID) != nil {
-		return func() {} // the result then says that the call may have had effects
+		return func() {} // a later result then claims possible effects
 	}
 	return func() { _ = state.Delete(context.WithoutCancel(ctx), waitingKey) }
 }
 
-// waiting returns the id of the call that waited for an approval when the server stopped. If there is none, it
-// returns "".
+// waiting returns the id of the call that awaited approval when the server stopped. If there is
+// none, it returns "".
 func (s *Session) waiting(ctx context.Context) (callID string) {
 	_, _ = s.editsOf().Load(ctx, waitingKey, &callID)
 	return callID
 }
 
-// leftOpen returns the result of a call that was interrupted. Begun says whether it may have run, waited that it did not.
+// leftOpen returns the result of an interrupted call. begun: the call may have run. waited: it
+// awaited approval, so it had no effect.
 func (s *Session) leftOpen(ctx context.Context, c model.Call, begun, waited bool) tools.Result {
 	tool, known := s.toolset().Get(c.Name)
 	switch {
@@ -268,7 +270,7 @@ func emptyMessage(usage *model.Usage, reasoning ...model.Part) *store.Message {
 	}
 }
 
-// shownLimit limits the bytes of a result's content for the editor that are stored.
+// shownLimit limits the stored bytes of a result's content for the editor.
 const shownLimit = 1 << 20
 
 func resultMessage(c tools.Call, r tools.Result) *store.Message {

@@ -15,23 +15,24 @@ import (
 )
 
 const (
-	repeatsTell = 3 // from this count on, the result has a note for the model
+	repeatsTell = 3 // from this count on, the result contains a note for the model
 	repeatsStop = 5 // at this count, the turn ends
 )
 
-// repeats detects a turn that makes no progress. It compares calls and the outcomes of
-// calls, not their texts. Each new call or outcome resets the counts, because tests may run
-// after each edit and fail in the same way each time.
+// repeats detects a turn that makes no progress. It compares calls and the outcomes of calls,
+// not their texts. A new call or outcome resets the counts, because tests may fail in the same
+// way after each edit.
 type repeats struct {
 	counts map[[sha256.Size]byte]int
 	now    map[[sha256.Size]byte]bool // of the current response
 	stuck  string                     // why the turn ends; empty: it goes on
 
-	kind   string // of the error that all calls of the previous response had; empty: none
+	kind   string // of the common error of the previous response's calls; empty: none
 	streak int    // the number of responses with it
 }
 
-// count returns in how many responses the call had the same outcome since the last reset.
+// count counts the call. It returns the number of responses with the same call and outcome
+// since the last reset.
 func (r *repeats) count(c *call) int {
 	key := sha256.Sum256(bytes.Join([][]byte{[]byte(c.Name), []byte(c.logged), outcomeOf(c)}, []byte{0}))
 	if c.logged == emptyArgs { // broken arguments are not stored
@@ -71,8 +72,8 @@ func toldName(name string) string {
 	return name
 }
 
-// response counts responses in a row whose calls have all failed with one kind of error,
-// also if the calls differ.
+// response counts responses in a row whose calls all failed with the same kind of error, even
+// if the calls differ.
 func (r *repeats) response(calls []*call) {
 	r.now = nil
 	kind := ""
@@ -92,8 +93,8 @@ func (r *repeats) response(calls []*call) {
 	}
 }
 
-// outcomeOf returns the part of a result that is the same if nothing has changed: the kind
-// of an error, or the result without fields that always differ.
+// outcomeOf returns the stable part of a result: the kind of an error, or the result without
+// fields that always differ.
 func outcomeOf(c *call) []byte {
 	if c.result.IsError {
 		return []byte(errorKind(c.result.JSON))
@@ -109,14 +110,14 @@ func outcomeOf(c *call) []byte {
 // volatile are fields whose values differ in each call.
 var volatile = []string{"duration_seconds", "total_duration_seconds", "pid", "session_id", "started_at", "full_output", "full_errors", "full_result"}
 
-// parts of an error that differ although its kind is the same: quoted texts, paths and
-// numbers.
+// differing matches the parts of an error message that vary within a kind: quoted texts, paths
+// and numbers.
 var differing = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\"[^\"]*\"|`[^`]*`|'[^']*'|“[^”]*”|[^\\s]*[./\\\\][^\\s]+|[0-9]+")
 })
 
-// errorKind returns the kind of an error: its first line, or the last line of a script's
-// error output, without the parts that differ from call to call.
+// errorKind returns the kind of an error: its first line, or the last line of a script's error
+// output, without its variable parts.
 func errorKind(result json.RawMessage) string {
 	var r struct{ Error, Status, Errors string }
 	if json.Unmarshal(result, &r) != nil {
@@ -131,7 +132,7 @@ func errorKind(result json.RawMessage) string {
 		text = first
 	}
 	if strings.Contains(text, "since it was read") {
-		return text // each file that has changed is another error
+		return text // an error in another changed file is a new error
 	}
 	return differing().ReplaceAllString(text, "…")
 }

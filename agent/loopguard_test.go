@@ -9,8 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// TestEqualCallsOfOneResponse checks that equal calls count once for each response: the model
-// has not seen a result before the second one. The notice names the tool.
+// TestEqualCallsOfOneResponse checks equal calls in a response. They count once, because the
+// model has not seen a result before the second call. The notice names the tool.
 func TestEqualCallsOfOneResponse(t *testing.T) {
 	t.Parallel()
 	for name, told := range map[string]string{"clock": "clock", "": "a tool without a name", "no such tool": "no_such_tool"} {

@@ -18,14 +18,14 @@ var compactWords string
 
 const (
 	notesWords   = 1500 // of notes, at most
-	notesReserve = 0.2  // share of the context window without its fixed part that is kept for the notes
+	notesReserve = 0.2  // share of the context window, without its fixed part, reserved for the notes
 	wordsOfToken = 0.6
 	earlierText  = "(Earlier messages of this conversation are left out here: they do not fit.)"
 )
 
-// askForNotes asks for notes: first the model of [Config.Notes], if there is one, then the
-// session's. The request to the session's model extends the previous one by one message,
-// so that the prompt cache applies. If it is too long, only the newest messages are sent.
+// askForNotes asks for notes: first the model of [Config.Notes], if any, then the session's.
+// The request to the session's model adds a message to the previous request, so the prompt
+// cache applies. If it is too long, only the newest messages are sent.
 func (t *turn) askForNotes(ctx context.Context, hints string) (string, *model.Usage, error) {
 	var reply *model.Reply
 	err := errors.New("no other model")
@@ -55,7 +55,7 @@ func (t *turn) askForNotes(ctx context.Context, hints string) (string, *model.Us
 	return notes, usage, err
 }
 
-// notesText returns the prompt for notes that fit into a context window with that room.
+// notesText returns the prompt for notes that fit into a context window of size room.
 func notesText(hints string, room int) string {
 	words := min(notesWords, int(float64(room)*notesReserve*wordsOfToken))
 	text := strings.Replace(compactWords, "1,500 words", fmt.Sprintf("%d words", max(words, 100)), 1)
@@ -76,17 +76,17 @@ func (t *turn) notesModel() model.Model {
 	return t.config.Notes()
 }
 
-// forNotes returns the messages that the notes are made of: all of them, or the first and the newest ones that fit
-// into a context window with that room. The first one is the user's first request, or the summary of the earlier
-// messages with the notes in it, so that no compaction forgets them. Then no message has state, and texts that
-// are too long are cut.
+// forNotes returns the messages to make the notes from: all of them, or the first and the
+// newest messages that fit into a context window of size room. The first is the user's first
+// prompt, or the summary with the earlier notes, so no compaction loses them. If messages are
+// left out, the rest lose their state, and long texts are cut.
 func (t *turn) forNotes(room int) []model.Message {
 	all := t.history.messages
 	most := room - int(notesReserve*float64(room)) - notesTokens
 	if t.history.tokensFrom(0) <= most {
 		return all
 	}
-	first, newest := clipped(all[0].Text(), max(most/notesFirst, 0)*bytesPerToken), []model.Message(nil) // the first request, or the summary of earlier ones
+	first, newest := clipped(all[0].Text(), max(most/notesFirst, 0)*bytesPerToken), []model.Message(nil) // the first prompt, or the summary of earlier messages
 	most -= t.history.gauge.scaled(tools.Tokens(first)) + notesTokens/4
 	left := false
 	for i := len(all) - 1; i > 0; i-- {
@@ -114,13 +114,13 @@ func (t *turn) forNotes(room int) []model.Message {
 	return append(start, newest...)
 }
 
-// notesFirst is the part of the room that the first message may have: one of so many.
+// notesFirst is the divisor of the room: the first message gets at most room/notesFirst.
 const notesFirst = 3
 
 // notesTokens is about the size of the prompt for notes.
 const notesTokens = 300
 
-// cutTo returns a message whose texts and arguments have together about limit bytes.
+// cutTo returns a message cut to about limit bytes of texts and arguments.
 func cutTo(m model.Message, limit int) model.Message {
 	parts := slices.Clone(m.Parts)
 	each := limit / max(len(parts), 1)

@@ -16,8 +16,8 @@ import (
 const (
 	// LeastWindow is the smallest window in which a session of hermes-ls works.
 	LeastWindow = 4096
-	// SmallWindow is the window below which the profile for small windows is chosen. The window of such a
-	// model is known, so a request that does not fit into it is not sent.
+	// SmallWindow is the window below which the profile for small windows is chosen. The window
+	// of such a model is known, so a request too long for it is not sent.
 	SmallWindow = 24_000
 )
 
@@ -39,8 +39,8 @@ func overflowed(err error) bool {
 	return errors.As(err, &failure) && failure.Kind == model.ErrOverflow
 }
 
-// learn remembers the context window that a refusal names. If it names none, the window is
-// smaller than the estimate of the request.
+// learn records the context window named in a refusal. If the refusal names none, the window is
+// assumed to be below the estimate of the request.
 func (t *turn) learn(err error) {
 	var failure *model.Error
 	if !errors.As(err, &failure) || failure.Kind != model.ErrOverflow {
@@ -81,8 +81,9 @@ func (t *turn) fits() error {
 	return t.doesNotFit(nil)
 }
 
-// doesNotFit returns the error for a request that is longer than the context window, although nothing
-// more can be compacted. If the prompt of the turn is the reason, it is left out of later requests.
+// doesNotFit returns the error for a request longer than the context window after every
+// possible compaction. If the prompt of the turn is the reason, it is left out of later
+// requests.
 func (t *turn) doesNotFit(cause error) error {
 	g := &t.history.gauge
 	window, fixed := t.window(), g.fixed()
@@ -113,8 +114,8 @@ func (t *turn) doesNotFit(cause error) error {
 	return cause
 }
 
-// afterOverflow compacts the history because the endpoint has refused a request as too long, and asks
-// again.
+// afterOverflow compacts the history and repeats the request, after the endpoint refused it as
+// too long.
 func (t *turn) afterOverflow(ctx context.Context, id string, reply *model.Reply, refusal error) (*model.Reply, error) {
 	t.learn(refusal)
 	if t.promptAlone() {
@@ -123,7 +124,7 @@ func (t *turn) afterOverflow(ctx context.Context, id string, reply *model.Reply,
 	fixed := t.history.gauge.fixed()
 	err := t.compact(ctx, "")
 	if errors.Is(err, errNothingToCompact) {
-		// A smaller window can have another profile, with a shorter prefix.
+		// A smaller window may select another profile, with a shorter prefix.
 		if t.renew() == nil && t.history.gauge.fixed() < fixed {
 			err = nil
 		}
@@ -139,8 +140,8 @@ func (t *turn) afterOverflow(ctx context.Context, id string, reply *model.Reply,
 	return again, err
 }
 
-// promptAlone reports whether the prompt of the turn does not fit into the context window, even without the
-// messages before it.
+// promptAlone reports whether the prompt of the turn exceeds the context window even without
+// the messages before it.
 func (t *turn) promptAlone() bool {
 	window := t.window()
 	if window <= 0 {
@@ -151,7 +152,7 @@ func (t *turn) promptAlone() bool {
 		h.gauge.scaled(weight(&h.messages[len(h.messages)-1]))+h.gauge.fixed() > window
 }
 
-// isNewest reports whether a stored message is the newest one.
+// isNewest reports whether a stored message is the newest.
 func (t *turn) isNewest(m *store.Message) bool {
 	n := len(t.history.origins)
 	return n > 0 && m.Seq > 0 && t.history.origins[n-1].seq == m.Seq

@@ -29,9 +29,9 @@ func requestTokens(r *model.Request) int {
 	return n
 }
 
-// bounded returns a model with a window. It refuses longer requests, and names the window if says is
-// set. It checks that requests begin with a user message. If usage is positive, it reports that for all
-// requests.
+// bounded returns a model with a window. It refuses longer requests, and names the window if
+// says is set. Requests must begin with a user message. If usage is positive, the model reports
+// it for all requests.
 func bounded(t *testing.T, window, usage int, says bool, answer func(x *fakemodel.Exchange)) (m *fakemodel.Model, refused *int) {
 	refused = new(int)
 	return fakemodel.Func(func(x *fakemodel.Exchange) {
@@ -58,9 +58,9 @@ func bounded(t *testing.T, window, usage int, says bool, answer func(x *fakemode
 	}), refused
 }
 
-// TestWindowIsSmallerThanBelieved runs sessions against endpoints whose window is smaller than the
-// configured one, with a system prompt that takes much of it, and with counts of tokens that are not
-// true. No turn fails, and a compaction leaves at most half of the messages.
+// TestWindowIsSmallerThanBelieved runs sessions against endpoints whose window is smaller than
+// the configured one, with a long system prompt, and with wrong token counts. No turn fails,
+// and a compaction leaves at most half of the messages.
 func TestWindowIsSmallerThanBelieved(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -105,8 +105,8 @@ func TestWindowIsSmallerThanBelieved(t *testing.T) {
 	}
 }
 
-// TestUnexplainedRefusal checks that a session goes on if its endpoint refuses long requests without
-// saying why. It is compacted once, if a short request is accepted, and the length is remembered.
+// TestUnexplainedRefusal refuses long requests without a reason. The session continues. If a
+// short request is accepted, the history is compacted once, and the length is recorded.
 func TestUnexplainedRefusal(t *testing.T) {
 	t.Parallel()
 	for name, all := range map[string]bool{"long requests": false, "all requests": true} {
@@ -152,8 +152,8 @@ func TestUnexplainedRefusal(t *testing.T) {
 	talk(t, s, "short")
 }
 
-// TestPromptDoesNotFit checks that a prompt that is longer than the window is an error with both
-// sizes, and that the session goes on without it.
+// TestPromptDoesNotFit sends a prompt longer than the window. The error contains both sizes,
+// and the session continues without the prompt.
 func TestPromptDoesNotFit(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]agent.Config{
@@ -184,7 +184,7 @@ func TestPromptDoesNotFit(t *testing.T) {
 	}
 }
 
-// TestTooSmallWindow checks that nothing is sent to a model whose window is too small, and that the
+// TestTooSmallWindow checks a model whose window is too small. No request is sent, and the
 // prompt is not stored.
 func TestTooSmallWindow(t *testing.T) {
 	t.Parallel()
@@ -201,8 +201,8 @@ func TestTooSmallWindow(t *testing.T) {
 	}
 }
 
-// TestPrefixDoesNotFit checks that an overflow in the first turn takes a shorter prefix if there is
-// one, and else says what takes the window.
+// TestPrefixDoesNotFit checks an overflow in the first turn. The session switches to a shorter
+// prefix if available. Otherwise the error lists the largest parts of the window.
 func TestPrefixDoesNotFit(t *testing.T) {
 	t.Parallel()
 	m, _ := bounded(t, 4096, 0, true, func(x *fakemodel.Exchange) { x.Text("fine") })
@@ -223,8 +223,8 @@ func TestPrefixDoesNotFit(t *testing.T) {
 	}
 }
 
-// TestNotesFit checks the request for notes of a history that is longer than the window: it begins
-// with a user message, has no state, and fits.
+// TestNotesFit checks the request for the notes if the history is longer than the window. It
+// begins with a user message, has no state, and fits.
 func TestNotesFit(t *testing.T) {
 	t.Parallel()
 	state := &model.State{API: "messages", Host: "h", Data: []byte("signature")}
@@ -266,7 +266,7 @@ func TestNotesFit(t *testing.T) {
 	}
 }
 
-// TestUsersWords checks that a summary quotes only what the user wrote.
+// TestUsersWords checks the quotes in a summary: they contain only the user's own text.
 func TestUsersWords(t *testing.T) {
 	t.Parallel()
 	notes := 0
@@ -296,8 +296,8 @@ func TestUsersWords(t *testing.T) {
 	}
 }
 
-// TestEndlessRepetition checks that an answer or a thought that repeats itself ends with a notice, and that
-// other long answers do not.
+// TestEndlessRepetition checks that an endless repetition in an answer or a thought ends with a
+// notice. Other long answers continue.
 func TestEndlessRepetition(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -10,9 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// keepForms stores the form in which an endpoint accepted each picture, so that later
-// requests repeat it. When a picture of the session is first sent as text without a
-// description, the user gets a notice.
+// keepForms stores the accepted form of each picture for later requests. When a picture of the
+// session is first sent as text without a description, the user gets a notice.
 func (t *turn) keepForms(p *model.PictureForms) error {
 	if p.As(model.AsText) && t.tellUndescribed() {
 		t.notice("%s does not see pictures. It gets the name and the size of each picture as text. "+
@@ -46,9 +45,10 @@ func (t *turn) keepSent(i int, change func(*model.Message)) error {
 	return nil
 }
 
-// describe asks the model of [Config.Describe] for descriptions of the pictures of a message, and stores
-// them. A picture whose description fails gets none; the user is told once in a session. If there is no such
-// model, or the turn is canceled, it returns nil.
+// describe asks the model of [Config.Describe] for descriptions of the pictures of a message,
+// and stores them. If the description of a picture fails, it gets none, and the user gets a
+// notice once in a session. If there is no model, or the turn is canceled, describe returns
+// nil.
 func (t *turn) describe(ctx context.Context, i int) []model.Description {
 	if t.config.Describe == nil {
 		return nil
@@ -75,7 +75,7 @@ func (t *turn) describe(ctx context.Context, i int) []model.Description {
 	return out
 }
 
-// promptBefore returns the user's text of the prompt that message i belongs to, without what was added to it.
+// promptBefore returns the user's own text of the prompt that led to message i.
 func (h *history) promptBefore(i int) string {
 	for ; i >= 0; i-- {
 		if !h.origins[i].isPrompt {
@@ -90,15 +90,16 @@ func (h *history) promptBefore(i int) string {
 	return ""
 }
 
-// tellUndescribed reports whether the user must be told that a picture is sent as text without a description.
-// That is once in a session, also if an earlier process told it.
+// tellUndescribed reports whether to show the notice about pictures without a description. It
+// is shown once in a session, across processes.
 func (t *turn) tellUndescribed() bool {
 	told := t.undescribed || t.history.hasUndescribed()
 	t.undescribed = true
 	return !told
 }
 
-// hasUndescribed reports whether any picture was sent as text, or has a description that failed.
+// hasUndescribed reports whether any picture was sent as text or lacks its description after an
+// error.
 func (h *history) hasUndescribed() bool {
 	for i := range h.messages {
 		m := &h.messages[i]

@@ -20,8 +20,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
-// TestRejectedPictureStaysText checks that a session continues after a rejected picture.
-// In a later process whose endpoint accepts pictures, the picture is still sent as text.
+// TestRejectedPictureStaysText rejects a picture. The session continues. In a later process the
+// endpoint accepts pictures, but the picture is still sent as text.
 func TestRejectedPictureStaysText(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -89,8 +89,9 @@ func TestRejectedPictureStaysText(t *testing.T) {
 	}
 }
 
-// TestDescribedPictures checks that a model without pictures gets descriptions, each made once in a session and
-// sent again by a later process; and that the user is told once if one fails.
+// TestDescribedPictures checks the descriptions for a model without pictures. Each is made once
+// in a session and sent again by later processes. If a description fails, the user gets one
+// notice.
 func TestDescribedPictures(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/shorten"
 )
 
-// refusedHistory returns the refusal of a request that another form of the history may
-// avoid. If err is something else, it returns nil.
+// refusedHistory returns the refusal of a request if another form of the history may help.
+// Otherwise it returns nil.
 func refusedHistory(err error) *model.Error {
 	var failed *model.Error
 	if !errors.As(err, &failed) || failed.Shown > 0 || ofTools(failed.Message) {
@@ -29,8 +29,8 @@ func refusedHistory(err error) *model.Error {
 	return nil
 }
 
-// ofTemplate reports whether the template of a local model has failed, which depends on the
-// messages.
+// ofTemplate reports whether a refusal comes from the chat template of a local model. Such a
+// failure depends on the messages.
 func ofTemplate(message string) bool {
 	message = strings.ToLower(message)
 	for _, words := range []string{"jinja", "chat template", "chat_template", "parse tool call", "tool call arguments"} {
@@ -41,21 +41,20 @@ func ofTemplate(message string) bool {
 	return false
 }
 
-// ofTools reports whether a refusal names one of the offered tools, which are not part of the
-// history.
+// ofTools reports whether a refusal names an offered tool. Tools are not part of the history.
 func ofTools(message string) bool {
 	return strings.Contains(message, "tools.") || strings.Contains(message, "tools[")
 }
 
-const maxPlain = 4 // responses that are tried in plain form, before all are
+const maxPlain = 4 // responses to try in plain form, before all at once
 
-// askPlainly repeats a request that was refused. If it is refused again, the response that
-// the refusal names, else the newest one, is sent in plain form: its calls and results as
-// text. If that does not help, all responses are. The form is kept if the request is
-// accepted. If it never is, the history stays as it was, and the first error is returned.
+// askPlainly repeats a refused request. If it is refused again, askPlainly sends the response
+// named in the refusal, else the newest, in plain form: its calls and results as text. If this
+// does not help, it sends all responses in plain form. If a request is accepted, the form is
+// kept. Otherwise the history stays unchanged, and askPlainly returns the first error.
 func (t *turn) askPlainly(ctx context.Context, id string, reply *model.Reply, first *model.Error) (*model.Reply, error) {
 	if t.refusedPart(first) == "" {
-		return reply, first // the history has no response that could be the cause
+		return reply, first // no response in the history could be the cause
 	}
 	again, err := t.ask(ctx, id)
 	failed := refusedHistory(err)
@@ -92,15 +91,15 @@ func (t *turn) askPlainly(ctx context.Context, id string, reply *model.Reply, fi
 	return reply, first
 }
 
-// keepPlain stores which responses are in plain form, and tells the user.
+// keepPlain stores which responses are in plain form, and shows the user a notice.
 func (t *turn) keepPlain(refused *model.Error) error {
 	why := shorten.Start(strings.TrimRight(refused.Message, ". \n"), 200)
 	t.notice("%s refused the history twice (%s). The part that it refused is now sent as plain text, and the session goes on. Nothing else was changed.", refused.Model, why)
 	return t.saveEdits(t.storeCtx)
 }
 
-// refusedPart returns the id of the response that a refusal is about: the one that it names,
-// else the newest one that is not in plain form yet. If there is none, it returns "".
+// refusedPart returns the id of the likely cause of a refusal: the response that it names, else
+// the newest response not yet in plain form. If there is none, it returns "".
 func (t *turn) refusedPart(failed *model.Error) string {
 	h := &t.history
 	if i := h.named(failed); i >= 0 {
@@ -120,7 +119,7 @@ func (t *turn) refusedPart(failed *model.Error) string {
 	return ""
 }
 
-// named returns the index of the message that a refusal names by its place, or by the id or
+// named returns the index of the message that a refusal names: by its index, or by the id or
 // the name of a call. If there is none, it returns -1.
 func (h *history) named(failed *model.Error) int {
 	if i := failed.Named - 1; i >= 0 && i < len(h.messages) {
@@ -145,7 +144,7 @@ func (h *history) named(failed *model.Error) int {
 	return -1
 }
 
-// isPlainable reports whether message i is a response that has another form than text.
+// isPlainable reports whether message i is a response with more than text in it.
 func (h *history) isPlainable(i int) bool {
 	m := &h.messages[i]
 	if m.Role != model.Assistant || h.origins[i].id == "" || slices.Contains(h.edits.Plain, h.origins[i].id) {
@@ -154,8 +153,8 @@ func (h *history) isPlainable(i int) bool {
 	return len(m.Parts) > 0
 }
 
-// plainable returns the ids of all responses that are not in plain form. Those with calls or
-// state are last, because they are more often the cause.
+// plainable returns the ids of all responses not yet in plain form. Responses with calls or
+// state come last, because they are more often the cause.
 func (t *turn) plainable() []string {
 	var texts, others []string
 	for i := range t.history.messages {
@@ -188,12 +187,12 @@ func (t *turn) sendPlain(ids []string) {
 	h.gauge.own = bytes // the estimate is close enough
 }
 
-// leastSuspect is the size of a session in tokens, without its fixed part, below which a refusal
-// has another cause than the length.
+// leastSuspect is the size of a session, in tokens without its fixed part, below which the
+// length is not the cause of a refusal.
 const leastSuspect = 2000
 
-// unexplained reports whether err is a refusal that names no part of the request, so that its length
-// may be the cause.
+// unexplained reports whether err is a refusal without a hint at its cause, so the length may
+// be the cause.
 func unexplained(err error) bool {
 	failed := refusedHistory(err)
 	return failed != nil && failed.Kind == model.ErrRequest && failed.Named == 0 && failed.Status != 0
@@ -215,8 +214,8 @@ func (t *turn) askShorter(ctx context.Context, id string, reply *model.Reply, re
 	return again, err
 }
 
-// acceptsShort reports whether the endpoint accepts a request with the same prefix and a short prompt.
-// The response is not used.
+// acceptsShort sends a request with the same prefix and a short prompt, and reports whether the
+// endpoint accepts it. The response is not used.
 func acceptsShort(ctx context.Context, t *turn) bool {
 	request := &model.Request{
 		Model: t.head.Model, System: t.head.System, Tools: t.head.Tools, Effort: t.effort, SessionID: t.id, Turn: t.prompt.ID,

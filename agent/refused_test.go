@@ -13,9 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// TestRefusedHistory checks that a session goes on if its endpoint refuses a call of the
-// history: the call and its result become text, the user is told, and it stays so after the
-// session was loaded.
+// TestRefusedHistory refuses a call in the history. The call and its result become text, the
+// user gets a notice, and the session continues. The form stays after loading.
 func TestRefusedHistory(t *testing.T) {
 	t.Parallel()
 	for name, named := range map[string]func(x *fakemodel.Exchange, bad int) *model.Error{
@@ -101,8 +100,8 @@ func shapeOf(messages []model.Message) string {
 	return b.String()
 }
 
-// TestRefusedForAnotherReason checks that the history stays as it is if its plain form does
-// not help, and that the error is the first one.
+// TestRefusedForAnotherReason refuses the plain form, too. The history stays unchanged, and the
+// turn returns the first error.
 func TestRefusedForAnotherReason(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -134,8 +133,8 @@ func TestRefusedForAnotherReason(t *testing.T) {
 	}
 }
 
-// TestOldHistory checks that requests get a sound form of a history that an older version
-// stored: odd calls, calls without results, and results without calls.
+// TestOldHistory loads a history stored by an older version: odd calls, calls without results,
+// and results without calls. Requests get a sound form of it.
 func TestOldHistory(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// placesOf returns the numbers of the lists in which a body has a text, such as 3 and 1 for the second block of the fourth
-// message.
+// placesOf returns the indexes of text in the nested lists of a body, such as 3 and 1 for the
+// second block of the fourth message.
 func placesOf(v any, text string) (at []int, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -42,8 +42,8 @@ var refusedCall = map[string]struct{ list, wording string }{
 	"gemini":    {"contents", "* GenerateContentRequest.contents[%d].parts[%d].function_call.name: [FIELD_INVALID]"},
 }
 
-// Whatever the API, a call that is refused twice is found by the place that the refusal names, and sent as text. The other
-// calls stay calls.
+// TestRefusedByEachAPI refuses a call twice. With each API, the session finds it by its place
+// in the refusal and sends it as text. The other calls stay calls.
 func TestRefusedByEachAPI(t *testing.T) {
 	t.Parallel()
 	servers := strictServers(t)
@@ -51,7 +51,7 @@ func TestRefusedByEachAPI(t *testing.T) {
 		to := servers[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			marks := []string{"badcall00", "bad/path"} // the id, or the argument where calls have no ids
+			marks := []string{"badcall00", "bad/path"} // the id, or an argument where calls lack ids
 			var last map[string]any
 			to.refuse = func(body []byte) string {
 				last = nil
@@ -89,7 +89,7 @@ func TestRefusedByEachAPI(t *testing.T) {
 	}
 }
 
-// argsFor returns arguments as an API's stream has them.
+// argsFor returns arguments as they appear in an API's stream.
 func argsFor(api, args string) string {
 	if api == "gemini" {
 		return args
@@ -103,7 +103,7 @@ func TestWaysOutOfARefusedHistory(t *testing.T) {
 	for name, out := range map[string]func(t *testing.T, s *agent.Session){
 		"undo": func(t *testing.T, s *agent.Session) {
 			t.Helper()
-			for range 2 { // the refused prompt, and the one before
+			for range 2 { // the refused prompt, and its predecessor
 				if _, _, err := s.Undo(t.Context()); err != nil {
 					t.Fatal(err)
 				}

@@ -13,8 +13,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// TestCompactionsRemember checks that the first request and the names of edited files are in each summary, whatever
-// the notes say, and that each request for notes has the summary before, with its notes.
+// TestCompactionsRemember compacts several times. Each summary contains the first prompt and
+// the names of edited files, with any notes. Each request for notes contains the previous
+// summary, with its notes.
 func TestCompactionsRemember(t *testing.T) {
 	t.Parallel()
 	set := toolSet(t, onPath("read_file", tools.KindRead), onPath("patch", tools.KindEdit))

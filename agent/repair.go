@@ -24,8 +24,8 @@ const (
 	stoppedText = "hermes-ls ended the turn here, because %s. The user was told. Do not go on in the same way."
 )
 
-// callsOf prepares the calls of a response. Each gets an id that no other call of the
-// session has, and arguments that every endpoint accepts.
+// callsOf prepares the calls of a response. Each gets an id unique in the session, and
+// arguments that every endpoint accepts.
 func (t *turn) callsOf(reply *model.Reply) []*call {
 	var calls []*call
 	used := map[string]bool{}
@@ -49,8 +49,8 @@ func (t *turn) callsOf(reply *model.Reply) []*call {
 	return calls
 }
 
-// soundName gives a call whose name no tool has a name that every API accepts. It may be the
-// name of a tool.
+// soundName gives a call to an unknown tool a name accepted by every API. The new name may
+// match a tool.
 func (t *turn) soundName(c *call) {
 	if _, known := t.toolset().Get(c.Name); known || offers(t.head)(c.Name) {
 		return
@@ -76,8 +76,8 @@ func uniqueID(id string, taken func(string) bool) string {
 	return id
 }
 
-// loggedArgs returns the arguments that later requests repeat. They are always one JSON
-// object, because an endpoint may reject others. The call's result has the error.
+// loggedArgs returns the arguments as later requests repeat them: always a JSON object, because
+// an endpoint may reject anything else. The call's result contains the error.
 func loggedArgs(args string, cut bool) string {
 	if cut {
 		return emptyArgs
@@ -93,7 +93,7 @@ func loggedArgs(args string, cut bool) string {
 	return sound
 }
 
-// emptyArgs stands for arguments that cannot be stored.
+// emptyArgs replaces arguments that cannot be stored.
 const emptyArgs = "{}"
 
 func isObject(text string) bool {

@@ -1,20 +1,20 @@
 package agent
 
 const (
-	repeatedBytes = 8 << 10 // of a text that repeats itself
-	repeatedUnit  = 1 << 10 // bytes of the longest unit that is repeated
+	repeatedBytes = 8 << 10 // length of repeated text at which to stop
+	repeatedUnit  = 1 << 10 // bytes of the longest repeated unit
 	repeatedEvery = 512     // bytes after which a text is looked at again
 )
 
-// repetition finds the end of a text that repeats itself, as small models write it without an end.
-// The zero value is ready for a text.
+// repetition detects endless repetition in a text, a fault of small models. The zero value is
+// ready to use.
 type repetition struct {
 	tail  []byte
-	fresh int // bytes that came since the last look
+	fresh int // bytes since the last check
 }
 
-// add takes the next piece of the text. It reports whether the last repeatedBytes repeat a unit
-// of at most repeatedUnit bytes.
+// add adds a piece of the text. It reports whether the last repeatedBytes consist of
+// repetitions of a unit of at most repeatedUnit bytes.
 func (r *repetition) add(text string) bool {
 	r.tail = append(r.tail, text...)
 	if r.fresh += len(text); r.fresh < repeatedEvery || len(r.tail) < repeatedBytes {
@@ -25,10 +25,10 @@ func (r *repetition) add(text string) bool {
 	return period(r.tail) <= repeatedUnit
 }
 
-// period returns the length of the shortest unit that a text repeats. If it repeats none, that is its
-// own length.
+// period returns the length of the shortest unit whose repetition makes the text. Without a
+// repetition, it is the length of the text.
 func period(text []byte) int {
-	border := make([]int, len(text)+1) // of each prefix: its longest part that is both its start and its end
+	border := make([]int, len(text)+1) // for each prefix: the length of the longest proper prefix that is also its suffix
 	border[0] = -1
 	for i, k := 0, -1; i < len(text); i++ {
 		for k >= 0 && text[k] != text[i] {

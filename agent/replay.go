@@ -13,8 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Replay sends the history to the sink as events, in order, and then the current plan,
-// title and usage. It reads page by page. It omits messages that only the model gets.
+// Replay sends the history to the sink as events, in order, and then the current plan, title
+// and usage. It reads page by page. It omits messages meant only for the model.
 func (s *Session) Replay(ctx context.Context, sink Sink) error {
 	if err := s.sendHistory(ctx, sink); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (s *Session) sendHistory(ctx context.Context, sink Sink) error {
 // replayPage is the number of messages of a page.
 const replayPage = 64
 
-// Pacer is a [Sink] that can delay a replay. The replay calls Pace after each page, so
-// that pages for a slow reader do not fill the memory.
+// Pacer is a [Sink] that can delay a replay. The replay calls Pace after each page, so pages
+// for a slow reader do not fill the memory.
 type Pacer interface {
 	Pace(context.Context) error
 }
@@ -126,7 +126,7 @@ func (r *replay) result(m *store.Message) {
 	delete(r.calls, m.CallID())
 	result := tools.Result{JSON: json.RawMessage(m.Text()), IsError: m.IsError}
 	if m.Shown != nil {
-		_ = json.Unmarshal(m.Shown, &result.Shown) // content that cannot be decoded is omitted
+		_ = json.Unmarshal(m.Shown, &result.Shown) // omit content that cannot be decoded
 	}
 	for _, i := range m.Images() {
 		if data, err := base64.StdEncoding.DecodeString(i.Data); err == nil {

@@ -23,11 +23,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected part of testdata/*.txtar")
 
-// TestModels runs scripts of the behavior of real models. The section "model" has the
-// stream, one delta per line; "end" or "fail" ends a response. The section "want" has the
-// history, the notices and the end of the turn. The optional section "contains" has lines
-// of the history's texts. After each script, the history is valid and the session accepts
-// a prompt.
+// TestModels runs scripts of the behavior of real models. The section "model" contains the
+// stream, a delta per line; "end" or "fail" ends a response. The section "want" lists the
+// history, the notices and the end of the turn. The optional section "contains" lists lines of
+// the history's texts. After each script, the history is valid and the session accepts a
+// prompt.
 func TestModels(t *testing.T) {
 	t.Parallel()
 	scripts, err := filepath.Glob("testdata/*.txtar")
@@ -99,7 +99,7 @@ func play(t *testing.T, sections map[string]string) string {
 	return got
 }
 
-// closing returns the messages that the next prompt appends before itself.
+// closing returns the messages to be appended before the next prompt.
 func closing(log []store.Message) []model.Message {
 	if role := log[len(log)-1].Role; role == model.Assistant {
 		return nil

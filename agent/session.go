@@ -1,12 +1,11 @@
 // Package agent runs turns. A turn alternates model requests and tool calls until a
 // response contains no tool calls.
 //
-// A [Session] runs at most one turn at a time. [Session.Turn] returns after all goroutines
-// that it started. Canceling its context ends the turn, not the session. Each request
-// extends the previous one, except after a compaction or a rewind. Prompts, calls and
-// results are stored before the sink gets their events. If a cancel, an error of the model
-// or a kill -9 ends a turn, every call gets a result before the next prompt is appended,
-// and the session continues.
+// A [Session] runs at most one turn at a time. [Session.Turn] returns after all its goroutines.
+// Canceling its context ends the turn, not the session. Each request extends the previous one,
+// except after a compaction or a rewind. Prompts, calls and results are stored before the sink
+// gets their events. If a cancel, an error of the model or a kill -9 ends a turn, every call
+// gets a result before the next prompt is appended, and the session continues.
 //
 //	s, err := agent.New(ctx, agent.Config{Head: head, Model: m, Tools: set, Env: env, Store: st})
 //	stop, err := s.Turn(ctx, agent.Input{Text: "why does the build fail?"}, sink)
@@ -26,13 +25,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// ErrBusy means that the session has a running turn.
+// ErrBusy means the session is running a turn.
 var ErrBusy = errors.New("a turn is running in this session")
 
 // Config configures a session.
 type Config struct {
-	// Head is the head of the session. For [New]: ID (empty: a new one), Cwd, Folders, Model,
-	// System and so on; empty Tools are set with the first prompt. [Load] uses only the ID.
+	// Head is the head of the session. For [New]: ID (empty: New chooses it), Cwd, Folders,
+	// Model, System and so on; empty Tools are set with the first prompt. [Load] uses only the
+	// ID.
 	Head store.Session
 
 	Model model.Model  // required
@@ -41,50 +41,47 @@ type Config struct {
 	Plan  *tools.Plan  // the session's; nil: there is none
 	Files tools.Files  // name the files of calls; nil: none
 	Env   *tools.Env   // copied for the tools of each turn; nil: empty
-	// Notices returns the notices for the model, such as the exit of a background command.
-	// It is called before each request of a turn. Nil means that there are none.
+	// Notices returns the notices for the model, such as the exit of a background command. It
+	// is called before each request of a turn. Nil: none.
 	Notices func() []string
 
-	// Renew returns the system prompt and the tools from a compaction on. Nil means that
-	// they stay.
+	// Renew returns the system prompt and the tools from a compaction on. Nil: they stay.
 	Renew func(context.Context) (Prefix, error)
 
 	// Rewritten is called when the model may no longer have earlier messages: the history was
-	// compacted or rewound. Nil means that nothing is called.
+	// compacted or rewound. It may be nil.
 	Rewritten func()
 
-	// Changed returns the files that tools, commands and scripts have changed in the
-	// session, oldest change first. It is called at a compaction. Nil means that they are
-	// not known.
+	// Changed returns the files changed by tools, commands and scripts in the session, oldest
+	// change first. It is called at a compaction. Nil: the files are not known.
 	Changed func(context.Context) ([]string, error)
 
-	// Output is called with the text that would end a turn, before the sink gets it. It
-	// returns the text that replaces it. If more is not empty, the turn continues with it.
-	// continued reports that Output has already continued the turn. If Output is nil, texts
-	// stay.
+	// Output is called with the final text of a turn, before the sink gets it. It returns the
+	// text to show instead. If more is not empty, the turn continues with it. continued means
+	// Output has already continued the turn. If Output is nil, texts stay.
 	Output func(ctx context.Context, text string, continued bool) (shown, more string)
 	// Compress is called before a compaction. It returns texts for the summary. Nil means
 	// none.
 	Compress func(ctx context.Context, hints string) []string
 
-	// Notes returns the model that writes the notes of a compaction. If it is nil or returns
-	// nil, the session's model writes them.
+	// Notes returns the model for the notes of a compaction. If it is nil or returns nil, the
+	// session's model writes them.
 	Notes func() model.Model
-	// Describe asks another model to describe a picture. prompt is the user's text. If there is no other
-	// model, asked is false. Nil means that there is none.
+	// Describe asks another model to describe a picture. prompt is the user's text. If there is
+	// no such model, asked is false. It may be nil.
 	Describe func(ctx context.Context, i model.Image, prompt string) (d model.Description, asked bool, err error)
 
-	MaxIterations int // limit of requests in one turn; 0: 90
-	Window        int // the model's context window in tokens; 0: from the model's method Window, if it has one
+	MaxIterations int // limit of requests in a turn; 0: 90
+	Window        int // the model's context window in tokens; 0: the model's method Window, if any
 	// CompactAt is the share of the context window at which the history is compacted. 0 means
 	// 0.8. If it is negative, the history is compacted only on request.
 	CompactAt float64
-	// Small is the profile for small context windows: results of calls have at most a
-	// seventh of the window, and the history is compacted at 0.7 of it. [Prefix] changes it.
+	// Small is the profile for small context windows: a result takes at most a seventh of the
+	// window, and the history is compacted at 0.7 of it. [Prefix] changes it.
 	Small bool
-	// LeastWindow is the smallest context window in tokens in which prompts are sent. If it is set,
-	// requests that do not fit into a small window are not sent either, because some servers would cut them
-	// without telling. 0: each request is sent.
+	// LeastWindow is the smallest context window, in tokens, for which prompts are sent. If it
+	// is set, requests too long for a small window are not sent either, because some servers
+	// cut them silently. 0: every request is sent.
 	LeastWindow int
 
 	Effort string // reasoning effort; empty: the model's default
@@ -122,7 +119,7 @@ type Session struct {
 	read      bool // the messages of the next request are loaded, not only the end of the history
 	rewinds   int  // number of rewinds when the history was read
 
-	undescribed bool // the user was told that a picture is sent as text without a description
+	undescribed bool // the user got the notice about pictures without a description
 }
 
 // New returns a new session. Its first prompt stores it.
@@ -134,14 +131,13 @@ func New(_ context.Context, c Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.read = true // a new session has no messages in the store
+	s.read = true // the store contains no messages of a new session
 	return s, nil
 }
 
-// Load opens a stored session. If there is none with the id, it returns
-// [store.ErrNotFound]. Calls that a killed server left open get a result, unless another
-// process has claimed the session. Load reads only the end of the history; the rest is
-// read when it is needed.
+// Load opens a stored session. If the id is unknown, it returns [store.ErrNotFound]. Calls left
+// open by a killed server get a result, unless another process has claimed the session. Load
+// reads only the end of the history; the rest is read on demand.
 func Load(ctx context.Context, c Config) (*Session, error) {
 	s, err := newSession(c)
 	if err != nil {
@@ -196,8 +192,8 @@ func (s *Session) Head() store.Session {
 	return head
 }
 
-// Update changes the head, here and in the store. ID, System and Tools stay. A running
-// turn keeps the head that it began with.
+// Update changes the head, here and in the store. ID, System and Tools stay. A running turn
+// keeps its head.
 func (s *Session) Update(ctx context.Context, change func(*store.Session)) error {
 	s.headMu.Lock()
 	defer s.headMu.Unlock()
@@ -223,7 +219,7 @@ func (s *Session) SetEffort(effort string) {
 }
 
 // window returns the context window of the model in tokens. If it is not known, it returns
-// 0. A smaller one that a refusal named applies as long as the model says the same.
+// 0. A smaller window named in a refusal applies until the model reports another.
 func (s *Session) window() int {
 	window := s.believedWindow()
 	if bound := s.bound.Load(); bound != nil && bound.believed == window && (window == 0 || bound.window < window) {
@@ -240,10 +236,10 @@ func (s *Session) believedWindow() int {
 	return model.WindowOf(s.config.Model)
 }
 
-// bound is a context window in tokens that a refusal named, and the one that was believed then.
+// bound is a context window in tokens named in a refusal, with the window believed at the time.
 type bound struct{ window, believed int }
 
-// Small reports whether the session has the profile for small context windows.
+// Small reports whether the session uses the profile for small context windows.
 func (s *Session) Small() bool { return s.small.Load() }
 
 // Last returns the newest message. If there is none, it returns the zero value.
@@ -266,8 +262,8 @@ func (s *Session) Usage() UsageChanged {
 // Todos returns the plan.
 func (s *Session) Todos() []tools.Todo { return s.config.Plan.All() }
 
-// create stores the head, once, with the first prompt. It returns whether it did so now,
-// and whether the session got a title.
+// create stores the head with the first prompt. It reports whether it stored the head now, and
+// whether the session got a title.
 func (s *Session) create(ctx context.Context, title string, prompt *store.Message) (made, named bool, err error) {
 	s.headMu.Lock()
 	defer s.headMu.Unlock()
@@ -310,7 +306,7 @@ func (s *Session) toolset() *tools.Set {
 	return s.tools
 }
 
-// forget tells the tools that the model no longer has earlier results.
+// forget informs the tools: earlier results are unknown to the model again.
 func (s *Session) forget() {
 	if forget := s.toolset().Forget; forget != nil {
 		forget()
@@ -320,7 +316,7 @@ func (s *Session) forget() {
 	}
 }
 
-// env returns the environment of the tool calls of one turn.
+// env returns the environment for the tool calls of a turn.
 func (s *Session) env(head store.Session, progress func(tools.Progress)) *tools.Env {
 	env := *s.config.Env
 	env.SessionID = s.id
@@ -330,7 +326,7 @@ func (s *Session) env(head store.Session, progress func(tools.Progress)) *tools.
 	return &env
 }
 
-// offers returns a function that reports whether a session with this head offers a tool.
+// offers returns a function reporting whether a session with this head offers a tool.
 func offers(head store.Session) func(name string) bool {
 	return func(name string) bool {
 		return slices.ContainsFunc(head.Tools, func(t model.Tool) bool { return t.Name == name })

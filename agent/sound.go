@@ -20,7 +20,7 @@ type paired struct {
 
 type openCall struct {
 	stored string     // the id in the store
-	sent   model.Call // as requests have it
+	sent   model.Call // as requests contain it
 }
 
 // soundMessage returns a message whose texts, names, ids and arguments every API accepts.
@@ -49,7 +49,7 @@ func soundPart(p model.Part) (sound model.Part, changed bool) {
 	case model.CallType:
 		sound.Call = soundCall(p.Call)
 		if sound.Call != p.Call {
-			sound.State = nil // it has the faults, too
+			sound.State = nil // it shares the faults
 		}
 	case model.ResultType:
 		sound.Call.ID, sound.Call.Name = model.StoredID(p.Call.ID), soundName(p.Call.Name)
@@ -68,8 +68,8 @@ func soundCall(c model.Call) model.Call {
 	return model.Call{ID: model.StoredID(c.ID), Name: soundName(c.Name), Args: args}
 }
 
-// soundName returns a name that every API accepts. A name that begins with a digit stays: a
-// tool of an MCP server may have it.
+// soundName returns a name accepted by every API. It keeps a leading digit: MCP tools may use
+// it.
 func soundName(name string) string {
 	if sound := model.SoundName(name); sound != "_"+name {
 		return sound
@@ -77,8 +77,8 @@ func soundName(name string) string {
 	return name
 }
 
-// paired returns the messages that a stored message becomes in requests. before are those that
-// have to come before it.
+// paired returns the messages for requests made from a stored message. before must precede
+// them.
 func (h *history) paired(m model.Message, plain bool) (before, sent []model.Message) {
 	m = soundMessage(m)
 	p := &h.pairs
@@ -105,7 +105,7 @@ func (h *history) paired(m model.Message, plain bool) (before, sent []model.Mess
 	return before, []model.Message{m}
 }
 
-// calls gives each call of a response an id of its own, and remembers that they are open.
+// calls gives each call of a response a unique id, and records the calls as open.
 func (p *paired) calls(m model.Message) model.Message {
 	if p.ids == nil {
 		p.ids = map[string]bool{}
@@ -170,7 +170,7 @@ const (
 	plainResult = "The result of %s: %s"
 )
 
-// plainResponse returns a response as one text, without reasoning and state.
+// plainResponse returns a response as a single text, without reasoning and state.
 func plainResponse(m model.Message) model.Message {
 	var texts []string
 	for _, p := range m.Parts {

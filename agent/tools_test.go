@@ -89,8 +89,8 @@ func TestRealTools(t *testing.T) {
 	}
 }
 
-// TestPictures checks that the next request contains a picture that a tool has read, also
-// after the session was loaded again.
+// TestPictures reads a picture with a tool. The next request contains it, also after the
+// session was loaded again.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

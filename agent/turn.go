@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// turn is one prompt and all work until its answer.
+// turn is a prompt and all work until its answer.
 type turn struct {
 	*Session
 	sink     Sink
@@ -24,18 +24,18 @@ type turn struct {
 	empty    bool            // the previous response was empty
 	cut      bool            // the previous response reached the output limit within a call
 	repeats  repeats
-	shown    []tools.Todo // the plan that the editor has
+	shown    []tools.Todo // the editor's plan
 	budget   budget       // for the results of the current response
-	more     string       // text for the model that continues the turn; empty: the turn is not continued
+	more     string       // text for the model to continue the turn with; empty: it ends
 	goneOn   bool         // [Config.Output] has continued the turn
-	report   bool         // this turn is one request without calls, see [Input]
+	report   bool         // a single request whose calls do not run, see [Input]
 }
 
-// Turn runs a turn. It returns when the answer is complete and every goroutine that it
-// started has ended. If ctx is canceled, it returns [Cancelled] and no error; the partial
-// response is stored, and every call has a result. If the model fails, the error wraps a
-// *[model.Error]. After each of these the session accepts the next prompt. If a turn runs
-// in this process, Turn returns [ErrBusy]; if one runs in another, [store.ErrClaimed].
+// Turn runs a turn. It returns when the answer is complete and all its goroutines have ended.
+// If ctx is canceled, it returns [Cancelled] and no error; the partial response is stored, and
+// every call has a result. If the model fails, the error wraps a *[model.Error]. After each of
+// these the session accepts the next prompt. If a turn runs in this process, Turn returns
+// [ErrBusy]; in another process, [store.ErrClaimed].
 func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, error) {
 	if !s.running.CompareAndSwap(false, true) {
 		return "", ErrBusy
@@ -105,7 +105,7 @@ func (t *turn) begin(in Input) error {
 	return nil
 }
 
-// appendPending loads the messages that the history lacks, and then appends a prompt.
+// appendPending loads the messages missing from the history, and then appends a prompt.
 func (t *turn) appendPending(ctx context.Context, m *store.Message) error {
 	if err := t.sync(ctx); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (t *turn) appendPending(ctx context.Context, m *store.Message) error {
 	return t.appendPrompt(ctx, m)
 }
 
-// run alternates requests and calls until a response has no calls.
+// run alternates requests and calls until a response contains no calls.
 func (t *turn) run(ctx context.Context) (StopReason, error) {
 	if t.report {
 		return t.reportOnly(ctx)
@@ -134,8 +134,8 @@ func (t *turn) run(ctx context.Context) (StopReason, error) {
 	return MaxTurnRequests, nil
 }
 
-// reportOnly sends one request whose calls do not run. If the response has calls or no
-// text, it returns MaxTurnRequests.
+// reportOnly sends a single request whose calls do not run. If the response contains calls or
+// no text, it returns MaxTurnRequests.
 func (t *turn) reportOnly(ctx context.Context) (StopReason, error) {
 	if err := t.drainInbox(); err != nil {
 		return "", err
@@ -143,8 +143,8 @@ func (t *turn) reportOnly(ctx context.Context) (StopReason, error) {
 	return t.step(ctx)
 }
 
-// step runs one request and the calls of its response. If it returns no stop reason and no
-// error, the turn continues.
+// step runs a request and the calls of its response. If it returns no stop reason and no error,
+// the turn continues.
 func (t *turn) step(ctx context.Context) (StopReason, error) {
 	if err := t.makeRoom(ctx); err != nil {
 		return "", err
@@ -203,7 +203,7 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 	return t.stopRepeating()
 }
 
-// ask streams one request to the sink. If it fails, it returns the partial response and
+// ask streams a model request to the sink. If it fails, ask returns the partial response and
 // the error.
 func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 	messages := t.history.messages
@@ -263,8 +263,8 @@ func (t *turn) ask(ctx context.Context, id string) (*model.Reply, error) {
 	return reply, nil
 }
 
-// output passes the text of a response that would end the turn to [Config.Output]. It then
-// sends the text to the sink, which did not get it while it was streamed.
+// output passes the final text of a turn to [Config.Output], and then sends it to the sink,
+// which did not get it during streaming.
 func (t *turn) output(ctx context.Context, id string, reply *model.Reply) {
 	if t.config.Output == nil || strings.TrimSpace(reply.Text) == "" {
 		return
@@ -308,8 +308,8 @@ func (t *turn) abort(ctx context.Context, id string, reply *model.Reply, failure
 	return "", fmt.Errorf("asking the model: %w", failure)
 }
 
-// longestPart limits the bytes that are stored of a partial response. A larger part would
-// fill the context window.
+// longestPart limits the stored bytes of a partial response. A larger part would fill the
+// context window.
 const longestPart = 64 << 10
 
 func clipPart(text string) string {
@@ -349,7 +349,7 @@ func (t *turn) saveResponse(id string, reply *model.Reply, calls []*call) error 
 			continue
 		case p.Type == model.CallType:
 			if soundCall(p.Call) != p.Call {
-				p.State = nil // it has the faults, too
+				p.State = nil // it shares the faults
 			}
 			p.Call, calls = calls[0].stored(), calls[1:]
 		}
@@ -367,14 +367,14 @@ func (t *turn) saveResponse(id string, reply *model.Reply, calls []*call) error 
 	return nil
 }
 
-// atLimit ends a turn whose response reached the output limit. After a response that was cut within a
-// call, the model has one chance to write less.
+// atLimit ends a turn whose response reached the output limit. After a response cut within a
+// call, the model gets a single chance to write less.
 func (t *turn) atLimit() StopReason {
 	t.notice("The answer reached the model's length limit and is not complete. Say “go on” to let it continue.")
 	return MaxTokens
 }
 
-// notRun is the notice after an answer that is the text of a tool call.
+// notRun is the notice after an answer with the text of a tool call.
 const notRun = "The answer has the text of a tool call, which was not run. If the model should call tools in this way, set model.text_calls: always. " +
 	"Better: let the server of the model read its calls (llama.cpp: --jinja, with a --chat-template that has tools; vLLM: --enable-auto-tool-choice)."
 
@@ -414,8 +414,8 @@ func (t *turn) notice(format string, args ...any) {
 	t.sink.Event(Notice{Text: fmt.Sprintf(format, args...)})
 }
 
-// stopRepeating ends a turn that makes no progress. It stores a note for the model and
-// tells the user.
+// stopRepeating ends a turn without progress. It stores a note for the model and shows the user
+// a notice.
 func (t *turn) stopRepeating() (StopReason, error) {
 	why := t.repeats.stuck
 	if why == "" {

@@ -19,8 +19,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// TestTurn checks the events of a whole turn and their order, and that messages are stored
-// before their events.
+// TestTurn checks the events of a whole turn and their order. Messages are stored before their
+// events.
 func TestTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,8 +105,8 @@ func TestTurn(t *testing.T) {
 	})
 }
 
-// TestTogether checks that adjacent read-only calls run at the same time, that a writing
-// call runs alone, and that results keep the order of the calls.
+// TestTogether runs adjacent read-only calls: they run at the same time. A writing call runs
+// alone. Results keep the order of the calls.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -238,8 +238,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestStopOneCall stops one call, also before it has started. The other calls of the
-// response run, and the turn continues.
+// TestStopOneCall stops a single call, also before its start. The other calls of the response
+// run, and the turn continues.
 func TestStopOneCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -279,7 +279,7 @@ func TestStopOneCall(t *testing.T) {
 	})
 }
 
-// stubborn is a model that ignores a cancel.
+// stubborn is a model that ignores cancellation.
 type stubborn struct{ say func() }
 
 func (m stubborn) Stream(context.Context, *model.Request) iter.Seq2[model.Delta, error] {
@@ -291,8 +291,8 @@ func (m stubborn) Stream(context.Context, *model.Request) iter.Seq2[model.Delta,
 	}
 }
 
-// TestCancelWithLastWord checks that a response that completes after a cancel is stored as
-// text, without its calls.
+// TestCancelWithLastWord completes a response after a cancel. It is stored as text, without its
+// calls.
 func TestCancelWithLastWord(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)
@@ -309,7 +309,7 @@ func TestCancelWithLastWord(t *testing.T) {
 	}
 }
 
-// TestStoreFailsBeside checks that the other calls end if a result cannot be stored.
+// TestStoreFailsBeside checks a result that cannot be stored. The other calls must end.
 func TestStoreFailsBeside(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)
@@ -336,7 +336,7 @@ func TestStoreFailsBeside(t *testing.T) {
 	checkLog(t, bare(messages(t, st, s.ID())))
 }
 
-// checkNext runs one more turn and checks the whole history.
+// checkNext runs another turn and checks the whole history.
 func checkNext(t *testing.T, s *agent.Session, m *fakemodel.Model, st *store.Store) {
 	t.Helper()
 	done := make(chan error)
@@ -391,7 +391,7 @@ func TestBusy(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		checkNext(t, other, m, st) // it gets the messages that were appended in the meantime
+		checkNext(t, other, m, st) // it gets the messages appended in the meantime
 		checkNext(t, s, m, st)
 	})
 }
@@ -400,7 +400,7 @@ func TestPrompts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		in    agent.Input
-		text  string // the text that the model gets
+		text  string // the text for the model
 		title string
 	}{
 		"plain":    {agent.Input{Text: "do it"}, "do it", "do it"},
@@ -465,8 +465,8 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// TestGrowth checks that each of twenty requests in two turns extends the previous one
-// byte for byte.
+// TestGrowth checks twenty requests in two turns. Each extends the previous request byte for
+// byte.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	var replies []func(*fakemodel.Exchange)
@@ -508,7 +508,7 @@ func TestGrowth(t *testing.T) {
 	checkLog(t, requests[20].Messages)
 }
 
-// TestStoreFails checks that an error of the store ends the turn, and that the session
+// TestStoreFails checks a turn whose store fails: the error ends the turn. The session
 // continues when the store works again.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
@@ -575,7 +575,7 @@ func execute(t testing.TB, path, script string) {
 	}
 }
 
-// TestReport checks a turn that is one response without tool calls.
+// TestReport checks a turn with a single response and no tool calls.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -6,8 +6,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// pendingUsage is the usage of requests outside the history that no message has stored
-// yet.
+// pendingUsage is the usage of requests outside the history, before a message stores it.
 type pendingUsage struct {
 	mu    sync.Mutex
 	usage *model.Usage // nil: none

@@ -27,9 +27,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// TestVersion7Requests opens the store that hermes-ls wrote when its schema had version 7,
-// and sends one prompt in each session. The requests are byte for byte those that the
-// version that wrote the store sent: they are in testdata/version7_requests.txtar.gz.
+// TestVersion7Requests opens a store with schema version 7 and sends a prompt in each session.
+// The requests must equal byte for byte the requests of the old version, in
+// testdata/version7_requests.txtar.gz.
 func TestVersion7Requests(t *testing.T) {
 	t.Parallel()
 	want := txtar.Parse(unzip(t, "testdata/version7_requests.txtar.gz"))
@@ -121,7 +121,7 @@ func requestsOf(t *testing.T, st *store.Store, id string, to client.Endpoint) []
 	return wire.bodies
 }
 
-// only is a model that replaces the session's model with that of its endpoint.
+// only is a model whose requests always name its endpoint's model.
 type only struct{ model.Model }
 
 func (o only) Stream(ctx context.Context, r *model.Request) iter.Seq2[model.Delta, error] {
@@ -149,8 +149,8 @@ func (l *requestLog) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// TestVersion7Plans opens the sessions of the old store. Each has the plan of the last result
-// of todo in its history.
+// TestVersion7Plans opens the sessions of the old store. Each plan is the last result of todo
+// in the history.
 func TestVersion7Plans(t *testing.T) {
 	t.Parallel()
 	st := version7(t)
