@@ -17,7 +17,7 @@ type alarm struct {
 	bound time.Duration // how much longer comments may extend the first wait
 }
 
-// newAlarm returns an alarm that is not armed. The alarm calls ring at most once.
+// newAlarm returns a disarmed alarm. The alarm calls ring at most once.
 func newAlarm(first, idle time.Duration, ring func()) *alarm {
 	a := &alarm{first: first, idle: idle, left: first, bound: 5 * first}
 	a.timer = time.AfterFunc(time.Hour, ring)
@@ -37,11 +37,11 @@ func (a *alarm) disarm() {
 	a.left -= time.Since(a.since)
 }
 
-// event records that an event was received. The next wait is limited to a.idle.
+// event records an event of the response. The next wait is limited to a.idle.
 func (a *alarm) event() { a.begun, a.left = true, a.idle }
 
-// comment records that the endpoint is working on the response. Before the first event, it
-// restarts the wait. All restarts together add at most a.bound.
+// comment records a sign of life from the endpoint. Before the first event, it restarts the
+// wait. All restarts together add at most a.bound.
 func (a *alarm) comment() {
 	if !a.begun && a.bound > 0 {
 		a.bound -= a.first - a.left

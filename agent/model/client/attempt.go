@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	maxRefusal  = 64 << 10               // bytes of an error's body that are read
-	maxReply    = maxEvent               // bytes of a response that is not streamed
+	maxRefusal  = 64 << 10               // limit for the body of an error, in bytes
+	maxReply    = maxEvent               // limit for a response without streaming, in bytes
 	afterFinish = 5 * time.Second        // wait for the usage after the finish reason
 	afterDone   = 100 * time.Millisecond // wait for the end of the body, to keep the connection
 )
 
 var errStalled = errors.New("nothing came")
 
-// attempt is one HTTP request and its response. It is the HTTP client of an [api.Library].
+// attempt is an HTTP request and its response. It is the HTTP client of an [api.Library].
 type attempt struct {
 	endpoint *endpoint
 	request  *api.Request
 	alarm    *alarm
-	events   *events // nil until the response has started
+	events   *events // nil until the response starts
 }
 
-// attempt sends one request and passes the deltas to s.emit. If the caller stops reading,
-// it returns nil. If the API paused the response, it returns true.
+// attempt sends a request and passes the deltas to s.emit. If the caller stops reading, it
+// returns nil. If the API paused the response, it returns true.
 func (s *stream) attempt(ctx context.Context, e *endpoint, t *api.Target) (paused bool, err error) {
 	req := s.req
 	request, err := e.API.Encode(req, t)
@@ -101,15 +101,15 @@ func (a *attempt) open(ctx context.Context, t *api.Target) (api.Source, error) {
 	return a.events, nil
 }
 
-// Do sends a request with the attempt's header and body. It returns a response whose body
-// is an event stream in the form that a library reads. All other responses are errors.
+// Do sends a request with the attempt's header and body. It returns a response whose body is an
+// event stream in the library's format. All other responses are errors.
 func (a *attempt) Do(req *http.Request) (*http.Response, error) {
 	body := a.request.Body
 	req.Body = io.NopCloser(body.Reader())
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(body.Reader()), nil }
 	req.ContentLength = body.Len()
 	if to, err := url.Parse(a.request.URL); err == nil && a.request.URL != "" {
-		req.URL = to // a library may build another one
+		req.URL = to // a library may build another URL
 	}
 	req.Header.Del("Connection")
 	req.Header.Set("Content-Type", "application/json")
@@ -142,7 +142,7 @@ func (a *attempt) Do(req *http.Request) (*http.Response, error) {
 func (a *attempt) check(resp *http.Response) error {
 	e := a.endpoint
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		body, _ := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxRefusal)) // if reading fails, the part that was read is enough
+		body, _ := io.ReadAll(io.LimitReader(&watched{resp.Body, a.alarm}, maxRefusal)) // if reading fails, the part read so far is enough
 		failed := e.complete(e.API.Classify(resp.StatusCode, resp.Header, body))
 		if resp.StatusCode == http.StatusProxyAuthRequired || resp.StatusCode >= 502 && resp.StatusCode <= 504 {
 			failed.Proxy = e.proxyOf()
@@ -165,8 +165,8 @@ func (a *attempt) check(resp *http.Response) error {
 	return nil
 }
 
-// deltas decodes the events. The last delta has the finish, the usage and the model. Pieces of text that are already
-// here become one delta.
+// deltas decodes the events. The last delta contains the finish, the usage and the model.
+// Buffered pieces of text become a single delta.
 func (a *attempt) deltas(req *model.Request, t *api.Target, source api.Source) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		broken := false
@@ -203,7 +203,7 @@ func (a *attempt) deltas(req *model.Request, t *api.Target, source api.Source) i
 	}
 }
 
-// event decodes an event. Several may be in one list.
+// event decodes an event. A list may contain several.
 func event(d api.Decoder, name string, data []byte) error {
 	var list []json.RawMessage
 	if data[0] != '[' || json.Unmarshal(data, &list) != nil {
@@ -226,7 +226,7 @@ func understood(err error, data []byte) error {
 	return &model.Error{Kind: model.ErrGarbage, Message: fmt.Sprintf("%v in %.200q", err, data)}
 }
 
-// drain reads the rest of the body, so that the connection can be used again.
+// drain reads the rest of the body so the connection can be reused.
 func (a *attempt) drain() {
 	a.alarm.limit(afterDone)
 	_, _ = io.Copy(io.Discard, io.LimitReader(a.events.src, 4096)) // if it fails, only the connection is lost
@@ -268,7 +268,7 @@ func (a *attempt) failed(caller, reading context.Context, err error) error {
 	}
 }
 
-// waited returns the limit that was reached.
+// waited returns the exceeded limit.
 func (a *attempt) waited() time.Duration {
 	if a.alarm.begun {
 		return a.alarm.idle

@@ -1,12 +1,12 @@
 // Package client requests streamed responses from model APIs.
 //
-// [New] takes endpoints in the order in which they are tried. A [Model] tries again until
-// text of the response was yielded. It tries all keys of an endpoint, then the next
-// endpoint. If all fail, it returns a [*model.Error] with the cause, the endpoint and the
-// next step. A key is sent only to its own endpoint, and never appears in an error.
+// [New] takes endpoints in the order to try them. A [Model] retries until it has yielded text
+// of the response. It tries all keys of an endpoint, then the next endpoint. If all fail, it
+// returns a [*model.Error] with the cause, the endpoint and the next step. A key is sent only
+// to its own endpoint, and never appears in an error.
 //
-// A Model is safe for concurrent use. A stream belongs to the goroutine that ranges over
-// it. When the range ends, all goroutines of the stream have ended.
+// A Model is safe for concurrent use. A stream belongs to the goroutine ranging over it. When
+// the range ends, all goroutines of the stream have ended.
 package client
 
 import (
@@ -29,13 +29,14 @@ import (
 type Config struct {
 	// Endpoints are tried in order; the later ones are fallbacks.
 	Endpoints []Endpoint
-	// Transport sends the requests of endpoints that have no transport. If it is nil, they use
-	// the network.
+	// Transport sends the requests of endpoints without a transport. If it is nil, they use the
+	// network.
 	Transport http.RoundTripper
 	// Stall limits the wait between events. The first event of a response may take three times
 	// as long; a comment of the endpoint restarts this wait. 0 means 90 s.
 	Stall time.Duration
-	// Keys has the state of keys. All models of a process share it. Nil: this model has its own.
+	// Keys holds the state of keys. All models of a process share it. Nil: this model has its
+	// own.
 	Keys *Keys
 	// Rejections remembers rejected pictures after the process ends. If it is zero, they are
 	// remembered in memory only.
@@ -43,7 +44,7 @@ type Config struct {
 	Log        *slog.Logger // nil discards the log
 }
 
-// Rejections remembers which models get no pictures, because their endpoint rejected one.
+// Rejections remembers models that get no pictures because their endpoint rejected a picture.
 // Set both functions or none.
 type Rejections struct {
 	// Known reports whether a rejection is remembered. If it cannot be read, Known returns
@@ -71,11 +72,11 @@ type Model struct {
 
 	mu      sync.Mutex
 	turns   map[string]fallback // by session
-	refused map[string]string   // endpoints and models that refused the last request, which had pictures, by session
-	noTools map[string]string   // endpoints and models whose sessions have the notice of endpoint.noTools
+	refused map[string]string   // endpoints and models that refused the last request with pictures, by session
+	noTools map[string]string   // endpoints and models whose sessions already got the notice of endpoint.noTools
 }
 
-// fallback is the endpoint that answers for the rest of a turn.
+// fallback is the endpoint for the rest of a turn.
 type fallback struct {
 	turn string
 	to   *endpoint
@@ -90,7 +91,7 @@ func New(c Config) *Model {
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
-	var shared *http.Transport // for endpoints that have neither a proxy nor certificates of their own
+	var shared *http.Transport // for endpoints without a proxy or certificates
 	for _, e := range c.Endpoints {
 		if e.Transport == nil {
 			e.Transport = c.Transport
@@ -127,10 +128,10 @@ func (m *Model) Close() {
 	}
 }
 
-// Window returns the first endpoint's context window in tokens. It takes the configured
-// window, or the endpoint's metadata, or [Endpoint.Known]. If none has it, Window
-// returns 128000. If the server runs the model with a smaller window, or has refused a request as
-// too long, that applies. Window makes no request.
+// Window returns the first endpoint's context window in tokens. It takes the configured window,
+// or the endpoint's metadata, or [Endpoint.Known]. If none is known, Window returns 128000. A
+// smaller window applies if the server runs the model with it or has refused a longer request.
+// Window makes no request.
 func (m *Model) Window() int {
 	if len(m.endpoints) == 0 {
 		return defaultWindow
@@ -138,7 +139,7 @@ func (m *Model) Window() int {
 	return m.endpoints[0].window()
 }
 
-// Stream sends req to the first endpoint that answers. See [model.Model].
+// Stream sends req to the endpoints in order until one of them answers. See [model.Model].
 func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		defer m.fetchMetadata(ctx, req)()
@@ -151,22 +152,22 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 	}
 }
 
-// stream is one request of the caller, with its retries and endpoints.
+// stream is a request of the caller, with its retries and endpoints.
 type stream struct {
 	model   *Model
 	req     *model.Request
 	yield   func(model.Delta, error) bool
 	forms   *pictureForms         // of the current endpoint
 	noState map[model.Origin]bool // origins whose state was refused
-	dropped *model.Origin         // the caller was not told yet
-	instead string                // why a fallback is asked; empty: it is not, or the caller was told
+	dropped *model.Origin         // not yet reported to the caller
+	instead string                // why a fallback is asked; empty: it is not, or the caller knows
 	paused  continuation
 
 	begun   bool // a part of the response was yielded
-	restart bool // the parts that were yielded are not part of the response
-	shown   int  // characters of text that were yielded
-	limit   int  // of the response in tokens, as the last request had it
-	broken  bool // the caller has stopped reading
+	restart bool // the parts yielded so far are not part of the response
+	shown   int  // yielded characters of text
+	limit   int  // of the response in tokens, from the last request
+	broken  bool // the caller stopped reading
 }
 
 // emit yields a delta of the response.
@@ -189,8 +190,8 @@ func (s *stream) notice(text string) bool {
 	return !s.broken
 }
 
-// over reports whether nothing more is tried after err: text was shown, the caller has
-// stopped reading, or a part was yielded and the request would fail again.
+// over reports whether to give up after err: text was shown, the caller stopped reading, or a
+// part was yielded and the request would fail again.
 func (s *stream) over(ctx context.Context, err error) bool {
 	if err == nil || s.broken || s.shown > 0 || ctx.Err() != nil {
 		return true
@@ -201,7 +202,7 @@ func (s *stream) over(ctx context.Context, err error) bool {
 
 // run tries the endpoints in order.
 func (s *stream) run(ctx context.Context) error {
-	var first *model.Error // is returned if all fail, because the user chose that endpoint
+	var first *model.Error // returned if all fail, because the user chose this endpoint
 	order := s.model.order(s.req)
 	for i, e := range order {
 		err := s.try(ctx, e, i+1 < len(order))
@@ -248,9 +249,9 @@ func (s *stream) run(ctx context.Context) error {
 	return first
 }
 
-// order returns the endpoints in the order in which they are tried. Those that are
-// configured for the request's model are first. If there are none, the first endpoint gets
-// it. If a fallback has answered in this turn, it is the first.
+// order returns the endpoints in the order to try them. Endpoints configured for the request's
+// model come first. If there are none, the model goes to the first endpoint. If a fallback has
+// answered in this turn, it comes first.
 func (m *Model) order(req *model.Request) []*endpoint {
 	all := m.endpoints
 	if id := req.Model; id != "" && len(all) > 0 && all[0].Model != id {
@@ -291,7 +292,7 @@ func (m *Model) answered(req *model.Request, e *endpoint) {
 	}
 }
 
-// another reports whether the next endpoint may succeed.
+// another reports whether to try the next endpoint.
 func another(e *model.Error) bool {
 	switch e.Kind {
 	case model.ErrOverflow, model.ErrState:
@@ -307,8 +308,7 @@ func another(e *model.Error) bool {
 	}
 }
 
-// continuation has the parts of a response that the API has paused. The request is sent
-// again with them.
+// continuation holds the parts of a paused response. The request is repeated with them.
 type continuation struct {
 	times int
 	reply *model.Reply
@@ -317,7 +317,7 @@ type continuation struct {
 	calls int            // of the earlier responses
 }
 
-const maxContinued = 16 // requests of one response
+const maxContinued = 16 // requests for a response
 
 // add takes a delta of the response and returns the delta for the caller.
 func (c *continuation) add(d model.Delta) (model.Delta, error) {
@@ -339,7 +339,7 @@ func (c *continuation) add(d model.Delta) (model.Delta, error) {
 	return d, nil
 }
 
-// next returns the request that continues the response.
+// next returns the next request for the response.
 func (c *continuation) next(req *model.Request) *model.Request {
 	if c.times == 0 {
 		c.req = req

@@ -10,9 +10,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/client"
 )
 
-// TestRequestIsNotCopied checks that a request writes messages from their stored encoding:
-// the next request over 1,000 messages allocates a small part of their size. It does not run
-// beside other tests, because it measures the memory of the process.
+// TestRequestIsNotCopied measures the memory of a request after 1,000 messages: it allocates a
+// small part of their size, because it reuses their stored encoding. It does not run in
+// parallel with other tests, because it measures the whole process.
 func TestRequestIsNotCopied(t *testing.T) {
 	const size = 10 << 10
 	history := hello()

@@ -15,29 +15,29 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// Endpoint is one model of one server.
+// Endpoint is a model on a server.
 type Endpoint struct {
 	API      api.API
 	Provider string   // the provider's name
 	BaseURL  string   // empty: the default URL of the provider
-	Model    string   // the id that is sent
+	Model    string   // the id to send
 	Keys     []string // may be empty if the server requires none
 	// Command prints the key. It is run again after 401 and every 30 minutes. Nil: there is
 	// none.
 	Command func(context.Context) (string, error)
 	// Pool is how a key is chosen: FillFirst, RoundRobin or LeastUsed; empty: FillFirst.
 	Pool string
-	// Cooldown is how long other keys are preferred to a limited one, if the endpoint names no
+	// Cooldown is how long a limited key ranks behind other keys, if the endpoint names no
 	// time. 0 means 60 s.
 	Cooldown time.Duration
 	// MaxConcurrent limits the requests at once for each key. 0 means no limit.
 	MaxConcurrent int
 
-	AddressIn, KeyIn string // settings that hold the address and the key, for errors
+	AddressIn, KeyIn string // names of the settings for the address and the key, for errors
 
 	Headers map[string]string // sent with each request
 	Proxy   string            // empty: the environment's
-	CAFile  string            // certificates beside those of the system
+	CAFile  string            // certificates in addition to the system's
 
 	Window      int // context window in tokens; 0: from the metadata, else from Known
 	MaxTokens   int // limit of a response; 0: the model's own
@@ -49,8 +49,7 @@ type Endpoint struct {
 	Images      *bool  // whether the model accepts images; nil: from the metadata, else from Known
 	Known       Facts
 
-	// TextCalls says whether tool calls that the model writes as text run, see
-	// [api.Target.TextCalls].
+	// TextCalls controls whether tool calls written as text run, see [api.Target.TextCalls].
 	TextCalls string
 	// Transport sends the requests of this endpoint. If it is nil, Config.Transport does.
 	Transport http.RoundTripper
@@ -64,7 +63,7 @@ var baseURLs = map[string]string{
 	"lmstudio":   "http://localhost:1234/v1",
 }
 
-// endpoint is a configured endpoint with the facts that were learned about it.
+// endpoint is a configured endpoint with the facts learned about it.
 type endpoint struct {
 	Endpoint
 	url     string // BaseURL without secrets, for messages
@@ -74,8 +73,8 @@ type endpoint struct {
 	proxied func(*http.Request) (*url.URL, error) // the proxy of a request; nil: there is none
 }
 
-// base splits the address that users configure into the base URL and a query. Many copy the
-// address of a request, so the path of one is removed.
+// base splits a configured address into the base URL and a query. Many users copy the address
+// of a request, so base removes the path of a request.
 func base(address string) (without, query string) {
 	without, query, _ = strings.Cut(strings.TrimSpace(address), "?")
 	without, _, _ = strings.Cut(without, "#")
@@ -99,17 +98,17 @@ func (e *endpoint) proxyOf() string {
 	return ""
 }
 
-// learned has the facts that later requests use, too.
+// learned holds facts for later requests.
 type learned struct {
 	sync.Mutex
 	quirks   map[string]api.Quirks    // by model
-	limits   map[string]int           // of responses in tokens, by model, if the endpoint has refused larger ones
-	bounds   map[string]int           // windows in tokens, by model, if the endpoint has refused longer requests
-	accepted map[string]int           // tokens of the largest request that was accepted, by model
+	limits   map[string]int           // of responses in tokens, by model, if the endpoint refused larger limits
+	bounds   map[string]int           // windows in tokens, by model, if the endpoint refused longer requests
+	accepted map[string]int           // tokens of the largest accepted request, by model
 	encoded  map[encoding]*api.Cached // messages
 	models   map[string]*metadata     // the endpoint's metadata, by model; nil: not requested yet
 	blind    map[string]time.Time     // models whose pictures the endpoint rejected, and when
-	printed  string                   // the key that Command printed
+	printed  string                   // the output of Command
 	at       time.Time                // when it did
 }
 
@@ -169,7 +168,7 @@ func (e *endpoint) id() string {
 	return e.Provider + "/" + e.Model
 }
 
-// origin returns the origin of the state that the endpoint makes.
+// origin returns the origin of the endpoint's state.
 func (e *endpoint) origin() model.Origin { return model.Origin{API: e.API.Name(), Host: e.host} }
 
 // target returns how requests are sent to the endpoint with a key.
@@ -246,8 +245,8 @@ const leastResponse = 1024
 
 const commandLasts = 30 * time.Minute
 
-// pool returns the keys of the endpoint. If none is configured, it returns one empty key.
-// If again is true, the command that prints the key is run again.
+// pool returns the keys of the endpoint. If none is configured, it returns a single empty key.
+// If again is true, it runs the key command again.
 func (e *endpoint) pool(ctx context.Context, again bool) ([]string, error) {
 	keys := e.Keys
 	if e.Command != nil && len(keys) == 0 {
@@ -275,18 +274,18 @@ func (e *endpoint) pool(ctx context.Context, again bool) ([]string, error) {
 	return []string{""}, nil
 }
 
-// looksLikeKey matches keys, including keys that a vendor has masked in its message.
+// looksLikeKey matches keys, including keys masked by a vendor in its message.
 var looksLikeKey = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(sk|pk|rk|gsk|xai|key|hf|AIza)[-_][A-Za-z0-9_*.…-]{6,}|(?i:bearer)\s+[^\s"']{6,}`)
 })
 
-// redact replaces the keys of this endpoint, its password, and text that looks like a key.
+// redact replaces the keys of this endpoint, its password, and any text like a key.
 func (e *endpoint) redact(text string) string {
 	e.learned.Lock()
 	keys := append(slices.Clip(e.Keys), e.learned.printed)
 	e.learned.Unlock()
 	for _, k := range keys {
-		if len(k) >= 8 { // shorter ones are placeholders, such as "none"
+		if len(k) >= 8 { // shorter keys are placeholders, such as "none"
 			text = strings.ReplaceAll(text, k, "[key]")
 		}
 	}

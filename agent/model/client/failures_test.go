@@ -22,7 +22,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/responses"
 )
 
-// streams has a short response of each API: reasoning, and then the text "ok".
+// streams holds a short response of each API: reasoning, and then the text "ok".
 var streams = map[string]struct {
 	api       api.API
 	path      string // of the request
@@ -91,7 +91,7 @@ data: {"type":"response.completed","response":{"id":"resp_1","status":"completed
 `},
 }
 
-// fails answers the first requests with a failure and the next ones with a response.
+// fails answers the first requests with a failure and all others with a response.
 func fails(times int, fail http.HandlerFunc, name string) (http.HandlerFunc, *int) {
 	n := new(int)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -111,8 +111,8 @@ func over(name string) func(*client.Config) {
 	}
 }
 
-// TestFailuresOfEachAPI checks the table of failures for each API: what is tried again, after
-// which wait, and what the user gets.
+// TestFailuresOfEachAPI checks the table of failures for each API: the retries, the waits, and
+// the user's message.
 func TestFailuresOfEachAPI(t *testing.T) {
 	t.Parallel()
 	reply := func(code int, body string, header ...string) func(string) http.HandlerFunc {
@@ -139,7 +139,7 @@ func TestFailuresOfEachAPI(t *testing.T) {
 	google := `{"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"7s"}]}}`
 	tests := map[string]struct {
 		fail     func(api string) http.HandlerFunc
-		requests int // with one failure; 1: it is not tried again
+		requests int // after a single failure; 1: no retry
 		wait     time.Duration
 		kind     model.ErrorKind // of the error if it is not tried again
 	}{
@@ -196,8 +196,8 @@ func TestFailuresOfEachAPI(t *testing.T) {
 	}
 }
 
-// TestCutOffAfterText checks that a response is not repeated after text was shown, and how
-// the error reads.
+// TestCutOffAfterText cuts a response after some text. It is not repeated. The test also checks
+// the error text.
 func TestCutOffAfterText(t *testing.T) {
 	t.Parallel()
 	virtual(t, "stalled", func(t *testing.T) {
@@ -213,8 +213,8 @@ func TestCutOffAfterText(t *testing.T) {
 	})
 }
 
-// TestFallbackLastsForTheTurn checks that an endpoint with a fallback is tried three times,
-// that the fallback answers for the rest of the turn, and that the next turn starts with the
+// TestFallbackLastsForTheTurn checks a failing endpoint with a fallback. It is tried three
+// times. The fallback then answers for the rest of the turn. The next turn starts with the
 // first endpoint again.
 func TestFallbackLastsForTheTurn(t *testing.T) {
 	t.Parallel()
@@ -263,7 +263,8 @@ func TestFallbackLastsForTheTurn(t *testing.T) {
 	})
 }
 
-// TestRefusedKeyOfTwoModels checks that the error names both models at a host that refused their key, in each turn.
+// TestRefusedKeyOfTwoModels checks the error for two models at a host that refused their key.
+// It names both, in each turn.
 func TestRefusedKeyOfTwoModels(t *testing.T) {
 	t.Parallel()
 	rec := &modeltest.Recorder{Answer: func(_ int, _ []byte, w http.ResponseWriter) { status(401, w) }}
@@ -281,7 +282,8 @@ func TestRefusedKeyOfTwoModels(t *testing.T) {
 	}
 }
 
-// TestAllModelsFailed checks that the error names each model with its reason.
+// TestAllModelsFailed checks the error after all models failed: it names each model with its
+// reason.
 func TestAllModelsFailed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -302,8 +304,8 @@ func TestAllModelsFailed(t *testing.T) {
 	})
 }
 
-// TestStateIsDroppedOnce checks that a request whose state was refused is repeated once
-// without state, that the caller is told, and that this is no retry.
+// TestStateIsDroppedOnce refuses the state in a request. The client repeats the request once
+// without state and reports it to the caller. It does not count as a retry.
 func TestStateIsDroppedOnce(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ state, refusal string }{
@@ -346,8 +348,8 @@ func TestStateIsDroppedOnce(t *testing.T) {
 	}
 }
 
-// TestPause checks that a paused response is continued with what came so far, as one
-// response with the sum of the usage.
+// TestPause pauses a response. The client continues it with the parts received so far, as a
+// single response with the sum of the usage.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,13 +13,13 @@ import (
 
 // Strategies of a pool of keys.
 const (
-	FillFirst  = "fill_first"  // the first key that does not rest
+	FillFirst  = "fill_first"  // the first key not limited
 	RoundRobin = "round_robin" // the next key for each session
 	LeastUsed  = "least_used"  // the key with the fewest requests
 )
 
-// Keys has the state of the keys of a process: which rest, which were refused, and the
-// requests under way. The zero value is ready to use. It is safe for concurrent use.
+// Keys holds the state of the keys of a process: limits, refusals, and the requests under way.
+// The zero value is ready to use. It is safe for concurrent use.
 type Keys struct {
 	mu   sync.Mutex
 	all  map[keyID]*keyState
@@ -33,10 +33,10 @@ type sessionAtHost struct{ session, host string }
 
 const mostSessions = 10_000 // sessions whose key is remembered
 
-// keyState is the state of one key at one host.
+// keyState is the state of a key at a host.
 type keyState struct {
 	key     string
-	refused *model.Error // the newest refusal; nil: the key has worked since, or was not refused
+	refused *model.Error // the newest refusal; nil: never refused, or worked since
 	since   time.Time    // of the newest refusal
 	resting time.Time    // the endpoint accepts no request until then
 	turns   turns        // in which the key was refused or limited
@@ -48,10 +48,10 @@ type keyState struct {
 
 const (
 	refusedFor  = time.Minute // until a refused key is tried again without a new prompt
-	mostRefused = 100         // turns that are remembered
+	mostRefused = 100         // turns to remember
 )
 
-// turns are turns of users. A new one is not among them.
+// turns are turns of users. The set does not contain a new turn.
 type turns map[string]bool
 
 func (t turns) has(req *model.Request) bool { return req.Background || req.Turn == "" || t[req.Turn] }
@@ -63,8 +63,8 @@ func (t *turns) add(req *model.Request) {
 	(*t)[req.Turn] = true
 }
 
-// mayTry reports whether a refused key is used again: for the user's next prompt, since the
-// user may have paid or unlocked it, and otherwise once in a minute.
+// mayTry reports whether to use a refused key again: for the user's next prompt, since the user
+// may have paid or unlocked it, and otherwise once a minute.
 func (s *keyState) mayTry(req *model.Request, now time.Time) bool {
 	return s.refused == nil || !s.turns.has(req) || now.Sub(s.since) >= refusedFor
 }
@@ -81,9 +81,9 @@ func (k *Keys) of(host, key string) *keyState {
 	return k.all[id]
 }
 
-// choose returns the key for a request and the time until it may be used. Keys that were
-// tried are skipped. If all keys were refused, it returns nil and the newest error. If all
-// others were tried, it returns nil.
+// choose returns the key for a request and the time until it may be used. It skips keys in
+// tried. If all keys were refused, it returns nil and the newest error. If all other keys were
+// tried, it returns nil.
 func (k *Keys) choose(e *endpoint, keys []string, req *model.Request, tried []string) (*keyState, time.Duration, *model.Error) {
 	session := req.SessionID
 	k.mu.Lock()
@@ -127,19 +127,19 @@ func (k *Keys) choose(e *endpoint, keys []string, req *model.Request, tried []st
 	first.used++
 	wait := max(0, first.resting.Sub(now))
 	if wait > maxAsked && !first.turns.has(req) {
-		wait = 0 // the user's next prompt asks whether it still rests
+		wait = 0 // the user's next prompt tests whether the limit has ended
 	}
 	return first, wait, nil
 }
 
-// worked records that an endpoint has accepted a key.
+// worked records an accepted key.
 func (k *Keys) worked(s *keyState) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s.refused, s.resting, s.turns = nil, time.Time{}, nil
 }
 
-// pick returns one of the free keys. A session keeps its key.
+// pick returns a key from free. A session keeps its key.
 func (k *Keys) pick(e *endpoint, keys []string, free []*keyState, at sessionAtHost) *keyState {
 	if at.session != "" {
 		for _, s := range free {
@@ -160,10 +160,10 @@ func (k *Keys) pick(e *endpoint, keys []string, free []*keyState, at sessionAtHo
 	return free[0]
 }
 
-// creditCooldown is how long other keys are preferred to one whose account is empty.
+// creditCooldown is how long a key without credit ranks behind other keys.
 const creditCooldown = time.Hour
 
-// failed records that a key did not work. If another key may work, it returns true.
+// failed records the failure of a key. It reports whether another key may work.
 func (k *Keys) failed(e *endpoint, key string, req *model.Request, err *model.Error) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -172,7 +172,7 @@ func (k *Keys) failed(e *endpoint, key string, req *model.Request, err *model.Er
 	case err.Kind == model.ErrAuth:
 		err.Keyless = key == "" && err.Status != http.StatusForbidden
 		if key != "" {
-			refused := *err // the caller adds to its own
+			refused := *err // the caller modifies its copy
 			s.refused, s.since = &refused, time.Now()
 			s.turns.add(req)
 		}
@@ -190,8 +190,8 @@ func (k *Keys) failed(e *endpoint, key string, req *model.Request, err *model.Er
 	return true
 }
 
-// named returns the time until the first of the keys may be used whose limit has a named
-// end. If there is none, it returns 0.
+// named returns the time until a key is usable, among keys whose limit names an end. If there
+// is none, it returns 0.
 func (k *Keys) named(e *endpoint, keys []string) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -204,7 +204,7 @@ func (k *Keys) named(e *endpoint, keys []string) time.Duration {
 	return first
 }
 
-// firstFree returns the time until one of the limited keys may be used.
+// firstFree returns the time until a limited key is usable.
 func (k *Keys) firstFree(e *endpoint, keys []string) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -222,9 +222,9 @@ func (k *Keys) firstFree(e *endpoint, keys []string) time.Duration {
 	return max(first, 0)
 }
 
-// enter waits until fewer than most requests use a key. Requests of users are before those
-// of subagents. It returns the function that ends the request. If ctx is canceled, it
-// returns its error.
+// enter waits until fewer than most requests use a key. Requests of users come before requests
+// of subagents. It returns the function to end the request. If ctx is canceled, it returns its
+// error.
 func (k *Keys) enter(ctx context.Context, s *keyState, most int, background bool) (leave func(), err error) {
 	k.mu.Lock()
 	if most <= 0 || s.running < most {
@@ -256,7 +256,7 @@ func (k *Keys) enter(ctx context.Context, s *keyState, most int, background bool
 	return nil, ctx.Err()
 }
 
-// leave gives the place of a request to the first one that waits.
+// leave passes the slot of a request to the first waiting request.
 func (k *Keys) leave(s *keyState) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

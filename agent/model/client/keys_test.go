@@ -31,8 +31,8 @@ func pool(keys ...string) func(*client.Config) {
 	return func(c *client.Config) { c.Endpoints[0].Keys = keys }
 }
 
-// TestSessionKeepsItsKey checks each strategy of a pool, and that a session keeps its key
-// while the key works.
+// TestSessionKeepsItsKey checks each strategy of a pool. A session keeps its key while the key
+// works.
 func TestSessionKeepsItsKey(t *testing.T) {
 	t.Parallel()
 	for strategy, want := range map[string]string{
@@ -81,8 +81,8 @@ func TestSessionKeepsItsKey(t *testing.T) {
 	})
 }
 
-// TestKeyCooldown checks that a limited key without a named time rests for the cooldown if
-// there are others, and that an account without credit is not asked again at once.
+// TestKeyCooldown limits a key without naming a time. If there are others, it is not used
+// during the cooldown. An account without credit is not used again at once.
 func TestKeyCooldown(t *testing.T) {
 	t.Parallel()
 	for code, rest := range map[int]time.Duration{429: 60 * time.Second, 402: time.Hour} {
@@ -113,8 +113,8 @@ func TestKeyCooldown(t *testing.T) {
 	}
 }
 
-// TestRefusedKeyIsNotUsedAgain checks that a refused key is not sent again, not even for
-// another model of the process, until it changes.
+// TestRefusedKeyIsNotUsedAgain refuses a key. It is not sent again until it changes, not even
+// for another model of the process.
 func TestRefusedKeyIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
 	virtual(t, "one key", func(t *testing.T) {
@@ -149,9 +149,9 @@ func inTurn(turn string, background bool) *model.Request {
 	return r
 }
 
-// TestRefusedKeyIsTriedAgain checks that a key that was refused, or that rests for long, is
-// tried again with the user's next prompt. Other requests wait: for a minute after a refusal,
-// for the end of a limit.
+// TestRefusedKeyIsTriedAgain checks refused keys and keys with a long limit. The user's next
+// prompt tries them again. Other requests wait: for a minute after a refusal, for the end of a
+// limit.
 func TestRefusedKeyIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -201,8 +201,8 @@ func TestRefusedKeyIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestPoolWaitsForTheFirstKey checks that a pool waits up to a minute for the first key that
-// is free again, and tells it. Keys without a named end do not shorten or end the wait.
+// TestPoolWaitsForTheFirstKey limits all keys of a pool. It waits up to a minute for the first
+// usable key, with a notice. Keys without a named end do not shorten or end the wait.
 func TestPoolWaitsForTheFirstKey(t *testing.T) {
 	t.Parallel()
 	for _, limits := range [][2]int{{40, 50}, {40, 80}, {80, 40}, {40, 0}, {0, 40}} {
@@ -233,8 +233,8 @@ func TestPoolWaitsForTheFirstKey(t *testing.T) {
 	}
 }
 
-// TestEveryKeyIsLimited checks the error when all keys of a pool are limited, and that no
-// request is sent while they rest for long.
+// TestEveryKeyIsLimited checks the error if all keys of a pool are limited. No request is sent
+// while the limits are long.
 func TestEveryKeyIsLimited(t *testing.T) {
 	t.Parallel()
 	virtual(t, "named", func(t *testing.T) {
@@ -285,8 +285,8 @@ func as(provider string) func(*client.Config) {
 	return func(c *client.Config) { c.Endpoints[0].Provider = provider }
 }
 
-// TestConcurrent checks that requests for one key share its limit, that those of the user go
-// first, and that a canceled one gives its place back.
+// TestConcurrent checks the limit of concurrent requests for a key. The user's requests go
+// first, and a canceled request frees its slot.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -339,7 +339,7 @@ func TestConcurrent(t *testing.T) {
 	})
 }
 
-// TestKeyCommand checks that the command is run once in 30 minutes, and again after 401.
+// TestKeyCommand checks when the command runs: once in 30 minutes, and again after 401.
 func TestKeyCommand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -388,7 +388,8 @@ func TestKeyCommand(t *testing.T) {
 	})
 }
 
-// TestKeyStaysAtItsHost checks that each endpoint gets only its own keys and headers.
+// TestKeyStaysAtItsHost checks the keys and headers of requests. Each endpoint gets only its
+// own.
 func TestKeyStaysAtItsHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

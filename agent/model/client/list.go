@@ -17,7 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// Listed is a model that an endpoint lists. A zero field is not known.
+// Listed is a model in an endpoint's list. A zero field is not known.
 type Listed struct {
 	ID        string
 	Window    int // tokens
@@ -113,10 +113,10 @@ func (p *listPage) models() []Listed {
 	return slices.DeleteFunc(out, func(l Listed) bool { return l.ID == "" })
 }
 
-// list requests one page. next is empty for the first one.
+// list requests a page. next is empty for the first page.
 func (e *endpoint) list(ctx context.Context, key, next string, page *listPage) error {
 	t := e.target(key, false)
-	// A request for a response has the headers that this API and provider need.
+	// A model request has the headers required by this API and provider.
 	sample, err := e.API.Encode(&model.Request{Messages: []model.Message{model.NewMessage(model.User, "hi")}}, t)
 	if err != nil {
 		return e.fail(model.ErrRequest, 0, err.Error(), err)

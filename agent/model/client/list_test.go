@@ -18,8 +18,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/responses"
 )
 
-// TestList requests the list of models from a server for each API. The servers answer only the
-// address and the header of the key that the API has.
+// TestList requests the list of models from a server for each API. The servers accept only the
+// address and the key header of the API.
 func TestList(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
@@ -27,7 +27,7 @@ func TestList(t *testing.T) {
 		api      api.API
 		provider string
 		path     string            // added to the server's address as the base URL
-		header   string            // "Name: value" that is required
+		header   string            // required "Name: value"
 		pages    map[string]string // by request URI
 		want     []client.Listed
 	}{
@@ -72,7 +72,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// A list that fails says why, without the key.
+// TestListFails checks the errors of a list: they give the reason, without the key.
 func TestListFails(t *testing.T) {
 	t.Parallel()
 	const key = "sk-0123456789abcdef"

@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// local reports whether the endpoint is on this machine or its network, where servers run models
-// with a window of their own.
+// local reports whether the endpoint is on this machine or its network. Such servers choose the
+// window of a model.
 func (e *endpoint) local() bool {
 	u, err := url.Parse(e.BaseURL)
 	if err != nil {
@@ -31,7 +31,7 @@ func (e *endpoint) local() bool {
 	return host == "localhost" || host != "" && u.Port() != "" && !strings.Contains(host, ".") // a name of a container
 }
 
-// runsModels reports whether the endpoint may be a server that runs models with a window of its own.
+// runsModels reports whether the endpoint may be a server that chooses the window of a model.
 func (e *endpoint) runsModels() bool {
 	switch e.Provider {
 	case "ollama", "lmstudio":
@@ -42,7 +42,7 @@ func (e *endpoint) runsModels() bool {
 	return e.API.Name() != api.Gemini && e.local()
 }
 
-// askLocal asks a server that runs models, whichever program it is.
+// askLocal asks a model server of any kind.
 func (e *endpoint) askLocal(ctx context.Context) (metadata, error) {
 	l, err := e.listing(ctx)
 	m := l.metadata()
@@ -83,8 +83,8 @@ func (e *endpoint) askLocal(ctx context.Context) (metadata, error) {
 	return m, err
 }
 
-// askProps returns the window of a slot of a llama.cpp server. Slots share what -c sets. It also returns
-// what the server's chat template does.
+// askProps returns the window of a slot of a llama.cpp server; the slots share the size set
+// with -c. It also returns properties of the server's chat template.
 func (e *endpoint) askProps(ctx context.Context) (metadata, error) {
 	var props struct {
 		Settings struct {
@@ -113,9 +113,9 @@ func (e *endpoint) askProps(ctx context.Context) (metadata, error) {
 	return m, nil
 }
 
-// askOllama returns the window that Ollama runs the model with. If the model is not loaded, it is
-// the num_ctx of the model. If it has none, the window is not known before the first request; Ollama's default is
-// taken until then.
+// askOllama returns the window of the loaded model. If the model is not loaded, it returns the
+// model's num_ctx. If this is not set either, the window is unknown before the first request;
+// until then, Ollama's default applies.
 func (e *endpoint) askOllama(ctx context.Context) (metadata, error) {
 	var known struct {
 		Capabilities []string       `json:"capabilities"`
@@ -165,8 +165,8 @@ func (e *endpoint) runningOllama(ctx context.Context) (int, error) {
 	return 0, nil
 }
 
-// askLMStudio returns the window that LM Studio has loaded the model with. If the model is not loaded,
-// LM Studio loads it with its default.
+// askLMStudio returns the window of the loaded model. If the model is not loaded, it returns LM
+// Studio's default, with which the model would be loaded.
 func (e *endpoint) askLMStudio(ctx context.Context) (metadata, error) {
 	type entry struct {
 		ID     string `json:"id"`
@@ -203,8 +203,8 @@ func (e *endpoint) askLMStudio(ctx context.Context) (metadata, error) {
 
 func isFalse(b *bool) bool { return b != nil && !*b }
 
-// opensThought reports whether a chat template puts the start of a thought at the end of the prompt, so that
-// the response has only its end.
+// opensThought reports whether a chat template ends the prompt with the start of a thought, so
+// the response contains only its end.
 func opensThought(template string) bool {
 	_, template, found := cutLast(template, "add_generation_prompt")
 	for _, tag := range []string{"<think>", "<thinking>", "[THINK]", "<seed:think>"} {

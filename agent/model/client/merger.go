@@ -2,7 +2,8 @@ package client
 
 import "github.com/hermes-ls/hermes-ls/agent/model"
 
-// merger joins pieces of text to one delta. The caller may make a frame of each delta, which costs more than the piece.
+// merger joins pieces of text into a single delta. The caller may make a frame of each delta,
+// which costs more than the piece.
 type merger struct {
 	yield func(model.Delta) bool
 	text  []byte
@@ -31,7 +32,7 @@ func (m *merger) add(d model.Delta) bool {
 	return true
 }
 
-// flush yields the kept text. If the caller has stopped reading, it returns false.
+// flush yields the kept text. If the caller stopped reading, it returns false.
 func (m *merger) flush() bool {
 	if len(m.text) == 0 {
 		return true

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/internal/modeltest"
 )
 
-// The text of several events in the buffer is one delta. The text is not kept until the endpoint sends more, also if a
-// ping of a proxy follows it.
+// TestPiecesThatWaitAreOneDelta buffers the text of several events: it becomes a single delta.
+// Text is not kept until the endpoint sends more, even if a proxy's ping follows.
 func TestPiecesThatWaitAreOneDelta(t *testing.T) {
 	t.Parallel()
 	piece := func(text string) string {

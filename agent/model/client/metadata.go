@@ -22,17 +22,17 @@ import (
 // metadata is the information of an endpoint about a model. A zero field is not known.
 type metadata struct {
 	window int    // tokens, as the endpoint advertises them
-	served int    // tokens of the window that the server runs the model with
-	source source // which request has told served
+	served int    // window of the loaded model, in tokens
+	source source // the request that returned served
 	price  Price
 	sees   sight
 
-	planned bool // served is what the server will load the model with
+	planned bool // served applies when the server loads the model
 	noTools bool // the chat template of the server leaves tools out
 	opens   bool // the chat template opens a thought in the prompt
 }
 
-// source is a request that tells the window that a server runs a model with.
+// source is a request for the window of a loaded model.
 type source int
 
 const (
@@ -47,15 +47,15 @@ const (
 	metadataLimit   = 8 << 20 // bytes of a list of models
 	metadataTimeout = 3 * time.Second
 	metadataGrace   = 200 * time.Millisecond // after the end of a response
-	refreshTimeout  = 500 * time.Millisecond // of a server that runs the model
-	loadTimeout     = 2 * time.Minute        // until Ollama has loaded a model
+	refreshTimeout  = 500 * time.Millisecond // of a model server
+	loadTimeout     = 2 * time.Minute        // until Ollama has loaded the model
 	largeRequest    = 32 << 10               // bytes; smaller requests do not need the window
 	localDefault    = 4096                   // tokens of the window of Ollama and LM Studio if nothing else is set
 )
 
-// Prepare requests the metadata of the first endpoint's model if its window is not known, or can
-// differ from the one that is. If the server is Ollama, it loads the model first, as the next request would. Without an
-// answer, Prepare does nothing.
+// Prepare requests the metadata of the first endpoint's model, unless its window is known and
+// cannot differ. If the server is Ollama, Prepare loads the model first, as the next request
+// would. If the server does not answer, Prepare does nothing.
 func (m *Model) Prepare(ctx context.Context) {
 	if len(m.endpoints) == 0 {
 		return
@@ -76,9 +76,9 @@ func (m *Model) Prepare(ctx context.Context) {
 }
 
 // fetchMetadata requests the metadata of the first endpoint's model while a large request runs.
-// If the request is small, or the metadata is known, it does nothing. The returned
-// function waits for the metadata, for at most metadataGrace. If the server runs models, it asks for the
-// window that the model has now.
+// If the request is small, or the metadata is known, it does nothing. The returned function
+// waits for the metadata, for at most metadataGrace. If the metadata came from a model server,
+// it asks for the current window.
 func (m *Model) fetchMetadata(ctx context.Context, req *model.Request) (done func()) {
 	if len(m.endpoints) == 0 || m.endpoints[0].broken != nil {
 		return func() {}
@@ -134,10 +134,10 @@ func (e *endpoint) hasMetadata() bool {
 }
 
 // ask requests the metadata of the endpoint's model and stores it. If the endpoint has no
-// metadata, it is not asked again. If it did not answer, it is.
+// metadata, it is not asked again; after an error, it is.
 func (e *endpoint) ask(ctx context.Context) {
 	if slices.Contains([]string{"openai", "azure", "foundry", "bedrock"}, e.Provider) || e.hasMetadata() {
-		return // their lists have only ids
+		return // their lists contain only ids
 	}
 	chat := e.API.Name() == api.Chat || e.API.Name() == api.Responses
 	if !chat && !e.runsModels() && e.Known.Window > 0 && e.Known.Images != nil {
@@ -163,7 +163,7 @@ func (e *endpoint) ask(ctx context.Context) {
 	e.store(m)
 }
 
-// errNotReady means that a server does not answer yet, for example because it loads a model.
+// errNotReady means a server does not answer yet, for example because it loads a model.
 var errNotReady = errors.New("the server is not ready")
 
 // store stores metadata.
@@ -180,7 +180,7 @@ func (e *endpoint) store(m metadata) {
 	e.learned.models[e.Model] = &m
 }
 
-// refresh asks a server again for the window that it runs the model with.
+// refresh asks a server again for the window of the loaded model.
 func (e *endpoint) refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
@@ -197,7 +197,7 @@ func (e *endpoint) refresh(ctx context.Context) {
 		told, _ = e.askLMStudio(ctx)
 	}
 	changed := told.served > 0 && (told.served != m.served || m.planned)
-	if m.source == fromProps && told.source == fromProps { // a restarted server may have another template
+	if m.source == fromProps && told.source == fromProps { // a restarted server may use another template
 		changed = changed || told.noTools != m.noTools || told.opens != m.opens
 		m.noTools, m.opens = told.noTools, told.opens
 	}
@@ -207,8 +207,8 @@ func (e *endpoint) refresh(ctx context.Context) {
 	}
 }
 
-// forgetMetadata makes the next call of ask a request, because the endpoint has contradicted its
-// metadata.
+// forgetMetadata makes the next ask request the metadata again, because the endpoint has
+// contradicted its metadata.
 func (e *endpoint) forgetMetadata() {
 	e.learned.Lock()
 	defer e.learned.Unlock()
@@ -228,11 +228,11 @@ type listed struct {
 	Loaded        int    `json:"loaded_context_length"` // LM Studio
 	Meta          struct {
 		Context int `json:"n_ctx"`       // llama.cpp: of a slot
-		Trained int `json:"n_ctx_train"` // llama.cpp: what the model was trained for; the server may run it with less
+		Trained int `json:"n_ctx_train"` // llama.cpp: the window of the training; the server may use less
 	} `json:"meta"`
 	MaxInput  int `json:"max_input_tokens"` // Anthropic, LiteLLM
 	MaxTokens int `json:"max_tokens"`       // Anthropic: of a response
-	// Capabilities is an object or a list. Anthropic has image_input.supported in it.
+	// Capabilities is an object or a list. Anthropic's contains image_input.supported.
 	Capabilities any            `json:"capabilities"`
 	Pricing      map[string]any `json:"pricing"` // OpenRouter: US dollars per token, as strings
 	Architecture struct {
@@ -242,8 +242,8 @@ type listed struct {
 	Input []string `json:"input_modalities"` // others
 }
 
-// askList looks for the model in the list of models. A llama.cpp server that is not on this network
-// is asked for its slots, too.
+// askList looks for the model in the list of models. It also asks a llama.cpp server outside
+// this network for its slots.
 func (e *endpoint) askList(ctx context.Context) (metadata, error) {
 	l, err := e.listing(ctx)
 	if err != nil {
@@ -258,7 +258,8 @@ func (e *endpoint) askList(ctx context.Context) (metadata, error) {
 	return m, nil
 }
 
-// listing returns the model's entry in the list of models. If there is only one, it is the model's.
+// listing returns the model's entry in the list of models. A single entry is always the
+// model's.
 func (e *endpoint) listing(ctx context.Context) (listed, error) {
 	t := api.Target{BaseURL: e.BaseURL}
 	var list struct{ Data []listed }
@@ -273,7 +274,7 @@ func (e *endpoint) listing(ctx context.Context) (listed, error) {
 	return listed{}, nil
 }
 
-// askPages looks for the model in the list of an API that has pages.
+// askPages looks for the model in the paged list of an API.
 func (e *endpoint) askPages(ctx context.Context) (metadata, error) {
 	all, err := e.listAll(ctx)
 	i := slices.IndexFunc(all, func(l Listed) bool { return l.ID == e.Model })

@@ -22,8 +22,8 @@ data: [DONE]
 
 `
 
-// TestMetadata checks the metadata of each vendor's endpoint. It is requested only if the
-// request is large. Before that, one prompt is one request.
+// TestMetadata checks the metadata of each vendor's endpoint. It is requested only for large
+// requests. Until then, a prompt makes a single request.
 func TestMetadata(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -106,7 +106,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestMetadataOfPages checks the metadata of APIs whose lists have pages.
+// TestMetadataOfPages checks the metadata of APIs with paged lists.
 func TestMetadataOfPages(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

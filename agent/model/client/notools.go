@@ -5,8 +5,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// noTools says what happens to the tools of a request if the server's chat template leaves them out, and what to do.
-// If the template has tools, or nothing is known, it returns "".
+// noTools describes the effect of a chat template that leaves out tools, and a remedy. If the
+// template supports tools, or nothing is known, it returns "".
 func (e *endpoint) noTools() string {
 	const better = "start llama-server with --jinja and a --chat-template-file that has tools, or choose a model that was trained to call tools."
 	switch {
@@ -20,7 +20,7 @@ func (e *endpoint) noTools() string {
 	return "The chat template of " + e.Model + " leaves tools out, so they are sent as text. If the model does not call them: " + better
 }
 
-// toolsNotice returns the text of noTools with the first request of a session that has tools.
+// toolsNotice returns the text of noTools for the first request with tools of a session.
 func (m *Model) toolsNotice(req *model.Request, e *endpoint) string {
 	if len(req.Tools) == 0 || req.SessionID == "" {
 		return ""

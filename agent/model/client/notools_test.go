@@ -63,8 +63,9 @@ func serveSlot(t *testing.T, s *slot, change func(*client.Endpoint)) *client.Mod
 	return m
 }
 
-// TestTemplateWithoutTools checks the tools, calls and results of a server whose template leaves them out: they
-// are text, each request extends the previous one, and the user is told once in a session.
+// TestTemplateWithoutTools checks a server whose template leaves tools out. Tools, calls and
+// results become text, each request extends the previous request, and the session gets a single
+// notice.
 func TestTemplateWithoutTools(t *testing.T) {
 	t.Parallel()
 	const plain = "{% for m in messages %}{{ m.role + m.content }}{% endfor %}"
@@ -140,7 +141,7 @@ func TestTemplateWithoutTools(t *testing.T) {
 	}
 }
 
-// TestWithoutToolsElsewhere checks that the user is told that tools are lost where they cannot be text.
+// TestWithoutToolsElsewhere checks the notice about lost tools if they cannot be sent as text.
 func TestWithoutToolsElsewhere(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*client.Endpoint){
@@ -165,8 +166,8 @@ const (
 	plainEnd    = "{{ '<think>' + m.reasoning + '</think>' }}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
 
-// TestTemplateOpensThought checks that no thought is shown as text if the server's template opens it, also in the
-// first response.
+// TestTemplateOpensThought checks responses if the server's template opens the thought. No
+// thought is shown as text, not even in the first response.
 func TestTemplateOpensThought(t *testing.T) {
 	t.Parallel()
 	for template, opens := range map[string]bool{thinkingEnd: true, optionalEnd: false, eitherEnd: true, distillEnd: true, plainEnd: false, "": false} {

@@ -20,8 +20,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/responses"
 )
 
-// replies are the events of one response with a thought, a text and a call, by API, and of the
-// same response as one body.
+// replies are, by API, the events of a response with a thought, a text and a call, and the same
+// response as a single body.
 var replies = map[string]struct {
 	api    api.API
 	events []string
@@ -71,8 +71,8 @@ var replies = map[string]struct {
 	}, `{"candidates":[{"index":0,"content":{"role":"model","parts":[{"text":"Hm.","thought":true},{"text":"Hello"},{"functionCall":{"name":"read_file","args":{"path":"a"}}}]},"finishReason":"STOP"}],"modelVersion":"m"}`},
 }
 
-// TestOddTypes checks that a value of another type in a response does not lose its text or its
-// call, if the value can be understood.
+// TestOddTypes changes the type of each value in a response, keeping its meaning. Text and
+// calls must not be lost.
 func TestOddTypes(t *testing.T) {
 	t.Parallel()
 	for name, r := range replies {
@@ -92,7 +92,7 @@ func TestOddTypes(t *testing.T) {
 	}
 }
 
-// TestLineEndings checks that each line ending of event streams is read, and when it comes.
+// TestLineEndings checks each line ending of event streams.
 func TestLineEndings(t *testing.T) {
 	t.Parallel()
 	for name, r := range replies {
@@ -105,7 +105,7 @@ func TestLineEndings(t *testing.T) {
 	}
 }
 
-// TestOtherIndex checks that the only candidate of a response counts, whatever its index is.
+// TestOtherIndex checks the only candidate of a response: its index does not matter.
 func TestOtherIndex(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"chat", "gemini"} {
@@ -154,8 +154,8 @@ func checkReply(t *testing.T, a api.API, body, what string) {
 	}
 }
 
-// variants returns forms of a JSON text in which one value has another type and the same meaning. The
-// key names the change.
+// variants returns forms of a JSON text in which a single value has another type and the same
+// meaning. The key names the change.
 func variants(text string) map[string]string {
 	all := map[string]string{}
 	var visit func(value any, path string, set func(any))
@@ -227,6 +227,6 @@ func variants(text string) map[string]string {
 		}
 	}
 	visit(root, "", func(other any) { root = other })
-	delete(all, " as text") // an event that is only a text is no response
+	delete(all, " as text") // an event with nothing but a text is no response
 	return all
 }

@@ -16,8 +16,8 @@ import (
 )
 
 // outgoing sends the requests of an endpoint. It adds the query of the base URL. Requests ask
-// for bodies that are not compressed, because a compressed stream arrives late. Some proxies
-// compress nevertheless, so outgoing decodes the body.
+// for uncompressed bodies, because a compressed stream arrives late. Some proxies compress
+// nevertheless, so outgoing decodes the body.
 type outgoing struct {
 	base  http.RoundTripper
 	query string
@@ -38,7 +38,7 @@ func (o outgoing) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	codings := strings.FieldsFunc(strings.ToLower(resp.Header.Get("Content-Encoding")), func(r rune) bool { return r == ',' || r == ' ' })
-	for i := len(codings) - 1; i >= 0; i-- { // the last one was applied last
+	for i := len(codings) - 1; i >= 0; i-- { // the last coding was applied last
 		if codings[i] != "identity" {
 			resp.Body = &decoded{body: resp.Body, coding: codings[i]}
 			resp.ContentLength = -1

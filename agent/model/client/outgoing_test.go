@@ -21,8 +21,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
-// TestCompressedReplies checks that replies and errors are decoded if a proxy has compressed
-// them although that was not asked for.
+// TestCompressedReplies compresses replies and errors although the request did not ask for it,
+// like some proxies. They are decoded.
 func TestCompressedReplies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -69,7 +69,7 @@ func TestCompressedReplies(t *testing.T) {
 	}
 }
 
-// TestWrongContentType checks that the body decides how a response is read, not its content type.
+// TestWrongContentType checks how a response is read: its body decides, not its content type.
 func TestWrongContentType(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
@@ -97,7 +97,7 @@ type plain struct{ io.Writer }
 
 func (plain) Close() error { return nil }
 
-// TestBaseURL checks that the address of a request, or one with a query, works as a base URL.
+// TestBaseURL checks base URLs copied from a request or containing a query.
 func TestBaseURL(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]string{
@@ -123,7 +123,7 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-// TestProxyOfTheEnvironment checks that ALL_PROXY is used, and that failures name the proxy.
+// TestProxyOfTheEnvironment checks the use of ALL_PROXY. Failures name the proxy.
 func TestProxyOfTheEnvironment(t *testing.T) { // it sets the environment
 	answer := func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, modeltest.Fine) }
 	var asked []string
@@ -163,7 +163,7 @@ func TestProxyOfTheEnvironment(t *testing.T) { // it sets the environment
 	}
 }
 
-// TestCausesAndRemedies checks that errors name the cause and the setting that helps.
+// TestCausesAndRemedies checks errors for their cause and the setting to change.
 func TestCausesAndRemedies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

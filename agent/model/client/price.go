@@ -10,8 +10,8 @@ import (
 // much as Input.
 type Price struct{ Input, CacheRead, Output, CacheWrite float64 }
 
-// Facts are facts about a model from a table. They apply if neither the configuration nor the
-// endpoint has them. A zero field is not known.
+// Facts are facts about a model from a table. They apply if they are missing from the
+// configuration and from the endpoint's metadata. A zero field is not known.
 type Facts struct {
 	Window int // tokens
 	Images *bool
@@ -21,8 +21,8 @@ type Facts struct {
 // defaultWindow is the context window of a model about which nothing is known.
 const defaultWindow = 128000
 
-// cost returns the cost of a request if the response does not have it: by the configured
-// price, else the endpoint's list, else the table. If no price is known, it returns 0.
+// cost returns the cost of a request if the response omits it: by the configured price, else
+// the endpoint's list, else the table. If no price is known, it returns 0.
 func (e *endpoint) cost(u *model.Usage) float64 {
 	p := e.metadata().price
 	if e.Price != nil {

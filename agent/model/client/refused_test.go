@@ -16,7 +16,7 @@ import (
 // needed are the fields without which there is no request, or which only the user's settings add.
 var needed = []string{"model", "messages", "input", "contents", "tools", "stream", "service_tier", "instructions", "systemInstruction", "generationConfig", "max_tokens of messages", "system"}
 
-// TestRefusedFields checks that an endpoint may refuse each field of a request that is not needed.
+// TestRefusedFields refuses each optional field of a request.
 func TestRefusedFields(t *testing.T) {
 	t.Parallel()
 	for name, r := range replies {
@@ -50,7 +50,7 @@ func TestRefusedFields(t *testing.T) {
 	}
 }
 
-// TestRefusedForms checks that a field gets the form that an endpoint wants.
+// TestRefusedForms checks fields with several forms: the endpoint gets the form that it wants.
 func TestRefusedForms(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

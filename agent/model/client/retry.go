@@ -17,13 +17,13 @@ import (
 
 const (
 	maxTries    = 5
-	maxTriesOf  = 3               // of an endpoint that a fallback follows
+	maxTriesOf  = 3               // of an endpoint with a fallback
 	maxRetrying = 2 * time.Minute // from the first try to the end of the last wait
 	maxBackoff  = 30 * time.Second
 	maxAsked    = 60 * time.Second // if the endpoint asks for more, the user gets the error instead
 )
 
-// try sends the request to one endpoint until it is answered or fails for good. more is
+// try sends the request to an endpoint until it is answered or fails for good. more reports
 // whether a fallback follows.
 func (s *stream) try(ctx context.Context, e *endpoint, more bool) error {
 	if e.broken != nil {
@@ -71,9 +71,8 @@ func (s *stream) wait(ctx context.Context, e *endpoint, why *model.Error, wait t
 	}
 }
 
-// round tries each key once, until the endpoint accepts one. If all keys fail, it returns
-// the error of the key that is usable first. If all keys rest because of other requests, it
-// waits.
+// round tries each key once, until the endpoint accepts a key. If all keys fail, it returns the
+// error of the key usable first. If all keys are limited because of other requests, it waits.
 func (s *stream) round(ctx context.Context, e *endpoint) error {
 	keys, err := e.pool(ctx, false)
 	if err != nil {
@@ -145,7 +144,7 @@ func (s *stream) limited(e *endpoint, keys []string, busy *model.Error) *model.E
 	return e.complete(&all)
 }
 
-// ask makes one request with one key. If the endpoint rejects a picture, state or a
+// ask makes a request with a given key. If the endpoint rejects a picture, state or a
 // parameter, ask sends the request again at once without it, or with a smaller limit of the
 // response. If the API pauses the response, ask continues it.
 func (s *stream) ask(ctx context.Context, e *endpoint, key *keyState) error {
@@ -237,9 +236,8 @@ func tries(e *model.Error, more bool) int {
 	}
 }
 
-// backoff returns the wait before try n+2. If the endpoint asked for a wait, it returns
-// that. Otherwise it doubles from one second, with jitter, so that sessions do not all try
-// again at once.
+// backoff returns the wait before try n+2. If the endpoint asked for a wait, it returns asked.
+// Otherwise the wait doubles from 1 s, with jitter, so sessions do not all retry at once.
 func backoff(n int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return asked

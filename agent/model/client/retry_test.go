@@ -34,7 +34,7 @@ func hello() *model.Request { return modeltest.Hello(someTools...) }
 // inMemory returns a model whose server runs in the same synctest bubble.
 func inMemory(h http.HandlerFunc, change ...func(*client.Config)) *client.Model {
 	read := func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // without this, the server does not notice that the client has closed the connection
+		body, _ := io.ReadAll(r.Body) // otherwise the server does not notice the closed connection
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		h(w, r)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// sight is whether a model accepts pictures. If it is not known, it is zero.
+// sight tells whether a model accepts pictures. Zero means not known.
 type sight int
 
 const (
@@ -22,19 +22,19 @@ const (
 	seeing
 )
 
-// Sees reports whether the first endpoint's model gets pictures. If nothing is known about
-// the model, it returns true. It may request the endpoint's metadata, once.
+// Sees reports whether the first endpoint's model gets pictures. If this is not known, it
+// returns true. It may request the endpoint's metadata, once.
 func (m *Model) Sees(ctx context.Context) bool {
 	return len(m.endpoints) > 0 && m.sight(ctx, m.endpoints[0]) != blind
 }
 
-// KnownToSee reports whether it is known that the first endpoint's model accepts pictures. It may
+// KnownToSee reports whether the first endpoint's model is known to accept pictures. It may
 // request the endpoint's metadata, once.
 func (m *Model) KnownToSee(ctx context.Context) bool {
 	return len(m.endpoints) > 0 && m.sight(ctx, m.endpoints[0]) == seeing
 }
 
-// sight returns whether a model accepts pictures, from the first source that knows it: the
+// sight returns whether a model accepts pictures, from the first source with an answer: the
 // configuration, the endpoint's metadata, a remembered rejection, [Facts].
 func (m *Model) sight(ctx context.Context, e *endpoint) sight {
 	if e.Images != nil {
@@ -75,7 +75,7 @@ func (m *Model) rejects(ctx context.Context, e *endpoint) bool {
 	return m.rejected.Known != nil && m.rejected.Known(ctx, e.url, e.Model)
 }
 
-// remember stores that the endpoint rejected a picture for its model.
+// remember stores the endpoint's rejection of a picture for its model.
 func (m *Model) remember(ctx context.Context, e *endpoint) {
 	e.learned.Lock()
 	if e.learned.blind == nil {
@@ -91,17 +91,17 @@ func (m *Model) remember(ctx context.Context, e *endpoint) {
 	}
 }
 
-// pictureForms are the forms in which one endpoint gets the pictures of a request.
+// pictureForms are the forms of a request's pictures for an endpoint.
 type pictureForms struct {
 	to       string
 	forms    map[int]model.PictureForm // by message
-	open     []int                     // messages whose form the endpoint has not accepted before
+	open     []int                     // messages whose form the endpoint has not yet accepted
 	rejected int                       // the status of a rejection; 0: none
-	refused  bool                      // the endpoint refused the session's last request, which had pictures
+	refused  bool                      // the endpoint refused the session's last request with pictures
 	told     bool
 }
 
-// formsFor returns the forms of a request's pictures. A form that e has accepted stays.
+// formsFor returns the forms of a request's pictures. A form accepted by e stays.
 func (m *Model) formsFor(ctx context.Context, e *endpoint, req *model.Request) *pictureForms {
 	f := &pictureForms{to: e.url + " " + e.Model, forms: map[int]model.PictureForm{}}
 	f.refused = m.refusedLast(req) == f.to
@@ -130,7 +130,7 @@ func (f *pictureForms) set(form model.PictureForm) {
 	}
 }
 
-// describe gives the pictures that are sent as text for the first time their descriptions.
+// describe adds descriptions to the pictures sent as text for the first time.
 func (s *stream) describe(ctx context.Context) {
 	for _, i := range s.forms.open {
 		if s.forms.forms[i] == model.AsText && s.described(ctx, i) {
@@ -140,7 +140,7 @@ func (s *stream) describe(ctx context.Context) {
 }
 
 // described reports whether a picture of a message has a description. If no model was asked
-// for one, it asks.
+// yet, described asks.
 func (s *stream) described(ctx context.Context, i int) bool {
 	texts := s.req.Messages[i].Described
 	if texts == nil && s.req.Describe != nil {
@@ -154,9 +154,9 @@ func (s *stream) described(ctx context.Context, i int) bool {
 	return slices.ContainsFunc(texts, func(d model.Description) bool { return d.Text != "" })
 }
 
-// reject makes text of the pictures that the endpoint has not accepted before, if err is the rejection of a
-// picture. If the endpoint refuses a request with pictures again, reject makes text of those that are left, so that
-// the session continues. If it changes nothing, it returns false.
+// reject turns pictures into text. If err is the rejection of a picture, it takes the pictures
+// not accepted before. If the endpoint refuses a request with pictures again, it takes all
+// pictures that are left, so the session continues. If it changes nothing, it returns false.
 func (f *pictureForms) reject(err *model.Error) bool {
 	switch open := slices.ContainsFunc(f.open, f.isPicture); {
 	case open && rejectsPicture(err):
@@ -187,7 +187,7 @@ func (f *pictureForms) pictures() map[int]model.PictureForm {
 	return sent
 }
 
-// refuses reports whether an endpoint that returned err will likely refuse the same request again.
+// refuses reports whether an endpoint would likely return err for the same request again.
 func refuses(err *model.Error) bool {
 	switch err.Kind {
 	case model.ErrRequest, model.ErrPolicy, model.ErrOverflow:
@@ -197,15 +197,15 @@ func refuses(err *model.Error) bool {
 	}
 }
 
-// refusedLast returns the endpoint and model that refused the session's last request, which had pictures. If
-// it was not refused, refusedLast returns "".
+// refusedLast returns the endpoint and model that refused the session's last request with
+// pictures. If it was not refused, refusedLast returns "".
 func (m *Model) refusedLast(req *model.Request) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.refused[req.SessionID]
 }
 
-// noteRefusal records whether the request, which ended with err, was refused although or because it has pictures.
+// noteRefusal records err if it refuses a request with pictures.
 func (s *stream) noteRefusal(err error) {
 	m, f := s.model, s.forms
 	if s.req.SessionID == "" || f == nil {
@@ -222,9 +222,10 @@ func (s *stream) noteRefusal(err error) {
 	}
 }
 
-// accepted tells the caller before the first piece of the response which state was dropped
-// and in which form the pictures were accepted. It remembers a rejection, unless the
-// configuration says that the model sees. If the caller has stopped reading, accepted returns false.
+// accepted yields the conditions of the response before its first piece: a fallback, dropped
+// state, missing tools, and the accepted forms of the pictures. It remembers a rejected
+// picture, unless the configuration decides about pictures. If the caller stopped reading,
+// accepted returns false.
 func (s *stream) accepted(ctx context.Context, e *endpoint) bool {
 	if why := s.instead; why != "" {
 		s.instead = ""

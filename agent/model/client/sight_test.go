@@ -48,8 +48,8 @@ func look(t *testing.T) []model.Message {
 	}
 }
 
-// converse sends the messages step by step and stores the forms that the model decides on,
-// as a session does. It returns how many requests failed.
+// converse sends the messages step by step and stores the forms chosen by the model, as a
+// session does. It returns the number of failed requests.
 func converse(t *testing.T, m *client.Model, log []model.Message) (failed int) {
 	t.Helper()
 	for n := range log {
@@ -75,8 +75,8 @@ const (
 	deepSeek = "Failed to deserialize the JSON body into the target type: messages[0]: unknown variant `image_url`, expected `text`"
 )
 
-// TestPicturesOfToolsAndPrompts checks that a picture keeps its form, and that every
-// request extends the previous one.
+// TestPicturesOfToolsAndPrompts checks the forms of pictures: a picture keeps its form, and
+// every request extends the previous request.
 func TestPicturesOfToolsAndPrompts(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{
@@ -106,8 +106,8 @@ func TestPicturesOfToolsAndPrompts(t *testing.T) {
 	}
 }
 
-// TestRejectedPicture checks that a request is sent again at once without a rejected
-// picture. For 30 days, the endpoint gets no other new picture. Accepted pictures stay.
+// TestRejectedPicture rejects a picture. The client repeats the request at once without it. For
+// 30 days, the endpoint gets no other new picture. Accepted pictures stay.
 func TestRejectedPicture(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -181,8 +181,8 @@ func TestRejectedPicture(t *testing.T) {
 	}
 }
 
-// TestConfiguredSight checks that a rejection is not remembered if the configuration says that
-// the model sees, and that the request is sent again all the same.
+// TestConfiguredSight rejects a picture although the configuration enables pictures. The
+// rejection is not remembered, but the request is repeated.
 func TestConfiguredSight(t *testing.T) {
 	t.Parallel()
 	rec := &modeltest.Recorder{Answer: func(_ int, body []byte, w http.ResponseWriter) {
@@ -205,16 +205,17 @@ func TestConfiguredSight(t *testing.T) {
 	}
 }
 
-// TestPicturesStillRefused checks that a session continues if its endpoint refuses every request with the pictures
-// that it has, also if it accepted them before. The first refusal is an error that changes nothing. The
-// second one in a row is answered without the pictures, and nothing is remembered for other sessions.
+// TestPicturesStillRefused refuses every request with the session's pictures, some after
+// accepting them. The first refusal is an error and changes nothing. After the second in a row,
+// the request is repeated without the pictures, and the session continues. Nothing is
+// remembered for other sessions.
 func TestPicturesStillRefused(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		status   int
 		message  string
-		accepted int  // requests with pictures that are accepted first
-		once     bool // only one request is refused
+		accepted int  // requests with pictures to accept first
+		once     bool // refuse a single request
 		want     string
 		sent     int // pictures in the last request
 	}{
@@ -247,7 +248,7 @@ func TestPicturesStillRefused(t *testing.T) {
 				c.Rejections.Remember = func(context.Context, string, string) error { t.Error("it is remembered"); return nil }
 			})
 			log := look(t)[:1]
-			log[0].Parts = log[0].Parts[:2] // one picture
+			log[0].Parts = log[0].Parts[:2] // a single picture
 			var got []string
 			for range 5 {
 				outcome := "ok"
@@ -284,13 +285,13 @@ func extending(t *testing.T, name string, bodies [][]byte) {
 	}
 }
 
-// TestSees checks that a model gets pictures unless a source says that it does not accept them, and that
-// the sources are asked in their order: the metadata, a remembered rejection, a table.
+// TestSees checks the sources of whether a model accepts pictures, in their order: the
+// metadata, a remembered rejection, a table. Without any, the model gets pictures.
 func TestSees(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
 	for name, c := range map[string]struct {
-		input       string // kinds of input in the metadata; empty: it has none
+		input       string // kinds of input in the metadata; empty: no such field
 		rejected    bool
 		known       *bool
 		sees, knows bool

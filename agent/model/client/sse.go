@@ -13,11 +13,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// events reads a stream of server-sent events in the variants that vendors send. It drops
-// comments, ids and empty lines, and joins data of several lines. If an error event is
-// received, it ends the stream with the error that refused returns. Either [events.Next] or
-// [events.Read] is used, which has the form that a library reads: "data: {…}\n", one line
-// for each event.
+// events reads a stream of server-sent events in the vendors' variants. It drops comments, ids
+// and empty lines, and joins data of several lines. If it receives an error event, it ends the
+// stream with the error from refused. Callers use either [events.Next] or [events.Read]. Read
+// returns the libraries' format: a line "data: {…}\n" for each event.
 type events struct {
 	src     *bufio.Reader
 	body    io.Closer
@@ -35,12 +34,12 @@ type events struct {
 	started bool   // the byte order mark was checked
 	ended   bool   // the last line ended with CR, of which LF may be the rest
 	read    int    // bytes read from the source
-	sample  []byte // the first lines that are not events
+	sample  []byte // the first lines outside events
 	err     error
 }
 
 const (
-	maxEvent  = 16 << 20  // bytes of an event; more than a whole response may have, as JSON
+	maxEvent  = 16 << 20  // bytes of an event; more than a whole response as JSON
 	maxStream = 256 << 20 // bytes of all events and comments of a response; about 300 for each token
 	maxSample = 200
 )
@@ -84,7 +83,7 @@ func (r *events) Next() (name string, data []byte, err error) {
 
 const dataField = "data: "
 
-// next handles one line of the source.
+// next handles a line of the source.
 func (r *events) next() error {
 	line, err := r.line()
 	if err != nil {
@@ -148,8 +147,7 @@ func (r *events) add(value []byte) error {
 	return nil
 }
 
-// dispatch converts the event that was read. If it is an error event, dispatch returns its
-// error.
+// dispatch converts the event in r.data. If it is an error event, dispatch returns its error.
 func (r *events) dispatch() error {
 	name, data := r.name, bytes.TrimSpace(r.data)
 	r.name, r.data = "", r.data[:0]
@@ -171,7 +169,7 @@ func (r *events) dispatch() error {
 	r.done = r.done || string(data) == "[DONE]"
 	r.buf = append(r.buf[:0], dataField...)
 	if bytes.HasPrefix(data, []byte(`{"error"`)) {
-		r.buf, data = append(r.buf, '{', ' '), data[1:] // so that the library does not take an empty error for one
+		r.buf, data = append(r.buf, '{', ' '), data[1:] // or the library takes an empty error for a real error
 	}
 	r.buf = append(append(r.buf, data...), '\n')
 	r.event, r.out = name, r.buf
@@ -236,7 +234,7 @@ func (r *events) line() ([]byte, error) {
 	}
 }
 
-// whole returns the line that ends with piece.
+// whole returns the complete line ending with piece.
 func (r *events) whole(piece []byte) []byte {
 	if len(r.long) > 0 {
 		r.long = append(r.long, piece...)
@@ -253,8 +251,8 @@ func endless(format string, bytes int) error {
 	return &model.Error{Kind: model.ErrEndless, Message: fmt.Sprintf(format, bytes>>20)}
 }
 
-// waits reports whether a whole event is already here, so that Next returns without waiting for the endpoint. It may
-// miss an event, but returns true only if there is one.
+// waits reports whether a whole event is buffered, so Next returns without waiting for the
+// endpoint. It may miss an event.
 func (r *events) waits() bool {
 	here, _ := r.src.Peek(r.src.Buffered()) // it is buffered
 	here = bytes.TrimLeft(here, "\r\n")
@@ -279,8 +277,9 @@ func (r *events) begins() bool {
 	return false
 }
 
-// wholeReply converts a response that was not streamed to one event. A body with one JSON value on each
-// line stays as it is. A list of events, as Gemini sends it if a proxy drops alt=sse, becomes these.
+// wholeReply converts a response without streaming to an event. A body with a JSON value on
+// each line stays unchanged. A list of events becomes these events: Gemini sends a list if a
+// proxy drops alt=sse.
 func wholeReply(body []byte) io.Reader {
 	var b bytes.Buffer
 	var list []json.RawMessage

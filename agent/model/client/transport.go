@@ -19,9 +19,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
-// dialled returns a transport to the network. proxy is the address of a proxy; if it is
-// empty, the environment decides. caFile has certificates that are trusted beside those of
-// the system.
+// dialled returns a transport to the network. proxy is the address of a proxy; if it is empty,
+// the environment decides. caFile holds certificates to trust in addition to the system's.
 func dialled(proxy, caFile string) (*http.Transport, error) {
 	t := &http.Transport{
 		Proxy:                 environmentProxy(),
@@ -29,7 +28,7 @@ func dialled(proxy, caFile string) (*http.Transport, error) {
 		TLSHandshakeTimeout:   15 * time.Second,
 		ExpectContinueTimeout: time.Second,
 		IdleConnTimeout:       90 * time.Second,
-		MaxIdleConnsPerHost:   64,   // so that as many subagents can keep a connection between two requests
+		MaxIdleConnsPerHost:   64,   // so as many subagents can keep a connection between two requests
 		DisableCompression:    true, // a compressed stream arrives late
 	}
 	t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
@@ -80,9 +79,9 @@ var (
 	errPage     = errors.New("it leads")
 )
 
-// sameHost allows a redirect only within the same host, because the key belongs to that
-// host. It also rejects a change of the method, a change from HTTPS to HTTP, and more than
-// three redirects.
+// sameHost allows a redirect only within the same host, because the key belongs to this host.
+// It also rejects a change of the method, a change from HTTPS to HTTP, and more than three
+// redirects.
 func sameHost(req *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	upgraded := req.URL.Scheme == from.Scheme || req.URL.Scheme == "https"

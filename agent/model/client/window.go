@@ -13,7 +13,7 @@ func (e *endpoint) window() int {
 	return tokens
 }
 
-// windowFrom returns the context window, and which source tells it.
+// windowFrom returns the context window and its source.
 func (e *endpoint) windowFrom() (tokens int, from string) {
 	e.learned.Lock()
 	defer e.learned.Unlock()
@@ -41,7 +41,7 @@ func (e *endpoint) windowFrom() (tokens int, from string) {
 	return tokens, from
 }
 
-// servedBy describes the source of the window that a server runs a model with.
+// servedBy names the source of a loaded model's window.
 func (m metadata) servedBy() string {
 	switch m.source {
 	case fromProps:
@@ -57,7 +57,7 @@ func (m metadata) servedBy() string {
 	return "the server's list of models"
 }
 
-// advertised describes a window that is not the one of a loaded model.
+// advertised names the source of a window before the model is loaded.
 func (s source) advertised() string {
 	switch s {
 	case fromOllama:
@@ -86,13 +86,13 @@ func (m *Model) Inspect(ctx context.Context) (local bool) {
 	return true
 }
 
-// guessed reports whether nothing but the configuration says how large the window is.
+// guessed reports whether the configuration is the only source for the window.
 func (e *endpoint) guessed() bool {
 	m := e.metadata()
 	return m.served == 0 && m.window == 0 && e.Known.Window == 0
 }
 
-// bound remembers that the endpoint refuses requests of more than a number of tokens.
+// bound records that the endpoint refuses requests of more than tokens.
 func (e *endpoint) bound(tokens int) {
 	e.learned.Lock()
 	defer e.learned.Unlock()
@@ -104,7 +104,7 @@ func (e *endpoint) bound(tokens int) {
 	}
 }
 
-// accepted remembers the size of the largest request that the endpoint has accepted.
+// accepted records the size of the largest accepted request.
 func (e *endpoint) accepted(tokens int) {
 	e.learned.Lock()
 	defer e.learned.Unlock()
@@ -114,9 +114,9 @@ func (e *endpoint) accepted(tokens int) {
 	e.learned.accepted[e.Model] = max(tokens, e.learned.accepted[e.Model])
 }
 
-// plausible reports whether a number of a refusal may be the window. If the endpoint has accepted a
-// request of twice that size, the number may be a code or another limit. If the number
-// comes again, the server may have been started with a smaller window, so it is believed.
+// plausible reports whether a number in a refusal may be the window. If the endpoint has
+// accepted a request of twice the size, the number may be a code or another limit. A second
+// time, the number is believed: the server may have restarted with a smaller window.
 func (e *endpoint) plausible(window int) bool {
 	e.learned.Lock()
 	defer e.learned.Unlock()
@@ -127,9 +127,9 @@ func (e *endpoint) plausible(window int) bool {
 	return false
 }
 
-// lower reports whether the endpoint has refused the limit of the response as too large. The
-// target then has the limit that it named. If that is the limit of the model, later requests
-// have it, too.
+// lower reports whether the endpoint refused the limit of the response as too large. It then
+// sets the limit named by the endpoint in t. If it is the limit of the model, later requests
+// use it, too.
 func (s *stream) lower(e *endpoint, t *api.Target, failed *model.Error) bool {
 	switch failed.Kind {
 	case model.ErrRequest, model.ErrOverflow, model.ErrCredit:
@@ -156,8 +156,9 @@ func (s *stream) lower(e *endpoint, t *api.Target, failed *model.Error) bool {
 	return true
 }
 
-// overflow returns a refusal. If the request was too long, its kind is ErrOverflow, and the window
-// is remembered: that of the message, else the estimated size of the request.
+// overflow returns a refusal. If the request was too long, its kind is ErrOverflow, and
+// overflow records the window: the number in the message, else the estimated size of the
+// request.
 func (s *stream) overflow(e *endpoint, failed *model.Error) error {
 	size := tokensOf(s.req)
 	if api.Overlong(failed, size, e.window()) {
@@ -180,8 +181,8 @@ func (s *stream) overflow(e *endpoint, failed *model.Error) error {
 	return failed
 }
 
-// leastBound is the smallest estimate of a refused request that is taken for a window. A
-// refusal of a smaller one has another cause.
+// leastBound is the smallest size of a refused request to be recorded as a window. A refusal of
+// a smaller request has another cause.
 const leastBound = 2000
 
 // bytesPerToken is typical for English and code.

@@ -18,8 +18,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/responses"
 )
 
-// served is a server that runs a model. It answers by method and path; a "+" before a path means
-// that it does so only after a request.
+// served is a model server. It answers by method and path; with a "+" before the path, only
+// after a request for a response.
 type served struct {
 	mu      sync.Mutex
 	answers map[string]string
@@ -48,7 +48,7 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	data, _ := io.ReadAll(r.Body)
 	var body map[string]any
-	_ = json.Unmarshal(data, &body) // a request that is not JSON has no fields
+	_ = json.Unmarshal(data, &body) // a request without JSON has no fields
 	s.bodies = append(s.bodies, body)
 	if s.refuse != nil {
 		if status, message := s.refuse(body); status != 0 {
@@ -75,8 +75,8 @@ func ask(t *testing.T, m *Model, text string) error {
 	return nil
 }
 
-// TestServedWindow checks that the window is the one that a server runs the model with, whichever
-// API and server it is, before and after the first request.
+// TestServedWindow checks the window against the loaded model's, before and after the first
+// request, for each API and server.
 func TestServedWindow(t *testing.T) {
 	t.Parallel()
 	llama := `{"data":[{"id":"file.gguf","owned_by":"llamacpp","meta":{"n_ctx_train":131072,"n_ctx":7168}}]}`
@@ -134,7 +134,7 @@ func TestServedWindow(t *testing.T) {
 	}
 }
 
-// TestServerThatLoads checks that a server that is still loading its model is asked again.
+// TestServerThatLoads checks a server that is still loading its model. It is asked again.
 func TestServerThatLoads(t *testing.T) {
 	t.Parallel()
 	ready := false
@@ -159,8 +159,8 @@ func TestServerThatLoads(t *testing.T) {
 	}
 }
 
-// TestWindowChanges checks that the window follows a server that is started with another one, and
-// that a refusal bounds it until then.
+// TestWindowChanges restarts a server with another window. The client follows. Until then, a
+// refusal bounds the window.
 func TestWindowChanges(t *testing.T) {
 	t.Parallel()
 	s := &served{answers: map[string]string{"GET /props": `{"default_generation_settings":{"n_ctx":8192}}`}}
@@ -182,8 +182,9 @@ func TestWindowChanges(t *testing.T) {
 	}
 }
 
-// TestImplausibleWindow checks that a number in a refusal is not taken for the window if a much longer
-// request was accepted before, unless the number comes again. Until then, the size of the request is the window.
+// TestImplausibleWindow checks a number in a refusal after a much longer request was accepted.
+// It is not the window, unless it comes again. Until then, the size of the request is the
+// window.
 func TestImplausibleWindow(t *testing.T) {
 	t.Parallel()
 	s := &served{}
@@ -228,8 +229,8 @@ func TestUnknownOverflow(t *testing.T) {
 	}
 }
 
-// TestOutputLimitIsLowered checks that a limit of the response that is refused as too large becomes the one
-// that the endpoint names, for this model, and that a wrong name of the parameter is forgotten.
+// TestOutputLimitIsLowered refuses the limit of the response as too large. The limit named by
+// the endpoint then applies to this model. A wrong name of the parameter is forgotten.
 func TestOutputLimitIsLowered(t *testing.T) {
 	t.Parallel()
 	over := func(field string, most float64, message string) func(map[string]any) (int, string) {
@@ -244,8 +245,8 @@ func TestOutputLimitIsLowered(t *testing.T) {
 		api    api.API
 		refuse func(map[string]any) (int, string)
 		field  string
-		first  int // limit of the request that was accepted
-		second int // of the next one
+		first  int // limit in the accepted request
+		second int // limit in the next request
 	}{
 		"chat":      {openai.API{}, over("max_tokens", 8192, "max_tokens is too large: %d. This model supports at most %d completion tokens."), "max_tokens", 8192, 8192},
 		"DeepSeek":  {openai.API{}, over("max_tokens", 4096, "Invalid max_tokens value (%d), the valid range of max_tokens is [1, %d]"), "max_tokens", 4096, 4096},
