@@ -36,7 +36,7 @@ func (e *Error) cutOff() string {
 	return fmt.Sprintf("%s: the reply was cut off after %d characters (%s). The text is kept; send the prompt again to go on.", e.Model, e.Shown, why)
 }
 
-// all names each model with its reason, and the next step for the first one.
+// all names each model with its reason, and the next step for the first model.
 func (e *Error) all() string {
 	reasons := make([]string, 0, 1+len(e.Others))
 	for _, f := range append([]*Error{e}, e.Others...) {
@@ -66,8 +66,8 @@ func (e *Error) reason(where string) string {
 	}
 }
 
-// what describes the failure and its endpoint: "openai at https://…/v1 refused the key for gpt-5
-// (401)". If the message does that, it returns "".
+// what describes the failure and its endpoint: "openai at https://…/v1 refused the key for
+// gpt-5 (401)". If the message already says so, it returns "".
 func (e *Error) what(where string) string {
 	model := ""
 	if e.Model != "" {
@@ -219,7 +219,8 @@ func (e *Error) advice() string {
 // WebPage is the start of the message of an error whose body was a web page.
 const WebPage = "a web page"
 
-// Elsewhere reports whether a message says that the endpoint does not serve the user's country.
+// Elsewhere reports whether a message means that the endpoint does not serve the user's
+// country.
 func Elsewhere(message string) bool {
 	text := strings.ToLower(message)
 	for _, words := range []string{"country, region", "unsupported_country", "country is not supported", "region is not supported", "location is not supported", "not available in your country", "not available in your region"} {
@@ -230,7 +231,7 @@ func Elsewhere(message string) bool {
 	return false
 }
 
-// keySetting names the settings that can hold the key.
+// keySetting names the settings for the key.
 func (e *Error) keySetting() string {
 	if e.Provider == "" || e.Provider == "custom" {
 		return "model.api_key in config.yaml"
@@ -238,12 +239,12 @@ func (e *Error) keySetting() string {
 	return "providers." + e.Provider + ".api_key or key_env in config.yaml"
 }
 
-// proxyIn names the setting that can hold the proxy.
+// proxyIn names the setting for the proxy.
 func (e *Error) proxyIn() string {
 	return "providers." + cmp.Or(e.Provider, "NAME") + ".proxy"
 }
 
-// addressIn names the setting that holds the address.
+// addressIn names the setting for the address.
 func (e *Error) addressIn() string { return cmp.Or(e.AddressIn, "model.base_url") }
 
 // host returns the host of an address.

@@ -38,7 +38,8 @@ func TestErrorIsASentence(t *testing.T) {
 	}
 }
 
-// TestErrorNamesTheSetting checks that the next step names the settings that hold the address and the key.
+// TestErrorNamesTheSetting checks the next step in errors: it names the settings for the
+// address and the key.
 func TestErrorNamesTheSetting(t *testing.T) {
 	t.Parallel()
 	e := model.Error{Kind: model.ErrDown, Endpoint: "http://x/v1", Provider: "mine", Model: "m", AddressIn: "providers.mine.base_url", KeyIn: "providers.mine.api_key"}

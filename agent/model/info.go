@@ -5,31 +5,32 @@ import "context"
 // The interfaces of this file are optional methods of a [Model]. If a model implements [Wrapper] and not the method, the
 // functions of this file call the method of the inner model.
 
-// Sized is a model that knows its context window.
+// Sized is a model with a known context window.
 type Sized interface {
 	// Window returns the context window in tokens. If it is not known, it returns 0. It makes no request.
 	Window() int
 }
 
-// Prepares is a model that can ask its endpoint for its context window.
+// Prepares is a model whose endpoint can be asked for its context window.
 type Prepares interface {
 	// Prepare asks for the context window, if it is not known.
 	Prepare(ctx context.Context)
 }
 
-// Sees is a model that may know whether it accepts pictures. It may request the endpoint's metadata, once.
+// Sees is a model that may know whether it accepts pictures. Asking may request the endpoint's
+// metadata, once.
 type Sees interface {
-	// Sees reports whether pictures can be sent. If nothing is known, it returns true.
+	// Sees reports whether pictures can be sent. If this is not known, it returns true.
 	Sees(ctx context.Context) bool
 }
 
-// KnownToSee is a [Sees] that can tell whether it is sure.
+// KnownToSee is a [Sees] that reports certain knowledge.
 type KnownToSee interface {
-	// KnownToSee reports whether it is known that the model accepts pictures.
+	// KnownToSee reports whether the model is known to accept pictures.
 	KnownToSee(ctx context.Context) bool
 }
 
-// Wrapper is a [Model] around another one.
+// Wrapper is a [Model] around another model.
 type Wrapper interface{ Unwrap() Model }
 
 // WindowOf returns the context window of a model in tokens. If it is not known, it returns 0.
@@ -47,8 +48,8 @@ func Prepare(ctx context.Context, m Model) {
 	}
 }
 
-// CanSee reports whether pictures can be sent to a model. If the model does not know itself whether it accepts
-// them, it returns otherwise.
+// CanSee reports whether pictures can be sent to a model. If the model implements no [Sees],
+// CanSee returns otherwise.
 func CanSee(ctx context.Context, m Model, otherwise bool) bool {
 	if seeing, ok := as[Sees](m); ok {
 		return seeing.Sees(ctx)
@@ -56,7 +57,7 @@ func CanSee(ctx context.Context, m Model, otherwise bool) bool {
 	return otherwise
 }
 
-// SurelySees reports whether it is known that a model accepts pictures.
+// SurelySees reports whether a model is known to accept pictures.
 func SurelySees(ctx context.Context, m Model) bool {
 	known, ok := as[KnownToSee](m)
 	return ok && known.KnownToSee(ctx)

@@ -7,40 +7,42 @@ import (
 )
 
 // Inline passes a stream on and separates reasoning and calls from its text. A thought in
-// <think>…</think> becomes Reasoning. If calls is true, calls that the model writes as
-// text become calls at the end of the stream. It accepts these forms:
+// <think>…</think> becomes Reasoning. If calls is true, calls written as text become calls at
+// the end of the stream. It accepts these forms:
 //
 //	<tool_call>{"name": "x", "arguments": {…}}</tool_call>
 //	<tool_call><function=x><parameter=a>…</parameter></function></tool_call>
 //	<function=x>{…}</function>
 //
-// It also accepts a fenced block marked json that is the whole response and contains only
-// such an object. The tool of a call must be in req. After the call, the response may
-// contain only white space and more calls. Quotations are text: in backticks, quotation
-// marks, code, block quotes or another tag. A call that a user message, a tool result or
-// the system prompt contains is text, too. If one call of a response is text, all of them
-// are. If the response has native calls, all other calls are text.
+// It also accepts a fenced block marked json, if it is the whole response and contains only
+// such an object. The tool of a call must be in req. After the call, the response may contain
+// only white space and more calls. Quotations are text: in backticks, quotation marks, code,
+// block quotes or another tag. A call quoted from a user message, a tool result or the system
+// prompt is text, too. If any call of a response is text, all of them are. If the response has
+// native calls, all other calls are text.
 //
-// Text that looks like the start of a call is passed on as soon as it cannot be one. If
-// the stream ends with an error, text that was not passed on is dropped.
+// Text that looks like the start of a call is passed on as soon as it cannot be one. If the
+// stream ends with an error, held text is dropped.
 func Inline(req *Request, calls bool, in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
 	start := StartsText
 	return InlineOpened(req, calls, &start, in)
 }
 
-// Start is what the start of a response without markup is.
+// Start is the kind of a response's start, if it has no markup.
 type Start int
 
 const (
-	StartsUnknown Start = iota // a thought if its first words sound like one, else text
-	StartsThought              // a thought, because the prompt opens one
+	StartsUnknown Start = iota // a thought if its first words sound like a thought, else text
+	StartsThought              // a thought, because the prompt opens it
 	StartsText
 )
 
-// InlineOpened is Inline for a model whose prompt may open a thought, so that the response has only
-// its end. start is what is known before, and is set by what the response shows. If text was passed on and the
-// end of a thought comes, the text before the end becomes a thought: see [Delta.WasThought]. If the end of an assumed
-// thought does not come, the response is yielded as text at its end.
+// InlineOpened is Inline for a model whose prompt may open a thought, so the response contains
+// only its end. start holds earlier knowledge, and InlineOpened updates it from the response.
+//
+// If the end of a thought comes after text was passed on, the text before it becomes a thought:
+// see [Delta.WasThought]. If the end of an assumed thought does not come, the response is
+// yielded as text at its end.
 func InlineOpened(req *Request, calls bool, start *Start, in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		f := inline{req: req, last: '\n', yield: yield, start: start, unheard: *start == StartsUnknown}
@@ -71,27 +73,27 @@ func names(tools []Tool) map[string]bool {
 	return m
 }
 
-// inline is the state of one stream. held has text that may still be a call. pending has
-// calls until the text after them is known.
+// inline is the state of a stream. held is text that may still be a call. pending holds calls
+// until the text after them is known.
 type inline struct {
 	req     *Request
 	offered map[string]bool // empty: text is not searched for calls
 	yield   func(Delta, error) bool
-	broken  bool // the consumer has stopped reading
+	broken  bool // the consumer stopped reading
 
 	held      []byte
-	in        *form // the form that starts held; nil: text
+	in        *form // the form at the start of held; nil: text
 	scanned   int   // how much of held was searched for the form's end
-	tries     int   // ends of a form that were not the end of a call
+	tries     int   // ends of a form other than the end of a call
 	last      byte  // the last byte of text before held
 	around    around
-	hasText   bool // the response has text
+	hasText   bool // the response contains text
 	thinking  bool
-	ends      []string // of the thought; nil: those of an unknown opening
+	ends      []string // of the thought; nil: the ends of an unknown opening
 	skipSpace bool     // after a thought
-	tokens    bool     // the response has channels or the like, so their ends are no text
+	tokens    bool     // the response uses channels or the like, so their ends are no text
 	noBare    bool     // the response is no bare call
-	assumed   []byte   // reasoning that is text if its end does not come
+	assumed   []byte   // reasoning that becomes text if its end does not come
 	start     *Start
 	unheard   bool // the first words decide whether the text is a thought
 
@@ -102,7 +104,7 @@ type inline struct {
 	next    int // the first index after the native calls
 }
 
-// take handles one delta. If the consumer has stopped reading, it returns false.
+// take handles a delta. If the consumer stopped reading, it returns false.
 func (f *inline) take(d Delta) bool {
 	if d.Reasoning != "" { // the server separates thoughts
 		f.unheard = false
@@ -144,8 +146,7 @@ func (f *inline) giveUp() {
 	}
 }
 
-// plain passes text on that needs no scan, which is the common case. Otherwise it returns
-// false.
+// plain passes on text that needs no scan, the common case. Otherwise it returns false.
 func (f *inline) plain(text string) bool {
 	if len(f.held) > 0 || len(f.pending) > 0 || f.thinking || f.skipSpace || f.unheard || strings.ContainsAny(text, "<`~[") {
 		return false
@@ -288,9 +289,9 @@ func (f *inline) scanFence() bool {
 // A mark is a tag or a special token with a meaning for the text after it.
 type mark struct {
 	text string
-	ends []string // of the thought that it opens; nil: it opens none
+	ends []string // of the thought after it; nil: it opens none
 	end  bool     // it ends a thought
-	call *form    // the form of a call that it opens
+	call *form    // the form of a call after it
 	// first: only at the start of a response, or after a thought; line: at the start of a line.
 	first, line bool
 	token       bool // it is left out, and others like it may follow
@@ -298,7 +299,7 @@ type mark struct {
 
 var thinkEnds = []string{"</think>", "</thinking>"}
 
-// marks are those of all families of models.
+// marks are the marks of all model families.
 var marks = func() []mark {
 	const analysis = "<|channel|>analysis<|message|>"
 	harmony := []string{"<|end|>", "<|return|>", "<|start|>", "<|channel|>"}
@@ -398,7 +399,8 @@ func (f *inline) scanTag() bool {
 	return true
 }
 
-// takeBack makes the text before the end of a thought a thought. The prompt has its start.
+// takeBack turns the text before the end of a thought into a thought. Its start is in the
+// prompt.
 func (f *inline) takeBack() {
 	*f.start = StartsThought
 	if f.hasText && !f.broken {
@@ -425,7 +427,7 @@ func (f *inline) scanThought() bool {
 		f.skipSpace = len(f.held) == 0
 		return !f.skipSpace
 	}
-	if f.assumed != nil && len(f.assumed) == 0 { // the response may have the start in spite of that
+	if f.assumed != nil && len(f.assumed) == 0 { // the response may contain the start anyway
 		for i := range marks {
 			switch m := &marks[i]; {
 			case m.ends == nil:
@@ -480,7 +482,7 @@ func (f *inline) enter(form *form) {
 // mostTries limits the possible ends of a call. Each requires a parse of the whole call.
 const mostTries = 64
 
-// scanCall searches for the end of a call, or for a sign that it is not a call.
+// scanCall searches for the end of a call, or for proof that it is not a call.
 func (f *inline) scanCall() bool {
 	form := f.in
 	body := f.body()
@@ -602,7 +604,7 @@ func (f *inline) text(n int) {
 	f.held = f.held[n:]
 }
 
-// passed records text that was passed on.
+// passed records passed-on text.
 func (f *inline) passed(text string) {
 	f.last = text[len(text)-1]
 	f.hasText = f.hasText || strings.TrimSpace(text) != ""

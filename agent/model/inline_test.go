@@ -156,7 +156,8 @@ func TestInlineCutByLength(t *testing.T) {
 	}
 }
 
-// TestInlineReleasesEarly checks that text is passed on as soon as it cannot be a call.
+// TestInlineReleasesEarly checks text that begins like a call. It is passed on as soon as it
+// cannot be a call.
 func TestInlineReleasesEarly(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{"a <b", "<tool_call>no", "```go\nx", "```json\n{\"name\": \"pack", "<function=other"} {
@@ -198,8 +199,7 @@ func TestInlineKeepsNativeCallsApart(t *testing.T) {
 	}
 }
 
-// TestInlineQuotesWhatItWasGiven checks that a call is a quotation if a message contains
-// it.
+// TestInlineQuotesWhatItWasGiven checks calls that a message contains: they are quotations.
 func TestInlineQuotesWhatItWasGiven(t *testing.T) {
 	t.Parallel()
 	const (
@@ -252,7 +252,7 @@ func TestInlineQuotesWhatItWasGiven(t *testing.T) {
 	}
 }
 
-// TestInlineManyEnds checks that many possible ends of a call take little time.
+// TestInlineManyEnds checks the time for many possible ends of a call.
 func TestInlineManyEnds(t *testing.T) {
 	t.Parallel()
 	in := `<tool_call>{"name": "read_file", "arguments": {"path": "` + strings.Repeat("</tool_call><tool_call>", 50_000)

@@ -14,7 +14,7 @@ type form struct {
 	viable func(body []byte, offered map[string]bool) bool
 	// parse parses a complete body.
 	parse func(body []byte, offered map[string]bool) ([]Call, bool)
-	// cut parses a body that ends at the length limit.
+	// cut parses a body cut at the length limit.
 	cut func(body []byte, offered map[string]bool) ([]Call, bool)
 }
 
@@ -102,7 +102,7 @@ func parseCall(body []byte, offered map[string]bool) ([]Call, bool) {
 	return parseTail(trimmed, offered)
 }
 
-// parseBlock parses a fenced block with only one object or one list.
+// parseBlock parses a fenced block with nothing but an object or a list.
 func parseBlock(body []byte, offered map[string]bool) ([]Call, bool) {
 	body = bytes.TrimSuffix(bytes.TrimSpace(body), []byte("```"))
 	return parseObjects(bytes.TrimSpace(body), offered)
@@ -235,7 +235,7 @@ func cutFunction(body []byte, offered map[string]bool) ([]Call, bool) {
 }
 
 // parameters converts <parameter=a>\nvalue\n</parameter>… to {"a":"value"}. All values are
-// strings. The tool's schema has their types.
+// strings. Their types are in the tool's schema.
 func parameters(s string) (string, bool) {
 	var b strings.Builder
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {

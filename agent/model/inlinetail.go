@@ -17,8 +17,8 @@ func match(r *lazyregexp.Regexp, s string) string {
 	return ""
 }
 
-// tailOpeners start markup of calls that extends to the end of the response, in the templates of
-// model families.
+// tailOpeners start markup of calls that extends to the end of the response, in the model
+// families' templates.
 var tailOpeners = []string{
 	"<|python_tag|>",                                         // Llama
 	"[TOOL_CALLS]",                                           // Mistral
@@ -32,10 +32,10 @@ var tailOpeners = []string{
 	"<TOOLCALL>", "<seed:tool_call>", "<steptml:invoke", // Nemotron, Seed, Step
 }
 
-// bareOpeners are those of calls without special tokens. They must start the response.
+// bareOpeners start calls without special tokens. They must start the response.
 var bareOpeners = []string{"{", "[", "functools[", "Action: ```json", "Action:\n```json"}
 
-// longestTail limits the text that is held until the end of the response.
+// longestTail limits the text held until the end of the response.
 const longestTail = 1 << 20
 
 func tailViable(body []byte, _ map[string]bool) bool { return len(body) < longestTail }
@@ -89,7 +89,7 @@ func viableNamed(body []byte, offered map[string]bool) bool {
 	return viableObject(body, offered)
 }
 
-// parseBare parses a response that is nothing but calls.
+// parseBare parses a response with nothing but calls.
 func parseBare(body []byte, offered map[string]bool) ([]Call, bool) {
 	text := strings.TrimSpace(string(body))
 	for _, opener := range bareOpeners[2:] {
@@ -104,7 +104,7 @@ func parseBare(body []byte, offered map[string]bool) ([]Call, bool) {
 	return parseTail([]byte(text), offered)
 }
 
-// parseCode parses a block of code that calls functions, in Gemma's form.
+// parseCode parses a block of code with function calls, in Gemma's form.
 func parseCode(body []byte, offered map[string]bool) ([]Call, bool) {
 	text := strings.TrimSpace(string(body))
 	text = strings.TrimSpace(strings.TrimSuffix(text, "```"))
@@ -140,7 +140,7 @@ type tailScanner struct {
 }
 
 var (
-	// separator matches special tokens, wrappers, and the words that stand between them.
+	// separator matches special tokens, wrappers, and the words between them.
 	separator = lazyregexp.New(`^(?:\s+|;|,|</?s>|<eos>|<end_of_turn>|<[|｜][^<>|｜]{0,40}[|｜]?>|<[^<>|｜\s/]{1,20}\|>|\[(?:TOOL_CALLS|/TOOL_CALLS|ARGS)\]|\[CALL_ID\]\w{0,64}|` +
 		`</?(?:[a-z]{1,12}:)?(?:tool_calls?|function_calls?|TOOLCALL|start_function_call|end_function_call)>|</?[|｜]DSML[|｜](?:function_calls|tool_calls)>|` +
 		"```(?:json)?|(?:assistant|commentary|analysis|json|code|function)(?:\\s|[<])|to=)")
@@ -164,7 +164,7 @@ func (s *tailScanner) all() bool {
 	return true
 }
 
-// one reads one call, or one list of calls.
+// one reads a call or a list of calls.
 func (s *tailScanner) one() bool {
 	switch {
 	case s.rest[0] == '{':
@@ -195,7 +195,8 @@ func (s *tailScanner) one() bool {
 	return s.word()
 }
 
-// names returns the offered names. If any name is permitted, it returns the name that body starts with.
+// names returns the offered names. If any name is permitted, it returns the name at the start
+// of body.
 func (s *tailScanner) names(body string) map[string]bool {
 	if s.offered != nil {
 		return s.offered
@@ -248,7 +249,7 @@ func (s *tailScanner) objects() bool {
 	return true
 }
 
-// object reads a call that is a JSON object: {"name": …, "arguments": …}, or {"x": {…}}.
+// object reads a call in the form of a JSON object: {"name": …, "arguments": …}, or {"x": {…}}.
 func (s *tailScanner) object(fields map[string]json.RawMessage) bool {
 	var inner map[string]json.RawMessage
 	if fields["function"] != nil && json.Unmarshal(fields["function"], &inner) == nil {
@@ -316,7 +317,7 @@ func trimLines(value string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(value, "\n"), "\n")
 }
 
-// word reads a call that begins with the name of its tool.
+// word reads a call with the name of its tool first.
 func (s *tailScanner) word() bool {
 	m := toolWord.FindStringSubmatch(s.rest)
 	if m == nil {
@@ -514,7 +515,7 @@ func gemmaArgs(s string) (args, rest string, ok bool) {
 	}
 }
 
-// IsCallMarkup reports whether the end of an answer is the markup of a tool call that was not run.
+// IsCallMarkup reports whether an answer ends with the markup of a tool call that was not run.
 func IsCallMarkup(text string) bool {
 	text = strings.TrimSpace(text)
 	if text == "" {

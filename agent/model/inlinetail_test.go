@@ -67,8 +67,8 @@ func compact(t *testing.T, text string) string {
 	return string(out)
 }
 
-// TestMarkups checks that each family's calls run, alone and after a sentence, in pieces of any
-// size, and that the same text is no call where it is quoted.
+// TestMarkups checks each family's calls, alone and after a sentence, in pieces of any size.
+// The calls run. Quoted, the same text is no call.
 func TestMarkups(t *testing.T) {
 	t.Parallel()
 	bare := []string{"Llama 3.2, bare", "Llama 3.2, function", "Llama 4", "Phi-4 mini, words", "xLAM", "Gemma", "Command R"}
@@ -150,7 +150,7 @@ func TestThoughts(t *testing.T) {
 	}
 }
 
-// TestOpenedByThePrompt checks the responses after one that had only the end of a thought.
+// TestOpenedByThePrompt checks the responses after a response with only the end of a thought.
 func TestOpenedByThePrompt(t *testing.T) {
 	t.Parallel()
 	const call = `<tool_call>{"name":"read_dir"}</tool_call>`
@@ -219,8 +219,8 @@ func TestFirstWords(t *testing.T) {
 	}
 }
 
-// TestAnswersAreNotHeld checks that each piece of an answer is yielded when it comes, and the text before a native
-// call is before it.
+// TestAnswersAreNotHeld checks the timing of an answer: each piece is yielded when it comes,
+// and text comes before a later native call.
 func TestAnswersAreNotHeld(t *testing.T) {
 	t.Parallel()
 	start, came := model.StartsUnknown, 0

@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// Limits of one response. The longest responses of models have about 130,000 tokens, which
-// is half a megabyte. A response that exceeds a limit does not end by itself.
+// Limits of a response. The longest responses of models contain about 130,000 tokens, or half a
+// megabyte. A response beyond a limit is endless.
 const (
 	MaxText      = 4 << 20 // bytes
 	MaxReasoning = 4 << 20 // bytes
@@ -14,8 +14,8 @@ const (
 	MaxCalls     = 128
 )
 
-// Bounded passes a stream on. If the stream exceeds a limit, it ends with an [*Error] of
-// kind ErrEndless, after the deltas that were already passed on.
+// Bounded passes a stream on. If the stream exceeds a limit, it ends with an [*Error] of kind
+// ErrEndless, after the deltas passed on so far.
 func Bounded(in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		var text, reasoning, args int

@@ -73,8 +73,8 @@ func (r *Reply) Parts() []Part {
 	return parts
 }
 
-// start makes the newest part one of the kind, which starts at a place. If again is
-// false, a part of this kind that has no state is continued.
+// start starts a part of the kind at a place. If again is false, and the newest part is of this
+// kind without state, it continues.
 func (r *Reply) start(kind PartType, at int, again bool) {
 	if n := len(r.parts); !again && n > 0 && r.parts[n-1].kind == kind && r.parts[n-1].state == nil {
 		return
@@ -82,7 +82,7 @@ func (r *Reply) start(kind PartType, at int, again bool) {
 	r.parts = append(r.parts, partStart{kind: kind, at: at})
 }
 
-// begin starts the parts that a delta has pieces of.
+// begin starts the parts for the pieces in a delta.
 func (r *Reply) begin(d Delta) {
 	if d.Reasoning != "" || d.Begin == ReasoningType {
 		r.start(ReasoningType, r.reasoning.Len(), d.Begin == ReasoningType)
@@ -113,9 +113,9 @@ func (r *Reply) wasThought() {
 	r.parts = slices.Insert(r.parts, 0, partStart{kind: ReasoningType})
 }
 
-// Add takes the next delta. Text, Reasoning and Calls are up to date after each;
-// calls have their final ids and arguments once Finish is set. If there are more than
-// MaxCalls calls, Add returns an [*Error].
+// Add takes the next delta. Text, Reasoning and Calls are then up to date. Ids and arguments of
+// calls are final once Finish is set. If there are more than MaxCalls calls, Add returns an
+// [*Error].
 func (r *Reply) Add(d Delta) error {
 	if d.Restart {
 		*r = Reply{CallsBefore: r.CallsBefore}
@@ -155,15 +155,15 @@ func (r *Reply) Add(d Delta) error {
 	return nil
 }
 
-// pieces is a call that is still coming.
+// pieces is an incomplete call.
 type pieces struct {
 	index int
 	id    string
 	name  string
 	args  strings.Builder
 	last  string // the last piece of arguments
-	looks int    // at whether args are one whole object
-	grows bool   // every piece so far began with the one before: snapshots, perhaps
+	looks int    // checks for a complete object in args
+	grows bool   // every piece so far began with the previous piece: snapshots, perhaps
 }
 
 // addCall adds a piece of a call and returns the index of the call.
@@ -181,7 +181,7 @@ func (r *Reply) addCall(c *CallDelta) int {
 	return i
 }
 
-// find returns the newest call that c may belong to, or -1.
+// find returns the newest call to which c may belong, or -1.
 func (r *Reply) find(c *CallDelta) int {
 	for i := len(r.pieces) - 1; i >= 0; i-- {
 		if c.Index >= 0 && r.pieces[i].index == c.Index {
@@ -194,13 +194,13 @@ func (r *Reply) find(c *CallDelta) int {
 		}
 	}
 	if c.ID == "" && (c.Index < 0 || c.Name == "") {
-		return len(r.pieces) - 1 // the newest one, however the index moves
+		return len(r.pieces) - 1 // the newest call, however the index moves
 	}
 	return -1
 }
 
-// followedBy tells whether c, although it came at the same index or with the same
-// id, is another call.
+// followedBy reports whether c is another call, although it came at the same index or with the
+// same id.
 func (p *pieces) followedBy(c *CallDelta) bool {
 	if c.ID != "" && c.ID == p.id {
 		return c.Index >= 0 && c.Index != p.index && c.Name != "" && p.whole()
@@ -240,7 +240,7 @@ func (p *pieces) addName(name string) {
 	}
 }
 
-// finalize gives every call its final arguments and an id of its own.
+// finalize gives every call its final arguments and a unique id.
 func (r *Reply) finalize() {
 	used := make(map[string]bool, len(r.Calls))
 	for i, p := range r.pieces {
@@ -261,7 +261,7 @@ func (r *Reply) finalize() {
 // mostLooks bounds how often the arguments of a call are read as a whole.
 const mostLooks = 200
 
-// whole tells whether the arguments so far are one complete JSON object.
+// whole reports whether the arguments so far are a complete JSON object.
 func (p *pieces) whole() bool {
 	if p.args.Len() > 64<<10 {
 		p.looks++
@@ -269,7 +269,7 @@ func (p *pieces) whole() bool {
 	return p.looks <= mostLooks && wholeObject(p.args.String())
 }
 
-// wholeObject tells whether s is one complete JSON object.
+// wholeObject reports whether s is a complete JSON object.
 func wholeObject(s string) bool {
 	s = strings.TrimSpace(s)
 	return len(s) >= 2 && s[0] == '{' && s[len(s)-1] == '}' && json.Valid([]byte(s))

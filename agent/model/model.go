@@ -12,14 +12,14 @@ import (
 // Model streams responses. Implementations are safe for concurrent use.
 type Model interface {
 	// Stream sends req and yields the deltas of the response, in order. An error is the last
-	// element of the sequence. If there is no error, exactly one Delta has a Finish. If the
-	// caller stops reading, or ctx is canceled, the request ends. Stream retries a request
-	// only before the first text.
+	// element of the sequence. Without an error, exactly one Delta sets Finish. If the caller
+	// stops reading, or ctx is canceled, the request ends. Stream retries a request only before
+	// the first text.
 	Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 }
 
-// Request is one request. Within a session, messages are only appended, and System and
-// Tools stay the same, so that the provider's prompt cache applies.
+// Request is a model request. Within a session, messages are only appended, and System and
+// Tools stay the same, so the provider's prompt cache applies.
 type Request struct {
 	Model     string // the model id sent to the endpoint; empty: the implementation's default
 	System    string
@@ -28,9 +28,9 @@ type Request struct {
 	NoCalls   bool   // the model must not call tools, but they are listed
 	MaxTokens int    // 0: the endpoint's own limit
 	Effort    string // "": the endpoint's own; none, minimal, low, medium, high, xhigh, max
-	SessionID string // for providers that route by cache key; may be empty
-	// Turn is the turn of the session that the request belongs to. A fallback answers until it
-	// ends. Empty: the request is no part of a turn.
+	SessionID string // for providers whose cache needs a key; may be empty
+	// Turn is the session's turn for this request. A fallback answers until it ends. Empty: the
+	// request is no part of a turn.
 	Turn       string
 	Background bool // of a subagent: requests of turns of the user go first
 	// Describe asks another model for the descriptions of the images of a message, by index in
@@ -64,15 +64,15 @@ const (
 	AsDescribed PictureForm = "described" // also [Message.Described]
 )
 
-// PictureForms has the form in which an endpoint accepted pictures for the first time.
-// Each later request must repeat the form.
+// PictureForms are the forms in which an endpoint accepted pictures for the first time. Each
+// later request must repeat them.
 type PictureForms struct {
 	To    string              // the endpoint and its model
 	Model string              // only the model, for the user
 	Forms map[int]PictureForm // by index in Request.Messages
 }
 
-// As reports whether a picture got the form.
+// As reports whether a picture was accepted in the form.
 func (p *PictureForms) As(form PictureForm) bool {
 	for _, f := range p.Forms {
 		if f == form {
@@ -101,36 +101,36 @@ type Delta struct {
 	Text      string
 	Reasoning string
 	Call      *CallDelta
-	// Begin starts a new part of this type, [TextType] or [ReasoningType]. Without it, a
-	// piece continues the newest part if that has its type and no State.
+	// Begin starts a new part of this type, [TextType] or [ReasoningType]. Otherwise a piece
+	// continues the newest part if it is of the same type and without State.
 	Begin PartType
 	// State completes the call if Call is set. Otherwise it completes the newest part.
 	State  *State
 	Usage  *Usage
 	Finish Finish // only set on the last delta
-	Model  string // on the last delta: the model that answered, which may be a fallback
+	Model  string // on the last delta: the answering model, perhaps a fallback
 	// Answered is PROVIDER/MODEL as configured, on the last delta.
 	Answered string
-	// Restart means that the request is tried again: the reasoning and calls that came before
-	// are not part of the response. No text came before.
+	// Restart means the request is retried: earlier reasoning and calls are not part of the
+	// response. There was no text before.
 	Restart bool
-	// WasThought means that the text of the response so far was a thought, whose start is in the
+	// WasThought means all text of the response so far was a thought. Its start is in the
 	// prompt.
 	WasThought bool
-	// Fallback says which model answers instead of the first one, and why. It is set before the
+	// Fallback explains which model answers instead of the first, and why. It is set before the
 	// first piece of the response, once in a turn.
 	Fallback string
 	// Refusal is the provider's explanation of a [FinishRefusal], on the last delta.
 	Refusal string
-	// Dropped is the origin of state that its endpoint refused. All state of this origin that
-	// the request had must not be sent again. It is set before the first piece of a response.
+	// Dropped is the origin of state refused by its endpoint. The request's state of this
+	// origin must not be sent again. It is set before the first piece of a response.
 	Dropped *Origin
 	// Notice is shown to the user and not stored: "retrying in 2s (429)".
 	Notice string
-	// Lasting is whether Notice is about more than a step of the request.
+	// Lasting means Notice is about more than a step of the request.
 	Lasting bool
-	// Pictures is set before the first piece of a response if the request had pictures without
-	// a decided form.
+	// Pictures is set before the first piece of a response if the request contained pictures
+	// without a decided form.
 	Pictures *PictureForms
 }
 
@@ -151,12 +151,12 @@ const (
 	FinishCalls   Finish = "tool_calls"
 	FinishLength  Finish = "length"
 	FinishRefusal Finish = "content_filter"
-	// FinishPause means that the API wants the request again with what came so far. Only
+	// FinishPause means the API wants the request again with the parts received so far. Only
 	// agent/model/client sees it.
 	FinishPause Finish = "pause"
 )
 
-// Usage has the token counts of one request. Input includes the cached tokens.
+// Usage holds the token counts of a request. Input includes the cached tokens.
 type Usage struct {
 	Input       int     `json:"input"`
 	Output      int     `json:"output"` // includes Reasoning
@@ -180,22 +180,22 @@ type Error struct {
 	Model      string        `json:",omitempty"`
 	Status     int           `json:",omitempty"` // HTTP status; 0: none
 	Message    string        `json:",omitempty"` // the endpoint's message, redacted
-	Window     int           `json:",omitempty"` // the context window in tokens that the endpoint named; 0: none
-	RetryAfter time.Duration `json:",omitempty"` // the wait that the endpoint asked for; 0: none
+	Window     int           `json:",omitempty"` // the context window in tokens, named by the endpoint; 0: none
+	RetryAfter time.Duration `json:",omitempty"` // the wait requested by the endpoint; 0: none
 	Final      bool          `json:",omitempty"` // the endpoint asked not to try again
 	EveryKey   bool          `json:",omitempty"` // all keys of a pool are limited
-	FirstFree  time.Duration `json:",omitempty"` // if EveryKey is set: until one of the keys may be used
-	Keyless    bool          `json:",omitempty"` // the request had no key
-	Shown      int           `json:",omitempty"` // characters of text that came before the failure
+	FirstFree  time.Duration `json:",omitempty"` // if EveryKey is set: until a key is usable
+	Keyless    bool          `json:",omitempty"` // the request contained no key
+	Shown      int           `json:",omitempty"` // characters of text shown before the failure
 	Others     []*Error      `json:",omitempty"` // of fallbacks, which failed, too
-	Named      int           `json:",omitempty"` // the message of the request that a refusal names, counted from 1; 0: none
+	Named      int           `json:",omitempty"` // the message named in a refusal, counted from 1; 0: none
 	AddressIn  string        `json:",omitempty"` // setting with the address of the endpoint; empty: model.base_url
 	KeyIn      string        `json:",omitempty"` // setting or variable with the key; empty: not known
 	Proxy      string        `json:",omitempty"` // address of the proxy of the request; empty: there is none
 	Err        error         `json:"-"`          // the cause, if any
 }
 
-// ErrorKind is the kind of a failure. Each kind has its own next step.
+// ErrorKind is the kind of a failure. Each kind leads to another next step.
 type ErrorKind string
 
 const (
@@ -211,7 +211,7 @@ const (
 	ErrGarbage  ErrorKind = "not understood"  // the response is not a stream of deltas
 	ErrEndless  ErrorKind = "does not end"    // the response exceeds a limit
 	ErrOverflow ErrorKind = "context full"    // the request is larger than the context window
-	ErrModel    ErrorKind = "no such model"   // the endpoint does not have the model
+	ErrModel    ErrorKind = "no such model"   // the endpoint does not know the model
 	ErrTools    ErrorKind = "no tools"        // the model or its server cannot call tools
 	ErrPolicy   ErrorKind = "policy"          // the provider's policy forbids the request
 	ErrState    ErrorKind = "state refused"   // the endpoint does not accept its earlier state

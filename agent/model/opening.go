@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// openings are the first words of thoughts, in lower case. Answers begin with few of them. "*" stands for
-// one of thinkers.
+// openings are the first words of thoughts, in lower case. Answers begin with few of them. "*"
+// stands for an entry of thinkers.
 var openings = func() []string {
 	var all []string
 	for _, text := range []string{
@@ -38,7 +38,8 @@ var plainOpenings = []string{
 	"i need to figure", "i need to think", "i should think",
 }
 
-// longestOpening is how many bytes of a response are held until it is clear whether they are a thought.
+// longestOpening limits the bytes of a response held until it is clear whether they are a
+// thought.
 const longestOpening = 40
 
 // soundsLikeThought reports whether the start of a response sounds like a thought. If more text is required,

@@ -5,32 +5,32 @@ import (
 	"strings"
 )
 
-// Message is one entry of the history. It is never changed once made.
+// Message is an entry of the history. It is immutable.
 type Message struct {
 	Role  Role
 	Parts []Part
 	// Sent is the form in which an endpoint and model got the images, by
 	// [PictureForms].To. If an entry is missing, the form is not decided yet.
 	Sent map[string]PictureForm
-	// Described has the description of each image, in their order, once a model was asked for
+	// Described holds the description of each image, in their order, once a model was asked for
 	// them. A description without text could not be made.
 	Described []Description
 }
 
-// Description is a text that replaces an image for a model that does not accept images.
+// Description is a text to replace an image for a model that does not accept images.
 type Description struct {
-	By   string `json:"by"` // the model that wrote it
+	By   string `json:"by"` // the model of the description
 	Text string `json:"text"`
 }
 
-// Part is a piece of a message. Its Type says which of the other fields it has.
+// Part is a piece of a message. Its Type decides which other fields are set.
 type Part struct {
 	Type  PartType
 	Text  string // text, reasoning, result
-	Call  Call   // call; of a result, the ID and Name of the call that it answers
+	Call  Call   // call; of a result, the ID and Name of its call
 	Image Image  // image, file
-	// State is opaque data of the API that made the part. It is sent back to its origin
-	// only, byte for byte, in the place of the part. Nil: there is none.
+	// State is opaque data of the part's API. It is sent back only to its origin, byte for
+	// byte, in the place of the part. It may be nil.
 	State *State
 }
 
@@ -53,9 +53,9 @@ type State struct {
 	Data []byte `json:"data"`
 }
 
-// Lasting returns the part of a state that stays when the state itself is no longer sent:
-// the id that Gemini gave to a call, without which a call and its result would not agree with
-// those of earlier requests. If there is none, it returns nil.
+// Lasting returns the part of a state to keep when the state is no longer sent: the id given to
+// a call by Gemini. Without it, a call and its result would differ from earlier requests. If
+// there is none, it returns nil.
 func (s *State) Lasting() *State {
 	var kept struct {
 		ID string `json:"id"`
@@ -190,7 +190,7 @@ func (m Message) Images() (images []Image) {
 	return images
 }
 
-// Has reports whether the message has a part of the type.
+// Has reports whether the message contains a part of the type.
 func (m Message) Has(t PartType) bool {
 	for i := range m.Parts {
 		if m.Parts[i].Type == t {
@@ -200,11 +200,11 @@ func (m Message) Has(t PartType) bool {
 	return false
 }
 
-// CallID returns the id of the call that the message answers. If it has no result, it
+// CallID returns the id of the call answered by the message. If it contains no result, CallID
 // returns "".
 func (m Message) CallID() string { return m.answered().ID }
 
-// Name returns the name of the tool whose result the message has.
+// Name returns the tool name of the result in the message.
 func (m Message) Name() string { return m.answered().Name }
 
 func (m Message) answered() Call {

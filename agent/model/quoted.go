@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// around records the text before a position, to find out whether that position is quoted.
+// around records the text before a position, to determine whether the position is quoted.
 type around struct {
 	line  []byte   // the line so far, at most longestLine bytes
 	fence []byte   // the start of the fenced block; empty: none
@@ -35,7 +35,7 @@ func (a *around) add(text string) {
 	}
 }
 
-// tag records a line that contains only a tag.
+// tag records a line with nothing but a tag.
 func (a *around) tag(line string) {
 	inside, opens := strings.CutPrefix(line, "<")
 	inside, ends := strings.CutSuffix(inside, ">")
@@ -55,8 +55,8 @@ func (a *around) tag(line string) {
 	}
 }
 
-// bare reports whether the line so far holds nothing but white space and the marks of
-// quotations and lists, so that a fence may follow.
+// bare reports whether the line so far contains only white space and marks of quotations and
+// lists, so a fence may follow.
 func (a *around) bare() bool {
 	return len(a.line) < longestLine && strings.Trim(string(a.line), " \t\r>-*+.)0123456789") == ""
 }
@@ -65,7 +65,7 @@ func (a *around) fenced() bool { return len(a.fence) > 0 }
 
 func (a *around) openFence(fence []byte) { a.fence = slices.Clone(fence) }
 
-// closeFence ends the fenced block if the fence is as long as the one that opened it, and
+// closeFence ends the fenced block if the fence is at least as long as the opening fence, and
 // nothing follows it on its line.
 func (a *around) closeFence(fence []byte, next byte) {
 	if fence[0] == a.fence[0] && len(fence) >= len(a.fence) && strings.IndexByte(" \t\r\n", next) >= 0 {
@@ -81,9 +81,9 @@ func (a *around) quotes(last byte) bool {
 		strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "    ") || strings.HasPrefix(strings.TrimLeft(line, " "), ">")
 }
 
-// quoted reports whether a call, as the model wrote it, stands in a text that the model
-// was given: a prompt, a tool result or the system prompt. White space, punctuation, numbers of
-// lines and levels of escapes make no difference, and the lines of a call may be apart.
+// quoted reports whether a call, as the model wrote it, occurs in its input: a prompt, a tool
+// result or the system prompt. White space, punctuation, line numbers and levels of escapes
+// make no difference, and the lines of a call may be apart.
 func quoted(bodies []string, req *Request) bool {
 	if len(bodies) == 0 {
 		return false

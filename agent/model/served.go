@@ -2,18 +2,19 @@ package model
 
 import "context"
 
-// Served is a [Model] that knows how a server runs it.
+// Served is a [Model] with information about its server.
 type Served interface {
-	// WindowFrom says which source tells the context window, in a few words. It makes no request.
+	// WindowFrom names the source of the context window, in a few words. It makes no request.
 	WindowFrom() string
-	// Inspect asks a server that runs models for the window, as a prompt would, but loads no model. If the
-	// endpoint is none, it makes no request and returns false.
+	// Inspect asks a model server for the window, as a prompt would, but loads no model. If the
+	// endpoint is no model server, Inspect makes no request and returns false.
 	Inspect(ctx context.Context) (local bool)
-	// Tells says what the user should know about the server. It makes no request. If there is nothing, it returns "".
+	// Tells returns a notice for the user about the server. It makes no request. If there is
+	// nothing to report, it returns "".
 	Tells() string
 }
 
-// Sources of a window that the endpoint and the configuration do not tell.
+// Sources of a window unknown to the endpoint and the configuration.
 const (
 	FromTable = "the program's table of models"
 	FromGuess = "a guess: the provider does not tell it"

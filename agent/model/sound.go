@@ -14,20 +14,20 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
-// Limits that every API accepts. OpenAI allows 64 bytes in a name and 40 in an id,
-// Anthropic requires the characters, Gemini requires the first one.
+// Limits accepted by every API. OpenAI allows 64 bytes in a name and 40 in an id, Anthropic
+// restricts the characters, Gemini restricts the first character.
 const (
 	longestName = 64
 	longestID   = 40
-	longestKept = 16 << 10 // bytes of an id that a proxy reads again
+	longestKept = 16 << 10 // bytes of an id with meaning for a proxy
 	deepest     = 64       // levels of arguments
 )
 
-// Unnamed replaces the name of a call that has none.
+// Unnamed replaces a missing name of a call.
 const Unnamed = "unnamed"
 
-// SoundName returns the name of a tool in a form that every API accepts. Valid names are
-// returned as they are.
+// SoundName returns the name of a tool in a form that every API accepts. Valid names stay
+// unchanged.
 func SoundName(name string) string {
 	name = strings.TrimSpace(name)
 	kept := strings.Map(idRune, name)
@@ -43,15 +43,15 @@ func SoundName(name string) string {
 	return kept
 }
 
-// ids that have a meaning for the server that made them: those of Kimi, and those of
-// LiteLLM, which contain a signature.
+// Ids with a meaning for the server that made them: Kimi's, and LiteLLM's, which contain a
+// signature.
 var (
 	kimiID  = lazyregexp.New(`^functions\.[a-zA-Z0-9_-]{1,64}:[0-9]{1,6}(_[0-9]+)*$`)
 	proxyID = lazyregexp.New(`^[a-zA-Z0-9_-]+__thought__[a-zA-Z0-9+/=_-]+$`)
 )
 
-// StoredID returns the id of a call as the history has it. It is the id itself if it is
-// valid, or if its server reads it again. An empty id stays empty.
+// StoredID returns the id of a call for the history. If the id is valid, or has a meaning for
+// its server, it stays unchanged. An empty id stays empty.
 func StoredID(id string) string {
 	if id == "" || kimiID.MatchString(id) || len(id) <= longestKept && proxyID.MatchString(id) {
 		return id
@@ -59,8 +59,8 @@ func StoredID(id string) string {
 	return SoundID(id)
 }
 
-// SoundID returns the id of a call in a form that every API accepts. The same id always
-// becomes the same. Different ids stay different.
+// SoundID returns the id of a call in a form that every API accepts. Equal ids stay equal, and
+// different ids stay different.
 func SoundID(id string) string {
 	kept := strings.Map(idRune, id)
 	if kept == id && id != "" && len(id) <= longestID {
@@ -77,18 +77,18 @@ func ShortID(id string) string {
 	return hash(id)[:9]
 }
 
-// SameForm reports whether an id is one of a kind that its server reads again, and the
-// server seems to be that kind.
+// SameForm reports whether an id has a meaning for its server, and the server of model seems to
+// be of the same kind.
 func SameForm(id, model string) bool {
 	return kimiID.MatchString(id) && strings.Contains(strings.ToLower(model), "kimi") || proxyID.MatchString(id)
 }
 
 var ownID = lazyregexp.New(`^call_\d+(_\d+)*$`)
 
-// IsOwnID reports whether an id has the form of the ids that calls without an id get.
+// IsOwnID reports whether an id has the form of a generated id.
 func IsOwnID(id string) bool { return ownID.MatchString(id) }
 
-// idRune returns r, or "_" if ids may not have it.
+// idRune returns r, or "_" if r is not valid in ids.
 func idRune(r rune) rune {
 	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
 		return r
@@ -110,7 +110,7 @@ func hash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// SoundText returns a text that every API accepts: valid UTF-8 without NUL.
+// SoundText returns a text in a form that every API accepts: valid UTF-8 without NUL.
 func SoundText(text string) string {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "�")
@@ -121,10 +121,10 @@ func SoundText(text string) string {
 	return text
 }
 
-// SoundArgs returns the arguments of a call as one JSON object that every API accepts.
-// Objects without faults are returned as they are. Strict servers refuse unpaired
-// surrogates, NUL, a name that occurs twice, numbers that are too large, and deep nesting;
-// these are replaced. If the text is no object, SoundArgs returns false.
+// SoundArgs returns the arguments of a call as a JSON object that every API accepts. Objects
+// without faults stay unchanged. Strict servers refuse unpaired surrogates, NUL, duplicate
+// names, huge numbers, and deep nesting; SoundArgs replaces these. If the text is no object,
+// SoundArgs returns false.
 func SoundArgs(args string) (string, bool) {
 	raw := jsontext.Value(strings.TrimSpace(args))
 	if len(raw) == 0 || raw[0] != '{' {
@@ -148,7 +148,7 @@ func SoundArgs(args string) (string, bool) {
 	return strings.TrimSpace(b.String()), true
 }
 
-// EscapesNUL reports whether a JSON value has a string with NUL.
+// EscapesNUL reports whether a JSON value contains a string with NUL.
 func EscapesNUL(raw []byte) bool {
 	for at := 0; ; {
 		i := bytes.Index(raw[at:], []byte(`u0000`))
@@ -163,7 +163,7 @@ func EscapesNUL(raw []byte) bool {
 	}
 }
 
-// hasOdd reports whether a valid value may have NUL, deep nesting, or a large number.
+// hasOdd reports whether a valid value may contain NUL, deep nesting, or a large number.
 func hasOdd(raw []byte) bool {
 	if EscapesNUL(raw) {
 		return true
@@ -196,7 +196,7 @@ func hasOdd(raw []byte) bool {
 	return false
 }
 
-// tooLarge reports whether a number does not fit into a float, as which most servers read it.
+// tooLarge reports whether a number overflows a float, the type that most servers use.
 func tooLarge(number string) bool {
 	_, err := strconv.ParseFloat(number, 64)
 	return err != nil

@@ -1,6 +1,6 @@
-// Package api defines what the model APIs have in common: an [API] encodes requests and
-// decodes the events of responses. It sends nothing. Transport, retries, keys, and
-// fallbacks belong to agent/model/client.
+// Package api defines the common interface of the model APIs: an [API] encodes requests and
+// decodes the events of responses. It sends nothing. Transport, retries, keys, and fallbacks
+// belong to agent/model/client.
 package api
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// Names of the APIs, as providers.NAME.api has them.
+// Names of the APIs, as used in providers.NAME.api.
 const (
 	Chat      = "chat"
 	Responses = "responses"
@@ -24,23 +24,23 @@ const (
 	Gemini    = "gemini"
 )
 
-// API is one model API. It has no state and is safe for concurrent use.
+// API is a model API. It is stateless and safe for concurrent use.
 type API interface {
 	// Name returns the name of the API.
 	Name() string
-	// Encode returns the request to a target. The same messages always have the same bytes. If
-	// the messages of a request extend those of the previous one, its body does, too, apart
-	// from cache marks.
+	// Encode returns the request to a target. Equal messages always result in equal bytes. If
+	// the messages of a request extend the previous messages, its body extends the previous
+	// body, apart from cache marks.
 	Encode(req *model.Request, t *Target) (*Request, error)
-	// Decoder returns the decoder of one response. It calls emit for each delta, in order. The
-	// last delta has the finish, the usage, and the model. If emit returns false, the caller
-	// has stopped reading.
+	// Decoder returns the decoder of a response. It calls emit for each delta, in order. The
+	// last delta contains the finish, the usage, and the model. If emit returns false, the
+	// caller stopped reading.
 	Decoder(req *model.Request, t *Target, emit func(model.Delta) bool) Decoder
-	// Classify returns the error of a response with an HTTP status that is not a success, or of
-	// an error event, where status is 0. The caller adds endpoint and model, and redacts the
-	// message. [Classify] knows the common forms.
+	// Classify returns the error of a response with an unsuccessful HTTP status, or of an error
+	// event, where status is 0. The caller adds endpoint and model, and redacts the message.
+	// [Classify] knows the common forms.
 	Classify(status int, header http.Header, body []byte) *model.Error
-	// Adapt changes t.Quirks so that a rejected request may be accepted, for example without a
+	// Adapt changes t.Quirks to make a rejected request acceptable, for example without a
 	// parameter. If nothing changes, it returns false. The request is repeated at once.
 	Adapt(req *model.Request, t *Target, failed *model.Error) bool
 }
@@ -48,25 +48,25 @@ type API interface {
 // Locator is an [API] whose refusals name a message of the request by its place.
 type Locator interface {
 	API
-	// Locate returns the index in req.Messages of the message that a refusal names. If it names
-	// none, it returns -1.
+	// Locate returns the index in req.Messages of the message named in a refusal. If the
+	// refusal names none, it returns -1.
 	Locate(req *model.Request, t *Target, failed *model.Error) int
 }
 
-// Decoder decodes one response. An error that is no [*model.Error] means that the response
-// was not understood. Unknown events are skipped.
+// Decoder decodes a response. An error other than a [*model.Error] means the response was not
+// understood. Unknown events are skipped.
 type Decoder interface {
-	// Event takes the next server-sent event. name is empty if the event has none. data is
-	// valid until Event returns. An error event goes to [API.Classify] instead.
+	// Event takes the next server-sent event. name is empty for an event without a name. data
+	// is valid until Event returns. An error event goes to [API.Classify] instead.
 	Event(name string, data []byte) error
-	// Finished reports whether the finish is known, so that only the usage may follow. The
-	// rest of the stream is then awaited for a few seconds only.
+	// Finished reports whether the finish is known and only the usage may follow. The client
+	// waits only a few seconds for the rest of the stream.
 	Finished() bool
-	// End emits the last delta. done is whether the stream had "[DONE]". If the response is
-	// not complete, it returns an error of kind [model.ErrCut].
+	// End emits the last delta. done reports whether the stream contained "[DONE]". If the
+	// response is not complete, it returns an error of kind [model.ErrCut].
 	//
-	// If the API paused the response, the last delta has [model.FinishPause]. The request is
-	// then sent again with the parts of this response.
+	// If the API paused the response, the finish is [model.FinishPause]. The request is then
+	// sent again with the parts of this response.
 	End(done bool) error
 }
 
@@ -76,39 +76,38 @@ type Request struct {
 	URL    string
 	Header http.Header // with the key; the caller adds the configured headers
 	Body   Pieces
-	Limit  int // limit of the response in tokens, as the body has it; 0: none
+	Limit  int // token limit of the response in the body; 0: none
 }
 
-// Target is the endpoint of one request, and how the request is sent to it.
+// Target is the endpoint of a request, and the options for sending it.
 type Target struct {
 	Provider string // the provider's name
 	BaseURL  string
 	Host     string // the origin of state
 	API      string // the origin of state
-	Model    string // the id that is sent
+	Model    string // the id to send
 	Key      string // may be empty
 
-	Efforts     []string // levels of effort that the model has; nil: not known
+	Efforts     []string // the model's levels of effort; nil: not known
 	MaxTokens   int      // limit of a response; 0: the model's own
 	Cache       Cache
 	ServiceTier string // sent as it stands; empty: not sent
 	Extra       []Field
 
-	// Images has the form of the images of a message, by index in Request.Messages.
+	// Images holds the form of the images of a message, by index in Request.Messages.
 	Images map[int]model.PictureForm
-	// TextCalls is model.text_calls: whether calls that a model writes as text run. Only chat
-	// has such calls.
+	// TextCalls is model.text_calls: whether calls written as text run. Only chat uses it.
 	TextCalls string
-	// Local is whether the endpoint is a server that runs models on this machine or its network.
+	// Local means the endpoint is a model server on this machine or its network.
 	Local bool
-	// OpensThought is whether the server says that its template opens a thought in the prompt.
+	// OpensThought means the server's template opens a thought in the prompt.
 	OpensThought bool
 	// TextTools writes tools, calls and results as text, because the server leaves the tools of a
 	// request out. Only chat does this.
 	TextTools bool
-	// NoState leaves the state of all messages out, because the endpoint has refused it.
+	// NoState omits the state of all messages, because the endpoint refused it.
 	NoState bool
-	// Quirks are parameters that the endpoint rejected for the model. Each API has its own bits.
+	// Quirks are parameters rejected by the endpoint for the model. Each API uses other bits.
 	Quirks Quirks
 	// Encoded keeps encoded messages for later requests. Nil keeps nothing.
 	Encoded *Cached
@@ -132,8 +131,8 @@ func (t *Target) State(p *model.Part) []byte {
 	return p.State.Data
 }
 
-// NewState returns the state of a part that this target made. If the data is JSON that a
-// strict server would refuse, it returns nil.
+// NewState returns state of this target. If a strict server would refuse the data, NewState
+// returns nil.
 func (t *Target) NewState(data []byte) *model.State {
 	if !jsontext.Value(data).IsValid() || model.EscapesNUL(data) {
 		return nil
@@ -149,9 +148,8 @@ func (t *Target) Limit(req *model.Request) int {
 	return max(req.MaxTokens, t.MaxTokens)
 }
 
-// URL returns the address of a path, such as "/messages". version, such as "/v1", is added
-// if the base URL has no path. If after is true, it is added to each base URL that does not
-// end with it.
+// URL returns the address of a path, such as "/messages". version, such as "/v1", is added if
+// the base URL has no path. If after is true, it is added to each base URL not ending with it.
 func (t *Target) URL(version, path string, after bool) string {
 	base := strings.TrimRight(t.BaseURL, "/")
 	u, err := url.Parse(base)
@@ -164,8 +162,8 @@ func (t *Target) URL(version, path string, after bool) string {
 // levels are the levels of effort in their order.
 var levels = [...]string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// Effort returns the level of effort to send. A level that the model lacks becomes the
-// nearest lower one, or the lowest. "" means the endpoint's default.
+// Effort returns the level of effort to send. A level unknown to the model becomes the next
+// lower level, or the lowest. "" means the endpoint's default.
 func (t *Target) Effort(req *model.Request) string {
 	effort := req.Effort
 	at := slices.Index(levels[:], effort)
@@ -192,8 +190,8 @@ func (t *Target) Effort(req *model.Request) string {
 type Library interface {
 	API
 	// Open sends the encoded request with do and returns its events. do replaces header and
-	// body of the library's request. The body of its response has a line "data: {…}" for each
-	// event, and no empty lines.
+	// body of the library's request. The body of its response contains a line "data: {…}" for
+	// each event, and no empty lines.
 	Open(ctx context.Context, t *Target, do Doer) (Source, error)
 }
 
@@ -208,7 +206,7 @@ type Source interface {
 	Close() error
 }
 
-// Filter is an [API] that changes the deltas of its decoder.
+// Filter is an [API] whose decoder passes its deltas through a filter.
 type Filter interface {
 	API
 	Filter(req *model.Request, t *Target, in iter.Seq2[model.Delta, error]) iter.Seq2[model.Delta, error]

@@ -30,7 +30,7 @@ func (p Pieces) Reader() io.Reader {
 	return &piecesReader{rest}
 }
 
-// Bytes returns a copy in one piece.
+// Bytes returns a joined copy.
 func (p Pieces) Bytes() []byte { return bytes.Join(p, nil) }
 
 type piecesReader struct{ rest Pieces }
@@ -55,18 +55,18 @@ type Field struct {
 	Value json.RawMessage
 }
 
-// Body writes a JSON object in the order of the calls. The zero value is an empty object.
-// A configured field replaces one that the API writes with [Body.Field].
+// Body writes a JSON object in the order of the calls. The zero value is an empty object. A
+// configured field replaces the API's own, written with [Body.Field].
 type Body struct {
 	Extra  []Field
 	pieces Pieces
 	buf    bytes.Buffer
-	used   map[string]bool // names that were written
-	listed bool            // the open list has an item
+	used   map[string]bool // names written so far
+	listed bool            // the open list contains an item
 	err    error
 }
 
-// Field writes a field. If Extra has its name, the value of Extra is written instead.
+// Field writes a field. If Extra contains its name, the value of Extra is written instead.
 func (b *Body) Field(name string, value any) {
 	if !b.begin(name) {
 		return
@@ -84,8 +84,8 @@ func (b *Body) Field(name string, value any) {
 	b.buf.Write(data)
 }
 
-// ExtraFields writes the fields of Extra that were not written. Call it before the fields
-// that grow, so that a request extends the previous one.
+// ExtraFields writes the remaining fields of Extra. Call it before the growing fields, so a
+// request extends the previous request.
 func (b *Body) ExtraFields() {
 	for _, f := range b.Extra {
 		if b.begin(f.Name) {
@@ -164,7 +164,7 @@ func (b *Body) begin(name string) bool {
 	return true
 }
 
-// Close returns the body. The error is that of the first value that could not be encoded.
+// Close returns the body. The error is about the first value that could not be encoded.
 func (b *Body) Close() (Pieces, error) {
 	if b.used == nil {
 		b.buf.WriteByte('{')
@@ -186,8 +186,8 @@ func Marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// Cached keeps encoded messages as long as the messages themselves are in use. It belongs
-// to one endpoint, model and set of quirks. It is safe for concurrent use.
+// Cached keeps encoded messages as long as the messages themselves are in use. It belongs to an
+// endpoint, a model and a set of quirks. It is safe for concurrent use.
 type Cached struct {
 	mu       sync.Mutex
 	messages map[cacheKey][]byte
@@ -203,9 +203,8 @@ type cacheKey struct {
 	variant int
 }
 
-// Message returns the encoded form of a message. If it is not kept, encode makes it. One
-// message has several forms if its images can be sent in several ways; variant is the
-// number of the form.
+// Message returns the encoded form of a message. If it is not in the cache, encode makes it. A
+// message with images has a form for each way to send them; variant is the number of the form.
 func (c *Cached) Message(m *model.Message, variant int, encode func() ([]byte, error)) ([]byte, error) {
 	if c == nil || len(m.Parts) == 0 {
 		return encode()

@@ -16,8 +16,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/shorten"
 )
 
-// Classify returns the error of a response that is not a model response: an HTTP error, or
-// an error event, where status is 0. It knows the common forms of error bodies.
+// Classify returns the error of a failed response: an HTTP error, or an error event, where
+// status is 0. It knows the common forms of error bodies.
 func Classify(status int, header http.Header, body []byte) *model.Error {
 	said := readRefusal(body)
 	if status == 0 {
@@ -44,16 +44,16 @@ func Classify(status int, header http.Header, body []byte) *model.Error {
 	return err
 }
 
-// refusal has the common fields of vendors' error bodies.
+// refusal holds the common fields of vendors' error bodies.
 type refusal struct {
 	message string
 	code    string // codes and types, to find the kind
 	status  int    // the code, if it is an HTTP status
 	wait    time.Duration
-	window  int // the context window in tokens, if a field has it
+	window  int // the context window in tokens, if a field contains it
 }
 
-const maxMessage = 600 // bytes of an endpoint's message that errors include
+const maxMessage = 600 // limit for an endpoint's message in errors, in bytes
 
 func readRefusal(body []byte) refusal {
 	body = bytes.TrimSpace(body)
@@ -76,10 +76,10 @@ func readRefusal(body []byte) refusal {
 	return r
 }
 
-// around are the members of bodies that hold an error, or a list of errors.
+// around are the members of a body for an error or a list of errors.
 var around = []string{"error", "errors", "base_resp", "fault"}
 
-// messageNames are the members of an error that have its message, the most common first.
+// messageNames are the members of an error for its message, the most common first.
 var messageNames = []string{
 	"message", "detail", "error", "msg", "Message", "error_message", "errorMessage", "error_msg", "errmsg", "error_description", "status_msg", "faultstring", "title",
 }
@@ -137,8 +137,8 @@ func readObject(top map[string]json.RawMessage) refusal {
 	return r
 }
 
-// wordsOf returns the words of a message: a text, an object that has one, or a list of them, as
-// frameworks name the fields that they refuse. It returns other JSON as it is.
+// wordsOf returns the text of a message: a text, an object with a text, or a list of them, as
+// frameworks list refused fields. It returns other JSON unchanged.
 func wordsOf(raw json.RawMessage) string {
 	var list []json.RawMessage
 	var object map[string]json.RawMessage
@@ -164,7 +164,7 @@ func wordsOf(raw json.RawMessage) string {
 	return Text(raw)
 }
 
-// detail is one of Google's details of an error.
+// detail is an element of Google's error details.
 type detail struct {
 	Reason     string `json:"reason"`     // such as API_KEY_INVALID
 	RetryDelay string `json:"retryDelay"` // such as 38s
@@ -179,7 +179,7 @@ func detailsOf(raw json.RawMessage) []detail {
 	return all
 }
 
-// retryDelay returns the wait that Google's details name, or 0.
+// retryDelay returns the wait in Google's details, or 0.
 func retryDelay(raw json.RawMessage) time.Duration {
 	for _, d := range detailsOf(raw) {
 		if wait, err := time.ParseDuration(d.RetryDelay); err == nil && wait > 0 {
@@ -199,7 +199,7 @@ func first(m map[string]json.RawMessage, keys ...string) json.RawMessage {
 }
 
 // IsError reports whether the member "error" of a response is an error. Some servers send an
-// empty one with each good response: null, false, 0, "", {}, or an object whose members are
+// empty error with each good response: null, false, 0, "", {}, or an object whose members are
 // all empty.
 func IsError(raw json.RawMessage) bool {
 	var v any
@@ -209,8 +209,8 @@ func IsError(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &v) != nil || !isEmpty(v)
 }
 
-// OnlyRefusal reports whether an event or a whole response has the message of an error in a form
-// without a member "error", and no part of a response.
+// OnlyRefusal reports whether an event or a whole response is an error message without a member
+// "error", and without any part of a response.
 func OnlyRefusal(raw []byte) bool {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(raw, &top) != nil {
@@ -333,8 +333,7 @@ func kindOf(status int, text string) model.ErrorKind {
 	}
 }
 
-// refusesState reports whether text has an API's message about state that it does not
-// accept.
+// refusesState reports whether text is an API's message about refused state.
 func refusesState(text string) bool {
 	for _, words := range []string{
 		"invalid_encrypted_content", "encrypted content could not be verified", // OpenAI
@@ -348,7 +347,7 @@ func refusesState(text string) bool {
 	return false
 }
 
-// refusesTools reports whether text says that the model or its server cannot call tools.
+// refusesTools reports whether text means that the model or its server cannot call tools.
 func refusesTools(text string) bool {
 	for _, words := range []string{
 		"support tool use", "not support tool", "tool use is not supported", "tools are not supported", "tool calling is not supported", "function calling is not supported", "not support function call", // OpenRouter, Ollama, Groq
@@ -363,7 +362,7 @@ func refusesTools(text string) bool {
 	return false
 }
 
-// unknownModel reports whether text says that the endpoint does not have the model.
+// unknownModel reports whether text means that the endpoint does not know the model.
 func unknownModel(text string) bool {
 	if !strings.Contains(text, "model") {
 		return false

@@ -21,9 +21,9 @@ type Images struct {
 	pasted int                       // images without a name so far
 }
 
-// Of returns, for each image of message i, the text that replaces it, or "" if the image is
-// sent. variant is the number of this form of the message, see [Cached.Message]. Call Of
-// once for each message, in their order.
+// Of returns, for each image of message i, the replacement text, or "" if the image is sent.
+// variant is the number of this form of the message, see [Cached.Message]. Call Of once for
+// each message, in their order.
 func (x *Images) Of(i int, m *model.Message) (texts []string, variant int) {
 	if !m.Has(model.ImageType) {
 		return nil, 0
@@ -51,8 +51,8 @@ func (x *Images) Of(i int, m *model.Message) (texts []string, variant int) {
 // describedVariant is above the variants of images without descriptions.
 const describedVariant = 1 << 20
 
-// nameOf returns the name of an image for the model, without control characters. If the
-// image has no name, it gets a number.
+// nameOf returns the name of an image for the model, without control characters. An image
+// without a name gets a number.
 func (x *Images) nameOf(i model.Image) string {
 	if i.Name == "" {
 		x.pasted++
@@ -66,7 +66,7 @@ func (x *Images) nameOf(i model.Image) string {
 	}, i.Name), "")
 }
 
-// sized returns the name of an image with its size, if that is known.
+// sized returns the name of an image with its size, if known.
 func sized(i model.Image, name string) string {
 	size, _, err := image.DecodeConfig(base64.NewDecoder(base64.StdEncoding, strings.NewReader(i.Data)))
 	if err != nil {

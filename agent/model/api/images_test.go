@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// TestTextOfWebP checks that the text in place of a WebP has its size.
+// TestTextOfWebP checks the text in place of a WebP: it contains the size.
 func TestTextOfWebP(t *testing.T) {
 	t.Parallel()
 	webp := "RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00"
@@ -18,8 +18,8 @@ func TestTextOfWebP(t *testing.T) {
 	}
 }
 
-// TestDescribedImages checks that a described image has its description, and that one whose description
-// failed has none.
+// TestDescribedImages checks the texts of described images. If the description failed, there is
+// none.
 func TestDescribedImages(t *testing.T) {
 	t.Parallel()
 	picture := func(name string) model.Image { return model.Image{Name: name, MIMEType: "image/png", Data: "AAAA"} }

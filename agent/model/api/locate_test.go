@@ -11,7 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/responses"
 )
 
-// Each API counts other parts of a history. A place in a refusal leads to the message that the part is of.
+// TestLocate checks the places named in refusals. Each API counts other parts of a history; the
+// place must lead to the message of the part.
 func TestLocate(t *testing.T) {
 	t.Parallel()
 	history := []model.Message{

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// Decode decodes a JSON text into v, a pointer. Endpoints send some values in another type: a text
-// as a list of parts, a list as its only element, a number as a text. Such a value is converted if
-// its meaning is clear, else it is left out. Decode returns the text that it has decoded. It
-// returns an error only if data is not JSON.
+// Decode decodes a JSON text into v, a pointer. Endpoints send some values in another type: a
+// text as a list of parts, a list as its only element, a number as a text. Decode converts such
+// a value if its meaning is clear; otherwise it drops the value. It returns the converted JSON.
+// It returns an error only if data is not JSON.
 func Decode(data []byte, v any) ([]byte, error) {
 	err := json.Unmarshal(data, v)
 	var other *json.UnmarshalTypeError
@@ -38,16 +38,16 @@ func Decode(data []byte, v any) ([]byte, error) {
 	if err == nil {
 		err = json.Unmarshal(mended, v)
 	}
-	if err != nil { // a value that no rule knows
+	if err != nil { // a value not covered by the rules
 		return data, fmt.Errorf("a value of another type: %w", err)
 	}
 	return mended, nil
 }
 
-// readsItself is implemented by types that accept values of several types.
+// readsItself is implemented by types accepting values of several types.
 var readsItself = reflect.TypeFor[json.Unmarshaler]()
 
-// converted returns a decoded JSON value in a form that a Go type can hold. If there is none, it
+// converted returns a decoded JSON value in a form that fits a Go type. If there is none, it
 // returns false.
 func converted(value any, kind reflect.Type) (any, bool) {
 	if kind == reflect.TypeFor[json.RawMessage]() || reflect.PointerTo(kind).Implements(readsItself) {
@@ -82,8 +82,8 @@ func converted(value any, kind reflect.Type) (any, bool) {
 	return value, true
 }
 
-// TextIn returns the text in a decoded JSON value: a string, an object that has it in one of the
-// usual fields, or a list of them.
+// TextIn returns the text in a decoded JSON value: a string, an object with the text in a
+// common field, or a list of them.
 func TextIn(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -150,8 +150,8 @@ func truthIn(value any) (bool, bool) {
 	return n != 0, ok
 }
 
-// unpacked returns the object or list that a text contains, if a Go type can hold a part of it.
-// Another value is returned as it is.
+// unpacked returns the object or list inside a text, if part of it fits a Go type. It returns
+// other values unchanged.
 func unpacked(value any, kind reflect.Type) any {
 	text, ok := value.(string)
 	if text = strings.TrimSpace(text); !ok || text == "" || text[0] != '{' && text[0] != '[' || !json.Valid([]byte(text)) {
@@ -166,8 +166,8 @@ func unpacked(value any, kind reflect.Type) any {
 	return inside
 }
 
-// suits reports whether a value is an object with a field of a Go type, or a list or an object of
-// such objects.
+// suits reports whether a value is an object with a field of a Go type, or a list or an object
+// of such objects.
 func suits(value any, kind reflect.Type) bool {
 	for kind.Kind() == reflect.Pointer {
 		kind = kind.Elem()
@@ -192,8 +192,8 @@ func suits(value any, kind reflect.Type) bool {
 	return false
 }
 
-// list returns the elements of a list, also of one element without its list, and of an object whose
-// keys are their numbers.
+// list returns the elements of a list. It also accepts a single element without its list, and
+// an object whose keys are the indexes.
 func list(value any, kind reflect.Type) []any {
 	var all []any
 	switch v := unpacked(value, kind).(type) {
@@ -238,11 +238,11 @@ func numbered(fields map[string]any) []any {
 	return all
 }
 
-// texts are the fields that a text without its object goes to.
+// texts are the fields for a text without its object.
 var texts = []string{"text", "content", "parts", "name"}
 
-// object returns an object whose fields a struct can hold. A list with nothing else than an object
-// counts as this object, and a text as one of its fields.
+// object returns an object for a struct. A list with nothing but an object stands for this
+// object, and a text for the object's text field.
 func object(value any, kind reflect.Type) (any, bool) {
 	value = unpacked(value, kind)
 	if all, ok := value.([]any); ok && len(all) == 1 {
@@ -273,7 +273,7 @@ func object(value any, kind reflect.Type) (any, bool) {
 	return nil, false
 }
 
-// fieldOf returns the field that decoding uses for a key, or nil.
+// fieldOf returns the field to which a key is decoded, or nil.
 func fieldOf(kind reflect.Type, key string) *field {
 	all := fieldsOf(kind)
 	if at := slices.IndexFunc(all, func(f field) bool { return strings.EqualFold(f.name, key) }); at >= 0 {
@@ -287,8 +287,8 @@ type field struct {
 	kind reflect.Type
 }
 
-// fieldsOf returns the fields of a struct and of those that are embedded in it. The outer one of two
-// equal names is first.
+// fieldsOf returns the fields of a struct and of its embedded structs. For equal names, the
+// outer field comes first.
 func fieldsOf(kind reflect.Type) []field {
 	var own, inner []field
 	for i := range kind.NumField() {

@@ -10,13 +10,13 @@ import (
 var (
 	// ofOutput matches the names of a response and of its limit.
 	ofOutput = lazyregexp.New(`max_(?:completion_|output_|new_)?tokens|maxoutputtokens|max output tokens|maximum output|completion|output tokens|in the output`)
-	// tooMuch matches messages about a value that is too large.
+	// tooMuch matches messages about too large a value.
 	tooMuch = lazyregexp.New(`too (?:large|high|big|many)|exceed|maximum|at most|above|range|less than|greater than|<=|≤|>|only afford|must be`)
 )
 
-// OutputLimit returns the limit of a response that an endpoint would accept, according to its
-// message about a refused request with the limit sent. whole reports whether the limit is the model's or
-// the account's. Otherwise, it is the rest of the context window, for this request only. If the
+// OutputLimit returns the response limit acceptable to an endpoint, from its message about a
+// request refused with the limit sent. whole reports whether the limit is the model's or the
+// account's. Otherwise, it is the rest of the context window, for this request only. If the
 // message is not about the limit, or leaves no room for a response, OutputLimit returns 0.
 func OutputLimit(message string, sent int) (limit int, whole bool) {
 	text := strings.ToLower(message)
@@ -53,17 +53,17 @@ func OutputLimit(message string, sent int) (limit int, whole bool) {
 // leastOutput is the smallest limit of a response in tokens with which a request is sent again.
 const leastOutput = 64
 
-// unknownParameter has words of messages that an endpoint does not have a parameter.
+// unknownParameter holds words of messages about unknown parameters.
 var unknownParameter = []string{"unsupported", "not support", "unknown", "unrecognized", "unrecognised", "unexpected", "instead", "not permitted", "not allowed", "extra", "deprecated", "invalid parameter", "does not exist"}
 
-// RefusesParameter reports whether message says that the endpoint does not have a parameter.
+// RefusesParameter reports whether message means that the endpoint does not know a parameter.
 func RefusesParameter(message string) bool {
 	text := strings.ToLower(message)
 	return slices.ContainsFunc(unknownParameter, func(words string) bool { return strings.Contains(text, words) })
 }
 
-// RefusesField reports whether message says that the endpoint does not have one of the fields. The
-// names are in lower case.
+// RefusesField reports whether message means that the endpoint does not know a field in names.
+// The names are in lower case.
 func RefusesField(message string, names ...string) bool {
 	if !RefusesParameter(message) {
 		return false
@@ -74,8 +74,8 @@ func RefusesField(message string, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(words, name) })
 }
 
-// restOfWindow returns the part of the context window that the input leaves to the response,
-// if a message names both. ok is whether it does.
+// restOfWindow returns the part of the context window left for the response, if a message names
+// both the window and the input. Otherwise ok is false.
 func restOfWindow(text string, all []number, sent int) (rest int, ok bool) {
 	window, input := 0, 0
 	for _, n := range all { // with the sum of both

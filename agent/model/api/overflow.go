@@ -25,8 +25,8 @@ var wordings = sync.OnceValue(func() (all [][]string) {
 	return all
 })
 
-// overflows reports whether text is a vendor's message about a request that is longer than the
-// context window. text is in lower case, and has the codes of the error as code=WORD.
+// overflows reports whether text is a vendor's message about a request longer than the context
+// window. text is in lower case, with the codes of the error as code=WORD.
 func overflows(text string) bool {
 	if throttles(text) {
 		return false
@@ -50,13 +50,13 @@ func inOrder(text string, parts []string) bool {
 	return true
 }
 
-// beyondQuota reports whether a request has more tokens than the account may use in a minute.
-// Such a request is never accepted, however long the client waits.
+// beyondQuota reports whether a request exceeds the account's tokens per minute. Such a request
+// is never accepted, however long the client waits.
 func beyondQuota(text string) bool {
 	return inOrder(text, []string{"request too large for", "limit", "requested"})
 }
 
-// throttles reports whether text is about too many requests or tokens in a time. Such a request
+// throttles reports whether text is about too many requests or tokens per time. Such a request
 // may be accepted later.
 func throttles(text string) bool {
 	if beyondQuota(text) {
@@ -77,10 +77,10 @@ const (
 )
 
 var (
-	// long matches a message that calls a part of a request too long. The part comes first, or the
-	// complaint.
+	// long matches a message calling a part of a request too long. Either the part or the
+	// complaint comes first.
 	long = lazyregexp.New(`\b` + subject + `\b[^.;\n]{0,80}?\b` + excess + `\b|\b` + excess + `\b[^.;\n]{0,60}?\b(?:context|window|prompt|input tokens|token limit|maximum tokens)\b`)
-	// otherSubject matches parts of a request that a shorter history does not change, and other
+	// otherSubject matches parts of a request not affected by a shorter history, and other
 	// limits.
 	otherSubject = lazyregexp.New(`\b(?:image|picture|file|audio|video|tools?|functions?|names?|schema|description|header|url|ids?|stop|temperature|top_p|` +
 		`max_(?:completion_|output_|new_)?tokens|maxoutputtokens|completion tokens|output tokens|budget_tokens|thinking|` +
@@ -88,21 +88,21 @@ var (
 	numbers = lazyregexp.New(`\b(?:\d{1,3}(?:[,_]\d{3})+|\d+(?:\.\d+)?k|\d+)\b`)
 	// limits matches the text before the number of a limit, back to the number before it.
 	limits = lazyregexp.New(`(?:max|limit|context|window|allowed|n_ctx|only|up to|at most|supports|model with|range|cannot exceed|less than|longer than|more than|above|fit into)[^.]*$|(?:<=|≤|>=?)\s*$`)
-	// notLimits matches the text before a number that is not a limit.
+	// notLimits matches the text before a number other than a limit.
 	notLimits = lazyregexp.New("(?:\\bby|requested:?|given:?|contains|resulted in|you sent|got|n_keep:?|too large:)\\s*(?:about |at least )?[(`]?$")
 )
 
 var (
-	// longPart matches OpenAI's words about a member of the request that is a part of the history.
+	// longPart matches OpenAI's words about a member of the request in the history.
 	longPart = lazyregexp.New(`'(?:messages|input)(?:\[\d+\](?:\.(?:content|output|tool_calls|function|arguments|text|\[\d+\]|\[)|\[\d+\])*)?': (?:array|string) too long`)
-	// measured matches parts of a request that are counted in tokens, and bound a limit.
+	// measured matches parts of a request counted in tokens, and bound a limit.
 	measured = lazyregexp.New(`token|context|prompt|input|sequence|length`)
 	bound    = lazyregexp.New(`\b(?:max(?:imum)?|limit|at most|up to|only|less than|cannot exceed|can not exceed|must not exceed|not exceed|exceeds?|exceeded|supports?|allowed|allows|larger than|fewer than|smaller than)\b|max_|<=|≤|>`)
-	// otherUnit matches limits that are not counted in tokens.
+	// otherUnit matches limits in other units than tokens.
 	otherUnit = lazyregexp.New(`(?:array|string) too long|maxlength|\bcharacters?\b|\bchars\b|\bbytes\b|字符`)
 )
 
-// tooLong reports whether text says in general words that the request is too long.
+// tooLong reports whether text states in general words that the request is too long.
 func tooLong(text string) bool {
 	if longPart.MatchString(text) {
 		return true
@@ -110,7 +110,7 @@ func tooLong(text string) bool {
 	return !otherSubject.MatchString(text) && (long.MatchString(text) || moreThanLimit(text))
 }
 
-// moreThanLimit reports whether text has two numbers, of a length and of a smaller limit: "12000
+// moreThanLimit reports whether text contains two numbers, a length and a smaller limit: "12000
 // tokens, but this model supports at most 8192".
 func moreThanLimit(text string) bool {
 	if !measured.MatchString(text) || !bound.MatchString(text) {
@@ -158,10 +158,10 @@ func numbersIn(text string) (all []number) {
 // minimaxCode matches the messages of MiniMax, which end with the code of the error.
 var minimaxCode = lazyregexp.New(`^invalid params,.*\(\d{4}\)$`)
 
-// leastWindow is the smallest context window in tokens that is believed.
+// leastWindow is the smallest credible context window in tokens.
 const leastWindow = 256
 
-// WindowIn returns the context window in tokens that a message about a too long request names.
+// WindowIn returns the context window in tokens named in a message about an overlong request.
 // If it names none, or counts something other than tokens, WindowIn returns 0.
 func WindowIn(message string) int {
 	text := strings.ToLower(message)
@@ -191,8 +191,9 @@ func WindowIn(message string) int {
 }
 
 // Overlong reports whether a refusal without a known cause is probably about the length of a
-// request, whose tokens the caller has estimated: the message names tokens and a number that is near or above the
-// estimate. Or it says nothing at all, and the request fills much of the window.
+// request. estimate is the caller's estimate of its tokens. Either the message names tokens and
+// a number near or above the estimate, or it gives no reason at all and the request fills much
+// of the window.
 func Overlong(err *model.Error, estimate, window int) bool {
 	switch err.Status {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:

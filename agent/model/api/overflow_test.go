@@ -8,8 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// TestOverflow checks messages about too long requests as endpoints write them, and the windows
-// that they name.
+// TestOverflow checks endpoints' messages about overlong requests, and the windows in them.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -78,7 +77,7 @@ func TestOverflow(t *testing.T) {
 		{400, "token数量超过上限。对话历史+问题的字数太多，需要精简输入", 0},
 		{400, "请求的 token 数超过了模型的最大长度", 0},
 		{500, "failed to decode the batch, n_batch = 0, ret = 1: the KV cache is full - try increasing it via the context size", 0},
-		// Words that are in no list.
+		// Words in no list.
 		{400, "Your input is 12000 tokens, but this model supports at most 8192.", 8192},
 		{400, "Prompt has 9000 tokens, only 8192 are supported", 8192},
 		{400, "Request too large. The request has 250000 tokens but the limit is 200000.", 200000},
@@ -135,7 +134,8 @@ func must(data []byte, err error) []byte {
 	return data
 }
 
-// TestOverflowTable: each wording of the table matches without the general rules, and has a source.
+// TestOverflowTable: each wording of the table matches without the general rules, and names a
+// source.
 func TestOverflowTable(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -157,7 +157,7 @@ func TestOverflowTable(t *testing.T) {
 	}
 }
 
-// TestOverlong checks refusals that only the size of the request explains.
+// TestOverlong checks refusals explained only by the size of the request.
 func TestOverlong(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -182,7 +182,7 @@ func TestOverlong(t *testing.T) {
 	}
 }
 
-// TestOutputLimit checks the limits that endpoints name if the limit of a response is too large.
+// TestOutputLimit checks the limits in messages about too large a response limit.
 func TestOutputLimit(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Places returns the first numbers in a message that follow the name of a list: 3 and 0 for
-// "messages.3.content.0", "messages[3].tool_calls[0]", and
-// ["body","messages",3,"content",0]. If the list is not named with a number, it returns nil.
+// Places returns the first numbers after the name of a list in a message: 3 and 0 for
+// "messages.3.content.0", "messages[3].tool_calls[0]", and ["body","messages",3,"content",0].
+// If the list is not named with a number, it returns nil.
 func Places(message, list string) []int {
 	for rest := message; ; {
 		_, after, found := strings.Cut(rest, list)
@@ -44,8 +44,8 @@ func numbersOf(path string) (numbers []int) {
 	return numbers
 }
 
-// separated removes what stands between two steps of a path. If something else follows, the
-// path has ended, and separated returns "".
+// separated removes the separator between two steps of a path. At the end of the path, it
+// returns "".
 func separated(path string) string {
 	rest := strings.TrimLeft(path, `.[]'",/`)
 	rest = strings.TrimPrefix(rest, " ") // of a list in JSON or Python

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Closing returns the index of the quote that ends a JSON string. s starts after the
-// opening quote. If there is none, Closing returns len(s).
+// Closing returns the index of the closing quote of a JSON string. s starts after the opening
+// quote. If there is none, Closing returns len(s).
 func Closing(s []byte) int {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {

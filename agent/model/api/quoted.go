@@ -30,9 +30,9 @@ func Quoted(data []byte) (text string, rest []byte, ok bool) {
 	return "", nil, false
 }
 
-// After returns the bytes that follow the first name of a member in data, its colon and
-// white space. The quotes of a name cannot be inside of a JSON string, where they are
-// escaped. If there is none, it returns false.
+// After returns the bytes after the first occurrence of a member's name in data, its colon and
+// white space. name includes its quotes, which would be escaped inside a JSON string. If there
+// is none, it returns false.
 func After(data []byte, name string) ([]byte, bool) {
 	_, rest, ok := bytes.Cut(data, []byte(name))
 	if !ok {

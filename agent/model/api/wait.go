@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
-// waitOf returns the wait that an endpoint asks for: in the headers for it, in a field of the
+// waitOf returns the wait requested by an endpoint: in the headers for it, in a field of the
 // body, in the message, or as the end of a limit. If there is none, it returns 0.
 func waitOf(h http.Header, said refusal, err *model.Error) time.Duration {
 	wait := cmp.Or(retryAfter(h), said.wait)
@@ -39,11 +39,11 @@ func retryAfter(h http.Header) time.Duration {
 	return duration(v)
 }
 
-// longestWait limits waits that endpoints name.
+// longestWait limits the waits requested by endpoints.
 const longestWait = 24 * time.Hour
 
-// seconds converts s without overflow. It returns at most one day, and 0 for a number that
-// is no wait: infinity, or less than 0.
+// seconds converts s without overflow. It returns at most a day, and 0 for infinity and
+// negative numbers.
 func seconds(s float64) time.Duration {
 	if math.IsNaN(s) || math.IsInf(s, 0) || s <= 0 {
 		return 0
@@ -78,7 +78,7 @@ var units = lazyregexp.New(`^(?:([\d.]+)\s*d(?:ays?)?[\s,]*)?(?:([\d.]+)\s*h(?:o
 // named matches a wait in a message: "try again in 7m12s", "retry after 20 seconds".
 var named = lazyregexp.New(`(?i)(?:try again|retry|retrying|wait|available|resets?|free)(?:[- _]?(?:again|after|in|for|at least|about|within|approximately|your request|the request|it|up to))*[ :=]+((?:[\d.]+ ?(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|milliseconds?|ms|d|h|m|s)\b,? ?(?:and )?|[\d.]+(?:d|h|m)(?:[\d.]+(?:h|ms|m|s))*\b ?)+|[\d.]+\b)`)
 
-// waitIn returns the wait that a message names. If there is none, it returns 0.
+// waitIn returns the wait named in a message. If there is none, it returns 0.
 func waitIn(message string) time.Duration {
 	m := named.FindStringSubmatch(message)
 	if m == nil {
@@ -88,7 +88,7 @@ func waitIn(message string) time.Duration {
 	return duration(strings.TrimRight(text, " .,"))
 }
 
-// waitField returns the wait that a field of an error's body names.
+// waitField returns the wait in a field of an error's body.
 func waitField(fields map[string]json.RawMessage) time.Duration {
 	for _, name := range []string{"retry_after_ms", "retryAfterMs"} {
 		if ms, err := strconv.ParseFloat(Text(fields[name]), 64); err == nil {
@@ -103,9 +103,9 @@ func waitField(fields map[string]json.RawMessage) time.Duration {
 	return 0
 }
 
-// limitEnds returns the time until the limit ends that a request has reached, by headers such
-// as x-ratelimit-reset-tokens. Of several limits, an empty one counts. If none is empty, the
-// first to end counts.
+// limitEnds returns the time until the end of a reached limit, from headers such as
+// x-ratelimit-reset-tokens. It takes the longest wait of an exhausted limit. If none is
+// exhausted, it takes the shortest wait.
 func limitEnds(h http.Header) time.Duration {
 	var used, any time.Duration
 	for name, values := range h {
@@ -127,7 +127,7 @@ func limitEnds(h http.Header) time.Duration {
 	return cmp.Or(used, any)
 }
 
-// ends returns the time until the end that a header names: a wait, a time in seconds or
+// ends returns the time until the end named in a header: a wait, a time in seconds or
 // milliseconds since 1970, or a date.
 func ends(value string) time.Duration {
 	value = strings.TrimSpace(value)

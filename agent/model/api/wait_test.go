@@ -11,7 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// TestNamedWaits checks the waits that endpoints name in headers, bodies and messages.
+// TestNamedWaits checks the waits requested in headers, bodies and messages.
 func TestNamedWaits(t *testing.T) {
 	t.Parallel()
 	message := func(text string) string { return fmt.Sprintf(`{"error":{"message":%q}}`, text) }
@@ -75,7 +75,7 @@ func TestNamedWaits(t *testing.T) {
 	}
 }
 
-// TestReachedLimit checks that of several limits the one that is used up counts.
+// TestReachedLimit checks the wait for several limits: it is the wait for the exhausted limit.
 func TestReachedLimit(t *testing.T) {
 	t.Parallel()
 	h := http.Header{}
