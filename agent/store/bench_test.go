@@ -52,7 +52,7 @@ func openAndClose(b *testing.B, path string) {
 	}
 }
 
-// A message that is indexed, and one of the same length that is not.
+// BenchmarkAppend compares an indexed message and an equally long message without index.
 func BenchmarkAppend(b *testing.B) {
 	for _, role := range []model.Role{model.Assistant, model.ToolRole} {
 		b.Run(string(role), func(b *testing.B) {

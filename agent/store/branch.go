@@ -15,8 +15,8 @@ const (
 	selectTail = "WITH reply AS (SELECT m.seq" + ofSession + " AND role = 'assistant'" + newestFirst + " LIMIT 1) SELECT " + messageColumns + `
 		FROM pieces p CROSS JOIN messages m ON m.log = p.log AND m.seq BETWEEN max(p.first, coalesce((SELECT seq FROM reply), ?3)) AND min(p.last, ?3)
 		WHERE p.session_id = ?1` + inOrder
-	// selectCall looks up the result of a tool call by its id, because few messages have the
-	// same one.
+	// selectCall looks up the result of a tool call by its id, because few messages share an
+	// id.
 	selectCall = `SELECT EXISTS (SELECT 1 FROM pieces p CROSS JOIN messages m ON m.log = p.log AND m.call_id = ?2 AND m.call_id != ''
 		AND +m.seq BETWEEN p.first AND p.last WHERE p.session_id = ?1)`
 )
@@ -24,7 +24,7 @@ const (
 // End, as a Seq, stands for the last message of a log.
 const End = int64(1<<63 - 1)
 
-// Find returns the Seq of a message of a session. If the session has no such message, it returns
+// Find returns the Seq of a message of a session. If there is no such message, it returns
 // [ErrNoMessage].
 func (s *Store) Find(ctx context.Context, id, messageID string) (seq int64, err error) {
 	db, err := s.database(ctx)
@@ -57,8 +57,8 @@ func (s *Store) Tail(ctx context.Context, id string, upTo int64) ([]Message, err
 	return tail, s.explain("reading session "+id, err)
 }
 
-// LastPrompt returns the newest message of a log that the user wrote. If there is none, it
-// returns [ErrNoMessage].
+// LastPrompt returns the user's newest message of a log. If there is none, it returns
+// [ErrNoMessage].
 func (s *Store) LastPrompt(ctx context.Context, id string) (Message, error) {
 	return s.last(ctx, id, "role = 'user' AND note = 0")
 }
@@ -78,8 +78,8 @@ func (s *Store) last(ctx context.Context, id, where string) (Message, error) {
 	return found[0], nil
 }
 
-// LastCompaction returns the Seqs of the newest compaction of a log and of the first message
-// that it keeps. If there is no compaction, both are 0.
+// LastCompaction returns the Seqs of the newest compaction of a log and of its first kept
+// message. If there is no compaction, both are 0.
 func (s *Store) LastCompaction(ctx context.Context, id string) (seq, keeps int64, err error) {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -93,14 +93,14 @@ func (s *Store) LastCompaction(ctx context.Context, id string) (seq, keeps int64
 	return seq, keeps, s.explain("reading session "+id, err)
 }
 
-// LastResult returns the newest result of a tool in a log that is no error. If there is none,
-// it returns [ErrNoMessage]. SQLite uses an index of one tool's results only if the query has
+// LastResult returns the newest successful result of a tool in a log. If there is none, it
+// returns [ErrNoMessage]. SQLite uses the index of a tool's results only if the query contains
 // the name as a literal.
 func (s *Store) LastResult(ctx context.Context, id, tool string) (Message, error) {
 	return s.last(ctx, id, "name = '"+strings.ReplaceAll(tool, "'", "''")+"' AND is_error = 0")
 }
 
-// HasCall reports whether a log has a result for the tool call with the id call.
+// HasCall reports whether a log contains a result for the tool call with the id call.
 func (s *Store) HasCall(ctx context.Context, id, call string) (has bool, err error) {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -133,9 +133,8 @@ func (s *Store) Fork(ctx context.Context, from string, upTo int64, head Session,
 }
 
 // Rewind ends the log of a session with the message upTo and adds more after it. It adds the
-// session branch, which has the whole previous log and a copy of the state of extensions. The
-// rewound session keeps its state: an extension whose values depend on messages must read them
-// again.
+// session branch with the whole previous log and a copy of the extensions' state. The rewound
+// session keeps its state: an extension whose values depend on messages must read them again.
 func (s *Store) Rewind(ctx context.Context, id string, upTo int64, branch Session, more []*Message) error {
 	err := s.branch(ctx, id, upTo, func(tx *sql.Tx, db *database, shared Totals) error {
 		if err := db.addHead(ctx, tx, branch); err != nil {
@@ -212,8 +211,7 @@ func (s *Store) branch(ctx context.Context, id string, upTo int64, change func(*
 // errRewound: the session was rewound after its totals were computed.
 var errRewound = errors.New("the session was rewound meanwhile")
 
-// share gives the new session to the log of another one up to upTo, and a log of its own for
-// later messages.
+// share gives the new session to the log of from up to upTo, and a new log for later messages.
 func (db *database) share(ctx context.Context, tx *sql.Tx, from, to string, upTo int64) error {
 	_, err := tx.ExecContext(ctx, "INSERT INTO pieces (session_id, first, last, log) SELECT ?, first, min(last, ?), log FROM pieces WHERE session_id = ? AND first <= ?",
 		to, upTo, from, upTo)
@@ -228,7 +226,7 @@ const (
 	insertPiece = "INSERT INTO pieces (session_id, first, last, log) VALUES (?, ?, ?, ?)"
 )
 
-// ownLog gives a session a log of its own for its messages from a Seq on.
+// ownLog gives a session a new log for its messages from a Seq on.
 func (db *database) ownLog(ctx context.Context, tx *sql.Tx, session string, first int64) error {
 	log := NewID()
 	if _, err := tx.StmtContext(ctx, db.insertLog).ExecContext(ctx, log); err != nil {
@@ -249,9 +247,9 @@ func setTotals(ctx context.Context, tx *sql.Tx, id string, t Totals) error {
 	return err
 }
 
-// Tree returns all sessions of the tree that contains id, oldest first: the root and all
-// branches. The fields are those of [Store.List]. A session without branches is a tree of one.
-// If the session does not exist, Tree returns [ErrNotFound].
+// Tree returns all sessions in the tree of id, oldest first: the root and all branches. The
+// fields are the same as in [Store.List]. A session without branches is a tree of its own. If
+// the session does not exist, Tree returns [ErrNotFound].
 func (s *Store) Tree(ctx context.Context, id string) ([]Session, error) {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -266,7 +264,7 @@ func (s *Store) Tree(ctx context.Context, id string) ([]Session, error) {
 	return tree, s.explain("reading the tree of session "+id, err)
 }
 
-// Unanswered returns the tool calls of the last response in a tail that have no result in it, in
+// Unanswered returns the tool calls of the last response in a tail without a result in it, in
 // order.
 func Unanswered(tail []Message) []model.Call {
 	var open []model.Call

@@ -13,15 +13,15 @@ import (
 // ofAll selects the messages of all sessions.
 const ofAll = " FROM pieces p CROSS JOIN messages m ON m.log = p.log AND m.seq BETWEEN p.first AND p.last"
 
-// Check reads the whole file and returns the problems that it finds. It repairs nothing. If the
-// file cannot be read at all, it returns an error.
+// Check reads the whole file and returns the problems. It repairs nothing. If the file cannot
+// be read at all, it returns an error.
 func (s *Store) Check(ctx context.Context) (problems []string, err error) {
 	db, err := s.database(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// A connection that has searched caches the structure of the search index. It reports later
-	// changes by other connections as damage.
+	// After a search, a connection caches the structure of the search index. It would report
+	// later changes by other connections as damage.
 	fresh, err := connect(s.path, 1, lockTimeout, "query_only(1)")
 	if err != nil {
 		return nil, s.explain("checking", err)

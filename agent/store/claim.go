@@ -15,24 +15,24 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
-// A claim can outlive its process: a child that the process was starting when it was killed has the
-// lock until it runs its own program. On a busy machine that takes seconds, so inherited is how long
-// a claim waits if the file names a process that has died, and brief how long if not.
+// A claim can outlive its process. If a process is killed while it starts a child, the child
+// holds the lock until it runs its program. On a busy machine this takes seconds. inherited is
+// the wait for a claim if the file names a dead process, brief the wait otherwise.
 const (
 	brief     = 300 * time.Millisecond
 	inherited = 10 * time.Second
 )
 
-// claims are the locks of sessions that are in use. Each is a file in dir.
+// claims are the locks of sessions in use. Each is a file in dir.
 type claims struct {
 	dir string
 	mu  sync.Mutex // held while lock files are created and removed
 }
 
-// Claim reserves a session for one turn, so that no other window works in it at the same
-// time. If another one has it, Claim returns [ErrClaimed]. The claim is a lock of the
-// operating system, so it ends with the process, however that ends. On a file system
-// without locks, every Claim succeeds, and only [ErrConflict] protects the session.
+// Claim reserves a session for a turn, so no other window works in it at the same time. If
+// another window holds the session, Claim returns [ErrClaimed]. The claim is a lock of the
+// operating system, so it ends with the process in any case. On a file system without locks,
+// every Claim succeeds, and only [ErrConflict] protects the session.
 func (s *Store) Claim(id string) (release func(), err error) {
 	release, err = s.claims.take(id, true)
 	if err != nil && !errors.Is(err, ErrClaimed) {
@@ -41,8 +41,8 @@ func (s *Store) Claim(id string) (release func(), err error) {
 	return release, err
 }
 
-// take locks the file of a session. If another process has it and wait is set, take tries again
-// for as long as the lock may be the one of a dead process.
+// take locks the file of a session. If another process holds it and wait is set, take retries
+// while the lock may belong to a dead process.
 func (c *claims) take(id string, wait bool) (release func(), err error) {
 	path := filepath.Join(c.dir, url.PathEscape(id)+".lock")
 	began := time.Now()
@@ -80,7 +80,7 @@ func sign(f *os.File) {
 // processes names the namespace of this process's id, on Linux: another container's ids say nothing here.
 const processes = "/proc/self/ns/pid"
 
-// longestWait returns how long to wait for the claim of the process that the file names.
+// longestWait returns how long to wait for the claim of the process named in the file.
 func longestWait(f *os.File) time.Duration {
 	note := make([]byte, 64)
 	n, _ := f.ReadAt(note, 0)
@@ -93,8 +93,9 @@ func longestWait(f *os.File) time.Duration {
 	return brief
 }
 
-// open makes and opens the file of a claim, one at a time: if many threads make files in one
-// folder at once, as many subagents do, the kernel spends most of the time waiting for locks.
+// open creates and opens the file of a claim, one at a time. If many threads create files in a
+// directory at once, as many subagents do, the kernel spends most of the time waiting for
+// locks.
 func (c *claims) open(path string) (*os.File, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// claimAndStart is a process that claims a session and has started another process, which has not yet run its own
-// program and so has the claim's lock: it gets the descriptor and keeps it for a while.
+// claimAndStart is a process that claims a session and starts another process. Until the other
+// process runs its program, it holds the claim's lock through the inherited descriptor.
 func claimAndStart(seconds string) error {
 	s := store.New(os.Getenv("STORE_TEST_PATH"), store.Options{})
 	if _, err := s.Claim("busy"); err != nil {
@@ -43,8 +43,9 @@ func claimAndStart(seconds string) error {
 	}
 }
 
-// A process is killed while it starts another one. Its claim of a session ends with the start, however long that
-// takes, and the next server gets it. A process that lives keeps its claim.
+// TestClaimOfKilledProcess kills a process while it starts another process. Its claim ends with
+// the start, however long the start takes, and the next server gets it. A living process keeps
+// its claim.
 func TestClaimOfKilledProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)

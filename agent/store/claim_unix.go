@@ -20,7 +20,7 @@ func lockFile(f *os.File) error {
 	}
 }
 
-// unlockFile removes the file before it releases the lock, so that no file is left.
+// unlockFile removes the file before it releases the lock, so no file is left.
 func unlockFile(f *os.File, path string) {
 	_ = os.Remove(path)
 	_ = f.Close()

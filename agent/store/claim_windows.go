@@ -13,7 +13,7 @@ func lockFile(f *os.File) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
 }
 
-// unlockFile removes the file after it has closed it, because an open file cannot be removed.
+// unlockFile closes the file before it removes it: an open file cannot be removed.
 func unlockFile(f *os.File, path string) {
 	_ = f.Close()
 	_ = os.Remove(path)

@@ -24,8 +24,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// child is another process with the same store. It announces each action on sessions of its own,
-// and that the action is done: "append SESSION MESSAGE", "ok".
+// child is another process with the same store. It announces each action on its sessions, and
+// its completion: "append SESSION MESSAGE", "ok".
 func child(role string) {
 	ctx, s := context.Background(), store.New(os.Getenv("STORE_TEST_PATH"), store.Options{})
 	w := &worker{store: s, shared: os.Getenv("STORE_TEST_SHARED")}
@@ -58,10 +58,10 @@ func child(role string) {
 type worker struct {
 	store  *store.Store
 	own    []string
-	shared string // a session that all workers use; empty: none
+	shared string // a session shared by all workers; empty: none
 }
 
-// adopt continues the sessions of a worker that was killed.
+// adopt continues the sessions of a killed worker.
 func (w *worker) adopt(ctx context.Context, owner string) error {
 	if owner == "" {
 		return nil
@@ -124,7 +124,7 @@ func (w *worker) branch(ctx context.Context, id string) error {
 	return w.do(func() error { return w.store.Rewind(ctx, id, int64(seq), head, nil) }, "rewind", id, fmt.Sprint(seq), head.ID)
 }
 
-// bringIn imports a session that needs more than one transaction.
+// bringIn imports a session too large for a single transaction.
 func (w *worker) bringIn(ctx context.Context, messages int) error {
 	id := store.NewID()
 	var file strings.Builder
@@ -179,7 +179,7 @@ func start(t *testing.T, role, path string, more ...string) (*exec.Cmd, *bufio.S
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that has ended stays so
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // no effect on a process that has exited
 	return cmd, bufio.NewScanner(out)
 }
 
@@ -191,7 +191,7 @@ type entry struct {
 	title string
 }
 
-// apply applies one announced action and returns the sessions that it changes.
+// apply applies an announced action and returns the changed sessions.
 func (b book) apply(what []string) (touched []string) {
 	id := what[1]
 	switch what[0] {
@@ -263,8 +263,8 @@ func (b book) differs(ctx context.Context, s *store.Store, ids []string) error {
 	return nil
 }
 
-// follow reads the announcements of a child into the book until the child ends. Pending is an
-// action that was announced and not done.
+// follow reads the announcements of a child into the book until the child ends. pending is an
+// announced action without completion.
 func (b book) follow(t *testing.T, lines *bufio.Scanner, each func()) (touched []string, pending []string) {
 	for lines.Scan() {
 		if each != nil {
@@ -283,12 +283,12 @@ func (b book) follow(t *testing.T, lines *bufio.Scanner, each func()) (touched [
 	return touched, pending
 }
 
-// kills is how often servers are killed; make soak has 2,000.
+// kills is the number of killed servers; make soak uses 2,000.
 var kills = flag.Int("kills", 24, "how many processes TestKilled kills")
 
-// A server is killed with -9 during any action. The actions that it reported as done are in the
-// file afterwards, the current one is there completely or not at all, and the file is valid.
-// Three servers at a time use the same file.
+// TestKilled kills a server with -9 during any action. Afterwards, the file is valid and
+// contains all completed actions, and the current action completely or not at all. Three
+// servers at a time use the same file.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	testneed.Extra(t)
@@ -362,11 +362,11 @@ func checkIntegrity(t *testing.T, path string) {
 	}
 }
 
-// together is how long servers share a store; make soak has minutes.
+// together is how long servers share a store; make soak uses minutes.
 var together = flag.Duration("together", time.Second, "how long TestProcesses lets four processes work")
 
-// Four servers open the same new file at once and use sessions of their own and a common one.
-// Nothing is lost.
+// TestProcesses lets four servers open the same new file at once. They use sessions of their
+// own and a shared session. Nothing is lost.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	testneed.Extra(t)

@@ -18,9 +18,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store/storetest"
 )
 
-// A write or a read fails at any call, because the disk is full or broken. The error has advice
-// for the user, acknowledged data is there, and the same store works once the disk does. The
-// test runs in a process of its own.
+// TestBrokenDisk fails a write or a read at any call, because the disk is full or broken. The
+// error contains advice for the user, acknowledged data survives, and the same store works once
+// the disk does. The test runs in a child process.
 func TestBrokenDisk(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"full", "broken", "unreadable"} {
@@ -37,7 +37,7 @@ func TestBrokenDisk(t *testing.T) {
 	}
 }
 
-// children are the functions that a child process of these tests can run, besides a [worker].
+// children are functions for child processes of these tests, besides a [worker].
 var children = map[string]func(arg string) error{"disk": breakDisk, "claim": claimAndStart}
 
 // calls is the last call of an operation at which the disk fails.

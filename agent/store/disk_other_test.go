@@ -2,5 +2,5 @@
 
 package store_test
 
-// children are the functions that a child process of these tests can run, besides a [worker].
+// children are functions for child processes of these tests, besides a [worker].
 var children map[string]func(arg string) error

@@ -9,11 +9,11 @@ import (
 )
 
 var (
-	// ErrNotFound: no session has the id.
+	// ErrNotFound: no session with the id.
 	ErrNotFound = errors.New("no such session")
-	// ErrNoMessage: the session has no message with the id.
+	// ErrNoMessage: no message with the id in the session.
 	ErrNoMessage = errors.New("the session has no such message")
-	// ErrAmbiguous: the ids of several sessions have the prefix.
+	// ErrAmbiguous: several ids begin with the prefix.
 	ErrAmbiguous = errors.New("several sessions have an id that begins so; give more of it")
 	// ErrID: the id is not valid for a session.
 	ErrID = errors.New(`the id is not valid: it needs 1 to 128 letters, digits, ".", "_" and "-", and begins with a letter or a digit; the session was not added`)
@@ -21,7 +21,8 @@ var (
 	ErrExists = errors.New("there is a session of that id already")
 	// ErrConflict: another process has added to the session's log.
 	ErrConflict = errors.New("the session was continued in another window; load it again")
-	// ErrClaimed: another process, or another holder in this one, runs a turn in the session.
+	// ErrClaimed: another process, or another holder in this process, runs a turn in the
+	// session.
 	ErrClaimed = errors.New("the session is at work in another window; wait for it or cancel it there")
 	// ErrNewer: a newer hermes-ls wrote the file.
 	ErrNewer = errors.New("it was written by a newer hermes-ls: update this one; nothing was changed")

@@ -25,8 +25,8 @@ type File struct {
 }
 
 // OpenFile opens the file NAME.db in the directory extensions of the home directory. If it does
-// not exist, OpenFile creates it. It applies the migrations that the file has not had, in one
-// transaction; a new file has had none. A released migration must not be changed.
+// not exist, OpenFile creates it. It applies the missing migrations in a transaction; for a new
+// file, all of them. A released migration must not be changed.
 func OpenFile(ctx context.Context, home, name string, migrations ...string) (*File, error) {
 	if !safefile.IsName(name) || len(migrations) == 0 {
 		return nil, fmt.Errorf("opening the data of extension %q: it needs a name of letters, digits, \".\", \"_\" and \"-\", and at least one migration; nothing was opened", name)

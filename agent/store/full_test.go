@@ -31,7 +31,7 @@ func TestDiskFull(t *testing.T) {
 	for ; kept < 100 && err == nil; kept++ {
 		err = s.Append(ctx, "x", &Message{Message: model.NewMessage(model.User, big)})
 	}
-	kept-- // the last one failed
+	kept-- // the last append failed
 	if !hasCode(err, sqlite3.SQLITE_FULL) || !strings.Contains(err.Error(), "disk is full") {
 		t.Fatalf("err = %v", err)
 	}
@@ -45,7 +45,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// The settings that durability depends on are active in SQLite.
+// TestPragmas checks the SQLite settings for durability.
 func TestPragmas(t *testing.T) {
 	t.Parallel()
 	for option, level := range map[string]string{"": "1", "normal": "1", "full": "2"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// locksOn counts the POSIX locks that this process holds on a file.
+// locksOn counts this process's POSIX locks on a file.
 func locksOn(t *testing.T, path string) int {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -33,8 +33,8 @@ func locksOn(t *testing.T, path string) int {
 	return n
 }
 
-// waitForOneLock waits until the process holds one lock on a file. A transaction of the store
-// in the background has locks of its own for a moment.
+// waitForOneLock waits until the process holds exactly one lock on a file. A transaction of the
+// store in the background briefly holds more.
 func waitForOneLock(t *testing.T, path string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); locksOn(t, path) != 1; time.Sleep(time.Millisecond) {
@@ -44,9 +44,9 @@ func waitForOneLock(t *testing.T, path string) {
 	}
 }
 
-// A second store of the same file in one process does not release the locks of the first. By the
-// rules of POSIX, closing any descriptor of the file would release them. Then another process
-// could remove a log that is in use.
+// TestTwoStoresInOneProcess opens a second store of the same file in a process. It must not
+// release the locks of the first. By the rules of POSIX, closing any descriptor of the file
+// would release them. Then another process could remove a log in use.
 func TestTwoStoresInOneProcess(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)

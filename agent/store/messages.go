@@ -23,7 +23,7 @@ const (
 	inOrder        = " ORDER BY p.first, m.seq"
 	newestFirst    = " ORDER BY p.first DESC, m.seq DESC"
 	selectMessages = "SELECT " + messageColumns + ofSession + inOrder + " LIMIT ?4"
-	// selectEnd returns the log that a session writes to, and the Seq of its last message.
+	// selectEnd returns the log to which a session writes, and the Seq of its last message.
 	selectEnd = `SELECT p.log, coalesce((SELECT max(seq) FROM messages m WHERE m.log = p.log), p.first - 1)
 		FROM pieces p WHERE p.session_id = ? ORDER BY p.first DESC LIMIT 1`
 	// countMessage adds a message to the totals of a session. Its parameters are the time, the
@@ -34,7 +34,7 @@ const (
 )
 
 // Append adds m to the end of a session's log. It sets ID, Time and Seq if they are empty. If a
-// Seq is given and is not the next one, because another process was faster, Append returns
+// Seq is given and is not the next Seq, because another process was faster, Append returns
 // [ErrConflict] and writes nothing.
 func (s *Store) Append(ctx context.Context, id string, m *Message) error {
 	db, err := s.database(ctx)
@@ -54,7 +54,7 @@ func (s *Store) Append(ctx context.Context, id string, m *Message) error {
 	return nil
 }
 
-// extend adds messages to a session. If a Seq is given and is not the next one, it returns
+// extend adds messages to a session. If a Seq is given and is not the next Seq, it returns
 // [ErrConflict].
 func (db *database) extend(ctx context.Context, tx *sql.Tx, id string, more ...*Message) error {
 	var log string
@@ -93,7 +93,7 @@ func (m *Message) complete() {
 	}
 }
 
-// insert adds one message to a log. After enough new messages, it also updates the search index.
+// insert adds a message to a log. After enough new messages, it also updates the search index.
 func (db *database) insert(ctx context.Context, tx *sql.Tx, log string, m *Message) error {
 	added, err := tx.StmtContext(ctx, db.insertMessage).ExecContext(ctx, m.values(log)...)
 	if err != nil {

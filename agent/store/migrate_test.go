@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// A new file has the schema that the migrations create.
+// TestSchema checks the schema of a new file: it equals the result of the migrations.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	stepwise, atOnce := shape(t, migrations...), shape(t, schema)
@@ -32,7 +32,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// shape lists the columns, keys, indexes, views and triggers that scripts create.
+// shape lists the columns, keys, indexes, views and triggers created by scripts.
 func shape(t *testing.T, scripts ...string) map[string]bool {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), FileName))

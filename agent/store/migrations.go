@@ -1,7 +1,7 @@
 package store
 
-// migrations update a file of an older version. They are applied in order, and the file's
-// user_version is how many it has had. A released migration is never edited. A change is a new
+// migrations update a file of an older version. They are applied in order; the file's
+// user_version is their number. A released migration is never edited. A change is a new
 // migration at the end, and an edit of schema.sql, which creates new files.
 var migrations = []string{`
 CREATE TABLE sessions (
@@ -206,7 +206,7 @@ CREATE TABLE state (
 ) STRICT, WITHOUT ROWID;
 `}
 
-// sumUp computed the sums in sessions from messages, before sessions had pieces.
+// sumUp computed the sums in sessions from messages, before there were pieces.
 const sumUp = `UPDATE sessions SET (messages, requests, input, output, thought, cached_read, cached_write, cost) = (
 	SELECT count(*), count(input), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(thought), 0),
 		coalesce(sum(cached_read), 0), coalesce(sum(cached_write), 0), coalesce(sum(cost), 0.0)

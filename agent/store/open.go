@@ -16,8 +16,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// database is the open file. It has one connection for writes and a few for reads, so that a
-// long listing does not delay a turn.
+// database is the open file. It holds a connection for writes and a few for reads, so a long
+// listing does not delay a turn.
 type database struct {
 	writer, reader *sql.DB
 	indexNext      atomic.Int64 // the key of the message whose insertion updates the search index
@@ -49,8 +49,7 @@ func (s *Store) database(ctx context.Context) (*database, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// All callers share the opening. It ends with the store, not with the caller that started
-	// it.
+	// All callers share the opening. It ends with the store, not with the first caller.
 	db, err := s.openFile(s.closing)
 	if err != nil && s.closing.Err() != nil {
 		return nil, s.explain("opening", ErrClosed)
@@ -78,7 +77,7 @@ func (s *Store) openFile(ctx context.Context) (_ *database, err error) {
 	return db, db.sweepLeft(ctx)
 }
 
-// open creates the file if it does not exist, checks it, and migrates it. It returns one
+// open creates the file if it does not exist, checks it, and migrates it. It returns a
 // connection for writes and a pool for reads. If it fails, both are closed.
 func (f format) open(ctx context.Context, path, synchronous string) (writer, reader *sql.DB, err error) {
 	if err := createPrivate(path); err != nil {
@@ -116,9 +115,9 @@ func (f format) prepareFile(ctx context.Context, path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// untilUnlocked calls try until the file is not locked, lockTimeout has passed, or ctx ends. busy_timeout
-// is not sufficient: two processes that convert a new file at the same time do not wait for each
-// other, and a context cannot cancel the wait.
+// untilUnlocked calls try until the file is not locked, lockTimeout has passed, or ctx ends.
+// busy_timeout is not sufficient: if two processes convert a new file at the same time, they do
+// not wait for each other. Also, a context cannot cancel its wait.
 func untilUnlocked(ctx context.Context, try func() error) error {
 	for deadline := time.Now().Add(lockTimeout); ; {
 		err := try()
@@ -142,7 +141,7 @@ func enableWAL(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// connect opens connections that wait at most busy for the locks of other processes.
+// connect opens connections whose wait for the locks of other processes is at most busy.
 func connect(path string, connections int, busy time.Duration, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}}
 	query.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()))
@@ -216,7 +215,7 @@ func (db *database) write(ctx context.Context, change func(*sql.Tx) error) error
 // read it. SQLite gives its log files the same mode.
 //
 // createPrivate never opens an existing file: by the rules of POSIX, closing it would release
-// the locks that SQLite holds on it anywhere in this process.
+// all locks held on it by SQLite in this process.
 func createPrivate(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("making its folder: %w; "+adviceHome, err)
@@ -237,8 +236,8 @@ func createPrivate(path string) error {
 	return nil
 }
 
-// createEmpty creates the file under another name first, so that this process never has the
-// visible file open.
+// createEmpty creates the file under another name first, so this process never opens the
+// visible file.
 func createEmpty(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*.db") // with mode 0600
 	if err != nil {
@@ -252,8 +251,8 @@ func createEmpty(path string) error {
 	if err == nil || errors.Is(err, fs.ErrExist) { // another process was faster
 		return nil
 	}
-	// The file system has no hard links. If two processes create the file at the same time, one
-	// of them may wait in vain and return an error.
+	// The file system does not support hard links. If two processes create the file at the same
+	// time, one of them may wait in vain and return an error.
 	made, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil

@@ -7,14 +7,14 @@ import (
 )
 
 // columns are the parts of a message as the table messages stores them. Texts, reasoning, calls
-// and media each have a column, where search and older versions find them.
+// and media are in separate columns, for search and older versions.
 type columns struct {
 	callID, name    string
 	text, reasoning string // of all parts, joined
 	calls           []model.Call
 	media           []model.Image // of image and file parts
-	// layout has the order of the parts and their state. It is nil if the order is the usual one
-	// and no part has state.
+	// layout holds the order of the parts and their state. It is nil for the usual order
+	// without state.
 	layout []layoutPart
 }
 

@@ -13,8 +13,8 @@ import (
 // rejectionLasts is how long a rejected picture is remembered.
 const rejectionLasts = 30 * 24 * time.Hour
 
-// SetSent stores the forms in which endpoints received the pictures of message seq of a session, and their
-// descriptions. It applies to all sessions that share the message.
+// SetSent stores the forms in which endpoints received the pictures of message seq of a
+// session, and their descriptions. It applies to all sessions sharing the message.
 func (s *Store) SetSent(ctx context.Context, id string, seq int64, m *model.Message) error {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Store) SetSent(ctx context.Context, id string, seq int64, m *model.Mess
 	return s.explain("changing session "+id, err)
 }
 
-// RejectPictures stores that an endpoint rejected a picture for a model.
+// RejectPictures stores an endpoint's rejection of a picture for a model.
 func (s *Store) RejectPictures(ctx context.Context, endpoint, id string) error {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -53,7 +53,8 @@ func (s *Store) RejectsPictures(ctx context.Context, endpoint, id string) (rejec
 	return rejects, s.explain("looking for rejected pictures", err)
 }
 
-// descriptionsKey is the key of descriptions among the forms, as a text with JSON. The keys of forms have a space.
+// descriptionsKey is the key of the descriptions among the forms. Their value is JSON in a
+// string. The keys of forms contain a space.
 const descriptionsKey = "described"
 
 func encodeSent(m *model.Message) string {

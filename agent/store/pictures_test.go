@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A rejection applies for 30 days, to one endpoint and model.
+// TestRejections checks a rejection: it applies for 30 days, to an endpoint and a model.
 func TestRejections(t *testing.T) {
 	t.Parallel()
 	s := New(filepath.Join(t.TempDir(), FileName), Options{})

@@ -27,7 +27,7 @@ func FuzzImport(f *testing.F) {
 			}
 			for _, r := range records {
 				if err := json.NewEncoder(&out).Encode(r); err != nil {
-					return // JSON dates do not have this year
+					return // JSON dates cannot hold this year
 				}
 			}
 			again := &transfer{lines: bufio.NewReader(&out)}

@@ -12,7 +12,7 @@ import (
 // applicationID marks a file as a session store ("Hrms").
 const applicationID = 0x48726d73
 
-// schema creates a new file at once. The result is the same as that of the migrations.
+// schema creates a new file at once. The result is the same as after all migrations.
 //
 //go:embed schema.sql
 var schema string
@@ -45,7 +45,7 @@ func (f format) recognize(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// migrate updates the file to the newest version. It reads the version again inside the
+// migrate updates the file to the newest version. It rereads the version inside the
 // transaction, because another process may have migrated the file.
 func (f format) migrate(ctx context.Context, db *sql.DB) error {
 	var version int
@@ -65,7 +65,7 @@ func (f format) migrate(ctx context.Context, db *sql.DB) error {
 	})
 }
 
-// bring updates a file from a version to the newest one. Version 0 is an empty file.
+// bring updates a file from version to the newest version. Version 0 is an empty file.
 func (f format) bring(ctx context.Context, tx *sql.Tx, version int) error {
 	if version == 0 && f.schema != "" {
 		_, err := tx.ExecContext(ctx, f.schema)

@@ -15,7 +15,7 @@ import (
 
 const (
 	indexEvery = 64  // about how many messages wait until they are indexed
-	indexMost  = 500 // keys per transaction, so that no other writer waits for long
+	indexMost  = 500 // keys per transaction, so no other writer waits for long
 )
 
 // index adds the next messages to the full-text index. If more are left, it returns false.
@@ -38,7 +38,7 @@ func (db *database) index(ctx context.Context, tx *sql.Tx) (done bool, err error
 	return next == last, nil
 }
 
-// indexAll indexes all messages that are not indexed.
+// indexAll adds all missing messages to the index.
 func (db *database) indexAll(ctx context.Context) error {
 	for done := false; !done; {
 		err := db.write(ctx, func(tx *sql.Tx) (err error) {
@@ -54,28 +54,28 @@ func (db *database) indexAll(ctx context.Context) error {
 
 // Query selects the hits of [Store.Search].
 type Query struct {
-	// Text has words, each of which may be a prefix. "Several words" in quotes must be adjacent.
-	// A message, or a session's title and notes, must contain all words. If none does, those
-	// with the best matches are returned.
+	// Text consists of words, which may be prefixes. "Several words" in quotes must be
+	// adjacent. A message, or a session's title and notes, must contain all words. If none
+	// does, the best partial matches are returned.
 	Text        string
-	Cwd         string // only sessions of this folder, whatever path names it; empty: all
+	Cwd         string // only sessions of this folder, under any of its paths; empty: all
 	Session     string // only this session; empty: all
 	Without     string // exclude this session; empty: none
-	NoSubagents bool   // exclude sessions with an Origin, such as those of subagents
+	NoSubagents bool   // exclude sessions with an Origin, such as subagents
 	Limit       int    // maximum number of hits; 0: 20
 
 	cwds *[]any // the stored paths of Cwd
 }
 
-// Hit is a message that matches, or a session whose title or notes match. For a session, the
-// fields of the message are empty. Session has the fields of [Store.List].
+// Hit is a matching message, or a session with a matching title or notes. For a session, the
+// fields of the message are empty. Session holds the fields returned by [Store.List].
 type Hit struct {
 	Session   Session
 	MessageID string
 	Seq       int64
 	Time      time.Time
 	Role      model.Role
-	Snippet   string // in one line; matches are between Mark and EndMark
+	Snippet   string // a single line; matches are between Mark and EndMark
 }
 
 // Mark and EndMark enclose the matches in the Snippet of a [Hit].
@@ -84,9 +84,9 @@ const (
 	EndMark = "\x03"
 )
 
-// Search returns matching prompts, responses, titles and notes, the best hits first, and at most
-// one hit for a message that branches share. It does not search tool results, reasoning, and
-// text that was added to a prompt. If the query has no word, it returns [ErrEmptyQuery].
+// Search returns matching prompts, responses, titles and notes, the best hits first, and at
+// most one hit for a message shared by branches. It does not search tool results, reasoning,
+// and text added to a prompt. If the query contains no word, it returns [ErrEmptyQuery].
 func (s *Store) Search(ctx context.Context, q Query) ([]Hit, error) {
 	words := splitQuery(q.Text)
 	if len(words) == 0 {
@@ -124,7 +124,7 @@ func (db *database) search(ctx context.Context, q Query, words []string) (hits [
 		if hits, err = db.named(ctx, q, words, join); err != nil {
 			return nil, err
 		}
-		// A title repeats the first prompt, so one hit of a session is enough.
+		// A title repeats the first prompt, so a single hit in a session is enough.
 		hits = slices.DeleteFunc(hits, func(h Hit) bool {
 			return slices.ContainsFunc(found, func(f Hit) bool { return f.Session.ID == h.Session.ID })
 		})
@@ -177,7 +177,7 @@ func (db *database) byIndex(ctx context.Context, q Query, words []string, join s
 
 func (db *database) matching(ctx context.Context, q Query, match string) ([]Hit, error) {
 	clause, args := q.where()
-	// A shared message counts once, in the oldest session that has it.
+	// Count a shared message once, in its oldest session.
 	hits, err := collectHits(db.reader.QueryContext(ctx, fmt.Sprintf(`
 		WITH hits AS MATERIALIZED (
 			SELECT words.rowid AS key, words.rank AS score, s.id AS session
@@ -190,11 +190,11 @@ func (db *database) matching(ctx context.Context, q Query, match string) ([]Hit,
 	return hits[:min(len(hits), q.Limit)], err
 }
 
-// ranked is how many hits, the newest ones, are compared with each other. With more hits, the
-// words are too common for a useful ranking.
+// ranked is the number of newest hits to rank. With more hits, the words are too common for a
+// useful ranking.
 const ranked = 5000
 
-// sessionsOf joins the message with a key and the sessions that have it.
+// sessionsOf joins the message with a key and its sessions.
 func sessionsOf(key string) string {
 	return ` CROSS JOIN messages m ON m.key = ` + key + `
 		CROSS JOIN pieces p ON p.log = m.log AND m.seq BETWEEN p.first AND p.last CROSS JOIN sessions s ON s.id = p.session_id`
@@ -257,7 +257,7 @@ func collectHits(rows *sql.Rows, err error) (hits []Hit, _ error) {
 	return hits, rows.Err()
 }
 
-// splitQuery splits a query into words and quoted phrases. It drops those without a letter or a
+// splitQuery splits a query into words and quoted phrases. It drops any without a letter or a
 // digit.
 func splitQuery(text string) (words []string) {
 	for i, part := range strings.Split(text, `"`) {
@@ -286,5 +286,5 @@ func indexable(words []string) bool {
 	return true
 }
 
-// ErrEmptyQuery: the query has no word.
+// ErrEmptyQuery: the query contains no word.
 var ErrEmptyQuery = errors.New("nothing to look for: give at least one word")

@@ -61,7 +61,7 @@ func TestSearch(t *testing.T) {
 		{Text: "naive"}:                    {"A 2: The parser fails on “[naïve]” input: index_out_of_range."},
 		{Text: "out_of_range"}:             {"A 2: The parser fails on “naïve” input: index_[out_of_range]."},
 		{Text: "mend milk", Session: b}:    nil,
-		{Text: "slow giraffe"}:             {"B 1: why is the parser [slow]?"}, // no message has both
+		{Text: "slow giraffe"}:             {"B 1: why is the parser [slow]?"}, // no message contains both
 		{Text: "zebra"}:                    nil,
 		{Text: "attached"}:                 nil,
 		{Text: "milk"}:                     {"A 0: A · remember the milk"},
@@ -87,7 +87,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// Branches share messages, and one hit is enough.
+// TestSearchBranches searches branches with shared messages. A single hit is enough.
 func TestSearchBranches(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -21,8 +21,8 @@ const (
 	headColumns  = "id, cwd, folders, title, model, mode, preferred, thinking, parent, origin, root, forked_at, notes, created_at, updated_at"
 	sumColumns   = "messages, requests, input, output, thought, cached_read, cached_write, cost"
 	totalColumns = sumColumns + ", rewinds"
-	// sessionColumns are columns of sessions s. In a long list, a text costs three times as much
-	// as a null, so columns that are mostly empty are null.
+	// sessionColumns are columns of sessions s. In a long list, a text costs three times as
+	// much as a null, so mostly empty columns are null.
 	sessionColumns = `s.id, s.cwd, nullif(s.folders, ''), s.title, nullif(s.model, ''), nullif(s.mode, ''), nullif(s.preferred, ''), nullif(s.thinking, ''), nullif(s.parent, ''), nullif(s.origin, ''),
 		nullif(s.root, ''), nullif(s.forked_at, ''), nullif(s.notes, ''), s.created_at, s.updated_at, s.messages`
 	insertSession = "INSERT INTO sessions (" + headColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -93,8 +93,8 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 	return x, nil
 }
 
-// Resolve returns the id of the only session whose id has the prefix. If there is none, it
-// returns [ErrNotFound]. If there are several and none has prefix as its id, it returns
+// Resolve returns the id of the only session whose id begins with prefix. If there is none, it
+// returns [ErrNotFound]. If there are several, and prefix is not itself an id, it returns
 // [ErrAmbiguous].
 func (s *Store) Resolve(ctx context.Context, prefix string) (string, error) {
 	db, err := s.database(ctx)
@@ -153,10 +153,9 @@ func (s *Store) Update(ctx context.Context, id string, change func(*Session)) er
 	return s.explain("changing session "+id, err)
 }
 
-// Delete removes a session and the messages that it shares with no branch. The session
-// disappears at once. If it has many messages, they are removed from the disk in small steps in
-// the background. Delete keeps forks and subagents of the session. If the session does not
-// exist, it returns [ErrNotFound].
+// Delete removes a session and the messages not shared with a branch. The session disappears at
+// once. Many messages are removed from the disk in small steps in the background. Delete keeps
+// forks and subagents of the session. If the session does not exist, it returns [ErrNotFound].
 func (s *Store) Delete(ctx context.Context, id string) error {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -189,17 +188,17 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 
 // Filter selects the sessions of [Store.List].
 type Filter struct {
-	Cwd         string // only sessions of this folder, whatever path names it; empty: all
+	Cwd         string // only sessions of this folder, under any of its paths; empty: all
 	Parent      string // only sessions with this Parent; empty: all
-	NoSubagents bool   // exclude sessions with an Origin, such as those of subagents
+	NoSubagents bool   // exclude sessions with an Origin, such as subagents
 	Cursor      string // the end of the previous page; empty: start with the newest
 	Limit       int    // maximum number; 0: 100
 }
 
 // List returns a page of sessions, newest UpdatedAt first, and the cursor of the next page.
-// After the last page, the cursor is empty. The sessions have no System, no Tools, and of Totals
-// only Messages. Following the cursor never shows a session twice. It only omits sessions that
-// were used in the meantime and moved to the front.
+// After the last page, the cursor is empty. System and Tools of the sessions are empty; of
+// Totals, only Messages is set. Following the cursor never shows a session twice. It only omits
+// sessions used in the meantime, which move to the front.
 func (s *Store) List(ctx context.Context, f Filter) (page []Session, next string, err error) {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -217,7 +216,7 @@ func (s *Store) List(ctx context.Context, f Filter) (page []Session, next string
 	if err != nil {
 		return nil, "", s.explain("listing sessions", err)
 	}
-	if limit := f.limit(); len(page) > limit { // the query asks for one more, to detect the next page
+	if limit := f.limit(); len(page) > limit { // the query asks for an additional row, to detect the next page
 		page = page[:limit]
 		next = cursorOf(page[limit-1])
 	}
@@ -231,7 +230,7 @@ func (f Filter) limit() int {
 	return f.Limit
 }
 
-// spellings returns the stored paths of the folder that cwd names, cwd itself first. If cwd is empty, it
+// spellings returns the stored paths of the folder cwd, cwd itself first. If cwd is empty, it
 // returns none.
 func (db *database) spellings(ctx context.Context, cwd string) (all []any, err error) {
 	if cwd == "" {
@@ -255,7 +254,7 @@ func (db *database) spellings(ctx context.Context, cwd string) (all []any, err e
 	return all, rows.Err()
 }
 
-// oneOf returns the SQL condition that a column has one of n values.
+// oneOf returns the SQL condition for a column with any of n values.
 func oneOf(column string, n int) string {
 	return column + " IN (?" + strings.Repeat(", ?", n-1) + ")"
 }
@@ -267,7 +266,7 @@ func (f Filter) query(cwds []any) (string, []any, error) {
 		where, args = append(where, oneOf("cwd", len(cwds))), append(args, cwds...)
 	}
 	if f.Parent != "" {
-		where, args = append(where, "parent = ? AND parent != ''"), append(args, f.Parent) // the same condition as the index has
+		where, args = append(where, "parent = ? AND parent != ''"), append(args, f.Parent) // the same condition as in the index
 	}
 	if f.NoSubagents {
 		where = append(where, "origin = ''")
@@ -340,12 +339,12 @@ func scanHead(row scanner) (x Session, err error) {
 // sessionRow reads rows of sessionColumns. All rows use the same variables.
 type sessionRow struct {
 	x                Session
-	sparse           [10]sql.NullString // folders and the texts that are mostly empty
+	sparse           [10]sql.NullString // folders and the mostly empty texts
 	created, updated int64
 	columns          []any
 }
 
-// newSessionRow returns a sessionRow that reads the columns after sessionColumns into more.
+// newSessionRow returns a sessionRow whose additional columns are read into more.
 func newSessionRow(more ...any) *sessionRow {
 	r := &sessionRow{}
 	x, s := &r.x, &r.sparse

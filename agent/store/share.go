@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// sharing combines small writes that happen at the same time, such as the messages of many
-// subagents, in one transaction. A transaction with one write costs as much as one with all of
+// sharing combines concurrent small writes, such as the messages of many subagents, in a
+// transaction. A transaction with a single write costs as much as a transaction with all of
 // them.
 type sharing struct {
 	mu      sync.Mutex
@@ -15,7 +15,7 @@ type sharing struct {
 	leading bool // a goroutine writes, or is about to
 }
 
-// change is a write that waits.
+// change is a waiting write.
 type change struct {
 	ctx  context.Context
 	do   func(*sql.Tx) error // is called again if the shared transaction fails
@@ -51,7 +51,7 @@ func (db *database) lead() {
 	alone := false
 	if err == nil {
 		err = together(tx, batch)
-		alone = err != nil && len(batch) > 1 // retry each alone, to find the one that failed
+		alone = err != nil && len(batch) > 1 // retry each alone, to find the failing change
 	}
 	for _, c := range batch {
 		if c.err = err; alone {
@@ -64,7 +64,7 @@ func (db *database) lead() {
 	}
 	s.mu.Unlock()
 	for _, c := range batch {
-		c.turn <- true // the channel is buffered: the leader does not read its own
+		c.turn <- true // the channel is buffered: the leader does not read from its own
 	}
 }
 

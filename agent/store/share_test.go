@@ -31,7 +31,7 @@ func TestWritesTogether(t *testing.T) {
 			for n := range 3 {
 				m := said(model.Assistant, "well")
 				if i%10 == 0 {
-					m.Seq = 7 // is not the next one
+					m.Seq = 7 // not the next Seq
 				}
 				switch err := s.Append(t.Context(), id, m); {
 				case i%10 == 0 && !errors.Is(err, store.ErrConflict):
@@ -50,7 +50,7 @@ func TestWritesTogether(t *testing.T) {
 			if i%10 == 0 {
 				want = 1
 			}
-			head, err := other.Session(t.Context(), id) // a write that has returned is durable
+			head, err := other.Session(t.Context(), id) // a write is durable after its return
 			if err != nil || head.Messages != want || head.Origin != fmt.Sprint("o", i) || head.Title != fmt.Sprint(i) {
 				t.Errorf("%d: %+v, %v", i, head, err)
 			}

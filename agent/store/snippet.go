@@ -90,8 +90,8 @@ func begins(text, phrase []token) bool {
 	return true
 }
 
-// excerpt returns the part of a text that contains the most different words, with marks. If the
-// text contains none, it returns the beginning of the text.
+// excerpt returns the part of a text with the most different words, with marks. If the text
+// contains none, it returns the beginning of the text.
 func excerpt(text string, words []string) string {
 	all := tokens(text)
 	hits := places(all, words)
@@ -140,8 +140,8 @@ func densest(hits []found) (best int) {
 // snippetRunes is how many characters are shown on each side of a match.
 const snippetRunes = 60
 
-// cutAround returns the part of text around the first of words that it contains, with marks. If
-// it contains none, cutAround returns the beginning of the text.
+// cutAround returns the part of text around the first word found, with marks. If there is none,
+// cutAround returns the beginning of the text.
 func cutAround(text string, words []string) string {
 	for _, w := range words {
 		i := strings.Index(strings.ToLower(text), strings.ToLower(w))

@@ -12,7 +12,7 @@ import (
 // Spent is the usage of requests.
 type Spent struct {
 	Requests int
-	Unpriced int // requests that used tokens and whose cost is not known
+	Unpriced int // requests with tokens and without a known cost
 	model.Usage
 }
 
@@ -20,13 +20,13 @@ func (s *Spent) add(more Spent) {
 	s.Requests, s.Unpriced, s.Usage = s.Requests+more.Requests, s.Unpriced+more.Unpriced, s.Usage.Plus(more.Usage)
 }
 
-// SpentDay is the usage of one day.
+// SpentDay is the usage of a day.
 type SpentDay struct {
 	Date string // YYYY-MM-DD, in the time zone of since
 	Spent
 }
 
-// SpentSession is the usage of one session, with that of its subagents.
+// SpentSession is the usage of a session, including its subagents.
 type SpentSession struct {
 	Session Session // ID, Cwd, Title and UpdatedAt
 	Spent
@@ -36,7 +36,7 @@ type SpentSession struct {
 // multiple of it.
 const slice = 15 * time.Minute
 
-// spentColumns sums up messages m. A request has a count of its tokens.
+// spentColumns sums up messages m. A request stores its token counts.
 const spentColumns = `count(m.input), count(iif(m.input + m.output > 0 AND m.cost <= 0, 1, NULL)),
 	coalesce(sum(m.input), 0), coalesce(sum(m.output), 0), coalesce(sum(m.thought), 0),
 	coalesce(sum(m.cached_read), 0), coalesce(sum(m.cached_write), 0), coalesce(sum(m.cost), 0.0)`
@@ -68,9 +68,9 @@ func (s *Store) SpentByDay(ctx context.Context, since time.Time) (days []SpentDa
 	return days, err
 }
 
-// SpentBySession returns the usage of each session that was used since a time, newest first.
-// A session has the usage of all its messages, with those that a fork shares, and of its
-// subagents.
+// SpentBySession returns the usage of each session used since a time, newest first. The usage
+// of a session is the usage of all its messages, including shared messages of a fork, and of
+// its subagents.
 func (s *Store) SpentBySession(ctx context.Context, since time.Time) ([]SpentSession, error) {
 	return spentBySession(ctx, s, "t.updated_at >= ?", since.UnixMicro())
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// The usage of days and sessions counts each request once, apart from forks, and a session has that
-// of its subagents.
+// TestSpent checks the usage of days and sessions. It counts each request once, apart from
+// forks. The usage of a session includes its subagents.
 func TestSpent(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -10,13 +10,13 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Limits of a [State]. An extension with more data opens a file of its own, see [OpenFile].
+// Limits of a [State]. An extension with more data opens its own file, see [OpenFile].
 const (
 	MaxStateValue = 64 << 10 // bytes of a value
 	MaxStateKey   = 200      // bytes of a key
 )
 
-// State has the values that one extension stores with one session. They are deleted with the
+// State holds the values stored by an extension with a session. They are deleted with the
 // session, copied by a fork, and copied to the branch by a rewind. They are not exported. A
 // State is safe for concurrent use.
 type State struct {
@@ -25,7 +25,7 @@ type State struct {
 }
 
 // State returns the state of a session in a namespace, such as the name of an extension. The
-// session does not have to be stored yet.
+// session need not be stored yet.
 func (s *Store) State(session, namespace string) *State { return &State{s, session, namespace} }
 
 const (

@@ -169,7 +169,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestFileIsNotReplaced opens files that are not an extension's, and leaves them as they are.
+// TestFileIsNotReplaced opens files of other programs. They must not change.
 func TestFileIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	const table = "CREATE TABLE a (x TEXT) STRICT"

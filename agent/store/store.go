@@ -4,7 +4,7 @@
 // After a method has returned without an error, its change survives kill -9. Several processes
 // may have the file open. A [Store] is safe for concurrent use. It opens the file on first use.
 // If that fails, the next call tries again. If the file is damaged or of a newer version, the
-// methods return an error that names it. The file is never replaced.
+// methods return an error with its path. The file is never replaced.
 package store
 
 import (
@@ -20,22 +20,22 @@ import (
 // FileName is the name of the store's file in the home folder.
 const FileName = "hermes-ls.db"
 
-// Session has the fields of a session apart from its messages. System and Tools are fixed when
-// it begins.
+// Session holds the fields of a session, without its messages. System and Tools are fixed at
+// the start of the session.
 type Session struct {
 	ID        string   // UUIDv7: sorts by age
 	Cwd       string   // absolute
 	Folders   []string // further workspace folders, absolute
 	Title     string   // from the first prompt
 	Model     string
-	Mode      string // the approval mode chosen for the session; empty: the configured one
-	Preferred string // the model chosen for the session; empty: the configured one
+	Mode      string // the approval mode chosen for the session; empty: the configured mode
+	Preferred string // the model chosen for the session; empty: the configured model
 	Thinking  string // the thinking chosen for the session; empty: the model's own
-	Parent    string // the session that delegated or was forked; empty: none
+	Parent    string // the delegating or forked session; empty: none
 	Root      string // of a branch: the oldest session of its tree; empty: not a branch
-	ForkedAt  string // of a branch: the last message that it shares with Parent; empty: none
+	ForkedAt  string // of a branch: the last message shared with Parent; empty: none
 	Notes     string // notes of the user
-	Origin    string // JSON of the feature that created the session, such as delegation; empty: the user's session
+	Origin    string // JSON of the feature that created the session, such as delegation; empty: the user created it
 	System    string
 	Tools     []model.Tool
 	CreatedAt time.Time // precision: microseconds
@@ -43,7 +43,7 @@ type Session struct {
 	Totals              // computed by the store
 }
 
-// Totals are the sums over a log, available without reading it. Those of a branch include the
+// Totals are the sums over a log, available without reading it. A branch's totals include the
 // shared messages.
 type Totals struct {
 	Messages int
@@ -52,7 +52,7 @@ type Totals struct {
 	Rewinds  int         // how often the log was rewound
 }
 
-// Message is one entry of a session's log.
+// Message is an entry of a session's log.
 type Message struct {
 	ID   string // UUIDv7
 	Seq  int64  // 1, 2, …; set by the store when zero
@@ -63,13 +63,13 @@ type Message struct {
 	// []tools.Content. session/load replays it.
 	Shown   json.RawMessage
 	IsError bool // tool: the result is a failure
-	// Note marks a message that the agent loop wrote only for the model. Replays skip its text.
+	// Note marks a message written by the agent loop only for the model. Replays skip its text.
 	Note bool
-	// Typed is the number of bytes of a user's Text that the user wrote. The rest was added for
-	// the model, such as the editor's attachments.
+	// Typed is the length in bytes of the user's part of Text. The rest was added for the
+	// model, such as the editor's attachments.
 	Typed int
 	// Keeps, if not 0, marks a compaction: for the model, Text replaces all earlier messages
-	// except those from Seq Keeps on.
+	// before Seq Keeps.
 	Keeps int64
 }
 
@@ -106,7 +106,7 @@ func New(path string, o Options) *Store {
 func (s *Store) Path() string { return s.path }
 
 // Close closes the file. Later calls return [ErrClosed]. If the file is being opened, Close
-// cancels that and discards uncommitted migrations.
+// cancels the opening and discards uncommitted migrations.
 func (s *Store) Close() error {
 	s.end()
 	s.mu.Lock()
@@ -120,8 +120,7 @@ func (s *Store) Close() error {
 	return s.explain("closing", err)
 }
 
-// The store truncates times to microseconds, so that a time that is read equals the one that was
-// written.
+// The store truncates times to microseconds, so a time read equals the time written.
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
 
 // Now returns the current time with the precision of the store.

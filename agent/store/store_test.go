@@ -150,7 +150,7 @@ func TestListPages(t *testing.T) {
 	t.Parallel()
 	s, ctx := open(t), t.Context()
 	base := time.Now().UTC().Truncate(time.Second)
-	for i := range 25 { // several have the same time
+	for i := range 25 { // several share a time
 		create(t, s, store.Session{ID: fmt.Sprintf("s%02d", i), Cwd: fmt.Sprintf("/%d", i%2), UpdatedAt: base.Add(time.Duration(i/3) * time.Second)})
 	}
 	var seen []string
@@ -220,7 +220,7 @@ func TestPrivate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wide := filepath.Join(t.TempDir(), "a b?c%d#e.db") // a name that a URI must escape
+	wide := filepath.Join(t.TempDir(), "a b?c%d#e.db") // a name that must be escaped in a URI
 	if err := os.WriteFile(wide, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,8 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// The SQLite version that fixed a corruption at a reset of the log.
+// TestSQLiteVersion requires the SQLite version with the fix of a corruption at a reset of the
+// log.
 func TestSQLiteVersion(t *testing.T) {
 	t.Parallel()
 	db, err := sql.Open("sqlite", ":memory:")
@@ -251,7 +252,8 @@ func TestSQLiteVersion(t *testing.T) {
 	}
 }
 
-// A file that is not a store is named in the error and is not changed.
+// TestForeignFiles opens files other than stores. The error names the file, and the file does
+// not change.
 func TestForeignFiles(t *testing.T) {
 	t.Parallel()
 	script := func(text string) func(t *testing.T, path string) {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// sweepSlice is how many messages are removed in one transaction. That takes a few milliseconds,
-// mostly for the search index.
+// sweepSlice is the number of messages to remove in a transaction. This takes a few
+// milliseconds, mostly for the search index.
 const sweepSlice = 100
 
-// sweeper removes, in the background, messages that no session has.
+// sweeper removes, in the background, messages without a session.
 type sweeper struct {
 	claim  func(log string) (release func(), err error)
 	ctx    context.Context // ends with the store
@@ -36,7 +36,7 @@ func (w *sweeper) close() {
 }
 
 // Swept waits until deleted messages are removed from the file. If ctx ends, Swept cancels the
-// removal and returns the error of ctx. The next process that opens the file continues.
+// removal and returns the error of ctx. The next process to open the file continues.
 func (s *Store) Swept(ctx context.Context) error {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -48,8 +48,8 @@ func (s *Store) Swept(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// loosen marks logs that a session no longer uses, and removes short ones. If messages are left
-// to be removed, it returns false.
+// loosen marks logs no longer used by a session, and removes short logs. If there are messages
+// left to remove, it returns false.
 func loosen(ctx context.Context, tx *sql.Tx, logs []string) (swept bool, err error) {
 	swept = true
 	for _, log := range logs {
@@ -65,8 +65,8 @@ func loosen(ctx context.Context, tx *sql.Tx, logs []string) (swept bool, err err
 	return swept, nil
 }
 
-// sweepSome removes the last messages of a log that belong to no piece, up to sweepSlice. If no
-// more are left, it returns true; it deletes the log, or clears its mark if a piece uses it.
+// sweepSome removes the last messages of a log outside all pieces, up to sweepSlice. If no more
+// are left, it returns true, and deletes the log, or clears its mark if a piece uses it.
 func sweepSome(ctx context.Context, tx *sql.Tx, log string) (done bool, err error) {
 	var pieces int
 	var reach int64
@@ -92,7 +92,7 @@ func sweepSome(ctx context.Context, tx *sql.Tx, log string) (done bool, err erro
 
 const selectLoose = "SELECT id FROM logs WHERE loose AND id > ? ORDER BY id LIMIT 1"
 
-// sweepLeft continues the removal of messages that a dead process has left.
+// sweepLeft continues the removal begun by a dead process.
 func (db *database) sweepLeft(ctx context.Context) error {
 	var log string
 	err := db.reader.QueryRowContext(ctx, selectLoose, "").Scan(&log)
@@ -132,8 +132,8 @@ func (w *sweeper) next() bool {
 	return w.running
 }
 
-// sweepAll sweeps every loose log that is not claimed. An error ends it; the next process that
-// opens the file continues.
+// sweepAll sweeps every loose log without a claim. An error ends it; the next process to open
+// the file continues.
 func (db *database) sweepAll() {
 	w := db.sweeper
 	for log := ""; ; {

@@ -59,8 +59,8 @@ func wantWhole(t *testing.T, s *store.Store, path string, messages int) {
 	}
 }
 
-// A long session that is deleted disappears at once, and step by step from the file. Messages
-// that branches share stay until the last branch is deleted.
+// TestSweep deletes a long session. It disappears at once, and step by step from the file.
+// Messages shared by branches stay until the last branch is deleted.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)
@@ -103,8 +103,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// A process removes messages that another one left when it died in a deletion or an import. It
-// keeps the messages of a running import.
+// TestSweepLeft removes messages left by a process that died in a deletion or an import.
+// Messages of a running import stay.
 func TestSweepLeft(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)

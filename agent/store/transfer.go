@@ -18,16 +18,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// TransferVersion is the version of the format that [Store.Export] writes. Import reads it and
-// all older ones. Version 2 added the order and the state of parts, and the forms of pictures.
+// TransferVersion is the version of the format written by [Store.Export]. Import reads it and
+// all older versions. Version 2 added the order and the state of parts, and the forms of
+// pictures.
 //
-// The format is JSON Lines. Each line is an object with its type in "record". A "session" starts
-// a session and has the "version" of the format. The "message" lines after it are its log, in
-// order. Texts are JSON strings, or {"base64": "…"} if the bytes are not valid UTF-8. Times are
-// RFC 3339 with microseconds.
+// The format is JSON Lines. Each line is an object with its type in "record". A "session"
+// starts a session and contains the "version" of the format. The "message" lines after it are
+// its log, in order. Texts are JSON strings, or {"base64": "…"} if the bytes are not valid
+// UTF-8. Times are RFC 3339 with microseconds.
 const TransferVersion = 2
 
-// text is a string in JSON that may have any bytes.
+// text is a JSON string of arbitrary bytes.
 type text string
 
 func (t text) MarshalJSON() ([]byte, error) {
@@ -89,7 +90,7 @@ type messageRecord struct {
 	Reasoning text          `json:"reasoning,omitempty"`
 	Calls     []callRecord  `json:"calls,omitempty"`
 	Images    []model.Image `json:"images,omitempty"` // and files
-	Parts     []layoutPart  `json:"parts,omitempty"`  // their order and state, if the order is not the usual one
+	Parts     []layoutPart  `json:"parts,omitempty"`  // order and state, if the order is unusual
 	Shown     text          `json:"shown,omitempty"`  // JSON, as shown in the editor
 	// Sent is the form in which each endpoint received the images.
 	Sent      map[string]model.PictureForm `json:"sent,omitempty"`
@@ -151,8 +152,8 @@ func hiddenSession(x Session, hide func(string) string) Session {
 	return x
 }
 
-// hiddenMessage returns a message whose texts went through hide. The typed part of a text and the rest go
-// through it apart, so that Typed stays right.
+// hiddenMessage returns a message whose texts went through hide. The typed part of a text is
+// passed separately, so Typed stays right.
 func hiddenMessage(m Message, hide func(string) string) Message {
 	m.Parts, m.Described = slices.Clone(m.Parts), slices.Clone(m.Described)
 	typed := m.Typed
@@ -248,7 +249,7 @@ func (r messageRecord) message() (*Message, error) {
 	return nil, fmt.Errorf("its role is %q, not user, assistant or tool", m.Role)
 }
 
-// Imported is a session that Import added.
+// Imported is an added session.
 type Imported struct {
 	ID, Was  string // Was is the id in the file
 	Messages int
@@ -260,9 +261,9 @@ type ImportOptions struct {
 	Change func(*Session) // changes a session before it is added; nil: it is added as it is
 }
 
-// Import adds the sessions in r, each completely or not at all. If an id exists in the store, it
-// returns [ErrExists]. If an id is not valid, it returns [ErrID]. An error ends the import.
-// Import also returns the sessions that it added before an error.
+// Import adds the sessions in r, each completely or not at all. If an id exists in the store,
+// it returns [ErrExists]. If an id is not valid, it returns [ErrID]. An error ends the import.
+// Import also returns the sessions added before an error.
 func (s *Store) Import(ctx context.Context, r io.Reader, o ImportOptions) (done []Imported, err error) {
 	db, err := s.database(ctx)
 	if err != nil {
@@ -305,8 +306,8 @@ func checkIDs(x Session) error {
 	return nil
 }
 
-// importSlice is how many messages an import adds in one transaction, so that no other writer
-// waits for long.
+// importSlice is the number of messages to import in a transaction, so no other writer waits
+// for long.
 const importSlice = 500
 
 // insertImported adds a session with its log. The session is not visible until it is complete.
@@ -411,7 +412,7 @@ type transfer struct {
 	ids   map[string]string // the new ids, by old id
 }
 
-// next reads one session. After the last one, it returns [io.EOF].
+// next reads a session. At the end, it returns [io.EOF].
 func (t *transfer) next() (head Session, log []*Message, err error) {
 	if t.ahead == nil {
 		x, m, err := t.record()
@@ -440,7 +441,7 @@ func (t *transfer) next() (head Session, log []*Message, err error) {
 	}
 }
 
-// record reads one non-empty line: a session or a message.
+// record reads a non-empty line: a session or a message.
 func (t *transfer) record() (*Session, *Message, error) {
 	for {
 		line, err := t.lines.ReadBytes('\n')

@@ -76,7 +76,8 @@ func anyParts(rt *rapid.T, role model.Role) (parts []model.Part) {
 	return parts
 }
 
-// An imported session equals the exported one to the byte, and its export is the same file.
+// TestExportAndImport imports an exported session. It equals the original to the byte, and its
+// export is the same file.
 func TestExportAndImport(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -13,7 +13,7 @@ import (
 )
 
 // asNobody runs f on a thread without root's access to files. Root may write everywhere, so
-// tests that run as root would detect nothing.
+// tests run as root would detect nothing.
 func asNobody(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -56,7 +56,7 @@ func TestReadOnlyHome(t *testing.T) {
 			if err := os.Chmod(home, 0o555); err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { _ = os.Chmod(home, 0o755) }) // so that an ordinary user can remove it
+			t.Cleanup(func() { _ = os.Chmod(home, 0o755) }) // so an ordinary user can remove it
 			s := store.New(filepath.Join(home, store.FileName), store.Options{})
 			var claimed, created error
 			asNobody(func() {

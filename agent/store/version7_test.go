@@ -18,9 +18,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// version7 returns the path of a copy of the store that hermes-ls wrote when its schema
-// had version 7. Its sessions have reasoning, pictures, calls, results, cut and empty
-// responses, a compaction, forks, a rewind, a subagent, and calls that were left open.
+// version7 returns the path of a copy of a store written by hermes-ls with schema version 7.
+// Its sessions contain reasoning, pictures, calls, results, cut and empty responses, a
+// compaction, forks, a rewind, a subagent, and open calls.
 func version7(t testing.TB) string {
 	t.Helper()
 	data, err := os.ReadFile("testdata/version7.db.gz")
@@ -42,7 +42,7 @@ func version7(t testing.TB) string {
 	return path
 }
 
-// oldMessage is a message as version 7 had it.
+// oldMessage is a message in version 7.
 type oldMessage struct {
 	id, role                             string
 	note, failed                         bool
@@ -120,7 +120,7 @@ func old(m store.Message) (o oldMessage, err error) {
 	return o, nil
 }
 
-// checkVersion7 compares each message of the store with the one that version 7 had.
+// checkVersion7 compares each message of the store with version 7's.
 func checkVersion7(t testing.TB, s *store.Store, want map[string][]oldMessage) {
 	t.Helper()
 	for id, messages := range want {
@@ -190,7 +190,7 @@ func TestMigrationIsReversible(t *testing.T) {
 	checkVersion7(t, at(t, path), oldMessages(t, path))
 }
 
-// TestMigrationIsKilled kills a process by SIGKILL when it has migrated the store, before it
+// TestMigrationIsKilled kills a process by SIGKILL after the migration of the store, before it
 // commits.
 func TestMigrationIsKilled(t *testing.T) {
 	t.Parallel()
@@ -232,14 +232,14 @@ func TestMigrationByManyProcesses(t *testing.T) {
 	checkVersion7(t, at(t, path), want)
 }
 
-// migrateIn is another process that opens the store at path.
+// migrateIn is another process opening the store at path.
 func migrateIn(how, path string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "STORE_TEST_CHILD=migrate:"+how, "STORE_TEST_PATH="+path)
 	return cmd
 }
 
-// migrateHere is the work of that process.
+// migrateHere is the main function of the process.
 func migrateHere(how string) error {
 	ctx, path := context.Background(), os.Getenv("STORE_TEST_PATH")
 	if how == "killed" {
@@ -253,7 +253,7 @@ func migrateHere(how string) error {
 	return s.Close()
 }
 
-// TestPartsAreKept stores parts with state, and in an order that is not the usual one.
+// TestPartsAreKept stores parts with state, and in an unusual order.
 func TestPartsAreKept(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -1,6 +1,6 @@
 // Package openai encodes requests for the Chat Completions API of OpenAI and of many other
-// providers, and decodes its responses. If the messages of a request extend those of the
-// previous one, its bytes do, too.
+// providers, and decodes its responses. If the messages of a request extend the previous
+// messages, its bytes extend the previous bytes.
 package openai
 
 import (
@@ -50,7 +50,7 @@ func (API) Open(ctx context.Context, t *api.Target, do api.Doer) (api.Source, er
 	return source{stream}, nil
 }
 
-// source returns the events that the library reads.
+// source returns the events for the library.
 type source struct{ *goopenai.ChatCompletionStream }
 
 func (s source) Next() (name string, data []byte, err error) {
@@ -76,8 +76,9 @@ func (API) Filter(req *model.Request, t *api.Target, in iter.Seq2[model.Delta, e
 	}
 }
 
-// startOf returns what the start of a response is, as far as it is known: what earlier responses had, what the
-// server says, or what the name of the model says. First words count only where servers may leave thoughts in the text.
+// startOf returns the kind of a response's start, from earlier responses, the server's
+// metadata, or the name of the model. First words decide only where servers may leave thoughts
+// in the text.
 func startOf(t *api.Target) model.Start {
 	switch {
 	case t.Quirks&opensThought != 0:

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// chunk is one event of a response. It has the common fields and those of some vendors.
-// The library's own type lacks reasoning, cost and the counts of cached tokens.
+// chunk is an event of a response, with the common fields and some vendors' fields. The
+// library's own type lacks reasoning, cost and the counts of cached tokens.
 type chunk struct {
 	Model   string          `json:"model"`
 	Choices []choice        `json:"choices"`
@@ -23,7 +23,7 @@ type chunk struct {
 type choice struct {
 	Index        int     `json:"index"`
 	Delta        answer  `json:"delta"`
-	Message      *answer `json:"message"` // of a response that is not streamed
+	Message      *answer `json:"message"` // of a response without streaming
 	FinishReason string  `json:"finish_reason"`
 	Usage        *usage  `json:"usage"` // Moonshot
 }
@@ -56,7 +56,7 @@ type callPart struct {
 
 type named struct {
 	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"` // a string; some servers send the object itself
+	Arguments json.RawMessage `json:"arguments"` // a string; some servers send the object
 }
 
 type groq struct {
@@ -93,7 +93,7 @@ func (u *usage) tokens() *model.Usage {
 	}
 }
 
-// mostTokens is the highest count that is accepted. Sums of larger numbers could overflow.
+// mostTokens is the highest accepted count. Sums of larger numbers could overflow.
 const mostTokens = 1 << 40
 
 // tokens returns the largest of several counts, between 0 and mostTokens. Endpoints use
@@ -108,7 +108,7 @@ type decoder struct {
 	details  details
 
 	known   bool // a chunk with a choice was received
-	index   int  // of the choice that is read
+	index   int  // of the choice to read
 	calls   bool
 	refused bool // the text is a refusal
 	finish  model.Finish
@@ -116,8 +116,8 @@ type decoder struct {
 	model   string
 }
 
-// Event decodes one event and emits its delta. If the event is an error or not valid, it
-// returns an error.
+// Event decodes an event and emits its delta. If the event is an error or not valid, it returns
+// an error.
 func (d *decoder) Event(_ string, raw []byte) error {
 	if delta, ok := d.template.match(raw); ok {
 		d.template.misses = 0
@@ -145,7 +145,7 @@ func (d *decoder) Event(_ string, raw []byte) error {
 	for i := range c.Choices {
 		ch := &c.Choices[i]
 		if !d.known {
-			d.index = ch.Index // one response is requested, so it counts whatever its number is
+			d.index = ch.Index // only one response is requested, so its number does not matter
 		}
 		if ch.Index == d.index {
 			if err := d.choice(ch); err != nil {
@@ -156,7 +156,7 @@ func (d *decoder) Event(_ string, raw []byte) error {
 	return nil
 }
 
-// plain reports whether the chunk contains only text, or only reasoning, and returns it.
+// plain returns the text or reasoning of a chunk with nothing else.
 func (c *chunk) plain() (model.Delta, bool) {
 	if len(c.Choices) != 1 || c.Usage != nil || c.Groq != nil {
 		return model.Delta{}, false
@@ -205,12 +205,12 @@ func (d *decoder) choice(ch *choice) error {
 	return nil
 }
 
-// others reports whether an answer has one of the less common fields.
+// others reports whether an answer sets a less common field.
 func (a *answer) others() bool {
 	return len(a.Thinking)+len(a.ThinkingContent)+len(a.Thought)+len(a.Thoughts)+len(a.ReasoningText) > 0
 }
 
-// thought returns the reasoning of an answer. Servers that fill several fields repeat it in them.
+// thought returns the reasoning of an answer. Some servers repeat it in several fields.
 func (a *answer) thought() string {
 	for _, text := range []string{a.ReasoningContent, a.Reasoning, a.Content.thought} {
 		if text != "" {
@@ -309,7 +309,7 @@ func finish(reason string) model.Finish {
 // thoughts.
 type answerText struct{ text, thought string }
 
-// UnmarshalJSON implements [json.Unmarshaler]. A value without a text has none.
+// UnmarshalJSON implements [json.Unmarshaler]. It accepts values without text.
 func (c *answerText) UnmarshalJSON(raw []byte) error {
 	*c = answerText{}
 	if raw[0] == '"' {
@@ -323,7 +323,7 @@ func (c *answerText) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// add adds a part. thought is whether it belongs to a thought.
+// add adds a part. thought reports whether it belongs to a thought.
 func (c *answerText) add(value any, thought bool) {
 	switch v := value.(type) {
 	case []any:

@@ -11,8 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/internal/modeltest"
 )
 
-// TestReasoningDetails checks that the details of a response are merged and sent back with
-// it, in each later request, to their host only.
+// TestReasoningDetails checks the details of a response: they are merged and sent back with it,
+// in each later request, only to their host.
 func TestReasoningDetails(t *testing.T) {
 	t.Parallel()
 	const stream = `data: {"choices":[{"index":0,"delta":{"reasoning":"Let ","reasoning_details":[{"type":"reasoning.text","text":"Let ","index":0,"format":"anthropic-claude-v1"}]}}]}

@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/internal/modeltest"
 )
 
-// TestEndless checks that a response that never ends is an error of its own kind, and that
-// the request is sent only once.
+// TestEndless checks an endless response. It is an error of its own kind, and the request is
+// sent only once.
 func TestEndless(t *testing.T) {
 	t.Parallel()
 	words := strings.Repeat("words ", 1000)

@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
-// body is a round tripper that returns status 200 and a body, in small reads.
+// body is a round tripper with a fixed response of status 200, in small reads.
 type body struct {
 	text string
 	size int
@@ -33,8 +33,8 @@ type small struct {
 
 func (s *small) Read(p []byte) (int, error) { return s.r.Read(p[:min(len(p), s.size)]) }
 
-// FuzzStream checks that every stream ends with one finish or one [*model.Error]. The size
-// of the reads must not matter.
+// FuzzStream checks the end of streams: a single finish or [*model.Error]. The size of the
+// reads must not matter.
 func FuzzStream(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.*")
 	if err != nil || len(files) < 10 {

@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// cacheControl marks a part as the end of a prefix that the provider caches.
+// cacheControl marks a part as the end of a prefix to cache.
 type cacheControl struct {
 	Type string `json:"type"`
 	TTL  string `json:"ttl,omitempty"`
@@ -19,16 +19,17 @@ func marksCache(t *api.Target) bool {
 	return t.Provider == "openrouter" && strings.Contains(strings.ToLower(t.Model), "claude") && !t.Cache.Off && t.Quirks&noMarks == 0
 }
 
-// asParts writes the text of a message that can have a mark as parts. All requests have this
-// form, so a request repeats the bytes of the previous one, but for the marks.
+// asParts writes the text of a message with a possible mark as parts. All requests use this
+// form, so a request repeats the bytes of the previous request, but for the marks.
 func asParts(m *message) {
 	if text, ok := m.Content.(string); ok && text != "" && m.Role != "assistant" {
 		m.Content = []part{{Type: "text", Text: text}}
 	}
 }
 
-// marks returns the marks of at most three items: the system prompt, the last one of the
-// previous request, which the cache has, and the last one of this request, for the next.
+// marks returns the marks of at most three items: the system prompt, the last item of the
+// previous request, which is in the cache, and the last item of this request, for the next
+// request.
 func (l *list) marks() map[int]*cacheControl {
 	if !l.parts || len(l.items) == 0 {
 		return nil
@@ -52,7 +53,7 @@ func (l *list) marks() map[int]*cacheControl {
 	return marks
 }
 
-// markLast marks the last of the first n items that can have a mark.
+// markLast marks the last suitable item of the first n.
 func (l *list) markLast(marks map[int]*cacheControl, n int) {
 	for i := n - 1; i >= 0; i-- {
 		it := &l.items[i]

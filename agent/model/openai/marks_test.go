@@ -15,8 +15,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/internal/modeltest"
 )
 
-// claude is a stand-in for Claude through OpenRouter. It rejects the marks that Anthropic
-// rejects, and caches the prefix up to each mark.
+// claude simulates Claude through OpenRouter. It rejects the same marks as Anthropic, and
+// caches the prefix up to each mark.
 type claude struct {
 	modeltest.Recorder
 	t      *testing.T
@@ -103,8 +103,9 @@ func (c *claude) reply(_ int, body []byte, w http.ResponseWriter) {
 	fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":1,\"prompt_tokens_details\":{\"cached_tokens\":%d}}}\n\ndata: [DONE]\n\n", total, read)
 }
 
-// Claude models through OpenRouter get at most three marks. Each request reads the whole
-// previous one from the cache, and repeats its bytes but for the marks.
+// TestCacheMarks checks Claude models through OpenRouter. They get at most three marks. Each
+// request reads the whole previous request from the cache, and repeats its bytes but for the
+// marks.
 func TestCacheMarks(t *testing.T) {
 	t.Parallel()
 	c := &claude{t: t, cached: map[string]int{}}
@@ -149,8 +150,8 @@ func TestCacheMarks(t *testing.T) {
 	}
 }
 
-// Other models and providers get no marks. An endpoint that does not know them gets the
-// request again without.
+// TestNoCacheMarks checks other models and providers. They get no marks. If an endpoint rejects
+// the marks, the request is repeated without them.
 func TestNoCacheMarks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ provider, model string }{{"openrouter", "openai/gpt-5"}, {"openai", "claude"}, {"custom", "anthropic/claude-sonnet-4.5"}} {

@@ -47,23 +47,23 @@ type item struct {
 	role    string
 	system  bool // the system prompt
 	from    *model.Message
-	results []model.Message // tool results whose images the item has, as a user message
+	results []model.Message // tool results whose images are in this item, as a user message
 	texts   []string        // in place of images, see [api.Images.Of]
 	variant int
-	joined  []item // messages of users that are written as part of this one
+	joined  []item // user messages joined to this item
 }
 
-// list has the items of a request.
+// list holds the items of a request.
 type list struct {
 	target   *api.Target
 	system   string
 	thoughts bool // the reasoning of calls is sent
-	parts    bool // texts are written as parts, which can have cache marks
+	parts    bool // texts are written as parts with possible cache marks
 	items    []item
 }
 
-// encodeMessages writes the messages of a request. It omits assistant messages that have
-// neither text nor tool calls.
+// encodeMessages writes the messages of a request. It omits assistant messages without text and
+// tool calls.
 func encodeMessages(b *api.Body, req *model.Request, t *api.Target) error {
 	l := list{target: t, system: req.System, thoughts: wantsThoughts(t) && !t.TextTools, parts: marksCache(t)}
 	if t.TextTools && len(req.Tools) > 0 {
@@ -98,7 +98,7 @@ func (l *list) collect(req *model.Request) {
 		}
 		l.add(item{role: role, system: true})
 	}
-	first := 0 // of the tool results that end here
+	first := 0 // of the tool results before this item
 	var results item
 	for i := range req.Messages {
 		m := &req.Messages[i]
@@ -126,10 +126,10 @@ func (l *list) collect(req *model.Request) {
 	}
 }
 
-// add appends an item. If the endpoint requires alternating roles, a user message is joined
-// to the message before it, if that is a user message or a tool result. A result is one JSON
-// object, so the text after it cannot come from the tool. The first user message is also joined to
-// a system prompt that is written as one.
+// add appends an item. If the endpoint requires alternating roles, add joins a user message to
+// a preceding user message or tool result. A result is a JSON object, so the text after it
+// cannot come from the tool. If the system prompt is written as a user message, add also joins
+// the first user message to it.
 func (l *list) add(it item) {
 	if n := len(l.items); n > 0 && it.role == string(model.User) && (l.target.Quirks&alternate != 0 || l.target.TextTools || l.items[n-1].system && l.items[n-1].role == it.role) {
 		if before := &l.items[n-1]; before.role == it.role || before.role == string(model.ToolRole) {
@@ -140,8 +140,8 @@ func (l *list) add(it item) {
 	l.items = append(l.items, it)
 }
 
-// piece returns an encoded item. One with a mark is not kept, because the next request has
-// it without the mark.
+// piece returns an encoded item. It does not cache an item with a mark, because the next
+// request sends it without the mark.
 func (l *list) piece(i int, mark *cacheControl) ([]byte, error) {
 	it := &l.items[i]
 	encode := func() ([]byte, error) {
@@ -293,8 +293,8 @@ func imagesOfResults(it *item) any {
 	return content(text, imageParts(images, it.texts))
 }
 
-// content returns text followed by parts. If all parts are text, it returns one string,
-// because some endpoints do not accept a list.
+// content returns text followed by parts. If all parts are text, it returns a string, because
+// some endpoints do not accept a list.
 func content(text string, parts []part) any {
 	all := parts
 	if text != "" {
@@ -310,7 +310,7 @@ func content(text string, parts []part) any {
 	return strings.Join(texts, "\n\n")
 }
 
-// joinContent returns the content of two messages as that of one.
+// joinContent returns the joined contents of two messages.
 func joinContent(a, b any) any {
 	first, isText := a.(string)
 	second, areTexts := b.(string)

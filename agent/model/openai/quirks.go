@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// Quirks: parameters that an endpoint has rejected, and nativeCalls.
+// Quirks: rejected parameters, and nativeCalls.
 const (
 	noUsage      api.Quirks = 1 << iota // stream_options
 	padded                              // stream_options.include_obfuscation
@@ -16,17 +16,17 @@ const (
 	effortNone                          // tools only with reasoning_effort "none"
 	noCacheKey                          // prompt_cache_key
 	otherLimit                          // swaps max_tokens and max_completion_tokens
-	alternate                           // joins a user message to another one or a tool result directly before it
+	alternate                           // joins a user message to a preceding user message or tool result
 	noChoice                            // tool_choice
 	noMarks                             // cache_control
-	nativeCalls                         // the model has made native calls
+	nativeCalls                         // the model made native calls
 	emptyContent                        // content beside calls is "" instead of null
 	nullContent                         // it is null, because "" was refused, too
 	onlyCalls                           // no text beside calls
-	nineID                              // ids of calls have nine letters and digits
-	shortIDs                            // ids of calls have no meaning for the endpoint
-	opensThought                        // the prompt opens a thought, so responses have only its end
-	plainStart                          // it opens none, whatever the model's name, template or first words are
+	nineID                              // call ids consist of nine letters and digits
+	shortIDs                            // call ids have no meaning for the endpoint
+	opensThought                        // the prompt opens a thought, so responses contain only its end
+	plainStart                          // the prompt opens no thought, despite the model's name, template or first words
 	noSystem                            // no system message: its text begins the first message of the user
 )
 
@@ -75,8 +75,8 @@ func (API) Adapt(req *model.Request, t *api.Target, e *model.Error) bool {
 	return t.Quirks != before
 }
 
-// ofCalls returns the quirks to set and to remove after an endpoint has refused the form of
-// calls in the history: their ids, or the content beside them. If it has not, set is 0.
+// ofCalls returns the quirks to set and to clear after an endpoint refused the form of calls in
+// the history: their ids, or the content beside them. For other refusals, set is 0.
 func ofCalls(req *model.Request, t *api.Target, message string) (set, unset api.Quirks) {
 	text := strings.ToLower(message)
 	calls, empty, beside := callsIn(req)
@@ -103,7 +103,8 @@ func ofCalls(req *model.Request, t *api.Target, message string) (set, unset api.
 	return 0, 0
 }
 
-// callsIn reports whether a request has calls, and calls without and with text beside them.
+// callsIn reports whether a request contains calls, and calls without and with text beside
+// them.
 func callsIn(req *model.Request) (calls, empty, beside bool) {
 	for i := range req.Messages {
 		m := &req.Messages[i]
@@ -128,8 +129,8 @@ func wantsAlternation(e *model.Error) bool {
 		(strings.Contains(text, "roles must alternate") || strings.Contains(text, "after role") || strings.Contains(text, "must alternate between"))
 }
 
-// refusesSystem reports whether an endpoint has refused the system message. The templates of
-// some models have none.
+// refusesSystem reports whether an endpoint refused the system message. Some models' templates
+// support none.
 func refusesSystem(e *model.Error) bool {
 	if e.Status != 400 && e.Status != 422 && e.Status != 500 {
 		return false

@@ -12,9 +12,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/openai/chattest"
 )
 
-// TestServersOfCalls checks that a history with calls reaches servers that refuse null beside
-// calls, text beside calls, or ids of other vendors. Each form is learned from one refusal,
-// and is remembered.
+// TestServersOfCalls sends a history with calls to servers that refuse null beside calls, text
+// beside calls, or ids of other vendors. The client learns each form from one refusal, and
+// remembers it.
 func TestServersOfCalls(t *testing.T) {
 	t.Parallel()
 	log := []model.Message{
@@ -48,8 +48,8 @@ func TestServersOfCalls(t *testing.T) {
 	}
 }
 
-// TestNoSystemMessage checks that the system prompt begins the first message of the user if the
-// endpoint, or the template of its model, has no system messages. This is learned from one refusal.
+// TestNoSystemMessage checks endpoints and templates without system messages. The system prompt
+// then begins the first user message. The client learns this from a refusal.
 func TestNoSystemMessage(t *testing.T) {
 	t.Parallel()
 	for status, message := range map[int]string{
@@ -89,8 +89,8 @@ func TestNoSystemMessage(t *testing.T) {
 	}
 }
 
-// TestEmptyContent checks that a server that refuses both null and an empty text beside calls
-// is not asked for ever, and that one that refuses only the empty text gets null.
+// TestEmptyContent checks a server that refuses both null and an empty text beside calls: there
+// is no endless retry.
 func TestEmptyContent(t *testing.T) {
 	t.Parallel()
 	log := []model.Message{

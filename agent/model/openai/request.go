@@ -10,9 +10,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/schema"
 )
 
-// This package encodes requests itself, not with the library, because the prompt cache
-// needs stable bytes. The same messages always have the same bytes, and messages are last.
-// So a request repeats the previous one and appends to it. The library would also drop the
+// This package encodes requests itself, not with the library, because the prompt cache needs
+// stable bytes. Equal messages always result in equal bytes, and messages come last. So a
+// request repeats the previous request and appends to it. The library would also drop the
 // content of an empty tool result, and escape every < and > of code.
 
 const path = "/chat/completions"

@@ -16,14 +16,14 @@ import (
 // it with [Take].
 type Disk struct {
 	mu     sync.Mutex
-	after  int           // calls that still succeed
+	after  int           // calls before the first failure
 	errno  syscall.Errno // of later calls; 0: none fails
 	reads  bool          // reads fail, else writes
 	failed int           // number of failed calls
 	calls  int           // number of calls since the last Break or Mend
 }
 
-// Break lets the given number of writes, or reads, succeed. Later ones fail with errno until
+// Break lets the given number of writes, or reads, succeed. Later calls fail with errno until
 // [Disk.Repair]. A write to a full disk writes half of its data first.
 func (d *Disk) Break(errno syscall.Errno, reads bool, after int) {
 	d.mu.Lock()
@@ -40,7 +40,7 @@ func (d *Disk) Repair() (failed int) {
 	return failed
 }
 
-// fails reports whether a call fails, and whether it is the first that does.
+// fails reports whether a call fails, and whether it is the first failure.
 func (d *Disk) fails(read bool) (errno syscall.Errno, first bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -109,5 +109,5 @@ func replace(name string, f transfer) error {
 	return nil
 }
 
-// kept are functions that only SQLite refers to, where the garbage collector does not look.
+// kept are functions referenced only by SQLite, where the garbage collector does not look.
 var kept []transfer

@@ -1,5 +1,5 @@
-// Package storetest simulates disk failures for tests of a session store: writes and reads of
-// SQLite fail like those of a full or a broken disk, at the call that a test selects.
+// Package storetest simulates disk failures for tests of a session store: SQLite's writes and
+// reads fail as on a full or a broken disk, from a selected call on.
 //
-// It changes SQLite for the whole process. Use it in a process of its own.
+// It changes SQLite for the whole process. Use it in a separate process.
 package storetest
