@@ -11,7 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// chunk is one event of a response.
+// chunk is an event of a response.
 type chunk struct {
 	Candidates []candidate     `json:"candidates"`
 	Feedback   *feedback       `json:"promptFeedback"`
@@ -42,7 +42,7 @@ type safetyRating struct {
 	Blocked  bool   `json:"blocked"`
 }
 
-// part has the members of parts that become parts of a message.
+// part holds the relevant members of a part.
 type part struct {
 	Text      *string `json:"text"`
 	Thought   bool    `json:"thought"`
@@ -50,7 +50,7 @@ type part struct {
 	Calls     calls   `json:"functionCall"`
 }
 
-// calls is one call, or a list of calls, which some gateways send.
+// calls is a call, or a list of calls from some gateways.
 type calls []call
 
 type call struct {
@@ -85,7 +85,7 @@ type usage struct {
 	Thoughts   int `json:"thoughtsTokenCount"`
 }
 
-// mostTokens is the highest count that is accepted. Sums of larger numbers could overflow.
+// mostTokens is the highest accepted count. Sums of larger numbers could overflow.
 const mostTokens = 1 << 40
 
 func tokens(n int) int { return min(max(n, 0), mostTokens) }
@@ -101,9 +101,9 @@ func (u *usage) tokens() *model.Usage {
 type decoder struct {
 	target *api.Target
 	send   func(model.Delta) bool
-	broken bool // the caller has stopped reading
+	broken bool // the caller stopped reading
 	known  bool // a candidate was received
-	index  int  // of the candidate that is read
+	index  int  // of the candidate to read
 	calls  int
 	reason string // of the end
 	why    string // the explanation of the end
@@ -113,7 +113,7 @@ type decoder struct {
 	counts []byte // the newest event, if its usage is not decoded yet
 }
 
-// Decoder returns the decoder of one response.
+// Decoder returns the decoder of a response.
 func (API) Decoder(_ *model.Request, t *api.Target, emit func(model.Delta) bool) api.Decoder {
 	return &decoder{target: t, send: emit, last: model.Delta{Model: t.Model}}
 }
@@ -124,7 +124,7 @@ func (d *decoder) emit(delta model.Delta) {
 	}
 }
 
-// Event decodes one event. Parts may follow an event that names the end.
+// Event decodes an event. Parts may follow an event with the finish reason.
 func (d *decoder) Event(_ string, data []byte) error {
 	if d.piece(data) {
 		return nil
@@ -142,7 +142,7 @@ func (d *decoder) Event(_ string, data []byte) error {
 	for i := range c.Candidates {
 		a := &c.Candidates[i]
 		if !d.known {
-			d.known, d.index = true, a.Index // one response is requested, so it counts whatever its number is
+			d.known, d.index = true, a.Index // only one response is requested, so its number does not matter
 		}
 		if a.Index == d.index {
 			if err := d.candidate(a, data); err != nil {
@@ -153,8 +153,8 @@ func (d *decoder) Event(_ string, data []byte) error {
 	return nil
 }
 
-// chunk decodes an event with a JSON decoder and keeps its usage.
-// It returns the text that it has decoded, too.
+// chunk decodes an event with a JSON decoder and keeps its usage. It also returns the decoded
+// text.
 func (d *decoder) chunk(data []byte) (*chunk, []byte, error) {
 	var c chunk
 	data, err := api.Decode(data, &c)
@@ -171,8 +171,8 @@ func (d *decoder) chunk(data []byte) (*chunk, []byte, error) {
 	return &c, data, nil
 }
 
-// piece decodes an event that has only a piece of text or of a thought, without a JSON
-// decoder. The usage is decoded at the end. If the event has another form, piece returns
+// piece decodes an event with nothing but a piece of text or of a thought, without a JSON
+// decoder. The usage is decoded at the end. If the event is of another form, piece returns
 // false.
 func (d *decoder) piece(data []byte) bool {
 	at := bytes.Index(data, []byte(`"text"`))
@@ -216,7 +216,7 @@ func (d *decoder) piece(data []byte) bool {
 
 const space = " \t\r\n"
 
-// others are the names of members that an event with only a piece does not have.
+// others are the names of members missing in an event with nothing but a piece.
 var others = [][]byte{
 	[]byte(`"text"`), []byte(`"thought"`), []byte(`"thoughtSignature"`), []byte(`"finishReason"`), []byte(`"error"`), []byte(`"promptFeedback"`), []byte(`"continuationToken"`),
 }
@@ -297,8 +297,8 @@ func rawPart(data []byte, candidate, index int) json.RawMessage {
 	return nil
 }
 
-// part emits a part. A part with a signature is never merged with another one. index is
-// that of the part in the event. A part with a text and several calls becomes a part for each.
+// part emits a part. A part with a signature is never merged with another part. index is the
+// index of the part in the event. A part with a text and several calls is split.
 func (d *decoder) part(p *part, index int, data []byte) error {
 	if n := len(p.Calls); n > 1 || n == 1 && p.Text != nil {
 		if p.Text != nil {
@@ -335,7 +335,7 @@ func (d *decoder) part(p *part, index int, data []byte) error {
 		if p.Signature != "" {
 			delta.Begin = model.TextType
 		}
-	default: // of a type that this package does not know
+	default: // of an unknown type
 		raw := rawPart(data, d.index, index)
 		if len(raw) < len(`{"":0}`) || raw[0] != '{' {
 			return nil
@@ -363,13 +363,13 @@ func args(raw json.RawMessage) string {
 		return "{}"
 	}
 	var b bytes.Buffer
-	if json.Compact(&b, []byte(text)) != nil { // a text that is no JSON
+	if json.Compact(&b, []byte(text)) != nil { // a text other than JSON
 		return text
 	}
 	return b.String()
 }
 
-// Finished reports whether the end was named.
+// Finished reports whether the finish reason is known.
 func (d *decoder) Finished() bool { return d.reason != "" }
 
 // End emits the last delta. If the response did not end, or the model failed, it returns a
@@ -416,13 +416,13 @@ func (d *decoder) pause() error {
 	return nil
 }
 
-// refusals are the finish reasons of a response that a filter ended.
+// refusals are the finish reasons of a response ended by a filter.
 var refusals = map[string]bool{
 	"SAFETY": true, "RECITATION": true, "BLOCKLIST": true, "PROHIBITED_CONTENT": true, "SPII": true, "MODEL_ARMOR": true, "ESCALATION": true,
 	"IMAGE_SAFETY": true, "IMAGE_PROHIBITED_CONTENT": true, "IMAGE_RECITATION": true,
 }
 
-// failures are the finish reasons of a response that cannot be used.
+// failures are the finish reasons of an unusable response.
 var failures = map[string]model.ErrorKind{
 	"MALFORMED_FUNCTION_CALL": model.ErrServer, "UNEXPECTED_TOOL_CALL": model.ErrServer, "TOO_MANY_TOOL_CALLS": model.ErrServer,
 	"MALFORMED_RESPONSE": model.ErrServer, "OTHER": model.ErrServer, "LANGUAGE": model.ErrServer,

@@ -39,8 +39,8 @@ func streams(tb testing.TB) (bodies []string) {
 	return bodies
 }
 
-// Events that are decoded without a JSON decoder have the same deltas as with one, and
-// white space does not matter.
+// TestPieces compares the decoding of events with and without a JSON decoder. The deltas are
+// the same, and white space does not matter.
 func TestPieces(t *testing.T) {
 	t.Parallel()
 	for _, body := range streams(t) {
@@ -67,7 +67,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// Gateways put several calls into one part, or a text beside a call.
+// TestSeveralCallsInAPart checks parts with several calls, or with a text beside a call, as
+// some gateways send them.
 func TestSeveralCallsInAPart(t *testing.T) {
 	t.Parallel()
 	for parts, want := range map[string]string{
@@ -99,8 +100,8 @@ func TestSeveralCallsInAPart(t *testing.T) {
 	}
 }
 
-// decode decodes a body and checks that it ends with one finish or an error, and that the
-// response can be sent back.
+// decode decodes a body. It must end with a single finish or an error, and it must be possible
+// to send the response back.
 func decode(t *testing.T, body string) (*model.Reply, error) {
 	target := &api.Target{API: api.Gemini, Host: "h", Model: "gemini-3-pro"}
 	reply, _, err := once.Decode(gemini.API{}, target, nil, []byte(body))
@@ -118,8 +119,7 @@ func decode(t *testing.T, body string) (*model.Reply, error) {
 	return reply, err
 }
 
-// FuzzEvents feeds the decoder with events that are cut, repeated, in another order or of
-// no known type.
+// FuzzEvents feeds the decoder with cut, repeated, reordered and unknown events.
 func FuzzEvents(f *testing.F) {
 	for _, body := range streams(f) {
 		f.Add(body, uint64(0))
@@ -136,7 +136,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// BenchmarkDelta decodes one event with a piece of text.
+// BenchmarkDelta decodes an event with a piece of text.
 func BenchmarkDelta(b *testing.B) {
 	data := []byte(`{"candidates":[{"content":{"parts":[{"text":" the next words of an answer, of which one event has about thirty"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":10391,"candidatesTokenCount":57,"totalTokenCount":10590,"cachedContentTokenCount":8190,"promptTokensDetails":[{"modality":"TEXT","tokenCount":10391}],"thoughtsTokenCount":142},"modelVersion":"gemini-3-flash-preview","responseId":"a1b2c3d4e5f6"}`)
 	d := gemini.API{}.Decoder(nil, new(api.Target), func(model.Delta) bool { return true })

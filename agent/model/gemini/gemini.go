@@ -1,10 +1,10 @@
 // Package gemini speaks the Gemini API: POST BASE/models/MODEL:streamGenerateContent. The
 // key is in a header, never in the address.
 //
-// [API] encodes requests and decodes the events of responses. The state of a part is the
-// thought signature that it had, and the id of a call if the API gave one. The state of a
-// part of another type is the whole part. State is sent back in its place, to its origin
-// only. An API has no state of its own and is safe for concurrent use.
+// [API] encodes requests and decodes the events of responses. The state of a part is its
+// thought signature, and the API's id of a call, if any. The state of a part of another type is
+// the whole part. State is sent back in its place, to its origin only. An API is stateless and
+// safe for concurrent use.
 package gemini
 
 import (
@@ -24,7 +24,7 @@ type API struct{}
 // Name returns "gemini".
 func (API) Name() string { return api.Gemini }
 
-// Parameters that a model has rejected.
+// Parameters rejected by a model.
 const (
 	noLevel    api.Quirks = 1 << iota // thinkingLevel or thinkingBudget
 	noThinking                        // thinkingConfig
@@ -69,7 +69,7 @@ func (API) Classify(status int, header http.Header, body []byte) *model.Error {
 	case err.Status == http.StatusTooManyRequests && has("credits"):
 		err.Kind = model.ErrCredit
 	case err.Status == http.StatusTooManyRequests:
-		// The message names plan and billing for each limit, even for one of a minute.
+		// The message names plan and billing for each limit, even for a limit per minute.
 		if err.Kind = model.ErrBusy; spent(body) {
 			err.Kind = model.ErrCredit
 		}
@@ -77,7 +77,7 @@ func (API) Classify(status int, header http.Header, body []byte) *model.Error {
 	return err
 }
 
-// spent reports whether the quota of a day is used up, or is zero.
+// spent reports whether the daily quota is used up, or is zero.
 func spent(body []byte) bool {
 	type refusal struct {
 		Error struct {
@@ -168,8 +168,8 @@ func thinking(req *model.Request, t *api.Target) map[string]any {
 	return config
 }
 
-// budget returns the thinkingBudget for a level of effort. Each is within the limits of
-// the model. If the model decides itself, budget returns false.
+// budget returns the thinkingBudget for a level of effort, within the limits of the model. If
+// the model decides by itself, budget returns false.
 func budget(id, effort string) (tokens int, ok bool) {
 	pro := strings.Contains(id, "pro")
 	switch effort {

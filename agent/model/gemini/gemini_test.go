@@ -69,8 +69,8 @@ func (b *bed) fail(messages ...model.Message) *model.Error {
 	return known
 }
 
-// extends checks that each request extends the previous one, up to the end of its last
-// message.
+// extends reports an error unless each request extends the previous request, up to the end of
+// its last message.
 func (b *bed) extends() {
 	b.t.Helper()
 	requests := b.server.Requests()
@@ -88,7 +88,7 @@ func (b *bed) extends() {
 	}
 }
 
-// alternates reports whether no two adjacent contents of a request have one kind.
+// alternates reports whether adjacent contents of a request always differ in kind.
 func alternates(t *testing.T, body []byte) bool {
 	t.Helper()
 	var req struct {
@@ -217,7 +217,7 @@ func TestStateOfAnotherAccount(t *testing.T) {
 	b.ask()
 }
 
-// A model that does not see images gets text.
+// TestImagesAsText checks a model without image support: it gets text.
 func TestImagesAsText(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"gemini-3-pro-preview", "gemini-2.5-flash"} {
@@ -309,7 +309,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// Parameters of thinking that the model rejects are left out.
+// TestAdapt checks thinking parameters rejected by the model: they are omitted.
 func TestAdapt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -443,7 +443,7 @@ data: {"candidates":[{"content":{"parts":[{"executableCode":{"language":"PYTHON"
 	}
 }
 
-// The strict server rejects the requests that the API rejects.
+// TestServerRejects checks the strict server: it rejects the same requests as the API.
 func TestServerRejects(t *testing.T) {
 	t.Parallel()
 	with := func(contents string) string { return `{"contents":[` + contents + `]}` }
@@ -488,7 +488,7 @@ func TestServerRejects(t *testing.T) {
 	}
 }
 
-// The same request has the same bytes with and without stored messages.
+// TestStored encodes a request with and without stored messages. The bytes are the same.
 func TestStored(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, geminitest.Reply{Parts: []geminitest.Part{geminitest.Call(read, `{}`), geminitest.Call("todo", `{}`)}}, geminitest.Reply{Parts: []geminitest.Part{geminitest.Text("x")}})

@@ -14,9 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/schema"
 )
 
-// Encode returns the request to a target. All that may differ between two requests of a
-// session follows the messages. So a request repeats the previous one up to the end of its
-// last message.
+// Encode returns the request to a target. Everything that may change within a session follows
+// the messages. So a request repeats the previous request up to the end of its last message.
 func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	b := api.Body{Extra: t.Extra}
 	if req.System != "" && t.Quirks&noSystem == 0 {
@@ -73,8 +72,8 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	return &api.Request{Method: http.MethodPost, URL: t.URL("/v1beta", path, false), Header: h, Body: body, Limit: t.Limit(req)}, nil
 }
 
-// continuation returns the token that continues the last message. If there is none, it
-// returns "".
+// continuation returns the token for continuing the last message. If there is none, it returns
+// "".
 func continuation(req *model.Request, t *api.Target) string {
 	if len(req.Messages) == 0 {
 		return ""
@@ -89,8 +88,8 @@ func continuation(req *model.Request, t *api.Target) string {
 }
 
 // encodeTools returns the list of tools. The schemas are JSON Schema: the other form of
-// parameters knows few keywords, and no objects without properties. Endpoints that are older know
-// only that one.
+// parameters supports few keywords, and no objects without properties. Older endpoints support
+// only the other form.
 func encodeTools(tools []model.Tool, old bool) []byte {
 	rules, name := schema.Gemini, `,"parametersJsonSchema":`
 	if old {
@@ -111,8 +110,8 @@ func encodeTools(tools []model.Tool, old bool) []byte {
 	return append(b, `]}]`...)
 }
 
-// hasParameters reports whether a schema has properties. A tool without parameters has no
-// schema.
+// hasParameters reports whether a schema defines properties. A tool without parameters is sent
+// without a schema.
 func hasParameters(schema json.RawMessage) bool {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -125,9 +124,8 @@ func hasParameters(schema json.RawMessage) bool {
 	return len(s.Properties) > 0 || s.Ref != "" || len(s.Additional) > 0 && string(s.Additional) != "false"
 }
 
-// piece is the part of a content that one message gives. Adjacent pieces of one kind are
-// one content: the API wants roles that alternate, and the results of parallel calls
-// together.
+// piece is a message's part of a content. Adjacent pieces of a kind form a content: the API
+// requires alternating roles, with the results of parallel calls together.
 type piece struct {
 	kind    pieceKind
 	message int
@@ -162,8 +160,8 @@ func pieces(req *model.Request, t *api.Target) []piece {
 	return all
 }
 
-// appendImages appends the images of the results that end at message last, if the model
-// does not accept them in the results.
+// appendImages appends the images of the results up to message last, if the model does not
+// accept them in the results.
 func appendImages(all []piece, req *model.Request, t *api.Target, last int) []piece {
 	if version(t.Model) >= current {
 		return all
@@ -180,7 +178,7 @@ func appendImages(all []piece, req *model.Request, t *api.Target, last int) []pi
 	return all
 }
 
-// isSent reports whether a message has a part that is sent.
+// isSent reports whether any part of a message is sent.
 func isSent(t *api.Target, m *model.Message) bool {
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -277,7 +275,7 @@ func (API) Locate(req *model.Request, t *api.Target, failed *model.Error) int {
 	return place
 }
 
-// idsBefore returns the ids that the API gave to the calls whose results end at a message.
+// idsBefore returns the API's ids of the calls whose results end at a message.
 func idsBefore(req *model.Request, t *api.Target, last int) map[string]bool {
 	ids := map[string]bool{}
 	for i := last; i >= 0; i-- {
@@ -295,18 +293,18 @@ func idsBefore(req *model.Request, t *api.Target, last int) map[string]bool {
 	return ids
 }
 
-// hasID reports whether the API gave the id of a call. The id stays when other state is left
-// out.
+// hasID reports whether the API chose the id of a call. The id stays even if other state is
+// omitted.
 func hasID(t *api.Target, p *model.Part) bool {
 	this := *t
 	this.NoState = false
 	return stateOf(&this, p).ID != ""
 }
 
-// encoder encodes the parts of one message.
+// encoder encodes the parts of a message.
 type encoder struct {
 	target *api.Target
-	texts  []string        // that replace the images; "" is an image that is sent
+	texts  []string        // replacements of the images; "" means the image is sent
 	ids    map[string]bool // of calls, given by the API
 }
 
@@ -383,7 +381,7 @@ func (e *encoder) appendImages(b []byte, m *model.Message, first bool) []byte {
 	return b
 }
 
-// anySignature replaces the signature of a call that another model made.
+// anySignature replaces the signature of another model's call.
 const anySignature = "skip_thought_signature_validator"
 
 // appendResponse appends the parts of an assistant message.
@@ -416,8 +414,8 @@ func appendCall(b []byte, p *model.Part, s state, id bool) []byte {
 	return appendSignature(append(b, '}'), s)
 }
 
-// appendNamed appends the name of a call, or of the call that a result answers. It begins
-// with the id if the API gave one.
+// appendNamed appends the name of a call, or of a result's call. It begins with the id if the
+// API chose it.
 func appendNamed(b []byte, c *model.Call, id bool) []byte {
 	if id {
 		b = append(appendText(append(b, `"id":`...), model.SoundID(c.ID)), ',')
@@ -441,8 +439,7 @@ func appendSignature(b []byte, s state) []byte {
 	return append(b, '}', ',')
 }
 
-// sentArgs returns the arguments of a call as an object. Other arguments are wrapped in
-// one.
+// sentArgs returns the arguments of a call as an object. It wraps other arguments in an object.
 func sentArgs(args string) string {
 	trimmed := strings.TrimSpace(args)
 	switch {
@@ -480,8 +477,8 @@ func (e *encoder) appendResults(b []byte, m *model.Message) []byte {
 	return b
 }
 
-// output returns the text of a result, with that of its images, and its encoded images and
-// files. It also returns the texts of the images that follow.
+// output returns the text of a result, including the texts of its images, and its encoded
+// images and files. It also returns the texts of later images.
 func (e *encoder) output(parts []model.Part, texts []string) (text string, data []byte, rest []string) {
 	inside := version(e.target.Model) >= current
 	all := []string{parts[0].Text}
@@ -524,9 +521,9 @@ func appendText(b []byte, s string) []byte {
 type state struct {
 	ID        string          `json:"id,omitempty"` // of a call, given by the API
 	Signature string          `json:"signature,omitempty"`
-	Part      json.RawMessage `json:"part,omitempty"` // a part of a type that this package does not know
-	// Continuation is the token that continues a paused response. It counts only at the end
-	// of a request.
+	Part      json.RawMessage `json:"part,omitempty"` // a part of an unknown type
+	// Continuation is the token for continuing a paused response. It is used only at the end of
+	// a request.
 	Continuation string `json:"continuation,omitempty"`
 }
 

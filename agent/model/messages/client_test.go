@@ -29,8 +29,8 @@ func ask(t *testing.T, m *client.Model, req *model.Request) (reply *model.Reply,
 	return reply, dropped
 }
 
-// TestThroughTheClient plays a conversation through the client: a bad key beside a good one,
-// an overloaded server, a paused reply, and state that is refused.
+// TestThroughTheClient plays a conversation through the client: a bad key beside a good key, an
+// overloaded server, a paused reply, and refused state.
 func TestThroughTheClient(t *testing.T) {
 	t.Parallel()
 	s := &standin.Server{Key: "good", Next: standin.Script(

@@ -22,9 +22,9 @@ func step(req *model.Request, reply *model.Reply) {
 	}
 }
 
-// TestConversation plays a conversation of two turns with thinking, parallel calls and
-// images. The strict server accepts each request, and each request reads the cache that the
-// previous one has written.
+// TestConversation plays a conversation of two turns with thinking, parallel calls and images.
+// The strict server accepts each request, and each request reads the cache written by the
+// previous request.
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"claude-opus-5-5", "claude-sonnet-4-6", "claude-sonnet-4-5", "claude-3-5-haiku-20241022"} {
@@ -93,8 +93,8 @@ func TestForeignHistory(t *testing.T) {
 	}
 }
 
-// TestRefusedState checks that state that the server refuses is recognized, and that the
-// same request without it is accepted.
+// TestRefusedState checks that refused state is recognized. The same request without it is
+// accepted.
 func TestRefusedState(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"claude-opus-5-5", "claude-sonnet-4-5"} {
@@ -121,8 +121,8 @@ func TestRefusedState(t *testing.T) {
 	}
 }
 
-// TestChangedPrefix checks that newer models refuse thinking after a change before it, and
-// that older ones do not.
+// TestChangedPrefix changes messages before thinking. Newer models then refuse the thinking;
+// older models do not.
 func TestChangedPrefix(t *testing.T) {
 	t.Parallel()
 	for id, refused := range map[string]bool{"claude-opus-5-5": true, "claude-sonnet-4-5": false} {
@@ -189,12 +189,12 @@ func TestWhatComesBack(t *testing.T) {
 	}
 }
 
-// TestAdaptation plays requests against servers without the features of newer ones, until they
-// are accepted.
+// TestAdaptation plays requests against servers without newer features, until the requests are
+// accepted.
 func TestAdaptation(t *testing.T) {
 	t.Parallel()
 	s := &standin.Server{Next: standin.Script(standin.Reply{Blocks: []standin.Block{standin.Text("Done.")}})}
-	target := server(t, s, "claude-atlas") // of which nothing is known; the server takes it for an older one
+	target := server(t, s, "claude-atlas") // an unknown model; the server treats it as an older model
 	req := &model.Request{Effort: "high", Messages: []model.Message{model.NewMessage(model.User, "go")}}
 	for n := 0; ; n++ {
 		_, _, err := send(t, req, target)
@@ -209,8 +209,8 @@ func TestAdaptation(t *testing.T) {
 	}
 }
 
-// TestMissingThinking checks that the stand-in refuses a response that has lost a part of its
-// thinking.
+// TestMissingThinking checks that the stand-in refuses a response with a part of its thinking
+// missing.
 func TestMissingThinking(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"claude-opus-5-5", "claude-sonnet-4-5"} {

@@ -34,7 +34,7 @@ var recorded = []string{begin, ping,
 }
 
 // FuzzDecoder decodes events in any order, cut, repeated, and changed. Each stream must end
-// with one finish or an error, and the reply must become a request again.
+// with a single finish or an error, and the reply must become a request again.
 func FuzzDecoder(f *testing.F) {
 	f.Add(strings.Join(recorded, "\n"), uint64(0))
 	for i, e := range recorded {
@@ -80,8 +80,8 @@ func FuzzDecoder(f *testing.F) {
 	})
 }
 
-// TestReordered decodes the recorded reply with two events exchanged, for all pairs, and
-// with one left out.
+// TestReordered decodes the recorded reply with two events exchanged, for all pairs, and with
+// an event left out.
 func TestReordered(t *testing.T) {
 	t.Parallel()
 	for i := range recorded {
@@ -100,7 +100,7 @@ func TestReordered(t *testing.T) {
 	}
 }
 
-// TestPieces decodes pieces that are close to the frequent form.
+// TestPieces decodes pieces similar to the frequent form.
 func TestPieces(t *testing.T) {
 	t.Parallel()
 	for event, want := range map[string]string{
@@ -123,7 +123,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// BenchmarkDelta decodes one piece of text.
+// BenchmarkDelta decodes a piece of text.
 func BenchmarkDelta(b *testing.B) {
 	for name, event := range map[string]string{
 		"text":     `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" some words of text"}}`,
@@ -135,7 +135,7 @@ func BenchmarkDelta(b *testing.B) {
 			b.ReportAllocs()
 			var d api.Decoder
 			for i := range b.N {
-				if i%10000 == 0 { // so that no limit of a response is reached
+				if i%10000 == 0 { // so the response stays below its limits
 					d = messages.API{}.Decoder(&model.Request{}, target, func(model.Delta) bool { return true })
 					for index, kind := range []string{"text", "thinking", "tool_use"} {
 						if err := d.Event("", fmt.Appendf(nil, `{"type":"content_block_start","index":%d,"content_block":{"type":%q}}`, index, kind)); err != nil {

@@ -1,9 +1,9 @@
 // Package messages speaks Anthropic's Messages API, which other vendors offer, too.
 //
-// [API] encodes requests and decodes the events of responses. The same message always has
-// the same bytes, so a request repeats the previous one, apart from cache marks. Blocks of
-// thinking go back to the host that made them, byte for byte and in their place. An API has
-// no state and is safe for concurrent use. A decoder belongs to one response.
+// [API] encodes requests and decodes the events of responses. Equal messages always result in
+// equal bytes, so a request repeats the previous request, apart from cache marks. Blocks of
+// thinking go back to their host, byte for byte and in their place. An API is stateless and
+// safe for concurrent use. A decoder belongs to a response.
 package messages
 
 import (
@@ -22,7 +22,7 @@ var _ api.API = API{}
 // Name returns "messages".
 func (API) Name() string { return api.Messages }
 
-// Quirks of an endpoint and model: the parts of a request that it has rejected.
+// Quirks of an endpoint and model: the rejected parts of a request.
 const (
 	noMarks       api.Quirks = 1 << iota // cache_control
 	noLongMarks                          // cache_control.ttl
@@ -39,12 +39,12 @@ const (
 	textSystem                           // a list of blocks in system
 )
 
-// rejections has the texts of an error that say which part of a request an endpoint does
-// not accept. The first one that was sent applies.
+// rejections holds the texts of errors about parts of a request not accepted by an endpoint.
+// The first match sent in the request applies.
 var rejections = []struct {
 	words  []string // all of them
 	quirk  api.Quirks
-	needed func(req *model.Request, t *api.Target) bool // whether the request had the part
+	needed func(req *model.Request, t *api.Target) bool // whether the request contained the part
 }{
 	{[]string{"cache_control", "ttl"}, noLongMarks, func(_ *model.Request, t *api.Target) bool { return t.Cache.Long && !t.Cache.Off }},
 	{[]string{"cache_control"}, noMarks, func(_ *model.Request, t *api.Target) bool { return !t.Cache.Off }},
@@ -65,7 +65,7 @@ var rejections = []struct {
 	{[]string{"thinking"}, noThinking, func(req *model.Request, t *api.Target) bool { return thinkingOf(req, t).form != "" }},
 }
 
-// Adapt leaves out the part that the endpoint has rejected. See [api.API].
+// Adapt omits the part rejected by the endpoint. See [api.API].
 func (API) Adapt(req *model.Request, t *api.Target, failed *model.Error) bool {
 	if !refusesPart(failed.Kind) || failed.Status != 400 && failed.Status != 422 {
 		return false
@@ -133,8 +133,8 @@ func (API) Classify(status int, header http.Header, body []byte) *model.Error {
 	return err
 }
 
-// refusesThinking reports whether an endpoint rejects blocks of thinking in the history:
-// they were changed, are missing, or belong to another conversation or model.
+// refusesThinking reports whether an endpoint rejects blocks of thinking in the history: they
+// changed, are missing, or belong to another conversation or model.
 func refusesThinking(text string) bool {
 	if !strings.Contains(text, "thinking") {
 		return false

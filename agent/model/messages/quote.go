@@ -4,8 +4,8 @@ import "unicode/utf8"
 
 const hexDigits = "0123456789abcdef"
 
-// appendQuoted appends s as a JSON string. It escapes only what JSON requires, so that code
-// keeps its < and >. It replaces bytes that are not UTF-8.
+// appendQuoted appends s as a JSON string. It escapes only what JSON requires, so code keeps
+// its < and >. It replaces invalid UTF-8.
 func appendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0

@@ -17,7 +17,7 @@ import (
 const (
 	version         = "2023-06-01"
 	interleavedBeta = "interleaved-thinking-2025-05-14"
-	defaultLimit    = 32000    // of a response in tokens, for models that allow it
+	defaultLimit    = 32000    // of a response in tokens, for models supporting it
 	maxImage        = 10 << 20 // bytes of base64 of an image
 	shortMark       = `,"cache_control":{"type":"ephemeral"}}`
 	longMark        = `,"cache_control":{"type":"ephemeral","ttl":"1h"}}`
@@ -40,7 +40,7 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	return &api.Request{Method: http.MethodPost, URL: t.URL("/v1", "/messages", true), Header: header, Body: body, Limit: limit(req, t)}, nil
 }
 
-// limit returns max_tokens, which each request must have.
+// limit returns max_tokens, a required field.
 func limit(req *model.Request, t *api.Target) int {
 	most := defaultLimit
 	switch kind, version := familyOf(t.Model); {
@@ -68,8 +68,8 @@ type outputConfig struct {
 	Effort string `json:"effort"`
 }
 
-// encode returns the body of a request. The messages and the fields that change with them
-// are last, so that a request extends the previous one.
+// encode returns the body of a request. The messages and the fields changing with them come
+// last, so a request extends the previous request.
 func encode(req *model.Request, t *api.Target) (api.Pieces, error) {
 	how := thinkingOf(req, t)
 	b := api.Body{Extra: t.Extra}
@@ -113,7 +113,7 @@ func encode(req *model.Request, t *api.Target) (api.Pieces, error) {
 	return w.pieces, nil
 }
 
-// eager reports whether the model is asked to stream arguments while it writes them.
+// eager reports whether to ask the model to stream arguments while it writes them.
 func eager(t *api.Target) bool {
 	kind, version := familyOf(t.Model)
 	return kind != foreign && (version == 0 || version >= 40) && t.Quirks&noEager == 0
@@ -138,12 +138,12 @@ func encodeTools(offered []model.Tool, eager bool) ([]byte, error) {
 	return encoded, nil
 }
 
-// writer writes the parts of a request that have cache marks. Long pieces are not copied.
+// writer writes the parts of a request with cache marks. Long pieces are not copied.
 type writer struct {
 	pieces api.Pieces
 	buf    []byte
-	mark   string // for the next block that gets a mark; empty: none does
-	after  string // for the blocks after that
+	mark   string // for the next markable block; empty: none
+	after  string // for later blocks
 }
 
 // marks decides how the blocks are marked.
@@ -169,13 +169,13 @@ func (w *writer) blocks(data []byte) {
 	w.pieces = append(w.pieces, data)
 }
 
-// marked writes encoded blocks and marks the last one.
+// marked writes encoded blocks and marks the last.
 func (w *writer) marked(data []byte) {
 	if w.mark == "" {
 		w.blocks(data)
 		return
 	}
-	w.blocks(data[:len(data)-1]) // without the brace that ends the last block
+	w.blocks(data[:len(data)-1]) // without the closing brace of the last block
 	w.text(w.mark)
 	w.mark = w.after
 }
@@ -201,15 +201,16 @@ func (w *writer) system(text string, t *api.Target) {
 	w.text("]")
 }
 
-// item is an encoded message. Adjacent items of one role become one message of the API.
+// item is an encoded message. Adjacent items with the same role become a single message of the
+// API.
 type item struct {
 	assistant bool
 	result    bool // stands before the prompts of its message
 	blocks    []byte
 }
 
-// messages writes the messages of a request. Two of them can be marked: the last one of the
-// user, and the one before the last response, which was the last of the previous request.
+// messages writes the messages of a request. Two of them may be marked: the user's last
+// message, and the message before the last response, which was last in the previous request.
 func (w *writer) messages(req *model.Request, t *api.Target) {
 	items := itemsOf(req, t)
 	last := before(items, len(items), false)
@@ -265,7 +266,7 @@ func resultsFirst(items []item) {
 	})
 }
 
-// itemsOf returns the encoded messages of a request, without those that are empty.
+// itemsOf returns the encoded messages of a request, without empty messages.
 func itemsOf(req *model.Request, t *api.Target) []item {
 	items := make([]item, 0, len(req.Messages))
 	images := api.Images{Forms: t.Images}
@@ -288,9 +289,9 @@ func itemsOf(req *model.Request, t *api.Target) []item {
 	return items
 }
 
-// assistantBlocks returns the blocks of a response, separated by commas. Reasoning without
-// state is left out, and so is thinking at the end, which the API rejects. If the message
-// is the last one of the request, its text must not end with spaces.
+// assistantBlocks returns the blocks of a response, separated by commas. It omits reasoning
+// without state, and thinking at the end, which the API rejects. If the message is the last of
+// the request, its text must not end with spaces.
 func assistantBlocks(m *model.Message, t *api.Target, last bool) []byte {
 	parts := m.Parts
 	for len(parts) > 0 {
@@ -354,7 +355,7 @@ func (API) Locate(req *model.Request, t *api.Target, failed *model.Error) int {
 	return place
 }
 
-// isThinking reports whether a block is one of thinking.
+// isThinking reports whether a block contains thinking.
 func isThinking(block []byte) bool {
 	var b struct {
 		Type string `json:"type"`
@@ -363,7 +364,7 @@ func isThinking(block []byte) bool {
 }
 
 // userBlocks returns the blocks of a prompt or of tool results, separated by commas. texts
-// has, for each image, the text that replaces it, or "".
+// holds the replacement text for each image, or "".
 func userBlocks(m *model.Message, texts []string) []byte {
 	var dst []byte
 	for i := 0; i < len(m.Parts); i++ {
@@ -425,7 +426,7 @@ func appendCall(dst []byte, c model.Call) []byte {
 	return append(append(append(dst, `,"input":`...), input(c.Args)...), '}')
 }
 
-// input returns the arguments of a call as an object. Arguments that are none are wrapped.
+// input returns the arguments of a call as an object. It wraps any other arguments.
 func input(args string) string {
 	args = strings.TrimSpace(args)
 	switch {
@@ -440,8 +441,8 @@ func input(args string) string {
 
 func isObject(text string) bool { return strings.HasPrefix(text, "{") && json.Valid([]byte(text)) }
 
-// isOf reports whether a block of state is that of a call. The history may have given the
-// call another id since, or a name that the API accepts.
+// isOf reports whether a block of state belongs to a call. The history may have given the call
+// a new id since, or a name accepted by the API.
 func isOf(state []byte, c *model.Call) bool {
 	var b struct{ Type, ID, Name string }
 	return json.Unmarshal(state, &b) == nil && (b.Type != "tool_use" || b.ID == model.SoundID(c.ID) && isName(b.Name))
@@ -451,7 +452,7 @@ func isName(name string) bool {
 	return name != "" && len(name) <= 64 && strings.Trim(model.SoundName(name), "_") == strings.Trim(name, "_")
 }
 
-// appendImage appends an image, or the text that replaces it.
+// appendImage appends an image, or its replacement text.
 func appendImage(dst []byte, i model.Image, text string) []byte {
 	switch i.MIMEType {
 	case "image/jpeg", "image/png", "image/gif", "image/webp":

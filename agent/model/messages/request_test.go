@@ -206,8 +206,8 @@ func TestImagesAsText(t *testing.T) {
 
 var mark = regexp.MustCompile(`,"cache_control":\{"type":"ephemeral"(,"ttl":"1h")?\}`)
 
-// TestMarks checks which blocks have cache marks, and that a request extends the previous
-// one apart from them.
+// TestMarks checks the cache marks of blocks. Apart from them, a request extends the previous
+// request.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long ", 300)
@@ -287,7 +287,7 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// TestBudget checks that the limit of the response is larger than the budget.
+// TestBudget checks the budget: it is below the limit of the response.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[int]string{0: `{"type":"enabled","budget_tokens":20480}`, 20480: `{"type":"enabled","budget_tokens":10240}`, 4096: `{"type":"enabled","budget_tokens":2048}`, 2000: ""} {
@@ -298,8 +298,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestBudgetWithinATurn checks that a model with a budget does not think within a turn that
-// another model has begun, because the API rejects that.
+// TestBudgetWithinATurn continues another model's turn with a model with a budget. It must not
+// think within the turn: the API rejects this.
 func TestBudgetWithinATurn(t *testing.T) {
 	t.Parallel()
 	call, result := model.CallPart(model.Call{ID: "a", Name: "read"}), model.ResultMessage("a", "read", "r")

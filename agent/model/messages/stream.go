@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// event is one event of a response, with the fields of all types of events that matter.
+// event is an event of a response, with the relevant fields of all types.
 type event struct {
 	Type    string          `json:"type"`
 	Index   int             `json:"index"`
@@ -22,7 +22,7 @@ type event struct {
 	Message message         `json:"message"`
 	Usage   usage           `json:"usage"`
 
-	// Of a response that is not streamed, whose event is the message itself.
+	// Of a response without streaming: the event is the message itself.
 	message
 }
 
@@ -58,10 +58,9 @@ type stopDetails struct {
 	Explanation string `json:"explanation"`
 }
 
-// usage has the counts of a request. The counts of later events include those of earlier
-// ones.
+// usage holds the token counts of a request. The counts of later events include earlier counts.
 type usage struct {
-	Input         int `json:"input_tokens"` // without the cached ones
+	Input         int `json:"input_tokens"` // without the cached tokens
 	CacheRead     int `json:"cache_read_input_tokens"`
 	CacheCreation int `json:"cache_creation_input_tokens"`
 	Output        int `json:"output_tokens"`
@@ -99,7 +98,7 @@ type block struct {
 	thinking  strings.Builder
 	signature strings.Builder
 	json      strings.Builder // arguments
-	name      string          // of the tool that it calls
+	name      string          // of the called tool
 	call      int             // number of the call in the response
 }
 
@@ -108,21 +107,21 @@ type decoder struct {
 	req    *model.Request
 	target *api.Target
 	yield  func(model.Delta) bool
-	broken bool // the caller has stopped reading
+	broken bool // the caller stopped reading
 
-	blocks  map[int]*block // that have begun and not ended
-	newest  int            // the index of the newest one
+	blocks  map[int]*block // begun and not ended
+	newest  int            // the newest index
 	usage   usage
 	model   string
 	stop    string // stop_reason
 	refusal string
 	events  bool // an event was received
-	known   bool // one of a response was received
+	known   bool // an event of a response was received
 	started bool // the start of a response was received
 	calls   int
 }
 
-// Decoder returns the decoder of one response. See [api.API].
+// Decoder returns the decoder of a response. See [api.API].
 func (API) Decoder(req *model.Request, t *api.Target, emit func(model.Delta) bool) api.Decoder {
 	return &decoder{req: req, target: t, yield: emit, blocks: map[int]*block{}, model: t.Model}
 }
@@ -179,9 +178,9 @@ func (d *decoder) Event(_ string, data []byte) error {
 	return nil
 }
 
-// plainPiece decodes a piece of text, thinking or arguments in the form in which the API
-// sends it. Most events have this form, and decoding it this way is several times cheaper.
-// If the event has another form, it returns false.
+// plainPiece decodes a piece of text, thinking or arguments in the API's exact form. Most
+// events are of this form; this decoder is several times cheaper. If the event has another
+// form, it returns false.
 func plainPiece(data []byte) (index int, p delta, ok bool) {
 	data, ok = bytes.CutPrefix(data, []byte(`{"type":"content_block_delta","index":`))
 	if !ok || len(data) == 0 || data[0] < '0' || data[0] > '9' {
@@ -209,7 +208,7 @@ func plainPiece(data []byte) (index int, p delta, ok bool) {
 	return 0, p, false
 }
 
-// pieceForms has the bytes between the index and the text of frequent pieces.
+// pieceForms holds the bytes between the index and the text of frequent pieces.
 var pieceForms = [...]struct {
 	start []byte
 	kind  string
@@ -222,7 +221,7 @@ var pieceForms = [...]struct {
 
 // start takes the start of a response.
 func (d *decoder) start(m *message) {
-	if d.started { // a second response in the stream replaces the first one
+	if d.started { // a second response in the stream replaces the first
 		d.emit(model.Delta{Restart: true})
 		d.blocks, d.newest, d.stop, d.refusal, d.usage = map[int]*block{}, 0, "", "", usage{}
 	}
@@ -235,7 +234,7 @@ func (d *decoder) start(m *message) {
 	d.stopped(m.StopReason, m.StopDetails)
 }
 
-// whole takes a response that is not streamed.
+// whole takes a response without streaming.
 func (d *decoder) whole(m *message) {
 	d.start(m)
 	for i, content := range m.Content {
@@ -258,7 +257,7 @@ func (d *decoder) begin(index int, raw json.RawMessage) {
 	d.known = true
 	b := &block{fields: fieldsOf(raw)}
 	if b.fields == nil {
-		return // a form that is not known
+		return // an unknown form
 	}
 	b.kind = textOf(b.fields["type"])
 	d.complete(index) // another block with this index, whose end did not come
@@ -299,7 +298,7 @@ func textOf(raw json.RawMessage) string {
 	return api.TextIn(value)
 }
 
-// piece takes a piece of a block. Pieces of a block that has not begun are skipped.
+// piece takes a piece of a block. It skips pieces of unknown blocks.
 func (d *decoder) piece(index int, p *delta) error {
 	b := d.blocks[index]
 	if b == nil {
@@ -355,8 +354,8 @@ func (d *decoder) complete(index int) {
 }
 
 // completeCall completes the arguments of a call. Some servers send them in the first event
-// only. If the call does not fit the tools of the request, it keeps its block, because the
-// agent may change its name and arguments. So does a block with fields that are not known.
+// only. If the call does not fit the request's tools, it keeps its block, because the agent may
+// change its name and arguments. A block with unknown fields is kept, too.
 func (d *decoder) completeCall(b *block) {
 	args := b.json.String()
 	end := model.CallDelta{Index: b.call}
@@ -374,8 +373,8 @@ func (d *decoder) completeCall(b *block) {
 	}
 }
 
-// offers reports whether the request has a tool with a name and with the parameters that
-// the arguments have.
+// offers reports whether the request contains a tool with the name and all parameters in the
+// arguments.
 func (d *decoder) offers(name, args string) bool {
 	i := slices.IndexFunc(d.req.Tools, func(t model.Tool) bool { return t.Name == name })
 	if i < 0 {
@@ -396,8 +395,8 @@ func (d *decoder) offers(name, args string) bool {
 	return true
 }
 
-// keep emits a block as the state of its part. If another part has begun since, the place
-// of the block is lost, and the block with it.
+// keep emits a block as the state of its part. If another part has begun since, the block's
+// place is lost, and keep drops the block.
 func (d *decoder) keep(index int, b *block) {
 	if index == d.newest {
 		d.emit(model.Delta{State: d.target.NewState(b.encode())})

@@ -76,7 +76,7 @@ func send(t *testing.T, req *model.Request, target *api.Target) (*model.Reply, m
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != 200 {
-		body, _ := io.ReadAll(resp.Body) // the part that was read is enough
+		body, _ := io.ReadAll(resp.Body) // the part read so far is enough
 		return nil, model.Delta{}, messages.API{}.Classify(resp.StatusCode, resp.Header, body)
 	}
 	if strings.Contains(resp.Header.Get("Content-Type"), "json") {
@@ -108,7 +108,7 @@ func stop(reason string) string {
 
 func state(data string) *model.State { return target.NewState([]byte(data)) }
 
-// TestDecoder decodes streams as the API sends them, and as it may send them one day.
+// TestDecoder decodes the API's current streams and possible future streams.
 func TestDecoder(t *testing.T) {
 	t.Parallel()
 	tools := []model.Tool{{Name: "read", Schema: []byte(`{"type":"object","properties":{"path":{}}}`)}, {Name: "list"}}
@@ -239,7 +239,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestBadStreams checks the errors of streams that are no reply.
+// TestBadStreams checks the errors for streams without a reply.
 func TestBadStreams(t *testing.T) {
 	t.Parallel()
 	text := `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}`
@@ -266,7 +266,7 @@ func TestBadStreams(t *testing.T) {
 	}
 }
 
-// TestStopReading checks that nothing is emitted after the caller has stopped.
+// TestStopReading checks that nothing is emitted after the caller stops.
 func TestStopReading(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -287,7 +287,7 @@ func TestRefusalIsExplained(t *testing.T) {
 	}
 }
 
-// TestOddStreams checks streams that proxies have put together wrongly.
+// TestOddStreams checks streams damaged by proxies.
 func TestOddStreams(t *testing.T) {
 	t.Parallel()
 	event := func(lines ...string) string { return "data: " + strings.Join(lines, "\n\ndata: ") + "\n\n" }

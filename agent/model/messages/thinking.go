@@ -13,15 +13,15 @@ type family int
 
 const (
 	foreign  family = iota // a model of another vendor behind this API
-	plain                  // a Claude that does not think: before 3.7
+	plain                  // a Claude without thinking: before 3.7
 	budgeted               // thinks within budget_tokens: 3.7 to 4.5
-	adaptive               // decides itself, within output_config.effort: since 4.6
+	adaptive               // the model decides, within output_config.effort: since 4.6
 	always                 // adaptive, and thinking cannot be disabled
 )
 
 // familyOf returns how a model thinks, by its id, such as "claude-opus-4-6" or
-// "anthropic.claude-3-7-sonnet-20250219-v1:0", and its version times ten. An id of Claude
-// without a known version counts as a new one.
+// "anthropic.claude-3-7-sonnet-20250219-v1:0", and its version times ten. A Claude id without a
+// known version counts as new.
 func familyOf(id string) (family, int) {
 	_, name, ok := strings.Cut(strings.ToLower(id), "claude-")
 	if !ok {
@@ -61,18 +61,18 @@ func versionOf(name string) int {
 	return version
 }
 
-// thinking is the part of a request that controls thinking.
+// thinking is the part of a request about thinking.
 type thinking struct {
 	form        string // value of thinking.type; empty: the field is not sent
 	budget      int    // thinking.budget_tokens
 	effort      string // output_config.effort; empty: not sent
 	display     bool   // ask for summaries, which newer models otherwise leave out
-	interleaved bool   // ask for thinking between tool calls; newer models always do that
+	interleaved bool   // ask for thinking between tool calls; newer models always do it
 }
 
 const minBudget = 1024
 
-// budgets has the tokens that an older model may think, by effort.
+// budgets are the thinking tokens of an older model, by effort.
 var budgets = map[string]int{"minimal": minBudget, "low": 4 << 10, "medium": 10 << 10, "high": 20 << 10, "xhigh": 26 << 10, "max": 30 << 10}
 
 // thinkingOf maps the effort of a request to the parameters of the model. The endpoint's
@@ -112,9 +112,9 @@ func thinkingOf(req *model.Request, t *api.Target) thinking {
 	}
 }
 
-// budgetFor returns the tokens that a model may think. The limit of the response includes
-// them. If they do not fit, the budget is half of the limit. If that is too little, or the
-// effort is the default, it is 0.
+// budgetFor returns the thinking tokens for a model. The limit of the response includes them.
+// If they do not fit, the budget is half of the limit. If half is too little, or the effort is
+// the default, the budget is 0.
 func budgetFor(effort string, limit int) int {
 	budget := budgets[effort]
 	if budget >= limit {
@@ -126,8 +126,8 @@ func budgetFor(effort string, limit int) int {
 	return budget
 }
 
-// adaptiveEffort returns the level that a model has for an effort: the same or the nearest
-// lower one. If the effort is the default, it returns "".
+// adaptiveEffort returns the model's level for an effort: the same or the next lower level. If
+// the effort is the default, it returns "".
 func adaptiveEffort(effort string, version int) string {
 	switch effort {
 	case "none", "minimal":
@@ -141,8 +141,7 @@ func adaptiveEffort(effort string, version int) string {
 }
 
 // continues reports whether a model with a budget may think: within a turn, it must have
-// thought before its first call. If another model has begun the turn, it must not think
-// until the next one.
+// thought before its first call. In another model's turn, it must not think.
 func continues(req *model.Request, t *api.Target) bool {
 	first := -1
 	for i := len(req.Messages) - 1; i >= 0 && req.Messages[i].Role != model.User; i-- {

@@ -15,18 +15,18 @@ type decoder struct {
 	limit  int // of the response in tokens; 0: not known
 	target *api.Target
 	send   func(model.Delta) bool
-	broken bool            // the caller has stopped reading
+	broken bool            // the caller stopped reading
 	items  map[int]*item   // by output index
 	newest int             // the output index of the newest part; negative: none
-	calls  int             // calls that were received
-	ended  map[string]bool // ids of the items that have ended
+	calls  int             // number of received calls
+	ended  map[string]bool // ids of the ended items
 
 	refused bool // a part of the response is a refusal
 	refusal []byte
 	last    *model.Delta // nil until the last event was received
 }
 
-// Decoder returns the decoder of one response.
+// Decoder returns the decoder of a response.
 func (API) Decoder(req *model.Request, t *api.Target, emit func(model.Delta) bool) api.Decoder {
 	limit := 0
 	if req != nil && t.Limit(req) > 0 && t.Quirks&noLimit == 0 {
@@ -50,13 +50,13 @@ type item struct {
 	done  bool
 }
 
-// outputItem has the members of output items that become parts.
+// outputItem holds the relevant members of output items.
 type outputItem struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"` // a string; some servers send the object itself
+	Arguments json.RawMessage `json:"arguments"` // a string; some servers send the object
 	Content   []content       `json:"content"`
 	Summary   []content       `json:"summary"`
 }
@@ -67,7 +67,7 @@ type content struct {
 	Refusal string `json:"refusal"`
 }
 
-// event has the members of events that are read.
+// event holds the relevant members of events.
 type event struct {
 	Type        string          `json:"type"`
 	OutputIndex int             `json:"output_index"`
@@ -100,7 +100,7 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// mostTokens is the highest count that is accepted. Sums of larger numbers could overflow.
+// mostTokens is the highest accepted count. Sums of larger numbers could overflow.
 const mostTokens = 1 << 40
 
 func tokens(n int) int { return min(max(n, 0), mostTokens) }
@@ -115,8 +115,8 @@ func (u *usage) tokens() *model.Usage {
 	}
 }
 
-// Event decodes one event. It skips events of unknown types, and everything after the last
-// event of the response. If the response failed, it returns a [*model.Error].
+// Event decodes an event. It skips events of unknown types, and everything after the last event
+// of the response. If the response failed, it returns a [*model.Error].
 func (d *decoder) Event(name string, data []byte) error {
 	if d.last != nil {
 		return nil
@@ -159,7 +159,7 @@ func (d *decoder) Event(name string, data []byte) error {
 // argumentsDelta is the event with a piece of the arguments of a call.
 const argumentsDelta = "response.function_call_arguments.delta"
 
-// textOf returns the text of a delta. Arguments that are an object stay JSON.
+// textOf returns the text of a delta. An object of arguments stays JSON.
 func textOf(event string, raw json.RawMessage) string {
 	var value any
 	if event == argumentsDelta {
@@ -171,7 +171,7 @@ func textOf(event string, raw json.RawMessage) string {
 	return api.TextIn(value)
 }
 
-// known has the events whose loss would change the response.
+// known holds the events whose loss would change the response.
 var known = map[string]bool{
 	"response.output_item.added": true, "response.output_item.done": true, "response.output_text.delta": true,
 	"response.refusal.delta": true, argumentsDelta: true, "response.function_call_arguments.done": true,
@@ -188,7 +188,7 @@ func (d *decoder) item(index int) *item {
 	return it
 }
 
-// key returns what tells an item from others, or "".
+// key returns the identity of an item, or "".
 func (o *outputItem) key() string { return cmp.Or(o.ID, o.CallID) }
 
 // itemOf returns the state of an output item. If the index belongs to an item with another
@@ -205,7 +205,7 @@ func (d *decoder) itemOf(index int, id string) *item {
 	return it
 }
 
-// piece decodes an event that has only a piece of text, without a JSON decoder, which is
+// piece decodes an event with nothing but a piece of text, without a JSON decoder, which is
 // several times cheaper. If the event has another form, piece returns false.
 func (d *decoder) piece(name string, data []byte) bool {
 	switch name {
@@ -229,8 +229,8 @@ func (d *decoder) piece(name string, data []byte) bool {
 	return true
 }
 
-// delta emits a piece of text, reasoning or arguments. Arguments of a call that has not begun
-// are skipped: they come once more at its end.
+// delta emits a piece of text, reasoning or arguments. It skips arguments of an unknown call:
+// they are repeated at its end.
 func (d *decoder) delta(name string, index int, text string) {
 	it := d.item(index)
 	if name == argumentsDelta && !it.begun {
@@ -280,8 +280,8 @@ func (d *decoder) begin(index int, it *item, o *outputItem) {
 	it.begun, d.newest = true, index
 }
 
-// done completes the part of an output item and adds its state. If the item did not come
-// in pieces, its text is emitted as a whole. last is whether the item is in the last event of
+// done completes the part of an output item and adds its state. If the item did not come in
+// pieces, its text is emitted as a whole. last reports whether the item is in the last event of
 // the response, which repeats all items in their order.
 func (d *decoder) done(index int, raw []byte, last bool) error {
 	var o outputItem
@@ -368,7 +368,7 @@ func joined(parts []content) string {
 	return text
 }
 
-// end takes the last event. It first emits the output items that were not streamed.
+// end takes the last event. It first emits the missing output items.
 func (d *decoder) end(kind string, r *response) error {
 	for i, raw := range r.Output {
 		if err := d.done(i, raw, true); err != nil {
@@ -380,7 +380,7 @@ func (d *decoder) end(kind string, r *response) error {
 	case d.refused, r.Incomplete.Reason == "content_filter":
 		d.last.Finish, d.last.Refusal = model.FinishRefusal, string(d.refusal)
 	case kind == "response.incomplete" && r.Incomplete.Reason == "max_output_tokens",
-		d.limit > 0 && r.Usage != nil && r.Usage.Output >= d.limit: // llama.cpp calls a response complete that is cut
+		d.limit > 0 && r.Usage != nil && r.Usage.Output >= d.limit: // llama.cpp calls a cut response complete
 		d.last.Finish = model.FinishLength
 	case d.calls > 0:
 		d.last.Finish = model.FinishCalls

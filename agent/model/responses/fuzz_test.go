@@ -40,8 +40,8 @@ func streams(tb testing.TB) (bodies []string) {
 	return bodies
 }
 
-// decode decodes a body and checks that it ends with one finish or one [*model.Error] or
-// an error of the JSON, and that the response can be sent back.
+// decode decodes a body. It must end with a single finish, a [*model.Error], or a JSON error,
+// and it must be possible to send the response back.
 func decode(t *testing.T, body string) (*model.Reply, error) {
 	target := &api.Target{API: api.Responses, Host: "h", Model: "m"}
 	reply, _, err := once.Decode(responses.API{}, target, nil, []byte(body))
@@ -55,7 +55,8 @@ func decode(t *testing.T, body string) (*model.Reply, error) {
 	return reply, err
 }
 
-// Events that are decoded without a JSON decoder have the same deltas as with one.
+// TestPieces compares the decoding of events with and without a JSON decoder. The deltas are
+// the same.
 func TestPieces(t *testing.T) {
 	t.Parallel()
 	for _, body := range streams(t) {
@@ -73,8 +74,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// FuzzEvents feeds the decoder with events that are cut, repeated, in another order or of
-// no known type.
+// FuzzEvents feeds the decoder with cut, repeated, reordered and unknown events.
 func FuzzEvents(f *testing.F) {
 	for _, body := range streams(f) {
 		f.Add(body, uint64(0))
@@ -101,7 +101,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// BenchmarkDelta decodes one piece of text.
+// BenchmarkDelta decodes a piece of text.
 func BenchmarkDelta(b *testing.B) {
 	for name, data := range map[string]string{
 		"text":      `{"type":"response.output_text.delta","sequence_number":117,"item_id":"msg_68b1a2","output_index":1,"content_index":0,"delta":" the next word","logprobs":[],"obfuscation":"Zx81"}`,

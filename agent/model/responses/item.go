@@ -15,7 +15,7 @@ import (
 
 var errNoObject = errors.New("not a JSON object")
 
-// member is a member of a JSON object. Its value has the bytes of the source.
+// member is a member of a JSON object. Its value keeps the bytes of the source.
 type member struct {
 	name  string
 	value json.RawMessage
@@ -49,16 +49,16 @@ func members(raw []byte) ([]member, error) {
 	return list, nil
 }
 
-// shown has, for each type of item, the members that the parts of a message repeat. A
-// state has only the others.
+// shown lists, for each type of item, the members repeated in the parts of a message. A state
+// contains only the other members.
 var shown = map[string][]string{
 	"message":       {"type", "role", "content"},
 	"function_call": {"type", "call_id", "name", "arguments"},
 }
 
-// stateOf returns the members of an output item that its part does not repeat, as a JSON
-// object. It omits the status and members that are null, because the API rejects some of
-// them in a request. If nothing is left, it returns nil.
+// stateOf returns the members of an output item missing in its part, as a JSON object. It omits
+// the status and null members, because the API rejects some of them in a request. If nothing is
+// left, it returns nil.
 func stateOf(kind string, raw []byte) ([]byte, error) {
 	list, err := members(raw)
 	if err != nil {
@@ -89,15 +89,15 @@ func inside(t *api.Target, p *model.Part) []byte {
 		ID *string `json:"id"`
 	}
 	if json.Unmarshal(state, &item) == nil && item.ID != nil && !isItemID(*item.ID, p.Type) {
-		return nil // an id that the API would refuse
+		return nil // an id refused by the API
 	}
 	list := bytes.Clone(state[1:])
 	list[len(list)-1] = ','
 	return list
 }
 
-// isItemID reports whether the API accepts an id of an item: at most 64 characters with the
-// prefix of its type.
+// isItemID reports whether the API accepts an item id: at most 64 characters with the prefix of
+// its type.
 func isItemID(id string, kind model.PartType) bool {
 	prefix := "msg"
 	if kind == model.CallType {

@@ -11,9 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/schema"
 )
 
-// Encode returns the request to a target. All that may differ between two requests of a
-// session follows the messages. So a request repeats the previous one up to the end of its
-// last message.
+// Encode returns the request to a target. Everything that may change within a session follows
+// the messages. So a request repeats the previous request up to the end of its last message.
 func (a API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	b := api.Body{Extra: t.Extra}
 	b.Field("model", t.Model)
@@ -59,7 +58,7 @@ func (a API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	return &api.Request{Method: http.MethodPost, URL: t.URL("/v1", "/responses", false), Header: header(t), Body: body, Limit: sentLimit(req, t)}, nil
 }
 
-// header returns the headers of a request. Azure has its own for keys.
+// header returns the headers of a request. Azure uses its own header for keys.
 func header(t *api.Target) http.Header {
 	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}}
 	switch {
@@ -91,7 +90,7 @@ func addInput(b *api.Body, req *model.Request, t *api.Target) error {
 	return nil
 }
 
-// addOptions writes the fields that may differ between two requests of a session.
+// addOptions writes the fields that may change within a session.
 func addOptions(b *api.Body, req *model.Request, t *api.Target) {
 	options := map[string]string{}
 	if effort := t.Effort(req); effort != "" && reasons(t) && t.Quirks&noEffort == 0 {
@@ -111,11 +110,11 @@ func addOptions(b *api.Body, req *model.Request, t *api.Target) {
 	}
 }
 
-// leastOutput is the lowest limit that the API accepts.
+// leastOutput is the lowest limit accepted by the API.
 const leastOutput = 16
 
-// reasons reports whether the model may reason. A model that does not reason rejects the
-// parameters of reasoning.
+// reasons reports whether the model may reason. Other models reject the parameters of
+// reasoning.
 func reasons(t *api.Target) bool {
 	if t.Efforts != nil {
 		return len(t.Efforts) > 0
@@ -129,8 +128,7 @@ func reasons(t *api.Target) bool {
 	return true
 }
 
-// encodeTools returns the list of tools. Many schemas exceed the subset of the strict
-// ones.
+// encodeTools returns the list of tools. Many schemas exceed the subset for strict schemas.
 func encodeTools(tools []model.Tool, strict bool) []byte {
 	b := []byte{'['}
 	for i, t := range tools {
@@ -148,8 +146,8 @@ func encodeTools(tools []model.Tool, strict bool) []byte {
 	return append(b, ']')
 }
 
-// appendMessage appends the input items of a message, each with a comma after it. texts
-// are the texts that replace its images; "" is an image that is sent.
+// appendMessage appends the input items of a message, each followed by a comma. texts holds the
+// replacements of its images; "" means the image is sent.
 func appendMessage(b []byte, t *api.Target, m *model.Message, texts []string) []byte {
 	switch m.Role {
 	case model.Assistant:
@@ -165,7 +163,7 @@ func appendMessage(b []byte, t *api.Target, m *model.Message, texts []string) []
 // appendResponse appends the items of an assistant message in their order. A reasoning
 // item is accepted only before another item, so it is omitted at the end.
 func appendResponse(b []byte, t *api.Target, m *model.Message) []byte {
-	var reasoning []byte // items that wait for the next one
+	var reasoning []byte // items waiting for the next item
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		switch item := t.State(p); {
@@ -174,7 +172,7 @@ func appendResponse(b []byte, t *api.Target, m *model.Message) []byte {
 			if typeOf(item) == "reasoning" {
 				continue
 			}
-			b = append(b, reasoning...) // an item of a type that this package does not know
+			b = append(b, reasoning...) // an item of an unknown type
 		case p.Type == model.TextType && p.Text != "":
 			b = appendAnswer(append(b, reasoning...), t, p)
 		case p.Type == model.CallType:
@@ -211,7 +209,7 @@ func typeOf(item []byte) string {
 	var of struct {
 		Type string `json:"type"`
 	}
-	_ = json.Unmarshal(item, &of) // an invalid item has no type
+	_ = json.Unmarshal(item, &of) // an invalid item is of no type
 	return of.Type
 }
 
@@ -234,8 +232,8 @@ func appendCall(b []byte, t *api.Target, p *model.Part) []byte {
 	return append(b, '}', ',')
 }
 
-// sentArgs returns the arguments of a call for the next request. Arguments that are not
-// JSON are wrapped in an object, because some servers parse them.
+// sentArgs returns the arguments of a call for the next request. It wraps invalid JSON in an
+// object, because some servers parse the arguments.
 func sentArgs(args string) string {
 	switch {
 	case json.Valid([]byte(args)):
@@ -265,8 +263,8 @@ func appendResults(b []byte, m *model.Message, texts []string) []byte {
 	return b
 }
 
-// appendContent appends texts, images and files: a string if there is only one text, else
-// a list. It returns the texts of the images that follow.
+// appendContent appends texts, images and files: a string for a single text, else a list. It
+// returns the texts of later images.
 func appendContent(b []byte, parts []model.Part, texts []string) ([]byte, []string) {
 	if len(parts) == 1 && (parts[0].Type == model.TextType || parts[0].Type == model.ResultType) {
 		return appendText(b, parts[0].Text), texts
@@ -306,7 +304,7 @@ func appendInput(b []byte, text string) []byte {
 
 func dataURL(i model.Image) string { return "data:" + i.MIMEType + ";base64," + i.Data }
 
-// sentLimit returns the limit of the response that a request has. 0 means none.
+// sentLimit returns the response limit in a request. 0 means none.
 func sentLimit(req *model.Request, t *api.Target) int {
 	limit := t.Limit(req)
 	if limit <= 0 || t.Quirks&noLimit != 0 {

@@ -1,10 +1,10 @@
 // Package responses speaks OpenAI's Responses API: POST BASE/responses, streamed, and
 // never stored by the provider.
 //
-// [API] encodes requests and decodes the events of responses. The state of
-// a reasoning part is the whole item. The state of a text or a call has the members of the
-// item that the part does not repeat, such as the id. State is sent back in its place, to
-// its origin only. An API has no state of its own and is safe for concurrent use.
+// [API] encodes requests and decodes the events of responses. The state of a reasoning part is
+// the whole item. The state of a text or a call contains the item's members missing in the
+// part, such as the id. State is sent back in its place, to its origin only. An API is
+// stateless and safe for concurrent use.
 package responses
 
 import (
@@ -23,7 +23,7 @@ type API struct{}
 // Name returns "responses".
 func (API) Name() string { return api.Responses }
 
-// Parameters that an endpoint or model has rejected.
+// Parameters rejected by an endpoint or a model.
 const (
 	padded      api.Quirks = 1 << iota // stream_options.include_obfuscation
 	noCacheKey                         // prompt_cache_key
@@ -93,7 +93,7 @@ func (API) Classify(status int, header http.Header, body []byte) *model.Error {
 	case status == 0 && (code == "server_is_overloaded" || code == "slow_down"):
 		err.Kind = model.ErrBusy
 	case (status == http.StatusNotFound || status == http.StatusMethodNotAllowed) && !strings.Contains(text, "model"):
-		err.Kind = model.ErrRequest // the address has no Responses API
+		err.Kind = model.ErrRequest // the address serves no Responses API
 	}
 	return err
 }
@@ -133,14 +133,14 @@ func codeOf(body []byte) string {
 	return api.Text(top.Code)
 }
 
-// policies are the codes of prompts that the provider's policy forbids.
+// policies are the codes for prompts forbidden by the provider's policy.
 var policies = map[string]bool{
 	"invalid_prompt": true, "bio_policy": true, "cyber_policy": true, "misalignment_policy_violation": true,
 	"image_content_policy_violation": true, "data_residency_mismatch": true,
 }
 
-// refusesState reports whether a message in lower case is about reasoning items or ids
-// that the endpoint does not accept.
+// refusesState reports whether a message in lower case is about reasoning items or ids refused
+// by the endpoint.
 func refusesState(text string) bool {
 	switch {
 	case strings.Contains(text, "encrypted content") && strings.Contains(text, "could not be"),

@@ -78,8 +78,8 @@ func result(c model.Call, text string, images ...model.Image) model.Message {
 	return model.ResultMessage(c.ID, c.Name, text, images...)
 }
 
-// A conversation with reasoning, parallel calls, images, a phase and an unknown item is
-// accepted by the strict server, and each request extends the previous one.
+// TestConversation plays a conversation with reasoning, parallel calls, images, a phase and an
+// unknown item. The strict server accepts it, and each request extends the previous request.
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a long file\n", 600)
@@ -178,8 +178,8 @@ func TestState(t *testing.T) {
 	}
 }
 
-// A history of another API, without state, is accepted, and so is reasoning at the end of a
-// response that was cut.
+// TestForeignHistory sends a history of another API, without state, and reasoning at the end of
+// a cut response. Both are accepted.
 func TestForeignHistory(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, responsestest.Reply{Items: []responsestest.Item{responsestest.Reasoning("Hm.")}, Incomplete: "max_output_tokens"}, responsestest.Reply{Items: []responsestest.Item{responsestest.Text("Yes.")}})
@@ -198,7 +198,7 @@ func TestForeignHistory(t *testing.T) {
 	}
 }
 
-// A model that does not see images gets text.
+// TestImagesAsText checks a model without image support: it gets text.
 func TestImagesAsText(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, responsestest.Reply{Items: []responsestest.Item{responsestest.Call(read, `{}`)}}, responsestest.Reply{Items: []responsestest.Item{responsestest.Text("A dot.")}})
@@ -283,7 +283,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// A parameter that the model rejects is left out, one after the other.
+// TestAdapt checks parameters rejected by the model: they are omitted, one after the other.
 func TestAdapt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -416,7 +416,8 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// Servers that send only whole items, or only the response, or items of other types.
+// TestOtherServers checks servers that send only whole items, or only the response, or items of
+// other types.
 func TestOtherServers(t *testing.T) {
 	t.Parallel()
 	call := `{"type":"function_call","call_id":"c1","name":"read_file","arguments":"{}"}`
@@ -453,7 +454,7 @@ func TestOtherServers(t *testing.T) {
 	}
 }
 
-// The strict server rejects the requests that the API rejects.
+// TestServerRejects checks the strict server: it rejects the same requests as the API.
 func TestServerRejects(t *testing.T) {
 	t.Parallel()
 	item := func(s string) string { return `{"model":"m","store":false,"stream":true,"input":[` + s + `]}` }
@@ -514,7 +515,7 @@ func TestServerPairs(t *testing.T) {
 	}
 }
 
-// Fifty sessions use one API at the same time.
+// TestConcurrent uses an API in fifty sessions at the same time.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	texts := make(chan string, 50)
@@ -543,8 +544,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestOddIndexes checks calls whose events have a wrong output index, and a response that a
-// server calls complete although it reached the limit.
+// TestOddIndexes checks calls with wrong output indexes, and a response called complete by a
+// server although it reached the limit.
 func TestOddIndexes(t *testing.T) {
 	t.Parallel()
 	call := func(index int, id, args string) string {

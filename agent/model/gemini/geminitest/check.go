@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// request has the parameters that the server reads.
+// request holds the parameters read by the server.
 type request struct {
 	System   *content   `json:"systemInstruction"`
 	Contents []content  `json:"contents"`
@@ -153,8 +153,8 @@ func (s *Server) accept(r *http.Request, body []byte) *refusal {
 	return s.acceptContents(key, req.Contents)
 }
 
-// camelCase renames members such as include_thoughts, which the API also accepts. It does
-// not change members that a user names.
+// camelCase renames members such as include_thoughts, which the API also accepts. It does not
+// change members with names chosen by the user.
 func camelCase(value any) any {
 	switch v := value.(type) {
 	case []any:
@@ -214,7 +214,7 @@ func acceptTools(lists []toolList) *refusal {
 	return nil
 }
 
-// keywords are those of schemas in parameters.
+// keywords are the schema keywords in parameters.
 const keywords = "type format title description nullable enum maxItems minItems properties required minProperties maxProperties minLength maxLength pattern example anyOf propertyOrdering default items minimum maximum"
 
 // schemaProblem returns why the API rejects a schema in parameters, or "".
@@ -313,8 +313,8 @@ func (s *Server) acceptContents(key string, contents []content) *refusal {
 	return nil
 }
 
-// merged returns the contents with adjacent ones of one role merged. The official SDK keeps
-// each event of a response as a content.
+// merged returns the contents, with adjacent contents of the same role merged. The official SDK
+// keeps each event of a response as a content.
 func merged(contents []content) (all []content) {
 	for _, c := range contents {
 		if n := len(all); n > 0 && all[n-1].Role == c.Role && len(responsesOf(all[n-1])) == len(responsesOf(c)) {
@@ -386,7 +386,7 @@ func (s *Server) acceptPart(key, role string, i, n int, p part) *refusal {
 	return nil
 }
 
-// standard returns base64 in the standard alphabet. The API also accepts that of addresses.
+// standard returns base64 in the standard alphabet. The API also accepts the URL alphabet.
 func standard(data string) string { return strings.NewReplacer("-", "+", "_", "/").Replace(data) }
 
 func (b *blob) valid() bool {
@@ -394,7 +394,7 @@ func (b *blob) valid() bool {
 	return err == nil && len(data) > 0 && (strings.HasPrefix(b.Type, "image/") || b.Type == "application/pdf")
 }
 
-// follow checks that a content may follow the one before it.
+// follow returns a refusal if a content may not follow the previous content.
 func follow(before, c content, first bool) *refusal {
 	calls, responses := callsOf(before), responsesOf(c)
 	switch {
@@ -433,7 +433,7 @@ func responsesOf(c content) (responses []*response) {
 	return responses
 }
 
-// acceptSignature checks that the first call of a content has a signature. The API
+// acceptSignature returns a refusal if the first call of a content lacks a signature. The API
 // requires it in the current turn.
 func (s *Server) acceptSignature(i int, c content, now bool) *refusal {
 	if !now || s.version() < 3 {

@@ -1,12 +1,12 @@
-// Package geminitest is a stand-in for the Gemini API, for tests. It rejects the requests
-// that the API rejects, and plays scripted responses.
+// Package geminitest is a stand-in for the Gemini API, for tests. It rejects the same requests
+// as the API, and plays scripted responses.
 //
 //	s := geminitest.New(geminitest.Reply{Parts: []geminitest.Part{
 //		geminitest.Thought("The file first."), geminitest.Call("read_file", `{"path":"a"}`)}})
 //	server := httptest.NewServer(s)
 //
-// A [Server] is safe for concurrent use. It stores the signatures that it sent, to check
-// those of later requests.
+// A [Server] is safe for concurrent use. It stores its signatures, to check the signatures in
+// later requests.
 package geminitest
 
 import (
@@ -26,7 +26,7 @@ type Server struct {
 	Keys    []string // accepted in x-goog-api-key; empty: all
 	Version float64  // of the model: from 3 on, calls require signatures. 0 means 3
 	Levels  []string // of thinking; empty: the model does not think
-	IDs     bool     // calls have ids
+	IDs     bool     // calls get ids
 	Window  int      // tokens of a request, about 4 bytes each; 0: no limit
 
 	mu         sync.Mutex
@@ -38,7 +38,7 @@ type Server struct {
 	number     int
 }
 
-// Request is a request that was accepted or rejected.
+// Request is an accepted or rejected request.
 type Request struct {
 	Header http.Header
 	URL    string
@@ -71,13 +71,13 @@ func Thought(text string) Part { return Part{kind: "thought", text: text} }
 // Text returns a text.
 func Text(text string) Part { return Part{kind: "text", text: text} }
 
-// Call returns a call. The first call of a reply has a signature.
+// Call returns a call. The first call of a reply gets a signature.
 func Call(name, args string) Part { return Part{kind: "call", name: name, text: args} }
 
 // Unknown returns a part of another type. raw is a JSON object.
 func Unknown(raw string) Part { return Part{kind: "unknown", text: raw} }
 
-// signed is a part that a signature belongs to.
+// signed is a part with a signature.
 type signed struct{ key, part string }
 
 // New returns a server that plays replies in their order.
@@ -144,7 +144,7 @@ func write(w http.ResponseWriter, status int, body string) {
 	_, _ = io.WriteString(w, body) // the client may be gone
 }
 
-// stream writes the events of one response.
+// stream writes the events of a response.
 type stream struct {
 	w      http.ResponseWriter
 	server *Server
@@ -195,7 +195,7 @@ func (s *Server) play(w http.ResponseWriter, key string, size int, reply Reply) 
 	p.event(last, map[string]any{"laterVersion": true})
 }
 
-// event writes one event with a candidate, the usage, and more members.
+// event writes an event with a candidate, the usage, and more members.
 func (p *stream) event(candidate map[string]any, more map[string]any) {
 	e := map[string]any{"responseId": "r-1", "modelVersion": "gemini-test-001", "usageMetadata": map[string]any{
 		"promptTokenCount": p.input, "candidatesTokenCount": p.output, "thoughtsTokenCount": 7, "totalTokenCount": p.input + p.output + 7,
@@ -216,7 +216,7 @@ func (p *stream) event(candidate map[string]any, more map[string]any) {
 	}
 }
 
-// content writes one part.
+// content writes a part.
 func (p *stream) content(part any) {
 	p.output++
 	p.event(map[string]any{"index": 0, "content": map[string]any{"role": "model", "parts": []any{part}}}, nil)
@@ -255,7 +255,7 @@ func (p *stream) call(part Part) {
 		call["id"] = fmt.Sprintf("fc-%d", p.server.number)
 	}
 	content := map[string]any{"functionCall": call}
-	if !p.called { // parallel calls have one signature
+	if !p.called { // parallel calls share a signature
 		content["thoughtSignature"] = p.sign("call " + part.name)
 	}
 	p.called = true
@@ -283,7 +283,7 @@ func split(text string) (pieces []string) {
 	return pieces
 }
 
-// unknown returns a member of an object that is not in a list of names, or "".
+// unknown returns a member of an object outside a list of names, or "".
 func unknown(raw json.RawMessage, known string) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {

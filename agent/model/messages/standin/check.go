@@ -16,12 +16,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// Request is a request that the server got.
+// Request is a request to the server.
 type Request struct {
 	Header   http.Header
 	Body     []byte
-	Rejected string // the error that it got; empty: it was accepted
-	Cached   int    // tokens that were read from the cache
+	Rejected string // the returned error; empty: accepted
+	Cached   int    // tokens read from the cache
 
 	Model      string            `json:"model"`
 	MaxTokens  int               `json:"max_tokens"`
@@ -37,7 +37,7 @@ type Request struct {
 
 	end    prefix // after all blocks
 	spans  []span // the prefix after each block
-	marked []int  // the blocks that have a cache mark, by index in spans
+	marked []int  // the blocks with cache marks, by index in spans
 	size   int    // bytes of all blocks
 }
 
@@ -59,7 +59,7 @@ type choice struct {
 	Type string `json:"type"`
 }
 
-// block has the fields of all types of blocks.
+// block holds the fields of all types of blocks.
 type block struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
@@ -97,22 +97,22 @@ type span struct {
 	size  int
 }
 
-// fields are the fields that a request may have.
+// fields are the valid fields of a request.
 var fields = []string{"model", "max_tokens", "stream", "system", "tools", "messages", "thinking", "tool_choice", "output_config",
 	"service_tier", "metadata", "stop_sequences", "temperature", "top_k", "top_p", "cache_control"}
 
-// versions are the values of anthropic-version. The official SDK sends the newer one.
+// versions are the values of anthropic-version. The official SDK sends the newer version.
 var versions = []string{"2023-06-01", "2026-10-21"}
 
 var (
 	idPattern   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 	namePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
-	callName    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) // some proxies have the older limit
+	callName    = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) // some proxies use the older limit
 	keyPattern  = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 	markPattern = regexp.MustCompile(`,?"cache_control": ?\{[^}]*\}`)
 )
 
-// omitted reports whether the text of thinking is left out.
+// omitted reports whether the text of thinking is omitted.
 func (r *Request) omitted() bool {
 	if r.Thinking != nil && r.Thinking.Display != "" {
 		return r.Thinking.Display == "omitted"
@@ -120,14 +120,14 @@ func (r *Request) omitted() bool {
 	return newest(r.Model)
 }
 
-// adaptive reports whether a model takes adaptive thinking. newest reports whether it takes
-// only that, hides the thinking, and binds it to the conversation.
+// adaptive reports whether a model supports adaptive thinking. newest reports whether it
+// supports only adaptive thinking, hides it, and binds it to the conversation.
 func adaptive(model string) bool { return newest(model) || strings.Contains(model, "-4-6") }
 func newest(model string) bool {
 	return strings.Contains(model, "-5") && !strings.Contains(model, "-4-5") || strings.Contains(model, "-4-7") || strings.Contains(model, "-4-8")
 }
 
-// check returns the error of a request that the API does not accept.
+// check returns the error for a request not accepted by the API.
 func (s *Server) check(r *http.Request, req *Request) *rejection {
 	key := cmp.Or(r.Header.Get("X-Api-Key"), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 	switch {
@@ -262,11 +262,11 @@ func blocksOf(content json.RawMessage) []json.RawMessage {
 		return []json.RawMessage{marshal(map[string]any{"type": "text", "text": text})}
 	}
 	var list []json.RawMessage
-	_ = json.Unmarshal(content, &list) // another form has no blocks
+	_ = json.Unmarshal(content, &list) // other forms contain no blocks
 	return list
 }
 
-// checkResults checks that each call is answered in the next message, before other blocks.
+// checkResults requires each call to be answered in the next message, before other blocks.
 func checkResults(req *Request) *rejection {
 	var open []string // calls of the previous message
 	calls := map[string]bool{}
@@ -345,7 +345,7 @@ func (s *Server) checkBlocks(req *Request) *rejection {
 	return checkTurn(req)
 }
 
-// checkLatest checks that the latest response has all its thinking, or none.
+// checkLatest requires the latest response to contain all its thinking, or none.
 func (s *Server) checkLatest(req *Request) *rejection {
 	i := (len(req.Messages) - 2) | 1
 	if i < 1 {
@@ -476,7 +476,7 @@ func checkSource(b *block, i, n int) *rejection {
 	return nil
 }
 
-// checkSignature checks that a block is as the server made it, and in its place.
+// checkSignature requires a block to be unchanged and in its place.
 func (s *Server) checkSignature(req *Request, b *block, i, n int) *rejection {
 	want := s.signature(b.Thinking, req.end)
 	switch {
@@ -490,8 +490,7 @@ func (s *Server) checkSignature(req *Request, b *block, i, n int) *rejection {
 	return nil
 }
 
-// checkTurn checks that a turn with calls keeps its thinking while thinking is on with a
-// budget.
+// checkTurn requires a turn with calls to keep its thinking while thinking is on with a budget.
 func checkTurn(req *Request) *rejection {
 	if req.Thinking == nil || req.Thinking.Type != "enabled" {
 		return nil
@@ -520,7 +519,7 @@ func startsWithResult(m Message) bool {
 // marks counts the cache marks of a request, in the order of the API.
 type marks struct {
 	count int
-	short bool // one for minutes was seen
+	short bool // a mark for minutes was seen
 	bytes prefix
 }
 
@@ -578,7 +577,7 @@ func (s *Server) keyOf(req *Request, at int) hash {
 	return hash(req.spans[at].bytes.next(req.Model, nil))
 }
 
-// canonical returns a block in one form, without its mark.
+// canonical returns a block in a normal form, without its mark.
 func canonical(raw []byte) []byte {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

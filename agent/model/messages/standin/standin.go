@@ -1,7 +1,7 @@
-// Package standin is a strict stand-in for Anthropic's Messages API, for tests. It rejects
-// the requests that the API rejects, with the same messages, and streams scripted replies.
-// It signs thinking, checks the signatures that come back, and counts cached tokens by the
-// marks and bytes of the requests.
+// Package standin is a strict stand-in for Anthropic's Messages API, for tests. It rejects the
+// same requests as the API, with the same messages, and streams scripted replies. It signs
+// thinking, checks returned signatures, and counts cached tokens by the marks and bytes of the
+// requests.
 package standin
 
 import (
@@ -17,23 +17,23 @@ import (
 	"sync"
 )
 
-// Server is an [http.Handler] that answers POST /v1/messages, also below another path. Set its fields before the
-// first request. It is safe for concurrent use.
+// Server is an [http.Handler] for POST /v1/messages, also below another path. Set its fields
+// before the first request. It is safe for concurrent use.
 type Server struct {
 	// Key is the accepted x-api-key. Empty: each key is.
 	Key string
-	// Next returns the reply to a request that was accepted. See [Script].
+	// Next returns the reply to an accepted request. See [Script].
 	Next func(*Request) Reply
-	// Models are the ids that exist. Empty: all do.
+	// Models are the existing ids. Empty: any id.
 	Models []string
-	// MinCached is the smallest prefix that is cached, in tokens.
+	// MinCached is the size of the smallest cached prefix, in tokens.
 	MinCached int
 
 	mu       sync.Mutex
 	requests []*Request
 	cached   map[hash]bool
 	redacted map[string]hash // the prefixes of redacted blocks, by their data
-	thoughts map[string]int  // blocks of thinking of the reply that made a call, by its id
+	thoughts map[string]int  // number of thinking blocks in a call's reply, by call id
 	secret   int             // of the signatures
 	replies  int
 }
@@ -47,7 +47,7 @@ type Reply struct {
 	Refusal string // stop_details.explanation
 	Output  int    // output_tokens; 0: by the size of the blocks
 
-	Status int         // of an error that replaces the reply
+	Status int         // of an error instead of the reply
 	Error  string      // its type: of the whole response, or after the blocks if Status is 0
 	Text   string      // its message
 	Header http.Header // of the response
@@ -55,7 +55,7 @@ type Reply struct {
 	Events []string    // raw lines of events, which replace all
 }
 
-// Block is a block of a reply. Its fields are those of the API.
+// Block is a block of a reply. Its fields are the API's.
 type Block map[string]any
 
 // Text returns a block of text.
@@ -64,7 +64,7 @@ func Text(text string) Block { return Block{"type": "text", "text": text} }
 // Thinking returns a block of thinking, which the server signs.
 func Thinking(text string) Block { return Block{"type": "thinking", "thinking": text} }
 
-// Redacted returns a block of thinking that is not readable.
+// Redacted returns a block of unreadable thinking.
 func Redacted() Block { return Block{"type": "redacted_thinking"} }
 
 // Call returns a call. input is a JSON object.
@@ -72,7 +72,7 @@ func Call(id, name, input string) Block {
 	return Block{"type": "tool_use", "id": id, "name": name, "input": json.RawMessage(input)}
 }
 
-// Script returns the replies in their order. After the last one, the server fails.
+// Script returns the replies in their order. After the last reply, the server fails.
 func Script(replies ...Reply) func(*Request) Reply {
 	var mu sync.Mutex
 	return func(*Request) Reply {
@@ -87,14 +87,14 @@ func Script(replies ...Reply) func(*Request) Reply {
 	}
 }
 
-// Requests returns the requests so far, also the rejected ones.
+// Requests returns the requests so far, including rejected requests.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*Request(nil), s.requests...)
 }
 
-// Forget makes the server reject all thinking that it has made so far.
+// Forget makes the server reject all thinking created so far.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +156,7 @@ func writeError(w http.ResponseWriter, status int, kind, text string) {
 	w.Write(errorBody(kind, text))
 }
 
-// marshal encodes a value that can always be encoded.
+// marshal encodes a value whose encoding cannot fail.
 func marshal(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -283,7 +283,7 @@ func (e *events) write(name string, data []byte) {
 	}
 }
 
-// block sends the events of one block, with its text in pieces.
+// block sends the events of a block, with its text in pieces.
 func (e *events) block(index int, b Block, omitted bool) {
 	first := Block{}
 	for name, value := range b {

@@ -23,7 +23,7 @@ func post(t *testing.T, s *Server, body string) (int, string) {
 	return w.Code, string(text)
 }
 
-// TestRejections checks which requests the server rejects, each beside a request that it accepts.
+// TestRejections compares rejected requests with similar accepted requests.
 func TestRejections(t *testing.T) {
 	t.Parallel()
 	request := func(messages, more string) string {

@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// request has the parameters that the server reads.
+// request holds the parameters read by the server.
 type request struct {
 	Model     string            `json:"model"`
 	Store     *bool             `json:"store"`
@@ -32,7 +32,7 @@ type request struct {
 	Items     []json.RawMessage `json:"-"`
 }
 
-// prompt returns the text that the model gets: tools, instructions, and input.
+// prompt returns the model's input: tools, instructions, and input.
 func (r *request) prompt() string {
 	var b strings.Builder
 	for _, t := range r.Tools {
@@ -191,7 +191,7 @@ func acceptTools(tools []tool) *refusal {
 	return nil
 }
 
-// inputItem has the members of all input items.
+// inputItem holds the members of all input items.
 type inputItem struct {
 	Type      string          `json:"type"`
 	Role      string          `json:"role"`
@@ -206,7 +206,7 @@ type inputItem struct {
 	Summary   *[]any          `json:"summary"`
 }
 
-// input has the facts about the items before the current one.
+// input holds the facts about earlier items.
 type input struct {
 	key       string
 	reasoning []inputItem     // without a following item yet
@@ -309,8 +309,8 @@ func acceptCall(i int, item inputItem) *refusal {
 	return nil
 }
 
-// acceptID checks the id of an item that this server has sent, and that it follows its
-// reasoning.
+// acceptID returns a refusal unless the id of an item was sent by this server and the item
+// follows its reasoning.
 func (s *Server) acceptID(in *input, i int, item inputItem) *refusal {
 	prefix := map[string]string{"message": "msg", "function_call": "fc"}[item.Type]
 	switch before, known := s.sent[item.ID]; {
@@ -328,7 +328,8 @@ func (s *Server) acceptID(in *input, i int, item inputItem) *refusal {
 	return nil
 }
 
-// acceptReasoning checks that a reasoning item is as it was sent, to the same account.
+// acceptReasoning returns a refusal unless a reasoning item is unchanged and was sent to the
+// same account.
 func (s *Server) acceptReasoning(in *input, i int, raw []byte, item inputItem) *refusal {
 	sent, known := s.sent[item.ID]
 	switch {
@@ -346,7 +347,7 @@ func (s *Server) acceptReasoning(in *input, i int, raw []byte, item inputItem) *
 	return nil
 }
 
-// sameJSON reports whether two texts have the same JSON value.
+// sameJSON reports whether two JSON texts are equal values.
 func sameJSON(a, b []byte) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)

@@ -26,7 +26,7 @@ func Text(text string) Item { return Item{kind: "message", text: text} }
 // Phase returns a message with a phase.
 func Phase(phase, text string) Item { return Item{kind: "message", text: text, phase: phase} }
 
-// Refusal returns a message that is a refusal.
+// Refusal returns a message with a refusal.
 func Refusal(text string) Item { return Item{kind: "message", refusal: text} }
 
 // Call returns a function call.
@@ -50,7 +50,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return []byte(b.String() + "}"), nil
 }
 
-// stream writes the events of one response.
+// stream writes the events of a response.
 type stream struct {
 	w        http.ResponseWriter
 	server   *Server
@@ -114,7 +114,7 @@ func (p *stream) response(id string, req *request, status string, usage any, mor
 	return o
 }
 
-// event writes one event with its type and number.
+// event writes an event with its type and number.
 func (p *stream) event(kind string, more ...any) {
 	data, err := json.Marshal(append(object{"type", kind, "sequence_number", p.sequence}, more...))
 	if err != nil { // only values of this package

@@ -1,12 +1,12 @@
-// Package responsestest is a stand-in for OpenAI's Responses API, for tests. It rejects
-// the requests that the API rejects, and plays scripted responses.
+// Package responsestest is a stand-in for OpenAI's Responses API, for tests. It rejects the
+// same requests as the API, and plays scripted responses.
 //
 //	s := responsestest.New(responsestest.Reply{Items: []responsestest.Item{
 //		responsestest.Reasoning("The file first."), responsestest.Call("read_file", `{"path":"a"}`)}})
 //	server := httptest.NewServer(s)
 //
-// A [Server] is safe for concurrent use. It stores the items that it sent, to
-// compare them with those of later requests.
+// A [Server] is safe for concurrent use. It stores its items, to compare them with the items in
+// later requests.
 package responsestest
 
 import (
@@ -19,8 +19,8 @@ import (
 	"sync"
 )
 
-// Server is an [http.Handler] at any path that ends in /responses. Set the fields before
-// the first request.
+// Server is an [http.Handler] at any path ending in /responses. Set the fields before the first
+// request.
 type Server struct {
 	Keys       []string // accepted in Authorization or api-key; empty: all
 	Levels     []string // the efforts of the model; empty: a model without reasoning
@@ -34,12 +34,12 @@ type Server struct {
 	number   int
 }
 
-// Request is a request that was accepted or rejected.
+// Request is an accepted or rejected request.
 type Request struct {
 	Header http.Header
 	Body   []byte
 	Error  string // the message of the rejection; empty: accepted
-	Cached int    // tokens of the prefix that an earlier request had
+	Cached int    // tokens of the prefix shared with an earlier request
 
 	prompt string // as the model gets it: tools, instructions and input
 }
@@ -151,8 +151,8 @@ func (r *refusal) write(w http.ResponseWriter) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": r}) // the client may be gone
 }
 
-// cached returns the tokens of the longest prefix that a request shares with an earlier
-// accepted one, in steps of 128 tokens from 1,024 on.
+// cached returns the tokens of the longest prefix shared with an earlier accepted request, in
+// steps of 128 tokens from 1,024 on.
 func (s *Server) cached(prompt string) int {
 	best := 0
 	for _, before := range s.requests {
