@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 )
 
-// TestChild checks that the task of a subagent is last, so that subagents share a prefix.
+// TestChild checks the place of a subagent's task: it is last, so subagents share a prefix.
 func TestChild(t *testing.T) {
 	t.Parallel()
 	c := config()

@@ -20,11 +20,11 @@ const (
 	personaLimit      = 8 << 10
 )
 
-// overrideName is the name of the file that stands in for AGENTS.md.
+// overrideName is the name of the file to use instead of AGENTS.md.
 const overrideName = "AGENTS.override.md"
 
 // instructionNames are the names of project instructions in a directory. If they disagree, the
-// later one applies.
+// later applies.
 var instructionNames = [...]string{".github/copilot-instructions.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", overrideName, ".hermes.md"}
 
 // InstructionNames returns the names of project instructions in a directory.
@@ -32,12 +32,12 @@ func InstructionNames() []string { return instructionNames[:] }
 
 // Instruction is a file of project instructions.
 type Instruction struct {
-	Dir  string // the directory that it applies to
+	Dir  string // the directory to which it applies
 	Path string // absolute
 	Text string // the start of the file, if it is cut
 	Size int    // of the whole file, in bytes
-	Next int    // the first line that is not whole in Text; 0: Text is the whole file
-	// Outside says that file tools cannot read it, because it is above the workspace folder.
+	Next int    // the first line not completely in Text; 0: Text is the whole file
+	// Outside means file tools cannot read it, because it is above the workspace folder.
 	Outside bool
 }
 
@@ -55,15 +55,16 @@ func (i Instruction) Cut() string {
 
 // InstructionReader reads project instructions.
 type InstructionReader struct {
-	Read   func(dir, path string) ([]byte, error) // a file that applies to dir; an error: there is none
-	Import func(dir, path string) ([]byte, error) // a file that one of Claude Code's names; nil: none is read
-	// Missing is told which imports could not be read: the file and line that names them. It can be nil.
+	Read   func(dir, path string) ([]byte, error) // reads a file that applies to dir; an error: there is none
+	Import func(dir, path string) ([]byte, error) // reads a file named in a Claude Code file; nil: none is read
+	// Missing is called for each unreadable import with the file and line of its name. It may
+	// be nil.
 	Missing func(from string, line int, name string, err error)
 }
 
-// ReadInstructions reads the project instructions in directories, which are in the order from
-// outside to inside. Together they have at most limit bytes; the inner ones are whole first.
-// A file that repeats another one is left out. Files that CLAUDE.md imports come before it.
+// ReadInstructions reads the project instructions in directories, ordered from outside to
+// inside. Together they are at most limit bytes long; inner files take precedence. It omits a
+// file that repeats another. Files imported by CLAUDE.md come before it.
 func ReadInstructions(dirs []string, limit int, r InstructionReader) []Instruction {
 	c := collector{InstructionReader: r, left: limit, seen: map[string]bool{}}
 	for _, dir := range slices.Backward(dirs) {
@@ -88,7 +89,7 @@ func ReadInstructions(dirs []string, limit int, r InstructionReader) []Instructi
 	return c.all
 }
 
-// collector collects instructions, the ones that apply first at the start.
+// collector collects instructions. The first to apply are at the start.
 type collector struct {
 	InstructionReader
 	all  []Instruction
@@ -96,8 +97,8 @@ type collector struct {
 	seen map[string]bool // paths
 }
 
-// add adds a file, and returns its text. If it is empty or repeats another one, it is left out. Characters
-// that a reader does not see are left out, too.
+// add adds a file, and returns its text. It omits an empty file, a file that repeats another,
+// and invisible characters.
 func (c *collector) add(dir, path string, data []byte) (text string) {
 	c.seen[path] = true
 	text = strings.TrimRight(escape.Visible(strings.ToValidUTF8(string(data), "\uFFFD")), " \t\r\n")
@@ -120,7 +121,7 @@ func (c *collector) add(dir, path string, data []byte) (text string) {
 	return text
 }
 
-// mostImports is how deep imports can be, importsPerFile how many a file can have.
+// mostImports limits the depth of imports, importsPerFile their number in a file.
 const (
 	mostImports    = 5
 	importsPerFile = 50
@@ -132,7 +133,7 @@ var (
 	likeFile   = lazyregexp.New(`^(\.{0,2}/|~)|\.(md|mdc|markdown|txt|rst|adoc|json|jsonc|ya?ml|toml)$`)
 )
 
-// imports adds the files that the text of a file names after @, outside of code.
+// imports adds the files named after @ in the text of a file, outside of code.
 func (c *collector) imports(dir, from, text string, depth int) {
 	fenced, left := "", importsPerFile
 	for i, line := range strings.Split(text, "\n") {
@@ -156,7 +157,7 @@ func (c *collector) imports(dir, from, text string, depth int) {
 	}
 }
 
-// importFile adds one imported file, and those that it imports.
+// importFile adds an imported file, and its imports.
 func (c *collector) importFile(dir, from, name string, line, depth int) {
 	path := filepath.FromSlash(name)
 	if !filepath.IsAbs(path) {
@@ -182,7 +183,8 @@ func (c *collector) importFile(dir, from, name string, line, depth int) {
 	c.imports(dir, path, c.add(dir, path, data), depth+1)
 }
 
-// begin returns the whole lines of text up to a limit. A first line that is longer is cut.
+// begin returns the whole lines of text up to a limit. It cuts a first line longer than the
+// limit.
 func begin(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -196,8 +198,8 @@ func begin(text string, limit int) string {
 	return text[:limit]
 }
 
-// InstructionsSection returns the section with project instructions, and with those that the user has written for all
-// projects. If there are none, it returns none.
+// InstructionsSection returns the section with project instructions, and with the user's
+// instructions for all projects. If there are none, it returns none.
 func InstructionsSection(own, all []Instruction) []Section {
 	text := ""
 	if len(all) > 0 {

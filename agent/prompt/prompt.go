@@ -17,14 +17,14 @@ import (
 //go:embed *.md
 var files embed.FS
 
-// Config has all values that the prompt depends on.
+// Config holds all values that affect the prompt.
 type Config struct {
-	Folders []string  // absolute; the first is the main one; none: the work is on another machine
+	Folders []string  // absolute; the first is the main folder; none: the work is on another machine
 	Git     bool      // the first folder is in a git repository
 	OS      string    // such as "linux"
 	Shell   string    // shell of the terminal tool, such as "bash"
-	Date    time.Time // the prompt has only the day
-	Tools   []Tool    // those that are offered
+	Date    time.Time // the prompt contains only the day
+	Tools   []Tool    // the offered tools
 	Host    string    // the editor, such as "Neovim 0.12"; empty: unknown
 	Model   string    // id of the model; empty: unknown
 	Facts
@@ -36,7 +36,7 @@ type Config struct {
 type Facts struct {
 	Approvals string // the mode, such as "ask"; empty: unknown
 	Sandbox   string // the mode, such as "workspace-write"; empty: unknown
-	Network   bool   // the sandbox or the container has a network
+	Network   bool   // the sandbox or the container can use a network
 	Remote    string // where commands run, such as "on build over ssh"; empty: on this machine
 	Elsewhere bool   // files are where commands run, and not on this machine
 }
@@ -47,13 +47,13 @@ type Tool struct {
 	EditsFiles, RunsCommands bool
 }
 
-// RunsCommands reports whether a tool that runs commands is offered.
+// RunsCommands reports whether an offered tool runs commands.
 func (c Config) RunsCommands() bool {
 	return slices.ContainsFunc(c.Tools, func(t Tool) bool { return t.RunsCommands })
 }
 
-// Editors returns the names of the offered tools that edit files, as "patch and write_file". If
-// there are none, it returns "".
+// Editors returns the names of the offered edit tools, as "patch and write_file". If there are
+// none, it returns "".
 func (c Config) Editors() string {
 	var names []string
 	for _, t := range c.Tools {
@@ -64,11 +64,11 @@ func (c Config) Editors() string {
 	return strings.Join(names, " and ")
 }
 
-// Section is a text of the system prompt in addition to its own.
+// Section is a text of the system prompt in addition to the fixed text.
 type Section struct {
 	Slot Slot
 	Text string // complete, with its heading
-	// Always says that the prompt for small context windows has the section, too.
+	// Always includes the section in the prompt for small context windows, too.
 	Always bool
 }
 
@@ -83,8 +83,8 @@ const (
 // System returns the whole system prompt.
 func System(c Config) string { return c.write("prompt.md") }
 
-// Small returns the system prompt for a small context window. It has only the sections of the user's own
-// texts and of project instructions.
+// Small returns the system prompt for a small context window. It contains only the sections of
+// the user's own texts and of project instructions.
 func Small(c Config) string {
 	var b strings.Builder
 	c.run(&b, "small.md")
@@ -98,7 +98,7 @@ func Small(c Config) string {
 	return b.String()
 }
 
-// write writes one of the prompts, the environment, and the sections of both slots.
+// write writes a prompt, the environment, and the sections of both slots.
 func (c Config) write(name string) string {
 	var b strings.Builder
 	c.run(&b, name)
@@ -132,8 +132,8 @@ type Task struct {
 	Answer  string // JSON Schema of the report; empty: the report is text
 }
 
-// Child returns the system prompt of a subagent. The text that all tasks share is first,
-// so that the prompt cache applies to all of them.
+// Child returns the system prompt of a subagent. The common text of all tasks comes first, so
+// the prompt cache applies to all of them.
 func Child(c Config, t Task) string {
 	var b strings.Builder
 	b.WriteString(c.write("child.md"))
@@ -160,8 +160,7 @@ func PersonaSection(texts ...string) []Section {
 	return []Section{{Slot: Persona, Always: true, Text: fmt.Sprintf("\n# Persona\n\nThe user wants you to speak and behave like this. The rules above still apply.\n\n%s\n", begin(text, personaLimit))}}
 }
 
-// oneLine returns a name in one line. If it has characters that are not printable, it is
-// quoted.
+// oneLine returns a name in a single line. A name with unprintable characters is quoted.
 func oneLine(name string) string {
 	for _, r := range name {
 		if !strconv.IsPrint(r) {

@@ -45,7 +45,7 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// TestOnlyOffered checks that the prompt does not mention tools that are not offered.
+// TestOnlyOffered looks for tools in the prompt. It must mention only offered tools.
 func TestOnlyOffered(t *testing.T) {
 	t.Parallel()
 	full := prompt.System(config())
@@ -155,7 +155,7 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// TestFolderName checks that the name of a folder cannot add lines to the prompt.
+// TestFolderName checks an odd name of a folder. It must not add lines to the prompt.
 func TestFolderName(t *testing.T) {
 	t.Parallel()
 	c := config()
@@ -165,8 +165,7 @@ func TestFolderName(t *testing.T) {
 	}
 }
 
-// TestElsewhere checks that the prompt names no local folder if the work is on another
-// machine.
+// TestElsewhere checks the prompt for work on another machine. It must not name a local folder.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	here, there := config(), config()
@@ -183,7 +182,7 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestFacts checks that the prompt states the limits of commands and scripts.
+// TestFacts checks the limits of commands and scripts in the prompt.
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

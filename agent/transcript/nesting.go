@@ -2,21 +2,21 @@ package transcript
 
 import "strings"
 
-// mostNested is the number of blocks of Markdown that a line can open. Parsers of editors
-// have such a limit: the one of Neovim aborts if 256 are open.
+// mostNested is the maximum number of Markdown blocks opened by a line. Editors' parsers set
+// such limits: Neovim's aborts at 256 open blocks.
 const mostNested = 100
 
 // Nesting limits how deeply the quotes and lists of a Markdown text are nested. The zero
 // value is at the start of a line.
 type Nesting struct {
-	text  bool // after the prefix that opens blocks
-	mark  bool // the prefix has a sign
+	text  bool // after the block prefix
+	mark  bool // the prefix contains a sign
 	depth int  // of the prefix, at most, in halves
 	last  byte
 }
 
-// Add returns the next piece of a text. If a line opens more than mostNested blocks, the
-// sign of the next one gets a backslash, so that it opens nothing.
+// Add returns the next piece of a text. If a line opens more than mostNested blocks, Add puts a
+// backslash before the next sign, so it opens nothing.
 func (n *Nesting) Add(piece string) string {
 	var out strings.Builder
 	from := 0

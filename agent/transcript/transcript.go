@@ -18,7 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Writer writes all events to Out. It belongs to one goroutine.
+// Writer writes all events to Out. It is not safe for concurrent use.
 type Writer struct {
 	Out    io.Writer
 	IDs    bool // also write the ids of messages
@@ -75,8 +75,8 @@ func (w *Writer) Event(e agent.Event) {
 	}
 }
 
-// attached lists the attachments of a prompt: pictures by name, and the text that the
-// model got.
+// attached lists the attachments of a prompt: pictures by name, and the attached text for the
+// model.
 func (w *Writer) attached(e agent.UserMessage) {
 	for _, image := range e.Images {
 		w.printf("\n- picture %s · %s\n", code(cmp.Or(image.Name, "pasted")), shorten.OneLine(image.MIMEType, 60))

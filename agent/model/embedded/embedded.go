@@ -1,16 +1,15 @@
 // Package embedded is a scripted model inside the binary, for the demo, a first start
 // without a key, and tests. It is not a language model.
 //
-// [Model] plays the responses that a prompt contains in a fenced block:
+// [Model] plays the responses in a fenced block of a prompt:
 //
 //	```hermes-script
 //	[{"thought":"Hm."},{"text":"I look. "},{"call":{"name":"read_file","args":{"path":"a.go"}}}]
 //	[{"sleep_ms":50},{"text":"It has "},{"result":"total_lines"},{"text":" lines."}]
 //	```
 //
-// Each line is the response to one request, a list of steps. If the last prompt has no
-// script, or the script has no further line, the response is one sentence that says how
-// to set up a model.
+// Each line is the response to a request, a list of steps. If the last prompt contains no
+// script, or the script is at its end, the response is a sentence about setting up a model.
 package embedded
 
 import (
@@ -37,16 +36,16 @@ var (
 	_ model.Sees  = Model{}
 )
 
-// Model is the scripted model. It has no state and makes no connection.
+// Model is the scripted model. It is stateless and makes no connection.
 type Model struct{ Name string }
 
 // Window returns a context window in tokens.
 func (Model) Window() int { return 128000 }
 
-// Sees reports that pictures can be sent.
+// Sees reports true: the model accepts pictures.
 func (Model) Sees(context.Context) bool { return true }
 
-// step is a part of a response. One of its fields is set.
+// step is a part of a response. Exactly one field is set.
 type step struct {
 	Text    string       `json:"text"`
 	Thought string       `json:"thought"`
@@ -83,7 +82,7 @@ func (m Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.D
 
 var block = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?ms)^```hermes-script[ \t]*\n(.*?)^```") })
 
-// notice begins a message that is not from the user.
+// notice begins a message from hermes-ls, not from the user.
 const notice = "Notice from hermes-ls"
 
 // next returns the response to the last message.
@@ -123,7 +122,7 @@ func line(script string, n int) (steps []step, err error) {
 	return []step{{Text: setUp}}, nil
 }
 
-// player streams one response.
+// player streams a response.
 type player struct {
 	ctx    context.Context
 	model  string
@@ -234,7 +233,7 @@ func (p *player) field(path string) string {
 	return fmt.Sprint(value)
 }
 
-// end streams the end of the response. Four bytes are counted as one token.
+// end streams the end of the response. Four bytes count as a token.
 func (p *player) end() {
 	finish := p.finish
 	if finish == "" && p.calls > 0 {

@@ -58,7 +58,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestNoScript checks the answer that says how to set up a model: one sentence.
+// TestNoScript checks the answer about setting up a model: a single sentence.
 func TestNoScript(t *testing.T) {
 	t.Parallel()
 	for name, messages := range map[string][]model.Message{

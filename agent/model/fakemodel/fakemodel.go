@@ -8,7 +8,7 @@
 //	x.Call("1", "read_file", `{"path":"main.go"}`)
 //	x.End()
 //
-// [Script] has prepared responses. All waits use only channels, so the model works in
+// [Script] uses prepared responses. All waits use only channels, so the model works in
 // testing/synctest. Create it inside of the bubble.
 package fakemodel
 
@@ -21,7 +21,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// Model is a [model.Model] that a test controls. It is safe for concurrent use.
+// Model is a [model.Model] controlled by a test. It is safe for concurrent use.
 type Model struct {
 	// WindowSize is the result of Window. 0 means 128000.
 	WindowSize int
@@ -36,8 +36,8 @@ type Model struct {
 // New returns a model whose requests wait for [Model.Next].
 func New() *Model { return &Model{waiting: make(chan *Exchange)} }
 
-// Script returns a model that answers its requests with replies, in order. If there is no
-// reply left, a request fails.
+// Script returns a model with prepared replies, in order. If there is no reply left, a request
+// fails.
 func Script(replies ...func(*Exchange)) *Model {
 	m := New()
 	m.script = func(n int, x *Exchange) {
@@ -51,7 +51,7 @@ func Script(replies ...func(*Exchange)) *Model {
 	return m
 }
 
-// Func returns a model that calls answer for each request, also at the same time.
+// Func returns a model that calls answer for each request, possibly concurrently.
 func Func(answer func(*Exchange)) *Model {
 	m := New()
 	m.script = func(_ int, x *Exchange) {
@@ -79,7 +79,7 @@ func (m *Model) Window() int {
 	return 128000
 }
 
-// Stream records req, passes it to the test, and yields the deltas that the test sends.
+// Stream records req, passes it to the test, and yields the test's deltas.
 func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
 		n, kept := m.record(req)
@@ -95,7 +95,7 @@ func (m *Model) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.
 
 // played runs reply n of the script. Its deltas go directly to yield.
 func (m *Model) played(ctx context.Context, n int, x *Exchange, yield func(model.Delta, error) bool) {
-	over := false // the consumer has got the end or has stopped reading
+	over := false // the consumer got the end or stopped reading
 	x.push = func(e event) bool {
 		if ctx.Err() != nil {
 			return false
@@ -154,9 +154,8 @@ type event struct {
 	err   error
 }
 
-// Exchange is one request and its response. Its methods block until the session has read
-// the delta. After the end of the exchange, they do nothing. Only one goroutine at a time
-// may use them.
+// Exchange is a request and its response. Its methods block until the session has read the
+// delta. After the end of the exchange, they do nothing. They are not safe for concurrent use.
 type Exchange struct {
 	Request *model.Request
 
@@ -168,8 +167,8 @@ type Exchange struct {
 	stopped bool
 }
 
-// Gone returns a channel that is closed when the session has got the end, stopped reading,
-// or canceled the request.
+// Gone returns a channel that is closed when the session gets the end, stops reading, or
+// cancels the request.
 func (x *Exchange) Gone() <-chan struct{} { return x.done }
 
 // Context returns the context of the request.
@@ -190,10 +189,10 @@ func (x *Exchange) Call(id, name, args string) {
 	x.calls++
 }
 
-// Usage sets the usage that the end reports.
+// Usage sets the usage in the last delta.
 func (x *Exchange) Usage(u model.Usage) { x.usage = &u }
 
-// End ends the response. If it has calls, the finish is FinishCalls, otherwise FinishStop.
+// End ends the response. After calls, the finish is FinishCalls, otherwise FinishStop.
 func (x *Exchange) End() {
 	if x.calls > 0 {
 		x.Finish(model.FinishCalls)

@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// ask sends one request and returns the response.
+// ask sends a request and returns the response.
 func ask(ctx context.Context, m model.Model, req *model.Request) (*model.Reply, error) {
 	r := new(model.Reply)
 	for d, err := range m.Stream(ctx, req) {

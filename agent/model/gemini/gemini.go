@@ -169,7 +169,7 @@ func thinking(req *model.Request, t *api.Target) map[string]any {
 }
 
 // budget returns the thinkingBudget for a level of effort, within the limits of the model. If
-// the model decides by itself, budget returns false.
+// the model chooses its budget, budget returns false.
 func budget(id, effort string) (tokens int, ok bool) {
 	pro := strings.Contains(id, "pro")
 	switch effort {

@@ -32,7 +32,7 @@ func (m *mender) fields(s map[string]any, depth int) {
 	m.nested(s, depth)
 }
 
-// told has the keywords that the description of a schema mentions, if an API does not accept them.
+// told lists keywords to mention in a schema's description if an API does not accept them.
 var told = []string{"pattern", "format", "default", "minLength", "maxLength", "multipleOf", "exclusiveMinimum", "exclusiveMaximum", "uniqueItems", "minProperties", "maxProperties"}
 
 // said returns a keyword and its value as text, or "".
@@ -93,7 +93,7 @@ func (m *mender) wellFormed(s map[string]any) {
 	}
 }
 
-// kinds are the types of JSON Schema, with other names that servers use for them.
+// kinds maps other names used by servers to the types of JSON Schema.
 var kinds = map[string]string{
 	"string": "string", "str": "string", "text": "string", "char": "string", "date": "string", "datetime": "string", "uuid": "string", "enum": "string", "file": "string",
 	"number": "number", "float": "number", "double": "number", "decimal": "number",
@@ -107,7 +107,7 @@ var kinds = map[string]string{
 // kindOf returns the type of JSON Schema for a name, or "".
 func kindOf(name string) string { return kinds[strings.ToLower(strings.TrimSpace(name))] }
 
-// Kind returns the type of JSON Schema that a server's name for a type means, or "".
+// Kind returns the type of JSON Schema for a server's name of a type, or "".
 func Kind(name string) string { return kindOf(name) }
 
 // types mends the type of a schema.
@@ -168,7 +168,7 @@ func listOf(value any) []any {
 	return []any{value}
 }
 
-// inferred returns the type that other keywords of a schema imply, or "".
+// inferred returns the type implied by other keywords of a schema, or "".
 func inferred(s map[string]any) string {
 	if list := choices(s); len(list) > 0 {
 		return valuesKind(list)
@@ -223,7 +223,7 @@ func valuesKind(list []any) (kind string) {
 	return kind
 }
 
-// values mends the values that a schema lists.
+// values mends the listed values of a schema.
 func (m *mender) values(s map[string]any) {
 	if value, ok := s["const"]; ok && m.keywords != nil {
 		delete(s, "const")
@@ -285,7 +285,7 @@ func shortList(list []any) string {
 	return string(text)
 }
 
-// permits reports whether a type permits all values.
+// permits reports whether all values are of a type.
 func permits(kind string, list []any) bool {
 	for _, one := range list {
 		is := valuesKind([]any{one})
@@ -299,7 +299,7 @@ func permits(kind string, list []any) bool {
 	return true
 }
 
-// properties mends the properties of a schema, and the names that it requires.
+// properties mends the properties of a schema, and the names of required properties.
 func (m *mender) properties(s map[string]any, depth int) {
 	own, ok := s["properties"].(map[string]any)
 	if !ok {
@@ -344,7 +344,7 @@ func (m *mender) properties(s map[string]any, depth int) {
 	}
 }
 
-// accepts reports whether an API accepts names of properties that not all of them accept.
+// accepts reports whether the API accepts a property name outside [Names].
 func (m *mender) accepts(name string) bool {
 	return name != "" && (m.Rules == Responses || m.Rules == Chat)
 }
@@ -408,7 +408,7 @@ func (m *mender) texts(s map[string]any) {
 	}
 }
 
-// nested mends the other keywords that contain schemas.
+// nested mends the other keywords containing schemas.
 func (m *mender) nested(s map[string]any, depth int) {
 	for _, key := range []string{"contains", "propertyNames", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties", "contentSchema"} {
 		if value, ok := s[key]; ok {
@@ -452,6 +452,6 @@ func (m *mender) nested(s map[string]any, depth int) {
 		delete(s, id)
 	}
 	if dialect, ok := s["$schema"]; ok && !strings.Contains(fmt.Sprint(dialect), "2020-12") {
-		delete(s, "$schema") // the schema has the form of draft 2020-12 now
+		delete(s, "$schema") // the schema is now in the form of draft 2020-12
 	}
 }

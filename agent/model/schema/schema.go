@@ -1,7 +1,7 @@
-// Package schema converts the JSON schema of a tool's arguments to a form that a model API
-// accepts. Servers and plugins write schemas of any kind. An API refuses the whole request if it
-// does not accept one of them, so no turn would work. A schema that an API accepts stays as it is,
-// byte for byte. The tool checks its arguments against the schema as it was written.
+// Package schema converts the JSON schema of a tool's arguments to a form accepted by a model
+// API. Servers and plugins write schemas of any kind. An API refuses the whole request if it
+// does not accept a schema, so no turn would work. An accepted schema stays unchanged, byte for
+// byte. The tool checks its arguments against the original schema.
 package schema
 
 import (
@@ -18,13 +18,13 @@ import (
 
 // Rules say which schemas an API accepts.
 type Rules struct {
-	keywords  []string // the only ones; nil: all
+	keywords  []string // supported keywords; nil: all
 	formats   []string // of strings
 	refs      bool     // references to definitions of the schema
 	patterns  bool     // regular expressions
-	typed     bool     // each schema must have a type or alternatives
+	typed     bool     // each schema needs a type or alternatives
 	lists     bool     // type may be a list of several types
-	scalars   bool     // enum may have only strings and numbers
+	scalars   bool     // enum accepts only strings and numbers
 	defined   bool     // required may name only properties
 	itemized  bool     // an array must describe its items
 	deepest   int      // levels of schemas
@@ -47,7 +47,7 @@ var (
 		keywords: common, formats: []string{"enum", "date-time", "date", "time"},
 		typed: true, scalars: true, defined: true, itemized: true, deepest: 10, mostNodes: 400,
 	}
-	// OldGemini is for endpoints that accept no JSON Schema.
+	// OldGemini is for endpoints without JSON Schema support.
 	OldGemini = &Rules{
 		keywords: slices.DeleteFunc(slices.Clone(common), func(key string) bool { return key == "additionalProperties" }), formats: Gemini.formats,
 		typed: true, scalars: true, defined: true, itemized: true, deepest: 10, mostNodes: 400,
@@ -59,8 +59,8 @@ var (
 	}
 )
 
-// Of returns the schema of a tool's arguments in a form that the API with these rules accepts. It
-// is always the schema of an object.
+// Of returns the schema of a tool's arguments in a form accepted by the API with these rules.
+// It is always the schema of an object.
 func (r *Rules) Of(raw json.RawMessage) json.RawMessage {
 	const nothing = `{"type":"object","properties":{}}`
 	if len(raw) == 0 {
@@ -87,11 +87,11 @@ func (r *Rules) Of(raw json.RawMessage) json.RawMessage {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// mender mends one schema.
+// mender mends a schema.
 type mender struct {
 	*Rules
 	root  map[string]any // as it was written
-	open  []string       // references that are being replaced
+	open  []string       // references currently being replaced
 	nodes int
 }
 
@@ -114,7 +114,7 @@ func (m *mender) top(root map[string]any) map[string]any {
 	return s
 }
 
-// refersIn reports whether a value has references, outside the definitions.
+// refersIn reports whether a value contains references, outside the definitions.
 func (m *mender) refersIn(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
@@ -183,7 +183,7 @@ func localName(ref string) bool {
 	return false
 }
 
-// target returns the schema that a reference names, or nil.
+// target returns the schema named by a reference, or nil.
 func (m *mender) target(ref string) map[string]any {
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -204,10 +204,10 @@ func (m *mender) target(ref string) map[string]any {
 	return found
 }
 
-// mostOpen limits how often a schema is written inside itself.
+// mostOpen limits how often a schema is nested in itself.
 const mostOpen = 1
 
-// resolve replaces the reference of a schema by the schema that it names.
+// resolve replaces the reference of a schema by its target.
 func (m *mender) resolve(s map[string]any) map[string]any {
 	for range 8 { // a reference may name a reference
 		ref, ok := s["$ref"]
@@ -299,7 +299,7 @@ func (m *mender) alternatives(s map[string]any, depth int) {
 		return
 	}
 	if len(list) > 1 {
-		delete(s, "type") // the alternatives have types
+		delete(s, "type") // the alternatives define types
 		delete(s, "enum")
 	}
 }
@@ -388,8 +388,8 @@ func (m *mender) merge(s, all map[string]any) {
 	}
 }
 
-// addProperties adds properties to those of a schema. A property that is there in another form may
-// have both.
+// addProperties adds properties to a schema. A property already present in another form accepts
+// both.
 func addProperties(s, more map[string]any) {
 	own, ok := s["properties"].(map[string]any)
 	if !ok && len(more) > 0 {
@@ -428,7 +428,7 @@ func either(a, b any) any {
 	return map[string]any{"anyOf": []any{a, b}}
 }
 
-// choices returns the values that a schema lists, or nil.
+// choices returns the listed values of a schema, or nil.
 func choices(s map[string]any) []any {
 	if value, ok := s["const"]; ok {
 		return []any{value}
@@ -447,5 +447,5 @@ func texts(list []any) (out []string) {
 	return out
 }
 
-// Names are the names of properties that all APIs accept.
+// Names matches property names accepted by all APIs.
 var Names = lazyregexp.New(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)

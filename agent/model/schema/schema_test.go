@@ -162,7 +162,7 @@ func refusedAt(api string, root map[string]any, value any, at string, depth int)
 	return ""
 }
 
-// faults are schemas that one of the APIs refuses, from reports about servers.
+// faults are schemas refused by an API, from reports about servers.
 var faults = map[string]string{
 	"names":           `{"type":"object","properties":{"filter[name]":{"type":"string"},"a":{"type":"string"}},"required":["filter[name]","a"]}`,
 	"reference":       `{"type":"object","properties":{"a":{"$ref":"#/$defs/A"},"b":{"$ref":"#/definitions/B"},"c":{"$ref":"#/properties/a"},"d":{"$ref":"#/$defs/none"},"e":{"$ref":"http://x/y.json"}},"$defs":{"A":{"type":"string","enum":["x"]}},"definitions":{"B":{"type":"array"}}}`,
@@ -204,7 +204,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestMeaning checks that the meaning of a schema is kept.
+// TestMeaning checks the meaning of mended schemas: it is kept.
 func TestMeaning(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -231,7 +231,7 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// FuzzOf checks that no API refuses the result, whatever a server sends.
+// FuzzOf checks the result for any schema from a server: no API refuses it.
 func FuzzOf(f *testing.F) {
 	for _, in := range faults {
 		f.Add(in)

@@ -1,8 +1,8 @@
 // Package memhttp serves HTTP within the process: real requests and real answers
 // over a pipe in memory, with no listener and no port.
 //
-// Each request has a connection of its own, and both end with the answer's body:
-// nothing is left running, and nothing needs to be closed.
+// Each request uses a new connection, and both end with the answer's body: nothing is left
+// running, and nothing needs to be closed.
 package memhttp
 
 import (
@@ -15,14 +15,14 @@ import (
 	"sync"
 )
 
-// Transport returns a round tripper whose every request h answers, whatever the
-// request's host. h gets a request when all of it was read: a server that answers and
-// closes its end of the pipe earlier makes the client's write fail, and the answer is lost.
+// Transport returns a round tripper that lets h answer every request, for any host. h gets a
+// request after all of it was read: if a server closed its end of the pipe earlier, the
+// client's write would fail, and the answer would be lost.
 func Transport(h http.Handler) http.RoundTripper {
 	read := func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the client has given up
+			return // the client gave up
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		h.ServeHTTP(w, r)
@@ -36,7 +36,7 @@ func Transport(h http.Handler) http.RoundTripper {
 	return &http.Transport{DialContext: dial, DialTLSContext: dial, DisableKeepAlives: true, DisableCompression: true}
 }
 
-// single is a listener with one connection.
+// single is a listener with a single connection.
 type single struct {
 	once sync.Once
 	conn net.Conn

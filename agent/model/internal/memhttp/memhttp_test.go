@@ -13,7 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/internal/memhttp"
 )
 
-// Inside a bubble: a connection or goroutine that outlives its answer would fail it.
+// TestTransport runs in a bubble: a connection or goroutine that outlives its answer would fail
+// the test.
 func TestTransport(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

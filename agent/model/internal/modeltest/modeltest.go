@@ -1,4 +1,4 @@
-// Package modeltest helps to test models: servers that record requests, and requests.
+// Package modeltest provides servers that record requests, and requests, for tests of models.
 package modeltest
 
 import (
@@ -30,7 +30,7 @@ func Tools(names ...string) (tools []model.Tool) {
 	return tools
 }
 
-// Hello returns a short request that offers the tools.
+// Hello returns a short request offering the tools.
 func Hello(tools ...model.Tool) *model.Request {
 	return &model.Request{System: "s", Messages: []model.Message{model.NewMessage(model.User, "hi")}, Tools: tools}
 }
@@ -58,7 +58,7 @@ func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	io.WriteString(w, Fine)
 }
 
-// Prompts returns the bodies of the requests to the model, without those for metadata.
+// Prompts returns the bodies of the requests to the model, without requests for metadata.
 func (r *Recorder) Prompts() (all [][]byte) {
 	for _, body := range r.Bodies {
 		if len(body) > 0 {
@@ -68,7 +68,7 @@ func (r *Recorder) Prompts() (all [][]byte) {
 	return all
 }
 
-// Ask sends one request. It returns the notices separately from the response.
+// Ask sends a request. It returns the notices separately from the response.
 func Ask(ctx context.Context, m model.Model, req *model.Request) (r *model.Reply, notices []string, err error) {
 	r = new(model.Reply)
 	for d, err := range m.Stream(ctx, req) {
@@ -90,7 +90,7 @@ func Ask(ctx context.Context, m model.Model, req *model.Request) (r *model.Reply
 	return r, notices, nil
 }
 
-// Serve starts a server and returns a model that uses it with Chat Completions.
+// Serve starts a server and returns a model using it with Chat Completions.
 func Serve(t *testing.T, h http.HandlerFunc, change ...func(*client.Config)) *client.Model {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -104,8 +104,8 @@ func Serve(t *testing.T, h http.HandlerFunc, change ...func(*client.Config)) *cl
 	return m
 }
 
-// CheckError checks that err is a [*model.Error] of a kind. Its text must contain message
-// and no key.
+// CheckError fails the test unless err is a [*model.Error] of a kind. Its text must contain
+// message and no key.
 func CheckError(t *testing.T, err error, kind model.ErrorKind, message string) *model.Error {
 	t.Helper()
 	var e *model.Error
@@ -127,7 +127,7 @@ func CheckError(t *testing.T, err error, kind model.ErrorKind, message string) *
 }
 
 // Shape lists the roles of a request's messages. It adds the number of pictures to user
-// messages that have pictures or follow a tool result.
+// messages with pictures or after a tool result.
 func Shape(t *testing.T, body []byte) string {
 	t.Helper()
 	var sent struct {

@@ -1,4 +1,4 @@
-// Package once sends one request of an [api.API], without retries, for tests of the API.
+// Package once sends a request of an [api.API], without retries, for tests of the API.
 package once
 
 import (
@@ -73,7 +73,8 @@ func Decode(a api.API, t *api.Target, req *model.Request, body []byte) (*model.R
 	return reply, last, err
 }
 
-// Events calls take for each server-sent event. It reports whether the stream had "[DONE]".
+// Events calls take for each server-sent event. It reports whether the stream contained
+// "[DONE]".
 func Events(body []byte, take func(name string, data []byte) error) (done bool, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(body))
 	lines.Buffer(nil, 16<<20)

@@ -1,6 +1,5 @@
 // Package chattest is a strict stand-in for the Chat Completions API, for tests. It refuses
-// the histories that servers of this API refuse, with their words, and plays scripted
-// replies.
+// invalid histories with the words of real servers, and plays scripted replies.
 package chattest
 
 import (
@@ -17,15 +16,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// Server is an [http.Handler] at any path that ends in /chat/completions. Set the fields
-// before the first request. It is safe for concurrent use.
+// Server is an [http.Handler] at any path ending in /chat/completions. Set the fields before
+// the first request. It is safe for concurrent use.
 type Server struct {
-	// Mistral has the rules of Mistral's API: ids of nine letters and digits, a text as
+	// Mistral enforces the rules of Mistral's API: ids of nine letters and digits, a text as
 	// content, and no text beside calls.
 	Mistral bool
-	// Text refuses content that is null.
+	// Text refuses null as content.
 	Text bool
-	// Next writes the reply to a request that was accepted.
+	// Next writes the reply to an accepted request.
 	Next func(w http.ResponseWriter, body []byte)
 
 	mu       sync.Mutex
@@ -40,7 +39,7 @@ func (s *Server) Refusals() []string {
 	return append([]string(nil), s.refusals...)
 }
 
-// Accepted returns the number of requests that were accepted.
+// Accepted returns the number of accepted requests.
 func (s *Server) Accepted() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
