@@ -14,13 +14,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/alias"
 )
 
-// Agent is a kind of subagent, which the user has written as a file.
+// Agent is a kind of subagent, defined by the user in a file.
 type Agent struct {
 	Name         string
 	Description  string
 	Instructions string
 	Tools        []string // names of tools, toolsets, or tools of Claude Code; empty: the default toolsets
-	Route        string   // a configured model; if there is none of that name, the session's applies
+	Route        string   // a configured model; if the name is unknown, the session's model applies
 }
 
 // listBytes limits the list of agents in the tool's description.
@@ -62,7 +62,7 @@ func withoutAgent(schema json.RawMessage) json.RawMessage {
 	for _, path := range [][]string{{"properties"}, {"properties", "tasks", "items", "properties"}} {
 		at := top
 		for _, key := range path {
-			at, _ = at[key].(map[string]any) // a nil map has no keys
+			at, _ = at[key].(map[string]any) // a nil map is empty
 		}
 		delete(at, "agent")
 	}
@@ -73,7 +73,8 @@ func withoutAgent(schema json.RawMessage) json.RawMessage {
 	return out
 }
 
-// become gives a task the parts of an agent. Toolsets and a route that the task names come first.
+// become applies an agent's settings to a task. Toolsets and a route named in the task take
+// precedence.
 func (c *Config) become(ctx context.Context, t *Task, name string) error {
 	if name == "" {
 		return nil
@@ -100,8 +101,8 @@ func (c *Config) become(ctx context.Context, t *Task, name string) error {
 	return fmt.Errorf("there is no agent %q; there are %s", name, strings.Join(known, ", "))
 }
 
-// names reports whether a list of tools, toolsets and tools of Claude Code has a tool.
-// What a rule of Claude Code has in parentheses, as in "Bash(git diff:*)", is left to the approvals.
+// names reports whether a list of tools, toolsets and Claude Code tools includes a tool. It
+// ignores parentheses in Claude Code rules, as in "Bash(git diff:*)": approvals cover them.
 func names(list []string, t tools.Tool) bool {
 	for _, name := range list {
 		name, _, _ = strings.Cut(name, "(")
@@ -115,7 +116,7 @@ func names(list []string, t tools.Tool) bool {
 	return false
 }
 
-// ToAgent is the prompt that gives a task to an agent without asking the model first.
+// ToAgent returns the prompt that delegates a task to an agent without a model request.
 func ToAgent(goal, name string) (agent.Input, error) {
 	data, err := json.Marshal(map[string]string{"goal": goal, "agent": name})
 	return Prompt([]string{goal}, data), err

@@ -9,7 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/delegate"
 )
 
-// TestAgents checks what a subagent of a kind gets: its instructions, tools and model.
+// TestAgents checks the instructions, tools and model of a kind of subagent.
 func TestAgents(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{
@@ -57,7 +57,7 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// TestToolsOfAgents checks which tools an agent has by the names in its file.
+// TestToolsOfAgents checks the tools of an agent for the names in its file.
 func TestToolsOfAgents(t *testing.T) {
 	t.Parallel()
 	file := []string{"patch", "read_file", "search_files", "write_file"}
@@ -90,7 +90,8 @@ func TestToolsOfAgents(t *testing.T) {
 	}
 }
 
-// TestAllToolsOfAgents checks that `tools: *` in the file of an agent means the same as no list of tools.
+// TestAllToolsOfAgents compares `tools: *` in the file of an agent with no list of tools. Both
+// mean the same.
 func TestAllToolsOfAgents(t *testing.T) {
 	t.Parallel()
 	count := func(list []string) (n int) {
@@ -112,7 +113,7 @@ func TestAllToolsOfAgents(t *testing.T) {
 	}
 }
 
-// TestWithoutAgents checks that nothing of agents exists if there are none.
+// TestWithoutAgents checks a configuration without agents: the tool does not mention them.
 func TestWithoutAgents(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, nil)
@@ -122,7 +123,7 @@ func TestWithoutAgents(t *testing.T) {
 	}
 }
 
-// lastResult is the last result of a tool that the parent's model got.
+// lastResult is the last tool result in the requests of the parent's model.
 func lastResult(b *bed) (text string) {
 	requests := b.model.requests[b.id]
 	for _, m := range requests[len(requests)-1].Messages {

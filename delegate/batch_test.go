@@ -54,7 +54,8 @@ func TestBatch(t *testing.T) {
 	})
 }
 
-// checkKept: the child's whole conversation is a session of its own.
+// checkKept fails the test unless the whole history of the subagent is stored as a separate
+// session.
 func (b *bed) checkKept(t *testing.T, id, goal string) {
 	t.Helper()
 	head, err := b.store.Session(t.Context(), id)
@@ -168,7 +169,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// If one subagent ends, for any reason, the others continue, and its work is reported.
+// TestEndings ends a subagent, for any reason. The others continue, and its work is reported.
 func TestEndings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -226,7 +227,8 @@ func TestEndings(t *testing.T) {
 	})
 }
 
-// A subagent without an answer has failed. The result says so, and lists its work.
+// TestNoAnswer checks a subagent without an answer: it has failed. The result reports this, and
+// lists its work.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{
@@ -258,7 +260,7 @@ func TestNoAnswer(t *testing.T) {
 // A report is cut with a note, less room means less of it, and the whole is kept.
 func TestSummaryLimit(t *testing.T) {
 	t.Parallel()
-	// An answer that repeats a short text would be ended.
+	// The text does not repeat: an answer of short repetitions would be ended.
 	wide := strings.Repeat(strings.Repeat("ä☃", 299)+"☃ä", 50)
 	narrow := strings.Repeat(strings.Repeat("ab", 599)+"ba", 25)
 	for name, tc := range map[string]struct {

@@ -14,9 +14,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// Cancelled at a hundred random moments, a batch of many ends at once, with a result
-// for every task and a history that takes the next prompt. The bubble sees to it
-// that no goroutine is left.
+// TestCancelAnywhere cancels a large batch at a hundred random moments. It ends at once, with a
+// result for every task, and the history accepts the next prompt. The bubble detects leaked
+// goroutines.
 func TestCancelAnywhere(t *testing.T) {
 	t.Parallel()
 	const children = 8
@@ -67,8 +67,8 @@ func randomScript(random *rand.Rand) [][]step {
 	return append(script, []step{{sleep: time.Second}, {text: "Report."}})
 }
 
-// checkAfterCancel: the log is whole, and if the call was made every task has a
-// result, done or interrupted, and a session that tells the same.
+// checkAfterCancel checks the history. If the call was made, every task must have a result,
+// done or interrupted, and a session in the same state.
 func (b *bed) checkAfterCancel(t *testing.T, children int) {
 	t.Helper()
 	log := b.log(b.id)
@@ -98,8 +98,8 @@ func (b *bed) checkAfterCancel(t *testing.T, children int) {
 	}
 }
 
-// One of two is stopped alone, by its own button; the other one comes to its end,
-// and the work of the first is reported.
+// TestStopOne stops one of two subagents with its button. The other completes, and the work of
+// the first is reported.
 func TestStopOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -125,7 +125,8 @@ func TestStopOne(t *testing.T) {
 	})
 }
 
-// The call that a stop cuts off is told as interrupted, also by a later process.
+// TestTraceOfStopped checks a call cut off by a stop: it is reported as interrupted, also by a
+// later process.
 func TestTraceOfStopped(t *testing.T) {
 	t.Parallel()
 	for name, later := range map[string]bool{"at once": false, "a later process": true} {

@@ -17,7 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// child is a subagent of this process. It runs or has ended.
+// child is a running or finished subagent of this process.
 type child struct {
 	*Task
 	owner  *Children
@@ -25,17 +25,17 @@ type child struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	began  time.Time
-	prompt int // number of the user's prompt that it works for
+	prompt int // number of its user prompt
 	budget *budget
 	done   chan struct{} // closed when outcome is set and all goroutines have ended
 
 	mu        sync.Mutex
 	worker    Worker // nil: it does not run
 	record    record
-	pending   []string // messages that came while no turn ran
-	closed    bool     // its last turn has ended
-	delivered bool     // the parent has the result
-	handed    bool     // the store does not know that
+	pending   []string // messages received between turns
+	closed    bool     // its last turn is over
+	delivered bool     // the parent got the result
+	handed    bool     // delivery not yet stored
 
 	outcome *outcome // set before done is closed
 }
@@ -72,7 +72,7 @@ func (c *child) event() extension.SubagentEvent {
 	return extension.SubagentEvent{SessionID: c.ID, ParentID: c.Parent, Goal: c.Goal}
 }
 
-// announce reports that a result waits.
+// announce reports a waiting result.
 func (x *Children) announce(c *child) {
 	if c.Background && x.Ended != nil && x.ctx.Err() == nil {
 		x.Ended()
@@ -150,8 +150,8 @@ func (c *child) turns(w Worker) (agent.StopReason, error) {
 	return stop, err
 }
 
-// lastReport asks for a report in one more request, without tools, because the requests
-// of the task are used up. If none comes, the child has no report.
+// lastReport asks for a report in an additional request, without tools, because the task has
+// used up its requests. If there is no answer, the child has no report.
 func (c *child) lastReport(w Worker, schema *jsonschema.Resolved) {
 	text := fmt.Sprintf(lastReportText, c.Iterations)
 	if schema != nil {
@@ -180,7 +180,7 @@ func (c *child) lastReport(w Worker, schema *jsonschema.Resolved) {
 const lastReportText = "All %d requests of this task are used up (max_iterations), so no more tools can be called. " +
 	"Report now: what you found, what you changed, and what is still to do."
 
-// completed reports whether work that ended so has the status completed.
+// completed reports whether this end of the work has the status completed.
 func (c *child) completed(stop agent.StopReason, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,16 +200,15 @@ func (c *child) steer(text string) bool {
 	return true
 }
 
-// steerPending sends the pending messages to the turn that has started. The caller holds the
-// lock.
+// steerPending sends the pending messages to the started turn. The caller holds the lock.
 func (c *child) steerPending() {
 	for len(c.pending) > 0 && c.worker != nil && c.worker.Steer(c.pending[0]) {
 		c.pending = c.pending[1:]
 	}
 }
 
-// nextPrompt returns the messages that came between turns. If there are none, it rejects
-// later ones.
+// nextPrompt returns the messages received between turns. If there are none, it rejects later
+// messages.
 func (c *child) nextPrompt() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -230,7 +229,8 @@ func (c *child) Event(e agent.Event) {
 	c.budget.spend(spent)
 }
 
-// watch stops a child that has no event for limit. At two thirds of it, the user is warned.
+// watch stops a child without events for limit. After two thirds of it, the user gets a
+// warning.
 func (c *child) watch(limit time.Duration, over <-chan struct{}) {
 	early, warned := limit-limit/3, time.Time{}
 	timer := time.NewTimer(early)
@@ -291,10 +291,10 @@ func (c *child) endEvent() agent.ChildEnded {
 	}
 }
 
-// budget counts the tokens of all children of one call.
+// budget counts the tokens of all children of a call.
 type budget struct {
 	limit    int
-	children []*child // set before one runs
+	children []*child // set before the first child runs
 
 	mu   sync.Mutex
 	used int

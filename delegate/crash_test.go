@@ -47,10 +47,10 @@ func crashScripts(dir string) map[string][][]step {
 	}
 }
 
-// aliveIn is a file that no other test's subagent touches.
+// aliveIn is a file unique to the test's subagent.
 func aliveIn(dir string) string { return "alive-" + filepath.Base(filepath.Dir(dir)) }
 
-// victim is a server that delegates, until the test kills it.
+// victim is a delegating server to be killed by the test.
 func victim(dir string) {
 	b := &bed{t: alone{dir: dir}, dir: filepath.Join(dir, "ws"), model: &scripted{scripts: crashScripts(dir)}, sink: &recorder{}, limits: defaultLimits, output: filepath.Join(dir, "out", "parent")}
 	b.id = ""
@@ -60,8 +60,8 @@ func victim(dir string) {
 	fmt.Println("the victim ended by itself:", err)
 }
 
-// A server that is killed in a batch: the next one accounts for every task, with the
-// work so far, and no process of a subagent is left.
+// TestKilled kills a server in a batch. The next server accounts for every task, with the work
+// so far, and no process of a subagent is left.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -141,8 +141,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// waitForLocks waits until nothing holds a lock of a killed server: a program that it was just starting has its locks
-// until the program runs.
+// waitForLocks waits until the locks of a killed server are released: a program being started
+// holds its locks until the program runs.
 func waitForLocks(t *testing.T, records string, pid int) {
 	t.Helper()
 	for _, pattern := range []string{
@@ -165,7 +165,8 @@ func waitForLocks(t *testing.T, records string, pid int) {
 	}
 }
 
-// rename renames the folder of a killed server. A server that starts before the worktrees are moved leaves them.
+// rename renames the folder of a killed server. If a server starts before the worktrees are
+// moved, it leaves them.
 func (b *bed) rename(to string) {
 	b.t.Helper()
 	from := b.dir
@@ -187,7 +188,7 @@ func (b *bed) rename(to string) {
 	b.dir = to
 }
 
-// resume opens the only session that is not a subagent.
+// resume opens the only session other than a subagent's.
 func (b *bed) resume(t *testing.T) {
 	t.Helper()
 	page, _, err := b.store.List(t.Context(), store.Filter{})

@@ -1,12 +1,12 @@
-// Package delegate is the delegate_task tool: subagents that work on tasks in sessions of
-// their own.
+// Package delegate implements the delegate_task tool: subagents that work on tasks in separate
+// sessions.
 //
-// [Children] are the subagents of one session. Each is an [agent.Session], linked to its
-// parent in the store, with its own shell, plan and memory of files, and with no tool that
-// its parent does not have. If one ends (by its report, a limit, a cancel or an error), there
-// is a result with the work so far, and the others continue. The end of a call's context ends
-// the children that it waits for. [Children.Close] ends those in the background. Both return
-// after the children have ended.
+// [Children] are the subagents of a session. Each is an [agent.Session], linked to its parent
+// in the store, with its own shell, plan and record of files. Its tools are a subset of its
+// parent's. If a subagent ends (by its report, a limit, a cancel or an error), there is a
+// result with the work so far, and the others continue. The end of a call's context ends its
+// foreground children. [Children.Close] ends the background children. Both return after the
+// children have ended.
 //
 // All types are safe for concurrent use.
 //
@@ -35,7 +35,8 @@ type Config struct {
 	Store *store.Store // required
 	// Model returns the model of a route, which is empty if the task names none. Required.
 	Model func(ctx context.Context, route string) (Model, error)
-	// Describe describes a picture for a model that does not see, see [agent.Config]. It may be nil.
+	// Describe describes a picture for a model without vision, see [agent.Config]. It may be
+	// nil.
 	Describe func(ctx context.Context, picture model.Image, prompt string) (d model.Description, asked bool, err error)
 	Limits   func() Limits // required; called at each call
 	Cwd      string        // of the parent's stored session
@@ -53,7 +54,7 @@ type Config struct {
 	Depth   int // of the parent; 0 in a session of a host
 	// Agents returns the kinds of subagents; nil: there are none.
 	Agents func() []Agent
-	// Extensions returns those of the parent's session; nil: there are none.
+	// Extensions returns the extensions of the parent's session. It may be nil.
 	Extensions func() *extension.Set
 }
 
@@ -71,13 +72,13 @@ type Limits struct {
 	Children   int           // at once
 	Depth      int           // 1: children, no grandchildren
 	Iterations int           // requests to the model
-	Toolsets   []string      // of a task that names none
+	Toolsets   []string      // for tasks without toolsets
 	Inactivity time.Duration // without an event; 0: no limit
-	Tokens     int           // of all children of one call; 0: no limit
+	Tokens     int           // of all children of a call; 0: no limit
 	StartTurn  bool          // results of background subagents start a turn
 }
 
-// Children are the subagents of one session.
+// Children are the subagents of a session.
 type Children struct {
 	Config
 	ctx    context.Context // of the work in the background
@@ -92,7 +93,7 @@ type Children struct {
 	sweeping sync.Mutex // held while the worktrees of dead servers are recovered
 
 	mu       sync.Mutex
-	env      *tools.Env // of the session's calls, for work that no call started
+	env      *tools.Env // for work without a call
 	restored bool       // the stored subagents were loaded
 	earlier  []Status   // stored subagents whose results wait; see storedWaiting
 	asked    bool       // earlier is known
@@ -150,7 +151,7 @@ func (x *Children) promptNumber() int {
 	return x.prompts
 }
 
-// NextPrompt says that the user has sent a prompt. Subagents that start from now on belong to it.
+// NextPrompt records a new prompt of the user. Later subagents belong to it.
 func (x *Children) NextPrompt() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -185,7 +186,7 @@ var (
 	errTokens   = errors.New("the tokens of the call are used up (delegation.max_batch_tokens)")
 )
 
-// emit passes events to the sink, one at a time.
+// emit passes events to the sink, never concurrently.
 func (x *Children) emit(e agent.Event) {
 	if x.Sink == nil {
 		return

@@ -50,8 +50,8 @@ type step struct {
 	finish model.Finish
 }
 
-// scripted is a model with one script per session. It chooses the script by a text of the
-// system prompt, or else of the first prompt. Usage is 10 in, 5 out per request.
+// scripted is a model with a script per session. It chooses the script by a text of the system
+// prompt, or else of the first prompt. Usage is 10 in, 5 out per request.
 type scripted struct {
 	mu       sync.Mutex
 	scripts  map[string][][]step
@@ -148,7 +148,7 @@ func call(tool string, args any) []step {
 
 type object = map[string]any
 
-// recorder is a sink that remembers.
+// recorder is a sink that records events.
 type recorder struct {
 	mu     sync.Mutex
 	events []agent.Event
@@ -177,7 +177,7 @@ func of[E agent.Event](r *recorder) (found []E) {
 
 var defaultLimits = delegate.Limits{Children: 3, Depth: 1, Iterations: 50, Toolsets: []string{"terminal", "file", "web"}}
 
-// bed is a session that delegates, with all that belongs to it.
+// bed is a delegating session with its test environment.
 type bed struct {
 	extensions *extension.Set
 	t          testing.TB
@@ -365,7 +365,7 @@ type answer struct {
 	text      string
 }
 
-// checkLog checks the rules that every endpoint has for a history.
+// checkLog checks a history against the rules of all endpoints.
 func (b *bed) checkLog(id string) {
 	b.t.Helper()
 	var open []string

@@ -43,7 +43,7 @@ type Instance struct {
 	swept   sync.Once
 }
 
-// Attach removes the worktrees that dead servers have left of the session's subagents.
+// Attach removes the worktrees of the session's subagents left by dead servers.
 func (x *Instance) Attach([]any) (start func()) {
 	x.swept.Do(func() {
 		x.Sweep(x.session.Folders()[0])
@@ -59,11 +59,11 @@ func (x *Instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	return []tools.Tool{x.Tool()}, nil
 }
 
-// canceledWait is how long a prompt waits for the results of subagents that the user canceled. It
-// is longer than a command gets to end.
+// canceledWait is how long a prompt waits for the results of subagents canceled by the user. It
+// is longer than the grace period of a command.
 const canceledWait = 8 * time.Second
 
-// Events cancels the background subagents of a turn that the user cancels.
+// Events cancels the background subagents of a turn canceled by the user.
 func (x *Instance) Events() []extension.Handlers {
 	return []extension.Handlers{{Limit: extension.NoLimit, Turn: x.begin}}
 }
@@ -74,7 +74,7 @@ func (x *Instance) begin(ctx context.Context, p extension.Prompt) (ended func(),
 	}
 	cancel := func() {
 		if tools.CanceledByUser(ctx) {
-			current := x.promptNumber() // also of subagents that the results of others have led to
+			current := x.promptNumber() // also of subagents started because of others' results
 			x.roster.cancel(context.Cause(ctx), func(c *child) bool { return c.prompt == current })
 		}
 	}
@@ -85,7 +85,7 @@ func (x *Instance) begin(ctx context.Context, p extension.Prompt) (ended func(),
 	}, nil
 }
 
-// Notices returns the results of subagents that worked in the background.
+// Notices returns the results of background subagents.
 func (x *Instance) Notices(ctx context.Context, when extension.When) []string {
 	if when != extension.WithPrompt {
 		x.Confirm() // the prompt is stored by now
@@ -100,14 +100,14 @@ func (x *Instance) Notices(ctx context.Context, when extension.When) []string {
 	return nil
 }
 
-// Waiting reports whether results wait that the user does not know of, also those of an earlier
-// server.
+// Waiting reports whether there are results that the user does not know of, including results
+// from an earlier server.
 func (x *Instance) Waiting() bool {
 	return x.Children.Waiting() > 0 || len(x.storedWaiting(context.Background(), x.session.ID)) > 0
 }
 
-// StartsTurn reports whether results start a turn. Those of subagents that were interrupted,
-// by the user or the end of their session, wait for a prompt.
+// StartsTurn reports whether results start a turn. Results of interrupted subagents wait for a
+// prompt: interrupted by the user or by the end of their session.
 func (x *Instance) StartsTurn() bool {
 	return x.Limits().StartTurn && slices.ContainsFunc(x.Ready(), func(s Status) bool { return s.Status != interrupted })
 }
@@ -125,13 +125,13 @@ func (x *Instance) Close(ctx context.Context) error {
 	return nil
 }
 
-// All lists the session's subagents, those of earlier processes included.
+// All lists the session's subagents, including subagents of earlier processes.
 func (x *Instance) All(ctx context.Context) ([]Status, error) { return x.List(ctx, x.session.ID) }
 
-// Begun keeps the Env of the session's calls, for subagents that no call starts.
+// Begun keeps the Env of the session's calls, for subagents started without a call.
 func (x *Instance) Begun(env *tools.Env) { x.SetEnv(env) }
 
-// Send sends a message to a subagent. One that has ended is resumed.
+// Send sends a message to a subagent. A finished subagent is resumed.
 func (x *Instance) Send(ctx context.Context, id, text string) error {
 	if err := x.Message(ctx, id, text); err != nil {
 		return extension.BadInput("subagentId", "%v", err)
@@ -144,7 +144,7 @@ func (x *Instance) Spawn(ctx context.Context, t extension.Task) (extension.Repor
 	return spawn(ctx, x.Children, t)
 }
 
-// Cancel ends one subagent. If it had ended already, it returns false.
+// Cancel ends a subagent. If it had already ended, it returns false.
 func (x *Instance) Cancel(id string) (bool, error) {
 	stopped, err := x.Stop(id)
 	if err != nil {
@@ -161,8 +161,8 @@ func (x *Instance) StatusLine(ctx context.Context) (name, text string) {
 	return "", ""
 }
 
-// Prompt is the prompt that delegates tasks without asking the model first; args are
-// those of the tool.
+// Prompt is the prompt that delegates tasks without a model request; args are the tool's
+// arguments.
 func Prompt(goals []string, args json.RawMessage) agent.Input {
 	text := "Delegate: " + strings.Join(goals, "\n")
 	if len(goals) > 1 {
@@ -171,7 +171,7 @@ func Prompt(goals []string, args json.RawMessage) agent.Input {
 	return agent.Input{Text: text, Calls: []tools.Call{{Name: ToolName, Args: args}}}
 }
 
-// Table has the rows of the command table.
+// Table holds the rows of the command table.
 var Table = []extension.Command{
 	{Execute: "hermes.delegate", VSCode: "hermes.delegate", Neovim: "delegate", Title: "Delegate…", Description: "Delegate a goal to a subagent", Order: 7},
 	{Execute: "hermes.subagent.list", VSCode: "hermes.subagents", Neovim: "subagents", Title: "Subagents…", Description: "Show the subagents", Order: 8},

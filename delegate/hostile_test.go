@@ -28,13 +28,13 @@ type hostileBed struct {
 	home, kept string
 }
 
-// entry is one of a git index.
+// entry is an entry of a git index.
 type entry struct {
 	name string
 	mode uint32
 }
 
-// index is one of version 2, as no git would write it.
+// index encodes an index of version 2 that git would never write.
 func index(entries ...entry) []byte {
 	var b bytes.Buffer
 	b.WriteString("DIRC")
@@ -63,8 +63,8 @@ func index(entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// attack has a subagent run commands in a worktree. HOME in them is the home with the
-// secret, INDEX a file with the index.
+// attack has a subagent run commands in a worktree. In the commands, HOME is the home directory
+// with the secret, INDEX a file with the index.
 func attack(t *testing.T, raw []byte, commands ...string) *hostileBed {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -107,8 +107,7 @@ func attack(t *testing.T, raw []byte, commands ...string) *hostileBed {
 	return h
 }
 
-// check looks for the secret in everything that the model can read, and for changes in
-// the home.
+// check looks for the secret in the model's input, and for changes in the home directory.
 func (h *hostileBed) check() {
 	h.t.Helper()
 	text := h.answer().text
@@ -149,7 +148,7 @@ func (h *hostileBed) check() {
 	h.checkGone()
 }
 
-// A folder that is tracked, and then a link to a place with secrets.
+// TestHostileFolderLink replaces a tracked folder by a link to a place with secrets.
 func TestHostileFolderLink(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -174,8 +173,8 @@ func TestHostileFolderLink(t *testing.T) {
 	}
 }
 
-// An index that was written by hand names files elsewhere, git's own, or things that are
-// no files.
+// TestHostileIndex writes an index by hand. It names files elsewhere, git's own, or special
+// files.
 func TestHostileIndex(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -199,7 +198,7 @@ func TestHostileIndex(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// The home is not known before: the entries are made for every one.
+			// The home directory is not known before, so it gets all entries.
 			home := t.TempDir()
 			if err := os.Mkdir(filepath.Join(home, ".ssh"), 0o700); err != nil {
 				t.Fatal(err)
@@ -227,7 +226,8 @@ func TestHostileIndex(t *testing.T) {
 	}
 }
 
-// A repository within the repository, below a folder that has become a link.
+// TestHostileGitlink creates a repository within the repository, below a folder replaced by a
+// link.
 func TestHostileGitlink(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -252,7 +252,7 @@ func TestHostileGitlink(t *testing.T) {
 	}
 }
 
-// Things that are no files, or without an end.
+// TestHostileThings creates special files and endless files.
 func TestHostileThings(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -284,7 +284,7 @@ func TestHostileThings(t *testing.T) {
 	}
 }
 
-// The .git of a workspace is a file that a command has written: it names the repository
+// TestHostileRepositoryElsewhere writes a .git file in the workspace. It names the repository
 // of another project, which does not know of it.
 func TestHostileRepositoryElsewhere(t *testing.T) {
 	t.Parallel()
@@ -323,8 +323,8 @@ func TestHostileRepositoryElsewhere(t *testing.T) {
 	}
 }
 
-// In the temp directory that commands share with the server, a command forges the record of
-// a dead server: its paths are not used.
+// TestForgedTree lets a command forge the record of a dead server in the shared temp directory.
+// Its paths are not used.
 func TestForgedTree(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -364,8 +364,8 @@ func TestForgedTree(t *testing.T) {
 	}
 }
 
-// With the real sandbox, git works on worktrees as it does without one, and their
-// subagents' commands reach nothing else.
+// TestWorktreeInSandbox uses the real sandbox. git works on worktrees as without a sandbox, and
+// their subagents' commands reach nothing else.
 func TestWorktreeInSandbox(t *testing.T) {
 	t.Parallel()
 	found := sandbox.Detect(t.Context())

@@ -25,9 +25,9 @@ func (x *Children) checkIsolation(ctx context.Context) error {
 	return nil
 }
 
-// Sweep recovers, in the background, the worktrees that dead servers of this store have
-// left. [Children.Close] waits for it. It also removes the folders that git has for removed
-// worktrees, in the repository around folder.
+// Sweep recovers, in the background, the worktrees left by dead servers of this store.
+// [Children.Close] waits for it. Sweep also removes git's folders for removed worktrees, in the
+// repository around folder.
 func (x *Children) Sweep(folder string) {
 	x.roster.unlessClosed(func() {
 		x.atWork.Go(func() { x.recoverWorktrees(x.ctx, folder) })

@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// An inactive subagent gets a warning, then it is stopped; its work is reported. An active
-// one may run for any time.
+// TestInactivity checks an inactive subagent: after a warning, it is stopped, and its work is
+// reported. An active subagent may run for any time.
 func TestInactivity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -79,8 +79,8 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// An answer that has to fit a schema is checked, asked for once more, and given as
-// it is if it still does not fit.
+// TestSchema checks an answer with a schema. It is checked, requested once more, and returned
+// unchanged if it still does not fit.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	schema := object{"type": "object", "required": []string{"n"}, "properties": object{"n": object{"type": "integer"}}}
@@ -135,8 +135,8 @@ func (a *asker) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools
 	return a.answer, nil
 }
 
-// A subagent's approval request goes to the session that the user owns, with the subagent's
-// goal. Allow for this session applies to all of them.
+// TestQuestions checks a subagent's approval request. It goes to the user's session, with the
+// subagent's goal. Allow for this session applies to all of them.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	person := &asker{answer: tools.DecisionSession}
@@ -155,8 +155,8 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// A subagent has the requested part of its parent's tools, its own shell, plan and record of
-// files. It has subagents only if they are allowed.
+// TestWhatAChildHas checks the equipment of a subagent: the requested part of its parent's
+// tools, and its own shell, plan and record of files. It may delegate only if this is allowed.
 func TestWhatAChildHas(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -192,7 +192,8 @@ func TestWhatAChildHas(t *testing.T) {
 	}
 }
 
-// Grandchildren work, are shown, and have no children of their own.
+// TestGrandchildren checks the subagents of a subagent: they work, are shown, and cannot
+// delegate.
 func TestGrandchildren(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{

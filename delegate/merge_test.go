@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Modes, links, odd names, and files that git would ignore now are merged. The rest is
-// reported and kept.
+// TestWorktreeMergesWhatIsNoText merges modes, links, odd names, and files now ignored by git.
+// The rest is reported and kept.
 func TestWorktreeMergesWhatIsNoText(t *testing.T) {
 	t.Parallel()
 	kept := filepath.Join(t.TempDir(), "parent")
@@ -127,8 +127,9 @@ func (silent) Paths() []string { return nil }
 
 func (silent) Write(context.Context, string, []byte, bool) (bool, error) { return false, nil }
 
-// If an editor does not list its open documents, the server asks it for files that were
-// read, that git has changed, and that the task names. The result says so.
+// TestWorktreeOfASilentEditor checks an editor that does not list its open documents. The
+// server asks it for files read before, files changed in git, and files named in the task. The
+// result reports this.
 func TestWorktreeOfASilentEditor(t *testing.T) {
 	t.Parallel()
 	editor := silent{"a.txt": "one\nunsaved\n", "b.txt": "b unsaved\n", "c.txt": "c unsaved\n", "d.txt": "d unsaved\n"}

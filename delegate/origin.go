@@ -22,20 +22,20 @@ type archive struct {
 	log   *slog.Logger
 }
 
-// origin is the data that the store has of a subagent beside its history.
+// origin is the stored data of a subagent besides its history.
 type origin struct {
 	Task
 	Status    string          `json:"status,omitempty"` // empty: it runs, or its server died
 	Exit      string          `json:"exit_reason,omitempty"`
 	Error     string          `json:"error,omitempty"`
 	Duration  float64         `json:"duration_seconds,omitempty"`
-	Delivered bool            `json:"told,omitempty"`              // the parent has the result
+	Delivered bool            `json:"told,omitempty"`              // the parent got the result
 	Reported  bool            `json:"reported,omitempty"`          // the last text is the report
 	Cut       []string        `json:"interrupted_calls,omitempty"` // ids of canceled calls
 	Changes   *worktree.Merge `json:"changes,omitempty"`
 }
 
-// result returns the origin of a child that has ended.
+// result returns the origin of a finished child.
 func (c *child) result() origin {
 	o := c.outcome
 	return origin{
@@ -44,7 +44,7 @@ func (c *child) result() origin {
 	}
 }
 
-// keep writes the origin of a subagent. One that never had a request is not stored.
+// keep writes the origin of a subagent. It does not store a subagent that never made a request.
 func (a archive) keep(ctx context.Context, id string, saved origin) {
 	data, err := json.Marshal(saved)
 	if err == nil {
@@ -64,7 +64,7 @@ func (a archive) complain(id string, err error) {
 func (a archive) update(ctx context.Context, id string, change func(*origin)) {
 	err := a.store.Update(ctx, id, func(head *store.Session) {
 		var saved origin
-		_ = json.Unmarshal([]byte(head.Origin), &saved) // an unreadable one is replaced
+		_ = json.Unmarshal([]byte(head.Origin), &saved) // an unreadable origin is replaced
 		change(&saved)
 		if data, err := json.Marshal(saved); err == nil {
 			head.Origin = string(data)
@@ -73,7 +73,7 @@ func (a archive) update(ctx context.Context, id string, change func(*origin)) {
 	a.complain(id, err)
 }
 
-// markDelivered stores that the parent has the result.
+// markDelivered stores that the parent got the result.
 func (c *child) markDelivered() {
 	c.mu.Lock()
 	before := c.delivered && !c.handed
@@ -84,8 +84,8 @@ func (c *child) markDelivered() {
 	}
 }
 
-// handOver notes that the next prompt has the result. The store is told when the prompt is
-// stored, so that a kill in between loses no result.
+// handOver records that the next prompt contains the result. The store is updated after the
+// prompt is stored, so a kill in between loses no result.
 func (c *child) handOver() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +129,7 @@ func (a archive) descendants(ctx context.Context, parent string) ([]store.Sessio
 
 const serverStopped = "interrupted: the server stopped. What it did until then may have had effects: check them before you run it again"
 
-// fromLog makes the outcome of a subagent of another process. Set has its tools.
+// fromLog makes the outcome of a subagent of another process. set holds its tools.
 func (a archive) fromLog(ctx context.Context, head store.Session, set *tools.Set) (*outcome, origin, error) {
 	var saved origin
 	if err := json.Unmarshal([]byte(head.Origin), &saved); err != nil {
@@ -209,8 +209,8 @@ func (r *record) read(m *store.Message, set *tools.Set) {
 	}
 }
 
-// lineage returns a subagent, and the subagents between it and the session root. If it is
-// not one of root, lineage returns nil.
+// lineage returns a subagent, and the subagents between it and the session root. If it does not
+// descend from root, lineage returns nil.
 func (a archive) lineage(ctx context.Context, id, root string) (line []origin, err error) {
 	for at := id; at != root; {
 		head, err := a.store.Session(ctx, at)
@@ -227,8 +227,8 @@ func (a archive) lineage(ctx context.Context, id, root string) (line []origin, e
 	return line, nil
 }
 
-// Told returns the origin of a stored session as that of a subagent whose result its parent has. One that cannot be read has no
-// result.
+// Told returns the origin of a stored session, marked as delivered to its parent. An unreadable
+// origin stays unchanged.
 func Told(stored string) string {
 	var saved origin
 	if stored == "" || json.Unmarshal([]byte(stored), &saved) != nil {
@@ -242,8 +242,8 @@ func Told(stored string) string {
 // depthMost is more than any configured depth.
 const depthMost = 32
 
-// waitsFor returns the task of a stored subagent, if the session owner has delegated it to
-// the background and does not have its result. If it runs in another server, it returns false.
+// waitsFor returns the task of a stored subagent, if the session owner delegated it to the
+// background and did not get its result. If it runs in another server, it returns false.
 func (a archive) waitsFor(head store.Session, owner string) (saved origin, ok bool) {
 	if json.Unmarshal([]byte(head.Origin), &saved) != nil || !saved.Background || saved.Delivered || cmp.Or(saved.Owner, head.Parent) != owner {
 		return saved, false

@@ -20,8 +20,8 @@ type record struct {
 	requests int
 	usage    model.Usage
 	trace    []traced
-	files    []string          // that its tools changed, absolute, each once
-	titles   map[string]string // of calls that run
+	files    []string          // changed by its tools, absolute, each once
+	titles   map[string]string // of running calls
 	texts    []string          // texts of earlier responses, the newest last
 	speaking strings.Builder   // text of the last response, which may still grow
 	doing    string            // its activity now
@@ -32,7 +32,7 @@ type record struct {
 	misfit error           // the reason why it does not fit
 }
 
-// traced is one call of a child.
+// traced is a call of a child.
 type traced struct {
 	Tool     string  `json:"tool"`
 	Status   string  `json:"status"` // completed, failed or interrupted
@@ -42,7 +42,7 @@ type traced struct {
 	result   string // its beginning and its end
 }
 
-// add adds an event. It returns the tokens that were used.
+// add adds an event. It returns the used tokens.
 func (r *record) add(e agent.Event) (spent int) {
 	r.last = time.Now()
 	switch e := e.(type) {
@@ -74,7 +74,7 @@ func (r *record) add(e agent.Event) (spent int) {
 	return spent
 }
 
-// reply ends a response that is not the last one.
+// reply ends a response other than the last.
 func (r *record) reply() {
 	if text := r.report(); text != "" {
 		r.texts = append(r.texts, text)
@@ -89,7 +89,7 @@ func statusOf(isError bool) string {
 	return completed
 }
 
-// called adds a call that has ended, and the files that it changed.
+// called adds a completed call, and its changed files.
 func (r *record) called(t traced, shown []tools.Content) {
 	t.title, t.result = r.titles[t.id], excerpt(t.result, resultKept)
 	r.trace = append(r.trace, t)
@@ -101,7 +101,7 @@ func (r *record) called(t traced, shown []tools.Content) {
 	}
 }
 
-// report returns the answer: text that no call and no prompt followed. If there is none, it
+// report returns the answer: the text after the last call and prompt. If there is none, it
 // returns "".
 func (r *record) report() string { return strings.TrimSpace(r.speaking.String()) }
 
@@ -146,7 +146,7 @@ func (r *record) partial() string {
 	return strings.TrimSpace(b.String())
 }
 
-// String describes the call in one line.
+// String describes the call in a line.
 func (t traced) String() string {
 	name := t.title
 	if name == "" {
@@ -158,7 +158,7 @@ func (t traced) String() string {
 	return shorten.OneLine(name, 120)
 }
 
-// excerpt returns text. If it has more than limit bytes, it returns the start and the end.
+// excerpt returns text. If it is longer than limit bytes, it returns the start and the end.
 func excerpt(text string, limit int) string {
 	if len(text) <= limit {
 		return text

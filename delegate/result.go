@@ -47,7 +47,7 @@ type outcome struct {
 	reported bool // the summary is the subagent's own report
 }
 
-// cut returns the ids of the calls that were interrupted.
+// cut returns the ids of the interrupted calls.
 func (o *outcome) cut() (ids []string) {
 	for _, t := range o.Trace {
 		if t.Status == interrupted {
@@ -100,7 +100,7 @@ func (c *child) unanswered(stop agent.StopReason) string {
 	return fmt.Sprintf("%s; %s, see summary."+askForReport, why, did)
 }
 
-// changed returns the files that the child's tools changed, as its parent names them. For a
+// changed returns the files changed by the child's tools, with the parent's names. For a
 // worktree it returns nil: see [outcome.Changes].
 func (c *child) changed() []string {
 	if c.Isolation != "" || c.owner.Bounds.Files == nil {
@@ -115,7 +115,7 @@ func (c *child) changed() []string {
 	return files
 }
 
-// outcome makes the part of an outcome that is in the record.
+// outcome makes the part of an outcome known to the record.
 func (r *record) outcome() *outcome {
 	o := &outcome{
 		Calls: r.requests, Trace: r.trace, Output: r.output,
@@ -130,7 +130,7 @@ func (r *record) outcome() *outcome {
 	return o
 }
 
-// ending returns status, exit reason and error of work. Cause is that of its context.
+// ending returns status, exit reason and error of work. cause is the cause of its context.
 func ending(cause error, stop agent.StopReason, err error) (status, exit, why string) {
 	switch {
 	case errors.Is(cause, errInactive):
@@ -158,8 +158,8 @@ func ending(cause error, stop agent.StopReason, err error) (status, exit, why st
 // summaryLimit limits the characters of a report.
 const summaryLimit = 20_000
 
-// room returns the most characters of each of n reports. All together have at most a quarter
-// of the parent's free context window. A token has about four characters.
+// room returns the maximum number of characters of each of n reports. Together they take at
+// most a quarter of the parent's free context window. A token is about four characters.
 func room(env *tools.Env, n int) int {
 	if env.Reader.Room <= 0 || n == 0 {
 		return summaryLimit
@@ -179,7 +179,7 @@ func (o *outcome) shortened(limit int) *outcome {
 	return &short
 }
 
-// results returns the result of a call, and stores that the parent has it.
+// results returns the result of a call, and stores that the parent got it.
 func results(env *tools.Env, batch []*child) tools.Result {
 	r := describe(env, batch)
 	for _, c := range batch {

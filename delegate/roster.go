@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// roster has the subagents of a session in this process. The zero value has none.
+// roster holds the subagents of a session in this process. The zero value is empty.
 type roster struct {
 	mu     sync.Mutex
 	all    []*child  // in the order of their start
@@ -32,7 +32,7 @@ func (r *roster) unlessClosed(start func()) {
 	}
 }
 
-// cancel ends the running background subagents that match. If there are none, it returns false.
+// cancel ends the matching running background subagents. If there are none, it returns false.
 func (r *roster) cancel(cause error, match func(*child) bool) (canceled bool) {
 	for _, c := range r.latest() {
 		if c.Background && !c.hasEnded() && match(c) {
@@ -43,7 +43,8 @@ func (r *roster) cancel(cause error, match func(*child) bool) (canceled bool) {
 	return canceled
 }
 
-// awaitCanceled waits until the background subagents that the user canceled have ended, or for ctx.
+// awaitCanceled waits until the background subagents canceled by the user have ended, or for
+// ctx.
 func (r *roster) awaitCanceled(ctx context.Context) {
 	for _, c := range r.undelivered() {
 		if !c.canceledByUser() {
@@ -57,7 +58,7 @@ func (r *roster) awaitCanceled(ctx context.Context) {
 	}
 }
 
-// admit adds the subagents that start makes, if n more may run beside the running ones.
+// admit adds the subagents created by start, if n more may run beside the running subagents.
 func (r *roster) admit(n, limit int, start func(i int) *child) ([]*child, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +101,7 @@ func (r *roster) enter(below *roster) (leave func()) {
 	}
 }
 
-// latest returns the subagents of the session. Of a resumed one, it returns the newest.
+// latest returns the subagents of the session. Of a resumed subagent, it returns the newest.
 func (r *roster) latest() []*child {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +112,7 @@ func (r *roster) latest() []*child {
 	return slices.DeleteFunc(slices.Clone(r.all), func(c *child) bool { return newest[c.ID] != c })
 }
 
-// descendants returns the subagents of the session and, of the running ones, their own.
+// descendants returns the subagents of the session and those of its running subagents.
 func (r *roster) descendants() []*child {
 	list := r.latest()
 	r.mu.Lock()
@@ -142,7 +143,7 @@ func withID(list []*child, id string) *child {
 	return list[i]
 }
 
-// undelivered returns the background subagents whose results the parent does not have.
+// undelivered returns the background subagents without delivered results.
 func (r *roster) undelivered() []*child {
 	return slices.DeleteFunc(r.latest(), func(c *child) bool {
 		c.mu.Lock()
@@ -151,7 +152,7 @@ func (r *roster) undelivered() []*child {
 	})
 }
 
-// ready returns those of undelivered that have ended.
+// ready returns the finished subagents of undelivered.
 func (r *roster) ready() []*child {
 	return slices.DeleteFunc(r.undelivered(), func(c *child) bool { return !c.hasEnded() })
 }

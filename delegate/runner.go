@@ -27,7 +27,7 @@ type Runner interface {
 	Open(ctx context.Context, env *tools.Env, t *Task) (Worker, error)
 }
 
-// Worker is one running subagent. *[agent.Session] has most of its methods.
+// Worker is a running subagent. *[agent.Session] implements most of its methods.
 type Worker interface {
 	// Turn and Steer are as in [agent.Session].
 	Turn(ctx context.Context, in agent.Input, sink agent.Sink) (agent.StopReason, error)
@@ -45,11 +45,11 @@ type worker struct {
 	files    tools.Files
 	bounds   tools.Bounds // of its calls
 	plan     *tools.Plan
-	children *Children      // its own subagents; nil: it may have none
+	children *Children      // its own subagents; nil: it may not delegate
 	extended *extension.Set // its extensions
 	leave    func()         // removes children from their parent
 	worktree *worktree.Tree // nil: it works in the workspace of its parent
-	box      *sandbox.Box   // bounds commands in the worktree; nil: it has none
+	box      *sandbox.Box   // bounds commands in the worktree; nil: no worktree
 }
 
 func (l local) Open(ctx context.Context, env *tools.Env, t *Task) (_ Worker, err error) {
@@ -132,7 +132,7 @@ func (w *worker) enter(ctx context.Context, parent *Children, env *tools.Env, t 
 	return err
 }
 
-// mergeGate returns a function that asks the gate for a merge, in the subagent's name.
+// mergeGate returns a function to request approval for a merge, in the subagent's name.
 func mergeGate(env *tools.Env, bounds tools.Bounds, t *Task) func(context.Context, worktree.Change) error {
 	own := *env
 	own.SessionID, own.Gate = t.ID, gateOf(env, t)
@@ -153,7 +153,7 @@ func gateOf(env *tools.Env, t *Task) tools.Approver {
 	return env.Gate.ForSubagent(env.SessionID, headline(t.Goal, 200))
 }
 
-// bound sets the limits of the subagent's calls: those of its parent, with its own files.
+// bound sets the limits of the subagent's calls: its parent's limits, with its own files.
 func (w *worker) bound(parent tools.Bounds) {
 	w.bounds = parent
 	w.bounds.Files = w.files
@@ -191,8 +191,8 @@ func (w *worker) derive(ctx context.Context, parent *Children, env *tools.Env, t
 	w.extended = extended
 }
 
-// tools returns the subagent's tools. Each tool of an extension in set is replaced by that of
-// the derived instance. If that has no such tool, the subagent has none.
+// tools returns the subagent's tools. Each extension tool in set is replaced by the derived
+// instance's tool. If there is none, the tool is dropped.
 func (w *worker) tools(ctx context.Context, set *tools.Set) (*tools.Set, error) {
 	derived, err := w.extended.Tools(ctx, nil)
 	if err != nil {
@@ -215,9 +215,8 @@ func (w *worker) addSubagents(parent *Children, t *Task) {
 	w.leave = parent.roster.enter(&w.children.roster)
 }
 
-// childEnv returns the Env of the subagent's calls. Approval requests go to the
-// parent's gate.
-// A field that is not named here is not given.
+// childEnv returns the Env of the subagent's calls. Approval requests go to the parent's gate.
+// Fields not set here are not passed on.
 func (w *worker) childEnv(env *tools.Env, t *Task) *tools.Env {
 	own := &tools.Env{
 		SessionID: t.ID, Gate: gateOf(env, t),
@@ -228,7 +227,7 @@ func (w *worker) childEnv(env *tools.Env, t *Task) *tools.Env {
 	return own
 }
 
-// newHead returns the head of a new session, and the function that writes its prompt.
+// newHead returns the head of a new session, and the function to write its prompt.
 func (l local) newHead(t *Task, folders []string, env *tools.Env) (head store.Session, write func(prompt.Config) string, err error) {
 	saved, err := json.Marshal(origin{Task: *t})
 	if err != nil {
@@ -252,11 +251,11 @@ func (l local) newHead(t *Task, folders []string, env *tools.Env) (head store.Se
 	}, nil
 }
 
-// Close ends the work. It merges the worktree first, if there is one.
+// Close ends the work. It merges the worktree first, if any.
 func (w *worker) Close(ctx context.Context, complete bool) (*worktree.Merge, error) {
 	var merge *worktree.Merge
 	var err error
-	w.stop(ctx) // a background command could still write files that are merged
+	w.stop(ctx) // a background command could still write files to be merged
 	if w.worktree != nil {
 		merge, err = w.worktree.Merge(ctx, complete)
 	}

@@ -50,7 +50,7 @@ func statuses(batch []*child) []Status {
 	return list
 }
 
-// List returns the session's subagents and their own, those of earlier processes included,
+// List returns the session's subagents and their own, including subagents of earlier processes,
 // the oldest first.
 func (x *Children) List(ctx context.Context, parent string) ([]Status, error) {
 	var now []Status
@@ -97,7 +97,7 @@ func (x *Children) list(ctx context.Context, env *tools.Env) tools.Result {
 }
 
 // wait waits for one child or for all in the background, and returns the results. If the
-// timeout ends first, it lists the running ones.
+// timeout ends first, it lists the running children.
 func (x *Children) wait(ctx context.Context, env *tools.Env, c tools.Call, in input) tools.Result {
 	x.restore(ctx, env.SessionID)
 	batch := x.roster.undelivered()
@@ -149,8 +149,8 @@ func (x *Children) callMessage(ctx context.Context, env *tools.Env, in input) to
 	return tools.OK(map[string]any{"session_id": in.SessionID, "status": running})
 }
 
-// Message sends text to a subagent. A running one gets it with its next request. One that has
-// ended is resumed in the background.
+// Message sends text to a subagent. A running subagent gets it with its next request. A
+// finished subagent is resumed in the background.
 func (x *Children) Message(ctx context.Context, id, text string) error {
 	env, err := x.sessionEnv()
 	if err != nil {
@@ -176,8 +176,8 @@ func (x *Children) message(ctx context.Context, env *tools.Env, id, text string)
 	return x.resume(ctx, env, id, text)
 }
 
-// resume resumes a subagent. A subagent of a subagent then works for the session itself, with
-// no more tools than it had.
+// resume resumes a subagent. A subagent of a subagent then works directly for the session, with
+// no more tools than before.
 func (x *Children) resume(ctx context.Context, env *tools.Env, id, text string) error {
 	line, err := x.archive.lineage(ctx, id, env.SessionID)
 	if err == nil && len(line) == 0 {
@@ -217,7 +217,7 @@ func (x *Children) callStop(in input) tools.Result {
 	return tools.OK(map[string]any{"session_id": in.SessionID, "stopped": stopped, "status": c.status().Status})
 }
 
-// Stop ends one subagent, and does not wait for it. If it had ended already, Stop returns false.
+// Stop ends a subagent, and does not wait for it. If it had already ended, Stop returns false.
 func (x *Children) Stop(id string) (bool, error) {
 	c := x.roster.seek(id)
 	if c == nil {
@@ -230,8 +230,8 @@ func (x *Children) Stop(id string) (bool, error) {
 	return true, nil
 }
 
-// Waiting counts the results that the parent does not have yet, except those of subagents that the
-// user canceled with their turn.
+// Waiting counts the undelivered results, except results of subagents canceled by the user with
+// their turn.
 func (x *Children) Waiting() int {
 	return len(slices.DeleteFunc(x.roster.ready(), (*child).canceledByUser))
 }
@@ -254,9 +254,8 @@ func (x *Children) Notice(ctx context.Context, parent string) string {
 	return text
 }
 
-// Confirm stores that the parent has the results of [Children.Notice]. Call it when the
-// prompt that has them is stored. If the server dies before that, the next one returns
-// them again.
+// Confirm stores that the parent got the results of [Children.Notice]. Call it after the prompt
+// with the results is stored. If the server dies before, the next server returns them again.
 func (x *Children) Confirm() {
 	for _, c := range x.roster.latest() {
 		c.mu.Lock()
@@ -269,7 +268,7 @@ func (x *Children) Confirm() {
 	}
 }
 
-// storedWaiting describes the subagents of earlier servers whose results wait, until restore
+// storedWaiting describes the subagents of earlier servers with waiting results, until restore
 // has loaded them.
 func (x *Children) storedWaiting(ctx context.Context, parent string) []Status {
 	x.mu.Lock()
@@ -298,16 +297,15 @@ func (x *Children) storedWaiting(ctx context.Context, parent string) []Status {
 	return slices.Clone(x.earlier)
 }
 
-// SetNew says that the session is new, so [Children.Notice] does not look for earlier
-// subagents in the store.
+// SetNew marks the session as new, so [Children.Notice] does not look for earlier subagents in
+// the store.
 func (x *Children) SetNew() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.restored = true
 }
 
-// restore loads, once, the background subagents of earlier servers whose results the parent
-// does not have.
+// restore loads, once, the background subagents of earlier servers with undelivered results.
 func (x *Children) restore(ctx context.Context, parent string) {
 	x.mu.Lock()
 	before := x.restored

@@ -23,8 +23,8 @@ func (b *bed) answerIn(text string) (a answer) {
 	return a
 }
 
-// In the background: ids at once, the result in the next turn, once; a message is
-// heard while it works, and goes on with it when it has ended.
+// TestBackground delegates to the background: the call returns ids at once, and the next turn
+// gets the result, once. A message steers a running subagent and resumes a finished subagent.
 func TestBackground(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -96,7 +96,7 @@ func lastPrompt(log []store.Message) (text string) {
 	return text
 }
 
-// The parent's model lists, waits for, tells and stops its subagents.
+// TestActions lets the parent's model list, await, steer and stop its subagents.
 func TestActions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -137,8 +137,8 @@ func TestActions(t *testing.T) {
 	})
 }
 
-// Closing the session ends the background subagents. After a restart their results are
-// reported, the list has them, and they can be resumed.
+// TestRestart closes the session, which ends the background subagents. After a restart their
+// results are reported, the list contains them, and they can be resumed.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -176,8 +176,8 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// A server dies during a batch: when the session is opened again, the result of the open
-// call has every task, with the work of its subagent.
+// TestDeadServer checks the death of a server during a batch. When the session is opened again,
+// the result of the open call contains every task, with the work of its subagent.
 func TestDeadServer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{
@@ -254,8 +254,8 @@ func TestCloseEndsAll(t *testing.T) {
 	})
 }
 
-// A child of a child is listed, told and stopped by its id from above, and goes on for
-// the session itself when its own parent is gone, with no more than it had.
+// TestSteeringGrandchildren lists, steers and stops the subagent of a subagent by its id.
+// Without its parent, it works for the session itself, with the same tools.
 func TestSteeringGrandchildren(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -322,8 +322,8 @@ func TestSteeringGrandchildren(t *testing.T) {
 	})
 }
 
-// A server that dies while a subagent is gone on with: the next one tells the session
-// that went on with it, also of the subagent of a subagent.
+// TestDeadServerWhileGoingOn checks the death of a server during a resumed subagent. The next
+// server reports it to the session that resumed it, also for the subagent of a subagent.
 func TestDeadServerWhileGoingOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -350,7 +350,7 @@ func TestDeadServerWhileGoingOn(t *testing.T) {
 			kept[s.SessionID] = head.Origin
 		}
 		b.close()
-		for id, origin := range kept { // a killed server would have written no more
+		for id, origin := range kept { // a killed server would have written nothing more
 			if err := b.store.SetOrigin(t.Context(), id, origin); err != nil {
 				t.Fatal(err)
 			}
@@ -375,8 +375,9 @@ func TestDeadServerWhileGoingOn(t *testing.T) {
 	})
 }
 
-// A server that dies after it has read the results for a prompt, and before the prompt is
-// stored, loses none: the next server returns them once more, and then no server does.
+// TestDeadServerBeforePromptIsStored checks a server that dies after it has read the results
+// for a prompt, before the prompt is stored. No result is lost: the next server returns them
+// once more, and then no server does.
 func TestDeadServerBeforePromptIsStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,28 +17,28 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Task is the task of one subagent. It is stored with the subagent's session.
+// Task is the task of a subagent. It is stored with the subagent's session.
 type Task struct {
 	ID         string         `json:"-"` // of the subagent's session
-	Parent     string         `json:"-"` // the session that delegates it
+	Parent     string         `json:"-"` // the delegating session
 	Goal       string         `json:"goal"`
 	Context    string         `json:"context,omitempty"`
-	Toolsets   []string       `json:"toolsets,omitempty"`     // empty: the default ones
+	Toolsets   []string       `json:"toolsets,omitempty"`     // empty: the defaults
 	Agent      string         `json:"agent,omitempty"`        // its kind; empty: none
 	Role       string         `json:"instructions,omitempty"` // of the agent
-	Tools      []string       `json:"tools,omitempty"`        // tools and toolsets of the agent; empty: those of Toolsets
+	Tools      []string       `json:"tools,omitempty"`        // tools and toolsets of the agent; empty: Toolsets apply
 	Route      string         `json:"route,omitempty"`        // empty: the default model
 	Model      string         `json:"-"`                      // of the route
 	Isolation  string         `json:"isolation,omitempty"`
 	Schema     map[string]any `json:"output_schema,omitempty"`
 	Iterations int            `json:"max_iterations"`
-	Call       string         `json:"call,omitempty"` // of the parent that started it
-	Index      int            `json:"index"`          // among the tasks of that call
+	Call       string         `json:"call,omitempty"` // the parent's call
+	Index      int            `json:"index"`          // among the tasks of the call
 	Background bool           `json:"background,omitempty"`
-	Owner      string         `json:"owner,omitempty"` // the session that resumed it; empty: Parent
+	Owner      string         `json:"owner,omitempty"` // the resuming session; empty: Parent
 
-	message string // resumes a stored session; empty: a new one
-	below   int    // number of subagents between it and the session that resumed it
+	message string // resumes a stored session; empty: a new session
+	below   int    // number of subagents between it and the resuming session
 }
 
 type input struct {
@@ -69,8 +69,8 @@ type taskIn struct {
 	OutputSchema  outputSchema `json:"output_schema,omitempty"`
 }
 
-// outputSchema is a JSON Schema. Some APIs reject parameters that are objects without
-// listed properties, so the model is offered a string. An object is accepted too.
+// outputSchema is a JSON Schema. Some APIs reject object parameters without listed properties,
+// so the model gets a string parameter. An object is accepted too.
 type outputSchema map[string]any
 
 // JSONSchema allows both.
@@ -78,7 +78,7 @@ func (outputSchema) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Types: []string{"string", "object"}}
 }
 
-// UnmarshalJSON reads an object, or a string that contains one. An empty string is no
+// UnmarshalJSON reads an object, or a string with an object in it. An empty string is no
 // schema.
 func (s *outputSchema) UnmarshalJSON(data []byte) error {
 	var text string
@@ -125,7 +125,7 @@ func (in input) asked() []taskIn {
 	return []taskIn{{in.Goal, in.Context, in.Toolsets, in.MaxIterations, in.Route, in.Agent, in.Isolation, in.OutputSchema}}
 }
 
-// plan makes the tasks of a call. If one cannot start, it returns an error.
+// plan makes the tasks of a call. If any of them cannot start, it returns an error.
 func (x *Children) plan(ctx context.Context, env *tools.Env, call tools.Call, in input) ([]*Task, error) {
 	if len(in.Tasks) > 0 && strings.TrimSpace(in.Goal) != "" {
 		return nil, errors.New("give either goal or tasks, not both")
@@ -161,7 +161,7 @@ func (x *Children) plan(ctx context.Context, env *tools.Env, call tools.Call, in
 	return tasks, nil
 }
 
-// iterations returns the first number that is set, within the limit.
+// iterations returns the first positive number, within the limit.
 func iterations(l Limits, asked ...int) int {
 	for _, n := range asked {
 		if n > 0 {
@@ -192,7 +192,7 @@ func (x *Children) check(ctx context.Context, env *tools.Env, t *Task) error {
 	return err
 }
 
-// placeholder matches texts that models and templates write in place of a goal.
+// placeholder matches texts written by models and templates in place of a goal.
 var placeholder = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(?:todo|tbd|fixme|goal|task|subtask|placeholder|example|none|null|undefined|n/a|x+|your (?:goal|task)(?: here)?|<[^<>]*>|\[[^\[\]]*\]|\{+[^{}]*\}+|\$\w+)[.:…!]*$`)
 })
@@ -207,7 +207,7 @@ func checkGoal(goal string) error {
 	return nil
 }
 
-// resolved prepares a schema for validation. For an empty one it returns nil.
+// resolved prepares a schema for validation. For an empty schema it returns nil.
 func resolved(schema map[string]any) (*jsonschema.Resolved, error) {
 	if len(schema) == 0 {
 		return nil, nil

@@ -31,7 +31,7 @@ func (x *Children) Tool() tools.Tool {
 		Name: ToolName, Toolset: Toolset, Order: -40, Kind: tools.KindOther, Tracked: true, Plans: true,
 		Description: strings.TrimSpace(words),
 		Advice:      "Start a subagent (" + ToolName + ") for large separate work, such as research over many files.",
-		ResultCap:   1 << 20, // summaries are bounded one by one
+		ResultCap:   1 << 20, // each summary is limited separately
 		Title:       title,
 		Interrupted: x.interrupted,
 	}, x.call)
@@ -59,7 +59,7 @@ func title(args json.RawMessage) string {
 	return "Delegate: " + headline(in.asked()[0].Goal, 80)
 }
 
-// call is one call of the tool.
+// call runs a call of the tool.
 func (x *Children) call(ctx context.Context, env *tools.Env, c tools.Call, in input) (tools.Result, error) {
 	if x.Depth >= x.Limits().Depth {
 		return tools.Fail("%v. Do it yourself.", errTooDeep), nil
@@ -114,7 +114,8 @@ func spawn(ctx context.Context, x *Children, t extension.Task) (r extension.Repo
 	return extension.Report{Summary: o.Summary, Status: o.Status, Error: strings.TrimSuffix(o.Error, askForReport)}, nil
 }
 
-// await waits until all of a batch have ended, and shows how many have.
+// await waits until all children of a batch have ended, and shows the number of finished
+// children.
 func await(env *tools.Env, c tools.Call, batch []*child) {
 	for n, child := range batch {
 		if env.Progress != nil && len(batch) > 1 {

@@ -8,8 +8,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// toolsFor returns the tools of a task's subagent: those of its toolsets that the parent has,
-// without those of extensions that give nothing to subagents.
+// toolsFor returns the tools of a task's subagent: the parent's tools in its toolsets, without
+// tools of extensions that share nothing with subagents.
 func (x *Children) toolsFor(env *tools.Env, t *Task) (*tools.Set, error) {
 	if env.Dispatch.Set == nil {
 		return nil, fmt.Errorf("this session has no tools to lend")

@@ -108,7 +108,8 @@ func TestWorktree(t *testing.T) {
 	b.checkGone()
 }
 
-// Changes of the same place are a conflict of that file alone; both texts are kept.
+// TestWorktreeConflict changes the same place twice. Only this file gets a conflict; both texts
+// are kept.
 func TestWorktreeConflict(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()
@@ -167,7 +168,8 @@ func TestWorktreeConflict(t *testing.T) {
 	b.checkGone()
 }
 
-// Programs that a hostile repository configures do not run.
+// TestWorktreeOfAHostileRepository configures programs in a hostile repository. They do not
+// run.
 func TestWorktreeOfAHostileRepository(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{
@@ -190,7 +192,7 @@ func TestWorktreeOfAHostileRepository(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	os.Remove(proof) // git config itself may have asked the monitor
+	os.Remove(proof) // git config may have started the monitor
 	b.prompt("parent")
 	if a := b.answer(); a.Results[0].Changes == nil || strings.Join(a.Results[0].Changes.Applied, " ") != "c.txt" {
 		t.Fatal(a.text)
@@ -234,7 +236,7 @@ func TestWorktreeCancelled(t *testing.T) {
 	}
 }
 
-// The next server removes the remains of a server that died.
+// TestWorktreeAfterACrash checks the remains of a dead server: the next server removes them.
 func TestWorktreeAfterACrash(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{
@@ -294,7 +296,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// While a worktree is added, git cannot read it yet. Another task waits for that.
+// TestWorktreesAtOnce adds worktrees concurrently. git cannot read a worktree while it is
+// added, so another task waits.
 func TestWorktreesAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{
@@ -322,8 +325,8 @@ func TestWorktreesAtOnce(t *testing.T) {
 	b.checkGone()
 }
 
-// Changes with the status completed are merged, also if a limit ended the subagent. Changes
-// of a failed one are kept.
+// TestWorktreeEndings checks changes at the end of subagents. Changes with the status completed
+// are merged, also if a limit ended the subagent. Changes of a failed subagent are kept.
 func TestWorktreeEndings(t *testing.T) {
 	t.Parallel()
 	edit := func(name string) []step { return call("write_file", object{"path": name, "content": "x\n"}) }

@@ -16,10 +16,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 )
 
-// git runs git on repositories that commands may have changed. The program is outside of
-// the workspace, runs in a sandbox in which it can only read, and ignores the settings of
-// the user and the system. Hooks, the monitor and fetches of the repository are off.
-// Filters and external programs belong to commands that are not used.
+// git runs git on repositories possibly changed by commands. The program is outside the
+// workspace, runs in a read-only sandbox, and ignores the settings of the user and the system.
+// Hooks, the monitor and fetches of the repository are off. The commands in use run no filters
+// or external programs.
 type git struct {
 	program string
 	env     []string
@@ -41,18 +41,18 @@ func (g *git) close() {
 	}
 }
 
-// gitLimit is the timeout of one git command, also in a large repository on a slow disk.
+// gitLimit is the timeout of a git command, also in a large repository on a slow disk.
 const gitLimit = 2 * time.Minute
 
-// outputLimit bounds the output of git. It has room for more names than [mostFiles].
+// outputLimit bounds the output of git. It suffices for more than [mostFiles] names.
 const outputLimit = 256 << 20
 
-// gitCall is one command of git.
+// gitCall is a git command.
 type gitCall struct {
 	gitrepo.Repo           // empty: none
 	stdin        io.Reader // nil: nothing
 	stdout       io.Writer // nil: it is returned
-	writes       []string  // paths that git may write
+	writes       []string  // paths writable by git
 	scratch      string    // a folder to work in without a repository
 }
 
@@ -108,16 +108,16 @@ func (g *git) args(c gitCall, args []string) []string {
 	return append(all, args...)
 }
 
-// gitReads are files in a git folder that every git command reads.
+// gitReads are files in a git folder read by every git command.
 var gitReads = []string{
 	"HEAD", "index", "config", "config.worktree", "commondir", "gitdir", "packed-refs", "shallow", "refs/heads/*",
 	"info/exclude", "info/attributes", "info/grafts", "info/sparse-checkout", "worktrees/*/*",
 	"objects/info/alternates", "objects/info/commit-graph", "objects/pack/*",
 }
 
-// gitWaitsFor returns the path of a file that git would read in the folder that worktrees
-// share, and wait for: a named pipe, a socket or a device. It looks at those that git
-// reads always; if none of them is such, it returns "".
+// gitWaitsFor returns the path of a file in the common git folder that would block git: a named
+// pipe, a socket or a device. It checks the files that git always reads. If there is none, it
+// returns "".
 func gitWaitsFor(common string) string {
 	if common == "" {
 		return ""
@@ -136,7 +136,7 @@ func gitWaitsFor(common string) string {
 // escapeGlob escapes the special characters of [filepath.Glob] in path.
 func escapeGlob(path string) string {
 	if filepath.Separator != '/' {
-		return path // no name has *, ? or \ there
+		return path // these names contain no *, ? or \
 	}
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
@@ -149,7 +149,7 @@ func orExit(text string, code int) string {
 }
 
 // gitEnviron returns the server's environment without secrets, and without variables that
-// give git another repository or another program.
+// select another repository or another program for git.
 func gitEnviron() []string {
 	own, _ := proc.Environ(nil)
 	env := []string{

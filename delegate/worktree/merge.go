@@ -34,14 +34,14 @@ type Conflict struct {
 }
 
 const (
-	diffShown    = 4000 // bytes of a conflict that the parent's model reads
+	diffShown    = 4000 // bytes of a conflict for the parent's model
 	ignoredShown = 20
 )
 
 const unlistedNote = "This editor does not tell what it has open: the copy began with its text of the files that are changed in git, were read in this session or are named by the task, and with the saved text of all others."
 
-// Merge brings the subagent's changes back into the workspace, as edits. Files that cannot
-// be merged are saved as conflicts. If complete is false, all changed files are.
+// Merge writes the subagent's changes to the workspace, as edits. It saves conflicting files as
+// conflicts. If complete is false, it saves all changed files.
 func (t *Tree) Merge(ctx context.Context, complete bool) (*Merge, error) {
 	names, strange, err := t.namesNow(ctx)
 	if err != nil {
@@ -90,13 +90,13 @@ func (t *Tree) Merge(ctx context.Context, complete bool) (*Merge, error) {
 	return m, nil
 }
 
-// namesNow returns the names of the files that are or were in the worktree. Names that no
-// file of the worktree can have are conflicts.
+// namesNow returns the names of the files that are or were in the worktree. Names impossible
+// for a file of the worktree are conflicts.
 func (t *Tree) namesNow(ctx context.Context) (names []string, strange []Conflict, err error) {
 	if names, err = t.listFiles(ctx, t.own()); err != nil {
 		return nil, nil, err
 	}
-	for name := range t.before { // also files that git ignores by now
+	for name := range t.before { // also files now ignored by git
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -113,7 +113,7 @@ func (t *Tree) namesNow(ctx context.Context) (names []string, strange []Conflict
 	return names, strange, nil
 }
 
-// strangeShown is how many names that no file can have are listed.
+// strangeShown limits the list of impossible names.
 const strangeShown = 20
 
 func changed(before, after map[string]state) []string {
@@ -152,7 +152,7 @@ func (t *Tree) rest(ctx context.Context, m *Merge) {
 	}
 }
 
-// edit is a subagent's change of one file.
+// edit is a subagent's change of a file.
 type edit struct {
 	*Tree
 	files    *workspace.Workspace // the user's
@@ -199,7 +199,8 @@ func (e *edit) apply(ctx context.Context) error {
 	return e.files.Executable(ctx, e.path, e.is.Exec)
 }
 
-// link makes a link, if the user has not changed the file meanwhile or made the same link.
+// link creates a link, if the user has not changed the file meanwhile or has created the same
+// link.
 func (e *edit) link(ctx context.Context, is string) error {
 	target := e.is.ID
 	if rest, inside := strings.CutPrefix(target, e.root+string(filepath.Separator)); inside {
@@ -226,7 +227,7 @@ func (e *edit) link(ctx context.Context, is string) error {
 	return e.files.Link(ctx, e.path, target)
 }
 
-// replace puts a link in the place of a file. If that fails, it writes the file again.
+// replace replaces a file with a link. If this fails, it writes the file again.
 func (e *edit) replace(ctx context.Context, target string) error {
 	if err := e.files.Remove(ctx, e.path); err != nil {
 		return err
@@ -242,7 +243,7 @@ func (e *edit) replace(ctx context.Context, target string) error {
 	return errors.Join(err, undo)
 }
 
-// unlink removes a link, and writes the file that took its place, if there is one.
+// unlink removes a link, and writes the file in its place, if any.
 func (e *edit) unlink(ctx context.Context) error {
 	if err := e.files.Remove(ctx, e.path); err != nil || e.new == nil {
 		return err
@@ -260,8 +261,8 @@ func (e *edit) unlink(ctx context.Context) error {
 // mostWrites is how often a change is merged anew if the file changes at the same time.
 const mostWrites = 10
 
-// writeAgain is write, again if the file changes between its read and its write, as when another
-// subagent merges its own change.
+// writeAgain is write, with retries if the file changes between its read and its write, for
+// example because another subagent merges its own change.
 func (e *edit) writeAgain(ctx context.Context) (err error) {
 	for range mostWrites {
 		if err = e.write(ctx); !errors.Is(err, workspace.ErrStale) {

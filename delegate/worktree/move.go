@@ -10,9 +10,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// Move gives the worktrees that dead servers have left the new paths of a repository that was renamed, so that the
-// next server saves the changes of their subagents. records is the folder of records. It returns how many
-// worktrees it has moved.
+// Move updates the worktrees left by dead servers after their repository was renamed, so the
+// next server saves the changes of their subagents. records is the folder of records. Move
+// returns the number of moved worktrees.
 func Move(records string, m folderpath.Move) (moved int, err error) {
 	m = folderpath.Move{Old: folderpath.Real(m.Old), New: folderpath.Real(m.New)}
 	for _, left := range deadRecords(records) {
@@ -52,7 +52,7 @@ func (n *record) move(m folderpath.Move) (moved bool, err error) {
 	return err == nil, err
 }
 
-// point writes the file that names the repository of the worktree.
+// point writes the file with the path of the worktree's repository.
 func (t *Tree) point() error {
 	folder, err := safefile.OpenFolder(t.root)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
-// Recovery recovers the worktrees that dead servers have left.
+// Recovery recovers the worktrees left by dead servers.
 type Recovery struct {
 	Records string       // the folder of records; see [RecordsOf]
 	Sandbox *sandbox.Box // bounds git
 	// Saved gets the changes of a subagent before its worktree is removed.
 	Saved func(ctx context.Context, id string, m *Merge)
-	// Failed gets the error of a worktree that was left on the disk.
+	// Failed is called with the error for a worktree left on the disk.
 	Failed func(folder string, err error)
 }
 
@@ -70,10 +70,11 @@ func (r Recovery) one(ctx context.Context, left *record) {
 	t.Remove()
 }
 
-// keptWithout is how long a worktree is kept whose repository is gone. It may have been renamed: see [Move].
+// keptWithout is how long a worktree without its repository is kept. The repository may have
+// been renamed: see [Move].
 const keptWithout = 14 * 24 * time.Hour
 
-// leave releases a worktree, so that another server can recover it.
+// leave releases a worktree for recovery by another server.
 func (t *Tree) leave() {
 	if t.dir != nil {
 		t.dir.Leave()
@@ -82,8 +83,8 @@ func (t *Tree) leave() {
 	t.record.leave()
 }
 
-// record has the data of a worktree that is needed if its server has died: a directory
-// beside the store, which no command reaches. The server locks it while it runs.
+// record holds the data of a worktree needed after the death of its server. It is a directory
+// beside the store, not accessible to commands. The server locks it while it runs.
 type record struct {
 	path  string
 	texts *safefile.Folder // of files as the task began, by git's names of them
@@ -111,7 +112,7 @@ const (
 // recordLimit bounds a record, which lists all files of the worktree.
 const recordLimit = 256 << 20
 
-// RecordsOf returns the folder of records of the servers that share a store.
+// RecordsOf returns the folder of records of the servers sharing a store.
 func RecordsOf(storePath string) string { return filepath.Join(filepath.Dir(storePath), "worktrees") }
 
 func newRecord(records, name string) (n *record, err error) {
@@ -129,7 +130,7 @@ func newRecord(records, name string) (n *record, err error) {
 	return n, nil
 }
 
-// deadRecords locks and returns the records of servers that have died.
+// deadRecords locks and returns the records of dead servers.
 func deadRecords(records string) (dead []*record) {
 	entries, err := os.ReadDir(records)
 	if err != nil {
@@ -190,12 +191,12 @@ func (n *record) remove() {
 	if n == nil {
 		return
 	}
-	_ = os.Remove(filepath.Join(n.path, recordName)) // first, because a record that is removed in part has no use
+	_ = os.Remove(filepath.Join(n.path, recordName)) // first, because a partly removed record is useless
 	n.leave()
 	_ = os.RemoveAll(n.path) // the next server tries again
 }
 
-// writeRecord writes the data that a later server needs to save the changes.
+// writeRecord writes the data for a later server to save the changes.
 func (t *Tree) writeRecord() error {
 	err := t.record.write(recorded{t.ID, t.root, t.Top, t.GitDir, t.Common, t.commit, t.Output, t.before})
 	if err == nil {
@@ -207,7 +208,7 @@ func (t *Tree) writeRecord() error {
 	return nil
 }
 
-// write writes the content in one step.
+// write writes the content atomically.
 func (n *record) write(content recorded) error {
 	data, err := json.Marshal(content)
 	path := filepath.Join(n.path, recordName)
@@ -226,8 +227,8 @@ const kind = "tree"
 // prefix is the prefix of the names of our worktrees.
 const prefix = "hermes-"
 
-// RemoveDead removes the folders that git has for removed worktrees of ours. Common is the
-// git folder. The scratch folder of a worktree exists as long as its server.
+// RemoveDead removes git's folders for our removed worktrees. common is the git folder. The
+// scratch folder of a worktree exists as long as its server.
 func RemoveDead(common string) {
 	scratch.Sweep()
 	folder, err := safefile.OpenFolder(common)
@@ -251,5 +252,5 @@ func RemoveDead(common string) {
 	}
 }
 
-// mostWorktrees limits the worktrees of a repository that are checked.
+// mostWorktrees limits the worktrees to check in a repository.
 const mostWorktrees = 1000

@@ -14,16 +14,16 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// saver saves files that are not merged, in a folder of the task in [Config].Output. Names
-// are of files in the worktree.
+// saver saves unmerged files, in a folder of the task in [Config].Output. Names are of files in
+// the worktree.
 type saver struct {
 	path   string           // of the task's folder
 	folder *safefile.Folder // nil: nothing was saved so far
-	room   int64            // bytes that may still be saved
+	room   int64            // remaining bytes
 	files  int              // and files
 }
 
-// Limits of the files that are saved of one worktree.
+// Limits for saving the files of a worktree.
 const (
 	savedBytes = 2 << 30
 	savedFiles = 20_000
@@ -34,7 +34,7 @@ func (t *Tree) saver() *saver {
 	return &saver{path: filepath.Join(t.Output, "worktree-"+t.ID), room: savedBytes, files: savedFiles}
 }
 
-// open makes the task's folder, if that was not done yet.
+// open creates the task's folder if necessary.
 func (s *saver) open() (err error) {
 	if s.folder != nil {
 		return nil
@@ -92,8 +92,8 @@ func (s *saver) copy(from *safefile.Folder, name, to string) (path string, err e
 
 var errTooMuch = fmt.Errorf("there is more of it than %d GB or %d files", savedBytes>>30, savedFiles)
 
-// tree saves the files of a folder and of the folders in it. It skips links, because they
-// may lead to files that the subagent has not made.
+// tree saves the files of a folder and of the folders in it. It skips links, because they may
+// lead to other files than the subagent's.
 func (s *saver) tree(ctx context.Context, from *safefile.Folder, name, to string, depth int) error {
 	entries, err := from.ReadDir(name, savedFiles)
 	if err != nil {
@@ -146,7 +146,7 @@ func (t *Tree) folders(ctx context.Context, root *safefile.Folder, kept *saver, 
 	return all
 }
 
-// conflict saves a file that was not merged.
+// conflict saves an unmerged file.
 func (e *edit) conflict(why error, root *safefile.Folder, kept *saver) Conflict {
 	c := Conflict{Path: filepath.ToSlash(e.name), Reason: why.Error()}
 	c.Diff = diff.Unified(c.Path, e.old, e.new)

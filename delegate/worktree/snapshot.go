@@ -22,17 +22,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// state describes a file. The zero value means that there is none.
+// state describes a file. The zero value means there is none.
 type state struct {
 	ID   string `json:"id"` // git's hash of its text, or the target of a link
 	Link bool   `json:"link,omitempty"`
 	Exec bool   `json:"exec,omitempty"` // it is executable
-	// Bad is the reason why the text is not merged, such as its size. Then ID only tells
-	// whether the file has changed.
+	// Bad is the reason for not merging the text, such as its size. Then ID is used only to
+	// detect changes of the file.
 	Bad string `json:"bad,omitempty"`
 }
 
-// textLimit bounds one file of a worktree that is compared and merged.
+// textLimit limits the size of a file to compare and merge.
 const textLimit = 256 << 20
 
 // Values of [state].Bad.
@@ -42,9 +42,9 @@ const (
 	unreadable = "it could not be read"
 )
 
-// states returns the states of files of the worktree. It reads their texts itself, because a
-// command may have replaced folders by links, or written names into git's index that lead
-// out of the worktree.
+// states returns the states of files of the worktree. It reads their texts without git, because
+// a command may have replaced folders by links, or written names into git's index that lead out
+// of the worktree.
 func (t *Tree) states(ctx context.Context, names []string) (map[string]state, error) {
 	root, err := safefile.OpenFolder(t.root)
 	if err != nil {
@@ -52,7 +52,7 @@ func (t *Tree) states(ctx context.Context, names []string) (map[string]state, er
 	}
 	defer root.Close() // only read
 	seen := make(map[string]fs.FileInfo, len(names))
-	inside := map[safefile.FileID]uint64{} // how many names a file has here
+	inside := map[safefile.FileID]uint64{} // number of the file's names here
 	for _, name := range names {
 		info, err := root.Lstat(name)
 		if err != nil {
@@ -127,7 +127,7 @@ func (t *Tree) textNow(root *safefile.Folder, name string, s state) ([]byte, err
 	return text, nil
 }
 
-// textBefore returns the text that a file in state s had when the task started.
+// textBefore returns the text of a file in state s at the start of the task.
 func (t *Tree) textBefore(s state) ([]byte, error) {
 	if s.ID == "" && s.Bad == "" || s.Link {
 		return nil, nil
@@ -145,8 +145,7 @@ func (t *Tree) textBefore(s state) ([]byte, error) {
 	return text, nil
 }
 
-// saveTexts saves the texts that files have when the task starts, as far as git does not
-// have them.
+// saveTexts saves the texts of files at the start of the task, unless git stores them.
 func (t *Tree) saveTexts(ctx context.Context, names []string) error {
 	has, err := t.staged(ctx)
 	if err != nil {
@@ -189,8 +188,8 @@ func (t *Tree) staged(ctx context.Context) (map[string]string, error) {
 	return staged, nil
 }
 
-// fetchTexts saves the texts that files had when the task started, from git. It skips saved
-// ones, and those that git no longer has. One git process reads them all.
+// fetchTexts saves the texts of files at the start of the task, from git. It skips saved texts
+// and texts missing in git. A single git process reads them all.
 func (t *Tree) fetchTexts(ctx context.Context, names []string) error {
 	wanted := map[string]bool{}
 	for _, name := range names {
@@ -205,7 +204,7 @@ func (t *Tree) fetchTexts(ctx context.Context, names []string) error {
 	ids := slices.Sorted(maps.Keys(wanted))
 	out, into := io.Pipe()
 	read := make(chan error, 1)
-	go func() { // ends when git has ended, or at a failure
+	go func() { // ends when git has exited, or at a failure
 		err := t.readTexts(bufio.NewReaderSize(out, 64<<10), ids)
 		_ = out.CloseWithError(err) // always nil
 		read <- err
@@ -217,7 +216,7 @@ func (t *Tree) fetchTexts(ctx context.Context, names []string) error {
 	return errors.Join(err, <-read)
 }
 
-// readTexts saves the answers of cat-file, if each text has the hash that was asked for.
+// readTexts saves the answers of cat-file, if each text matches its requested hash.
 func (t *Tree) readTexts(in *bufio.Reader, ids []string) error {
 	for _, id := range ids {
 		line, err := in.ReadString('\n')
@@ -257,8 +256,7 @@ func isHex(id string) bool {
 // mostFiles limits the files of a worktree.
 const mostFiles = 300_000
 
-// listFiles returns the files of a worktree that git does not ignore, untracked ones
-// included.
+// listFiles returns the files of a worktree not ignored by git, including untracked files.
 func (t *Tree) listFiles(ctx context.Context, r gitrepo.Repo) ([]string, error) {
 	out, err := t.git.run(ctx, t.call(r), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
 	if err != nil {
@@ -270,7 +268,7 @@ func (t *Tree) listFiles(ctx context.Context, r gitrepo.Repo) ([]string, error) 
 	return fields(out), nil
 }
 
-// fields splits output that git separates by NUL characters.
+// fields splits git's NUL-separated output.
 func fields(out []byte) (names []string) {
 	for name := range strings.SplitSeq(string(out), "\x00") {
 		if name != "" {
@@ -281,7 +279,7 @@ func fields(out []byte) (names []string) {
 }
 
 // usable reports whether a name from git's index names a file in the worktree. A command may
-// have written an index that names other files, or git's own.
+// have written an index with names of other files, or git's own.
 func usable(name string) bool {
 	if !filepath.IsLocal(name) || strings.ContainsRune(name, 0) {
 		return false
@@ -294,8 +292,8 @@ func usable(name string) bool {
 	return true
 }
 
-// isGit reports whether some system treats a name as ".git": in other case, with dots, spaces
-// or a stream after it, in the short form of Windows, or with characters that macOS ignores.
+// isGit reports whether any system treats a name as ".git": in other case, with dots, spaces or
+// a stream after it, in the short form of Windows, or with characters ignored by macOS.
 func isGit(name string) bool {
 	visible := strings.Map(func(r rune) rune {
 		switch {

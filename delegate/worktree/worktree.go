@@ -1,13 +1,14 @@
-// Package worktree gives a subagent a git worktree of its own, and brings its changes back.
+// Package worktree gives a subagent its own git worktree, and merges its changes into the
+// workspace.
 //
-// A [Tree] starts as the user's files are, uncommitted and unsaved ones included. Its
-// commands write everything in it, and its folder in the git folder. The server therefore
-// reaches it only through a [safefile.Folder], or by a git that can only read.
-// [Tree.Merge] brings the changes back into the workspace. Conflicts, and all changes of a
-// subagent that did not complete, are saved in [Config].Output.
+// A [Tree] starts as a copy of the user's files, including uncommitted and unsaved changes. Its
+// commands can write everything in it, and its folder in the git folder. The server therefore
+// accesses it only through a [safefile.Folder], or with a read-only git. [Tree.Merge] writes
+// the changes to the workspace. Conflicts, and all changes of an incomplete subagent, are saved
+// in [Config].Output.
 //
-// A [record] beside the store describes each worktree. If the server dies, [Recover] saves
-// the changes in it. A Tree is used by one goroutine.
+// A [record] beside the store describes each worktree. If the server dies, [Recover] saves the
+// changes in it. A Tree is not safe for concurrent use.
 //
 //	tree, err := worktree.New(ctx, worktree.Config{ID: id, Files: files, Output: dir, Records: worktree.RecordsOf(storePath)})
 package worktree
@@ -33,8 +34,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// Change is a subagent's change of one file, absolute. Old is nil if it made the file, New if
-// it removed it. The target of a link counts as its text.
+// Change is a subagent's change of a file, with its absolute path. Old is nil for a created
+// file, New for a removed file. The target of a link counts as its text.
 type Change struct {
 	Path     string
 	Old, New []byte
@@ -49,11 +50,11 @@ type Config struct {
 	Sandbox *sandbox.Box // of the session; bounds git
 	Output  string       // the folder where conflicts are saved; required
 	Records string       // the folder of records; see [RecordsOf]
-	// Allow asks whether a merge may write a file. If not, the error is for the model.
+	// Allow reports whether a merge may write a file. If not, the error is for the model.
 	Allow func(ctx context.Context, c Change) error
 }
 
-// Tree is a worktree of one subagent.
+// Tree is the worktree of a subagent.
 type Tree struct {
 	gitrepo.Repo // of the user's files
 	Config
@@ -62,7 +63,7 @@ type Tree struct {
 	root     string // of the worktree
 	record   *record
 	before   map[string]state // of each file when the task started
-	commit   string           // that the worktree started at
+	commit   string           // the commit at the start of the worktree
 	unlisted bool             // the editor does not list its open documents
 }
 
@@ -154,7 +155,7 @@ func (t *Tree) register() error {
 			return err
 		}
 	}
-	// In one step, because a git that runs at this moment reads all folders here.
+	// Atomically, because a concurrent git reads all folders here.
 	if err := common.Rename(making, own); err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func (t *Tree) fill(ctx context.Context) error {
 	return t.saveTexts(ctx, names)
 }
 
-// Workspace returns the folder in the worktree that stands for the session's first folder.
+// Workspace returns the folder in the worktree for the session's first folder.
 func (t *Tree) Workspace() string {
 	folder, err := filepath.EvalSymlinks(t.Files.Folders()[0])
 	if err != nil {
@@ -205,9 +206,9 @@ func (t *Tree) Workspace() string {
 	return filepath.Join(t.root, rel)
 }
 
-// copyUnlisted copies unsaved buffers from an editor that does not list its open documents:
-// of files that differ from git's index, of files that the session has read, and of files
-// that the task names. It does not ask for all files, because some editors would open them.
+// copyUnlisted copies unsaved buffers from an editor that does not list its open documents: of
+// files differing from git's index, of files read in the session, and of files named in the
+// task. It does not ask for all files, because some editors would open them.
 func (t *Tree) copyUnlisted(ctx context.Context, names []string) error {
 	if !t.unlisted {
 		return nil
@@ -228,7 +229,7 @@ func (t *Tree) copyUnlisted(ctx context.Context, names []string) error {
 	return err
 }
 
-// namesIn returns the words of text that may be names of files, without their folders.
+// namesIn returns the words of text that may be file names, without their folders.
 func namesIn(text string) map[string]bool {
 	named := map[string]bool{}
 	separates := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("`'\"()[]{}<>,;:|*@", r) }
@@ -238,7 +239,7 @@ func namesIn(text string) map[string]bool {
 	return named
 }
 
-// gitDir returns the folder that git has for this worktree alone.
+// gitDir returns git's folder for this worktree alone.
 func (t *Tree) gitDir() string { return filepath.Join(t.Common, "worktrees", filepath.Base(t.root)) }
 
 // Box returns a sandbox for the subagent's commands: the session's, with the worktree in
@@ -259,7 +260,7 @@ func (t *Tree) Remove() {
 	t.record.remove()
 }
 
-// forget removes the folder that git has for a worktree.
+// forget removes git's folder for a worktree.
 func forget(common, name string) error {
 	folder, err := safefile.OpenFolder(common)
 	if err != nil {
