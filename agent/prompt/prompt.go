@@ -64,7 +64,7 @@ func (c Config) Editors() string {
 	return strings.Join(names, " and ")
 }
 
-// Section is a text of the system prompt in addition to the fixed text.
+// Section is a text of the system prompt in addition to the built-in sections.
 type Section struct {
 	Slot Slot
 	Text string // complete, with its heading
