@@ -73,8 +73,8 @@ func (p *Plugin) readJSON(data []byte) error {
 	return nil
 }
 
-// readHooks reads hooks.json of an Agent Plugin. Its form is that of the section hooks of
-// config.yaml, or that of Claude Code, also below a key hooks.
+// readHooks reads hooks.json of an Agent Plugin. It has the form of the section hooks of
+// config.yaml, or Claude Code's form, also below a key hooks.
 func (p *Plugin) readHooks() error {
 	data, err := textfile.Read(filepath.Join(p.Dir, own, "hooks.json"), largestManifest)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,8 +110,8 @@ func (p *Plugin) readHooks() error {
 	return nil
 }
 
-// flat returns hooks in the form of config.yaml. In Claude Code's form, an entry has a list hooks.
-// Hooks that are no commands are ignored.
+// flat returns hooks in the form of config.yaml. In Claude Code's form, an entry holds a list
+// hooks. Only command hooks are used.
 func (p *Plugin) flat(event string, list any) any {
 	entries, ok := list.([]any)
 	if !ok {
@@ -140,8 +140,7 @@ func (p *Plugin) flat(event string, list any) any {
 	return all
 }
 
-// agentWarnings returns the parts of an Agent Plugin that are not used or not as the format says,
-// though the plugin can be used.
+// agentWarnings returns the unused or nonstandard parts of a usable Agent Plugin.
 func (p Plugin) agentWarnings() (warnings []string) {
 	var fields map[string]json.RawMessage
 	data, err := textfile.Read(filepath.Join(p.Dir, "plugin.json"), largestManifest)
@@ -294,9 +293,9 @@ func (s agentServer) checkAddress() error {
 	return nil
 }
 
-// Servers returns the MCP servers of enabled plugins, for a session in these folders. Their names
-// are PLUGIN-SERVER, or that of the plugin if it is the same. Getenv returns the variables that the
-// user has granted.
+// Servers returns the MCP servers of enabled plugins, for a session in these folders. They are
+// named PLUGIN-SERVER; if both names are the same, PLUGIN. Getenv returns the user-granted
+// variables.
 func Servers(home string, s Settings, folders []string, getenv func(string) string) (list []mcp.Server, problems []error) {
 	if len(s.Enabled) == 0 {
 		return nil, nil
@@ -350,21 +349,21 @@ func expander(root, data string) func(string) string {
 	return strings.NewReplacer("${PLUGIN_ROOT}", root, "${CLAUDE_PLUGIN_ROOT}", root, "${PLUGIN_DATA}", data).Replace
 }
 
-// variables returns the variables that the user has granted to a plugin, those of more, and those
-// of its directories.
+// variables returns the variables granted to a plugin by the user, more, and the variables for its
+// directories.
 func variables(p Plugin, data string, getenv func(string) string, more []string) (env []string) {
 	for _, name := range p.Permissions.Env {
 		if value := getenv(name); value != "" {
 			env = append(env, name+"="+value)
 		}
 	}
-	// npx and uvx keep packages in caches, and those of the user cannot be written.
+	// npx and uvx keep packages in caches, and the user's caches are not writable.
 	caches := []string{"npm_config_cache=" + filepath.Join(data, "npm"), "XDG_CACHE_HOME=" + filepath.Join(data, "cache")}
 	return slices.Concat(env, caches, more, []string{"PLUGIN_ROOT=" + p.Dir, "PLUGIN_DATA=" + data})
 }
 
-// bound limits the programs of a plugin by its permissions. It has only data, so that two of the
-// same plugin are equal.
+// bound limits the programs of a plugin by its permissions. It contains only data, so two bounds of
+// the same plugin are equal.
 type bound struct {
 	home    string
 	listed  Listed
@@ -403,7 +402,7 @@ func (l Listed) unchanged() error {
 	return nil
 }
 
-// Contents describes the parts of an Agent Plugin, one on each line.
+// Contents describes the parts of an Agent Plugin, each on a line.
 func (p Plugin) Contents() (parts []string) {
 	if p.Kind != Agent {
 		return nil

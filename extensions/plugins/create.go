@@ -19,8 +19,8 @@ var templates embed.FS
 // Languages are the languages in which Create makes a plugin.
 var Languages = []string{"python", "shell", "go", "typescript"}
 
-// Create makes a plugin that counts words, with a test, in a language of [Languages]. It returns
-// the directory.
+// Create creates an example plugin with a test, in a language of [Languages]. The plugin counts
+// words. Create returns the directory.
 func Create(home, name, language string) (dir string, err error) {
 	if !ValidName(name) {
 		return "", fmt.Errorf("the name %q must have 1 to 64 letters, digits, dashes and underscores", name)
@@ -58,8 +58,8 @@ func Create(home, name, language string) (dir string, err error) {
 	return dir, nil
 }
 
-// Validate returns why the plugin in dir cannot be used, and a warning for what is likely a
-// mistake. It runs nothing.
+// Validate returns the reasons why the plugin in dir is unusable, and warnings about likely
+// mistakes. It runs nothing.
 func Validate(dir string) (problems, warnings []string) {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

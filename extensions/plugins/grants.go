@@ -18,8 +18,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// Grant is the permission that the user gave to a plugin, and the plugin's answer to initialize
-// at that time. It holds for one content of the directory.
+// Grant is the user's permission for a plugin, with the plugin's answer to initialize at that time.
+// It is valid for a single content of the directory.
 type Grant struct {
 	Sum         string      `json:"sha256"`
 	At          time.Time   `json:"granted_at"`
@@ -237,8 +237,8 @@ func List(home string, s Settings) ([]Listed, error) {
 	return all, nil
 }
 
-// Tools returns the names of the tools: those of the grant, or those that the manifest names if
-// there is none.
+// Tools returns the names of the tools, from the grant. Without a grant, they come from the
+// manifest.
 func (l Listed) Tools() []string {
 	if l.Grant.Sum == "" {
 		return l.tools
@@ -254,8 +254,8 @@ func (l Listed) HookNames() []string {
 	return l.Grant.Offer.Hooks
 }
 
-// SkillDirs returns the directories of enabled plugins that have skills, by the plugins' names. A
-// plugin that cannot be read has none; the session reports it.
+// SkillDirs returns the skill directories of enabled plugins, by the plugins' names. An unreadable
+// plugin has none; the session reports it.
 func SkillDirs(home string, s Settings) map[string]string {
 	if len(s.Enabled) == 0 {
 		return nil
@@ -274,7 +274,7 @@ func SkillDirs(home string, s Settings) map[string]string {
 	return dirs
 }
 
-// offered is the offer of a grant without the tools that the manifest does not name.
+// offered is the offer of a grant. If the manifest lists tools, others are removed.
 func (l Listed) offered() Offer {
 	o := l.Grant.Offer
 	if !l.only {

@@ -19,24 +19,24 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 )
 
-// Options are the parts of the program that plugins use.
+// Options are the parts of the program used by plugins.
 type Options struct {
 	Home string // $HERMES_HOME
 	// Environ returns the environment of a plugin without the variables of its permissions.
 	Environ func(ctx context.Context, roots []string) []string
 	// Transcript writes the log of a session to a file and returns its path. It may be nil.
 	Transcript func(ctx context.Context, sessionID string) (path string, err error)
-	// StartLimit is the time that a plugin has to initialize; 0: 5 seconds. Tests on a busy machine give more.
+	// StartLimit is the time limit of a plugin's initialize; 0: 5 seconds. Tests on a busy machine
+	// allow more.
 	StartLimit time.Duration
 }
 
-// host runs the plugins of all sessions. Sessions in the same folders share one process of a
-// plugin.
+// host runs the plugins of all sessions. Sessions in the same folders share a plugin's process.
 type host struct {
 	Options
 	mu      sync.Mutex
 	runners map[string]*runner
-	told    map[string]bool // problems that were reported
+	told    map[string]bool // reported problems
 }
 
 // runner starts a plugin when it is needed, and again if it has ended.
@@ -52,7 +52,7 @@ type runner struct {
 
 	ctx     context.Context // ends with close, which a start does not delay
 	cancel  context.CancelFunc
-	turn    chan struct{} // has room for the one that starts or ends the process
+	turn    chan struct{} // has room for a single caller, which starts or ends the process
 	process *process
 	box     *sandbox.Box
 	exits   []time.Time
@@ -84,7 +84,7 @@ func newRunner(o Options, l Listed, settings any, roots []string, getenv func(st
 // LogPath returns the path of a plugin's log.
 func LogPath(home, name string) string { return filepath.Join(home, "logs", "plugin-"+name+".log") }
 
-// release ends the process of a runner that no session uses anymore.
+// release drops a session's use of a runner. After the last use, it ends the process.
 func (h *host) release(r *runner) {
 	h.mu.Lock()
 	r.users--
@@ -212,15 +212,15 @@ func (r *runner) bind(ctx context.Context, c *proc.Cmd) error {
 	if r.box == nil {
 		r.box = boxOf(r.Home, r.listed.Plugin, r.roots)
 	}
-	c.Together = true // programs of one plugin share its sandbox
+	c.Together = true // a plugin's programs share its sandbox
 	if err := r.box.Confine(ctx, c, data); err != nil {
 		return fmt.Errorf("it cannot be bound by the sandbox: %w", err)
 	}
 	return nil
 }
 
-// environ returns the environment: the harmless variables, those that the user has granted, and
-// PLUGIN_ROOT and PLUGIN_DATA.
+// environ returns the environment: the harmless variables, the user-granted variables, PLUGIN_ROOT
+// and PLUGIN_DATA.
 func (r *runner) environ(ctx context.Context, data string) []string {
 	// Plugins of Hermes Agent keep their files below HERMES_HOME.
 	more := []string{"PYTHONPYCACHEPREFIX=" + filepath.Join(data, "pycache"), "HERMES_HOME=" + data}
@@ -236,8 +236,8 @@ func variable(env []string, name string) (value string) {
 	return value
 }
 
-// boxOf returns the sandbox that enforces the permissions of a plugin. It is on whatever
-// sandbox.mode says.
+// boxOf returns the sandbox that enforces the permissions of a plugin. It is on for every value of
+// sandbox.mode.
 func boxOf(home string, p Plugin, roots []string) *sandbox.Box {
 	c := sandbox.Config{
 		Mode: sandbox.ReadOnly, Network: p.Permissions.Network, HermesHome: home, Visible: []string{p.Dir},
@@ -253,7 +253,7 @@ func boxOf(home string, p Plugin, roots []string) *sandbox.Box {
 	return sandbox.New(c)
 }
 
-// NotEnforced returns a sentence for each permission that this host cannot enforce.
+// NotEnforced returns a sentence for each permission not enforceable on this host.
 func NotEnforced(ctx context.Context, p Plugin) []string {
 	m := sandbox.Detect(ctx)
 	if m.Kind == sandbox.None || m.Kind == sandbox.Unknown {

@@ -76,12 +76,12 @@ func Fetch(ctx context.Context, home string, from skills.Source, ref string) (c 
 // Discard removes a candidate from quarantine.
 func (c Candidate) Discard() {
 	if c.work != "" {
-		_ = os.RemoveAll(c.work) // the next one has a directory of its own
+		_ = os.RemoveAll(c.work) // the next run uses another directory
 	}
 }
 
-// Install moves a candidate to the plugins. It does not enable it. A plugin of that name is
-// replaced if it was installed from here and not edited since.
+// Install moves a candidate to the plugins. It does not enable it. It replaces a plugin of the same
+// name only if it was installed from here and not edited since.
 func Install(ctx context.Context, home string, c Candidate) (dir string, err error) {
 	dir = filepath.Join(Dir(home), c.Name)
 	if _, err := os.Lstat(dir); err == nil {

@@ -17,7 +17,7 @@ type listed struct {
 	Error       string   `json:"error,omitempty"`
 }
 
-// Listing lists the plugins that are in plugins.enabled.
+// Listing lists the plugins in plugins.enabled.
 func (x *instance) Listing(context.Context) (map[string]any, error) {
 	all := []listed{}
 	for _, p := range x.plugins {

@@ -23,7 +23,7 @@ type Kind string
 const (
 	Python   Kind = "python"   // plugin.yaml, and Python code with register(ctx)
 	Command  Kind = "command"  // plugin.yaml with command: a program in any language
-	Agent    Kind = "agent"    // plugin.json: skills, MCP servers, hooks, commands and agents, and no program of its own
+	Agent    Kind = "agent"    // plugin.json: skills, MCP servers, hooks, commands and agents, but no main program
 	Observer Kind = "observer" // HOOK.yaml, and handler.py with handle(event, context)
 )
 
@@ -41,9 +41,9 @@ const (
 type Permissions struct {
 	Files    Access   `json:"files"`
 	Network  bool     `json:"network"`
-	Env      []string `json:"env"`      // variables that it gets
-	Tools    []string `json:"tools"`    // tools that it may call
-	Override []string `json:"override"` // tools that it may replace
+	Env      []string `json:"env"`      // variables passed to it
+	Tools    []string `json:"tools"`    // tools it may call
+	Override []string `json:"override"` // tools it may replace
 }
 
 // Plugin is a directory with a plugin, as its manifest describes it.
@@ -56,15 +56,15 @@ type Plugin struct {
 	Permissions Permissions
 	Hooks       []string // provides_hooks
 	RequiresEnv []string
-	// Dependencies are the packages that it names. Nothing installs them.
+	// Dependencies are the packages named by the plugin. Nothing installs them.
 	Dependencies []string
 
 	tools   []string       // provides_tools
-	only    bool           // provides_tools is there, so that other tools are not loaded
+	only    bool           // provides_tools is present, so other tools are not loaded
 	command []string       // of kind Command
 	entry   string         // the Python file of kinds Python and Observer
 	hooks   map[string]any // of kind Agent: the section of its hooks
-	ignored []string       // of kind Agent: texts about hooks that do not run
+	ignored []string       // of kind Agent: texts about ignored hooks
 }
 
 // ValidName reports whether a plugin can have a name.
@@ -99,7 +99,7 @@ type rights struct {
 	Override []string `yaml:"override"`
 }
 
-// words is a list of words, or one text that is split at spaces.
+// words is a list of words, or a text to be split at spaces.
 type words []string
 
 func (w *words) UnmarshalYAML(data []byte) error {
@@ -128,8 +128,8 @@ func (n *named) UnmarshalYAML(data []byte) error {
 	return err
 }
 
-// Load reads the manifest in dir. The name of the plugin is that of the directory. Nothing of
-// the plugin runs.
+// Load reads the manifest in dir. The plugin is named after the directory. Nothing of the plugin
+// runs.
 func Load(dir string) (Plugin, error) {
 	p := Plugin{Name: filepath.Base(dir), Dir: dir}
 	for _, one := range []struct {
@@ -163,7 +163,7 @@ func Load(dir string) (Plugin, error) {
 
 var yamlPlace = lazyregexp.New(`(?s)^\[(\d+):\d+\] ([^\n]*).*`)
 
-// inFile returns an error of a file, with the line that an error of YAML has.
+// inFile returns an error of a file, with the line from a YAML error.
 func inFile(file string, err error) error {
 	if m := yamlPlace.FindStringSubmatch(err.Error()); m != nil {
 		return fmt.Errorf("%s:%s: %s", file, m[1], m[2])
@@ -206,7 +206,7 @@ func (p *Plugin) readYAML(data []byte) error {
 	return p.find("__init__.py", "handler.py")
 }
 
-// find sets the Python file: the first of names that is there.
+// find sets the Python file: the first existing file of names.
 func (p *Plugin) find(names ...string) error {
 	for _, name := range names {
 		if info, err := os.Lstat(filepath.Join(p.Dir, name)); err == nil && info.Mode().IsRegular() {
@@ -234,7 +234,7 @@ func (p *Plugin) check() error {
 			return fmt.Errorf("%q is not the name of a variable", name)
 		}
 	}
-	// A variable that it requires and that is not in the list of permissions would never reach it.
+	// A required variable would never reach the plugin if it were missing from its permissions.
 	for _, name := range p.RequiresEnv {
 		if !slices.Contains(p.Permissions.Env, name) {
 			p.Permissions.Env = append(p.Permissions.Env, name)
@@ -246,7 +246,7 @@ func (p *Plugin) check() error {
 // Declared returns the names of the tools in provides_tools.
 func (p Plugin) Declared() []string { return p.tools }
 
-// Complete returns the permissions with empty lists in place of missing ones.
+// Complete returns the permissions with empty lists in place of missing lists.
 func (p Permissions) Complete() Permissions {
 	for _, list := range []*[]string{&p.Env, &p.Tools, &p.Override} {
 		if *list == nil {
@@ -259,8 +259,8 @@ func (p Permissions) Complete() Permissions {
 	return p
 }
 
-// All returns the plugins in the directory plugins of home, by name. For each directory that
-// cannot be read as one, problems has the error.
+// All returns the plugins in the directory plugins of home, by name. For each unreadable directory,
+// problems contains the error.
 func All(home string) (all []Plugin, problems map[string]error) {
 	problems = map[string]error{}
 	entries, err := os.ReadDir(Dir(home))
@@ -283,5 +283,5 @@ func All(home string) (all []Plugin, problems map[string]error) {
 // Dir returns the directory of all plugins.
 func Dir(home string) string { return filepath.Join(home, "plugins") }
 
-// Data returns the directory that a plugin can write.
+// Data returns the writable directory of a plugin.
 func Data(home, name string) string { return filepath.Join(home, "plugin-data", name) }

@@ -1,12 +1,12 @@
-// Package plugins runs plugins: programs of other authors that add tools, hooks, slash commands
-// and texts of the system prompt.
+// Package plugins runs plugins: third-party programs with tools, hooks, slash commands and texts of
+// the system prompt.
 //
-// A plugin is a directory in $HERMES_HOME/plugins with a plugin.yaml of Hermes Agent, a
-// plugin.json of Agent Plugins, or a HOOK.yaml. Only the user enables one, by
-// hermes-ls plugin enable. That holds for one content of the directory, and for the offer that
-// the plugin made then. A plugin runs in the sandbox with the permissions of its manifest and no
-// others, in one process that its first call or event starts. If it ends three times, it is off,
-// and calls that it would have checked are blocked.
+// A plugin is a directory in $HERMES_HOME/plugins with a plugin.yaml of Hermes Agent, a plugin.json
+// of Agent Plugins, or a HOOK.yaml. Only the user enables a plugin, with hermes-ls plugin enable.
+// The decision is valid for the directory's content and the plugin's offer at that time. A plugin
+// runs in the sandbox with only the permissions of its manifest. Its first call or event starts its
+// process. If the process ends three times, the plugin is off, and calls that it would have checked
+// are blocked.
 package plugins
 
 import (
@@ -48,7 +48,7 @@ func New(o Options) extension.Extension {
 // Name implements [extension.Extension].
 func (*host) Name() string { return "plugins" }
 
-// Open reads the plugins that the user has enabled. It starts none.
+// Open reads the enabled plugins. It starts none.
 func (h *host) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
 	x := &instance{host: h, session: s}
 	var c Config
@@ -79,7 +79,7 @@ type plugin struct {
 	Listed
 	offer  Offer
 	runner *runner
-	hooks  *hooks.Brought // of an Agent Plugin; those of others are in the offer
+	hooks  *hooks.Brought // of an Agent Plugin; other hooks are in the offer
 }
 
 // instance has the plugins of a session.
@@ -93,7 +93,7 @@ type instance struct {
 	env *tools.Env // of calls of the session
 }
 
-// Close ends the processes that no other session uses.
+// Close ends the processes not used by other sessions.
 func (x *instance) Close(context.Context) error {
 	var ending sync.WaitGroup
 	for _, p := range x.plugins {
@@ -110,7 +110,7 @@ func (x *instance) Begun(env *tools.Env) {
 	x.env = env
 }
 
-// Attach reports the plugins that are not usable, and hooks of Agent Plugins that cannot start.
+// Attach reports unusable plugins, and hooks of Agent Plugins that cannot start.
 func (x *instance) Attach(given []any) (start func()) {
 	var starts []func()
 	for _, p := range x.plugins {
@@ -133,7 +133,7 @@ func (x *instance) Attach(given []any) (start func()) {
 	}
 }
 
-// Problem returns a sentence about a plugin that is not usable.
+// Problem returns a sentence about an unusable plugin.
 func (l Listed) Problem() string {
 	switch l.State {
 	case NotGranted:
@@ -240,8 +240,8 @@ func (x *instance) run(ctx context.Context, env *tools.Env, c tools.Call, p plug
 	return resultOf(result), nil
 }
 
-// watch has the changes of a plugin that can write in the workspace reviewed. It comes before each call: the call may start the
-// plugin.
+// watch starts the review of changes by a plugin with write access to the workspace. It comes
+// before each call: the call may start the plugin.
 func (x *instance) watch(ctx context.Context, p plugin) (extension.Watched, error) {
 	if p.Permissions.Files != Write || x.session.Watch == nil {
 		return extension.Watched{Review: func(context.Context, tools.Call) string { return "" }, Later: func() {}}, nil
@@ -261,8 +261,8 @@ func resultOf(result json.RawMessage) tools.Result {
 	return tools.OK(map[string]json.RawMessage{"result": result})
 }
 
-// permit checks whether a call may run: tools that their plugin marks as read-only run, and
-// others ask.
+// permit checks whether a call may run. If the plugin marks the tool as read-only and cannot write
+// files, it runs. Other calls require approval.
 func permit(ctx context.Context, env *tools.Env, c tools.Call, p plugin, t ToolOffer) error {
 	v := policy.Verdict{Level: policy.Runs, Commands: []string{t.Name}}
 	kind := tools.KindFetch
@@ -281,13 +281,14 @@ func permit(ctx context.Context, env *tools.Env, c tools.Call, p plugin, t ToolO
 	return env.Gate.Check(ctx, env, c, kind, fmt.Sprintf("%s: %s %s", p.Name, t.Name, c.Args), v)
 }
 
-// depth is the key of the number of plugins that a call has passed through.
+// depth is the context key for the number of plugins a call has passed through.
 type depth struct{}
 
-// mostDepth limits calls that plugins make because of calls of plugins.
+// mostDepth limits nested calls between plugins.
 const mostDepth = 3
 
-// callOf returns the call for a request to a plugin. Env is that of the call that caused it.
+// callOf returns the call for a request to a plugin. env belongs to the tool call behind the
+// request.
 func (x *instance) callOf(ctx context.Context, p plugin, env *tools.Env) *call {
 	c := &call{ctx: ctx, session: x.session.ID}
 	c.tool = func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error) {
@@ -436,8 +437,7 @@ func (x *instance) Sections(context.Context) []prompt.Section {
 	return []prompt.Section{{Slot: prompt.Project, Text: "\n# Plugins\n\nTexts of plugins that the user has enabled, with the rank of project instructions.\n" + b.String()}}
 }
 
-// Derive gives a subagent the tools of its parent's plugins. Hooks of plugins see its calls
-// without that.
+// Derive gives a subagent the tools of its parent's plugins. Plugin hooks see its calls anyway.
 func (x *instance) Derive(_ context.Context, kind extension.Kind, _ *extension.Session) (extension.Instance, error) {
 	if kind != extension.Subagent {
 		return nil, nil
@@ -455,7 +455,7 @@ func (p parents) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, 
 	return p.parent.Tools(ctx, stored)
 }
 
-// plain returns a text without control characters and unseen ones, with at most limit bytes.
+// plain returns a text without control and invisible characters, cut to limit bytes.
 func plain(text string, limit int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

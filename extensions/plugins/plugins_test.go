@@ -41,7 +41,7 @@ func newBed(t *testing.T) *bed {
 	return b
 }
 
-// add writes a plugin. Files that begin with #! can be run.
+// add writes a plugin. Files starting with #! are executable.
 func (b *bed) add(name string, files map[string]string) string {
 	b.t.Helper()
 	dir := filepath.Join(plugins.Dir(b.home), name)
@@ -137,7 +137,7 @@ type session struct {
 	asked   []string
 }
 
-// readFile is a tool of the session that plugins may call.
+// readFile is a tool of the session, for calls by plugins.
 var readFile = tools.Tool{
 	Name: "read_file", Toolset: "files", ReadOnly: true, Description: "x", Schema: json.RawMessage(`{"type":"object"}`),
 	Run: func(_ context.Context, _ *tools.Env, c tools.Call) (tools.Result, error) {
@@ -216,7 +216,7 @@ func (s *session) wants(name, args, want string) {
 	}
 }
 
-// python is a plugin in Python with one tool, whose function has the given lines.
+// python is a plugin in Python. register is the body of its function register.
 func python(permissions, register string) map[string]string {
 	return map[string]string{
 		"plugin.yaml": "name: p\nversion: 1.0.0\ndescription: d\npermissions: " + permissions + "\n",
@@ -298,7 +298,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestPermissions lets a plugin try what its permissions do not grant.
+// TestPermissions lets a plugin try everything outside its permissions.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	testneed.Extra(t)
@@ -358,7 +358,7 @@ return out`)
 	}
 }
 
-// TestStates checks that only plugins whose files are as the user enabled them are loaded.
+// TestStates checks that only plugins with unchanged files since their enabling are loaded.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	testneed.Extra(t)
@@ -406,8 +406,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestEnds checks that a plugin that ends three times is off, and that calls that it would have
-// checked do not run.
+// TestEnds checks that a plugin is off after three ends. Calls it would have checked do not run.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	testneed.Extra(t)
@@ -490,8 +489,8 @@ done
 	}
 }
 
-// A plugin that stops reading keeps no call waiting beyond a cancel, and the end of the session ends it. An answer without an id
-// ends the only call at once.
+// If a plugin stops reading, a cancel still ends its calls, and the end of the session ends the
+// plugin. A response without an id ends the only call at once.
 func TestDeaf(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -856,7 +855,7 @@ func TestAgentHooks(t *testing.T) {
 	}
 }
 
-// TestWiden checks the permissions that the user adds.
+// TestWiden checks permissions added by the user.
 func TestWiden(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

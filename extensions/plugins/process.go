@@ -28,20 +28,20 @@ const (
 	toolLimit    = 120 * time.Second // for a tool and a slash command
 	grace        = 200 * time.Millisecond
 	largestLine  = 16 << 20         // bytes of a message
-	mostWaiting  = 32 << 20         // bytes that wait for a plugin that does not read
+	mostWaiting  = 32 << 20         // unread bytes waiting for a plugin
 	mostUnread   = 30 * time.Second // for which a plugin may leave them
-	mostCalling  = 16               // tools that a plugin calls at the same time
+	mostCalling  = 16               // concurrent tool calls of a plugin
 	mostExits    = 3                // in exitWindow; then the plugin is off
 	exitWindow   = 5 * time.Minute
 	longestLog   = 2000 // bytes of a line in the log
 	protocolUsed = 1
 )
 
-// initializing is what a plugin gets first.
+// initializing is the first message to a plugin.
 type initializing struct {
 	Protocol int    `json:"protocol"`
 	Root     string `json:"root"` // the plugin's directory
-	Data     string `json:"data"` // its own writable directory
+	Data     string `json:"data"` // the plugin's writable directory
 	Settings any    `json:"settings"`
 }
 
@@ -53,15 +53,15 @@ type process struct {
 	log     func(line string)
 	offer   Offer
 	next    atomic.Uint64
-	calling chan struct{} // has room for the tools that the plugin calls at the same time
+	calling chan struct{} // has room for the plugin's concurrent tool calls
 
 	mu    sync.Mutex
 	calls map[jsonrpc2.ID]*call
-	last  *call    // that began last and runs
+	last  *call    // the newest running call
 	said  []string // the last lines of stderr
 }
 
-// call is a request to the plugin that runs. What the plugin asks for meanwhile belongs to it.
+// call is a running request to the plugin. The plugin's requests during it belong to it.
 type call struct {
 	id       jsonrpc2.ID
 	ctx      context.Context
@@ -70,9 +70,9 @@ type call struct {
 	tool     func(ctx context.Context, name string, args json.RawMessage) (json.RawMessage, error)
 }
 
-// start starts a plugin and initializes it. Confine bounds the process by the plugin's
-// permissions. Limit is the time that it has to initialize. Log gets the lines of its output that are no messages.
-// Trace gets each message; it may be nil.
+// start starts a plugin and initializes it. Confine bounds the process by the plugin's permissions.
+// limit is the timeout of initialize. log gets output lines other than messages. trace gets each
+// message; it may be nil.
 func start(ctx context.Context, p Plugin, cmd proc.Cmd, limit time.Duration, init initializing, log, trace func(line string)) (*process, error) {
 	x := &process{plugin: p, log: log, calls: map[jsonrpc2.ID]*call{}, calling: make(chan struct{}, mostCalling)}
 	cmd.Stderr = &lines{write: x.stderr}
@@ -99,7 +99,7 @@ type nothing struct{}
 
 func (nothing) Printf(string, ...any) {}
 
-// why describes how the process ended, with the place and the error that its last output names.
+// why describes how the process ended, with the location and error found in its last output.
 func (x *process) why(when string) string {
 	text := "it " + x.Exit()
 	x.mu.Lock()
@@ -125,8 +125,8 @@ func (x *process) stderr(line string) {
 
 var errorLine = lazyregexp.New(`^\s*(?:Uncaught )?(?:\w*(?:Error|Exception)(?: \[\w+\])?:|panic:|fatal error:)`)
 
-// cause returns the first file of the plugin with a line number, and the error, that the output of
-// a program names. If it names neither, it returns the last line.
+// cause returns the first file of the plugin with a line number, and the error, from a program's
+// output. If the output contains neither, it returns the last line.
 func cause(said []string, dir string) (text string) {
 	file := regexp.MustCompile(regexp.QuoteMeta(filepath.ToSlash(dir)) + `/([^\s:()]+:\d+)`)
 	var place, wrong string
@@ -207,8 +207,8 @@ type asked struct {
 	Text      string          `json:"text"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
-	// Call is the id of the request during which the plugin asks. If it is 0, it is the one that
-	// began last.
+	// Call is the id of the request during which the plugin asks. If it is 0, the newest request is
+	// meant.
 	Call uint64 `json:"call"`
 }
 
@@ -263,7 +263,7 @@ func (x *process) refuse(conn *jsonrpc2.Conn, r *jsonrpc2.Request, code int64, t
 	_ = conn.ReplyWithError(context.Background(), r.ID, &jsonrpc2.Error{Code: code, Message: text}) // it may have ended
 }
 
-// running returns the call with an id; 0: the one that began last. If there is none, it returns nil.
+// running returns the call with an id; 0: the newest call. If there is none, it returns nil.
 func (x *process) running(id uint64) *call {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -273,7 +273,7 @@ func (x *process) running(id uint64) *call {
 	return x.calls[jsonrpc2.ID{Num: id}]
 }
 
-// only returns the id of the only call that runs.
+// only returns the id of the only running call.
 func (x *process) only() (id jsonrpc2.ID, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -283,13 +283,13 @@ func (x *process) only() (id jsonrpc2.ID, ok bool) {
 	return id, false
 }
 
-// stream has one JSON message on each line. Other lines go to the log.
+// stream reads and writes JSON messages, each on a line. Other lines go to the log.
 type stream struct {
 	in    *bufio.Reader
 	other func(line string)
 	trace func(line string)                // nil: nothing is traced
 	fail  func(error)                      // is called if a message is too long
-	only  func() (id jsonrpc2.ID, ok bool) // the only call that waits, if there is one
+	only  func() (id jsonrpc2.ID, ok bool) // the only pending call, if any
 	out   io.Writer                        // does not wait
 }
 
@@ -325,8 +325,8 @@ func (s *stream) ReadObject(v any) error {
 	}
 }
 
-// whole returns a message. An answer without an id, which a plugin sends if it could not read the request, gets that of the only
-// call, so that the call does not wait for its limit.
+// whole returns a message. A plugin that could not read a request sends a response without an id.
+// It gets the id of the only call, so the call does not wait for its limit.
 func (s *stream) whole(text []byte) []byte {
 	var m struct {
 		ID     json.RawMessage `json:"id"`

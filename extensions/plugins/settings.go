@@ -24,13 +24,13 @@ func (s Settings) Enables(name string) bool {
 	return slices.Contains(s.Enabled, name) && !slices.Contains(s.Disabled, name)
 }
 
-// entry is the part of entries.NAME that is used here. Hermes Agent has further keys.
+// entry is the part of entries.NAME used here. Hermes Agent uses further keys.
 type entry struct {
 	Settings    any         `json:"settings"`
 	Permissions Permissions `json:"permissions"`
 }
 
-// entry returns the entry of a plugin. If its form is another one, it is empty.
+// entry returns the entry of a plugin. In any other form, it is empty.
 func (s Settings) entry(name string) (e entry) {
 	if data, err := json.Marshal(s.Entries[name]); err == nil {
 		_ = json.Unmarshal(data, &e)
@@ -38,11 +38,11 @@ func (s Settings) entry(name string) (e entry) {
 	return e
 }
 
-// Of returns the settings that a plugin gets.
+// Of returns the settings passed to a plugin.
 func (s Settings) Of(name string) any { return s.entry(name).Settings }
 
-// Widen returns a plugin with the permissions that the user adds to those of its manifest. Plugins
-// of Hermes Agent and Agent Plugins have none in their manifests.
+// Widen adds the user's permissions to a plugin's manifest. Manifests of Hermes Agent's plugins and
+// Agent Plugins contain none.
 func (s Settings) Widen(p Plugin) Plugin {
 	more := s.entry(p.Name).Permissions
 	if order := []Access{"", None, Read, Write}; slices.Index(order, more.Files) > slices.Index(order, p.Permissions.Files) {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Trial is a plugin that runs outside of a session, for its author.
+// Trial is a plugin run outside of a session, for its author.
 type Trial struct {
 	runner *runner
 	offer  Offer
@@ -13,7 +13,7 @@ type Trial struct {
 }
 
 // Try starts a plugin with its permissions in a workspace folder. It need not be enabled. Watch
-// gets the lines that it logs, and all messages.
+// gets its log lines and all messages.
 func Try(ctx context.Context, o Options, p Plugin, settings any, getenv func(string) string, folder string, watch func(line string)) (*Trial, error) {
 	r := newRunner(o, Listed{Plugin: p}, settings, []string{folder}, getenv)
 	r.watch = watch

@@ -17,19 +17,19 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// cache has the frontmatters of earlier calls. The file is below $HERMES_HOME/cache.
+// cache holds the frontmatters of earlier calls. The file is below $HERMES_HOME/cache.
 //
-// It begins with the number of records and an index, sorted by the hash of the path: hash, offset and length of each
-// record. A record is an encoded [cached]. A search reads only the records that it uses, one at a time, because its garbage stays
-// in memory until the first garbage collection.
+// It begins with the number of records and an index, sorted by the hash of the path: hash, offset
+// and length of each record. A record is an encoded [cached]. A search reads only the needed
+// records, each separately, because its garbage stays in memory until the first garbage collection.
 type cache struct {
 	path  string
 	file  *os.File // nil: there is none
 	index []byte
-	used  []bool   // records that a search has found
-	added [][]byte // records, which replace those of the file
+	used  []bool   // records found by the search
+	added [][]byte // records that replace the file's
 	head  [4 << 10]byte
-	none  *Meta // of skills with an empty one; it is not in the cache, which would stay in memory with it
+	none  *Meta // of skills with an empty Meta; it is not in the cache, which would stay in memory with it
 }
 
 type cached struct {
@@ -180,7 +180,7 @@ func (c *cache) parseHead(file, dir string) (s Skill, err error) {
 	return s, err
 }
 
-// save stores the entries that were used, if one is new. If it fails, the next process reads the files again.
+// save stores the used entries, if any is new. If it fails, the next process reads the files again.
 func (c *cache) save(ctx context.Context) {
 	if len(c.added) == 0 {
 		return
@@ -197,7 +197,7 @@ func (c *cache) save(ctx context.Context) {
 		}
 	}
 	slices.SortStableFunc(all, byHash)
-	all = slices.CompactFunc(all, func(a, b []byte) bool { return byHash(a, b) == 0 }) // keeps those that were added
+	all = slices.CompactFunc(all, func(a, b []byte) bool { return byHash(a, b) == 0 }) // keeps the added records
 	at := countBytes + len(all)*entryBytes
 	size := at
 	for _, r := range all {
@@ -302,7 +302,7 @@ func appendBytes[T string | []byte](b []byte, text T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-// decoder reads what append has written. After an error, broken is true, and all values are zero.
+// decoder reads the output of append. After an error, broken is true, and all values are zero.
 type decoder struct {
 	data   []byte
 	broken bool

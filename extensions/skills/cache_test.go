@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A field that is added to Meta must be stored, too.
+// A new field of Meta must be stored, too.
 func TestCachedMeta(t *testing.T) {
 	t.Parallel()
 	m := &Meta{}
@@ -42,7 +42,8 @@ func TestCachedMeta(t *testing.T) {
 	}
 }
 
-// A second search finds in the cache what the first one has read, and reads the files again if the cache is broken.
+// A second search finds the first search's results in the cache. If the cache is broken, it reads
+// the files again.
 func TestCache(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -17,14 +17,14 @@ var listCommand = extension.Command{Name: "skills", Neovim: "skills", Descriptio
 // Table has the rows of the command table.
 var Table = []extension.Command{listCommand, {Execute: "hermes.skill.open", VSCode: "hermes.skill.open", Title: "Open Skill…", Description: "Open a skill in the editor", Order: 153}}
 
-// SkillOrder is the order of the slash commands of skills. Built-in commands and Markdown files stand before them, and
-// before the latter those of skills of the workspace.
+// SkillOrder is the order of the slash commands of skills. They follow built-in commands and
+// Markdown files. Skills of the workspace come before the Markdown files.
 const (
 	SkillOrder     = 600
 	workspaceOrder = 549
 )
 
-// maxStacked is how many skills one prompt can read.
+// maxStacked limits the skills read by a prompt.
 const maxStacked = 5
 
 // Commands returns /skills and a command for each skill.

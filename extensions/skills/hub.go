@@ -80,7 +80,8 @@ func (c Candidate) Discard() {
 	}
 }
 
-// clone fetches one commit, without submodules, filters and hooks, and without the user's settings.
+// clone fetches a single commit, without submodules, filters and hooks, and without the user's
+// settings.
 func clone(ctx context.Context, url, ref, dir string) (commit string, err error) {
 	if strings.HasPrefix(url, "-") || strings.HasPrefix(ref, "-") || strings.Contains(url, "::") {
 		return "", fmt.Errorf("%q is no address of a skill", url)
@@ -102,7 +103,7 @@ func clone(ctx context.Context, url, ref, dir string) (commit string, err error)
 	return git(ctx, dir, "rev-parse", "HEAD")
 }
 
-// certificates begin the variables of git that name the user's certificate authorities.
+// certificates is the prefix of git's variables for certificate authorities.
 const certificates = "GIT_SSL_CA"
 
 // git runs git without the user's settings.
@@ -136,7 +137,7 @@ func runGit(ctx context.Context, dir string, env, program, args []string) (strin
 	return strings.TrimSpace(out.String()), nil
 }
 
-// skillDir returns the directory of the skill: dir itself, sub below it, or the only one.
+// skillDir returns the directory of the skill: dir itself, sub below it, or the only skill's.
 func skillDir(dir, sub string) (string, error) {
 	if sub != "" {
 		if !filepath.IsLocal(filepath.FromSlash(sub)) {
@@ -247,7 +248,8 @@ func Install(ctx context.Context, home, name string, c Candidate) (dir string, e
 	return dir, audit(home, action, name, e)
 }
 
-// replaceable returns an error if another skill has the name, or if the user has edited the one that is installed.
+// replaceable returns an error if another skill has the name, or if the user has edited the
+// installed skill.
 func replaceable(home, name string, old Entry, had bool) error {
 	dir := filepath.Join(home, "skills", name)
 	if had && filepath.Clean(filepath.FromSlash(old.InstallPath)) != name {
@@ -265,7 +267,7 @@ func replaceable(home, name string, old Entry, had bool) error {
 	return nil
 }
 
-// of sets the fields that a candidate determines.
+// of sets the fields determined by a candidate.
 func (e *Entry) of(c Candidate, name, sum string) {
 	now := time.Now().UTC().Format(time.RFC3339)
 	e.InstalledAt = cmp.Or(e.InstalledAt, now)
@@ -280,7 +282,7 @@ func (e *Entry) of(c Candidate, name, sum string) {
 	}
 }
 
-// exchange puts a directory in the place of another one.
+// exchange replaces a directory with another.
 type exchange struct {
 	dir, fresh, old string
 	had, done       bool
@@ -317,10 +319,10 @@ func verdict(found []Finding) string {
 	return "safe"
 }
 
-// ErrEdited says that the user has changed an installed skill.
+// ErrEdited means that the user has changed an installed skill.
 var ErrEdited = errors.New("it was edited here and is not changed")
 
-// ErrGone says that the directory of an installed skill was removed.
+// ErrGone means that the directory of an installed skill was removed.
 var ErrGone = errors.New("its directory is gone. Install it again, or run hermes-ls skills uninstall to remove its entry")
 
 // Unedited returns an error if an installed skill is not as it was installed.
@@ -356,8 +358,8 @@ func hasMore(dir string) (more bool) {
 	return more
 }
 
-// Asks returns why the user must agree to a new version: it has findings or variables that the installed one does not have. If there
-// is no reason, it returns "".
+// Asks returns the reason for asking the user about a new version: findings or variables missing in
+// the installed version. If there is no reason, it returns "".
 func Asks(home string, installed Entry, c Candidate) string {
 	dir := filepath.Join(home, "skills", filepath.FromSlash(installed.InstallPath))
 	before, err := Scan(dir)
@@ -373,7 +375,7 @@ func Asks(home string, installed Entry, c Candidate) string {
 	if err != nil {
 		return "the installed version cannot be read: " + err.Error()
 	}
-	old, _, _ := parse(data, filepath.Base(dir)) // of one that cannot be parsed all variables are new
+	old, _, _ := parse(data, filepath.Base(dir)) // if it cannot be parsed, all variables are new
 	for _, name := range c.Meta.Environment {
 		if !slices.Contains(old.Meta.Environment, name) {
 			return "the new version uses the variable " + name
@@ -406,7 +408,7 @@ func Uninstall(ctx context.Context, home, name string) error {
 	}, nil)
 }
 
-// Search returns the skills that fit a query, the best first.
+// Search returns the skills that match a query, the best first.
 func Search(all []*Skill, query string) (found []*Skill) {
 	for _, hit := range search(all, query) {
 		if s, ok := find(all, hit.Name); ok {
@@ -416,7 +418,8 @@ func Search(all []*Skill, query string) (found []*Skill) {
 	return found
 }
 
-// Check returns why the SKILL.md in dir cannot be loaded. With strict, it also returns what agentskills.io forbids.
+// Check returns the reasons why the SKILL.md in dir cannot be loaded. With strict, it also returns
+// violations of agentskills.io.
 func Check(dir string, strict bool) (problems []string) {
 	data, err := safefile.Read(skillFile(dir), largestSkill)
 	if err != nil {

@@ -133,7 +133,7 @@ func TestTapsOfHermes(t *testing.T) {
 	}
 }
 
-// A skill is fetched by git over https, from git's own server.
+// git fetches a skill over https, from git's HTTP server.
 func TestInstallFromHTTPS(t *testing.T) {
 	t.Parallel()
 	repos := t.TempDir()

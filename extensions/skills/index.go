@@ -9,8 +9,8 @@ import (
 // shortest is the length to which descriptions are shortened, in bytes, before names stand alone.
 const shortest = 40
 
-// index returns lines "- NAME: DESCRIPTION" within limit bytes. If they do not fit, all descriptions are shortened to
-// one length. If that is not enough, the last skills have only names, and then the rest is counted.
+// index returns lines "- NAME: DESCRIPTION" within limit bytes. If they do not fit, it shortens all
+// descriptions to the same length, then drops descriptions, and finally counts the rest.
 func index(all []*Skill, limit int) string {
 	if len(all) == 0 || limit <= 0 {
 		return ""
@@ -36,7 +36,8 @@ func index(all []*Skill, limit int) string {
 	return ""
 }
 
-// last returns the last number from low to high that is ok. low is, and no number after one that is not.
+// last returns the last number from low to high for which ok returns true. ok must be true for low,
+// and stay false once it is false.
 func last(low, high int, ok func(int) bool) int {
 	for low < high {
 		if middle := (low + high + 1) / 2; ok(middle) {
@@ -48,12 +49,12 @@ func last(low, high int, ok func(int) bool) int {
 	return low
 }
 
-// layout is a form of the index: the first described skills have descriptions of at most width bytes, those up to named
-// only their names, and the rest is counted.
+// layout is a form of the index. Skills up to described have descriptions of at most width bytes,
+// skills up to named only names, and the rest is counted.
 type layout struct{ width, described, named int }
 
-// each calls write with the parts of the text. It makes no text that is as long as the index, because [index] tries many
-// layouts.
+// each calls write with the parts of the text. It does not build the whole text, because [index]
+// tries many layouts.
 func (l layout) each(all []*Skill, write func(part string)) {
 	for i, s := range all[:l.named] {
 		write("- ")
@@ -85,7 +86,7 @@ func (l layout) text(all []*Skill) string {
 	return b.String()
 }
 
-// cut shortens a text to limit bytes, at the end of a word if there is one.
+// cut shortens a text to limit bytes, if possible at the end of a word.
 func cut(text string, limit int) string {
 	if text, whole := shortened(text, limit); !whole {
 		return text + "…"
@@ -93,7 +94,8 @@ func cut(text string, limit int) string {
 	return text
 }
 
-// shortened returns the part of a text that [cut] keeps before the ellipsis. If the text fits, whole is true.
+// shortened returns the part of a text before the ellipsis of [cut]. If the text fits, whole is
+// true.
 func shortened(text string, limit int) (part string, whole bool) {
 	if len(text) <= limit {
 		return text, true

@@ -41,7 +41,7 @@ type Found struct {
 	Notes   []string
 }
 
-// names of the directories of a workspace that hold skills.
+// workspace directories for skills
 var workspaceDirs = []string{".hermes/skills", ".agents/skills", ".claude/skills"}
 
 // Loads returns the folders of a workspace from which skills are loaded.
@@ -59,10 +59,10 @@ const (
 	manyNew   = 100 // files, which leave megabytes of garbage when they are parsed
 )
 
-// notSearched are directories that hold no skills.
+// notSearched are directories without skills.
 var notSearched = []string{"node_modules", "venv", "references", "templates", "scripts", "assets", "examples", "site-packages", "__pycache__"}
 
-// Find finds all skills. It reads only files that have changed since an earlier call of any process.
+// Find finds all skills. It reads only files changed since an earlier call of any process.
 func (l Library) Find(ctx context.Context) Found {
 	c := openCache(l.Home)
 	defer c.close()
@@ -92,7 +92,7 @@ func (l Library) Find(ctx context.Context) Found {
 	return w.sorted()
 }
 
-// sorted returns what the walker has found.
+// sorted returns the walker's results.
 func (w *walker) sorted() Found {
 	slices.SortFunc(w.found.Skills, func(a, b *Skill) int { return cmp.Compare(a.Name, b.Name) })
 	return w.found
@@ -104,7 +104,7 @@ func below(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// TrustedDirs returns the directories below trusted workspace folders and their git roots that exist.
+// TrustedDirs returns the existing directories below trusted workspace folders and their git roots.
 func TrustedDirs(store trust.Store, folders, names []string) (dirs []string) {
 	for _, folder := range folders {
 		if !store.Trusted(folder) {
@@ -115,7 +115,8 @@ func TrustedDirs(store trust.Store, folders, names []string) (dirs []string) {
 	return slices.Compact(dirs)
 }
 
-// OfferedDirs returns the directories below a folder and its git root that exist, without links that leave them.
+// OfferedDirs returns the existing directories below a folder and its git root, without links that
+// leave them.
 func OfferedDirs(folder string, names []string) (dirs []string) {
 	if abs, err := filepath.Abs(folder); err == nil {
 		folder = abs
@@ -158,7 +159,8 @@ func newWalker(c *cache) *walker {
 // search adds the skills below dir.
 func (w *walker) search(dir, place, prefix string) { w.walk(dir, "", place, prefix, 0) }
 
-// walk adds the skill in file, or those below dir. file is the SKILL.md of dir; empty: dir is no skill.
+// walk adds the skill in file, or the skills below dir. file is the SKILL.md of dir; empty: dir is
+// no skill.
 func (w *walker) walk(dir, file, place, prefix string, depth int) {
 	if w.dirs++; w.dirs > maxDirs {
 		return
@@ -227,13 +229,13 @@ func (w *walker) use(s *Skill) {
 		return
 	}
 	if first, ok := w.names[s.Name]; ok {
-		if first.Path == s.Path { // a configured directory is in another one
+		if first.Path == s.Path { // a configured directory is inside another
 			return
 		}
 		s.Problem = "another skill of this name is used: " + first.Path
 		w.found.LeftOut = append(w.found.LeftOut, s)
 		note := fmt.Sprintf("There are two skills named %q. %s is not used.", s.Name, s.Path)
-		if s.Place == Bundled { // its path alone does not tell where it is
+		if s.Place == Bundled { // its path alone does not identify its place
 			note = fmt.Sprintf("There are two skills named %q. %s is used, %s in the program is not used.", s.Name, first.Path, s.Path)
 		}
 		w.found.Notes = append(w.found.Notes, note)
@@ -276,7 +278,7 @@ func (s *Skill) Read() (body string, err error) {
 	return strings.TrimSpace(body), err
 }
 
-// Offered returns the skills that a folder brings, whether the user trusts it or not. It stores nothing.
+// Offered returns the skills in a folder, trusted or not. It stores nothing.
 func Offered(_ context.Context, folder string) []*Skill {
 	w := newWalker(newCache())
 	for _, dir := range OfferedDirs(folder, workspaceDirs) {

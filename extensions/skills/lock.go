@@ -48,7 +48,7 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	return withRest(plain(e), e.rest)
 }
 
-// withRest encodes an object with the fields of rest that it does not have.
+// withRest encodes an object and adds its missing fields from rest.
 func withRest(known any, rest map[string]json.RawMessage) ([]byte, error) {
 	data, err := json.Marshal(known)
 	if err != nil || len(rest) == 0 {
@@ -92,7 +92,7 @@ func readLock(home string) (file map[string]json.RawMessage, entries map[string]
 	return file, entries, nil
 }
 
-// Ref returns the git ref that the user named at the installation, or "".
+// Ref returns the git ref chosen by the user at the installation, or "".
 func (e Entry) Ref() string {
 	ref, _ := e.Metadata["ref"].(string)
 	return ref

@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/modes"
 )
 
-// web is a server with TLS that this process trusts.
+// web is a TLS server trusted by this process.
 var web server
 
 type server struct {

@@ -28,7 +28,7 @@ import (
 //go:embed skill_manage.md
 var manageText string
 
-// action is what skill_manage does.
+// action is an action of skill_manage.
 type action string
 
 // The actions.
@@ -78,7 +78,7 @@ func (x *Instance) manageTool() tools.Tool {
 	}, x.manage)
 }
 
-// edit is a change of one file below base. If remove is set, the file or the skill is removed.
+// edit is a change of a file below base. If remove is set, the file or the skill is removed.
 type edit struct {
 	base     string // the directory of all skills
 	name     string // of the file, below base
@@ -223,7 +223,7 @@ func create(f Found, base string, in manageIn) (edit, error) {
 	return edit{base: base, name: filepath.Join(dir, "SKILL.md"), new: []byte(in.Content)}, checkSkill([]byte(in.Content), in.Name)
 }
 
-// own returns a skill of the user that may be changed, and the directory that it is below.
+// own returns a changeable skill of the user, and its parent directory.
 func (x *Instance) own(f Found, settings Settings, name string) (s *Skill, base string, err error) {
 	s, ok := find(slices.Concat(f.Skills, f.LeftOut), name)
 	if !ok {
@@ -240,7 +240,7 @@ func (x *Instance) own(f Found, settings Settings, name string) (s *Skill, base 
 	return s, "", fmt.Errorf("%s is %s and cannot be changed. Create one of another name", name, s.whose())
 }
 
-// whose names the owner of a skill that cannot be changed.
+// whose names the owner of an unchangeable skill.
 func (s *Skill) whose() string {
 	switch s.Place {
 	case Bundled:

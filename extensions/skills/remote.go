@@ -22,7 +22,7 @@ const (
 	mostRedirects = 5
 )
 
-// sourceOf returns the kind of a source that is no directory: url, well-known or git.
+// sourceOf returns the kind of a source other than a directory: url, well-known or git.
 func sourceOf(from string) string {
 	switch {
 	case strings.HasPrefix(from, wellKnown):
@@ -78,7 +78,7 @@ func get(ctx context.Context, c *http.Client, address string, most int64) ([]byt
 	return data, err
 }
 
-// fetchFile gets a SKILL.md into a directory below work that has the name of its directory on the server.
+// fetchFile downloads a SKILL.md into a directory below work, named as on the server.
 func fetchFile(ctx context.Context, work, from string) (dir string, err error) {
 	data, err := get(ctx, client(), from, largestSkill)
 	if err != nil {
@@ -99,7 +99,8 @@ type published struct {
 	Files       []string `json:"files"`
 }
 
-// fetchPublished gets a skill that a server names in its index: well-known:ADDRESS or well-known:ADDRESS#NAME.
+// fetchPublished downloads a skill from a server's index: well-known:ADDRESS or
+// well-known:ADDRESS#NAME.
 func fetchPublished(ctx context.Context, work, from string) (dir string, err error) {
 	address, name, _ := strings.Cut(strings.TrimPrefix(from, wellKnown), "#")
 	if !strings.HasSuffix(address, "/index.json") {

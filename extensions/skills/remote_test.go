@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A skill is fetched from a server: its SKILL.md, or one that the server's index names. A file outside of the skill, and a
-// redirect to an address without TLS, are refused.
+// A skill is fetched from a server: its SKILL.md, or a skill in the server's index. Files outside
+// of the skill and redirects to an address without TLS are rejected.
 func TestFetchFromServer(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -140,7 +140,7 @@ func TestTap(t *testing.T) {
 	}
 }
 
-// A relative folder that is its own git root has each directory once.
+// Each directory of a relative folder is listed once if the folder is its git root.
 func TestOfferedDirsOfRelativeFolder(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, ".claude/commands/c.md", "x")

@@ -23,7 +23,7 @@ const (
 	Warn  = "warn"
 )
 
-// Finding is a place in a skill that the user should see. The scanner is advisory.
+// Finding is a noteworthy place in a skill, shown to the user. The scanner is advisory.
 type Finding struct {
 	File  string `json:"file"`
 	Line  int    `json:"line"`
@@ -42,7 +42,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s line %d has %s", f.File, f.Line, f.What)
 }
 
-// Blocked returns the first finding that is rejected.
+// Blocked returns the first rejected finding.
 func Blocked(found []Finding) (Finding, bool) {
 	at := slices.IndexFunc(found, func(f Finding) bool { return f.Level == Block })
 	if at < 0 {
@@ -51,7 +51,7 @@ func Blocked(found []Finding) (Finding, bool) {
 	return found[at], true
 }
 
-// pattern is a rule for one line.
+// pattern is a rule for a line.
 type pattern struct {
 	level, what string
 	match       *lazyregexp.Regexp
@@ -81,7 +81,7 @@ const (
 	scanBytes = 10 << 20
 )
 
-// Scan reports what the user should see in the skill in dir, by file and line.
+// Scan reports the findings in the skill in dir, by file and line.
 func Scan(dir string) (found []Finding, err error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
@@ -146,7 +146,8 @@ func linkFinding(dir, path, name string) []Finding {
 	return []Finding{{filepath.ToSlash(name), 0, Block, "a link that leaves the skill"}}
 }
 
-// scanText reports the findings of one file. Bytes that are no text do not hide the rest of it: a shell and a model read on.
+// scanText reports the findings of a file. Binary bytes do not hide the rest of it: a shell and a
+// model read on.
 func scanText(name string, data []byte) (found []Finding) {
 	text := string(data)
 	if !utf8.Valid(data) || strings.Contains(text, "\x00") {
@@ -179,7 +180,7 @@ func scanText(name string, data []byte) (found []Finding) {
 	return append(found, scanCommand(name, begin, command)...)
 }
 
-// longestCommand limits a line that others continue, in bytes.
+// longestCommand limits a line with its continuations, in bytes.
 const longestCommand = 64 << 10
 
 func scanCommand(name string, line int, command string) (found []Finding) {

@@ -42,7 +42,7 @@ type Skill struct {
 	Meta *Meta  `json:"-"`
 }
 
-// Meta has the parts of a frontmatter that hermes-ls uses besides name and description.
+// Meta holds the parts of a frontmatter used by hermes-ls, except name and description.
 type Meta struct {
 	Platforms        []string `json:"platforms,omitempty"`
 	Environment      []string `json:"environment,omitempty"` // required_environment_variables
@@ -110,8 +110,8 @@ func parse(data []byte, dir string) (s Skill, body string, err error) {
 
 var validVariable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 
-// environment returns the names in required_environment_variables (texts, or mappings with a name), and those in
-// prerequisites.env_vars and setup.collect_secrets, which mean the same.
+// environment returns the names in required_environment_variables (texts, or mappings with a name),
+// and the equivalent names in prerequisites.env_vars and setup.collect_secrets.
 func environment(fields frontmatter.Fields) (names []string) {
 	names = append(fields.List("required_environment_variables"), fields.Sub("prerequisites").List("env_vars")...)
 	list, _ := fields["required_environment_variables"].([]any)
@@ -146,7 +146,7 @@ func oneLine(text string) string {
 	if odd || last == ' ' {
 		return strings.Join(strings.Fields(text), " ")
 	}
-	return text // most are on one line
+	return text // most texts are on a single line
 }
 
 // here reports whether a skill is for this system. Unknown names of platforms do not hide a skill.
@@ -204,7 +204,7 @@ func standardName(name string) (problem string) {
 	return ""
 }
 
-// newName is a name that the program gives to a skill.
+// newName matches names for new skills.
 var newName = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // ValidNew reports whether a new skill can have a name.
@@ -227,7 +227,7 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// Strict returns what agentskills.io forbids in a SKILL.md.
+// Strict returns violations of agentskills.io in a SKILL.md.
 func Strict(data []byte, dir string) (problems []string) {
 	fields, _, err := frontmatter.Parse(data)
 	if err != nil {

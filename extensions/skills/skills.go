@@ -1,9 +1,11 @@
-// Package skills gives the model skills: directories with a SKILL.md that tells how to do a kind of task.
+// Package skills offers skills to the model: directories with a SKILL.md, which describes how to do
+// a kind of task.
 //
-// [Library] finds them: in trusted workspaces, in $HERMES_HOME/skills, in configured directories, in plugins, and in the
-// program. Their names and descriptions are in the system prompt; skill_view reads one, and skill_manage changes those of
-// the user, who approves it. Each skill is a slash command. [Scan] shows what a user should know of a skill before it is
-// installed or trusted. Skills have the rank of project instructions and never widen permissions.
+// [Library] finds them: in trusted workspaces, in $HERMES_HOME/skills, in configured directories,
+// in plugins, and in the program. Their names and descriptions are in the system prompt; skill_view
+// reads a skill, and skill_manage changes the user's skills after approval. Each skill is a slash
+// command. [Scan] shows the user its findings before a skill is installed or trusted. Skills have
+// the rank of project instructions and never widen permissions.
 package skills
 
 import (
@@ -29,7 +31,7 @@ import (
 // Toolset is the toolset of the tools.
 const Toolset = "skills"
 
-// Options are the parts of the process that the extension uses.
+// Options are the parts of the process used by the extension.
 type Options struct {
 	Home string
 	// Pass gives variables to the commands and scripts of the session.
@@ -80,11 +82,11 @@ type Instance struct {
 	at       time.Time // of found; zero: not searched yet
 	noted    map[string]bool
 	once     sync.Once       // restores read
-	read     []string        // names of skills that the session has read
+	read     []string        // names of skills read by the session
 	passed   map[string]bool // path and variables of skills
 }
 
-// Close stores the names of the skills that the session has read, for the time when it is opened again.
+// Close stores the names of the session's read skills for the time when it is opened again.
 func (x *Instance) Close(ctx context.Context) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -126,7 +128,7 @@ func (x *Instance) TrustChanged() {
 	x.at = time.Time{}
 }
 
-// notify shows the notes of a search that were not shown yet.
+// notify shows the new notes of a search.
 func (x *Instance) notify(f Found) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -141,7 +143,7 @@ func (x *Instance) notify(f Found) {
 	}
 }
 
-// forModel returns the skills that the model may read: those for this system and these tools.
+// forModel returns the skills for the model: skills for this system and these tools.
 func (x *Instance) forModel(f Found) (all []*Skill) {
 	x.mu.Lock()
 	offers := x.settings.Offers
@@ -155,7 +157,7 @@ func (x *Instance) forModel(f Found) (all []*Skill) {
 	return all
 }
 
-// toolsetTable has the toolsets of tools that skills name: one tool and its toolset a line.
+// toolsetTable lists tool names used in skills and their toolsets, a pair on each line.
 //
 //go:embed toolsets.txt
 var toolsetTable string
@@ -195,7 +197,7 @@ func (x *Instance) Sections(ctx context.Context) []prompt.Section {
 	return []prompt.Section{{Slot: prompt.Project, Text: heading + strings.TrimRight(text, "\n")}}
 }
 
-// order sorts skills: those of the workspace, then those that were used last, then by name.
+// order sorts skills: first the workspace's, then by last use, then by name.
 func order(all []*Skill, used map[string]int64) { slices.SortStableFunc(all, byUse(used)) }
 
 func byUse(used map[string]int64) func(a, b *Skill) int {
@@ -260,7 +262,7 @@ func (x *Instance) Events() []extension.Handlers {
 	}}}
 }
 
-// remember notes that the session has read a skill.
+// remember records that the session has read a skill.
 func (x *Instance) remember(ctx context.Context, name string) {
 	x.restore(ctx)
 	x.mu.Lock()
@@ -273,7 +275,7 @@ func (x *Instance) remember(ctx context.Context, name string) {
 
 const readKey = "read"
 
-// restore adds the skills that the session has read before it was opened again.
+// restore adds the skills read before the session was opened again.
 func (x *Instance) restore(ctx context.Context) {
 	x.once.Do(func() {
 		var before []string
@@ -299,7 +301,7 @@ func readUse(home string) map[string]int64 {
 	return used
 }
 
-// writeUse stores that a skill was used. If it fails, the order of the index stays.
+// writeUse stores the use of a skill. If it fails, the order of the index stays.
 func writeUse(ctx context.Context, home, name string) {
 	path := filepath.Join(home, "cache", useName)
 	ctx, stop := context.WithTimeout(ctx, time.Second)
@@ -335,7 +337,7 @@ func (x *Instance) installed(s *Skill) bool {
 	return false
 }
 
-// pass gives the variables of a skill to the commands of the session. It returns the names that are not set.
+// pass gives the variables of a skill to the commands of the session. It returns the unset names.
 func (x *Instance) pass(ctx context.Context, s *Skill, call tools.Call) (missing []string) {
 	if len(s.Meta.Environment) == 0 || x.Pass == nil {
 		return nil

@@ -221,7 +221,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// showsEdit reports whether a request shows a file with a text that is new.
+// showsEdit reports whether a request shows a file with a new text.
 func showsEdit(r extension.Request, text string) bool {
 	return len(r.Edits) == 1 && strings.Contains(r.Edits[0].New, text) && (r.Edits[0].Old == nil || !strings.Contains(*r.Edits[0].Old, text))
 }
@@ -287,7 +287,7 @@ func TestManage(t *testing.T) {
 	}
 }
 
-// Up to five skills are read. The first word that is no skill starts the prompt.
+// Up to five skills are read. The prompt starts with the first word that names no skill.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -370,7 +370,7 @@ func TestBundled(t *testing.T) {
 	}
 }
 
-// A text that the model has read with line feeds is found in a file with the line ends of Windows, which stay.
+// A text read by the model with line feeds is found in a file with Windows line ends. They stay.
 func TestPatchOfWindows(t *testing.T) {
 	t.Parallel()
 	got, err := replaced([]byte("one\r\ntwo\r\nthree\r\n"), manageIn{OldString: "one\ntwo", NewString: "1\n2"})
@@ -379,7 +379,8 @@ func TestPatchOfWindows(t *testing.T) {
 	}
 }
 
-// A skill with the name of an earlier one is not used, and a note names its path, also if it is in the program.
+// A skill with the name of an earlier skill is not used, and a note names its path, also for a
+// bundled skill.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{Workspace, User, External, ""} {
@@ -404,7 +405,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// Skills in skills.create_dir are those of the user, also if the directory is in another place of skills.
+// Skills in skills.create_dir are the user's, also if the directory is in another place for skills.
 func TestCreateDir(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -457,7 +458,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// Names are those of the reference of agentskills.io, in every script.
+// Names follow the reference of agentskills.io, in every script.
 func TestStrictNames(t *testing.T) {
 	t.Parallel()
 	for name, valid := range map[string]bool{

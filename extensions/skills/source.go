@@ -23,9 +23,10 @@ type Source struct {
 
 const directory = "directory"
 
-// Locate returns the source that a user means: a directory if there is one, else an address: the https address of a SKILL.md,
-// well-known:ADDRESS[#NAME], a git URL[#path], or owner/repo[/path][@ref] of GitHub. With sure, the user does not see the source before
-// it is used, so words that mean a directory and a repository are an error.
+// Locate returns the source named by the user: an existing directory, else an address. Addresses
+// are the https address of a SKILL.md, well-known:ADDRESS[#NAME], a git URL[#path], or
+// owner/repo[/path][@ref] of GitHub. With sure, the user does not see the source before its use.
+// Then a name of both a directory and a repository is an error.
 func Locate(from string, sure bool) (Source, error) {
 	if info, err := os.Stat(from); err != nil || !info.IsDir() {
 		if strings.HasPrefix(from, ".") || filepath.IsAbs(from) {
@@ -40,7 +41,8 @@ func Locate(from string, sure bool) (Source, error) {
 	return Source{Kind: directory, Address: abs}, err
 }
 
-// At returns the source of an address. It is never a directory with a relative path: that would depend on where the user is.
+// At returns the source of an address. It is never a directory with a relative path, which would
+// depend on the user's working directory.
 func At(address string) Source {
 	if filepath.IsAbs(address) {
 		return Source{Kind: directory, Address: address}
@@ -48,8 +50,8 @@ func At(address string) Source {
 	return Source{Kind: sourceOf(address), Address: address}
 }
 
-// Stored returns a source from its kind and its address in a lock file or a snapshot. Hermes Agent writes github, and kinds that are
-// not supported.
+// Stored returns a source from its kind and its address in a lock file or a snapshot. Hermes Agent
+// also writes github, and unsupported kinds.
 func Stored(kind, address string) (Source, error) {
 	if !slices.Contains([]string{"", "git", "github", directory, "url", "well-known"}, kind) {
 		return Source{}, fmt.Errorf("not supported: a skill from %s", kind)
@@ -62,10 +64,10 @@ func Stored(kind, address string) (Source, error) {
 
 var ofGitHub = lazyregexp.New(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+(/[^@]*)?(@[A-Za-z0-9_./-]+)?$`)
 
-// abandoned is the age of directories in quarantine that a command has left behind when it was ended.
+// abandoned is the age at which directories left in quarantine by killed commands are removed.
 const abandoned = 24 * time.Hour
 
-// Quarantine makes a directory below dir for files that are fetched. It removes old ones.
+// Quarantine makes a directory below dir for fetched files. It removes old directories.
 func Quarantine(dir string) (work string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err

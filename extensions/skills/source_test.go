@@ -46,7 +46,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// A linked directory is a skill. A link of a repository that leaves it is none.
+// A linked directory is a skill. A link that leaves its repository is not.
 func TestLinkedSkill(t *testing.T) {
 	t.Parallel()
 	dir, home := t.TempDir(), t.TempDir()
@@ -133,7 +133,7 @@ func TestUnedited(t *testing.T) {
 	}
 }
 
-// Files of a command that was ended are removed from quarantine by a later one.
+// A later command removes a killed command's files from quarantine.
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

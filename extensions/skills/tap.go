@@ -101,19 +101,20 @@ func ChangeTaps(ctx context.Context, home string, edit func([]Tap) ([]Tap, error
 	return errors.Join(dir.Write("taps.json", data, 0o600), dir.Close())
 }
 
-// Remote is a skill that can be installed.
+// Remote is an installable skill.
 type Remote struct {
 	Source      string // for install
 	Description string
 }
 
-// Search returns the skills of the repository, and those that its marketplace file names elsewhere.
+// Search returns the skills of the repository, and the skills elsewhere listed in its marketplace
+// file.
 func (t Tap) Search(ctx context.Context, home, query string) (found []Remote, err error) {
 	work, err := quarantine(home)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(work) // the next search uses another one
+	defer os.RemoveAll(work) // the next search uses another directory
 	root, _, _, err := Download(ctx, work, At(t.Repo), "")
 	if err != nil {
 		return nil, err
@@ -145,7 +146,7 @@ func (t Tap) Search(ctx context.Context, home, query string) (found []Remote, er
 	return append(found, marketplace(root, query)...), nil
 }
 
-// marketplace returns the plugins of other repositories that .claude-plugin/marketplace.json names.
+// marketplace returns the plugins of other repositories listed in .claude-plugin/marketplace.json.
 func marketplace(root, query string) (found []Remote) {
 	data, err := textfile.Read(filepath.Join(root, ".claude-plugin", "marketplace.json"), 1<<20)
 	if err != nil {
@@ -198,7 +199,7 @@ func Publish(ctx context.Context, home, dir, name, to string) (branch string, er
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(work) // the next one uses another directory
+	defer os.RemoveAll(work) // the next update uses another directory
 	clone := filepath.Join(work, "clone")
 	if _, err := userGit(ctx, work, "clone", "-q", "--depth=1", "--no-recurse-submodules", "--end-of-options", to, clone); err != nil {
 		return "", err

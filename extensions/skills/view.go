@@ -51,7 +51,7 @@ type listed struct {
 	Description string `json:"description"`
 }
 
-// toolOrder places the tools after those of commands.
+// toolOrder places the tools after the command tools.
 const toolOrder = -12
 
 func (x *Instance) viewTool() tools.Tool {
@@ -111,7 +111,7 @@ func find(all []*Skill, name string) (*Skill, bool) {
 	return all[at], true
 }
 
-// noSkill says that there is no such skill, with the nearest names.
+// noSkill reports an unknown skill, with the nearest names.
 func noSkill(all []*Skill, name string) string {
 	text := fmt.Sprintf("There is no skill %q.", tools.OneLine(name, 100))
 	best, distance := "", max(3, len(name)/3)
@@ -130,7 +130,7 @@ func noSkill(all []*Skill, name string) string {
 
 const maxHits = 20
 
-// search returns the skills that have most of the words, those with a word in the name first.
+// search returns the skills with the most matching words; matches in the name come first.
 func search(all []*Skill, query string) []listed {
 	words := strings.FieldsFunc(strings.ToLower(query), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 127) })
 	type hit struct {
@@ -162,7 +162,7 @@ func search(all []*Skill, query string) []listed {
 	return out
 }
 
-const filePage = 60_000 // bytes of a file in one result
+const filePage = 60_000 // bytes of a file per result
 
 // readFile reads a file of a skill. No link is followed.
 func readFile(s *Skill, in viewIn) tools.Result {

@@ -68,7 +68,7 @@ func (c *Calls) Progress(p *sdk.ProgressNotificationParams) {
 
 // During returns a context for a request of the server. It ends with ctx, or when all currently
 // running calls have ended: their turn may be canceled, and a server need not withdraw its
-// requests. If no call runs, it ends with ctx. The calls are notified that they wait for the user.
+// requests. If no call runs, it ends with ctx. The calls are notified of the wait.
 func (c *Calls) During(ctx context.Context) (context.Context, context.CancelFunc) {
 	c.mu.Lock()
 	open := slices.Collect(maps.Values(c.open))
