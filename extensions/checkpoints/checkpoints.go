@@ -1,5 +1,5 @@
-// Package checkpoints keeps the state of the workspace before each turn, so that the
-// user and the model can compare files with it and restore them.
+// Package checkpoints records the state of the workspace before each turn. The user and the model
+// can compare files with it and restore them.
 package checkpoints
 
 import (
@@ -23,7 +23,7 @@ import (
 // Toolset is the toolset of the tools.
 const Toolset = "checkpoint"
 
-// Options are the parts of the process and of the session's core that the extension uses.
+// Options are the parts of the process and of the session's core used by the extension.
 type Options struct {
 	Store     *checkpoint.Store
 	Workspace *workspace.Workspace
@@ -32,8 +32,8 @@ type Options struct {
 	Remote    bool                                                          // commands run on another machine
 	Show      func(text string)                                             // shows a text to the user at once
 	Ask       func(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error)
-	// Exclusive runs work while no turn runs; prompts that come meanwhile wait. If a
-	// turn runs, it returns an error.
+	// Exclusive runs work while no turn runs; new prompts wait for its end. If a turn runs, it
+	// returns an error.
 	Exclusive func(ctx context.Context, work func(context.Context) error) error
 }
 
@@ -83,16 +83,16 @@ type Instance struct {
 	unsubscribe func() // from saves of the editor
 
 	mu       sync.Mutex
-	restored []string // files that the user has restored, for the model, if the session is not stored
+	restored []string // files restored by the user, for the model, if the session is not stored
 }
 
-// Checkpoint is the state before a turn that changed files, or a named one.
+// Checkpoint is the state before a turn with file changes, or a named checkpoint.
 type Checkpoint struct {
 	ID        string
 	CreatedAt time.Time
 	Title     string
-	Files     []string // that were changed since, up to the next checkpoint; relative to the working directory where possible
-	Restore   bool     // made by a restore, of the state that it replaced
+	Files     []string // changed since, up to the next checkpoint; relative to the working directory where possible
+	Restore   bool     // made by a restore, of the replaced state
 }
 
 // Restored is the outcome of a restore. Paths are as in [Checkpoint.Files].
@@ -100,7 +100,7 @@ type Restored struct {
 	Restored []string
 	Kept     []string            // stay as they are: changed by others since, or not stored
 	Why      []string            // for each of Kept
-	Missed   []checkpoint.Missed // changes that no checkpoint has
+	Missed   []checkpoint.Missed // changes without a checkpoint
 	Unsaved  []string            // were changed in the editor, which has not saved them
 }
 
@@ -172,8 +172,8 @@ func (x *Instance) begin(_ context.Context, p extension.Prompt) (ended func(), e
 	return x.keeper.End, nil
 }
 
-// beforeCall tells the keeper when a process of a call runs that may write anywhere. The
-// workspace itself tells it about writes of file tools.
+// beforeCall notifies the keeper before a call runs a process with write access to any file. The
+// workspace itself reports the writes of file tools.
 func (x *Instance) beforeCall(ctx context.Context, c extension.ToolCall) (d extension.Decision, err error) {
 	if !c.Tool.WritesAnywhere() || x.Remote && c.Tool.RunsCommands {
 		return d, nil
@@ -182,7 +182,7 @@ func (x *Instance) beforeCall(ctx context.Context, c extension.ToolCall) (d exte
 	return d, nil
 }
 
-// Notices tells the model of files that the user has restored.
+// Notices reports files restored by the user to the model.
 func (x *Instance) Notices(ctx context.Context, when extension.When) []string {
 	if when != extension.WithPrompt {
 		return nil
@@ -201,8 +201,8 @@ func (x *Instance) Notices(ctx context.Context, when extension.When) []string {
 	return []string{text + ". Read them again before you rely on them."}
 }
 
-// keyRestored names the files that the user has restored, in the state of the stored session. The next prompt may be in
-// another process.
+// keyRestored is the key of the user's restored files in the stored session's state. The next
+// prompt may be in another process.
 const keyRestored = "restored"
 
 // noteRestored notes restored files for the next prompt. It keeps them in memory if the session is not stored.
@@ -225,7 +225,8 @@ func noteRestored(ctx context.Context, state extension.State, files []string) er
 	return state.Save(context.WithoutCancel(ctx), keyRestored, append(earlier, files...))
 }
 
-// NoteRestored notes files that a program without a session has restored, so that the next prompt tells the model.
+// NoteRestored records files restored by a program without a session. The next prompt reports them
+// to the model.
 func NoteRestored(ctx context.Context, state extension.State, ws *workspace.Workspace, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -246,7 +247,7 @@ func (x *Instance) takeRestored(ctx context.Context) []string {
 	var stored []string
 	if found, err := x.session.State.Load(ctx, keyRestored, &stored); found && err == nil {
 		files = append(files, stored...)
-		_ = x.session.State.Save(ctx, keyRestored, nil) // else the model is told twice
+		_ = x.session.State.Save(ctx, keyRestored, nil) // if it fails, they are reported twice
 	}
 	return files
 }
@@ -267,8 +268,8 @@ func (x *Instance) List(ctx context.Context) ([]Checkpoint, error) {
 	return list, nil
 }
 
-// Waiting is the files that one session has changed after a checkpoint, up to the next one, and that the user has neither
-// accepted nor reverted.
+// Waiting is the files changed by a session after a checkpoint, up to the next, and neither
+// accepted nor reverted by the user.
 type Waiting struct {
 	Checkpoint
 	SessionID string
@@ -290,7 +291,8 @@ func (x *Instance) Waiting(ctx context.Context) ([]Waiting, error) {
 	return list, nil
 }
 
-// Accept accepts the changes after a checkpoint, up to the next one: those of files, or all. It returns the files.
+// Accept accepts the changes after a checkpoint, up to the next: in files, or all. It returns the
+// files.
 func (x *Instance) Accept(_ context.Context, id string, files []string) ([]string, error) {
 	if x.keeper == nil {
 		return nil, errOff
@@ -299,8 +301,8 @@ func (x *Instance) Accept(_ context.Context, id string, files []string) ([]strin
 	return x.names(paths), inputError(err)
 }
 
-// Holder returns the session of the workspace that has a checkpoint. If id is empty, it returns the session with the
-// newest checkpoint. If there is none, it returns "".
+// Holder returns the workspace's session with a checkpoint. If id is empty, it returns the session
+// with the newest checkpoint. If there is none, it returns "".
 func (x *Instance) Holder(id string) (string, error) {
 	if x.keeper == nil {
 		return "", errOff
@@ -312,8 +314,8 @@ func (x *Instance) checkpoint(c checkpoint.Info) Checkpoint {
 	return Checkpoint{ID: c.ID, CreatedAt: c.Created, Title: c.Title, Files: x.names(c.Files), Restore: c.Restore}
 }
 
-// ChangedFiles returns the files that were changed since the first checkpoint; those that
-// were changed last come last. If checkpoints are off, it returns none.
+// ChangedFiles returns the files changed since the first checkpoint, most recently changed last. If
+// checkpoints are off, it returns none.
 func (x *Instance) ChangedFiles(ctx context.Context) ([]string, error) {
 	if x.keeper == nil {
 		return nil, nil
@@ -326,8 +328,8 @@ func (x *Instance) ChangedFiles(ctx context.Context) ([]string, error) {
 	return paths, err
 }
 
-// ChangedSince returns the files that were changed in checkpoints that began at a time or
-// later. If checkpoints are off, it returns none.
+// ChangedSince returns the files changed in checkpoints begun at since or later. If checkpoints are
+// off, it returns none.
 func (x *Instance) ChangedSince(ctx context.Context, since time.Time) (paths []string, err error) {
 	if x.keeper == nil {
 		return nil, nil
@@ -410,11 +412,10 @@ func (x *Instance) Create(ctx context.Context, title string) (Checkpoint, error)
 	return x.checkpoint(made), err
 }
 
-// Restore writes files back as they were at a checkpoint: all that a turn has changed
-// since, or those of them that are named; a directory stands for its files. A file that
-// others have changed, too, loses only the lines that a turn wrote. If these overlap, it is kept; if it
-// was named, the user sees what would be lost, and is asked. If a
-// turn runs, Restore returns an error.
+// Restore restores files to a checkpoint: all files changed by a turn since then, or the named
+// files among them. A directory stands for its files. If others have also changed a file, it loses
+// only the lines written by a turn. If these overlap, it is kept. For a named file, Restore shows
+// the losses and asks the user. If a turn runs, Restore returns an error.
 func (x *Instance) Restore(ctx context.Context, id string, files []string) (Restored, error) {
 	return x.restore(ctx, id, files, func(ctx context.Context, id string, kept []string) bool {
 		return len(files) > 0 && x.mayOverwrite(ctx, id, kept)
@@ -462,7 +463,7 @@ func (x *Instance) restoreNow(ctx context.Context, id string, files []string, ov
 	return r, inputError(err)
 }
 
-// restoreKept restores files that were kept, if overwrite allows it.
+// restoreKept restores kept files if overwrite allows it.
 func (x *Instance) restoreKept(ctx context.Context, id string, out checkpoint.Outcome, overwrite func(ctx context.Context, id string, paths []string) bool) (checkpoint.Outcome, error) {
 	var changed []string
 	for _, k := range out.Kept {
@@ -479,7 +480,7 @@ func (x *Instance) restoreKept(ctx context.Context, id string, out checkpoint.Ou
 	return out, err
 }
 
-// mayOverwrite shows the user what would be lost, and asks.
+// mayOverwrite shows the losses to the user, and asks.
 func (x *Instance) mayOverwrite(ctx context.Context, id string, paths []string) bool {
 	lost, err := x.keeper.Planned(ctx, id, paths, true)
 	if err != nil {

@@ -44,7 +44,7 @@ func (x *Instance) create(ctx context.Context, name string) (string, error) {
 	return fmt.Sprintf("Kept as “%s”. `/rollback` lists what was kept.", c.Title), nil
 }
 
-// rollback lists checkpoints, or restores the one of that number or id.
+// rollback lists checkpoints, or restores the checkpoint with this number or id.
 func (x *Instance) rollback(ctx context.Context, args string) (string, error) {
 	all, err := x.List(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (x *Instance) RestoreSince(ctx context.Context, prompt time.Time) (done str
 	if err != nil {
 		return "", err
 	}
-	oldest := -1 // that is no older than the prompt
+	oldest := -1 // the oldest since the prompt
 	for i, c := range all {
 		if !c.CreatedAt.Before(prompt) {
 			oldest = i

@@ -9,10 +9,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 )
 
-// keyMissed has, in the state of the session, the changes that no checkpoint has.
+// keyMissed is the key of the changes without a checkpoint, in the state of the session.
 const keyMissed = "missed"
 
-// Missed keeps the changes that no checkpoint has in the state of their session.
+// Missed stores the changes without a checkpoint in the state of their session.
 func Missed(state extension.State) checkpoint.Log { return missedLog{state} }
 
 type missedLog struct{ extension.State }
@@ -26,7 +26,8 @@ func (l missedLog) SaveMissed(all []checkpoint.Missed) {
 	_ = l.Save(context.Background(), keyMissed, all) // the disk can be full for it, too; then this process alone knows them
 }
 
-// missedText names the changes that cannot be undone, with the reason. Without such changes it returns "".
+// missedText lists the changes that cannot be undone, with the reason. If there are none, it
+// returns "".
 func (x *Instance) missedText(all []checkpoint.Missed) string {
 	var parts, reasons []string
 	commands := false

@@ -51,7 +51,8 @@ const (
 // Preload makes the input schema of the tool, which stays in memory.
 func Preload() { tools.Preload[checkpointIn]() }
 
-// CheckpointTool returns the tool for checkpoints. Its paths are those of at. hide replaces secrets in texts for the user.
+// CheckpointTool returns the tool for checkpoints. Its paths are relative to at. hide replaces
+// secrets in texts for the user.
 func CheckpointTool(k *checkpoint.Keeper, at tools.Files, hide func(string) string) tools.Tool {
 	return tools.New(tools.Tool{
 		Name: "checkpoint", Toolset: Toolset, Tracked: true, Plans: true, Kind: tools.KindOther,

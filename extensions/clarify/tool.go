@@ -30,8 +30,8 @@ const (
 // Preload makes the input schema of the tool, which stays in memory.
 func Preload() { tools.Preload[clarifyIn]() }
 
-// Clarify returns the tool that asks the user. who puts the questions, limit is how
-// long one stands.
+// Clarify returns the tool clarify. who shows the questions to the user; limit is the timeout of a
+// question.
 func Clarify(who tools.Clarifier, limit time.Duration) tools.Tool {
 	return tools.New(tools.Tool{
 		Name: "clarify", Toolset: Toolset, Order: -20, Kind: tools.KindThink, Plans: true,
@@ -92,8 +92,7 @@ func requestOf(env *tools.Env, c tools.Call, in clarifyIn) (tools.ClarifyRequest
 	return q, nil
 }
 
-// answered returns the result of a question. If there is no answer, that is not an error,
-// and the turn continues.
+// answered returns the result of a question. A missing answer is no error, and the turn continues.
 func answered(ctx, waiting context.Context, a tools.Answer, err error, limit time.Duration) (tools.Result, error) {
 	const alone = " Choose the most sensible option, and list your assumptions at the end. Do not ask again."
 	note := ""

@@ -104,7 +104,7 @@ func TestInquiry(t *testing.T) {
 	}
 }
 
-// TestClarifyWaitsItsTurn: one question at a time stands in a session.
+// TestClarifyWaitsItsTurn checks that a session shows only one question at a time.
 func TestClarifyWaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

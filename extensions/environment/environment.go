@@ -1,8 +1,8 @@
-// Package environment tells the model about editor and workspace: the active file, open and
+// Package environment describes editor and workspace to the model: the active file, open and
 // unsaved files, problems, git, the limits of the session, and the files of the workspace.
 //
-// The first prompt of a session carries all of it, each later prompt only what has changed.
-// The text is part of the stored prompt, so later requests repeat it byte for byte.
+// The first prompt of a session carries all of it, each later prompt only the changes. The text is
+// part of the stored prompt, so later requests repeat it byte for byte.
 package environment
 
 import (
@@ -17,9 +17,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/tokens"
 )
 
-// Options are the parts of the session's core that the extension uses.
+// Options are the parts of the session's core used by the extension.
 type Options struct {
-	// Confine bounds the server's own git. reads are paths that it reads besides the
+	// Confine bounds the server's own git. reads are additional readable paths besides the
 	// workspace. If Confine fails, git is not started.
 	Confine func(ctx context.Context, c *proc.Cmd, reads ...string) error
 }
@@ -37,7 +37,7 @@ func (e environment) Open(_ context.Context, s *extension.Session) (extension.In
 	return x, nil
 }
 
-// Limits of the text in tokens. The heading and the fence that enclose it need about 30.
+// Limits of the text in tokens. Its heading and fence need about 30.
 const (
 	mostFirst = 300 - heading
 	mostLater = 150 - heading
@@ -46,7 +46,7 @@ const (
 
 const (
 	gatherLimit = 2 * time.Second        // for git and the tree
-	firstWait   = 500 * time.Millisecond // that a first prompt waits for them
+	firstWait   = 500 * time.Millisecond // a first prompt's wait for them
 	laterWait   = 40 * time.Millisecond
 	fresh       = 2 * time.Second // so long a result is not gathered again
 )
@@ -60,16 +60,16 @@ type instance struct {
 
 	mu       sync.Mutex
 	gathered *gathered     // the last result; nil: none yet
-	tree     tree          // the last one, which is there before git has answered
+	tree     tree          // the last tree; available before git has answered
 	done     chan struct{} // is closed when the running gather ends; nil: none runs
-	known    facts         // the facts that the model has; nil: see Environment
-	lost     bool          // the model may have lost told
-	unsaved  bool          // told is not stored yet
+	known    facts         // the model's current facts; nil: see Environment
+	lost     bool          // the model may have lost known
+	unsaved  bool          // known is not stored yet
 	asked    bool          // the renamed folders were loaded
 	told     bool          // of the renamed folders
 }
 
-// gathered is a description of the workspace that takes time to make.
+// gathered is a slowly gathered description of the workspace.
 type gathered struct {
 	git  gitread.State
 	tree tree
@@ -86,17 +86,17 @@ func (x *instance) Close(context.Context) error {
 	return nil
 }
 
-// Warm gathers in the background, so that the first prompt need not wait.
+// Warm gathers in the background, so the first prompt need not wait.
 func (x *instance) Warm() { x.gather() }
 
-// Rewritten has the next prompt tell the facts again, because the model may have lost them.
+// Rewritten makes the next prompt repeat the facts, because the model may have lost them.
 func (x *instance) Rewritten() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.lost = true
 }
 
-// Events gathers when a turn has ended, and stores the facts that the model has.
+// Events gathers at the end of a turn, and stores the model's current facts.
 func (x *instance) Events() []extension.Handlers {
 	return []extension.Handlers{{
 		Limit: extension.NoLimit,
@@ -106,8 +106,7 @@ func (x *instance) Events() []extension.Handlers {
 	}}
 }
 
-// gather starts to gather, unless it runs, and returns the channel that is closed when it
-// has ended.
+// gather starts to gather, unless it is running. The returned channel is closed at its end.
 func (x *instance) gather() (done <-chan struct{}) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -137,13 +136,13 @@ func (x *instance) gather() (done <-chan struct{}) {
 	return ended
 }
 
-// latest returns the last result. If there is none, or it is old, latest waits a short time
-// for a new one.
+// latest returns the last result. If it is missing or old, latest waits a short time for a new
+// result.
 func (x *instance) latest(ctx context.Context) gathered {
 	if x.session.Situation().Remote != "" && x.session.Editor != x.session.Files {
-		return gathered{} // the files of the editor are not those of the session
+		return gathered{} // the editor's files are not the session's
 	}
-	branch := x.repo.Branch(x.session.Editor.Folders()) // one file
+	branch := x.repo.Branch(x.session.Editor.Folders()) // reads a single file
 	x.mu.Lock()
 	known := x.gathered
 	x.mu.Unlock()
@@ -173,8 +172,8 @@ func (x *instance) latest(ctx context.Context) gathered {
 
 const knownKey = "told"
 
-// Environment returns all facts for the first prompt of a session, and those that have
-// changed for a later one.
+// Environment returns all facts for the first prompt of a session, and the changed facts for a
+// later prompt.
 func (x *instance) Environment(ctx context.Context) string {
 	now := x.facts(ctx, x.latest(ctx))
 	x.mu.Lock()
@@ -209,7 +208,7 @@ func (x *instance) Environment(ctx context.Context) string {
 // leastLater is the room for facts beside long names of renamed folders.
 const leastLater = 60
 
-// renamed tells of renamed folders, once. The caller holds the mutex.
+// renamed returns the text about renamed folders, once. The caller holds the mutex.
 func (x *instance) renamed(ctx context.Context) string {
 	if x.asked {
 		return ""
@@ -220,14 +219,14 @@ func (x *instance) renamed(ctx context.Context) string {
 	return text
 }
 
-// save stores the facts that the model has. If that fails, a later server tells them again.
+// save stores the model's current facts. If it fails, a later server repeats them.
 func (x *instance) save(ctx context.Context) {
 	x.mu.Lock()
 	told, unsaved, renamed := x.known, x.unsaved, x.told
 	x.unsaved, x.told = false, false
 	x.mu.Unlock()
 	if renamed {
-		_ = x.session.State.Save(ctx, renamedKey, nil) // else a later server tells it again
+		_ = x.session.State.Save(ctx, renamedKey, nil) // if it fails, a later server repeats it
 	}
 	if unsaved && x.session.State != nil {
 		_ = x.session.State.Save(ctx, knownKey, told)

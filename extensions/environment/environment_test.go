@@ -230,7 +230,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// A stored session does not tell again what its model knows.
+// A stored session does not repeat facts already known to the model.
 func TestStored(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, "a.txt")
@@ -249,8 +249,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// state has one stored value.
-// state keeps values as the store does.
+// state is an extension's State in memory.
 type state map[string][]byte
 
 func (s state) Load(_ context.Context, key string, v any) (bool, error) {
@@ -270,7 +269,7 @@ func (s state) Save(_ context.Context, key string, v any) (err error) {
 	return err
 }
 
-// The next prompt after a folder was renamed tells it, and no later one.
+// Only the next prompt after a folder was renamed reports it.
 func TestRenamedFolder(t *testing.T) {
 	t.Parallel()
 	b, kept := newBed(t, "a.txt"), state{}
@@ -305,8 +304,8 @@ func TestRenamedFolder(t *testing.T) {
 	want(t, b.tell())
 }
 
-// TestBranchOfTheMoment checks that a prompt tells a new branch, also while a slow gather runs that
-// began before.
+// TestBranchOfTheMoment checks that a prompt reports a new branch, even while an earlier, slow
+// gather is running.
 func TestBranchOfTheMoment(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, "a.go")

@@ -181,7 +181,7 @@ func (f facts) withoutFiles() facts {
 	return few
 }
 
-// text returns all facts, in at most limit tokens. The tree gets the room that is left.
+// text returns all facts, in at most limit tokens. The tree gets the remaining tokens.
 func (f facts) text(limit int) string {
 	var lines []string
 	for _, name := range order {
@@ -198,8 +198,8 @@ func (f facts) text(limit int) string {
 	return text
 }
 
-// since returns the facts that are not as before, in at most limit tokens. If there are none,
-// it returns "".
+// since returns the facts that differ from before, in at most limit tokens. If there are none, it
+// returns "".
 func (f facts) since(before facts, limit int) string {
 	var lines []string
 	for _, name := range order {
@@ -218,7 +218,7 @@ func (f facts) since(before facts, limit int) string {
 	return fitted(lines, limit)
 }
 
-// files lists the names that are new or gone in the workspace folder.
+// files lists new and removed names in the workspace folder.
 func (f facts) files(before facts) string {
 	was, is := before[factTop], f[factTop]
 	if was == "" || is == "" || was == is {
@@ -275,8 +275,8 @@ func joined(items []string, limit int) string {
 	return text
 }
 
-// filled joins the entries of a tree as far as they fit: first the names in the workspace
-// folder, then those in the folders there.
+// filled joins the entries of a tree as far as they fit: first the names in the workspace folder,
+// then the names in its folders.
 func filled(tree []string, limit int) string {
 	names, inside := make([]string, len(tree)), make([]string, len(tree))
 	for i, line := range tree {
@@ -292,7 +292,7 @@ func filled(tree []string, limit int) string {
 	return joined(names, limit)
 }
 
-// cut shortens a value that is too long.
+// cut shortens a long value.
 func cut(value string, limit int) string {
 	if tokens.Estimate(value) <= limit {
 		return value
@@ -308,8 +308,8 @@ func cut(value string, limit int) string {
 // longestName limits the characters of a path.
 const longestName = 100
 
-// quoted makes a path one printable word. Names come from a repository, which must not write
-// lines of this text.
+// quoted converts a path to a single printable word. Names come from a repository, which must not
+// write lines of this text.
 func quoted(path string) string {
 	path = filepath.ToSlash(path)
 	if utf8.RuneCountInString(path) > longestName {
@@ -319,7 +319,7 @@ func quoted(path string) string {
 	return word(path)
 }
 
-// word makes a path one printable word.
+// word converts a path to a single printable word.
 func word(path string) string {
 	special := func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune("\",:;`()", r) || r == utf8.RuneError
@@ -330,7 +330,7 @@ func word(path string) string {
 	return path
 }
 
-// printable makes a text one line without characters that change how it is shown.
+// printable converts a text to a single line without characters that affect its display.
 func printable(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -14,7 +14,7 @@ const Name = "environment"
 
 const renamedKey = "renamed"
 
-// Renamed has the next prompt of a session tell that a folder was renamed. The messages that the session has keep
+// Renamed makes the next prompt of a session report a renamed folder. The session's messages keep
 // the old paths.
 func Renamed(ctx context.Context, state extension.State, m folderpath.Move) error {
 	var moves []folderpath.Move
@@ -35,7 +35,8 @@ func Renamed(ctx context.Context, state extension.State, m folderpath.Move) erro
 	return state.Save(ctx, renamedKey, moves)
 }
 
-// loadRenamed returns the folders that were renamed since the last prompt. If they cannot be read, it returns none.
+// loadRenamed returns the folders renamed since the last prompt. If they cannot be read, it returns
+// none.
 func (x *instance) loadRenamed(ctx context.Context) (moves []folderpath.Move) {
 	if x.session.New || x.session.State == nil {
 		return nil
@@ -44,7 +45,7 @@ func (x *instance) loadRenamed(ctx context.Context) (moves []folderpath.Move) {
 	return moves
 }
 
-// renamedText tells the model of renamed folders.
+// renamedText describes renamed folders to the model.
 func renamedText(moves []folderpath.Move) string {
 	var lines []string
 	for _, m := range moves {

@@ -15,9 +15,9 @@ import (
 // Limits of the tree.
 const (
 	mostEntries = 60
-	mostTop     = 500 // names of the workspace folder that are remembered
-	mostFolder  = 12  // entries of one folder below it
-	mostListed  = 20  // folders that are listed
+	mostTop     = 500 // stored names of the workspace folder
+	mostFolder  = 12  // entries of a folder below it
+	mostListed  = 20  // listed folders
 	ignoreSize  = 256 << 10
 )
 
@@ -27,8 +27,8 @@ type tree struct {
 	text string   // an entry on each line; after a folder's name, a tab and its entries in braces
 }
 
-// readTree lists the first workspace folder and the folders in it. It leaves out files
-// that git ignores, and hidden files.
+// readTree lists the first workspace folder and its folders. It leaves out hidden files and files
+// ignored by git.
 func readTree(ctx context.Context, files tools.Files) (t tree) {
 	root := files.Folders()[0]
 	if tools.Local(files) == nil {
@@ -90,7 +90,7 @@ type walk struct {
 	rules *ignore.Matcher
 }
 
-// list returns the entries of a folder that are not ignored, and the rules in it.
+// list returns the entries of a folder except ignored files, and the ignore rules in it.
 func (w walk) list(path string, above *ignore.Dir) ([]fs.DirEntry, *ignore.Dir) {
 	if w.ctx.Err() != nil {
 		return nil, above
@@ -113,7 +113,7 @@ func (w walk) list(path string, above *ignore.Dir) ([]fs.DirEntry, *ignore.Dir) 
 	}), rules
 }
 
-// installed reports whether a folder has files that programs have installed there.
+// installed reports whether a folder contains files installed by programs.
 func installed(name string) bool {
 	return slices.Contains([]string{"node_modules", "__pycache__", "site-packages", "venv"}, name)
 }

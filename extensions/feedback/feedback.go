@@ -1,5 +1,5 @@
-// Package feedback offers to keep the way that worked as a skill: one line below the answer of a hard
-// turn, at most once a day. The user answers with /feedback, or ignores it.
+// Package feedback offers to save a successful approach as a skill: a line below the answer of a
+// hard turn, at most once a day. The user answers with /feedback, or ignores it.
 package feedback
 
 import (
@@ -25,7 +25,8 @@ func Section() *config.Section {
 	return &config.Section{Name: "feedback", Doc: "Offers to keep what worked as a skill.", Defaults: Settings{Ask: "hard"}}
 }
 
-// New returns the extension. If shown is false, the host shows no offers, and /feedback works without one.
+// New returns the extension. If shown is false, the host shows no offers, and /feedback works
+// without an offer.
 func New(home string, shown bool) extension.Extension { return feedback{home, shown} }
 
 type feedback struct {
@@ -44,13 +45,14 @@ type instance struct {
 	session *extension.Session
 
 	mu            sync.Mutex
-	calls, failed int  // of the turn, and of those that the user has interrupted by a prompt
+	calls, failed int  // of the turn, and of the turns interrupted by the user's prompts
 	steered       bool // the user has interrupted it by a prompt
 	running       bool // no end of the turn was seen yet
 	offered       bool // in this session
 }
 
-// A turn is hard if it has that many calls, of which so many failed or which the user has steered.
+// A turn is hard if it has at least hardCalls calls, and either hardFailed of them failed or the
+// user has steered it.
 const (
 	hardCalls  = 15
 	hardFailed = 3
@@ -94,7 +96,7 @@ func (x *instance) called(_ context.Context, c extension.ToolCall, r tools.Resul
 	return "", nil
 }
 
-// Offer is the line below the answer of a hard turn. Chats with buttons show those in its place.
+// Offer is the line below the answer of a hard turn. Chats with buttons show buttons instead.
 const Offer = "Worked: keep it as a skill · Worked · Had problems · Do not ask again (`/feedback 1` to `/feedback 4`)"
 
 // Labels are the choices of /feedback 1 to 4.
@@ -148,7 +150,7 @@ func (x *instance) Commands() []extension.Command {
 	return []extension.Command{c}
 }
 
-// keep is the prompt that lets the model write a skill.
+// keep is the prompt that makes the model write a skill.
 const keep = "Keep what worked in this session as a skill, so that the next task of this kind needs fewer attempts. Look with skill_view first whether a skill fits that " +
 	"you can extend; else create one with skill_manage, named after the kind of task. Write the steps that worked, with exact commands, how to check the result, and the " +
 	"mistakes to avoid. Leave out what is true of this task only, failures of this machine or the network, and secrets."

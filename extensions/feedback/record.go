@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// record is the state that all sessions of the user share, in $HERMES_HOME/extensions/feedback.json.
+// record is the state shared by all sessions of the user, in $HERMES_HOME/extensions/feedback.json.
 type record struct {
 	Offered  int64 `json:"offered"` // when the last offer was shown, in seconds; 0: never
 	Ignored  int   `json:"ignored"` // offers in a row without an answer
@@ -32,7 +32,7 @@ func (r record) mayOffer(now time.Time) bool {
 
 const fileName = "feedback.json"
 
-// change edits the record under a lock. A file that cannot be decoded is replaced.
+// change edits the record under a lock. An undecodable file is replaced.
 func change(ctx context.Context, home string, edit func(*record)) error {
 	path := filepath.Join(home, "extensions")
 	if err := os.MkdirAll(path, 0o700); err != nil {

@@ -13,7 +13,7 @@ import (
 // Toolset is the toolset of the tools.
 const Toolset = "file"
 
-// New returns the extension. The editor reports on edits of its own files; it may be nil.
+// New returns the extension. editor reports on edits of its files; it may be nil.
 func New(editor file.Diagnoser) extension.Extension { return feature{editor} }
 
 // Preload makes the input schemas of the tools, which stay in memory.
@@ -34,7 +34,7 @@ type instance struct {
 
 func (*instance) Close(context.Context) error { return nil }
 
-// order places the tools before those of other extensions.
+// order places the tools before the tools of other extensions.
 const order = -100
 
 // Tools returns the file tools.
@@ -46,7 +46,7 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	return list, nil
 }
 
-// Notices returns the problems of edits that came after the results.
+// Notices returns the problems of edits that were found after the results.
 func (x *instance) Notices(ctx context.Context, _ extension.When) []string {
 	if x.config.Late == nil {
 		return nil
@@ -60,9 +60,9 @@ func (x *instance) Notices(ctx context.Context, _ extension.When) []string {
 // Forget makes the next read of a file return its whole text again.
 func (x *instance) Forget() { x.config.Recall.Forget() }
 
-// Derive gives a subagent tools that remember its own reads. If it works on other files
-// than the editor's, no editor reports on its edits. A script gets tools that remember
-// nothing, because their results do not reach the model.
+// Derive gives a subagent tools that remember the subagent's reads. If its files are not the
+// editor's, no editor reports on its edits. A script gets tools without memory, because their
+// results do not reach the model.
 func (x *instance) Derive(_ context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
 	switch kind {
 	case extension.Subagent:

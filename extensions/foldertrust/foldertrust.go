@@ -1,5 +1,6 @@
-// Package foldertrust lists the contents of a workspace folder for the user, and lets the user trust it: /trust, and one notice in a
-// session in a folder that is not trusted. The decisions are in internal/trust.
+// Package foldertrust lists the contents of a workspace folder for the user, and lets the user
+// trust it: with /trust, and once per session with a notice about an untrusted folder. The
+// decisions are in internal/trust.
 package foldertrust
 
 import (
@@ -17,8 +18,8 @@ import (
 // Config is the configuration section.
 type Config struct{ Store trust.Store }
 
-// Extension returns the extension. Changed is called when the user has trusted a folder or approved a server, or has
-// taken that away.
+// Extension returns the extension. Changed is called when the user has trusted a folder, approved a
+// server, or revoked either.
 func Extension(changed func()) extension.Extension { return folders{changed} }
 
 type folders struct{ changed func() }
@@ -48,7 +49,7 @@ var command = extension.Command{
 // Table has the rows of the command table.
 var Table = []extension.Command{command}
 
-// announce says that trust has changed, and with it the slash commands.
+// announce reports changed trust, and with it changed slash commands.
 func (x *Instance) announce() {
 	x.changed()
 	if changed := x.session.CommandsChanged; changed != nil {
@@ -69,7 +70,7 @@ func (x *Instance) Events() []extension.Handlers {
 	}}}
 }
 
-// notice says once that a folder brings something that is not used.
+// notice reports once that a folder contains unused contents.
 func (x *Instance) notice(ctx context.Context) {
 	store := x.store()
 	for _, folder := range x.local() {

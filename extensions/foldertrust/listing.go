@@ -2,7 +2,8 @@ package foldertrust
 
 import "context"
 
-// Listing lists the contents that the workspace folders offer, and reports whether the user trusts all of them.
+// Listing lists the contents of the workspace folders, and reports whether the user trusts all of
+// them.
 func (x *Instance) Listing(ctx context.Context) (map[string]any, error) {
 	offers, trusted := []Offer{}, true
 	for _, folder := range x.local() {

@@ -162,8 +162,8 @@ func orUnnamed(name string) string {
 	return cut(name)
 }
 
-// names returns a list of names that a repository has written.
+// names joins a list of names from a repository.
 func names(list []string) string { return cut(strings.Join(list, ", ")) }
 
-// cut returns a text of a repository on one line, with hidden characters as their numbers.
+// cut returns a repository's text on a single line, with hidden characters as their numbers.
 func cut(text string) string { return escape.Line(tools.OneLine(text, 160)) }

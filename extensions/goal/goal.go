@@ -22,11 +22,11 @@ import (
 var judgeText string
 
 const (
-	maxContinued = 20              // of one turn
-	judgeLimit   = 3 * time.Minute // for one judgment
-	maxCalls     = 12              // that the judge sees
+	maxContinued = 20              // of a single turn
+	judgeLimit   = 3 * time.Minute // per judgment
+	maxCalls     = 12              // shown to the judge
 	maxCallText  = 600             // bytes of the arguments and of the result of each
-	maxAnswer    = 8000            // bytes of the answer that the judge sees, its end
+	maxAnswer    = 8000            // last bytes of the answer, shown to the judge
 	maxGoal      = 8000            // bytes
 	stateKey     = "goal"
 )
@@ -122,7 +122,7 @@ func (x *Instance) current(ctx context.Context) (text, last string, err error) {
 	return x.text, x.last, nil
 }
 
-// set replaces the goal. A session that is not stored yet stores it with its first request.
+// set replaces the goal. An unstored session stores it with its first request.
 func (x *Instance) set(ctx context.Context, text string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -170,7 +170,7 @@ func (x *Instance) Events() []extension.Handlers {
 	}
 }
 
-// Notices stores a goal that was set before the session was stored. It has no notices.
+// Notices stores a goal set before the session was stored. It returns no notices.
 func (x *Instance) Notices(ctx context.Context, when extension.When) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -218,7 +218,7 @@ func shortened(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit/2], "") + " […] " + strings.ToValidUTF8(text[len(text)-limit/2:], "")
 }
 
-// judged are the stop reasons of turns that are judged.
+// judged are the stop reasons of judged turns.
 var judged = map[string]bool{"end_turn": true, "max_turn_requests": true, "max_tokens": true}
 
 func (x *Instance) afterTurn(ctx context.Context, t extension.TurnEnd) (d extension.TurnDecision, err error) {
@@ -316,7 +316,7 @@ func readVerdict(text string) (v verdict, err error) {
 	return verdict{}, errUnreadable
 }
 
-// sentence returns a reason as one line that ends with a period.
+// sentence returns a reason on a single line, ending with a period.
 func sentence(text string) string {
 	text = shortened(strings.Join(strings.Fields(tools.WithoutControls(text)), " "), 500)
 	switch {

@@ -10,8 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 )
 
-// state is a State in memory. If closed is set, it stores nothing, as a session does that is
-// not stored yet.
+// state is a State in memory. If closed is set, it stores nothing, like an unstored session.
 type state struct {
 	closed bool
 	values map[string]string
@@ -58,8 +57,8 @@ func run(t *testing.T, x *Instance, args string) string {
 	return text
 }
 
-// A judgment continues the turn at most 20 times, and only if a goal is set, the turn ended
-// by itself, and no prompt of the user waits.
+// A judgment continues the turn at most 20 times. It requires a goal, a normal end of the turn, and
+// no waiting prompt of the user.
 func TestAfterTurn(t *testing.T) {
 	t.Parallel()
 	answer, failed := "", error(nil)
@@ -105,7 +104,7 @@ func TestAfterTurn(t *testing.T) {
 	}
 }
 
-// A goal that is removed while it is judged continues nothing.
+// If the goal is removed during its judgment, the turn does not continue.
 func TestClearedDuringJudgment(t *testing.T) {
 	t.Parallel()
 	var x *Instance
@@ -119,7 +118,7 @@ func TestClearedDuringJudgment(t *testing.T) {
 	}
 }
 
-// A goal that is set before the session is stored is stored with the first request.
+// A goal set before the session is stored is stored with the first request.
 func TestGoalOfNewSession(t *testing.T) {
 	t.Parallel()
 	st := &state{closed: true, values: map[string]string{}}

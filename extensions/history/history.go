@@ -42,8 +42,8 @@ func (x instance) Derive(_ context.Context, kind extension.Kind, _ *extension.Se
 	return x, nil // the earlier sessions are the same
 }
 
-// Tools returns session_search if there are earlier sessions. A stored session that began
-// with it keeps it; one that began without it gets none.
+// Tools returns session_search if there are earlier sessions. A stored session keeps its tools: it
+// gets session_search only if it began with it.
 func (x instance) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error) {
 	st, cwd := x.store(), x.session.Cwd
 	search := SessionSearch(StoredSessions(st, x.session.ID, cwd))
@@ -61,10 +61,11 @@ func (x instance) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool,
 	return []tools.Tool{search}, nil
 }
 
-// Past returns the sessions of a store that the session own, of the folder cwd, can search.
+// StoredSessions returns the sessions of a store that the session own, of the folder cwd, can
+// search.
 func StoredSessions(st *store.Store, own, cwd string) Sessions { return storedSessions{st, own, cwd} }
 
-// storedSessions has the messages of all sessions but one.
+// storedSessions holds the messages of all sessions except own.
 type storedSessions struct {
 	store *store.Store
 	own   string

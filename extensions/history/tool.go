@@ -18,17 +18,17 @@ const Toolset = "session_search"
 //go:embed tool.md
 var sessionSearchWords string
 
-// Sessions are the earlier sessions that a session can search.
+// Sessions are the earlier sessions available to a search.
 type Sessions interface {
-	// SearchMessages gives the best hits. SessionID narrows it to one session; without
-	// everywhere only those of this workspace are looked at.
+	// SearchMessages returns the best hits. SessionID limits it to a session. Without everywhere,
+	// it searches only sessions of this workspace.
 	SearchMessages(ctx context.Context, query, sessionID string, limit int, everywhere bool) ([]Hit, error)
-	// ReadMessages gives messages of a session around one of them; an empty messageID
-	// means its end. One of another workspace is an error without everywhere.
+	// ReadMessages returns messages of a session around a message; an empty messageID means its
+	// end. For a session of another workspace, it returns an error without everywhere.
 	ReadMessages(ctx context.Context, sessionID, messageID string, limit int, everywhere bool) (Excerpt, error)
 }
 
-// Hit is a message that was found.
+// Hit is a found message.
 type Hit struct {
 	SessionID string
 	Title     string
@@ -42,11 +42,11 @@ type Hit struct {
 type Excerpt struct {
 	SessionID      string
 	Title          string
-	Earlier, Later int // messages that are not in it
+	Earlier, Later int // messages outside of it
 	Messages       []Message
 }
 
-// Message is one message of a session, or the result of a tool.
+// Message is a message of a session, or the result of a tool.
 type Message struct {
 	ID   string
 	Time time.Time
@@ -118,7 +118,7 @@ func SessionSearch(past Sessions) tools.Tool {
 	})
 }
 
-// mayLookEverywhere asks the user, since sessions of other folders do not belong to this one.
+// mayLookEverywhere asks the user, because sessions of other folders do not belong to this folder.
 func mayLookEverywhere(ctx context.Context, env *tools.Env, c tools.Call) error {
 	v := policy.Verdict{Level: policy.Asks, Reason: "reads sessions of other workspaces", Keys: []string{"session_search everywhere"}}
 	if env == nil || env.Gate == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/toolstest"
 )
 
-// diary is a record with one conversation.
+// diary is a record with a single conversation.
 type diary struct{ asked []string }
 
 func (d *diary) SearchMessages(_ context.Context, query, session string, limit int, everywhere bool) ([]Hit, error) {

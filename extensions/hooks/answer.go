@@ -32,7 +32,7 @@ type answer struct {
 		Context  string          `json:"additionalContext"`
 	} `json:"hookSpecificOutput"`
 
-	plain string // output that is no JSON object
+	plain string // output other than a JSON object
 }
 
 // Decision is the result of a hook, for people.
@@ -50,7 +50,7 @@ const (
 // exitBlocks is the exit code with which a hook blocks. Its message is on stderr.
 const exitBlocks = 2
 
-// read returns the answer of a hook that has ended.
+// read returns the answer of an ended hook.
 func (h Hook) read(code int, stdout, stderr []byte) (a answer, err error) {
 	message := strings.TrimSpace(tools.Outside(string(stderr)))
 	switch {
@@ -80,8 +80,8 @@ func (h Hook) read(code int, stdout, stderr []byte) (a answer, err error) {
 	return answer{plain: strings.TrimSpace(tools.Outside(string(stdout)))}, nil
 }
 
-// clean removes control characters and the like from the texts of an answer. Arguments of calls are not texts of the hook:
-// they are checked and shown as those of the model.
+// clean removes characters such as control characters from the texts of an answer. Arguments of
+// calls are not texts of the hook: they are checked and shown like the model's.
 func (a *answer) clean() {
 	for _, text := range []*string{&a.Message, &a.Context, &a.Note, &a.Reason, &a.StopReason, &a.SystemMessage, &a.Specific.Reason, &a.Specific.Context, a.Text} {
 		if text != nil {
@@ -113,10 +113,10 @@ func (a answer) asks() (reason string, ok bool) {
 	return "", false
 }
 
-// added is the text that the hook adds for the model.
+// added is the hook's additional text for the model.
 func (a answer) added() string { return first(a.Context, a.Specific.Context, a.plain) }
 
-// decision is the answer in one word.
+// decision summarizes the answer in a word.
 func (a answer) decision() Decision {
 	if _, ok := a.blocks(); ok {
 		return Block

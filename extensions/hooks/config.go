@@ -39,7 +39,7 @@ const (
 	subagentStop  event = "subagent_stop"
 )
 
-// names has the names of each event. Those of Claude Code are in claudeNames.
+// names lists the names of each event. Claude Code's names are in claudeNames.
 var names = map[event][]string{
 	preTool:       {"before-tool-call", "PreToolUse"},
 	transformTool: {"after-tool-call"},
@@ -56,9 +56,8 @@ var names = map[event][]string{
 // claudeNames are the names of Claude Code, in its spelling.
 var claudeNames = []string{"PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "PreCompact", "SessionStart", "SessionEnd", "SubagentStart", "SubagentStop"}
 
-// eventOf returns the event of a name, which ignores case, dashes and underscores. Claude is the
-// name in Claude Code's spelling, if it is one of its names. If there is no such event, ok is
-// false.
+// eventOf returns the event of a name, ignoring case, dashes and underscores. claude is the name in
+// Claude Code's spelling, or "". For an unknown event, ok is false.
 func eventOf(name string) (e event, claude string, ok bool) {
 	want := plain(name)
 	for e, others := range names {
@@ -74,7 +73,7 @@ func eventOf(name string) (e event, claude string, ok bool) {
 	return "", "", false
 }
 
-// claudeOf returns a name in Claude Code's spelling. A name with underscores is one of Hermes.
+// claudeOf returns a name in Claude Code's spelling. Names with underscores belong to Hermes.
 func claudeOf(name string) string {
 	for _, c := range claudeNames {
 		if plain(c) == plain(name) && !strings.Contains(name, "_") {
@@ -88,7 +87,7 @@ func plain(name string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
 }
 
-// Hook is a program that runs at an event.
+// Hook is a program run at an event.
 type Hook struct {
 	Event   string // canonical
 	Command string // as it is configured
@@ -106,12 +105,12 @@ type Hook struct {
 	runner     Runner // runs in place of a program; nil: the program runs
 }
 
-// Runner answers an event in place of a program. It gets the payload of a hook and returns what
-// a hook writes to stdout.
+// Runner answers an event in place of a program. It gets the payload of a hook and returns the
+// hook's output on stdout.
 type Runner func(ctx context.Context, payload json.RawMessage) (json.RawMessage, error)
 
-// Handlers returns the functions of a hook that is no program, such as one of a plugin. Name is
-// its name for messages. If there is no such event, ok is false.
+// Handlers returns the functions of a hook without a program, for example from a plugin. Name is
+// its name for messages. For an unknown event, ok is false.
 func Handlers(s *extension.Session, o Options, name, at string, run Runner) (all []extension.Handlers, ok bool) {
 	e, claude, ok := eventOf(at)
 	if !ok {
@@ -121,7 +120,7 @@ func Handlers(s *extension.Session, o Options, name, at string, run Runner) (all
 	return x.Events(), true
 }
 
-// Brought are hooks that a plugin brings as programs.
+// Brought are a plugin's hooks that are programs.
 type Brought struct{ instance }
 
 // Bring returns the hooks in a section of a plugin, whose texts have been checked by [Parse]. They start in the directory
@@ -257,8 +256,8 @@ func newHook(e event, claude string, c entry) (h Hook, err error) {
 	return h, nil
 }
 
-// Name is the hook's command, cut and without values that may be secret, or the name of its plugin, for
-// messages to the user and to the model.
+// Name is the hook's command, cut and without possibly secret values, or the name of its plugin,
+// for messages to the user and to the model.
 func (h Hook) Name() string {
 	if h.label != "" {
 		return h.label
@@ -309,7 +308,7 @@ func literal(parts []syntax.WordPart) string {
 	return b.String()
 }
 
-// reaches has the work of others that hooks can change, by event.
+// reaches describes the work that hooks can change, by event.
 var reaches = map[event]string{
 	preTool:       "the arguments of each call, such as the text of a file that is written",
 	transformTool: "each result that the model reads",
@@ -317,8 +316,8 @@ var reaches = map[event]string{
 	transformLLM:  "the answers",
 }
 
-// Reach returns the work of others that hooks for events can change, such as "the answers", for a user who
-// decides about them.
+// Reach returns the work that hooks for events can change, such as "the answers", for the user's
+// decision about them.
 func Reach(events []string) (all []string) {
 	for _, e := range []event{preTool, transformTool, preLLM, transformLLM} {
 		if slices.ContainsFunc(events, func(name string) bool { is, _, _ := eventOf(name); return is == e }) {
@@ -328,7 +327,7 @@ func Reach(events []string) (all []string) {
 	return all
 }
 
-// IsEvent reports whether a name is one of an event.
+// IsEvent reports whether name is an event's name.
 func IsEvent(name string) bool {
 	_, _, ok := eventOf(name)
 	return ok

@@ -1,10 +1,10 @@
-// Package hooks runs programs of the user at events: before and after a call of a tool, before a
-// prompt, at the end of a turn, before a compaction, and when sessions and subagents begin and
-// end. The names and the forms are those of Hermes Agent and of Claude Code.
+// Package hooks runs programs of the user at events: before and after a tool call, before a prompt,
+// at the end of a turn, before a compaction, and when sessions and subagents begin and end. The
+// names and the forms come from Hermes Agent and Claude Code.
 //
-// A hook can block, ask, change and add. It never allows what would otherwise be asked or
-// blocked. If a hook fails before a call, the call does not run, unless the user chose
-// fail_closed: false. Calls of scripts, subagents and commands pass the same hooks. Without a
+// A hook can block, ask, change and add. It never allows an action that would otherwise require
+// approval or be blocked. If a hook fails before a call, the call does not run, unless the user
+// chose fail_closed: false. Calls of scripts, subagents and commands pass the same hooks. Without a
 // configured hook, the package does nothing.
 package hooks
 
@@ -27,18 +27,18 @@ import (
 // maxOutput limits stdout and stderr of a hook, in bytes.
 const maxOutput = 1 << 20
 
-// Options are the parts of the program that hooks use.
+// Options are the parts of the program used by hooks.
 type Options struct {
-	// Dir returns the directory in which hooks start. It is not in the workspace, so that a
-	// program does not load files of a repository.
+	// Dir returns the start directory of hooks. It is outside the workspace, so programs do not
+	// load a repository's files.
 	Dir string
 	// Environ returns the environment of a hook.
 	Environ func(ctx context.Context, roots []string) []string
 	// Transcript writes the log of a session to a file and returns its path. It may be nil.
 	Transcript func(ctx context.Context, sessionID string) (path string, err error)
-	// Confine bounds hooks with sandbox: true. Nil: the session does that.
+	// Confine bounds hooks with sandbox: true. Nil: the session's Confine is used.
 	Confine func(ctx context.Context, c *proc.Cmd) error
-	// OnlyReads says that Confine lets hooks write nothing in the workspace.
+	// OnlyReads is set if Confine allows no writes in the workspace.
 	OnlyReads bool
 }
 
@@ -64,13 +64,13 @@ type instance struct {
 	spare   proc.Spare // for the next hook outside of the sandbox
 }
 
-// Close ends what waits for the next hook. A hook ends with the event that started it.
+// Close ends the process prepared for the next hook. A hook ends with its event.
 func (x *instance) Close(context.Context) error {
 	x.spare.Close()
 	return nil
 }
 
-// Attach reports hooks that cannot start. Invalid ones are problems of the configuration.
+// Attach reports hooks that cannot start. Invalid hooks are problems of the configuration.
 func (x *instance) Attach([]any) (start func()) {
 	if len(x.hooks) == 0 {
 		return nil
@@ -134,8 +134,8 @@ func (x *instance) run(ctx context.Context, h Hook, p payload) (a answer, err er
 	return a, err
 }
 
-// check returns why a hook cannot start. The user's login shell is asked for PATH only if that of the server
-// does not do.
+// check returns the reason why a hook cannot start. It asks the user's login shell for PATH only if
+// the server's PATH does not suffice.
 func (x *instance) check(h Hook) error {
 	roots := x.session.Folders()
 	err := h.Check(roots, os.Getenv("PATH"))
@@ -217,7 +217,7 @@ func (x *instance) watch(ctx context.Context, h Hook) (later func(), err error) 
 	return w.Later, err
 }
 
-// Events returns one entry for each hook.
+// Events returns an entry for each hook.
 func (x *instance) Events() (all []extension.Handlers) {
 	for _, h := range x.hooks {
 		e := extension.Handlers{Name: fmt.Sprintf("the hook %q", h.Name()), Limit: h.Timeout}
@@ -290,7 +290,8 @@ func (h Hook) matches(t tools.Tool) bool {
 	return h.fitting(t) != ""
 }
 
-// fitting returns the first name of a tool that the matcher fits: ours, or one of Claude Code's. If it fits none, fitting returns "".
+// fitting returns the first matching name of a tool: ours, or Claude Code's. If no name matches, it
+// returns "".
 func (h Hook) fitting(t tools.Tool) string {
 	names := append(claudeTools(t), t.Name)
 	if h.claude == "" {
@@ -462,7 +463,7 @@ func (h Hook) Sample(tool, folder string) json.RawMessage {
 	return data
 }
 
-// Runs reports whether the hook runs at an event, for a tool if one is named.
+// Runs reports whether the hook runs at an event and, if tool is not empty, for the tool.
 func (h Hook) Runs(name, tool string) bool {
 	e, _, ok := eventOf(name)
 	return ok && e == h.event && (tool == "" || h.matches(tools.Tool{Name: tool}) || h.matcher.MatchString(tool))

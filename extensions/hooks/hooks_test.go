@@ -74,7 +74,7 @@ func TestBeforeCall(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
 		extra  string // further fields of the hook
-		answer string // a part of the result that takes the place of the call; empty: it runs
+		answer string // a part of the result that replaces the call; empty: it runs
 		ask    string
 		args   string // after the hook
 	}{
@@ -171,7 +171,7 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// TestCancel checks that a hook and its children end with the turn.
+// TestCancel checks that a hook and its descendants end with the turn.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, `{"pre_tool_call":[{"command":"DIR/h"}]}`, map[string]string{"h": `sleep 600 & echo $! > $(dirname $0)/pid; wait`})
@@ -203,7 +203,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestResults checks hooks that see results.
+// TestResults checks hooks for results.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ event, script, want string }{
@@ -285,8 +285,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestOrder checks that changes apply in the order of the configuration, also if an event has two
-// names.
+// TestOrder checks that changes apply in configuration order, even if an event is named in two
+// ways.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	schema := config.NewSchema(*hooks.Section())
@@ -303,7 +303,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestInvalid checks that calls do not run without a hook that cannot be read.
+// TestInvalid checks that an unreadable hook blocks calls.
 func TestInvalid(t *testing.T) {
 	t.Parallel()
 	for section, blocks := range map[string]bool{
@@ -334,7 +334,7 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-// Matchers with any name that Claude Code has for a tool fit it.
+// A matcher with any of Claude Code's names of a tool matches it.
 func TestMatchersOfClaudeCode(t *testing.T) {
 	t.Parallel()
 	for matcher, tool := range map[string]string{"Glob": "search_files", "LS": "search_files", "Grep|Glob": "search_files", "Edit|MultiEdit": "patch", "MultiEdit": "patch", "Write": "write_file", "Read": "read_file"} {
@@ -345,7 +345,7 @@ func TestMatchersOfClaudeCode(t *testing.T) {
 	}
 }
 
-// Arguments of a hook that the tool does not have are left out.
+// A hook's arguments unknown to the tool are left out.
 func TestUnknownArguments(t *testing.T) {
 	t.Parallel()
 	type in struct {
@@ -361,7 +361,7 @@ func TestUnknownArguments(t *testing.T) {
 	}
 }
 
-// Claude Code's settings are imported. As they are, they are an error that says how.
+// Claude Code's settings are imported. Unconverted, they cause an error that describes the import.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	settings := map[string]any{"permissions": map[string]any{}, "hooks": map[string]any{

@@ -10,7 +10,7 @@ type listed struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// Listing lists the hooks. A hook that cannot start has an error.
+// Listing lists the hooks. A hook that cannot start is listed with an error.
 func (x *instance) Listing(context.Context) (map[string]any, error) {
 	all := []listed{}
 	for _, h := range x.hooks {

@@ -23,11 +23,11 @@ func nested(value any) bool {
 // Imported are hooks in the form of config.yaml, by event.
 type Imported struct {
 	Hooks map[string][]any
-	Notes []string // parts that are left out
+	Notes []string // omitted parts
 }
 
-// Import reads Claude Code's settings: their section hooks, or the section itself. Commands that need a shell get one. Hooks in the
-// form of config.yaml stay as they are.
+// Import reads Claude Code's settings: their section hooks, or the section itself. Commands that
+// need a shell get a shell. Hooks in the form of config.yaml stay as they are.
 func Import(settings map[string]any) Imported {
 	if section, ok := settings["hooks"].(map[string]any); ok {
 		settings = section
@@ -48,7 +48,7 @@ func Import(settings map[string]any) Imported {
 	return out
 }
 
-// add adds one entry of an event.
+// add adds an entry of an event.
 func (i *Imported) add(event string, e any) {
 	group, _ := e.(map[string]any)
 	inner, ok := group["hooks"].([]any)
@@ -75,7 +75,7 @@ func (i *Imported) add(event string, e any) {
 	}
 }
 
-// withShell returns a command that runs without a shell. If it uses one, the shell is named.
+// withShell returns a command that runs without a shell. If it uses shell syntax, a shell is added.
 func withShell(command string) string {
 	if _, err := split(command); err == nil && !strings.ContainsAny(command, "$|&;<>(){}*?`\n") {
 		return command

@@ -20,7 +20,7 @@ type payload struct {
 	Cwd        string         `json:"cwd"`
 	Transcript string         `json:"transcript_path"`
 	Extra      map[string]any `json:"extra"`
-	// Fields that Claude Code's events have beside these.
+	// Additional fields of Claude Code's events.
 	Prompt     string `json:"prompt,omitempty"`
 	StopActive *bool  `json:"stop_hook_active,omitempty"`
 	Source     string `json:"source,omitempty"`
@@ -28,11 +28,11 @@ type payload struct {
 	CallID     string `json:"tool_use_id,omitempty"`
 }
 
-// known are the tools of Claude Code, those that have no other name first.
+// known are the tools of Claude Code. Tools without other names come first.
 var known = []string{"Bash", "Read", "Edit", "Write", "Grep", "Glob", "WebFetch", "WebSearch", "Task", "TodoWrite",
 	"MultiEdit", "NotebookEdit", "NotebookRead", "Agent", "Skill", "AskUserQuestion", "ExitPlanMode"}
 
-// claudeTools returns Claude Code's names of a tool. If it has none, its own name is returned.
+// claudeTools returns Claude Code's names of a tool. If it has none, the tool's name is returned.
 func claudeTools(t tools.Tool) (all []string) {
 	if server, ok := strings.CutPrefix(t.Toolset, "mcp-"); ok {
 		if name, ok := strings.CutPrefix(t.Name, "mcp_"+server+"_"); ok {
@@ -53,8 +53,8 @@ func claudeTools(t tools.Tool) (all []string) {
 	return all
 }
 
-// onlyKnown removes arguments from those of a hook that the tool does not have, such as Claude Code's own. Without that,
-// the call would be rejected.
+// onlyKnown removes a hook's arguments unknown to the tool, such as arguments of Claude Code.
+// Otherwise the call would be rejected.
 func onlyKnown(t tools.Tool, args, before json.RawMessage) json.RawMessage {
 	var in, old map[string]json.RawMessage
 	if len(args) == 0 || json.Unmarshal(args, &in) != nil || json.Unmarshal(before, &old) != nil {

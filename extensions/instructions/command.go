@@ -20,9 +20,9 @@ const (
 	longestPath  = 1000
 )
 
-// pathsIn returns the paths that a command can name: files, directories, patterns, options with a path, directories that it
-// changes to, and scripts in its arguments. Some are no paths: the caller looks which ones exist. base is the directory in
-// which the command begins.
+// pathsIn returns the paths that a command may name: files, directories, patterns, options with a
+// path, directories it changes to, and scripts in its arguments. Some are not paths: the caller
+// checks which exist. base is the command's start directory.
 func pathsIn(command, base string) []string {
 	n := &namer{bases: []string{base}, seen: map[string]bool{}}
 	n.script(command, 0)
@@ -88,8 +88,8 @@ func (n *namer) word(w *syntax.Word, depth int) {
 	}
 }
 
-// text returns the text of a word. A variable or an output is taken as the directory if it can be that, else it ends a
-// path as a pattern does.
+// text returns the text of a word. A variable or an output stands for the directory if possible,
+// else it ends a path like a pattern.
 func (n *namer) text(parts []syntax.WordPart) string {
 	var b strings.Builder
 	for i, part := range parts {
@@ -113,7 +113,7 @@ func (n *namer) text(parts []syntax.WordPart) string {
 
 var pathWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[^\\s'\"`()\\[\\]{}<>|;&,]+") })
 
-// words adds the words of a text that is no command, such as a program in another language.
+// words adds the words of a text other than a command, such as a program in another language.
 func (n *namer) words(text string) {
 	for _, word := range pathWord().FindAllString(text, mostPaths) {
 		if strings.ContainsAny(word, "/.") {

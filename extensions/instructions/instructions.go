@@ -1,10 +1,9 @@
-// Package instructions gives the model the texts of user and project: SOUL.md and the
-// chosen personality as its persona, and the project instructions (AGENTS.md and
-// similar files) of the workspace folders, and of the directories above them up to the top of
-// the git repository, in the system prompt. The instructions of a directory below reach the
-// model before its first edit there: with the first result of a file tool that reaches it, or
-// with the rejection of an edit that comes first. For edits of a script, they come with its
-// result.
+// Package instructions adds the texts of user and project to the system prompt. The persona is
+// SOUL.md and the chosen personality. The project instructions (AGENTS.md and similar files) come
+// from the workspace folders, and from the directories above them up to the top of the git
+// repository. The instructions of a directory below a workspace folder reach the model before its
+// first edit there: with the first result of a file tool in this directory, or with the rejection
+// of an earlier edit. For edits of a script, they come with its result.
 package instructions
 
 import (
@@ -40,7 +39,7 @@ func Loads() []string { return prompt.InstructionNames() }
 
 // Config is the configuration section.
 type Config struct {
-	Personality string // the name of the chosen one; empty: none is chosen
+	Personality string // the name of the personality; empty: none is chosen
 	Text        string // its text
 	Elsewhere   bool   // the session works on the files of another machine
 }
@@ -67,11 +66,11 @@ type instance struct {
 	mu        sync.Mutex
 	tellMu    sync.Mutex
 	told      map[string]bool
-	delivered map[string]int       // the number of the request before which the model got those of a directory
+	delivered map[string]int       // the number of the request after a directory's instructions were added, by directory
 	dir       string               // in which the last command ended
-	reached   []string             // paths that a script has used
+	reached   []string             // paths used by a script
 	waiting   []prompt.Instruction // of directories in which edits of a script were rejected
-	left      int                  // bytes that may still be told
+	left      int                  // remaining bytes for instructions
 	request   int                  // the number of the last request
 }
 
@@ -86,7 +85,7 @@ func (x *instance) Derive(_ context.Context, kind extension.Kind, s *extension.S
 	return newInstance(x.home, s), nil
 }
 
-// Forget lets the instructions of directories be told again.
+// Forget makes the instructions of directories be added again.
 func (x *instance) Forget() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -95,8 +94,8 @@ func (x *instance) Forget() {
 	x.left = x.limit()
 }
 
-// Notices returns nothing. It counts the requests: a call that follows a request was made with
-// knowledge of the results before it.
+// Notices returns nothing. It counts the requests: a call after a request was made with knowledge
+// of the results before it.
 func (x *instance) Notices(context.Context, extension.When) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -141,7 +140,7 @@ func sizeOf(all []prompt.Instruction) (n int) {
 	return n
 }
 
-// own returns the instructions that the user has written for all projects: AGENTS.md in the home directory.
+// own returns the user's instructions for all projects: AGENTS.md in the home directory.
 func (x *instance) own() []prompt.Instruction {
 	if x.home == "" {
 		return nil
@@ -156,7 +155,8 @@ func (x *instance) own() []prompt.Instruction {
 	}})
 }
 
-// reader reads instructions. above has the functions that read directories above the workspace folders.
+// reader reads instructions. above maps directories above the workspace folders to the functions
+// that read them.
 func (x *instance) reader(ctx context.Context, above map[string]func(string) ([]byte, error)) prompt.InstructionReader {
 	read := func(dir, path string, imported bool) ([]byte, error) {
 		if read := above[dir]; read != nil {
@@ -189,7 +189,7 @@ func (x *instance) reader(ctx context.Context, above map[string]func(string) ([]
 	}
 }
 
-// unread tells the user that a file of instructions is there and cannot be read as text.
+// unread notifies the user of an instruction file that cannot be read as text.
 func (x *instance) unread(path string, err error) {
 	var encoding *textfile.EncodingError
 	if errors.As(err, &encoding) || errors.Is(err, safefile.ErrTooLarge) {
@@ -201,14 +201,14 @@ func (x *instance) unread(path string, err error) {
 	}
 }
 
-// unseen tells the user that instructions have characters that the model does not get.
+// unseen notifies the user of omitted invisible characters in instructions.
 func (x *instance) unseen(path string, data []byte) {
 	if escape.HasUnseen(strings.TrimPrefix(string(data), "\ufeff")) {
 		x.tell(fmt.Sprintf("%s has characters that a reader cannot see. They are left out: the model follows the text that you see.", escape.Line(x.session.Files.Name(path))))
 	}
 }
 
-// tell tells the user something once.
+// tell notifies the user of something, once.
 func (x *instance) tell(text string) {
 	x.tellMu.Lock()
 	told := x.told[text]
@@ -229,7 +229,7 @@ func (x *instance) read(ctx context.Context, limit int) []prompt.Instruction {
 	elsewhere := tools.Local(files) == nil
 	var c Config
 	if x.session.Config(&c) == nil && c.Elsewhere && !elsewhere {
-		return nil // those of this machine are of other files
+		return nil // this machine's instructions are for other files
 	}
 	if elsewhere {
 		var stop func()
@@ -295,9 +295,9 @@ func readSoul(home string) (string, error) {
 	return string(bytes.ToValidUTF8(data, []byte("\uFFFD"))), nil
 }
 
-// Events tells the instructions of a directory with the first result from below it. If an edit
-// comes first, it is rejected with them. To read all of them before would be a walk through the
-// whole tree.
+// Events adds the instructions of a directory to the first result from below it. If an edit comes
+// first, the edit is rejected with them. To read all of them in advance, the whole tree would have
+// to be walked.
 func (x *instance) Events() []extension.Handlers {
 	return []extension.Handlers{{PreToolCall: x.beforeEdit, FailOpen: true, TransformToolResult: x.addInstructions}}
 }
@@ -335,8 +335,8 @@ func (x *instance) beforeEdit(ctx context.Context, c extension.ToolCall) (extens
 	return extension.Decision{}, nil
 }
 
-// inScript rejects an edit of a script below directories whose instructions the model does not
-// have. These come with the result of the script, as do those for its other calls.
+// inScript rejects an edit of a script below directories with instructions new to the model. These
+// come with the result of the script, like the instructions for its other calls.
 func (x *instance) inScript(ctx context.Context, c extension.ToolCall, paths []string) extension.Decision {
 	if c.Tool.Kind != tools.KindEdit {
 		x.mu.Lock()
@@ -354,8 +354,8 @@ func (x *instance) inScript(ctx context.Context, c extension.ToolCall, paths []s
 	return extension.Decision{Deny: fmt.Sprintf(editLater, tools.OneLine(strings.Join(paths, ", "), 200))}
 }
 
-// addInstructions adds the instructions of directories that a call, or the calls of a script,
-// have reached.
+// addInstructions adds the instructions of directories reached by a call or by the calls of a
+// script.
 func (x *instance) addInstructions(ctx context.Context, c extension.ToolCall, r tools.Result) (tools.Result, error) {
 	if c.Kind == extension.Script {
 		return r, nil
@@ -384,7 +384,7 @@ func (x *instance) addInstructions(ctx context.Context, c extension.ToolCall, r 
 	return r.WithField("project_instructions", map[string]string{"about": about, "text": x.textOf(c, r, found)}), nil
 }
 
-// commandIn returns the directory in which a command has ended. The next one begins there.
+// commandIn returns the directory at the end of a command. The next command begins there.
 func (x *instance) commandIn(c extension.ToolCall, r tools.Result) []string {
 	var out struct{ Cwd string }
 	if !c.Tool.RunsCommands || json.Unmarshal(r.JSON, &out) != nil || out.Cwd == "" {
@@ -407,7 +407,7 @@ func (x *instance) textOf(c extension.ToolCall, r tools.Result, found []prompt.I
 	_ = json.Unmarshal(r.JSON, &out)
 	read := ""
 	if c.Tool.Toolset == "file" && c.Tool.ReadOnly && in.Offset <= 1 && in.Limit == 0 {
-		read, _ = x.session.Files.Abs(in.Path) // an error: it is not one of these
+		read, _ = x.session.Files.Abs(in.Path) // an error: it is not among these
 	}
 	names, others := "", slices.Clone(found)
 	others = slices.DeleteFunc(others, func(i prompt.Instruction) bool {
@@ -424,7 +424,7 @@ func (x *instance) textOf(c extension.ToolCall, r tools.Result, found []prompt.I
 // inPatch finds the files of a patch.
 var inPatch = lazyregexp.New(`(?m)^\s*\*\*\* (?:Add File|Update File|Delete File|Move to):\s*(.+?)\s*$`)
 
-// pathsOf returns the paths that a call of a file tool or a command names.
+// pathsOf returns the paths named in a call of a file tool or a command.
 func (x *instance) pathsOf(ctx context.Context, c extension.ToolCall) (paths []string) {
 	var in struct{ Path, Patch, Workdir, Command string }
 	if c.Tool.Toolset != "file" && !c.Tool.RunsCommands || json.Unmarshal(c.Args, &in) != nil {
@@ -444,10 +444,11 @@ func (x *instance) pathsOf(ctx context.Context, c extension.ToolCall) (paths []s
 	return paths
 }
 
-// mostRemote limits the paths of a command that are looked for on another machine.
+// mostRemote limits the paths of a command looked up on another machine.
 const mostRemote = 10
 
-// inCommand returns the paths in a command that exist, or that it can make in a directory that exists.
+// inCommand returns the existing paths in a command, and the paths it can create in an existing
+// directory.
 func (x *instance) inCommand(ctx context.Context, command, dir string) (paths []string) {
 	files := x.session.Files
 	x.mu.Lock()
@@ -479,8 +480,8 @@ func (x *instance) inCommand(ctx context.Context, command, dir string) (paths []
 	return paths
 }
 
-// below returns the instructions that apply to paths and that the model does not have. Early
-// says that it got some after its last request.
+// below returns the instructions for paths that are new to the model. early reports whether some
+// were added after its last request.
 func (x *instance) below(ctx context.Context, paths []string) (found []prompt.Instruction, early bool) {
 	files := x.session.Files
 	var dirs []string
@@ -508,8 +509,8 @@ func (x *instance) below(ctx context.Context, paths []string) (found []prompt.In
 // noInstructions is the request of directories without instructions.
 const noInstructions = -1
 
-// foldersTo returns the directories between a workspace folder and path, outermost
-// first. Those of the workspace folder itself are in the system prompt.
+// foldersTo returns the directories between a workspace folder and path, outermost first. The
+// workspace folder's instructions are in the system prompt.
 func foldersTo(ctx context.Context, files tools.Files, path string) (folders []string) {
 	abs, err := files.Abs(path)
 	if err != nil {
@@ -529,7 +530,7 @@ func foldersTo(ctx context.Context, files tools.Files, path string) (folders []s
 	return folders
 }
 
-// hermesSouls has the hashes of the texts that Hermes Agent writes to a new SOUL.md.
+// hermesSouls lists the hashes of Hermes Agent's default texts of SOUL.md.
 var hermesSouls = []string{
 	"2765a846e1bb371d78d3b93b403dfb0f8d1ba1a9895edb5f608367abfe81194d", // 0.13 to 0.19
 	"f7f66960df0a4d87d8b3a957453ff1e6173e93481f2ebdb49fd87edeaa75e251", // later
@@ -537,7 +538,7 @@ var hermesSouls = []string{
 	"6bc146a50e8fe3bd555e89a77e93af1f781cece8cf549f0d7a02ee2389811c72", // a comment without examples
 }
 
-// untouched reports whether a SOUL.md is as Hermes Agent wrote it, so that it has no wish of the user.
+// untouched reports whether a SOUL.md is Hermes Agent's default text and not the user's.
 func untouched(soul string) bool {
 	soul = strings.ReplaceAll(strings.TrimPrefix(soul, "\ufeff"), "\r\n", "\n")
 	sum := sha256.Sum256([]byte(strings.TrimSpace(soul)))

@@ -19,8 +19,9 @@ import (
 // aboveLimit limits a file above the workspace folders, in bytes.
 const aboveLimit = 1 << 20
 
-// readBelow reads a file in a workspace folder, with the editor's unsaved buffers. A link must
-// lead to a Markdown file in a workspace folder. An imported file can have another name, if that is no place of secrets.
+// readBelow reads a file in a workspace folder, with the editor's unsaved buffers. A link must lead
+// to a Markdown file in a workspace folder. An imported file can have another name, except at
+// places for secrets.
 func readBelow(ctx context.Context, files tools.Files, path string, imported bool) ([]byte, error) {
 	if _, err := files.Stat(ctx, path); err != nil && tools.Local(files) == nil {
 		return nil, err
@@ -46,8 +47,8 @@ func readBelow(ctx context.Context, files tools.Files, path string, imported boo
 	return f.Text, nil
 }
 
-// repository returns the directory of the git repository around a workspace folder, and the
-// function that reads Markdown files in it. If there is none, it returns an error.
+// repository returns the directory of the git repository around a workspace folder, and a function
+// that reads Markdown files in it. If there is no repository, it returns an error.
 func repository(ctx context.Context, files tools.Files, folder string) (top string, read func(path string) ([]byte, error), err error) {
 	if there, ok := files.(*backend.Files); ok {
 		top, err = there.Repository(ctx)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestUntouchedSoul wants the SOUL.md that Hermes Agent 0.19 writes to be no persona, and each change of it to be one.
+// TestUntouchedSoul checks that the default SOUL.md of Hermes Agent 0.19 is no persona, and that
+// every change of it is.
 func TestUntouchedSoul(t *testing.T) {
 	t.Parallel()
 	written, err := os.ReadFile("testdata/hermes-soul.md")

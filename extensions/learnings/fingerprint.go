@@ -22,13 +22,13 @@ type attempt struct {
 	text    string // the whole command or the arguments
 }
 
-// withSubcommands are programs whose first argument selects one of many functions.
+// withSubcommands are programs that select one of many functions by their first argument.
 var withSubcommands = strings.Fields("apt apt-get brew bundle cargo composer conda deno docker dotnet gem gh git go gradle helm kubectl make mvn npm npx pip pip3 pipx pnpm podman poetry rustup systemctl terraform uv yarn")
 
-// servers is the extension whose tools are those of MCP servers.
+// servers is the extension of the MCP tools.
 const servers = "mcp"
 
-// maxCommand is the length of commands that are looked at, in bytes.
+// maxCommand limits the length of inspected commands, in bytes.
 const maxCommand = 4000
 
 // attemptOf returns a call as an attempt: a command, a script, or a call of an MCP tool. If it
@@ -46,8 +46,7 @@ func attemptOf(t tools.Tool, args json.RawMessage) (a attempt, ok bool) {
 	return attempt{program, strings.TrimSpace(in.Command)}, program != ""
 }
 
-// programOf returns the program of the first simple command that is not cd, with its
-// subcommand.
+// programOf returns the program of the first simple command except cd, with its subcommand.
 func programOf(command string) (program string) {
 	file, err := syntax.NewParser().Parse(strings.NewReader(command), "")
 	if err != nil {
@@ -77,8 +76,8 @@ func programOf(command string) (program string) {
 	return program
 }
 
-// ofCommand are forms of errors about a command itself: its program, option, module, script,
-// rights, version or arguments. Errors of the project, such as a failed test, are not.
+// ofCommand matches errors about a command itself: its program, option, module, script, rights,
+// version or arguments. Errors of the project, such as a failed test, do not match.
 var ofCommand = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?im)` + strings.Join([]string{
 		`command not found`, `: not found\b`, `no such (option|command|module|table|image|target|package|service|script)`, `cannot find (module|package|command)`,
@@ -98,13 +97,13 @@ var ofCommand = sync.OnceValue(func() *regexp.Regexp {
 })
 
 const (
-	maxError  = 500      // bytes of an error that is kept
-	maxOutput = 64 << 10 // bytes of an output that are looked at, its end
+	maxError  = 500      // bytes of a stored error
+	maxOutput = 64 << 10 // last bytes of an output to inspect
 	lastLines = 3
 )
 
-// failureOf returns the error of a failed call: the last three telling lines. If the call has
-// not failed, or not by an error about the command itself, it returns "".
+// failureOf returns the error of a failed call: the last three telling lines. If the call
+// succeeded, or its error is not about the command itself, it returns "".
 func failureOf(r tools.Result) (text string) {
 	var out struct {
 		Output   string
@@ -129,8 +128,8 @@ func failureOf(r tools.Result) (text string) {
 	return strings.Join(telling[max(0, len(telling)-lastLines):], "\n")
 }
 
-// clean reports whether a result has no sign of a failure. It does not decode the result, because
-// it is called for each one. In a text within JSON, the quotes would be escaped.
+// clean reports whether a result shows no sign of a failure. It does not decode the result, because
+// it is called for each result. In a text within JSON, the quotes would be escaped.
 func clean(r tools.Result) bool {
 	return !r.IsError && (bytes.Contains(r.JSON, []byte(`"exit_code":0`)) || !bytes.Contains(r.JSON, []byte(`"exit_code":`)))
 }
@@ -147,7 +146,7 @@ func succeeded(r tools.Result) bool {
 	return !r.IsError && json.Unmarshal(r.JSON, &out) == nil && out.Error == "" && out.ExitCode == 0 && !out.Interrupted && !out.Background && (out.Status == "" || out.Status == "success")
 }
 
-// changing are the parts of an error that differ between equal errors, and their replacements.
+// changing are the parts in which equal errors differ, and their replacements.
 var changing = sync.OnceValue(func() (all []struct {
 	re *regexp.Regexp
 	by string
@@ -170,8 +169,8 @@ var changing = sync.OnceValue(func() (all []struct {
 	return all
 })
 
-// fingerprint returns the same value for errors that are equal, apart from times, ids, addresses,
-// numbers and paths.
+// fingerprint returns the same value for errors that differ only in times, ids, addresses, numbers
+// and paths.
 func fingerprint(program, failure string) string {
 	for _, c := range changing() {
 		failure = c.re.ReplaceAllString(failure, c.by)

@@ -1,11 +1,11 @@
-// Package learnings remembers which call worked after an error, and tells it when the same
-// error comes again. No model is involved: what is recorded are outcomes of calls.
+// Package learnings remembers which call worked after an error, and suggests it when the same error
+// comes again. No model is involved: only outcomes of calls are recorded.
 //
-// A learning is recorded if a command, a script or a call of an MCP tool failed with an error
-// about the call itself (an unknown option, a missing program), and one of the next eight calls
-// has the same program, other arguments, and works. If an equal error comes again, its result
-// gets the field learned, once in a session. The model treats it as data: a call that follows it
-// passes the same gate as each other call. Learnings that do not work are forgotten.
+// A learning is recorded if a command, a script or a call of an MCP tool failed with an error about
+// the call itself (an unknown option, a missing program), and one of the next eight calls works
+// with the same program and other arguments. If an equal error comes again, its result gets the
+// field learned, once in a session. The model treats it as data: a call made because of it passes
+// the same gate as every other call. Unsuccessful learnings are forgotten.
 package learnings
 
 import (
@@ -49,11 +49,11 @@ type instance struct {
 	session *extension.Session
 
 	mu       sync.Mutex
-	reported map[string]bool    // fingerprints that the model was told of
+	reported map[string]bool    // fingerprints reported to the model
 	sessions map[string]*recent // of the session and its subagents
 }
 
-// recent has the failed calls of a session for which a call that works is awaited.
+// recent holds a session's failed calls that await a working call.
 type recent struct{ failed []*failed }
 
 // failed is a failed call.
@@ -61,10 +61,10 @@ type failed struct {
 	attempt
 	error, print string
 	left         int       // calls until it is given up
-	learning     *Learning // was told with the result; nil: none
+	learning     *Learning // reported with the result; nil: none
 }
 
-// window is the number of calls after a failed one that may work.
+// window is the number of calls after a failed call that may work.
 const window = 8
 
 // Close does nothing. The store is closed with the server.
@@ -82,7 +82,7 @@ func (x *instance) Events() []extension.Handlers {
 	return []extension.Handlers{{Limit: extension.NoLimit, TransformToolResult: x.called, SubagentStop: x.ended}}
 }
 
-// called records a call that works after a failed one, or adds a learning to a failed one.
+// called records a working call after a failed call, or adds a learning to a failed call.
 func (x *instance) called(ctx context.Context, c extension.ToolCall, r tools.Result) (tools.Result, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -92,7 +92,7 @@ func (x *instance) called(ctx context.Context, c extension.ToolCall, r tools.Res
 		x.sessions[c.SessionID] = s
 	}
 	if writes(c.Tool) && !r.IsError {
-		s.failed = nil // what works now may work because of the changed file
+		s.failed = nil // the next call may work because of the changed file
 		return r, nil
 	}
 	if len(s.failed) == 0 && clean(r) {
@@ -134,12 +134,12 @@ func (x *instance) ended(_ context.Context, s extension.SubagentEvent) error {
 	return nil
 }
 
-// writes reports whether a tool changes files of the workspace by itself.
+// writes reports whether a tool changes workspace files without a command.
 func writes(t tools.Tool) bool {
 	return slices.Contains([]tools.Kind{tools.KindEdit, tools.KindDelete, tools.KindMove}, t.Kind)
 }
 
-// age counts a call. Failed calls that are too far back are given up.
+// age counts a call. Failed calls too far back are dropped.
 func (s *recent) age() {
 	for _, f := range s.failed {
 		f.left--
@@ -147,7 +147,7 @@ func (s *recent) age() {
 	s.failed = slices.DeleteFunc(s.failed, func(f *failed) bool { return f.left <= 0 })
 }
 
-// worked records that a call has worked after failed ones of the same program. Equal errors count
+// worked records that a call has worked after failed calls of the same program. Equal errors count
 // once.
 func (x *instance) worked(ctx context.Context, s *recent, a attempt, c Settings) {
 	var after []*failed
@@ -186,8 +186,8 @@ func (x *instance) lowerConfidence(ctx context.Context, s *recent, a attempt, c 
 	})
 }
 
-// follows reports whether a call has all the words that the call of a learning has added to the
-// failed one.
+// follows reports whether a call contains all words added by the learning's call to the failed
+// call.
 func follows(a attempt, l Learning) bool {
 	before, now := strings.Fields(l.Failed), strings.Fields(a.text)
 	added := 0
@@ -202,7 +202,7 @@ func follows(a attempt, l Learning) bool {
 	return added > 0 || a.text == l.Worked
 }
 
-// known returns a learning that may be told now, and remembers that it is.
+// known returns a learning to report now, and marks it as reported.
 func (x *instance) known(ctx context.Context, print string, c Settings) *Learning {
 	if x.reported[print] {
 		return nil
@@ -256,7 +256,7 @@ func begin(text string, limit int) string {
 	return text[:limit] + more
 }
 
-// Rewritten lets learnings be told again, because the model may have lost them.
+// Rewritten makes learnings be reported again, because the model may have lost them.
 func (x *instance) Rewritten() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

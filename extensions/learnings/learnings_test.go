@@ -200,7 +200,7 @@ func (b *bed) trust(confidence float64) {
 	}
 }
 
-// stored returns the number of rows in the file, those that are not listed included.
+// stored returns the number of rows in the file, including unlisted rows.
 func (b *bed) stored() (n int) {
 	b.t.Helper()
 	f, err := b.store.open(b.t.Context(), false)
@@ -213,7 +213,8 @@ func (b *bed) stored() (n int) {
 	return n
 }
 
-// TestConfidence checks how outcomes change the confidence, and which learnings are told and kept.
+// TestConfidence checks the effect of outcomes on the confidence, and which learnings are reported
+// and kept.
 func TestConfidence(t *testing.T) {
 	t.Parallel()
 	const bad, good, other = "eslint --fix-all src", "eslint --fix src", "eslint --all src"
@@ -224,7 +225,7 @@ func TestConfidence(t *testing.T) {
 		next  string // the next call, after the error came again
 		works bool
 		want  float64 // 0: the row is deleted
-		call  string  // that is known then
+		call  string  // known afterwards
 	}{
 		"recorded":                      {told: true, next: "ls", works: true, want: 0.5, call: good},
 		"the advice worked":             {told: true, next: good, works: true, want: 0.65, call: good},
@@ -276,7 +277,7 @@ func TestConfidence(t *testing.T) {
 	}
 }
 
-// TestForgotten checks that each write deletes the rows whose confidence has decayed.
+// TestForgotten checks that each write deletes the rows with decayed confidence.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(b *bed){
@@ -330,7 +331,7 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
-// TestBounds checks lengths, the number of rows, and that they can be forgotten.
+// TestBounds checks lengths, the number of rows, and that rows can be deleted.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -361,8 +362,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestFingerprints runs commands that fail in two folders: their fingerprints are equal there,
-// and differ between commands.
+// TestFingerprints runs failing commands in two folders: a command's fingerprint is the same in
+// both, and differs from other commands'.
 func TestFingerprints(t *testing.T) {
 	t.Parallel()
 	commands := []string{
@@ -444,7 +445,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// TestErrors checks which lines are errors about the command itself.
+// TestErrors checks which lines count as errors about the command itself.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, line := range strings.Split(strings.TrimSpace(`

@@ -112,8 +112,8 @@ func (s *Store) scan(rows interface{ Scan(...any) error }, halfLife int) (l Lear
 	return l, err
 }
 
-// find returns the learning of a fingerprint, and the number of projects beside folder that have
-// confirmed it. If there is none, found is false.
+// find returns the learning of a fingerprint, and the number of other projects that have confirmed
+// it. If there is none, found is false.
 func (s *Store) find(ctx context.Context, print, folder string, halfLife int) (l Learning, here bool, others int, found bool, err error) {
 	f, err := s.open(ctx, false)
 	if f == nil || err != nil {
@@ -130,8 +130,8 @@ func (s *Store) find(ctx context.Context, print, folder string, halfLife int) (l
 	return l, here, others, err == nil, err
 }
 
-// record stores a learning, or counts it if it is there. A call that worked again has at least the
-// confidence of a new learning. If another call worked before and is still trusted, that one stays.
+// record stores a learning, or counts an existing learning. A call that worked again gets at least
+// the confidence of a new learning. If another call worked before and is still trusted, it stays.
 func (s *Store) record(ctx context.Context, l Learning, most, halfLife int) error {
 	f, err := s.open(ctx, true)
 	if err != nil {
@@ -257,8 +257,8 @@ func (s *Store) Forget(ctx context.Context, id int64) (n int64, err error) {
 	return n, err
 }
 
-// Move gives the learnings of a folder that was renamed, and of those below it, their new paths. It returns how many
-// it has moved.
+// Move updates the paths of learnings in a renamed folder and below it. It returns the number of
+// moved learnings.
 func (s *Store) Move(ctx context.Context, m folderpath.Move) (moved int, err error) {
 	f, err := s.open(ctx, false)
 	if f == nil || err != nil {

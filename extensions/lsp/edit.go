@@ -60,7 +60,7 @@ func (q *question) apply(ctx context.Context, env *tools.Env, call tools.Call, a
 	return file.Apply(ctx, config, env, call, actions, replaced)
 }
 
-// action returns the changes for one edit of a server.
+// action returns the changes for a server's edit.
 func (q *question) action(ctx context.Context, a answered, e message.FileEdit) ([]workspace.Action, error) {
 	path, err := q.inside(e.URI)
 	if err != nil {
@@ -92,7 +92,7 @@ func (q *question) action(ctx context.Context, a answered, e message.FileEdit) (
 	return []workspace.Action{{Path: path, Change: file.OnText(func(old string) (string, error) { return message.Apply(old, e.Edits) })}}, nil
 }
 
-// inside returns the path of a file that an edit changes.
+// inside returns the path of a file changed by an edit.
 func (q *question) inside(uri string) (string, error) {
 	path := own.PathOf(uri)
 	if path == "" {
@@ -175,7 +175,7 @@ func (q *question) fix(ctx context.Context, env *tools.Env, call tools.Call) (to
 // mostActions bounds the code actions of a line.
 const mostActions = 50
 
-// actions returns the code actions of the question's line that have an edit.
+// actions returns the code actions with edits for the question's line.
 func (q *question) actions(ctx context.Context) (all []message.Action, a answered, err error) {
 	if err := q.open(ctx); err != nil {
 		return nil, a, err
@@ -186,7 +186,7 @@ func (q *question) actions(ctx context.Context) (all []message.Action, a answere
 	}
 	known, _, err := q.problemsOf(ctx)
 	if err != nil {
-		known = nil // the request tells more
+		known = nil // the request contains more
 	}
 	area := message.Range{Start: message.Position{Line: uint32(q.input.Line - 1)}, End: message.Position{Line: uint32(q.input.Line - 1), Character: width(line)}}
 	here := []message.Diagnostic{}

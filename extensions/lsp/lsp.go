@@ -1,10 +1,10 @@
-// Package lsp gives the model the tool lsp: symbols, references, problems, renames and fixes from
-// language servers. The servers of the editor answer first, because they are warm. If they do
-// not answer for a file, a server of our own does (package own). The package also tells the file
-// tools which problems an edit has brought, if a server of our own runs.
+// Package lsp offers the tool lsp to the model: symbols, references, problems, renames and fixes
+// from language servers. The servers of the editor answer first, because they are warm. If they do
+// not answer for a file, a server of our own does (package own). The package also reports new
+// problems of an edit to the file tools if a server of our own runs.
 //
 // Nothing is started before the model calls the tool. Answers of servers are data: edits are
-// applied as those of the model are, and no command of a server is executed.
+// applied like the model's, and no command of a server is executed.
 package lsp
 
 import (
@@ -22,7 +22,7 @@ import (
 // Toolset is the toolset of the tool.
 const Toolset = "lsp"
 
-// Options are the parts of a session that the extension needs.
+// Options are the parts of a session used by the extension.
 type Options struct {
 	// Problems reports the editor's diagnostics after edits; nil: it has none.
 	Problems file.Diagnoser
@@ -31,7 +31,7 @@ type Options struct {
 	Hidden func() func(path string) bool
 	// Environ is the environment of servers, without secrets.
 	Environ []string
-	// Path returns the PATH of servers. Nil: it is that of Environ.
+	// Path returns the PATH of servers. Nil: Environ's PATH.
 	Path userpath.Finder
 	// Interpreter returns the Python of scripts, or "". It may be nil.
 	Interpreter func(ctx context.Context) string
@@ -58,10 +58,10 @@ type Instance struct {
 	options Options
 	session *extension.Session
 	editor  extension.ServerQuery
-	of      *Instance // the session whose servers a subagent uses; nil: it has its own
+	of      *Instance // the session whose servers a subagent uses; nil: it uses its own
 
 	mu      sync.Mutex
-	files   tools.Files  // for reads that are not those of the model
+	files   tools.Files  // for reads other than the model's
 	servers *own.Servers // nil: none was needed
 	closed  bool
 }
@@ -100,8 +100,8 @@ func (x *Instance) offered(ctx context.Context) bool {
 	return settings.own() && tools.Local(x.session.Files) != nil && x.own() != nil && x.own().Any(ctx)
 }
 
-// Derive gives a subagent the servers of the session. If it works in folders of its own, it gets servers
-// of its own, and no editor answers for these folders. Scripts get nothing.
+// Derive gives a subagent the servers of the session. If it works in other folders, it gets
+// separate servers, and no editor answers for these folders. Scripts get nothing.
 func (x *Instance) Derive(_ context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
 	if kind != extension.Subagent {
 		return nil, nil
@@ -150,7 +150,7 @@ func (x *Instance) own() *own.Servers {
 	return x.servers
 }
 
-// reader returns the files for reads that are not those of the model.
+// reader returns the files for reads other than the model's.
 func (x *Instance) reader() tools.Files {
 	if x.of != nil {
 		return x.of.reader()

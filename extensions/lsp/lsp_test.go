@@ -13,7 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// asker returns a function that runs one call of the tool in a session whose editor answers by query.
+// asker returns a function that calls the tool once in a session. The session's editor answers by
+// query.
 func asker(t *testing.T, mode string, query extension.ServerQuery) func(args string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -51,8 +52,8 @@ func asker(t *testing.T, mode string, query extension.ServerQuery) func(args str
 	}
 }
 
-// An editor that answers with an error or an empty list does not answer. If no server of our own does,
-// the result says so, and gives the reason of a server that has rejected the request.
+// An error or an empty list from the editor is no answer. If no server of our own answers either,
+// the result reports this, with the reason of a server that rejected the request.
 func TestEditorDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	const (

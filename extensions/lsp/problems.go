@@ -97,7 +97,7 @@ func (q *question) problemsOf(ctx context.Context) (list []message.Diagnostic, a
 	return list, answered{server: answer.Server, complete: answer.Complete, ours: true}, nil
 }
 
-// allProblems returns the diagnostics that are known of all files.
+// allProblems returns the known diagnostics of all files.
 func (q *question) allProblems(ctx context.Context) (tools.Result, error) {
 	if q.settings.editor() && q.x.editor != nil && q.x.session.Problems != nil {
 		if known, err := q.x.session.Problems(ctx); err == nil {
@@ -137,8 +137,8 @@ func (q *question) problems(all []problemOut, complete bool, server string) tool
 	return tools.OK(out)
 }
 
-// Diagnoser reports the problems that edits bring: those of the editor, else those of our own server
-// if it runs.
+// Diagnoser reports the new problems of edits: from the editor, else from our own server if it
+// runs.
 type Diagnoser struct {
 	Editor file.Diagnoser // nil: it has none
 	// Servers returns the extension of the session; nil: it has none.
@@ -166,7 +166,8 @@ func (x *Instance) watchesEdits() bool {
 	return settings.OnEdit || servers != nil && servers.AnyRuns()
 }
 
-// WaitFor returns lsp.wait_timeout if a server of our own answers: it says when it is done. See [file.Waiter].
+// WaitFor returns lsp.wait_timeout if a server of our own answers: it reports when it is done. See
+// [file.Waiter].
 func (d Diagnoser) WaitFor() time.Duration {
 	if d.Editor != nil && d.Editor.CanDiagnose() {
 		return 0

@@ -17,7 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// question is one call of the tool.
+// question is a call of the tool.
 type question struct {
 	x        *Instance
 	settings Settings
@@ -28,7 +28,7 @@ type question struct {
 	text *textenc.Index
 }
 
-// answered is what the servers have answered.
+// answered holds the answers of the servers.
 type answered struct {
 	server   string
 	results  []json.RawMessage
@@ -96,8 +96,8 @@ func (q *question) firstEditor(ctx context.Context, method string, params map[st
 	return a, err
 }
 
-// withoutOwn is the answer if there is no server of our own: that of an editor that has not
-// answered in time, the reason of one of its servers, or that there is none.
+// withoutOwn is the answer without a server of our own: the late answer of an editor, the reason of
+// one of its servers, or that there is no server.
 func (q *question) withoutOwn(late answered, refused, none error) (answered, error) {
 	if errors.Is(refused, context.DeadlineExceeded) {
 		return late, nil

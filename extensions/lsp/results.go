@@ -131,8 +131,8 @@ func (q *question) texts(ctx context.Context, places []place) {
 	}
 }
 
-// readAny reads a file of the workspace, or one of a library. If it is hidden, or not a file,
-// readAny returns nil.
+// readAny reads a file of the workspace or of a library. If it is hidden, or not a file, readAny
+// returns nil.
 func (q *question) readAny(ctx context.Context, path string, hidden func(string) bool) *textenc.Index {
 	if file, err := q.x.reader().Read(ctx, path); err == nil {
 		return textenc.NewIndex(own.Decode(file))
@@ -148,7 +148,7 @@ func (q *question) readAny(ctx context.Context, path string, hidden func(string)
 	return textenc.NewIndex(text)
 }
 
-// links are the places for the editor, as a list that the user can open.
+// links lists the places for the user to open in the editor.
 func links(places []place) (shown []tools.Content) {
 	var b strings.Builder
 	for _, p := range places {
@@ -270,7 +270,8 @@ func (q *question) find(ctx context.Context) (tools.Result, error) {
 	return q.listed(all), nil
 }
 
-// samples returns one file for each server of the workspace, or those of the path of the question.
+// samples returns a file for each server of the workspace, or for each server of the question's
+// path.
 func (q *question) samples(ctx context.Context) (files []string, err error) {
 	reader := q.x.reader()
 	if q.input.Path != "" {
@@ -326,7 +327,8 @@ func (q *question) listed(a answered) tools.Result {
 	return tools.OK(out)
 }
 
-// nearby returns the symbols in the workspace. If there are none, it returns those of libraries.
+// nearby returns the symbols in the workspace. If there are none, it returns the libraries'
+// symbols.
 func (q *question) nearby(all []symbolOut) []symbolOut {
 	var near []symbolOut
 	for _, s := range all {

@@ -75,7 +75,7 @@ func (x *Instance) tool() tools.Tool {
 	}, x.run)
 }
 
-// title is the line that the editor shows for a call.
+// title is the line shown for a call in the editor.
 func title(in input) string {
 	at := in.Path
 	if in.Line > 0 {

@@ -1,4 +1,5 @@
-// Package markdown finds commands and agents that are Markdown files, in $HERMES_HOME and in trusted workspaces.
+// Package markdown finds commands and agents in Markdown files, in $HERMES_HOME and in trusted
+// workspaces.
 package markdown
 
 import (

@@ -36,7 +36,7 @@ type Config struct {
 	Store    trust.Store
 	// Plugins returns the directories commands or agents of enabled plugins, by the plugins' names.
 	Plugins func(kind string) map[string]string
-	// Delegate returns the prompt and the call that give a task to an agent.
+	// Delegate returns the prompt and the calls for an agent's task.
 	Delegate func(goal, agent string) (text string, calls []tools.Call, err error)
 }
 
@@ -61,7 +61,7 @@ type Instance struct {
 	env  *tools.Env // of calls of the session; nil: there are no tools yet
 	list []File
 	at   time.Time       // of list
-	told map[string]bool // paths of files that are left out
+	told map[string]bool // paths of omitted files
 }
 
 // Close does nothing.
@@ -98,7 +98,7 @@ func (x *Instance) files() []File {
 	return x.list
 }
 
-// find returns the files of a kind: those of [Find], then those of plugins.
+// find returns the files of a kind: first the results of [Find], then plugins' files.
 func (x *Instance) find(c Config, kind string, more []string) []File {
 	all := Find(c.Home, c.Store, x.folders(), kind, more)
 	if c.Plugins != nil {
@@ -110,7 +110,7 @@ func (x *Instance) find(c Config, kind string, more []string) []File {
 	return all
 }
 
-// Order is the order of the commands: after built-in ones and before those of skills.
+// Order is the order of the commands: after built-in commands and before skills.
 const Order = 550
 
 // Commands returns a command for each file.
@@ -128,7 +128,7 @@ func (x *Instance) Commands() (all []extension.Command) {
 	return all
 }
 
-// send returns the prompt of a command. If the file names an agent, its text is the task of one.
+// send returns the prompt of a command. If the file names an agent, its text is the agent's task.
 func (x *Instance) send(ctx context.Context, f File, args string) (sent extension.Sent, err error) {
 	sent = x.prompt(ctx, f, args)
 	if ctx.Err() != nil {
@@ -154,15 +154,15 @@ func (x *Instance) Agents() []File {
 	return slices.DeleteFunc(x.find(c, "agents", nil), x.broken)
 }
 
-// broken reports whether the frontmatter of an agent cannot be read. Its limits are then not known, so it is left out. The user
-// is told once.
+// broken reports whether the frontmatter of an agent is unreadable. Its limits are then unknown, so
+// it is left out. The user is notified once.
 func (x *Instance) broken(f File) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return f.Problem != "" && x.leftOut("agent", f)
 }
 
-// leftOut tells the user once that a file is left out. It returns true.
+// leftOut notifies the user once of an omitted file. It returns true.
 func (x *Instance) leftOut(kind string, f File) bool {
 	if x.told == nil {
 		x.told = map[string]bool{}
@@ -174,7 +174,7 @@ func (x *Instance) leftOut(kind string, f File) bool {
 	return true
 }
 
-// folders returns the workspace folders whose files may be used: those of this machine.
+// folders returns the workspace folders with usable files. On another machine, there are none.
 func (x *Instance) folders() []string {
 	if tools.Local(x.session.Editor) == nil {
 		return nil
@@ -235,10 +235,10 @@ func asFile(text string) string {
 	return text
 }
 
-const maxOutput = 16 << 10 // bytes of one command
+const maxOutput = 16 << 10 // bytes per command
 
-// run runs a shell command by the session's tool, with its gate and events. It returns the output, or a line that
-// says why there is none.
+// run runs a shell command by the session's tool, with its gate and events. It returns the output,
+// or a line with the reason for its absence.
 func (x *Instance) run(ctx context.Context, command string) string {
 	x.mu.Lock()
 	env := x.env

@@ -92,7 +92,7 @@ func show(files map[Target]File) (string, error) {
 	return b.String(), nil
 }
 
-// quoted returns an entry as a code block, so that its text shows as it is.
+// quoted returns an entry as a code block, so its text is shown unchanged.
 func quoted(entry string) string {
 	text := escape.Text(entry)
 	fence := markup.Fence(text)

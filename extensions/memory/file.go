@@ -22,7 +22,7 @@ import (
 const separator = "\n§\n"
 
 const (
-	maxFile   = 1 << 20 // bytes of a file that is read
+	maxFile   = 1 << 20 // bytes of a readable file
 	lockEvery = 2 * time.Millisecond
 )
 
@@ -59,7 +59,7 @@ func (f File) read() (content, error) {
 func (f File) parse(data []byte) content {
 	c := content{raw: string(data)}
 	decoded, err := textfile.Decode(data)
-	if err != nil { // a version that only looks for changes
+	if err != nil { // a version used only to find changes
 		decoded = data
 	}
 	text := strings.ReplaceAll(strings.ToValidUTF8(string(decoded), "\uFFFD"), "\r\n", "\n")
@@ -126,12 +126,12 @@ func (f File) write(text string) error {
 	return safefile.MoveOver(temp.Name(), path)
 }
 
-// backUp copies the text of a file that cannot be written back as it is.
+// backUp copies the text of a file that cannot be written back unchanged.
 func (f File) backUp(c content) error {
 	return os.WriteFile(f.Path+".bak", []byte(c.raw), 0o600)
 }
 
-// edit is one change of the entries.
+// edit is a single change of the entries.
 type edit struct {
 	Action  action `json:"action"`
 	Content string `json:"content,omitempty"`
@@ -142,8 +142,8 @@ type action string
 
 func (action) Enum() []string { return []string{"add", "replace", "remove"} }
 
-// apply returns the text of the file after all edits. If one of them is not possible, it returns
-// an error, and no edit applies.
+// apply returns the text of the file after all edits. If any is impossible, it returns an error,
+// and no edit applies.
 func (f File) apply(c content, edits []edit) (entries []string, text string, err error) {
 	entries, text = slices.Clone(c.entries), c.raw
 	for _, e := range edits {
@@ -193,8 +193,8 @@ func (e edit) apply(entries []string) ([]string, error) {
 	return entries, nil
 }
 
-// resolved returns edits, which must be possible, with the whole entries that they replace or remove. A replacement by an
-// entry that is there already is a removal.
+// resolved returns edits, which must be possible, with the whole replaced or removed entries. A
+// replacement by an existing entry is a removal.
 func resolved(entries []string, edits []edit) (all []edit, err error) {
 	entries = slices.Clone(entries)
 	for _, e := range edits {
@@ -216,7 +216,7 @@ func resolved(entries []string, edits []edit) (all []edit, err error) {
 	return all, nil
 }
 
-// cut returns the entries for the model: those within the limit. The user can have written more by hand.
+// cut returns the entries for the model, up to the limit. The user may have written more by hand.
 func (f File) cut(entries []string) (all []string) {
 	left := f.Limit
 	for i, e := range entries {
@@ -235,7 +235,7 @@ func (f File) cut(entries []string) (all []string) {
 	return all
 }
 
-// find returns the entry that is old, or else the only one that contains it.
+// find returns the entry equal to old, else the only entry that contains it.
 func find(entries []string, old string) (int, error) {
 	if i := slices.Index(entries, old); i >= 0 {
 		return i, nil

@@ -15,10 +15,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxHistory is the number of writes that can be undone; up to twice as many are kept.
+// maxHistory is the number of undoable writes; up to twice as many are kept.
 const maxHistory = 50
 
-// written is one write of a file, so that it can be undone.
+// written is an undoable write of a file.
 type written struct {
 	At     time.Time `json:"at"`
 	Name   string    `json:"name"`
@@ -27,12 +27,12 @@ type written struct {
 	After  string    `json:"after"`
 }
 
-// history returns the file with the last writes of all files below home, one JSON object a line.
+// history returns the file with the last writes of all files below home, a JSON object per line.
 func history(home string) File {
 	return File{Name: "the history of memory", Path: filepath.Join(dir(home), ".history.jsonl")}
 }
 
-// readHistory returns the writes of the history. It leaves out lines that a crash cut.
+// readHistory returns the writes of the history. It leaves out lines cut by a crash.
 func readHistory(f File) (all []written, err error) {
 	data, err := os.ReadFile(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -90,9 +90,9 @@ func change(ctx context.Context, home string, f File, edits []edit) (entries []s
 	return entries, err
 }
 
-// remember appends a write to the history. If the history has twice as many writes as can be
-// undone, the older half is dropped. A power failure can lose the last writes of the history,
-// not those of memory.
+// remember appends a write to the history. If the history reaches twice the number of undoable
+// writes, the older half is dropped. A power failure can lose the last writes of the history, but
+// not of memory.
 func remember(ctx context.Context, home string, w written) error {
 	h := history(home)
 	return h.locked(ctx, func() error {
@@ -128,7 +128,7 @@ func remember(ctx context.Context, home string, w written) error {
 	})
 }
 
-// count returns the number of lines, and whether the last one is whole.
+// count returns the number of lines, and whether the last is whole.
 func count(r io.Reader) (lines int, whole bool, err error) {
 	buffer := make([]byte, 64<<10)
 	whole = true

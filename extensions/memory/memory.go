@@ -1,10 +1,9 @@
-// Package memory keeps facts between sessions: MEMORY.md (notes), USER.md (who the user is) and
-// a file for each project, in the form of Hermes Agent, so that both programs can use the same
-// files.
+// Package memory keeps facts between sessions: MEMORY.md (notes), USER.md (the user's profile) and
+// a file for each project. The files have the form of Hermes Agent, so both programs can use them.
 //
-// The system prompt of a session has the entries as they were when the session began. The tool
-// memory writes them. A write requires approval, unless the user has typed the entry.
-// Every write is shown, and can be undone. Subagents and scripts have no memory.
+// The system prompt of a session contains the entries as of the session's start. The tool memory
+// writes them. A write requires approval, unless the user has typed the entry. Every write is
+// shown, and can be undone. Subagents and scripts have no memory.
 package memory
 
 import (
@@ -61,11 +60,11 @@ type instance struct {
 	once    sync.Once // restores typed
 }
 
-// typedKey is the key of the prompts that the user typed.
+// typedKey is the key of the user's typed prompts.
 const typedKey = "prompts"
 
-// Close stores the prompts that the user typed, for the time when the session is opened again. If
-// they are lost, as after a kill, writes ask more often.
+// Close stores the user's typed prompts for the time when the session is opened again. If they are
+// lost, as after a kill, writes ask more often.
 func (x *instance) Close(ctx context.Context) error {
 	all := x.typed.stored()
 	for i := range all {
@@ -87,8 +86,8 @@ func (x *instance) config() (c Settings) {
 // dir is the directory of the files.
 func dir(home string) string { return filepath.Join(home, "memories") }
 
-// Files returns the files that a configuration turns on, those of all projects first. Folder is
-// the folder whose project is meant; empty: there is none.
+// Files returns the files enabled by a configuration, starting with the files for all projects.
+// Folder selects the project; empty: there is none.
 func Files(home, folder string, c Settings) map[Target]File {
 	all := map[Target]File{}
 	if c.Memory {
@@ -166,7 +165,7 @@ func (x *instance) Sections(context.Context) []prompt.Section {
 	return []prompt.Section{{Slot: prompt.Project, Text: "\n# Memory\n\nFrom earlier sessions, with the rank of project instructions. They may be out of date: check before you rely on them.\n" + b.String()}}
 }
 
-// shown returns entries for the model, without those that try to command it.
+// shown returns entries for the model. Entries that try to command it are blocked.
 func shown(entries []string) string {
 	all := make([]string, len(entries))
 	for i, e := range entries {
@@ -177,7 +176,7 @@ func shown(entries []string) string {
 	return joined(all)
 }
 
-// Events keeps what the user types.
+// Events records the user's typed prompts.
 func (x *instance) Events() []extension.Handlers {
 	return []extension.Handlers{{
 		Limit: extension.NoLimit,
@@ -191,7 +190,7 @@ func (x *instance) Events() []extension.Handlers {
 	}}
 }
 
-// restore reads the prompts that were typed before the session was opened again.
+// restore reads the prompts typed before the session was opened again.
 func (x *instance) restore(ctx context.Context) {
 	if x.session.New || x.session.State == nil {
 		return

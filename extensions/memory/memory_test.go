@@ -135,7 +135,7 @@ func (b *bed) section() string {
 	return all[0].Text
 }
 
-// TestWrites checks results, files and approvals of one session.
+// TestWrites checks results, files and approvals of a session.
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, nil)
@@ -213,7 +213,7 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// TestReopened checks that a session that is opened again knows what the user typed before.
+// TestReopened checks that a reopened session remembers the user's earlier prompts.
 func TestReopened(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, nil)
@@ -265,7 +265,7 @@ func TestDerived(t *testing.T) {
 	}
 }
 
-// TestHandEdited checks files that people wrote: nothing of them is lost.
+// TestHandEdited checks that nothing in hand-written files is lost.
 func TestHandEdited(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -363,7 +363,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// TestProjectID checks that clones of one repository share their notes.
+// TestProjectID checks that clones of a repository share their notes.
 func TestProjectID(t *testing.T) {
 	t.Parallel()
 	repo := func(config string) string {
@@ -396,7 +396,7 @@ func TestProjectID(t *testing.T) {
 	}
 }
 
-// TestWriters checks that processes that write at once lose nothing.
+// TestWriters checks that concurrent writing processes lose nothing.
 func TestWriters(t *testing.T) {
 	const processes, writes = 4, 250
 	if home := os.Getenv("MEMORY_WRITER"); home != "" {

@@ -13,9 +13,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 )
 
-// Move moves the notes of projects whose folders were renamed. folders are the old paths of the folder and of
-// those below it that sessions have. If the new folder has notes too, they come first. It returns how many
-// files of notes it has moved. Notes that belong to a git remote stay: they do not depend on the path.
+// Move moves the notes of projects with renamed folders. folders are the old paths known to
+// sessions: the folder and folders below it. If the new folder has notes too, they come first. Move
+// returns the number of moved note files. Notes for a git remote stay: they do not depend on the
+// path.
 func Move(ctx context.Context, home string, m folderpath.Move, folders []string) (moved int, err error) {
 	for _, old := range folders {
 		to, ok := m.Path(old)

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// projectID returns the name of a folder's project: of the remote of its git repository, so that
-// all clones share it, else of its path. It is a readable part and a hash.
+// projectID returns the name of a folder's project, from the remote of its git repository, so all
+// clones share it. Without a remote, the path is used. The name is a readable part and a hash.
 func projectID(folder string) string {
 	source := folder
 	if repo, err := gitrepo.Find(folder); err == nil {
@@ -58,8 +58,8 @@ func remoteOf(config string) string {
 
 var scp = lazyregexp.New(`^(?:[^@/]+@)?([^:/]+):([^/].*)$`)
 
-// hostAndPath returns a git address without protocol, user and password, so that the address for
-// HTTPS and the one for SSH are equal.
+// hostAndPath returns a git address without protocol, user and password. The addresses for HTTPS
+// and SSH are then equal.
 func hostAndPath(address string) string {
 	host, path := "", address
 	if m := scp.FindStringSubmatch(address); m != nil && !strings.Contains(address, "://") {

@@ -12,7 +12,7 @@ import (
 //go:embed threats.txt
 var threatList string
 
-// threat is a kind of text that commands the model instead of telling it something.
+// threat is a kind of text with commands for the model instead of facts.
 type threat struct {
 	name, reason     string
 	patterns         []*regexp.Regexp
@@ -59,6 +59,5 @@ func poisoned(entry string) (reason string) {
 	return ""
 }
 
-// invisible reports whether a text has characters that the user does not see, or that reorder
-// text.
+// invisible reports whether a text contains invisible characters, or characters that reorder text.
 func invisible(text string) bool { return escape.Text(text) != text }

@@ -33,7 +33,8 @@ func TestThreats(t *testing.T) {
 	}
 }
 
-// TestOrdinaryTexts checks that no paragraph of the project's own documentation, instructions and skills is blocked.
+// TestOrdinaryTexts checks that no paragraph of the project's documentation, instructions and
+// skills is blocked.
 func TestOrdinaryTexts(t *testing.T) {
 	t.Parallel()
 	// These are about attacks, settings of approvals, or keys of the agent.

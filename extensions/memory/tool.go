@@ -55,7 +55,7 @@ func title(in input) string {
 	return "Remember: " + tools.OneLine(in.Content, 60)
 }
 
-// failure is the result of a write that was not made.
+// failure is the result of a failed write.
 type failure struct {
 	Error   string   `json:"error"`
 	Entries []string `json:"entries,omitempty"`
@@ -144,7 +144,7 @@ func (x *instance) edits(in input) ([]edit, error) {
 
 var errNoOldText = errors.New("old_text")
 
-// check reports an edit that is never possible.
+// check reports an edit that can never succeed.
 func (x *instance) check(e edit) error {
 	switch {
 	case e.Action == "":

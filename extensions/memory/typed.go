@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	maxPrompt  = 32 << 10  // bytes of a prompt that is kept; a longer one was pasted
+	maxPrompt  = 32 << 10  // bytes of a stored prompt; a longer prompt was pasted
 	maxPrompts = 256 << 10 // bytes of all prompts of a session
-	maxStored  = 32 << 10  // bytes of those that are stored with the session
+	maxStored  = 32 << 10  // bytes of all prompts stored with the session
 )
 
-// typed holds the prompts that the user typed in a session. It is safe for concurrent use.
+// typed holds the user's typed prompts in a session. It is safe for concurrent use.
 type typed struct {
 	mu      sync.Mutex
-	prompts []string // the newest one last
+	prompts []string // newest last
 }
 
-// add keeps a prompt. If there are too many, the oldest ones are dropped.
+// add keeps a prompt. If there are too many, the oldest are dropped.
 func (t *typed) add(prompt string) {
 	if prompt == "" || len(prompt) > maxPrompt {
 		return
@@ -50,8 +50,8 @@ func newest(prompts []string, limit int) []string {
 	return prompts[from:]
 }
 
-// covers reports whether the user typed an entry in one prompt: as a run of its words, or, if
-// all words of the entry are plain, with other words of the prompt left out. Case, white space,
+// covers reports whether the user typed an entry in a single prompt: as a run of its words. If all
+// words of the entry are plain, other words of the prompt may be left out. Case, white space,
 // quotes and the marks between sentences may differ.
 func (t *typed) covers(entry string) bool {
 	want := tokens(entry)
@@ -85,7 +85,8 @@ func contains(prompt, entry []token) bool {
 	return false
 }
 
-// A prompt may have leftOut words between those of an entry, and a number for each of its words.
+// Between the words of an entry, a prompt may contain leftOut other words, plus leftOutPerWord for
+// each word of the entry.
 const (
 	leftOut        = 12
 	leftOutPerWord = 2
@@ -98,11 +99,12 @@ func limited(last token, prompt []token, rest int) bool {
 	return !ends.ends && !ends.parts && !last.unspaced && rest < len(prompt) && slices.Contains(conditions, prompt[rest].text)
 }
 
-// conditions are words that limit what stands before them.
+// conditions are words that limit the text before them.
 var conditions = strings.Fields("only unless except until if when after before without but while once provided " +
 	"nur außer bis wenn falls nachdem bevor sauf si quand après avant sans salvo excepto solo cuando después antes")
 
-// followed reports whether the words of an entry begin a prompt, in their order, and how many words of the prompt that are.
+// followed reports whether a prompt begins with the words of an entry in their order, and how many
+// words of the prompt they span.
 func followed(prompt, entry []token) (words int, ok bool) {
 	gaps := !slices.ContainsFunc(entry, func(t token) bool { return !t.plain })
 	left := leftOut + leftOutPerWord*len(entry)
@@ -140,8 +142,8 @@ var negations = strings.Fields("not no never none neither nor cannot without avo
 	"don't doesn't didn't isn't aren't won't can't shouldn't mustn't wouldn't dont cant wont " +
 	"nicht kein keine keinen nie niemals ohne statt ne pas jamais sans nunca sin não sem non mai senza 不 没 別 别 勿 未 無")
 
-// negates reports whether a word changes the meaning of those that follow. If a mark follows it,
-// as in "No, use tabs", it does not.
+// negates reports whether a word changes the meaning of the words after it. If a mark follows, as
+// in "No, use tabs", it does not.
 func negates(t token) bool { return !t.ends && !t.parts && slices.Contains(negations, t.text) }
 
 const (
@@ -152,7 +154,7 @@ const (
 // marksWithoutSpace separate sentences in scripts without spaces.
 const marksWithoutSpace = "。、，．：；！？…「」『』（）"
 
-// unspaced are the scripts that put no spaces between words.
+// unspaced are the scripts without spaces between words.
 var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
 // tokens returns the words of a text.

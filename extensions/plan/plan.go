@@ -1,6 +1,6 @@
-// Package plan is plan mode for the model: it tells the model of the mode, takes its plan,
-// and has the user choose how the work starts. The limits of calls in plan mode are in
-// packages tools and gate.
+// Package plan is plan mode for the model: it reports the mode to the model, takes its plan, and
+// asks the user how to start the work. The limits of calls in plan mode are in packages tools and
+// gate.
 package plan
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Options are the parts of a session that the extension needs.
+// Options are the parts of a session used by the extension.
 type Options struct {
 	Planning func() bool                                  // reports whether the mode is plan
 	SetMode  func(ctx context.Context, mode string) error // changes the mode
@@ -41,7 +41,7 @@ type instance struct {
 	session *extension.Session
 
 	mu           sync.Mutex
-	lastReported *bool // whether the last notice to the model was that the mode is plan; nil: read from the store
+	lastReported *bool // whether the last notice to the model reported plan mode; nil: read from the store
 }
 
 func (*instance) Close(context.Context) error { return nil }
@@ -59,7 +59,7 @@ const (
 	startText = "The user has approved the plan. Plan mode is off. Start now."
 )
 
-// Notices tells the model when plan mode begins or ends.
+// Notices reports the beginning and end of plan mode to the model.
 func (x *instance) Notices(ctx context.Context, _ extension.When) []string {
 	now := x.Planning()
 	if !x.changed(ctx, now) {
@@ -74,7 +74,7 @@ func (x *instance) Notices(ctx context.Context, _ extension.When) []string {
 // reportedKey is the name of lastReported in the store.
 const reportedKey = "told"
 
-// changed reports whether the mode differs from the one last reported to the model, and saves it.
+// changed reports whether the mode differs from the mode last reported to the model, and saves it.
 func (x *instance) changed(ctx context.Context, now bool) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

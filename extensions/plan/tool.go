@@ -21,7 +21,7 @@ func (x *instance) tool() tools.Tool {
 	}, x.present)
 }
 
-// present is one call of the tool. If the user keeps planning, the turn ends.
+// present runs a call of the tool. If the user keeps planning, the turn ends.
 func (x *instance) present(ctx context.Context, _ *tools.Env, call tools.Call, in input) (tools.Result, error) {
 	plan := strings.TrimSpace(tools.Outside(in.Plan))
 	switch {

@@ -20,7 +20,7 @@ import (
 // around is how many lines are attached before and after a place.
 const around = 10
 
-// stat looks at a path that the model may read.
+// stat describes a path that the model may read.
 func (x *instance) stat(ctx context.Context, name string) (abs string, info fs.FileInfo, err error) {
 	files := x.session.Files
 	if abs, err = files.Abs(name); err != nil {
@@ -76,11 +76,11 @@ func (x *instance) file(ctx context.Context, r Reference) (a extension.Attachmen
 	return a, nil
 }
 
-// pictures are the extensions of pictures. Formats that are not read are among them, so that the user
-// is told.
+// pictures are the extensions of pictures. They include unsupported formats, so the user is
+// notified.
 var pictures = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif"}
 
-// MaxPicture is the largest file of a picture that is read, in bytes.
+// MaxPicture limits the file of a picture, in bytes.
 const MaxPicture = 64 << 20
 
 // IsPicture reports whether a path or an address of a file has the extension of a picture.
@@ -107,7 +107,7 @@ func numbered(text string, first, last int) (out string, from, to, total int) {
 	return b.String(), first, last, total
 }
 
-// mostListed limits the files of a folder that are listed.
+// mostListed limits the listed files of a folder.
 const mostListed = 300
 
 func (x *instance) folder(ctx context.Context, r Reference) (a extension.Attachment, err error) {
@@ -161,7 +161,7 @@ func (x *instance) mayRead(abs string) error {
 
 var diffHeader = lazyregexp.New(`^diff --git "?a/(.+?)"? "?b/(.+?)"?$`)
 
-// withoutSecrets removes the changes of files that hold secrets from a diff.
+// withoutSecrets removes the changes of files with secrets from a diff.
 func withoutSecrets(diff string) string {
 	var b strings.Builder
 	skips := false

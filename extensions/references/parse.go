@@ -46,7 +46,7 @@ var (
 	// mention is a path alone; hashed are its lines as web pages of repositories have them.
 	mention = lazyregexp.New(`^@("[^"\n]+"|[^\s"@(]+)`)
 	hashed  = lazyregexp.New(`^(.+?)#L(\d{1,9})(?:-L?(\d{1,9}))?$`)
-	// likeFile is a name that can only be that of a file.
+	// likeFile matches names that can only be files.
 	likeFile = lazyregexp.New(`^(\.{1,2}/|~/|/)|/[^/]*\.[A-Za-z0-9]+$|^[^/]+\.[A-Za-z0-9]{1,5}$|/$`)
 )
 

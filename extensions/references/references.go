@@ -1,11 +1,11 @@
 // Package references expands references in the user's prompts: @file:, @folder:, @diff, @staged,
 // @git:, @url:, @problems and @symbol:. The model gets the referenced text after the prompt.
 //
-// A path after an @ alone, as in @src/main.go, is the same as @file:. If it is no path of the workspace and has not the form of one,
-// it stays text.
+// A path after an @ alone, as in @src/main.go, is the same as @file:. Unless it exists in the
+// workspace or has the form of a path, it stays text.
 //
-// A reference that cannot be expanded is named to the user and to the model, with the reason.
-// Files that hold secrets are not expanded.
+// An unexpandable reference is reported to the user and to the model, with the reason. Files with
+// secrets are not expanded.
 package references
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Options are the parts of the session's core that the extension uses.
+// Options are the parts of the session's core used by the extension.
 type Options struct {
 	// Confine bounds the server's own git.
 	Confine func(ctx context.Context, c *proc.Cmd, reads ...string) error
@@ -59,8 +59,8 @@ func (x *instance) Close(context.Context) error {
 const (
 	limit     = 90 * time.Second // for all references of a prompt
 	most      = 20               // references of a prompt
-	usual     = 128_000          // tokens of a context window that is not known
-	mostBytes = 4 << 20          // of one text
+	usual     = 128_000          // tokens of an unknown context window
+	mostBytes = 4 << 20          // of a single text
 )
 
 // Events expands the references of prompts.
@@ -181,7 +181,7 @@ func (x *instance) git(ctx context.Context, r Reference) (a extension.Attachment
 	return a, nil
 }
 
-// mostProblems limits the problems that are listed.
+// mostProblems limits the listed problems.
 const mostProblems = 300
 
 func (x *instance) problems(ctx context.Context) (a extension.Attachment, err error) {

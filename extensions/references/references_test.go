@@ -81,7 +81,7 @@ func (b *bed) git(args ...string) {
 	}
 }
 
-// expand returns what a prompt attaches: name, then text.
+// expand returns a prompt's attachments: name, then text.
 func (b *bed) expand(prompt string) (all []string) {
 	b.t.Helper()
 	b.notices = nil
@@ -130,8 +130,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A reference finds a file whose name is in the other Unicode form, and names it as it is on disk.
-// A path after an @ alone is attached. A word that can be something else stays text.
+// A reference matches a file name in the other Unicode form, and uses the name on disk. A path
+// after an @ alone is attached. An ambiguous word stays text.
 func TestMentions(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"docs/a.md": "one\ntwo\n", "Makefile": "all:\n", "my docs/b.md": "b\n", ".env": "K=1", "wide.txt": "\xff\xfeh\x00i\x00"})

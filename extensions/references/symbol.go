@@ -58,8 +58,9 @@ func (x *instance) symbol(ctx context.Context, r Reference) (a extension.Attachm
 	return extension.Attachment{Name: "definitions of " + r.Value, Text: b.String()}, nil
 }
 
-// definitionEnd returns the last line of the definition that begins at line first: the line
-// before the next one that is indented as little, or that one if it only closes.
+// definitionEnd returns the last line of the definition that begins at line first. It ends before
+// the next line with at most the same indentation; if this line only closes the definition, it is
+// included.
 func definitionEnd(text string, first int) int {
 	lines := strings.Split(text, "\n")
 	own := indent(lines[first-1])

@@ -1,5 +1,5 @@
-// Package shell gives a session its shell: the tools that run commands, the working
-// directory and exports that commands share, and the commands in the background.
+// Package shell gives a session its shell: the command tools, the working directory and exports
+// shared by commands, and the background commands.
 package shell
 
 import (
@@ -19,16 +19,16 @@ const Toolset = shell.Toolset
 
 // Config is the configuration section.
 type Config struct {
-	Program     string        // of the shell, by name or path; empty: the user's own
-	Timeout     time.Duration // of a command that asks for no other; 0: the default
-	Passthrough []string      // names of variables that commands see although they look secret
+	Program     string        // of the shell, by name or path; empty: the user's shell
+	Timeout     time.Duration // of a command without another timeout; 0: the default
+	Passthrough []string      // names of variables passed to commands although they look secret
 }
 
-// Options are the parts of a session that its commands need.
+// Options are the parts of a session used by its commands.
 type Options struct {
 	Show      func(text string) // shows a text to the user at once
-	Terminals shell.Terminals   // the editor's own; nil: it has none
-	// Path returns the PATH of the first command, and PathFrom says where it comes from. Nil: it is that of the server.
+	Terminals shell.Terminals   // the editor's terminals; nil: it has none
+	// Path returns the PATH of the first command, and PathFrom its source. Nil: the server's PATH.
 	Path     userpath.Finder
 	PathFrom func() string
 	// Backend runs the commands; nil: this machine does. Broken is the reason why the
@@ -84,10 +84,10 @@ type instance struct {
 	shell            func() (*shell.Shell, error)
 }
 
-// order places the tools after those of files.
+// order places the tools after the file tools.
 const order = -90
 
-// Tools returns the tools that run commands.
+// Tools returns the command tools.
 func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	sh, err := x.shell()
 	if err != nil {
@@ -100,7 +100,7 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	return list, nil
 }
 
-// ShellName returns the name of the program that runs commands, such as "bash".
+// ShellName returns the name of the shell, such as "bash".
 func (x *instance) ShellName() string {
 	sh, err := x.shell()
 	if err != nil {
@@ -119,9 +119,9 @@ func (x *instance) PassEnv(vars []string) {
 // Notices returns the news of the background commands.
 func (x *instance) Notices(context.Context, extension.When) []string { return x.Processes.Notices() }
 
-// Derive gives a subagent a shell that starts in its own folder with the exports of the
-// session's, and background commands of its own, about which the user is not told. A
-// script shares the session's shell and runs commands in the foreground only.
+// Derive gives a subagent a shell. It starts in the subagent's folder with the session's exports.
+// Its background commands are separate, and the user gets no notices about them. A script shares
+// the session's shell and runs commands in the foreground only.
 func (x *instance) Derive(_ context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
 	switch kind {
 	case extension.Subagent:

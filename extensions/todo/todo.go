@@ -34,7 +34,7 @@ func (x instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	return []tools.Tool{Tool(x.plan)}, nil
 }
 
-// Derive gives a subagent a plan of its own. Scripts get none.
+// Derive gives a subagent a separate plan. Scripts get none.
 func (x instance) Derive(_ context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
 	if kind != extension.Subagent {
 		return nil, nil

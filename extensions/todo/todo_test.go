@@ -54,7 +54,7 @@ func TestTodo(t *testing.T) {
 	}
 }
 
-// A subagent has a plan of its own. A script has none.
+// A subagent has a separate plan. A script has none.
 func TestDerive(t *testing.T) {
 	t.Parallel()
 	parent, child := tools.NewPlan(), tools.NewPlan()

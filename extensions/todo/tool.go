@@ -21,8 +21,7 @@ type input struct {
 	Merge bool    `json:"merge,omitempty" jsonschema:"true: change or add items by id"`
 }
 
-// item is an item as a model writes it: an item that is there already may be
-// named by its id alone.
+// item is an item written by a model: an existing item may be named by its id alone.
 type item struct {
 	ID      itemID           `json:"id"`
 	Content string           `json:"content,omitempty" jsonschema:"what to do, in a few words"`
@@ -49,7 +48,7 @@ func (id *itemID) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// order places the tool before those of other extensions.
+// order places the tool before the tools of other extensions.
 const order = -110
 
 // Tool returns the tool of a plan. If plan is nil, every call returns an error.
@@ -94,7 +93,7 @@ func change(plan *tools.Plan, in input) tools.Result {
 	return tools.OK(map[string]any{"todos": tools.OrEmpty(items)})
 }
 
-// merge changes the items of have that given names, and adds the others.
+// merge changes the items of have listed in given, and adds the others.
 func merge(have []tools.Todo, given []item) ([]tools.Todo, error) {
 	seen := map[itemID]bool{}
 	for i, x := range given {

@@ -11,13 +11,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// index finds tools by words. It ranks them by BM25: words that few tools have, and words of
-// the name, weigh most.
+// index finds tools by words. It ranks them by BM25: rare words, and words of the name, weigh most.
 type index struct {
 	tools    []tools.Tool
 	length   []float64 // of each tool, in words
 	mean     float64
-	spelled  map[string]int // numbers of words, by each spelling that occurs
+	spelled  map[string]int // counts of words, by spelling
 	words    map[string]int // numbers of words, by their stem
 	postings [][]posting    // by the number of a word
 }
@@ -30,7 +29,7 @@ type posting struct {
 
 const (
 	nameWeight  = 3
-	longestText = 1000 // bytes of a description that are indexed
+	longestText = 1000 // indexed bytes of a description
 )
 
 func newIndex(all []tools.Tool) *index {
@@ -85,10 +84,10 @@ func (x *index) number(word string) int {
 	return n
 }
 
-// common are words that say nothing about a tool.
+// common are words without information about a tool.
 var common = map[string]bool{"a": true, "an": true, "and": true, "by": true, "for": true, "in": true, "it": true, "its": true, "mcp": true, "of": true, "on": true, "or": true, "the": true, "to": true, "with": true}
 
-// find returns the tools that have a word of the query, the best first.
+// find returns the tools with a word of the query, the best first.
 func (x *index) find(query string) []tools.Tool {
 	scores := make([]float64, len(x.tools))
 	seen := map[string]bool{}
@@ -131,7 +130,7 @@ func (x *index) score(scores []float64, list []posting, weight float64) {
 	for _, p := range list {
 		f := float64(p.count)
 		score := weight * rare * f * (k + 1) / (f + k*(1-b+b*x.length[p.tool]/x.mean))
-		scores[p.tool] += math.Round(score*1e6) / 1e6 // so that the order of additions does not matter
+		scores[p.tool] += math.Round(score*1e6) / 1e6 // makes the order of additions irrelevant
 	}
 }
 
@@ -159,8 +158,8 @@ func wordsOf(text string) iter.Seq[string] {
 	}
 }
 
-// stem removes common English endings, so that issues and issue, listing and list, created
-// and create are the same words.
+// stem removes common English endings. For example, issues and issue, listing and list, created and
+// create become the same words.
 func stem(word string) string {
 	for _, ending := range []string{"ing", "ies", "es", "ed", "s", "e", "y"} {
 		if rest, ok := strings.CutSuffix(word, ending); ok && len(rest) >= 3 {

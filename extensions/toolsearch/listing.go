@@ -38,9 +38,9 @@ func groupsOf(all []tools.Tool) []*group {
 	return slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return cmp.Compare(a.name, b.name) })
 }
 
-// list returns the deferred tools in at most limit bytes. Each group has names with the first
-// sentences of the descriptions. If that does not fit, it has names, or one line. Small
-// groups keep the most.
+// list returns the deferred tools in at most limit bytes. Each group is listed with names and the
+// first sentences of the descriptions. If these do not fit, it is listed with names, or on a single
+// line. Small groups keep the most.
 func list(all []tools.Tool, limit int) string {
 	groups := groupsOf(all)
 	texts := map[*group]string{}
@@ -74,7 +74,7 @@ func list(all []tools.Tool, limit int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// line describes the group in one line.
+// line describes the group on a single line.
 func (g *group) line() string {
 	n := shorten.OneLine(g.name, 60) + ": " + english.Plural(len(g.tools), "tool", "")
 	if g.about != "" {
@@ -83,8 +83,8 @@ func (g *group) line() string {
 	return n
 }
 
-// common returns the start that the names of all tools of the group have, such as
-// mcp__github__. If they have none, it returns "".
+// common returns the common prefix of the group's tool names, such as mcp__github__. If there is
+// none, it returns "".
 func (g *group) common() string {
 	end := strings.LastIndex(g.tools[0].Name, "__")
 	if end < 0 {
@@ -124,8 +124,8 @@ func (g *group) sentences() string {
 	return b.String()
 }
 
-// firstSentence returns the first sentence of a description, without the note in
-// parentheses that names the server.
+// firstSentence returns the first sentence of a description, without the server's name in
+// parentheses.
 func firstSentence(text string) string {
 	if strings.HasPrefix(text, "(") {
 		if _, rest, ok := strings.Cut(text, ") "); ok {

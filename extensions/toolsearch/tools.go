@@ -102,11 +102,11 @@ func (x *Instance) search(set *tools.Set, in searchIn) (tools.Result, error) {
 	return tools.OK(within(matches, limit)), nil
 }
 
-// nameForm matches what can only be the name of a tool.
+// nameForm matches words that can only be the name of a tool.
 var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\w[\w-]*__[\w-]+$`) })
 
-// exact returns the tools that a query names. If all words are names and one is of no tool,
-// it returns that one.
+// exact returns the tools named by a query. If all words are names, but none is a tool's, it
+// returns the last as unknown.
 func exact(set *tools.Set, query string) (list []tools.Tool, unknown string) {
 	missing := ""
 	for _, word := range strings.FieldsFunc(query, func(r rune) bool { return strings.ContainsRune(" ,;\n\t\"'`", r) }) {
@@ -162,7 +162,7 @@ func named(set *tools.Set, name string) (tools.Tool, bool) {
 	return only, only.Name != ""
 }
 
-// unknownTool returns the error of a name that no tool has.
+// unknownTool returns the error for an unknown tool's name.
 func unknownTool(set *tools.Set, name string) string {
 	all := set.List()
 	names := make([]string, 0, len(all))
@@ -216,8 +216,8 @@ func sizeOfFound(f found) int {
 	return len(data) + 1
 }
 
-// shrink shortens the description of a tool and then of its parameters. If that does not
-// suffice, only the names of the parameters remain.
+// shrink shortens the descriptions of a tool and then of its parameters. If this does not suffice,
+// only the names of the parameters remain.
 func shrink(f found, room int) found {
 	const some = 600
 	f.Description = shorten.OneLine(f.Description, some)
@@ -254,7 +254,7 @@ func shrink(f found, room int) found {
 // withoutTexts removes the descriptions and examples of a schema.
 func withoutTexts(schema map[string]any) {
 	for _, key := range []string{"description", "examples", "title", "$comment"} {
-		if _, text := schema[key].(map[string]any); !text { // a map is a parameter of that name
+		if _, text := schema[key].(map[string]any); !text { // a map is a parameter of this name
 			delete(schema, key)
 		}
 	}
@@ -290,8 +290,8 @@ func (x *Instance) callTool(set *tools.Set) tools.Tool {
 	return t
 }
 
-// besides returns the members of tool_call's arguments beside its own: a model that forgets to put the arguments of the tool into an
-// object has written them there.
+// besides returns the members of tool_call's arguments except name and arguments: some models write
+// the tool's arguments there instead of in an object.
 func besides(object json.RawMessage) json.RawMessage {
 	all := map[string]json.RawMessage{}
 	if json.Unmarshal(object, &all) != nil {
@@ -306,8 +306,8 @@ func besides(object json.RawMessage) json.RawMessage {
 	return data
 }
 
-// meant returns the call that the arguments of tool_call describe. If no tool has the name,
-// it returns false.
+// meant returns the call described by the arguments of tool_call. If no tool has the name, it
+// returns false.
 func (x *Instance) meant(set *tools.Set, args json.RawMessage) (tools.Call, bool) {
 	object, err := tools.RepairArgs(string(args))
 	if err != nil {

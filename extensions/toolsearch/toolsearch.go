@@ -1,9 +1,9 @@
 // Package toolsearch keeps requests small if servers and plugins have many tools.
 //
-// Tools of servers and plugins are in the requests' list of tools while their definitions
-// fit the budget. Others are deferred: the model finds them with tool_search and calls them
-// with tool_call, or by their own names. Tools that come after the session has begun are
-// deferred, too, so nothing that was sent changes. The next request names them.
+// Tools of servers and plugins are in the requests' list of tools while their definitions fit the
+// budget. Others are deferred: the model finds them with tool_search and calls them with tool_call,
+// or by their own names. Tools added during the session are deferred, too, so the sent prefix does
+// not change. The next request names them.
 package toolsearch
 
 import (
@@ -62,19 +62,19 @@ type Instance struct {
 
 	mu      sync.Mutex
 	set     *tools.Set      // of the session; nil: its tools were not listed yet
-	stored  bool            // the tools of the set are those of a stored session
+	stored  bool            // the tools of the set belong to a stored session
 	known   map[string]int  // versions of the late tools, by extension
-	listed  map[uint32]bool // hashes of the names that the model was told
-	saved   bool            // told is stored with the session
-	loaded  bool            // told was read from the session
+	listed  map[uint32]bool // hashes of the names reported to the model
+	saved   bool            // listed is stored with the session
+	loaded  bool            // listed was read from the session
 	index   *index          // of the deferred tools; nil: they have changed since the last search
-	waiting []string        // names of tools that the model was not told
+	waiting []string        // names of tools not yet reported to the model
 }
 
 // Close does nothing: the instance has started nothing.
 func (x *Instance) Close(context.Context) error { return nil }
 
-// Derive gives a subagent a search of its own tools.
+// Derive gives a subagent a search of the subagent's tools.
 func (x *Instance) Derive(_ context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
 	if kind != extension.Subagent {
 		return nil, nil
@@ -82,8 +82,8 @@ func (x *Instance) Derive(_ context.Context, kind extension.Kind, s *extension.S
 	return &Instance{session: s}, nil
 }
 
-// Arrange defers tools and adds the two tools of this extension if they are needed. In a
-// stored session, the tools that it has not stored are deferred.
+// Arrange defers tools and adds the two tools of this extension if they are needed. In a stored
+// session, tools not stored with it are deferred.
 func (x *Instance) Arrange(_ context.Context, set *tools.Set, stored []tools.Spec) error {
 	var c Config
 	if err := x.session.Config(&c); err != nil {
@@ -131,8 +131,8 @@ func namesOf(list []tools.Tool, has func(tools.Tool) bool) map[string]bool {
 	return names
 }
 
-// deferred returns the names of the tools that do not fit the budget. The largest groups are
-// deferred first, then by name.
+// deferred returns the names of the tools beyond the budget. The largest groups are deferred first,
+// then by name.
 func deferred(all []tools.Tool, c Config) map[string]bool {
 	type group struct {
 		*tools.Group
@@ -191,7 +191,7 @@ func sizeOf(t tools.Tool) int {
 	return around + len(t.Name) + len(description) + len(t.Schema)
 }
 
-// Begun keeps the set to which tools that come late are added.
+// Begun stores the set for tools that come late.
 func (x *Instance) Begun(env *tools.Env) {
 	if x.extensions == nil {
 		return
@@ -208,8 +208,7 @@ func (x *Instance) Begun(env *tools.Env) {
 	x.set.Missing = x.missing
 }
 
-// missing adds a tool that has come late, or one that stands in for a tool of a server that is
-// not connected yet.
+// missing adds a tool that came late, or a stand-in for a tool of an unconnected server.
 func (x *Instance) missing(name string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -223,14 +222,14 @@ func (x *Instance) missing(name string) {
 	for _, t := range x.extensions().StandIns(name) {
 		if x.set.Admits(t) {
 			t.Deferred = true
-			_ = x.set.Add(t) // a tool that cannot be called stays unknown
+			_ = x.set.Add(t) // an uncallable tool stays unknown
 		}
 	}
 }
 
 const toldKey = "told"
 
-// Notices returns a line with the tools that the model was not told.
+// Notices returns a line with the tools not yet reported to the model.
 func (x *Instance) Notices(ctx context.Context, _ extension.When) []string {
 	if x.extensions == nil {
 		return nil
@@ -270,7 +269,7 @@ func (x *Instance) Notices(ctx context.Context, _ extension.When) []string {
 
 const (
 	lineBytes = 2000 // of names in a notice
-	mostTold  = 5000 // hashes that are stored
+	mostTold  = 5000 // stored hashes
 )
 
 func hashOf(name string) uint32 {
@@ -291,8 +290,7 @@ func namesWithin(names []string, limit int) string {
 	return strings.Join(names, ", ")
 }
 
-// update adds the tools that came late to the set, and replaces deferred ones that have
-// changed. The caller holds mu.
+// update adds late tools to the set, and replaces changed deferred tools. The caller holds mu.
 func (x *Instance) update() {
 	if x.extensions == nil || x.set == nil {
 		return
@@ -301,12 +299,12 @@ func (x *Instance) update() {
 		have, there := x.set.Get(t.Name)
 		switch {
 		case !x.set.Admits(t), there && !have.Deferred:
-			continue // the model keeps the definition that it has
+			continue // the model keeps its current definition
 		case !there:
 			x.waiting = append(x.waiting, t.Name)
 		}
 		t.Deferred, t.Override = true, true
-		if x.set.Add(t) == nil { // a tool that cannot be called is not found
+		if x.set.Add(t) == nil { // an uncallable tool is not found
 			x.index = nil
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
-// wrappers run the command that follows them, after options and so many arguments.
+// wrappers run the command after them, behind options and so many arguments.
 var wrappers = map[string]int{
 	"env": 0, "time": 0, "nice": 0, "ionice": 0, "command": 0, "exec": 0, "stdbuf": 0, "xvfb-run": 0, "sudo": 0, "nohup": 0,
 	"timeout": 1, "npx": 0, "bunx": 0, "pnpx": 0, "uvx": 0, "pipx": 1, "uv": 1, "poetry": 1, "pipenv": 1, "hatch": 1, "pdm": 1, "rye": 1, "bundle": 1,
@@ -34,10 +34,10 @@ var subcommands = map[string]words{
 // runners run a task of the project by its name.
 const runners words = "make gmake just task mage rake rails npm pnpm yarn bun gradle gradlew ninja turbo nx lerna grunt gulp ant"
 
-// task is the name of a task that checks.
+// task matches names of tasks that check.
 var task = lazyregexp.New(`(?i)^:?(?:\w+:)*(t|tests?|checks?|lints?|vet|typecheck|type-check|types|tsc|verify|ci|unit|units|e2e|integration|build|compile|spec)([:._/-].*)?$|[:._-](tests?|checks?|lint)$`)
 
-// script is the name of a program of the project that checks.
+// script matches names of the project's programs that check.
 var script = lazyregexp.New(`(?i)^(run[-_]?)?(tests?|checks?|lint|verify|ci)([-_.].*)?$|[-_](tests?|checks?|lint)(\.\w+)?$`)
 
 // words is a list of words between white space.
@@ -45,8 +45,8 @@ type words string
 
 func (w words) has(word string) bool { return slices.Contains(strings.Fields(string(w)), word) }
 
-// checksIn returns the commands of a shell line that check a project: those of known
-// programs, and those that begin with the words of one of configured.
+// checksIn returns the commands of a shell line that check a project: commands of known programs,
+// and commands that begin with the words of a configured command.
 func checksIn(line string, configured []string) (all []string) {
 	file, err := syntax.NewParser().Parse(strings.NewReader(line), "")
 	if err != nil {
@@ -66,7 +66,7 @@ func checksIn(line string, configured []string) (all []string) {
 	return all
 }
 
-// literals returns the words of a command. A word that is not literal is "…".
+// literals returns the words of a command. A non-literal word becomes "…".
 func literals(args []*syntax.Word) (words []string) {
 	for _, w := range args {
 		text := w.Lit()

@@ -12,19 +12,19 @@ import (
 
 const (
 	maxFound = 6       // commands
-	maxFile  = 1 << 20 // bytes of a file that is read
-	maxCI    = 10      // workflow files that are read
+	maxFile  = 1 << 20 // bytes of a readable file
+	maxCI    = 10      // workflow files to read
 	maxWords = 8       // words of a command in a CI file
 	maxWord  = 40      // bytes of an argument there
 )
 
-// found is a command that checks changes, and the file that names it.
+// found is a command that checks changes, and its source file.
 type found struct{ Command, File string }
 
-// find returns the commands that check the project in a folder, by its Makefile,
-// package.json, pyproject.toml, go.mod and, if these have none, its CI files. The commands
-// consist of known names, and those of CI files of options and paths besides, so a file
-// cannot bring in sentences. Nothing is run.
+// find returns the commands that check the project in a folder, by its Makefile, package.json,
+// pyproject.toml and go.mod. If these contain none, it reads the CI files. The commands consist of
+// known names; CI files may also add options and paths. So a file cannot add sentences. Nothing is
+// run.
 func find(folder string) []found {
 	dir, err := safefile.OpenFolder(folder)
 	if err != nil {
@@ -39,7 +39,7 @@ func find(folder string) []found {
 	return all[:min(len(all), maxFound)]
 }
 
-// project is a folder that is looked through.
+// project is a folder to search.
 type project struct{ dir *safefile.Folder }
 
 // read returns the text of a file. If there is none, or if it is not a regular file, it
@@ -137,11 +137,11 @@ func (p project) goModule() (all []found) {
 // simple is a command without quotes, expansions and operators.
 var simple = lazyregexp.New(`^[A-Za-z0-9_./:@=,+ -]{1,100}$`)
 
-// argument is a word of a command that is no plain word: an option, a path, an assignment.
+// argument matches words of a command other than plain words: an option, a path, an assignment.
 var argument = lazyregexp.New(`^-|[./:=@0-9]`)
 
-// knownWords reports whether a line has only arguments and words that checks are known by. A
-// file must not tell the model sentences in the name of a check.
+// knownWords reports whether a line consists only of arguments and known words of checks. A file
+// must not pass sentences to the model in the name of a check.
 func knownWords(line string) bool {
 	words := strings.Fields(line)
 	return len(words) <= maxWords && !slices.ContainsFunc(words, func(w string) bool {

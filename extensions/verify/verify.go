@@ -1,6 +1,6 @@
-// Package verify asks the model to check its changes, and says if a turn that changed files
-// ends without a check. It finds the commands that check a project when the first file is
-// changed. It runs nothing itself: the model runs commands, by the rules of approvals.
+// Package verify asks the model to check its changes, and reports a turn with file changes but
+// without a check. It looks up the commands that check a project at the first changed file. It runs
+// nothing itself: the model runs commands, by the rules of approvals.
 package verify
 
 import (
@@ -19,11 +19,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// scanLimit is the time that the list of files which commands have changed may take.
+// scanLimit limits the time to list the files changed by commands.
 const scanLimit = 2 * time.Second
 
-// New returns the extension. changed returns the files that were changed in a session since a
-// time, by any program; nil: they are not known.
+// New returns the extension. changed returns the files changed in a session since a time, by any
+// program; nil: they are unknown.
 func New(changed func(ctx context.Context, since time.Time) ([]string, error)) extension.Extension {
 	return verify{changed}
 }
@@ -54,19 +54,19 @@ type Instance struct {
 // turn is the state of a turn.
 type turn struct {
 	began   time.Time
-	changed []string            // files that tools have changed, after the last check
+	changed []string            // files changed by tools after the last check
 	any     bool                // a tool has changed a file
-	ran     bool                // a command that is no check ran
+	ran     bool                // a command other than a check ran
 	checked bool                // a check ran
 	failed  string              // the last check, if it failed
-	unsaved []string            // documents that a command did not see as tools have changed them
+	unsaved []string            // documents changed by tools, but stale on disk when a command ran
 	running map[string][]string // the unsaved documents when a call began, by its id
 }
 
 // Close does nothing.
 func (*Instance) Close(context.Context) error { return nil }
 
-// Events follows calls, and says at the end of a turn that its changes are not verified.
+// Events follows calls, and reports unverified changes at the end of a turn.
 func (x *Instance) Events() []extension.Handlers {
 	return []extension.Handlers{{Limit: extension.NoLimit, Turn: x.begin, PreToolCall: x.calls, PostToolCall: x.called, AfterTurn: x.afterTurn}}
 }
@@ -78,7 +78,7 @@ func (x *Instance) begin(context.Context, extension.Prompt) (ended func(), err e
 	return nil, nil
 }
 
-// unsaved names the documents that tools have changed in the editor and that are not saved.
+// unsaved names the unsaved documents that tools have changed in the editor.
 func (x *Instance) unsaved(ctx context.Context) []string {
 	files, ok := x.session.Editor.(interface {
 		UnsavedEdits(ctx context.Context) []string
@@ -110,8 +110,8 @@ func (x *Instance) calls(ctx context.Context, c extension.ToolCall) (d extension
 	return d, nil
 }
 
-// sawOld takes the documents that were unsaved when a call began, and returns a note that names
-// them, unless its result does. The lock is held.
+// sawOld removes and returns the documents that were unsaved when a call began. note names them,
+// unless the result does. The lock is held.
 func (x *Instance) sawOld(c extension.ToolCall, r tools.Result) (names []string, note string) {
 	id := c.SessionID + " " + c.ID
 	names = x.turn.running[id]
@@ -192,7 +192,7 @@ func (x *Instance) Forget() {
 	x.asked = false
 }
 
-// changedIn returns the files that a call has changed. Text that is no code needs no check.
+// changedIn returns the files changed by a call. Prose files need no check.
 func changedIn(c extension.ToolCall, r tools.Result) (files []string) {
 	for _, content := range r.Shown {
 		if content.Diff != nil && !isProse(content.Diff.Path) {
@@ -209,8 +209,8 @@ var prose = []string{".md", ".markdown", ".rst", ".txt", ".adoc"}
 
 func isProse(path string) bool { return slices.Contains(prose, strings.ToLower(filepath.Ext(path))) }
 
-// ranCommand follows a command. old are documents that it did not see as they are in the editor: then
-// it has checked nothing. The lock is held.
+// ranCommand follows a command. old are documents with unsaved changes when it ran: then it has
+// checked nothing. The lock is held.
 func (x *Instance) ranCommand(c extension.ToolCall, r tools.Result, s Settings, old []string) {
 	var in struct{ Command string }
 	if json.Unmarshal(c.Args, &in) != nil || in.Command == "" {
@@ -220,7 +220,7 @@ func (x *Instance) ranCommand(c extension.ToolCall, r tools.Result, s Settings, 
 		ExitCode *int `json:"exit_code"`
 		TimedOut bool `json:"timed_out"`
 	}
-	_ = json.Unmarshal(r.JSON, &out) // one in the background has no exit code yet
+	_ = json.Unmarshal(r.JSON, &out) // a background command has no exit code yet
 	if r.IsError && out.ExitCode == nil {
 		return // it did not run
 	}
@@ -238,7 +238,7 @@ func (x *Instance) ranCommand(c extension.ToolCall, r tools.Result, s Settings, 
 	}
 }
 
-// commands returns the commands that check the project. The lock is held.
+// commands returns the check commands of the project. The lock is held.
 func (x *Instance) commands(s Settings) []string {
 	if len(s.Commands) > 0 || !s.Enabled {
 		return s.Commands
@@ -295,7 +295,7 @@ func (x *Instance) afterTurn(ctx context.Context, _ extension.TurnEnd) (d extens
 	return d, err
 }
 
-// oldOnDisk says of documents what commands saw of them.
+// oldOnDisk is a sentence about documents that were stale on disk for commands.
 func oldOnDisk(names []string) string {
 	if slices.Sort(names); len(slices.Compact(names)) == 1 {
 		return names[0] + " was not saved in the editor, and saw the version on the disk."
@@ -351,7 +351,7 @@ func (x *Instance) verified(ctx context.Context, s Settings) (d extension.TurnDe
 	return d, nil
 }
 
-// origins lists the commands that were found, with their files. The lock is held.
+// origins lists the found commands, with their files. The lock is held.
 func (x *Instance) origins() string {
 	var list []string
 	for _, f := range x.project[:min(len(x.project), maxFound)] {
@@ -360,8 +360,8 @@ func (x *Instance) origins() string {
 	return strings.Join(list, "; ")
 }
 
-// changedByCommands returns the files that commands have changed since a time. If that takes
-// too long, it returns none.
+// changedByCommands returns the files changed by commands since a time. If this takes too long, it
+// returns none.
 func (x *Instance) changedByCommands(ctx context.Context, since time.Time) (files []string) {
 	ctx, cancel := context.WithTimeout(ctx, scanLimit)
 	defer cancel()

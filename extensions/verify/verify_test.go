@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestChecksIn has commands that check a project, and some that do not.
+// TestChecksIn tests check commands, and others.
 func TestChecksIn(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
@@ -53,7 +53,7 @@ func TestChecksIn(t *testing.T) {
 	}
 }
 
-// TestFind has the files of projects and the commands that they name.
+// TestFind tests the files of projects and their commands.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

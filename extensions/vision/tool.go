@@ -80,7 +80,7 @@ func (x *instance) run(ctx context.Context, env *tools.Env, _ tools.Call, in inp
 	return r, nil
 }
 
-// result gives the model the picture, or the answer of the model that describes pictures.
+// result gives the model the picture, or a description from the vision model.
 func (x *instance) result(ctx context.Context, env *tools.Env, fitted tools.Image, question string) (tools.Result, error) {
 	if env.Reader.Sees != nil && env.Reader.Sees() {
 		r := tools.OK(seen{fitted.Width, fitted.Height, "the picture follows"})

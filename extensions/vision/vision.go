@@ -1,4 +1,4 @@
-// Package vision lets the model look at a picture that it names: a file, an address or a data URL.
+// Package vision lets the model look at a picture: a file, an address or a data URL.
 package vision
 
 import (
@@ -13,9 +13,10 @@ import (
 // Toolset is the toolset of the tool.
 const Toolset = "vision"
 
-// Options are the parts of a session that the extension needs.
+// Options are the parts of a session used by the extension.
 type Options struct {
-	// Offered reports whether the session's model is known to see pictures, or another one answers.
+	// Offered reports whether the session's model is known to see pictures, or another model
+	// answers.
 	Offered func(ctx context.Context) bool
 	// Look asks another model about a picture. If none is set, asked is false.
 	Look func(ctx context.Context, picture model.Image, system, question string) (d model.Description, asked bool, err error)

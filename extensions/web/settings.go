@@ -40,8 +40,8 @@ func Section() *config.Section {
 	}}}
 }
 
-// ownEndpoint returns the endpoint of a backend and the environment variable of its key. If
-// the backend has none of its own, it returns "".
+// ownEndpoint returns the endpoint of a backend and the environment variable of its key. If the
+// backend has no endpoint, it returns "".
 func ownEndpoint(backend string) (url, keyName string) {
 	switch backend {
 	case "brave":
@@ -60,8 +60,8 @@ func (s Search) KeyName() string {
 	return name
 }
 
-// Engine returns the search engine of web_search. If none is configured, it returns nil. A key
-// from the environment is sent only to the backend's own endpoint. The error names the key to set.
+// Engine returns the search engine of web_search. If none is configured, it returns nil. A key from
+// the environment is sent only to the backend's endpoint. The error names the key to set.
 func (s Search) Engine(c *config.Loaded) (*websearch.Engine, error) {
 	if s.Backend == "" {
 		return nil, nil

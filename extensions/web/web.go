@@ -42,8 +42,8 @@ type instance struct {
 
 func (*instance) Close(context.Context) error { return nil }
 
-// Tools returns the web tools. If the search engine's configuration has a mistake,
-// there is no search; the session has told the user.
+// Tools returns the web tools. If the search engine's configuration is invalid, there is no search;
+// the session has notified the user.
 func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	var c web.Config
 	_ = x.session.Config(&c)
@@ -54,7 +54,7 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	return slices.Clone(x.list), nil
 }
 
-// Page reads a page that the user names, by the rules of the tools.
+// Page reads a page named by the user, by the rules of the tools.
 func (x *instance) Page(ctx context.Context, address string) (title, text string, err error) {
 	return x.reader().Read(ctx, address)
 }
@@ -84,14 +84,14 @@ type derived struct{ of *instance }
 
 func (derived) Close(context.Context) error { return nil }
 
-// Tools returns the tools that the session has now.
+// Tools returns the session's current tools.
 func (d derived) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	d.of.mu.Lock()
 	defer d.of.mu.Unlock()
 	return slices.Clone(d.of.list), nil
 }
 
-// Derive gives a subagent's own subagents and scripts the same.
+// Derive gives a subagent's subagents and scripts the same.
 func (d derived) Derive(ctx context.Context, kind extension.Kind, s *extension.Session) (extension.Instance, error) {
 	return d.of.Derive(ctx, kind, s)
 }

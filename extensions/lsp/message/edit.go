@@ -10,11 +10,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// FileEdit is a change of one file by a WorkspaceEdit. One of Edits, Create, Delete and
-// NewURI says its kind.
+// FileEdit is a change of a file by a WorkspaceEdit. The nonempty field among Edits, Create, Delete
+// and NewURI is its kind.
 type FileEdit struct {
 	URI     string
-	Version *int32 // of the document that Edits are for; nil: the file on disk, or unknown
+	Version *int32 // of the document for Edits; nil: the file on disk, or unknown
 	Edits   []TextEdit
 	Create  bool
 	Delete  bool
@@ -29,7 +29,7 @@ type FileEdit struct {
 type TextEdit struct {
 	Range   Range  `json:"range"`
 	NewText string `json:"newText"`
-	// Snippet says that the text has places for a cursor, which only an editor can fill in.
+	// Snippet is set if the text contains places for a cursor, which only an editor can fill in.
 	Snippet json.RawMessage `json:"snippet,omitempty"`
 }
 
@@ -107,7 +107,7 @@ func documentChange(data json.RawMessage) (f FileEdit, err error) {
 	return f, nil
 }
 
-// Apply makes edits of a text. All ranges are of the text before. If two of them overlap, or
+// Apply makes edits of a text. All ranges refer to the original text. If two of them overlap, or
 // one begins behind the text, it returns an error.
 func Apply(text string, edits []TextEdit) (string, error) {
 	type piece struct {

@@ -1,7 +1,6 @@
-// Package message has the part of the Language Server Protocol that the tool lsp uses, with
-// readers for the different forms of its results. Servers and editors differ in details, so
-// unknown fields are ignored, and a member that cannot be read is left out. Positions are in
-// UTF-16.
+// Package message defines the part of the Language Server Protocol used by the tool lsp, with
+// readers for the different forms of its results. Servers and editors differ in details, so unknown
+// fields are ignored, and unreadable members are left out. Positions are in UTF-16.
 package message
 
 import (
@@ -122,7 +121,7 @@ type Symbol struct {
 	Name      string
 	Kind      string // such as "function"
 	Container string
-	URI       string // empty: of the document that was asked about
+	URI       string // empty: of the requested document
 	Line      int    // of its name, from 1
 	End       int    // last line, from 1; 0: unknown
 }
@@ -130,8 +129,8 @@ type Symbol struct {
 // deepest bounds the levels of nested symbols, which a server could make endless.
 const deepest = 50
 
-// Symbols reads a list of DocumentSymbol, SymbolInformation or WorkspaceSymbol. Nested
-// symbols follow the one that contains them.
+// Symbols reads a list of DocumentSymbol, SymbolInformation or WorkspaceSymbol. Nested symbols
+// follow their parent.
 func Symbols(result json.RawMessage) (all []Symbol) { return symbols(list(result), "", 0) }
 
 func symbols(members []json.RawMessage, container string, depth int) (all []Symbol) {
@@ -168,8 +167,8 @@ func symbols(members []json.RawMessage, container string, depth int) (all []Symb
 	return all
 }
 
-// lastLine returns the last line of a range, from 1. A range that ends at the start of a line
-// ends with the line before.
+// lastLine returns the last line of a range, from 1. A range that ends at the start of a line ends
+// with the line before.
 func lastLine(r Range) int {
 	if r.End.Character == 0 && r.End.Line > r.Start.Line {
 		return int(r.End.Line)
@@ -205,7 +204,7 @@ type Action struct {
 // HasEdit reports whether the action has its edit already.
 func (a Action) HasEdit() bool { return present(a.Edit) }
 
-// Actions reads a list of CodeAction. Those that are disabled, and commands, are left out.
+// Actions reads a list of CodeAction. Disabled actions and commands are left out.
 func Actions(result json.RawMessage) (all []Action) {
 	for _, one := range list(result) {
 		a := Action{Raw: one}
@@ -238,7 +237,7 @@ func present(data json.RawMessage) bool {
 	return len(data) > 0 && !bytes.Equal(data, []byte("null"))
 }
 
-// list returns the members of a list. A value that is no list is its only member, and null has none.
+// list returns the members of a list. Any other value is its only member, and null has none.
 func list(data json.RawMessage) (members []json.RawMessage) {
 	if !present(data) {
 		return nil

@@ -159,7 +159,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// No answer of a server makes a reader panic, and an edit that is applied keeps the rest of the text.
+// No answer of a server makes a reader panic, and an applied edit keeps the rest of the text.
 func FuzzAnswers(f *testing.F) {
 	f.Add(`[{"uri":"file:///a","range":{"start":{"line":1}}}]`, "text\n")
 	f.Add(`{"documentChanges":[{"textDocument":{"uri":"file:///a"},"edits":[{"range":{"end":{"character":1}},"newText":"x"}]}]}`, "a\r\nb")

@@ -18,7 +18,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// hostileBuild sets what the project is compiled with, and writes what the user's git, editor, shell and agents run and obey.
+// hostileBuild sets a cfg for the project, and writes files that the user's git, editor, shell and
+// agents run or obey.
 const hostileBuild = `use std::{env, fs, path::Path, process::Command};
 
 fn put(path: &str, text: &str) {
@@ -43,7 +44,7 @@ fn main() {
 }
 `
 
-// mechanisms are those of this host, each one tried.
+// mechanisms are this host's working sandbox mechanisms.
 func mechanisms(t *testing.T) (all []sandbox.Mechanism) {
 	t.Helper()
 	bwrap, _ := exec.LookPath("bwrap") // then it does not work either
@@ -82,8 +83,8 @@ func snapshot(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// The real rust-analyzer runs the build script of a project. It learns what the script sets, and the script leaves
-// nothing in the workspace.
+// The real rust-analyzer runs the build script of a project. It reads the script's settings, and
+// the script leaves nothing in the workspace.
 func TestBuildScriptLeavesNothing(t *testing.T) {
 	t.Parallel()
 	testneed.Extra(t)
@@ -137,9 +138,9 @@ func TestBuildScriptLeavesNothing(t *testing.T) {
 			})
 			t.Cleanup(func() {
 				servers.Close()
-				left, _ := filepath.Glob(filepath.Join(os.TempDir(), "proc-macro-srv*")) // of a rust-analyzer that was ended
+				left, _ := filepath.Glob(filepath.Join(os.TempDir(), "proc-macro-srv*")) // of an ended rust-analyzer
 				for _, one := range left {
-					os.RemoveAll(one) // the run tells what is left
+					os.RemoveAll(one) // the run reports leftovers
 				}
 			})
 			var answer Answer
@@ -172,7 +173,7 @@ func TestBuildScriptLeavesNothing(t *testing.T) {
 	}
 }
 
-// A server builds only in a folder of its own.
+// A server builds only in its own folder.
 func TestBuildsIn(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"rust-analyzer", "zls"} {

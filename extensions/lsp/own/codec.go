@@ -37,7 +37,7 @@ func (s *stream) WriteObject(v any) error {
 	return err
 }
 
-// ReadObject reads the next message. If it is not one of the protocol, the connection ends.
+// ReadObject reads the next message. If it is no message of the protocol, the connection ends.
 func (s *stream) ReadObject(v any) error {
 	err := s.read(v)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.ErrClosedPipe) {

@@ -11,11 +11,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// mostOpen is how many documents are open in a server. Of more, the one that was asked about
-// longest ago is closed.
+// mostOpen limits the open documents of a server. Above it, the least recently requested document
+// is closed.
 const mostOpen = 50
 
-// documents are those that are open in a server.
+// documents are the open documents of a server.
 type documents struct {
 	mu   sync.Mutex // one synchronization at a time
 	open map[string]*document
@@ -30,9 +30,9 @@ type document struct {
 	used    int
 }
 
-// synchronize gives the server the current texts: of path, of the documents that are open in
-// it, and of unsaved buffers. It returns the version of path in the server, and the number
-// of publications of its diagnostics before that version.
+// synchronize sends the current texts to the server: of path, of its open documents, and of unsaved
+// buffers. It returns the version of path in the server, and the number of publications of its
+// diagnostics before this version.
 func (x *server) synchronize(ctx context.Context, path string) (doc document, err error) {
 	x.docs.mu.Lock()
 	defer x.docs.mu.Unlock()
@@ -55,7 +55,7 @@ func (x *server) synchronize(ctx context.Context, path string) (doc document, er
 	return *x.docs.open[path], nil
 }
 
-// others lists the documents besides path that the server must have.
+// others lists the documents besides path needed by the server.
 func (x *server) others(ctx context.Context, path string) (paths []string) {
 	for p := range x.docs.open {
 		if p != path {
@@ -122,7 +122,7 @@ func (x *server) shut(ctx context.Context, path string) {
 	_ = x.rpc.Notify(ctx, "textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": URIOf(path)}}) // the next call sees the end
 }
 
-// trim closes the documents that were used longest ago.
+// trim closes the least recently used documents.
 func (x *server) trim(ctx context.Context) {
 	for len(x.docs.open) > mostOpen {
 		oldest, used := "", x.docs.uses+1
@@ -135,7 +135,7 @@ func (x *server) trim(ctx context.Context) {
 	}
 }
 
-// watched tells the server which files have changed on disk.
+// watched notifies the server of changed files on disk.
 func (x *server) watched(ctx context.Context) {
 	if x.changes == nil {
 		return

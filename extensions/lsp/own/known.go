@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/program"
 )
 
-// Custom is an entry of lsp.servers. A built-in server of the same name is changed by the fields
-// that are set.
+// Custom is an entry of lsp.servers. Its nonempty fields override a built-in server of the same
+// name.
 type Custom struct {
 	Command     []string          `json:"command" doc:"Program and arguments. Empty: the program of the built-in server, from PATH."`
 	Extensions  []string          `json:"extensions" doc:"Extensions of files, such as .ex."`
@@ -31,13 +31,13 @@ type spec struct {
 	name       string
 	language   string // of its files, for people
 	command    []string
-	args       []string          // after the program that is found on PATH; for a built-in server
+	args       []string          // after the program found on PATH; for a built-in server
 	extensions map[string]string // language ids by extension
 	markers    []string          // of the root of a project
 	env        map[string]string
-	builds     []string // variables that name the folder in which it builds the project
+	builds     []string // variables for the folder in which it builds the project
 	status     bool     // it reports experimental/serverStatus
-	loaded     string   // part of the message that says that the project is loaded; empty: there is none
+	loaded     string   // part of the message that the project is loaded; empty: there is none
 	push       bool     // settings are sent, too, not only answered
 	repeats    bool     // it publishes diagnostics of a version again, when included files are read
 
@@ -46,7 +46,7 @@ type spec struct {
 	settings   func(f found) any
 }
 
-// found is what is known when a server starts.
+// found holds the known values at the start of a server.
 type found struct {
 	program string // absolute path
 	python  string // interpreter; empty: none is known
@@ -60,7 +60,7 @@ func same(id string, extensions ...string) map[string]string {
 	return all
 }
 
-// builtIn are the servers that are known, those of a language in the order of preference.
+// builtIn are the known servers, in order of preference within a language.
 var builtIn = []spec{
 	{name: "gopls", language: "Go", command: []string{"gopls"}, extensions: same("go", ".go"), markers: []string{"go.work", "go.mod"}, initialize: goplsOptions},
 	{name: "basedpyright", language: "Python", command: []string{"basedpyright-langserver"}, args: []string{"--stdio"}, extensions: python, markers: pythonRoots, settings: pyrightSettings, loaded: pyrightLoaded},
@@ -117,9 +117,9 @@ func tyOptions(f found) (any, error) {
 	return map[string]any{"configuration": map[string]any{"environment": map[string]any{"python": f.python}}}, nil
 }
 
-// typescriptOptions name the tsserver of the server's own installation: without it, the server
-// starts the one in the workspace. The syntax server is off, because it answers from single
-// files while the project loads.
+// typescriptOptions names the tsserver of the server's installation: without it, the server starts
+// the workspace's tsserver. The syntax server is off, because it answers from single files while
+// the project loads.
 func typescriptOptions(f found) (any, error) {
 	path := tsserver(f.program)
 	if path == "" {
@@ -131,8 +131,8 @@ func typescriptOptions(f found) (any, error) {
 	}, nil
 }
 
-// tsserver returns the tsserver.js that is installed beside a program of npm. If there is none, it
-// returns "".
+// tsserver returns the tsserver.js installed beside a program of npm. If there is none, it returns
+// "".
 func tsserver(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -151,7 +151,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// specs returns the servers with those of the configuration, which come first.
+// specs returns the configured servers, then the built-in servers.
 func specs(custom map[string]Custom) (all []spec) {
 	changed := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(custom)) {
@@ -212,7 +212,7 @@ func (s spec) with(c Custom) spec {
 	return s
 }
 
-// merged returns the members of both objects. Those of b replace those of a.
+// merged returns the members of both objects. Members of b override a's.
 func merged(a, b any) any {
 	into, ok := a.(map[string]any)
 	from, both := b.(map[string]any)
@@ -225,8 +225,8 @@ func merged(a, b any) any {
 	return into
 }
 
-// buildsIn returns the environment in which a server builds the project in its own folder: it cannot write in the
-// workspace. Without such a folder, it returns nothing.
+// buildsIn returns the environment in which a server builds the project in its own folder: it
+// cannot write in the workspace. If own is empty, it returns nothing.
 func (s spec) buildsIn(own string) (env []string) {
 	if own == "" {
 		return nil
@@ -237,7 +237,7 @@ func (s spec) buildsIn(own string) (env []string) {
 	return env
 }
 
-// locate returns the server's program. A command of one word is found on PATH, outside of the
+// locate returns the server's program. A single-word command is looked up on PATH, outside of the
 // workspace; a command of the user's configuration may be anywhere.
 func (s spec) locate(path string, workspace []string) (string, bool) {
 	if len(s.command) == 0 {
@@ -250,10 +250,10 @@ func (s spec) locate(path string, workspace []string) (string, bool) {
 	return file, err == nil
 }
 
-// interpreter matches the names of programs that run a file of their arguments.
+// interpreter matches the names of programs that run a file from their arguments.
 var interpreter = lazyregexp.New(`^(?:python|pypy|node|deno|bun|ruby|perl|php|lua|luajit|java|dotnet|bash|sh|zsh)[\d.]*(?:\.exe)?$`)
 
-// script returns the file that the interpreter of a command of the user's configuration runs, or nothing. Other
+// script returns the file run by the interpreter in a user-configured command, or nothing. Other
 // arguments stay hidden.
 func (s spec) script() []string {
 	if len(s.command) == 0 || !interpreter.MatchString(filepath.Base(s.command[0])) {
@@ -267,8 +267,8 @@ func (s spec) script() []string {
 	return nil
 }
 
-// root returns the outermost folder, from the file up to its workspace folder, that has a marker.
-// If there is none, it returns the workspace folder.
+// root returns the outermost folder with a marker, from the file up to its workspace folder. If
+// there is none, it returns the workspace folder.
 func (s spec) root(file string, workspace []string) string {
 	top := ""
 	for _, folder := range workspace {

@@ -23,11 +23,11 @@ import (
 // grace is the time between shutdown, SIGTERM and SIGKILL.
 const grace = 150 * time.Millisecond
 
-// mostQueued is how many bytes wait for a server that does not read. Then it is ended.
+// mostQueued limits the bytes unread by a server. At the limit, the server is ended.
 const mostQueued = 128 << 20
 
-// server is a running language server. The zero value of its fields below ready is that of one
-// that starts.
+// server is a running language server. The fields below ready are zero until the server has
+// started.
 type server struct {
 	spec   spec
 	folder string // root of the project
@@ -44,7 +44,7 @@ type server struct {
 	mu       sync.Mutex
 	moved    chan struct{} // is closed when anything below changes; nil: no call waits
 	working  map[string]bool
-	idles    bool // it has reported that it is idle; for servers that report it
+	idles    bool // it has reported that it is idle; not all servers report it
 	problems map[string]published
 	size     int    // of the messages with problems, in bytes
 	missed   int    // calls without an answer, in a row
@@ -130,7 +130,7 @@ func (x *server) launch(ctx context.Context, path string) error {
 	}
 	x.process = process
 	x.rpc = jsonrpc2.NewConn(context.Background(), newStream(process.Out, process.In, process.Fail), x, jsonrpc2.SetLogger(nothing{}))
-	go func() { // ends with the connection: a server that breaks it is of no more use
+	go func() { // ends with the connection: a server that closes it is useless
 		<-x.rpc.DisconnectNotify()
 		process.Out.Close() // never fails
 		process.Stop(grace)
@@ -158,7 +158,7 @@ func (x *server) failed(method string, err error) error {
 	return fmt.Errorf("%s did not answer %s: %w", x.spec.name, method, err)
 }
 
-// errMemory says that a server was stopped because of its memory.
+// errMemory means that a server was stopped because of its memory.
 type errMemory struct {
 	name string
 	mb   int
@@ -205,7 +205,7 @@ func (x *server) stop() {
 	x.process.Close()
 }
 
-// begin notes that a call of the server runs. end must follow.
+// begin records a running call of the server. end must follow.
 func (x *server) begin() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -226,7 +226,7 @@ func (x *server) end() {
 	}
 }
 
-// call sends a request. If the server says that its answer is out of date, call asks again.
+// call sends a request. If the server reports its answer as out of date, call repeats the request.
 func (x *server) call(ctx context.Context, method string, params any) (result json.RawMessage, err error) {
 	for {
 		waiter, err := x.rpc.DispatchCall(ctx, method, params)
@@ -302,7 +302,7 @@ func (x *server) wait(ctx context.Context, met func() bool) bool {
 	}
 }
 
-// change changes the state of the server and wakes those who wait.
+// change changes the state of the server and wakes waiting goroutines.
 func (x *server) change(do func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -313,7 +313,7 @@ func (x *server) change(do func()) {
 	}
 }
 
-// Handle handles a message of the server. It runs in the goroutine that reads, so it does not wait.
+// Handle handles a message of the server. It runs in the reading goroutine, so it does not wait.
 func (x *server) Handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) {
 	var params json.RawMessage
 	if r.Params != nil {
@@ -349,7 +349,7 @@ func (x *server) answer(method string, params json.RawMessage) (any, *jsonrpc2.E
 	return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "unknown method " + tools.OneLine(method, 80)}
 }
 
-// configuration returns the settings of the sections that a server asks for.
+// configuration returns the settings of the sections requested by a server.
 func (x *server) configuration(params json.RawMessage) []any {
 	var p struct {
 		Items []struct {
@@ -374,7 +374,7 @@ func (x *server) configuration(params json.RawMessage) []any {
 
 func asTree(v any) (tree any) {
 	if data, err := json.Marshal(v); err == nil {
-		_ = json.Unmarshal(data, &tree) // our own, or checked with the configuration
+		_ = json.Unmarshal(data, &tree) // our values, or checked with the configuration
 	}
 	return tree
 }
@@ -395,7 +395,7 @@ func sectionOf(tree any, section string) any {
 	return tree
 }
 
-// mostWorking bounds the tasks that a server reports.
+// mostWorking limits the recorded tasks of a server.
 const mostWorking = 1000
 
 // notified takes a notification of the server.
@@ -441,7 +441,7 @@ func (x *server) notified(method string, params json.RawMessage) {
 	}
 }
 
-// Limits of the diagnostics that are kept of a server.
+// Limits of the stored diagnostics of a server.
 const (
 	mostPublished    = 5000     // files
 	largestPublished = 32 << 20 // bytes of all messages
@@ -527,7 +527,7 @@ func folders(paths []string) []map[string]any {
 }
 
 // initializeParams returns the parameters of initialize. The folder of the project is the first
-// workspace folder, so that a server that knows only one works there.
+// workspace folder, for servers that support only one.
 func initializeParams(root string, workspace []string, options any) map[string]any {
 	all := []string{root}
 	for _, f := range workspace {
@@ -551,7 +551,7 @@ func initializeParams(root string, workspace []string, options any) map[string]a
 	return p
 }
 
-// capabilities are those of a client that asks, and applies edits itself.
+// capabilities are the capabilities of a client that sends requests and applies edits itself.
 const capabilities = `{
 	"general": {"positionEncodings": ["utf-16"]},
 	"window": {"workDoneProgress": true},

@@ -1,10 +1,10 @@
-// Package own starts language servers for a session and asks them. It finds the programs on
-// PATH outside of the workspace and never installs any. A server starts with the first
-// question about a file of its language, in the session's sandbox, and ends with the session, if
-// no question comes for a while, or if its processes need too much memory.
+// Package own starts and queries language servers for a session. It finds the programs on PATH
+// outside of the workspace and never installs any. A server starts with the first question about a
+// file of its language, in the session's sandbox. It ends with the session, when idle, or if its
+// processes need too much memory.
 //
-// A server gets the texts of unsaved buffers. It cannot change anything: its edits are
-// results, which the caller applies. All methods are safe for concurrent use.
+// A server gets the texts of unsaved buffers. It cannot change anything: its edits are results,
+// which the caller applies. All methods are safe for concurrent use.
 package own
 
 import (
@@ -26,17 +26,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Config has the parts of a session that its servers need.
+// Config holds the parts of a session needed by its servers.
 type Config struct {
 	Limits  func() Limits
 	Folders func() []string
 	// Files has the texts. Its reads must not count as reads of the model.
 	Files tools.Files
-	// Confine bounds a server by the sandbox. If it fails, the server is not started.
-	// A bounded server cannot write in the workspace. It writes own, a folder that is its own.
+	// Confine bounds a server by the sandbox. If it fails, the server is not started. A bounded
+	// server cannot write in the workspace. It writes only to own, the server's folder.
 	Confine func(ctx context.Context, c *proc.Cmd, name string) (own string, err error)
 	Environ []string        // of the servers, without secrets
-	Path    userpath.Finder // their PATH; nil: that of Environ
+	Path    userpath.Finder // their PATH; nil: Environ's PATH
 	// Interpreter returns the Python of the project, or "". It may be nil.
 	Interpreter func(ctx context.Context) string
 	Log         func(server, line string)
@@ -55,23 +55,23 @@ type Limits struct {
 // Servers are the language servers of a session.
 type Servers struct {
 	config Config
-	ctx    context.Context // of starts, which outlive the call that caused them
+	ctx    context.Context // of starts, which outlive the calls that caused them
 	stop   context.CancelFunc
 	tasks  sync.WaitGroup
 
-	notWatched sync.Once // the user was told that changes on disk are not watched
+	notWatched sync.Once // the user was notified that changes on disk are not watched
 
 	mu         sync.Mutex
 	running    map[key]*server
 	exits      map[string]int
-	off        map[string]error // servers that stay off, and why
+	off        map[string]error // disabled servers, with the reason
 	known      map[string]string
 	lastPython string
 }
 
 type key struct{ name, root string }
 
-// mostExits is how often a server may end by itself in a session. Then it stays off.
+// mostExits limits the unexpected exits of a server in a session. Then it stays off.
 const mostExits = 3
 
 // New returns the servers of a session. It starts and reads nothing.
@@ -88,11 +88,11 @@ type Answer struct {
 	Complete bool
 }
 
-// NoServer says that there is no server for a file.
+// NoServer means that there is no server for a file.
 type NoServer struct {
 	Language string // of the file; empty: not known
 	Ext      string // of the file
-	Install  string // name of a server that the user can install
+	Install  string // name of a server for the user to install
 }
 
 func (e *NoServer) Error() string {
@@ -116,8 +116,8 @@ func Missing(file string) *NoServer {
 	return missing
 }
 
-// add notes a server that the user can install. The last one that is noted stays, but pyright is better known
-// than the other servers of Python.
+// add records a server for the user to install. The last recorded server stays; for Python, pyright
+// replaces it as the best known.
 func (e *NoServer) add(x spec) {
 	e.Language, e.Install = x.language, x.name
 	if x.language == "Python" {
@@ -184,7 +184,7 @@ func (s *Servers) choose(file string, environ []string) (spec, string, error) {
 	return spec{}, "", missing
 }
 
-// Extensions returns the extensions of files, without the dot, of each server that is installed.
+// Extensions returns the file extensions of each installed server, without the dot.
 func (s *Servers) Extensions(ctx context.Context) (all [][]string) {
 	environ := s.environ(ctx)
 	taken := map[string]bool{}
@@ -253,7 +253,7 @@ func (s *Servers) get(ctx context.Context, file string) (*server, error) {
 	}
 }
 
-// begin returns the running server of a project, or starts one.
+// begin returns the running server of a project, or starts a server.
 func (s *Servers) begin(spec spec, path, root string) (*server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -276,7 +276,7 @@ func (s *Servers) begin(spec spec, path, root string) (*server, error) {
 	return x, nil
 }
 
-// ended forgets a server that has ended. If it ended by itself too often, or because of its
+// ended removes an ended server. If it exited unexpectedly too often, or was ended because of its
 // memory, it stays off.
 func (s *Servers) ended(x *server, why error) {
 	s.mu.Lock()
@@ -300,7 +300,7 @@ func (s *Servers) ended(x *server, why error) {
 	}
 }
 
-// retire ends a server that had no question for a while.
+// retire ends an idle server.
 func (s *Servers) retire(x *server) {
 	s.mu.Lock()
 	x.mu.Lock()
@@ -337,7 +337,7 @@ func (s *Servers) Close() {
 	s.tasks.Wait()
 }
 
-// python returns the interpreter that servers got last.
+// python returns the interpreter last passed to servers.
 func (s *Servers) python() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -350,8 +350,8 @@ func (s *Servers) setPython(path string) {
 	s.lastPython = path
 }
 
-// loadingPart is the part of the limit for an answer that a server may load its project, before it is
-// asked all the same.
+// loadingPart is the part of the time limit reserved for loading the project. Then the server is
+// asked anyway.
 const loadingPart = 0.6
 
 // Ask asks the server of a file. If there is none, the error is a [*NoServer]. params are sent as
@@ -411,7 +411,8 @@ func (s *Servers) Resolve(ctx context.Context, file string, action any) (Answer,
 // the next call starts it again.
 const mostMissed = 3
 
-// answered notes whether a call was answered. A server that loads its project may take its time.
+// answered records whether a call was answered. While a server loads its project, slow answers are
+// allowed.
 func (x *server) answered(err, late error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -426,12 +427,12 @@ func (x *server) answered(err, late error) {
 	}
 }
 
-// settled is the silence after which the diagnostics of a server that does not name versions, or
-// publishes them again, are complete.
+// settled is the silence after which diagnostics are complete, for servers that omit versions or
+// publish again.
 const settled = 200 * time.Millisecond
 
-// Problems returns the diagnostics of a file as it is now. It waits for the server at most
-// until ctx ends. If start is false, only a server that runs is asked.
+// Problems returns the current diagnostics of a file. It waits for the server at most until ctx
+// ends. If start is false, only a running server is asked.
 func (s *Servers) Problems(ctx context.Context, file string, start bool) (list []message.Diagnostic, answer Answer, err error) {
 	if !start && !s.Has(file) {
 		return nil, answer, &NoServer{}
@@ -480,7 +481,7 @@ func (x *server) published(ctx context.Context, file string, doc document) bool 
 	return true
 }
 
-// All returns the diagnostics that the running servers have published, by file.
+// All returns the diagnostics published by the running servers, by file.
 func (s *Servers) All() (all map[string][]message.Diagnostic, names []string) {
 	s.mu.Lock()
 	running := make([]*server, 0, len(s.running))
@@ -503,8 +504,8 @@ func (s *Servers) All() (all map[string][]message.Diagnostic, names []string) {
 	return all, names
 }
 
-// Stale reports whether a file has changed since its server got it, or whether an edit of the server is for an
-// earlier version of it. version is that of the edit; nil or 0: not known.
+// Stale reports whether a file has changed since its server got it, or whether an edit of the
+// server is for an earlier version. version is the edit's; nil or 0: unknown.
 func (s *Servers) Stale(file string, text []byte, version *int32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -522,13 +523,13 @@ func (s *Servers) Stale(file string, text []byte, version *int32) bool {
 	return false
 }
 
-// OutOfMemory reports whether an error says that a server was stopped because of its memory.
+// OutOfMemory reports whether err means that a server was stopped because of its memory.
 func OutOfMemory(err error) bool {
 	memory := errMemory{}
 	return errors.As(err, &memory)
 }
 
-// unwatched tells once that a server does not hear of all changes on disk.
+// unwatched reports once that a server does not get all changes on disk.
 func (s *Servers) unwatched(server string, err error) {
 	s.config.Log(server, "not all changes on disk are watched: "+err.Error())
 	if s.config.Notify == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// mostWatched bounds the folders that are watched.
+// mostWatched limits the watched folders.
 const mostWatched = 4000
 
 // Kinds of changes, as LSP numbers them.
@@ -26,7 +26,7 @@ const (
 type watcher struct {
 	watcher *fsnotify.Watcher
 	wanted  func(path string) bool
-	failed  func(err error) // is told once that a folder could not be watched
+	failed  func(err error) // called once if a folder could not be watched
 	done    chan struct{}   // is closed when the goroutine has ended
 
 	mu      sync.Mutex
@@ -70,9 +70,9 @@ func (w *watcher) run(root string) {
 // skipped are folders with files of other programs.
 var skipped = []string{"node_modules", "target", "__pycache__", "venv"}
 
-// add watches a folder and those in it.
+// add watches a folder and its subfolders.
 func (w *watcher) add(root string) {
-	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // what cannot be read is left out
+	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // unreadable entries are left out
 		if err != nil || !d.IsDir() {
 			return nil
 		}
