@@ -12,11 +12,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// replaceFile puts text at p: through the editor unless it leaves the file to the
-// disk, and there in one step: readers see the old text or the new one. A hard link is
-// replaced, not written through. A file that cannot be replaced, such as a mount point, is
-// written in place. If it fails, it leaves no files. It returns the stamp of the
-// new text.
+// replaceFile writes text to p through the editor. If the editor leaves the file to the disk,
+// replaceFile replaces it atomically: readers see the old or the new text. A hard link is replaced,
+// not written through. If a file cannot be replaced, such as a mount point, it is written in place.
+// If it fails, it leaves no files. It returns the stamp of the new text.
 func (w *Workspace) replaceFile(ctx context.Context, p place, text []byte, old before) (after stamp, err error) {
 	if old.exists() && old.text != nil && bytes.Equal(old.text, text) {
 		return old.stamp, nil
@@ -68,8 +67,8 @@ func (w *Workspace) replaceByRename(p place, dir *os.Root, text []byte, old befo
 	return err
 }
 
-// openParent opens the folder that will hold p, which is made when it is not
-// there; made lists the created folders, outermost first.
+// openParent opens the folder of p and creates it if necessary. made lists the created folders,
+// outermost first.
 func openParent(p place) (dir *os.Root, made []string, err error) {
 	root, parent := p.folder.root, filepath.Dir(p.rel)
 	if p.rel == "." {
@@ -90,7 +89,7 @@ func openParent(p place) (dir *os.Root, made []string, err error) {
 	return dir, made, err
 }
 
-// removeFolders removes the folders that openParent has created, unless they have entries.
+// removeFolders removes the folders created by openParent, unless they have entries.
 func removeFolders(root *os.Root, made []string) {
 	for i := len(made) - 1; i >= 0; i-- {
 		if root.Remove(made[i]) != nil {
@@ -99,7 +98,7 @@ func removeFolders(root *os.Root, made []string) {
 	}
 }
 
-// writable returns an error if the user has made the file read-only: a rename ignores that.
+// writable returns an error if the user has made the file read-only: a rename ignores the mode.
 func writable(dir *os.Root, base string, old fs.FileInfo) error {
 	if old == nil {
 		return nil

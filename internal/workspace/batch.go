@@ -10,24 +10,23 @@ import (
 	"slices"
 )
 
-// Action is one change of a [Workspace.Batch]. One of Change, Text and Remove says
-// its kind; MoveTo may go with Change or ChangePresent, or stand alone.
+// Action is a change of a [Workspace.Batch]. Change, Text or Remove selects its kind; MoveTo may be
+// combined with Change or ChangePresent, or stand alone.
 type Action struct {
 	Path string
-	// Change returns the new text for the old one. Batch returns its error unchanged.
+	// Change returns the new text for the old. Batch returns its error unchanged.
 	Change func(old []byte) ([]byte, error)
-	// ChangePresent is Change of the present text, also if the session has read another one.
+	// ChangePresent is Change of the present text, even if the session has read an older text.
 	ChangePresent func(old []byte, since Since) ([]byte, error)
 	Text          []byte // of a new file, where nothing is yet; not nil
 	Remove        bool
 	MoveTo        string // where the file goes; nothing may be there
 }
 
-// Batch makes all of the changes or, when one cannot be made, none. The actions see
-// the results of those before them. Everything is checked before anything is written. If a
-// write fails, the writes before it are undone. It returns one
-// entry for each file that is another now: a file that was removed has a nil New,
-// one that was moved says from where. Open documents are changed in the editor.
+// Batch makes either all changes or none. Each action sees the results of the actions before it.
+// Everything is checked before anything is written. If a write fails, the writes before it are
+// undone. Batch returns an entry for each changed file. For a removed file, New is nil; for a moved
+// file, From is its old path. Open documents are changed in the editor.
 func (w *Workspace) Batch(ctx context.Context, actions []Action) ([]*Written, error) {
 	return w.BatchIf(ctx, actions, func([]*Written) error { return nil })
 }
@@ -64,10 +63,10 @@ type batch struct {
 	files map[string]*batchFile // by absolute path
 	order []*batchFile
 	undo  []func() error
-	// settled reports each change to the journal. A batch that is undone reports none: the
-	// files are as they were.
+	// settled reports each change to the journal. An undone batch reports none: the files are as
+	// they were.
 	settled []func()
-	trash   []func() error // removes the files that were put aside
+	trash   []func() error // removes the files put aside
 }
 
 // batchFile is a file before and after the batch.
@@ -251,7 +250,7 @@ func (b *batch) run() error {
 		tell()
 	}
 	for _, remove := range b.trash {
-		_ = remove() // a file that stays has a temporary name
+		_ = remove() // a remaining file has a temporary name
 	}
 	for _, f := range b.order {
 		switch {
@@ -285,8 +284,7 @@ func (b *batch) writeFile(f *batchFile) error {
 	return nil
 }
 
-// missingFolders lists the folders that a file at p needs and that are not there,
-// outermost first.
+// missingFolders lists the missing folders above p, outermost first.
 func missingFolders(p place) (gone []string) {
 	for at := filepath.Dir(p.rel); at != "."; at = filepath.Dir(at) {
 		if _, err := p.folder.root.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
@@ -341,7 +339,7 @@ func (b *batch) changeDocument(f *batchFile) error {
 	return nil
 }
 
-// putAside renames a file that is to be removed, so that it can come back.
+// putAside renames a file to be removed, so it can be restored.
 func (b *batch) putAside(f *batchFile) error {
 	if f.text != nil || f.old == nil && !f.gone {
 		return nil

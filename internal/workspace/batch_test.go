@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// tree reads all that is in dir: links as →target, files as mode and text.
+// tree reads the entries of dir: links as →target, files as mode and text.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -81,7 +81,7 @@ func TestBatch(t *testing.T) {
 	}; !slices.Equal(said, wanted) {
 		t.Errorf("said\n%s", strings.Join(said, "\n"))
 	}
-	// Written texts are known, removed ones are forgotten.
+	// Written texts are known, removed files are forgotten.
 	_, err = w.Batch(t.Context(), []Action{{Path: "a", Change: replace("eins", "uno")}, {Path: "b", Text: []byte("new\n")}})
 	must(t, err)
 }
@@ -143,7 +143,7 @@ func TestBatchAllOrNothing(t *testing.T) {
 			if test.want == nil || name == "editor is stale" {
 				return
 			}
-			// Without the bad one, it goes.
+			// Without the bad action, the batch succeeds.
 			_, err = w.Batch(t.Context(), good)
 			must(t, err)
 			if doc, _ := e.Buffers.Get(filepath.Join(dir, "e")); string(doc.Text) != "buffEr e" {

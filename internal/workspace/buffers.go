@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// ErrNotOpen says that a document is not open in the editor, or no longer.
+// ErrNotOpen is returned if a document is not open in the editor, or no longer.
 var ErrNotOpen = errors.New("not open in the editor")
 
 // Buffers keeps the open documents of an LSP client as it reports them. Paths are
@@ -22,19 +22,18 @@ type Buffers struct {
 	docs map[string]*buffer
 }
 
-// buffer is one open document. Its text is kept whole until the first small
-// change, then in a form that makes more of them cheap. The whole is built again when
-// it is read.
+// buffer is an open document. Its text is kept whole until the first small change, then in a form
+// for cheap changes. The whole text is rebuilt when it is read.
 type buffer struct {
 	version int32
 	whole   []byte             // nil: ask pieces
 	pieces  *textenc.GapBuffer // nil: only whole
 	moved   chan struct{}
-	want    []byte // the text of an edit that was sent; nil: none
+	want    []byte // the text of a sent edit; nil: none
 	reached bool   // the document has had it
 }
 
-// Change is one entry of a didChange. No Range: Text is the whole document.
+// Change is an entry of a didChange. No Range: Text is the whole document.
 type Change struct {
 	Range *textenc.Range
 	Text  string
@@ -43,7 +42,7 @@ type Change struct {
 // NewBuffers returns an empty set.
 func NewBuffers() *Buffers { return &Buffers{docs: make(map[string]*buffer)} }
 
-// Open notes that the client has opened path. One that is open already is replaced.
+// Open records that the client has opened path. It replaces an open document.
 func (b *Buffers) Open(path string, version int32, text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -54,7 +53,7 @@ func (b *Buffers) Open(path string, version int32, text string) {
 	b.docs[path] = &buffer{version: version, whole: []byte(text)}
 }
 
-// Close notes that the client has closed path.
+// Close records the end of the document at path in the client.
 func (b *Buffers) Close(path string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,8 +117,8 @@ func (b *Buffers) Change(path string, version int32, changes []Change, enc texte
 	return nil
 }
 
-// Await returns the document at path as soon as its version is newer than
-// newerThan. A document that is closed, before or meanwhile, is [ErrNotOpen].
+// Await returns the document at path as soon as its version is newer than newerThan. If the
+// document is closed, before or meanwhile, the error is [ErrNotOpen].
 func (b *Buffers) Await(ctx context.Context, path string, newerThan int32) (Document, error) {
 	path = filepath.Clean(path)
 	for {
@@ -135,7 +134,7 @@ func (b *Buffers) Await(ctx context.Context, path string, newerThan int32) (Docu
 	}
 }
 
-// Expect notes that an edit was sent which makes text of the document at path.
+// Expect records a sent edit with the resulting text of the document at path.
 func (b *Buffers) Expect(path string, text []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,8 +143,8 @@ func (b *Buffers) Expect(path string, text []byte) {
 	}
 }
 
-// Reached reports whether the document has had the expected text, if only between two changes. An
-// editor may have put its own line ends into it. A document that is closed has had it.
+// Reached reports whether the document has had the expected text, if only between two changes. The
+// editor may have used its own line ends. For a closed document, it returns true.
 func (b *Buffers) Reached(path string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -153,7 +152,7 @@ func (b *Buffers) Reached(path string) bool {
 	return !ok || buf.reached
 }
 
-// newer returns the document, or a channel that is closed when it moves.
+// newer returns the document, or a channel closed at its next change.
 func (b *Buffers) newer(path string, version int32) (Document, <-chan struct{}, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -170,7 +169,7 @@ func (b *Buffers) newer(path string, version int32) (Document, <-chan struct{}, 
 	return Document{}, buf.moved, nil
 }
 
-// announce wakes the callers that wait for a change.
+// announce wakes the callers waiting for a change.
 func (b *buffer) announce() {
 	if b.moved != nil {
 		close(b.moved)

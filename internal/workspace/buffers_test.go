@@ -71,7 +71,7 @@ func TestBuffers(t *testing.T) {
 	at := func(line, from, to uint32) *textenc.Range {
 		return &textenc.Range{Start: textenc.Position{Line: line, Character: from}, End: textenc.Position{Line: line, Character: to}}
 	}
-	// The second change has positions in the result of the first one.
+	// The second change has positions in the result of the first.
 	must(t, b.Change("/b", 2, []Change{{at(0, 0, 3), "1\n1.5"}, {at(2, 0, 9), "2"}}, textenc.UTF16))
 	after, ok := b.Get("/b")
 	if !ok || string(after.Text) != "1\n1.5\n2\n" || after.Version != 2 || after.Path != "/b" {
@@ -133,7 +133,7 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// One keystroke, in documents of several sizes: the ratios should stay near one.
+// A keystroke, in documents of several sizes: the ratios should stay near 1.
 func BenchmarkChange(b *testing.B) {
 	for _, size := range []struct {
 		name  string

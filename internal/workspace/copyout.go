@@ -14,10 +14,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// CopyOut copies files of the folder top to the folder dest. names are relative. Of open
-// documents it copies the text in the editor, and links and holes in files stay. It leaves out
-// names that do not exist, are not files, or are larger than [MaxCopied]. It touches nothing
-// outside either folder.
+// CopyOut copies files of the folder top to the folder dest. names are relative. Of open documents
+// it copies the text in the editor, and links and holes in files stay. It leaves out missing files,
+// other kinds of files, and files larger than [MaxCopied]. It touches nothing outside either
+// folder.
 func (v *view) CopyOut(ctx context.Context, top string, names []string, dest string) (copied []string, err error) {
 	from, err := safefile.OpenRoot(top)
 	if err != nil {
@@ -68,14 +68,13 @@ func (v *view) openIn(top string) map[string]bool {
 	return open
 }
 
-// HasUnlistedBuffers reports whether there is an editor that does not list its open
-// documents.
+// HasUnlistedBuffers reports whether the editor, if any, does not list its open documents.
 func (v *view) HasUnlistedBuffers() bool { return v.docs != nil && v.docs.Paths() == nil }
 
-// CopyUnlisted asks an editor that does not list its open documents for files of the folder
-// top that it may have open: those that likely chooses, and those that the session has read.
-// If the text in the editor differs from the file, it replaces the file in the folder dest.
-// It returns the names of these files.
+// CopyUnlisted asks an editor that does not list its open documents for possibly open files of the
+// folder top: the files chosen by likely, and the files read by the session. If the text in the
+// editor differs from the file, it replaces the file in the folder dest. It returns the names of
+// these files.
 func (w *Workspace) CopyUnlisted(ctx context.Context, top string, names []string, dest string, likely func(name string) bool) (changed []string, err error) {
 	if !w.HasUnlistedBuffers() {
 		return nil, nil
@@ -101,7 +100,7 @@ func (w *Workspace) CopyUnlisted(ctx context.Context, top string, names []string
 		if text == nil || bytes.Equal(text, onDisk) {
 			continue
 		}
-		if err := to.WriteFile(name, text, 0o644); err != nil { // keeps the mode that is there
+		if err := to.WriteFile(name, text, 0o644); err != nil { // keeps the existing mode
 			return changed, fmt.Errorf("copying %s: %w", name, err)
 		}
 		changed = append(changed, name)
@@ -175,14 +174,14 @@ func copyOne(ctx context.Context, from, to *os.Root, name string, text []byte) (
 	return true, errors.Join(err, out.Close())
 }
 
-// MaxCopied is the largest file, in bytes, that [Workspace.CopyOut] copies.
+// MaxCopied is the size limit, in bytes, of a file for [Workspace.CopyOut].
 const MaxCopied = 1 << 30
 
 // copyPart is how much is copied between two looks at the context.
 const copyPart = 16 << 20
 
-// copyData copies the first size bytes of a file. Holes stay holes, so that a sparse file
-// does not fill the disk.
+// copyData copies the first size bytes of a file. Holes stay holes, so a sparse file does not fill
+// the disk.
 func copyData(ctx context.Context, out, in *os.File, size int64) error {
 	at := int64(0)
 	for {

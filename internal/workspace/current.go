@@ -26,7 +26,7 @@ type opened struct {
 	file  []byte // nil: there is none, or it is too large
 }
 
-// comparedAt returns the document that is open at p, compared with its file.
+// comparedAt returns the open document at p, compared with its file.
 func (v *view) comparedAt(ctx context.Context, p place) (o opened, open bool, err error) {
 	doc, open, err := v.document(ctx, p)
 	if !open || err != nil {
@@ -58,7 +58,7 @@ func (o opened) stale() bool { return o.state == diskNewer || o.lossy }
 // clean reports whether the document has no unsaved changes.
 func (o opened) clean() bool { return o.state == agreeing || o.state == diskNewer }
 
-// present is the present text: the document's, or the file's if that is newer.
+// present returns the present text: the document's, or the file's if the file is newer.
 func (o opened) present() []byte {
 	if o.state == diskNewer {
 		return o.file
@@ -72,9 +72,9 @@ func (v *view) reading(ctx context.Context, p place) (o opened, open bool, err e
 	return o, open && !o.stale(), err
 }
 
-// editable returns the document that an edit at p changes. If the file is to be changed on disk,
-// open is false. It waits for an editor that reloads late. If document and file have both
-// changed, the error is [ErrStale].
+// editable returns the document to edit at p. If the file must be changed on disk, open is false.
+// It waits for an editor that reloads late. If document and file have both changed, the error is
+// [ErrStale].
 func (w *Workspace) editable(ctx context.Context, p place) (o opened, open bool, err error) {
 	o, open, err = w.comparedAt(ctx, p)
 	if err == nil && open && o.state == diskNewer && !w.editsDisk() {
@@ -145,17 +145,17 @@ func (s *scope) bothChanged(p place) error {
 type Saving struct {
 	// Disk writes documents without unsaved changes on disk, if the editor does not save them.
 	Disk bool
-	// Save lets the editor save documents that had no unsaved changes before an edit.
+	// Save lets the editor save documents without unsaved changes before an edit.
 	Save bool
 }
 
 // SetSaving sets how later edits reach the disk.
 func (w *Workspace) SetSaving(s Saving) { w.saving.Store(&s) }
 
-// A Saver is an editor that may save the documents that it edits.
+// A Saver is an editor that may save its edited documents.
 type Saver interface {
 	// SavesEdits reports whether the editor saves a document after an edit, if [Document.Save] is
-	// set, or writes the file by itself.
+	// set, or always writes the file.
 	SavesEdits() bool
 	// SaveFailure returns why the editor did not save the document at path; empty: not known. If final is
 	// true, it does not try any more.

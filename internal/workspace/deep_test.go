@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
-// A chain of directories that a command makes in an instant does not fill the memory with
-// paths: a scan and a search end at the longest path that programs can open.
+// A command can make a long chain of directories in an instant. It does not fill the memory with
+// paths: a scan and a search end at the longest path programs can open.
 func TestWalksEndInDeepChains(t *testing.T) {
 	t.Parallel()
 	w, dir := open(t, map[string]string{"a.txt": "x\n"}, nil)

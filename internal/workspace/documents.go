@@ -15,9 +15,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// document returns the document that is open at p. The editor may spell the path
-// through a link that we resolved, so every open document is asked where it lies. If a folder has
-// taken the place of the file, there is none: the editor could not save it.
+// document returns the open document at p. The editor may name the path through a link we resolved,
+// so the path of every open document is resolved, too. If a folder has replaced the file, there is
+// none: the editor could not save it.
 func (v *view) document(ctx context.Context, p place) (Document, bool, error) {
 	if v.docs == nil || p.hasFolder() || (v.HasUnlistedBuffers() || slices.Contains(pictureNames, strings.ToLower(filepath.Ext(p.rel)))) && p.hasPicture() {
 		return Document{}, false, nil
@@ -49,8 +49,8 @@ func (v *view) document(ctx context.Context, p place) (Document, bool, error) {
 // pictureNames are the extensions of pictures.
 var pictureNames = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff"}
 
-// hasPicture reports whether the disk has a picture at p. The text of an editor that opens it is no
-// picture, and many editors refuse to read it.
+// hasPicture reports whether a picture is on disk at p. An editor's text of it is no picture, and
+// many editors refuse to read it.
 func (p place) hasPicture() bool {
 	head, err := safefile.HeadIn(p.folder.root, p.rel, 512)
 	if err != nil {
@@ -66,9 +66,9 @@ func (p place) hasFolder() bool {
 	return err == nil && info.IsDir()
 }
 
-// errAbsent says that the editor refuses to read a path where the disk has nothing.
-// Some clients refuse so instead of saying that there is no such file. A new file
-// may therefore be written: the editor's answer to that counts.
+// errAbsent is returned if the editor refuses to read a path missing on disk. Some clients refuse
+// instead of reporting a missing file. So a new file may be written if the editor accepts the
+// write.
 var errAbsent = errors.Join(ErrRefused, ErrNotFound)
 
 // absent reports whether the disk has nothing at p.
@@ -91,8 +91,8 @@ func (v *view) get(ctx context.Context, path string) (Document, bool, error) {
 	return doc, ok, nil
 }
 
-// refusals are the paths that the editor has refused to read. A workspace shares them
-// with its forks. It is safe for concurrent use.
+// refusals are the paths the editor has refused to read. A workspace shares them with its forks. It
+// is safe for concurrent use.
 type refusals struct {
 	mu    sync.Mutex
 	paths map[string]bool
@@ -131,7 +131,7 @@ func (v *view) hidden(ctx context.Context, p place) bool {
 	return errors.Is(err, ErrRefused)
 }
 
-// refused is the error for a path that the editor refuses to read or write.
+// refused returns the error for a path the editor refuses to read or write.
 func (v *view) refused(verb, path string, err error) error {
 	name := v.Name(path)
 	return &PathError{name, fmt.Sprintf("The editor refused to %s %s: %v. Nothing was read or changed on the disk. Ask the user, or work without this file.", verb, name, err), ErrRefused}
@@ -154,9 +154,9 @@ func (v *view) writeThroughEditor(ctx context.Context, p place, text []byte, unk
 	return done, nil
 }
 
-// remove deletes the file at p. The text of a file is emptied through the editor
-// first: an editor that refuses this write refuses the deletion. If the deletion
-// fails, remove writes old back.
+// remove deletes the file at p. The text of a file is emptied through the editor first: if the
+// editor refuses this write, it refuses the deletion. If the deletion fails, remove writes old
+// back.
 func (w *Workspace) remove(ctx context.Context, p place, old Image, del func() error) (undo func() error, err error) {
 	undo = func() error { return nil }
 	if old.There() && old.Mode.IsRegular() {
@@ -192,8 +192,8 @@ func (w *Workspace) rewrite(ctx context.Context, p place, old Image) error {
 	return w.replaceByImage(p, dir, old)
 }
 
-// documents returns the open documents that lie in the folders and have the text to read, by
-// resolved path. If the file has it, the document is left out.
+// documents returns the open documents of the folders, by resolved path. If the file has the text
+// to read, the document is left out.
 func (v *view) documents(ctx context.Context) (map[string]Document, error) {
 	docs := make(map[string]Document)
 	if v.docs == nil {

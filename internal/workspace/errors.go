@@ -25,23 +25,23 @@ var (
 type PathError struct {
 	Path string // as it was asked for
 	Text string // the whole sentence
-	Err  error  // one of the errors of this package, or the system's
+	Err  error  // an error of this package, or the system's
 }
 
 func (e *PathError) Error() string { return e.Text }
 
 func (e *PathError) Unwrap() error { return e.Err }
 
-// EditRefused is the error of an editor that does not make an edit, with its reason. It is an [ErrStale]: most editors
-// refuse an edit because the text has changed.
+// EditRefused is the error of an editor after it refused an edit, with its reason. It is an
+// [ErrStale]: most editors refuse an edit because the text has changed.
 type EditRefused struct{ Reason string }
 
 func (e *EditRefused) Error() string { return "the editor refused the edit: " + e.Reason }
 
 func (*EditRefused) Unwrap() error { return ErrStale }
 
-// plain drops the operation and the path that the os package puts around an
-// error, because our sentences name the path themselves.
+// plain drops the operation and the path of an error from package os, because our sentences already
+// name the path.
 func plain(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -49,10 +49,9 @@ func (d *disk) List(ctx context.Context, dir string) (entries []fs.DirEntry, err
 	return entries, nil
 }
 
-// Remove deletes the file at path; a link is deleted itself. If the file has changed
-// since this session read it, the error is [ErrStale]. A document that is open stays open in
-// the editor. An editor that refuses to read or to write the file refuses the
-// deletion, too.
+// Remove deletes the file at path; a link is deleted itself. If the file has changed since this
+// session read it, the error is [ErrStale]. An open document stays open in the editor. If the
+// editor refuses to read or write the file, it refuses the deletion, too.
 func (w *Workspace) Remove(ctx context.Context, path string) error {
 	if err := w.writing.lock(ctx); err != nil {
 		return err
@@ -128,8 +127,8 @@ func (w *Workspace) Rename(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// movable checks that p is a file or a link and is as the session knows it. It
-// returns the document that is open there, if any.
+// movable returns an error unless p is a file or a link in the state known to the session. It
+// returns the open document there, if any.
 func (w *Workspace) movable(ctx context.Context, p place) (*Document, error) {
 	info, err := p.folder.root.Lstat(p.rel)
 	if err != nil {
@@ -163,7 +162,7 @@ func (w *Workspace) movable(ctx context.Context, p place) (*Document, error) {
 	return nil, nil
 }
 
-// checkAbsent checks that nothing is at q, on the disk or in the editor.
+// checkAbsent returns an error if anything is at q, on the disk or in the editor.
 func (v *view) checkAbsent(ctx context.Context, path string, q place) error {
 	_, err := q.folder.root.Lstat(q.rel)
 	_, open, docErr := v.document(ctx, q)

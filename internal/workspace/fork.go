@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// Fork opens the same folders and documents for another session, such as a subagent's, which
-// has its own memory of the texts that it has read.
+// Fork opens the same folders and documents for another session, such as a subagent's. The fork
+// remembers separately which texts it has read.
 func (w *Workspace) Fork() (*Workspace, error) {
 	var names []string
 	for _, f := range w.current() {
@@ -19,9 +19,9 @@ func (w *Workspace) Fork() (*Workspace, error) {
 	return forked, err
 }
 
-// ForkIn is Fork in a copy of the first folder, alone and without documents: the
-// editor does not know the copy. If the editor does not list its open documents, files that
-// it refuses to read are refused in the copy, too.
+// ForkIn is Fork in a copy of the first folder, alone and without documents: the editor does not
+// know the copy. If the editor does not list its open documents, files it refuses to read are
+// refused in the copy, too.
 func (w *Workspace) ForkIn(folder string) (*Workspace, error) {
 	if !w.HasUnlistedBuffers() {
 		return w.fork([]string{folder}, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// A fork knows only the texts that it has read itself.
+// A fork knows only the texts it has read itself.
 func TestForkRemembersByItself(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,9 +9,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// literal is the place that a path names itself. The file tools follow links, because
-// users have links. A restored path follows none: a
-// command may have put a link to .git/hooks in the place of a folder since.
+// literal returns the place of a path without following links. The file tools follow links, because
+// users have links. A restored path follows none: a command may have replaced a folder by a link to
+// .git/hooks since.
 func (s *scope) literal(path string) (place, error) {
 	abs, err := s.absolute(path)
 	if err != nil {
@@ -24,9 +24,9 @@ func (s *scope) literal(path string) (place, error) {
 	return p, nil
 }
 
-// hold opens the folder that p lies in, without a link on the way, and returns p as a
-// place of that folder: operations on it stay in that folder, even if the path changes. If
-// the folder is not there, the error is [fs.ErrNotExist]. close must follow.
+// hold opens the folder around p, without a link on the way, and returns p as a place in it:
+// operations on the place stay in the folder, even if the path changes. If the folder is missing,
+// the error is [fs.ErrNotExist]. close must follow.
 func (p place) hold() (held place, err error) {
 	if p.rel == "." {
 		return p, &PathError{p.abs(), p.abs() + " is a folder of the workspace itself", os.ErrInvalid}
@@ -55,10 +55,10 @@ func (p place) byLink() error {
 	return &PathError{p.abs(), fmt.Sprintf("%s lies behind a link, which is not followed here", p.abs()), ErrOutside}
 }
 
-// close closes the folder that hold has opened.
+// close closes the folder opened by hold.
 func (p place) close() { p.folder.root.Close() }
 
-// makeParent makes the folders above p that are not there, and holds p.
+// makeParent makes the missing folders above p, and holds p.
 func (p place) makeParent() (held place, undo func(), err error) {
 	gone := missingFolders(p)
 	undo = func() {

@@ -7,8 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile/hostile"
 )
 
-// TestBelowNoFolder: a path below a file does not exist, and
-// nothing waits to find that out.
+// TestBelowNoFolder: a path below a file does not exist, which is found without waiting.
 func TestBelowNoFolder(t *testing.T) {
 	t.Parallel()
 	for _, thing := range hostile.Obstacles(t) {

@@ -43,12 +43,12 @@ func openImage(text []byte) Image {
 	return Image{Text: text, Size: int64(len(text)), Open: true}
 }
 
-// A Journal is called before each change that a workspace makes, with the image at an
-// absolute path. The function that it returns is called after the change, with the new
-// image; if the change has failed, with the old one. The change waits for both.
+// A Journal is called before each change by a workspace, with the image at an absolute path. The
+// returned function is called after the change, with the new image; if the change has failed, with
+// the old image. The change waits for both.
 type Journal func(path string, old Image) (after func(now Image))
 
-// note tells the journal of a change at p, and of the folders that it will make.
+// note reports a change at p, and the folders to be made for it, to the journal.
 func (j Journal) note(p place, old Image) (after func(now Image)) {
 	if j == nil {
 		return func(Image) {}
@@ -73,7 +73,7 @@ func (j Journal) note(p place, old Image) (after func(now Image)) {
 	}
 }
 
-// note is [Journal.note], and tells Wrote of the change if it was made.
+// note is [Journal.note], and also reports the change to Wrote if it was made.
 func (w *Workspace) note(p place, old Image) (after func(now Image)) {
 	noted := w.Journal.note(p, old)
 	return func(now Image) {
@@ -82,7 +82,8 @@ func (w *Workspace) note(p place, old Image) (after func(now Image)) {
 	}
 }
 
-// wrote tells Wrote of a change. An image that has not changed is that of a change that failed.
+// wrote reports a change to Wrote. If the image is the same, the change has failed, and wrote does
+// nothing.
 func (w *Workspace) wrote(p place, old, now Image) {
 	if w.Wrote != nil && (old.There() != now.There() || !bytes.Equal(old.Text, now.Text)) {
 		w.Wrote(p.abs(), old, now)
@@ -171,11 +172,11 @@ func lookOnDisk(p place) (Image, error) {
 
 // PutBack replaces the image at path by want, completely or not at all. It follows no link.
 //
-// check receives the image that is there now; for an open document with unsaved changes, that
-// is the editor's text. If check returns an error, PutBack returns it and does nothing. An
-// open document is changed in the editor. If it had no unsaved changes, an editor that saves edits
-// saves it, else the user does; if the editor cannot save it, PutBack returns an error that says so. A
-// document that the editor has not reloaded is changed on the disk. If it has unsaved changes and the file
+// check receives the present image; for an open document with unsaved changes, it is the editor's
+// text. If check returns an error, PutBack returns it and does nothing. An open document is changed
+// in the editor. If it had no unsaved changes, an editor that saves edits saves it, otherwise the
+// user does. If the editor cannot save it, PutBack returns an error with the reason. If the editor
+// has not reloaded a document, it is changed on the disk. If it has unsaved changes and the file
 // has changed, too, PutBack changes nothing. PutBack ignores which texts this session has read.
 func (w *Workspace) PutBack(ctx context.Context, path string, want Image, check func(now Image) error) error {
 	if err := w.writing.lock(ctx); err != nil {
@@ -292,8 +293,8 @@ func (w *Workspace) putBackDocument(ctx context.Context, p place, o opened, now,
 	return nil, nil
 }
 
-// exchange puts want where now is on the disk. was is that, or the text that the
-// editor has. A pipe is removed first: an editor that writes into it would wait.
+// exchange replaces now by want on the disk. was is now, or the editor's text. A pipe is removed
+// first: an editor writing into it would wait.
 func (w *Workspace) exchange(ctx context.Context, p place, was, now, want Image) error {
 	root := p.folder.root
 	if want.There() && isPipe(p) {
@@ -327,8 +328,8 @@ func (w *Workspace) exchange(ctx context.Context, p place, was, now, want Image)
 	return err
 }
 
-// replaceByText is [replaceByImage], but a text goes through the editor unless it
-// leaves the file to the disk. The file that the editor saves gets its mode.
+// replaceByText is [replaceByImage], but a text goes through the editor unless the editor leaves
+// the file to the disk. A file saved by the editor gets the mode of want.
 func (w *Workspace) replaceByText(ctx context.Context, p place, dir *os.Root, want Image) error {
 	base := filepath.Base(p.rel)
 	if !want.Mode.IsRegular() || !utf8.Valid(want.Text) {
@@ -349,8 +350,8 @@ func (w *Workspace) replaceByText(ctx context.Context, p place, dir *os.Root, wa
 	return nil
 }
 
-// replaceByImage replaces the file or link at p, if any, by want in one step. A file that
-// cannot be replaced is written in place.
+// replaceByImage atomically replaces the file or link at p, if any, by want. If a file cannot be
+// replaced, it is written in place.
 func (w *Workspace) replaceByImage(p place, dir *os.Root, want Image) (err error) {
 	base := filepath.Base(p.rel)
 	temp, done := w.temp(p)

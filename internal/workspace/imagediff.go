@@ -16,7 +16,7 @@ func ImageDiff(name string, old, next Image) string {
 	return diff.Git(name, from, to, old.Content(), next.Content())
 }
 
-// gitMode returns the mode that git records. If the image is not of a file or a link, it
+// gitMode returns the mode as recorded by git. If the image is neither a file nor a link, it
 // returns 0.
 func (i Image) gitMode() int {
 	switch {

@@ -11,9 +11,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// overwrite writes text into the file base of dir, which cannot be replaced: it is a mount
-// point, or no other file can be made beside it. old is what was read there. Both texts are
-// kept until the new one is on the disk. If overwrite fails, the file has its old text.
+// overwrite writes text into the file base of dir, which cannot be replaced: it is a mount point,
+// or no other file can be made beside it. old is the file as read before. Both texts are kept until
+// the new text is on the disk. If overwrite fails, the file has its old text.
 func (w *Workspace) overwrite(p place, dir *os.Root, base string, old before, text []byte) (err error) {
 	if old.text == nil {
 		return fmt.Errorf("%w for a file that can only be written in place, and nothing was changed; use a command", ErrTooLarge)
@@ -57,7 +57,8 @@ func (w *Workspace) overwriteByImage(p place, dir *os.Root, want Image) error {
 	return nil
 }
 
-// chmodInPlace changes the mode of a file that was written in place, if it is still the same one.
+// chmodInPlace changes the mode of a file after it was written in place, if it is still the same
+// file.
 func chmodInPlace(dir *os.Root, base string, was fs.FileInfo, mode fs.FileMode) error {
 	f, err := dir.OpenFile(base, os.O_WRONLY|safefile.Flags, 0)
 	if err != nil {
@@ -74,8 +75,8 @@ func chmodInPlace(dir *os.Root, base string, was fs.FileInfo, mode fs.FileMode) 
 	return f.Chmod(mode)
 }
 
-// keepTexts keeps both texts of a file that is written in place, in a folder of ours, and notes
-// it: if this process is killed while it writes, [Sweep] completes the file.
+// keepTexts keeps both texts of a file during a write in place, in a folder of ours, and records
+// the write: if this process is killed while it writes, [Sweep] completes the file.
 func (u *unfinished) keepTexts(p place, old, text []byte) (done func(), err error) {
 	if u.Unfinished == "" {
 		return func() {}, nil
@@ -100,11 +101,11 @@ func (u *unfinished) keepTexts(p place, old, text []byte) (done func(), err erro
 
 const oldSuffix, newSuffix = ".old", ".new"
 
-// textsIn returns the folder of texts that are being written in place.
+// textsIn returns the folder with the texts of writes in place.
 func textsIn(notes string) string { return filepath.Join(notes, "texts") }
 
 func removeTexts(dir, name string) {
-	_ = os.Remove(filepath.Join(dir, name+newSuffix)) // a file that stays does no harm
+	_ = os.Remove(filepath.Join(dir, name+newSuffix)) // a remaining file does no harm
 	_ = os.Remove(filepath.Join(dir, name+oldSuffix))
 }
 
@@ -117,8 +118,8 @@ func writeSynced(path string, text []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// complete writes the rest of a text into a file that a killed process was writing in place.
-// A file with any other content was changed since, and stays as it is.
+// complete writes the rest of a text into a file after a killed process's write in place. A file
+// with any other content was changed since, and stays as it is.
 func (l leftover) complete(notes string) {
 	dir := textsIn(notes)
 	defer removeTexts(dir, l.Temp)
@@ -135,7 +136,7 @@ func (l leftover) complete(notes string) {
 		return
 	}
 	defer folder.Close() // only read
-	// A file that cannot be completed stays as it is: it is no longer the one that was being written.
+	// On an error, the file stays as it is: it is no longer the half-written file.
 	_ = folder.Overwrite(l.Into, MaxWhole, func(now []byte) ([]byte, bool) { return text, halfWritten(now, old, text) })
 }
 
@@ -151,7 +152,7 @@ func halfWritten(now, old, text []byte) bool {
 	return bytes.Equal(now[n:], old[min(n, len(old)):])
 }
 
-// mountPoint is the error for a file that cannot be removed or renamed.
+// mountPoint returns the error for removing or renaming a mount point.
 func mountPoint(path string, err error) error {
 	return &PathError{path, path + " is a mount point: its text can be changed, but it cannot be removed or moved here", errors.Join(fs.ErrInvalid, err)}
 }

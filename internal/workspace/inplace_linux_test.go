@@ -53,7 +53,7 @@ func bind(t *testing.T, path, text string, readOnly bool) {
 	t.Cleanup(func() { _ = syscall.Unmount(path, syscall.MNT_DETACH) })
 }
 
-// A file that a container mounts cannot be replaced. It is written in place.
+// A file mounted by a container cannot be replaced. It is written in place.
 func TestWriteMountPoint(t *testing.T) {
 	t.Parallel()
 	if !inMountNamespace(t) {
@@ -129,7 +129,7 @@ func TestWriteMountPoint(t *testing.T) {
 	same("moved over\n")
 }
 
-// A folder that is read-only, with a file in it that is not, as containers have it.
+// A read-only folder with a writable file in it, as in containers.
 func TestWriteInReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	if !inMountNamespace(t) {
@@ -154,7 +154,8 @@ func TestWriteInReadOnlyFolder(t *testing.T) {
 	}
 }
 
-// A file that has another name elsewhere is not written in place: nothing may change under that name.
+// A file with another name elsewhere is not written in place: nothing may change under the other
+// name.
 func TestInPlaceKeepsOtherNames(t *testing.T) {
 	t.Parallel()
 	if !inMountNamespace(t) {
@@ -203,8 +204,8 @@ func TestInPlaceKeepsOtherNames(t *testing.T) {
 	}
 }
 
-// After a kill, a text is not completed through a link that has taken the place of its folder, and not in a file
-// that has another name.
+// After a kill, a text is not completed through a link in place of its folder, nor in a file with
+// another name.
 func TestSweepFollowsNoLink(t *testing.T) {
 	t.Parallel()
 	const old, text, half = "0123456789\n", "abc\n", "abc\n456789\n"
@@ -260,8 +261,8 @@ func TestMoveToOtherMount(t *testing.T) {
 	}
 }
 
-// A process that is killed while it writes a file in place leaves a part of the new text. The next
-// one completes it, but leaves a file that was changed since.
+// A process killed during a write in place leaves a part of the new text. The next process
+// completes it, but leaves a file changed since.
 func TestSweepCompletesTextInPlace(t *testing.T) {
 	t.Parallel()
 	const old, text = "0123456789\n", "abc\n"

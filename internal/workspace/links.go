@@ -49,7 +49,7 @@ func (w *Workspace) Link(ctx context.Context, path, target string) error {
 	return nil
 }
 
-// putLink makes the link beside its place, so that it takes it in one step.
+// putLink creates the link under a temporary name and renames it into place.
 func (w *Workspace) putLink(p place, target string) error {
 	info, err := p.folder.root.Lstat(p.rel)
 	if err != nil && !missing(err) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
@@ -65,7 +65,7 @@ func (w *Workspace) putLink(p place, target string) error {
 	defer done()
 	if err = dir.Symlink(target, temp); err == nil {
 		if err = dir.Rename(temp, filepath.Base(p.rel)); err != nil {
-			_ = dir.Remove(temp) // the first error is the one to tell
+			_ = dir.Remove(temp) // the first error is reported
 		}
 	}
 	if err != nil {

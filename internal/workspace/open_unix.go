@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives f the owner of the file it will replace, when that is another
-// and we may: the superuser's editing a file must not take it from its owner.
+// keepOwner gives f the owner of the file it will replace, if the owner differs and we may: an edit
+// by the superuser must not take a file from its owner.
 func keepOwner(f *os.File, old fs.FileInfo) {
 	was, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -11,11 +11,11 @@ import (
 type priorityGate struct {
 	mu       sync.Mutex
 	searches int           // running
-	boosts   int           // that are open
+	boosts   int           // open boosts
 	changed  chan struct{} // closed when the gate opens; nil: nothing waits
 }
 
-// searching notes that a search starts. done notes that it has ended.
+// searching records the start of a search, and done its end.
 func (t *priorityGate) searching() (done func()) { return t.count(&t.searches) }
 
 func (t *priorityGate) count(counter *int) (done func()) {
@@ -36,7 +36,7 @@ func (t *priorityGate) add(counter *int, n int) {
 // closed reports whether scans wait. Its caller holds mu.
 func (t *priorityGate) closed() bool { return t.searches > 0 && t.boosts == 0 }
 
-// wait returns a channel that is closed when the gate opens. If it is open, it returns nil.
+// wait returns a channel closed when the gate opens. If it is open, it returns nil.
 func (t *priorityGate) wait() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// MaxWhole is the most bytes that are read, hashed or edited as one text.
+// MaxWhole is the maximum size in bytes of a text to read, hash or edit as a whole.
 const MaxWhole = 64 << 20
 
 // Window is a part of the text at a path.
@@ -54,9 +54,9 @@ func (w *Workspace) Read(ctx context.Context, path string) (*File, error) {
 	return file, nil
 }
 
-// ReadIfThere is [Workspace.Read] of a file that perhaps is not there. An editor that
-// does not list its open documents is asked only if the disk has the file, since some
-// editors report each question for a missing file as an error.
+// ReadIfThere is [Workspace.Read] of a possibly missing file. An editor that does not list its open
+// documents is asked only if the file is on disk, since some editors show an error for each read of
+// a missing file.
 func (w *Workspace) ReadIfThere(ctx context.Context, path string) (*File, error) {
 	if w.HasUnlistedBuffers() {
 		if _, err := w.Stat(ctx, path); err != nil {
@@ -117,7 +117,8 @@ func (s *scope) explain(ctx context.Context, doing, path string, err error) erro
 	return diskError(doing, path, err)
 }
 
-// diskError is the error of a disk that fails. If it has no room, the file is as it was.
+// diskError returns the error for a failed write to the disk. If the disk is full, the file is as
+// it was.
 func diskError(doing, path string, err error) error {
 	why := plain(err)
 	if errno, ok := why.(syscall.Errno); ok && safefile.NoRoom(errno) != "" { // an error in other words says itself what has changed
@@ -169,7 +170,7 @@ func (w *Workspace) textWindow(ctx context.Context, p place, text []byte, offset
 	return &Window{p.abs(), w.Name(p.abs()), *read}, nil
 }
 
-// window reads all of r to count its lines, and keeps those asked for.
+// window reads all of r to count its lines, and keeps the requested lines.
 func (w *Workspace) window(ctx context.Context, p place, r io.Reader, size int64, info fs.FileInfo, offset, limit int) (*Window, error) {
 	var sum hash.Hash
 	if size <= MaxWhole {

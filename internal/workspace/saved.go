@@ -11,13 +11,13 @@ import (
 )
 
 // SavedTexts keeps, for each document of an editor, its text and the file's when they were last
-// equal. By them it tells a document whose file has changed on disk from one that the user has
-// changed: editors reload late or never, and do not say which documents are unsaved. Paths are
-// absolute, links resolved. It is safe for concurrent use.
+// equal. With them it distinguishes a file changed on disk from a document changed by the user:
+// editors reload late or never, and do not report unsaved documents. Paths are absolute, links
+// resolved. It is safe for concurrent use.
 type SavedTexts struct {
 	mu    sync.Mutex
 	known map[string]savedText
-	// vain is set if the last wait for a reload was in vain: then the next one is short.
+	// vain is set if the last wait for a reload was in vain: then the next wait is short.
 	vain bool
 }
 
@@ -34,8 +34,8 @@ const (
 	bothChanged                  // the document has unsaved changes, and the file has changed, too
 )
 
-// judge compares a document with the bytes of its file; file is nil if there is none. lossy
-// reports that the document lacks parts of an equal file: the editor would write other bytes.
+// judge compares a document with the bytes of its file; file is nil if there is none. lossy is set
+// if the document lacks parts of an equal file: the editor would write other bytes.
 func (s *SavedTexts) judge(path string, doc, file []byte) (state agreement, lossy bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *SavedTexts) judge(path string, doc, file []byte) (state agreement, loss
 	return bothChanged, false
 }
 
-// rebase notes that an unsaved document contains all that its file has.
+// rebase records that an unsaved document includes the content of its file.
 func (s *SavedTexts) rebase(path string, file []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,9 +81,9 @@ const (
 	EarlierOther           // a program changed the file, and it did not have the document's text before
 )
 
-// before asks earlier about a document that differs from its file and was never compared with it. If
-// the file had the document's text before a program changed it, the document has no unsaved changes.
-// If it had another text, both have changed.
+// before asks earlier about a document with a different file, if they were never compared. If the
+// file had the document's text before a program changed it, the document has no unsaved changes. If
+// it had another text, both have changed.
 func (s *SavedTexts) before(path string, doc, file []byte, earlier func(path string, doc, file []byte) Earlier) {
 	s.mu.Lock()
 	_, ok := s.known[path]
@@ -106,7 +106,7 @@ func (s *SavedTexts) before(path string, doc, file []byte, earlier func(path str
 	if s.known == nil {
 		s.known = map[string]savedText{}
 	}
-	var known savedText // of texts that are neither the document's nor the file's
+	var known savedText // of texts other than the document's and the file's
 	if was == EarlierSame {
 		known.doc = sha256.Sum256(doc)
 		known.file = known.doc
@@ -114,15 +114,15 @@ func (s *SavedTexts) before(path string, doc, file []byte, earlier func(path str
 	s.known[path] = known
 }
 
-// Observe compares a document with its file, whenever an editor tells its text.
+// Observe compares a document with its file whenever an editor sends its text.
 func (s *SavedTexts) Observe(path string, doc []byte) {
 	if file, err := safefile.Read(path, MaxWhole); err == nil {
 		s.judge(path, doc, file)
 	}
 }
 
-// ObserveSize is Observe, but does nothing unless the file has so many bytes: a text of another
-// size is not that of the file.
+// ObserveSize is Observe, but does nothing unless the file has the given size: a text of another
+// size is not the file's.
 func (s *SavedTexts) ObserveSize(path string, size int, doc func() []byte) {
 	f, info, err := safefile.Open(path)
 	if err != nil {
@@ -140,7 +140,7 @@ func OnDisk(path string, text []byte) bool {
 	return err == nil && equalTexts(text, file)
 }
 
-// Forget drops the texts of a document that is closed.
+// Forget drops the texts of a closed document.
 func (s *SavedTexts) Forget(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,8 +171,8 @@ func alike(doc, file []byte) (equal, lossy bool) {
 	return equal, equal
 }
 
-// misread reports whether a document can be a file in an encoding that the editor does not know: it
-// has replacement characters, or a character for each byte.
+// misread reports whether a document can be a file in an encoding unknown to the editor: it
+// contains replacement characters, or a character for each byte.
 func misread(doc, file []byte) bool {
 	if bytes.ContainsRune(doc, utf8.RuneError) {
 		return true
@@ -191,8 +191,8 @@ func misread(doc, file []byte) bool {
 	return chars == others
 }
 
-// plainText is a text as UTF-8, without a byte order mark and without the CR of files that have it
-// in each line.
+// plainText returns a text as UTF-8, without a byte order mark. If all lines end with CRLF, it
+// removes the CRs.
 func plainText(text []byte) []byte {
 	text = bytes.TrimPrefix(textenc.CharsetOf(text).Decode(text), []byte("\ufeff"))
 	if crlf := bytes.Count(text, []byte("\r\n")); crlf > 0 && crlf == bytes.Count(text, []byte("\n")) {
@@ -201,12 +201,12 @@ func plainText(text []byte) []byte {
 	return text
 }
 
-// skeleton is the ASCII of a text without CR: all that an editor shows of a file in an encoding
-// that it does not know.
+// skeleton returns the ASCII of a text without CR: all an editor shows of a file in an unknown
+// encoding.
 func skeleton(text []byte) []byte { return asciiOf(textenc.CharsetOf(text).Decode(text)) }
 
-// asciiOf returns the bytes of a text that are ASCII, without CR. In some encodings of East Asia and in
-// UTF-16 they are parts of characters, and an editor that reads the file as UTF-8 shows them.
+// asciiOf returns the ASCII bytes of a text, without CR. In some East Asian encodings and in UTF-16
+// they are parts of characters, and an editor shows them when it reads the file as UTF-8.
 func asciiOf(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for _, b := range text {

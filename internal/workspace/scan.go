@@ -16,29 +16,29 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
-// Scan receives the entries of the workspace folders: files, links and directories, also
-// hidden ones. It does not receive paths that git's rules ignore (also without a
-// repository), .git, and directories of caches and installed packages.
+// Scan receives the entries of the workspace folders: files, links and directories, including
+// hidden entries. It does not receive paths ignored by git's rules (also without a repository),
+// .git, and directories of caches and installed packages.
 type Scan struct {
-	// Enter is called with each directory that has a .git, before its entries are
-	// visited. It may be nil.
+	// Enter is called with each directory containing a .git, before its entries are visited. It may
+	// be nil.
 	Enter func(dir string)
-	// Tracked reports whether the scan includes a path that git ignores or that is in a
-	// cache. If it is nil, the scan includes none.
+	// Tracked reports whether the scan includes a path ignored by git or in a cache. If it is nil,
+	// the scan includes none.
 	Tracked func(path string) bool
 	// Visit is called with the entries of a directory, from several goroutines.
 	Visit func(found []Entry)
 }
 
-// Entry is one entry that a scan has found.
+// Entry is an entry found by a scan.
 type Entry struct {
 	Path string      // absolute
-	Info fs.FileInfo // of a link, that of the link itself
+	Info fs.FileInfo // for a link, of the link itself
 	Link string      // the target of a link
 }
 
-// Scan lists all workspace folders. It waits while searches run. Directories that cannot be
-// read are left out; the error is that of the context or of a workspace folder.
+// Scan lists all workspace folders. It waits while searches run. Unreadable directories are left
+// out; the error is the context's or a workspace folder's.
 func (w *Workspace) Scan(ctx context.Context, s Scan) error {
 	var errs []error
 	for _, f := range w.current() {
@@ -51,7 +51,7 @@ func (w *Workspace) Scan(ctx context.Context, s Scan) error {
 		k := &scanner{ctx: ctx, rules: w.gitRules(start), skip: w.skipped(start.location()), Scan: s, yield: w.Yield}
 		k.running.SetLimit(runtime.GOMAXPROCS(0))
 		k.dir(root, f.path, k.rules.Above, false)
-		_ = k.running.Wait() // directories that cannot be read are left out
+		_ = k.running.Wait() // unreadable directories are left out
 	}
 	return errors.Join(append(errs, ctx.Err())...)
 }
@@ -72,7 +72,7 @@ type scanner struct {
 	running errgroup.Group
 }
 
-// dir scans one directory and closes it. If strict is set, only tracked entries count.
+// dir scans a directory and closes it. If strict is set, only tracked entries count.
 func (k *scanner) dir(dir *os.Root, path string, above *ignore.Dir, strict bool) {
 	defer dir.Close()
 	k.yield(k.ctx)
@@ -148,7 +148,7 @@ func readDir(dir *os.Root) []fs.DirEntry {
 		return nil
 	}
 	defer f.Close()
-	entries, _ := f.ReadDir(-1) // after an error, the entries that were read
+	entries, _ := f.ReadDir(-1) // after an error, the entries read so far
 	return entries
 }
 
@@ -179,8 +179,8 @@ func (s *scope) Holds(path string) bool {
 	return inside
 }
 
-// Entry returns the entry at one path, also if a scan does not include the path. If there is
-// no file, directory or link, ok is false.
+// Entry returns the entry at a path, even if a scan does not include the path. If there is no file,
+// directory or link, ok is false.
 func (d *disk) Entry(path string) (found Entry, ok bool) {
 	p, inside := longest(d.current(), path)
 	if !inside {
@@ -206,8 +206,8 @@ func (d *disk) Entry(path string) (found Entry, ok bool) {
 	return found, err == nil
 }
 
-// ReadEntry reads a file that a scan has found, without following links. If it is longer
-// than limit, the error is [ErrTooLarge]. after describes the file after it was read.
+// ReadEntry reads a scanned file, without following links. If it is longer than limit, the error is
+// [ErrTooLarge]. after describes the file after it was read.
 func (d *disk) ReadEntry(path string, limit int64) (text []byte, after fs.FileInfo, err error) {
 	p, inside := longest(d.current(), path)
 	if !inside {
@@ -237,8 +237,7 @@ func (d *disk) ReadEntry(path string, limit int64) (text []byte, after fs.FileIn
 	return text, after, err
 }
 
-// InScan reports whether a scan includes a path, apart from tracked ones. The path need not
-// exist.
+// InScan reports whether a scan includes a path, apart from tracked paths. The path need not exist.
 func (d *disk) InScan(path string) bool {
 	p, inside := longest(d.current(), path)
 	if !inside || p.rel == "." {
@@ -252,7 +251,7 @@ func (d *disk) InScan(path string) bool {
 	})
 }
 
-// inCache is isCache for a directory that is not open.
+// inCache is isCache for a directory not yet open.
 func inCache(dir string) bool {
 	for _, name := range []string{"CACHEDIR.TAG", "pyvenv.cfg"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {

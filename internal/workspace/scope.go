@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// place is a path inside a folder. Its links were resolved, but that may have
-// changed since: use it only through the root of the folder.
+// place is a path inside a folder. Its links were resolved, but may have changed since: use it only
+// through the root of the folder.
 type place struct {
 	folder *folder
 	rel    string // "." for the folder itself
@@ -51,9 +51,8 @@ func (s *scope) Name(path string) string {
 	return filepath.ToSlash(path)
 }
 
-// at runs do on the place that path leads to. do must reach the disk through the
-// folder's root; when that refuses a link that was not there a moment ago, the
-// path is resolved anew.
+// at runs do on the place at the end of path. do must reach the disk through the folder's root. If
+// the root refuses a new link on the way, the path is resolved again.
 func (s *scope) at(path string, do func(place) error) error {
 	return s.retry(path, s.locate, do)
 }
@@ -87,9 +86,8 @@ func (s *scope) locateExactLink(path string) (place, error) {
 	return s.resolve(path, false, s.absolute)
 }
 
-// resolve follows the links of path by hand, absolute ones too, which an os.Root
-// refuses even if they stay inside. Its result is only a path: files are opened through the
-// root.
+// resolve follows the links of path itself, including absolute links, which an os.Root refuses even
+// if they stay inside. Its result is only a path: files are opened through the root.
 func (s *scope) resolve(path string, last bool, absolute func(string) (string, error)) (place, error) {
 	abs, err := absolute(path)
 	if err != nil {
@@ -109,8 +107,8 @@ func (s *scope) resolve(path string, last bool, absolute func(string) (string, e
 	return place{}, &PathError{path, fmt.Sprintf("%s is a link that leads back to itself", path), ErrNotFound}
 }
 
-// absolute returns path as an absolute path. It reads the disk only if path begins with a
-// name that has a special meaning in other programs, such as ~: here it may be a file.
+// absolute returns path as an absolute path. It reads the disk only if path begins with a name with
+// a special meaning in other programs, such as ~: here it may be a file.
 func (s *scope) absolute(path string) (string, error) {
 	folders := s.current()
 	given := path
@@ -151,7 +149,7 @@ func named(f *folder, path string) bool {
 	return err == nil
 }
 
-// within finds the folder that holds abs: the one with the longest path.
+// within finds the innermost folder around abs.
 func (s *scope) within(abs string) (place, bool) {
 	if isProc(abs) {
 		return place{}, false
@@ -214,7 +212,7 @@ func isProc(abs string) bool {
 	return abs == "/proc" || strings.HasPrefix(abs, "/proc/")
 }
 
-// realPath resolves the links of the part of abs that exists.
+// realPath resolves the links of the existing part of abs.
 func realPath(abs string) (string, bool) {
 	rest := ""
 	for dir := abs; ; {
@@ -265,7 +263,7 @@ func firstLink(p place, last bool) (target string, found bool) {
 	return "", false
 }
 
-// outside is the error for a path that leaves every folder.
+// outside returns the error for a path outside of all folders.
 func (s *scope) outside(path string) error {
 	advice := "Use a path inside it"
 	if name := s.sameEnd(path); name != "" {

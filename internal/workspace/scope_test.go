@@ -230,7 +230,7 @@ func TestSwapRace(t *testing.T) {
 
 func abuse(t *testing.T, dir string, runner search.Runner) {
 	w := openDirs(t, nil, dir)
-	for range 4000 { // quick ones, to hit the short moment between two steps
+	for range 4000 { // quick attempts, to hit the short moment between two steps
 		if f, err := w.Read(t.Context(), "d/f.txt"); err == nil && strings.Contains(string(f.Text), "OUTSIDE") {
 			t.Error("read the outside")
 			return

@@ -76,8 +76,8 @@ func (v *view) starts(ctx context.Context, path string) ([]place, error) {
 	return []place{start}, nil
 }
 
-// searchedTexts returns the texts of open documents. If the search is of one file and the
-// editor does not list its open documents, searchedTexts asks it for this one.
+// searchedTexts returns the texts of open documents. If the search is limited to a single file and
+// the editor does not list its open documents, searchedTexts asks it for this file.
 func (v *view) searchedTexts(ctx context.Context, starts []place) (map[string][]byte, error) {
 	docs, err := v.documents(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func (p place) location() search.Location {
 	return search.Location{Folder: p.folder.path, Root: p.folder.root, Rel: p.rel}
 }
 
-// location returns abs in the workspace folder that it lies in.
+// location returns abs in its workspace folder.
 func (s *scope) location(abs string) (search.Location, bool) {
 	p, ok := longest(s.current(), abs)
 	if !ok {
@@ -114,8 +114,8 @@ func (s *scope) location(abs string) (search.Location, bool) {
 	return p.location(), true
 }
 
-// skipped returns a function that reports whether a walk from start leaves out a
-// directory: other workspace folders have their own walk, and /proc has none.
+// skipped returns a function reporting whether a walk from start leaves out a directory: other
+// workspace folders have their own walk, and /proc has none.
 func (s *scope) skipped(start search.Location) func(dir string) bool {
 	others := make(map[string]bool)
 	for _, other := range s.current() {
@@ -126,8 +126,7 @@ func (s *scope) skipped(start search.Location) func(dir string) bool {
 	return func(dir string) bool { return others[dir] || isProc(dir) }
 }
 
-// walk visits the regular files below start that are neither ignored nor hidden; see
-// [search.Walk].
+// walk visits the regular files below start, except ignored and hidden files; see [search.Walk].
 func (s *scope) walk(ctx context.Context, start place, visit func(search.File)) error {
 	l := start.location()
 	return search.Walk(ctx, l, s.rules(start), s.skipped(l), visit)

@@ -120,7 +120,7 @@ func flat(found *search.Found) []string {
 	return lines
 }
 
-// Both engines find the results that rg shows.
+// Both engines find the results of rg.
 func TestSearchAgainstRg(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -156,7 +156,7 @@ func TestSearchAgainstRg(t *testing.T) {
 					want[i] = strings.TrimSuffix(strings.Replace(want[i], "caf\xe9", "café", 1), "\r")
 				}
 				for _, lines := range [][]string{got, want} {
-					for i, line := range lines { // which part of a long line is shown has a test of its own
+					for i, line := range lines { // another test covers which part of a long line is shown
 						lines[i] = line[:min(len(line), len("long.txt:1:")+40)]
 					}
 				}
@@ -227,8 +227,7 @@ func TestSearchPages(t *testing.T) {
 	})
 }
 
-// Past the number of matches that are kept, the rest is counted, and the pages are
-// still the first ones by path.
+// Above the limit of kept matches, the rest is counted, and the pages are still the first by path.
 func TestSearchManyMatches(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
@@ -359,8 +358,8 @@ func TestSearchErrors(t *testing.T) {
 	})
 }
 
-// An rg that is missing, dies, or talks nonsense is replaced by the other engine,
-// and its output so far is dropped.
+// If rg is missing, dies, or prints nonsense, the other engine replaces it, and its output so far
+// is dropped.
 func TestSearchWithBrokenRg(t *testing.T) {
 	t.Parallel()
 	w, _ := open(t, map[string]string{"a.txt": "needle\n", "b.txt": "x\n"}, nil)
@@ -423,7 +422,7 @@ func TestSearchOutsideByRg(t *testing.T) {
 	}
 }
 
-// A pattern that only rg understands works with rg; without it, the error says so.
+// A pattern only rg understands works with rg; without it, the error mentions rg.
 func TestSearchRustPattern(t *testing.T) {
 	t.Parallel()
 	w, _ := open(t, map[string]string{"a.txt": "foo\nbar\n"}, nil)
@@ -455,7 +454,7 @@ func TestSearchShowsMatchOfLongLine(t *testing.T) {
 	})
 }
 
-// The tree is the Go standard library. Compare the times with those of rg itself.
+// The tree is the Go standard library. Compare the times with rg itself.
 func BenchmarkSearch(b *testing.B) {
 	goroot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -505,7 +504,7 @@ func TestSearchLedOutside(t *testing.T) {
 	for _, m := range found.Matches {
 		got = append(got, m.Content)
 	}
-	if want := []string{"wörd", "OUTSIDE"}; !slices.Equal(got, want) { // the first may be a word that only rg knows
+	if want := []string{"wörd", "OUTSIDE"}; !slices.Equal(got, want) { // only rg may accept the first as a word
 		t.Errorf("%q, want %q", got, want)
 	}
 }

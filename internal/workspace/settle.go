@@ -62,7 +62,7 @@ func (w *Workspace) putIntoEditor(ctx context.Context, p place, o opened, text [
 // sameFile reports whether two comparisons are with the same text on disk.
 func (o opened) sameFile(p opened) bool { return bytes.Equal(o.file, p.file) }
 
-// settle waits for an edit that the editor has confirmed.
+// settle waits for the result of a confirmed edit.
 func (w *Workspace) settle(ctx context.Context, p place, o opened, text []byte, save bool) (settled, error) {
 	var now opened
 	var open bool
@@ -104,8 +104,8 @@ func (w *Workspace) settle(ctx context.Context, p place, o opened, text []byte, 
 	return done, w.repair(ctx, p, o, done.text)
 }
 
-// repair puts the bytes on disk that the edit has to have there, if an editor that writes files by
-// itself has saved them in another encoding or with other line ends than the file had.
+// repair rewrites the file with its earlier encoding and line ends, if an editor that writes files
+// itself has saved the edit with others.
 func (w *Workspace) repair(ctx context.Context, p place, o opened, text []byte) error {
 	if !w.HasUnlistedBuffers() || o.file == nil || bytes.Equal(o.file, o.Text) {
 		return nil
@@ -143,8 +143,8 @@ func equalTexts(doc, file []byte) bool {
 	return equal && !lossy
 }
 
-// editedDocuments are the paths of the documents that a session and its subagents have changed in
-// the editor. It is safe for concurrent use.
+// editedDocuments are the paths of the documents changed in the editor by a session and its
+// subagents. It is safe for concurrent use.
 type editedDocuments struct {
 	mu    sync.Mutex
 	paths map[string]bool

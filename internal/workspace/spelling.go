@@ -14,17 +14,19 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// reading is a path that a model may have meant by another one.
+// reading is a path possibly meant by a model's path.
 type reading struct {
 	path string
-	// odd: the other path has characters around this one, or is spelled as on another system. No file is
-	// made under that name. Else it is a name that a file could have, and only an existing file is preferred.
+	// odd: the model's path has characters around this path, or is spelled as on another system. No
+	// file is made under its name. Otherwise the model's path could be a file's name, and only an
+	// existing file is preferred.
 	odd bool
 }
 
-// spelled returns the absolute path that a model means. A path that exists is meant itself. Else it is the first
-// of its readings that exists; else, for a new file, a reading of an odd spelling. Parts of it in another Unicode
-// form than the names on the disk get that form. Callers judge the result, not the spelling.
+// spelled returns the absolute path meant by a model: the given path if it exists, otherwise its
+// first existing reading. For a new file, it is a reading of an odd spelling, if any. Parts in
+// another Unicode form than the names on the disk get the form on the disk. Callers judge the
+// result, not the spelling.
 func (s *scope) spelled(given string) (string, error) {
 	plain, err := s.absolute(given)
 	if err == nil {
@@ -44,7 +46,7 @@ func (s *scope) spelled(given string) (string, error) {
 			return abs, nil
 		}
 	}
-	last := true // of the odd readings, only the last one has nothing around it
+	last := true // of the odd readings, only the last has nothing around it
 	for i := len(all) - 1; i >= 0; i-- {
 		r := all[i]
 		if r.odd && last && !drive.MatchString(r.path) || !r.odd && s.startsElsewhere(given, r.path) {
@@ -72,7 +74,7 @@ func (s *scope) spelled(given string) (string, error) {
 	return plain, err
 }
 
-// maxSpelling bounds the length of a path that is read in other ways.
+// maxSpelling bounds the length of a path with readings.
 const maxSpelling = 4096
 
 // inside returns path as an absolute path of a folder.
@@ -119,7 +121,8 @@ func (s *scope) startsElsewhere(given, read string) bool {
 	return missing(err)
 }
 
-// namesFolder reports whether a path begins with the name of one of several workspace folders, as editors show it.
+// namesFolder reports whether there are several workspace folders and a path begins with a folder's
+// name, as editors show it.
 func (s *scope) namesFolder(path string) bool {
 	folders := s.current()
 	first, _, _ := strings.Cut(filepath.ToSlash(path), "/")
@@ -140,7 +143,7 @@ var (
 	variable     = regexp.MustCompile(`^(?:\$\{workspaceFolder\}|\$\{workspaceRoot\}|\$\{?PWD\}?)/`)
 )
 
-// readings lists the paths that may be meant by another one, the likeliest first.
+// readings lists the paths possibly meant by a given path, the likeliest first.
 func (s *scope) readings(given string) (all []reading) {
 	path := given
 	add := func(read string, odd bool) {
@@ -193,7 +196,7 @@ func (s *scope) readings(given string) (all []reading) {
 	return all
 }
 
-// addSoft adds readings of a path that is spelled as a path, but begins at another place.
+// addSoft adds readings of a well-formed path with another beginning.
 func (s *scope) addSoft(path string, foreign, uri bool, add func(string, bool)) {
 	if at, ok := strings.CutPrefix(path, "@"); ok {
 		add(at, false)
@@ -302,7 +305,7 @@ func mayLookAlike(path string) bool {
 	return strings.IndexFunc(path, func(r rune) bool { return r > 127 || r == ' ' || r == '\'' }) >= 0
 }
 
-// lookAlike returns the only name in a folder that looks like name, or "".
+// lookAlike returns the only name in a folder resembling name, or "".
 func lookAlike(folder, name string) string {
 	if !mayLookAlike(name) {
 		return ""
@@ -329,8 +332,8 @@ var sameSpace = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2007", " ",
 
 func look(name string) string { return sameSpace.Replace(norm.NFC.String(name)) }
 
-// Readings lists the absolute paths inside of the folders that may be meant by a path, besides the one that
-// Abs returns. A write is judged by all of them, because files appear and disappear meanwhile.
+// Readings lists the absolute paths in the folders possibly meant by a path, besides the result of
+// Abs. A write is judged by all of them, because files appear and disappear meanwhile.
 func (s *scope) Readings(path string) (all []string) {
 	if len(path) > maxSpelling {
 		return nil

@@ -64,7 +64,7 @@ func TestSpellingOfAnotherSystem(t *testing.T) {
 	}
 }
 
-// A file is found under a name that looks the same, and a write makes no second one.
+// A file is found under a lookalike name, and a write makes no second file.
 func TestNamesThatLookTheSame(t *testing.T) {
 	t.Parallel()
 	const nfc, nfd = "caf\u00e9", "cafe\u0301"

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// stamp identifies a text that a session has read: by its hash or, if it is too large, by
-// the attributes of the file.
+// stamp identifies a text read by a session: by its hash or, if it is too large, by the attributes
+// of the file.
 type stamp struct {
 	sum  []byte      // SHA-256, or nil
 	info fs.FileInfo // used when sum is nil
@@ -38,7 +38,7 @@ const (
 	maxKeptTotal = 32 << 20
 )
 
-// readTexts are the texts that a session has last read or written.
+// readTexts are the texts last read or written by a session.
 type readTexts struct {
 	seenMu sync.Mutex
 	seen   map[string]readText // by absolute path
@@ -46,13 +46,13 @@ type readTexts struct {
 	total  int                 // bytes of the texts
 }
 
-// readText is one of them. text is what the session knows, as UTF-8; nil: it is not kept.
+// readText is a text known to the session. text is its content as UTF-8; nil: it is not kept.
 type readText struct {
 	stamp stamp
 	text  []byte
 }
 
-// remember notes that the session knows the text at an absolute path.
+// remember records the session's text at an absolute path.
 func (r *readTexts) remember(abs string, text []byte) {
 	known := readText{stamp: stampOf(text)}
 	if len(text) <= maxKept {
@@ -107,8 +107,8 @@ func (r *readTexts) drop(abs string) {
 	}
 }
 
-// Forget takes files, by absolute path, for ones that the session has never looked at:
-// the part of the conversation is gone in which it did.
+// Forget marks files, by absolute path, as never read by the session: the messages with their texts
+// are gone.
 func (r *readTexts) Forget(paths ...string) {
 	for _, path := range paths {
 		r.forget(path)
@@ -125,12 +125,12 @@ func (r *readTexts) forget(abs string) {
 type Since struct {
 	// Changed is set if the file has another text now.
 	Changed bool
-	// Text is the text that the session knows, as UTF-8, with LF if each line ended with CRLF. nil:
-	// it was not kept.
+	// Text is the session's text, as UTF-8, with LF if each line ended with CRLF. nil: it was not
+	// kept.
 	Text []byte
 }
 
-// since compares the present text at an absolute path with the one that the session knows.
+// since compares the present text at an absolute path with the session's.
 func (r *readTexts) since(abs string, present []byte) Since {
 	r.seenMu.Lock()
 	seen, ok := r.seen[abs]
@@ -144,8 +144,8 @@ func (r *readTexts) since(abs string, present []byte) Since {
 	return Since{Changed: true, Text: seen.text}
 }
 
-// known reports whether the session may overwrite a text with stamp s: it has read exactly
-// that text, or has never read the path.
+// known reports whether the session may overwrite a text with stamp s: it has read exactly this
+// text, or has never read the path.
 func (r *readTexts) known(abs string, s stamp) bool {
 	r.seenMu.Lock()
 	defer r.seenMu.Unlock()
@@ -153,7 +153,7 @@ func (r *readTexts) known(abs string, s stamp) bool {
 	return !ok || seen.stamp.same(s)
 }
 
-// knows is known of the file that a write replaces.
+// knows is known for the file replaced by a write.
 func (r *readTexts) knows(abs string, b before) bool {
 	if b.text == nil {
 		return r.known(abs, b.stamp)
@@ -161,7 +161,7 @@ func (r *readTexts) knows(abs string, b before) bool {
 	return !r.since(abs, b.text).Changed
 }
 
-// moved notes that a file was moved.
+// moved records the move of a file.
 func (r *readTexts) moved(from, to string) {
 	r.seenMu.Lock()
 	known, ok := r.seen[from]

@@ -18,11 +18,11 @@ import (
 
 const (
 	maxSuggestions  = 3
-	maxSuggestLooks = 20_000 // files looked at for one of the same name elsewhere
+	maxSuggestLooks = 20_000 // files examined in the search for the same name elsewhere
 )
 
-// notFound returns the error for a path that does not exist, with similar names. It searches
-// for them only when the text is read, since that may walk every folder.
+// notFound returns the error for a path that does not exist, with similar names. It searches for
+// them only when the text is read, since the search may walk every folder.
 func (s *scope) notFound(ctx context.Context, path string) error {
 	return &missingError{PathError{path, path + " does not exist", ErrNotFound}, sync.OnceValue(func() string {
 		if near := s.near(ctx, path); len(near) > 0 {
@@ -45,8 +45,7 @@ func (e *missingError) Error() string { return e.Text + e.advice() }
 
 func (e *missingError) Unwrap() error { return &e.PathError }
 
-// near lists names like path: first those beside it, then files of the same name
-// elsewhere.
+// near lists names like path: first names beside it, then files of the same name elsewhere.
 func (s *scope) near(ctx context.Context, path string) []string {
 	p, err := s.locate(path)
 	if err != nil {
@@ -95,7 +94,7 @@ func (s *scope) siblings(p place) []string {
 		return nil
 	}
 	defer f.Close()             // only read
-	entries, _ := f.ReadDir(-1) // after an error, the entries that were read
+	entries, _ := f.ReadDir(-1) // after an error, the entries read so far
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	var names []string
 	for _, e := range entries {
@@ -111,7 +110,7 @@ func (s *scope) sameName(ctx context.Context, p place, base string) []string {
 	var looked atomic.Int32
 	var mu sync.Mutex
 	var names []string
-	// An error means that the walk was stopped; the names so far are enough.
+	// After an error, the walk was stopped; the names so far are enough.
 	_ = s.walk(ctx, p, func(f search.File) {
 		if looked.Add(1) > maxSuggestLooks {
 			cancel()

@@ -16,8 +16,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// host is an editor with one document. It is modelled on a language client, whose buffers are listed,
-// or on a client of the Agent Client Protocol, which writes files by itself.
+// host is an editor with a single document. It is modeled on a language client, whose buffers are
+// listed, or on a client of the Agent Client Protocol, which writes files itself.
 type host struct {
 	path    string
 	text    string
@@ -85,9 +85,10 @@ func (h *host) Paths() []string {
 	return []string{h.path}
 }
 
-// TestNoTextIsLost changes one document on disk and in the editor, reloads and saves it, and edits it, in
-// random order. Each change is a line of its own. A line that the agent, a program or the user has written is
-// in the editor or on disk afterwards, unless the user has overwritten it knowingly, and a result is true.
+// TestNoTextIsLost changes a document on disk and in the editor, reloads and saves it, and edits
+// it, in random order. Each change is a separate line. Each line written by the agent, a program or
+// the user is in the editor or on disk afterwards, unless the user has overwritten it knowingly.
+// Each result is true.
 func TestNoTextIsLost(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"language client", "plugin", "disk", "ACP"} {
@@ -131,7 +132,7 @@ func TestNoTextIsLost(t *testing.T) {
 						if !h.dirty() {
 							want = disk()
 						}
-						unknown := h.acp && disk() != h.text // it is not told that the user has saved
+						unknown := h.acp && disk() != h.text // the user's save is not reported
 						if err != nil || string(f.Text) != want && !(unknown && string(f.Text) == h.text) {
 							rt.Fatalf("read %q, want %q: %v", f.Text, want, err)
 						}
@@ -166,8 +167,8 @@ func TestNoTextIsLost(t *testing.T) {
 	}
 }
 
-// TestMisreadFile edits files that the editor shows in a wrong encoding, or with other line ends. The other
-// bytes stay.
+// TestMisreadFile edits files shown by the editor in a wrong encoding, or with other line ends. The
+// other bytes stay.
 func TestMisreadFile(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct{ file, shown, want string }{
@@ -203,8 +204,8 @@ func TestMisreadFile(t *testing.T) {
 	}
 }
 
-// TestFolderInPlaceOfADocument: if a folder has taken the place of a file that is open, nothing is read from the document or
-// written to it, in any kind of editor, until a file is there again.
+// TestFolderInPlaceOfADocument: if a folder has replaced an open file, nothing is read from the
+// document or written to it, in any kind of editor, until a file is there again.
 func TestFolderInPlaceOfADocument(t *testing.T) {
 	t.Parallel()
 	for kind, h := range map[string]*host{"client of ACP": {acp: true}, "plugin": {saves: true}, "language client": {}} {
@@ -239,13 +240,13 @@ func TestFolderInPlaceOfADocument(t *testing.T) {
 	}
 }
 
-// deaf is an editor that confirms edits and makes none.
+// deaf is an editor that only confirms edits.
 type deaf struct{ *host }
 
 func (deaf) Replace(context.Context, Document, []byte) error { return nil }
 
-// TestEditThatDidNotArrive: an edit that neither the editor nor the disk has is a failure, and a save that did not
-// happen is reported.
+// TestEditThatDidNotArrive: an edit missing in the editor and on disk is a failure, and a failed
+// save is reported.
 func TestEditThatDidNotArrive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

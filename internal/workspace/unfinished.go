@@ -18,9 +18,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
-// unfinished notes each temporary file of a workspace before it is made, in a file that
-// is locked as long as the process lives. After a kill, [Sweep] reads the notes. Its
-// methods are safe for concurrent use.
+// unfinished records each temporary file of a workspace before it is made, in a file locked as long
+// as the process lives. After a kill, [Sweep] reads the notes. Its methods are safe for concurrent
+// use.
 type unfinished struct {
 	// Unfinished is a folder of ours for the notes. If it is empty, nothing is noted. Set it
 	// before the first change.
@@ -28,15 +28,15 @@ type unfinished struct {
 
 	mu   sync.Mutex
 	file *os.File // nil until the first note
-	open int      // notes of files that are not done yet
+	open int      // notes of unfinished files
 }
 
 // leftover is the note of a temporary file. Paths are relative to the folder.
 type leftover struct {
 	Folder string `json:"folder"`
 	Temp   string `json:"temp"`
-	Back   string `json:"back,omitempty"` // the file that it is, put aside; empty: it may go
-	Into   string `json:"into,omitempty"` // the file that is written in place; Temp names the kept texts
+	Back   string `json:"back,omitempty"` // the original path of a file put aside; empty: it may be removed
+	Into   string `json:"into,omitempty"` // the file written in place; Temp names the kept texts
 }
 
 const (
@@ -46,7 +46,7 @@ const (
 
 func tempName() string { return tempPrefix + rand.Text()[:12] + tempSuffix }
 
-// isTemp tells of a file that one of us is just writing.
+// isTemp reports whether a name is a temporary file of a hermes-ls process.
 func isTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }
@@ -58,8 +58,8 @@ func (u *unfinished) temp(p place) (name string, done func()) {
 	return name, u.noteTemp(p, name, "")
 }
 
-// noteTemp notes that name, beside p, may be left behind. A later note of the same name
-// takes the place of an earlier one.
+// noteTemp records name, beside p, as possibly left behind. A later note of the same name replaces
+// an earlier note.
 func (u *unfinished) noteTemp(p place, name, back string) (done func()) {
 	if u.Unfinished == "" {
 		return func() {}
@@ -93,11 +93,11 @@ func (u *unfinished) done() {
 		return
 	}
 	if _, err := u.file.Seek(0, io.SeekStart); err == nil {
-		_ = u.file.Truncate(0) // notes of files that are gone do no harm
+		_ = u.file.Truncate(0) // notes of removed files do no harm
 	}
 }
 
-// close removes the notes. After it, new ones are written to another file.
+// close removes the notes. Later notes are written to another file.
 func (u *unfinished) close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -135,8 +135,8 @@ func UnfinishedIn(home string) string { return filepath.Join(home, "unfinished")
 // notesLimit is how much of a file of notes is read.
 const notesLimit = 1 << 20
 
-// Sweep removes the temporary files of processes that were killed, restores the files
-// that they had put aside, and completes those that they were writing in place. dir is the value of [Workspace.Unfinished].
+// Sweep removes the temporary files of killed processes, restores the files they had put aside, and
+// completes their writes in place. dir is the value of [Workspace.Unfinished].
 func Sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -159,14 +159,14 @@ func Sweep(dir string) {
 	}
 }
 
-// makerOf returns the id of the process that made a file of notes. If the name does not tell, it returns 0.
+// makerOf returns the process id in the name of a file of notes, or 0 if there is none.
 func makerOf(name string) int {
 	pid, _, _ := strings.Cut(name, "-")
 	n, _ := strconv.Atoi(pid)
 	return n
 }
 
-// leftovers reads notes: of each temporary file the last one.
+// leftovers returns the last note of each temporary file.
 func leftovers(text []byte) map[string]leftover {
 	last := map[string]leftover{}
 	for line := range bytes.Lines(text) {

@@ -20,7 +20,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// child names the function that a process of these tests runs instead of tests.
+// child names the function to run in a child process instead of tests.
 const child = "WORKSPACE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -51,7 +51,7 @@ func openNoting(dir, notes string) (*Workspace, error) {
 	return w, err
 }
 
-// writeForever writes large files, one of them new.
+// writeForever writes large files, including a new file.
 func writeForever(dir, notes string) error {
 	w, err := openNoting(dir, notes)
 	if err != nil {
@@ -80,8 +80,8 @@ func temps(dir string) (names []string) {
 	return names
 }
 
-// A process that is killed between the making of a temporary file and its renaming
-// leaves it behind, and the next one removes it, but not the files of one that lives.
+// If a process is killed before it renames a temporary file, the next process removes the file, but
+// not the files of a living process.
 func TestSweepAfterKill(t *testing.T) {
 	t.Parallel()
 	dir, notes := tempDir(t), filepath.Join(t.TempDir(), "notes")
@@ -115,8 +115,7 @@ func TestSweepAfterKill(t *testing.T) {
 	}
 }
 
-// killInWrite starts a process that writes below dir, and kills it while a temporary
-// file is there.
+// killInWrite starts a process writing below dir, and kills it while a temporary file is there.
 func killInWrite(t *testing.T, dir, notes string) {
 	t.Helper()
 	for {
@@ -135,8 +134,7 @@ func killInWrite(t *testing.T, dir, notes string) {
 	}
 }
 
-// A file that a batch has put aside is restored, unless the batch was done or something is in
-// its place.
+// A file put aside by a batch is restored, unless the batch was done or something is in its place.
 func TestSweepOfBatch(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -192,7 +190,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// writeToFullDisk stands a limit on the size of files in for a disk that is full.
+// writeToFullDisk simulates a full disk with a limit on the size of files.
 func writeToFullDisk(dir, notes string) error {
 	w, err := openNoting(dir, notes)
 	if err != nil {
@@ -218,7 +216,8 @@ func writeToFullDisk(dir, notes string) error {
 	return nil
 }
 
-// writeAndFork is writeForever in small files and batches, in a process that starts others all the time, as a server does.
+// writeAndFork is writeForever in small files and batches, in a process that keeps starting others,
+// like a server.
 func writeAndFork(dir, notes string) error {
 	w, err := openNoting(dir, notes)
 	if err != nil {
@@ -249,8 +248,8 @@ func writeAndFork(dir, notes string) error {
 // randomKills is how often a process is killed; a run of 1,000 takes a minute.
 var randomKills = flag.Int("kills", 100, "how often TestSweepAfterRandomKills kills a process")
 
-// A process is killed at random instants, also while it starts another one: the next sweeps leave no
-// temporary file, no half-written file, and no note.
+// A process is killed at random instants, also while it starts another process: the next sweeps
+// leave no temporary file, no half-written file, and no note.
 func TestSweepAfterRandomKills(t *testing.T) {
 	t.Parallel()
 	dir, notes := tempDir(t), filepath.Join(t.TempDir(), "notes")

@@ -16,8 +16,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
-// A file that is not regular is rejected at once: an open that waited for the other
-// end of a pipe would never come back.
+// An irregular file is rejected at once: an open waiting for the other end of a pipe would never
+// return.
 func TestSpecialFiles(t *testing.T) {
 	t.Parallel()
 	w, dir := open(t, map[string]string{"a": "x"}, nil)
@@ -29,7 +29,7 @@ func TestSpecialFiles(t *testing.T) {
 	defer l.Close()
 	kinds := map[string]error{"fifo": ErrNotRegular, "tofifo": ErrNotRegular, "sock": ErrNotRegular, "zero": ErrOutside}
 	if err := syscall.Mknod(filepath.Join(dir, "null"), syscall.S_IFCHR|0o666, 1<<8|3); err == nil {
-		kinds["null"] = ErrNotRegular // only the superuser can make one
+		kinds["null"] = ErrNotRegular // only the superuser can make a device
 	}
 	done := make(chan struct{})
 	go func() {
@@ -101,8 +101,8 @@ func TestModeIsKept(t *testing.T) {
 	}
 }
 
-// regularOnly is an editor that refuses to read anything but a regular file, and writes as
-// a program does: into a pipe, it would wait.
+// regularOnly is an editor that reads only regular files, and writes like a program: with a pipe,
+// it would wait.
 type regularOnly struct{ Documents }
 
 func (regularOnly) Get(_ context.Context, path string) (Document, bool, error) {

@@ -11,17 +11,16 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// Unsaved names the open documents whose text in the editor is not that of the
-// file, sorted; those that a program which reads the disk sees otherwise. Of an editor that does
-// not list its documents, they are those that the session has changed. Our own
-// chat documents are none of them.
+// Unsaved returns the sorted names of open documents whose text differs from the file: programs
+// reading the disk see another text. For an editor that does not list its documents, they are the
+// documents changed by the session. Our own chat documents are left out.
 func (w *Workspace) Unsaved(ctx context.Context) []string {
 	if w.HasUnlistedBuffers() {
 		return w.UnsavedEdits(ctx)
 	}
 	docs, err := w.documents(ctx)
 	if err != nil {
-		return nil // an editor that does not answer: the next command asks again
+		return nil // the editor does not answer: the next command asks again
 	}
 	var names []string
 	for path, doc := range docs {
@@ -37,8 +36,8 @@ func (w *Workspace) Unsaved(ctx context.Context) []string {
 // isOurs reports whether p is a chat document.
 func isOurs(p place) bool { return strings.HasPrefix(p.rel, ".hermes/") }
 
-// UnsavedEdits names the documents that the session or its subagents have changed in the editor,
-// and that are not saved, sorted.
+// UnsavedEdits returns the sorted names of unsaved documents changed in the editor by the session
+// or its subagents.
 func (w *Workspace) UnsavedEdits(ctx context.Context) (names []string) {
 	for _, path := range w.edited.list() {
 		p, err := w.locate(path)

@@ -32,7 +32,8 @@ func TestUnsaved(t *testing.T) {
 	}
 }
 
-// lossy is an editor that reads every file as UTF-8, and has unsaved changes. It does not list its open documents.
+// lossy is an editor with unsaved changes, which reads every file as UTF-8. It does not list its
+// open documents.
 type lossy struct{ Documents }
 
 func (lossy) Get(_ context.Context, path string) (Document, bool, error) {
@@ -45,8 +46,8 @@ func (lossy) Get(_ context.Context, path string) (Document, bool, error) {
 
 func (lossy) Paths() []string { return nil }
 
-// A picture is read from the disk, because the text of an editor that opens it is no picture. A text that begins as
-// a picture does comes from the editor.
+// A picture is read from the disk, because an editor's text of it is no picture. A text beginning
+// like a picture comes from the editor.
 func TestPictureOpenInEditor(t *testing.T) {
 	t.Parallel()
 	picture := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff"

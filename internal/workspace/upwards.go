@@ -12,14 +12,14 @@ const MaxUpwards = 64
 
 // Upward is a file in a directory above a path.
 type Upward struct {
-	Path string // the path, relative to that directory, with slashes
+	Path string // the path, relative to the directory, with slashes
 	Text []byte
 }
 
-// Upwards reads the files called name in the directory of path and in those above it, up to the
-// workspace folder, the nearest first. The path itself need not exist. A file that is longer than
-// limit, leads out of the folder or cannot be read is left out. Files are read from the disk, and
-// count as not read by the model.
+// Upwards reads the files called name in the directory of path and its parents, up to the workspace
+// folder, the nearest first. The path itself need not exist. A file is left out if it is longer
+// than limit, leads out of the folder or cannot be read. Files are read from the disk, and count as
+// not read by the model.
 func (d *disk) Upwards(ctx context.Context, path, name string, limit int64) (found []Upward) {
 	p, err := d.locate(path)
 	if err != nil {

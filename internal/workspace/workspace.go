@@ -1,16 +1,14 @@
 // Package workspace is the only way to the disk: folders the agent may touch,
 // documents the editor holds open, atomic writes, search.
 //
-// Every path goes through an [os.Root], so nothing outside the folders is ever
-// read or written: not by "..", not through a symbolic link, not by a folder
-// that is replaced by a link between the check and the use. For open documents, the text in
-// the editor applies, also if it is not saved. Outside the folders only ignore files are
-// read (.gitignore of the parents, the user's global one), as git does; their text is not
-// shown.
+// Every path goes through an [os.Root], so nothing outside the folders is ever read or written: not
+// by "..", not through a symbolic link, not through a folder replaced by a link between check and
+// use. For open documents, the text in the editor applies, even if it is not saved. Outside the
+// folders only ignore files are read (.gitignore of the parents, the user's global one), as git
+// does; their text is not shown.
 //
-// A [Workspace] belongs to one session: it remembers the texts that the session has read,
-// and refuses to write over a file that has changed since. It is safe for
-// concurrent use.
+// A [Workspace] belongs to one session: it remembers the texts read by the session, and refuses to
+// overwrite a file changed since. It is safe for concurrent use.
 //
 //	w, err := workspace.Open([]string{"/home/me/project"}, nil)
 //	…
@@ -36,37 +34,37 @@ import (
 
 // Documents is where open documents live: the editor. Paths are absolute.
 type Documents interface {
-	// Get returns the document that is open at path; ok is false when none is. If the
-	// editor refuses to show the path, the error is [ErrRefused].
+	// Get returns the open document at path; ok is false if there is none. If the editor refuses to
+	// show the path, the error is [ErrRefused].
 	Get(ctx context.Context, path string) (doc Document, ok bool, err error)
 	// Replace changes the text of doc, which must not have changed since Get. If it has
 	// changed, the error is [ErrStale].
 	Replace(ctx context.Context, doc Document, text []byte) error
-	// Write makes text the whole content of the file at path. unknown means that the
-	// disk has the file, and Get has not found it. If the editor leaves the file to
-	// the disk, Write does nothing and returns false.
+	// Write makes text the whole content of the file at path. unknown is set if the file is on
+	// disk, and Get has not found it. If the editor leaves the file to the disk, Write does nothing
+	// and returns false.
 	Write(ctx context.Context, path string, text []byte, unknown bool) (done bool, err error)
-	// Paths lists the open documents, for a search that must see unsaved buffers. If the
-	// editor does not list them, it is nil.
+	// Paths lists the open documents, so a search sees unsaved buffers. If the editor does not list
+	// them, it returns nil.
 	Paths() []string
 }
 
-// SaveTeller is a [Documents] of an editor that tells when the user saves a document.
+// SaveTeller is a [Documents] of an editor that reports when the user saves a document.
 type SaveTeller interface {
 	OnSave(told func(path string, s Save)) (stop func())
 }
 
-// Save is a document that the user has saved.
+// Save is a document saved by the user.
 type Save struct {
 	Base []byte // the text before the user changed it; nil: not known
-	// Before is the text before Base, if the document got Base when the disk had it already, or the text with which it was
-	// opened, if the disk had another one. Else it is nil.
+	// Before is the text before Base if the document got Base after the disk. If the document was
+	// opened with another text than the disk's, Before is the opened text. Otherwise it is nil.
 	Before []byte
 	Text   []byte // was saved
 }
 
-// OnSave calls told for each document of the folders that the user saves in the editor, until stop is
-// called. If the editor does not tell of that, OnSave does nothing.
+// OnSave calls told for each document of the folders saved by the user in the editor, until stop is
+// called. If the editor does not report saves, OnSave does nothing.
 func (w *Workspace) OnSave(told func(path string, s Save)) (stop func()) {
 	s, ok := w.docs.(SaveTeller)
 	if !ok {
@@ -84,21 +82,21 @@ type Document struct {
 	Path    string // absolute
 	Version int32
 	Text    []byte // UTF-8; never changed in place
-	Save    bool   // of a document that is replaced: the editor should save it
+	Save    bool   // of a replaced document: the editor should save it
 }
 
-// File is the text at one path.
+// File is the text at a path.
 type File struct {
 	Path string      // absolute
 	Name string      // as the model says it: relative to the first folder, else absolute; slashes
 	Text []byte      // the whole content
-	Mode fs.FileMode // zero for a document that is not on the disk yet
+	Mode fs.FileMode // zero for a document not yet on the disk
 	Open bool        // Text is the editor's, perhaps unsaved
-	// Version is that of the open document. 0: not open, or the editor does not tell it.
+	// Version is the open document's version. 0: not open, or not reported by the editor.
 	Version int32
 }
 
-// Workspace is the folders of one session. Make one with [Open].
+// Workspace is the folders of a session. Make one with [Open].
 type Workspace struct {
 	// Ripgrep runs rg for [Workspace.Search]; nil searches in-process. Set it
 	// before the first search.
@@ -107,8 +105,9 @@ type Workspace struct {
 	// Journal is called before each change. It may be nil. Set it before the first change.
 	Journal Journal
 
-	// Wrote is called after each change that the workspace has made, with the images of a file before and after. Of a file that was
-	// moved, it gets the text that was read before. It may be nil. Set it before the first change.
+	// Wrote is called after each change by the workspace, with the images of a file before and
+	// after. For a moved file, it gets the text read before the move. It may be nil. Set it before
+	// the first change.
 	Wrote func(path string, old, now Image)
 
 	view
@@ -133,9 +132,9 @@ type disk struct{ scope }
 // view is the text of a session's files: of open documents, else of the disk.
 type view struct {
 	disk
-	// Earlier says whether a program has changed the file at path, and whether it had the document's text
-	// before. An editor that does not reload the file still has that text. It may be nil. Set it before
-	// the first change.
+	// Earlier reports whether a program has changed the file at path, and whether it had the
+	// document's text before. An editor that does not reload the file still holds the old text. It
+	// may be nil. Set it before the first change.
 	Earlier func(path string, doc, file []byte) Earlier
 
 	docs     Documents
@@ -143,17 +142,17 @@ type view struct {
 	saved    *SavedTexts
 }
 
-// folder is one workspace folder, held open.
+// folder is a workspace folder, held open.
 type folder struct {
 	path  string // absolute, links resolved
 	given string // as the editor spells it
 	root  *os.Root
 
-	strict *safefile.Folder // the same, for operations that follow no links
+	strict *safefile.Folder // the same, for operations without following links
 }
 
-// Open opens folders, each of which must exist; the first is the main one, to
-// which relative paths belong. docs is where open documents live; nil: nowhere.
+// Open opens folders, which must exist; the first is the main folder, to which relative paths
+// belong. docs holds the open documents; nil: there are none.
 func Open(folders []string, docs Documents) (*Workspace, error) {
 	opened, err := openFolders(folders, nil)
 	if err != nil {
@@ -169,14 +168,14 @@ func Open(folders []string, docs Documents) (*Workspace, error) {
 		priorityGate: &priorityGate{},
 		edited:       &editedDocuments{},
 	}
-	if keeper, ok := docs.(interface{ SavedTexts() *SavedTexts }); ok { // one for all sessions of the editor
+	if keeper, ok := docs.(interface{ SavedTexts() *SavedTexts }); ok { // shared by all sessions of the editor
 		w.saved = keeper.SavedTexts()
 	}
 	w.saving.Store(&Saving{Save: true})
 	return w, nil
 }
 
-// openFolders opens the named folders, and reuses those in have.
+// openFolders opens the named folders, and reuses folders in have.
 func openFolders(names []string, have []*folder) ([]*folder, error) {
 	if len(names) == 0 {
 		return nil, errors.New("a workspace needs at least one folder")
@@ -236,7 +235,7 @@ func openFolder(name string, opened, have []*folder) (*folder, error) {
 	return &folder{path: path, given: given, root: root, strict: strict}, nil
 }
 
-// closeFolders closes those of folders that are not kept.
+// closeFolders closes the folders not in keep.
 func closeFolders(folders, keep []*folder) error {
 	var errs []error
 	for _, f := range folders {
@@ -256,7 +255,7 @@ func holds(folders []*folder, f *folder) bool {
 	return false
 }
 
-// Close closes the folders. Operations that are running fail.
+// Close closes the folders. Running operations fail.
 func (w *Workspace) Close() error {
 	w.foldersMu.Lock()
 	defer w.foldersMu.Unlock()
@@ -266,7 +265,7 @@ func (w *Workspace) Close() error {
 	return closeFolders(folders, nil)
 }
 
-// Folders lists the folders, absolute, links resolved; the first is the main one.
+// Folders lists the folders, absolute, links resolved; the first is the main folder.
 func (s *scope) Folders() []string {
 	var paths []string
 	for _, f := range s.current() {
@@ -275,7 +274,7 @@ func (s *scope) Folders() []string {
 	return paths
 }
 
-// SetFolders replaces the folders. When one cannot be opened, nothing changes.
+// SetFolders replaces the folders. If a folder cannot be opened, nothing changes.
 func (s *scope) SetFolders(folders []string) error {
 	s.foldersMu.Lock()
 	defer s.foldersMu.Unlock()

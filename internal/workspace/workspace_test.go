@@ -44,7 +44,7 @@ func tempDir(t *testing.T) string {
 	return dir
 }
 
-// writeFiles makes files below dir; a name that ends with a slash is a folder.
+// writeFiles makes files below dir; a name ending with a slash is a folder.
 func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -72,7 +72,7 @@ func onDisk(t *testing.T, path string) string {
 	return string(text)
 }
 
-// names lists the entries of dir, with hidden ones.
+// names lists the entries of dir, including hidden entries.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -17,7 +17,7 @@ type Written struct {
 	Name    string // as the model says it
 	Created bool   // there was nothing before
 	Old     []byte // the text before; nil when there was none, or over 64 MiB of it
-	New     []byte // the text now; nil only for a file that a batch has removed
+	New     []byte // the text now; nil only for a file removed by a batch
 	From    string // as the model says it: where a batch has moved it from, with the text Old
 	Open    bool   // the editor has it open: Old and New are its buffer
 	Note    string // for the model and the user: the editor did not save it; empty: it did, or need not
@@ -26,10 +26,9 @@ type Written struct {
 // change makes the new text from the old.
 type change func(old []byte, since Since) ([]byte, error)
 
-// Write makes text the whole content of path, which is created with its parents
-// if it does not exist. An open document is changed in the editor; a file is
-// replaced atomically and keeps its mode. A text that this session has read or
-// written and that has changed since is [ErrStale].
+// Write makes text the whole content of path, which is created with its parents if it does not
+// exist. An open document is changed in the editor; a file is replaced atomically and keeps its
+// mode. If the text has changed since this session read or wrote it, the error is [ErrStale].
 func (w *Workspace) Write(ctx context.Context, path string, text []byte) (*Written, error) {
 	if text == nil {
 		text = []byte{}
@@ -58,7 +57,7 @@ func (w *Workspace) EditPresent(ctx context.Context, path string, change func(ol
 type update struct {
 	change  change
 	whole   bool // the old text does not matter: it may be missing or too large
-	present bool // a text that has changed since it was read is not stale
+	present bool // a text changed since it was read is not stale
 }
 
 func (w *Workspace) update(ctx context.Context, path string, u update) (*Written, error) {
@@ -87,8 +86,8 @@ func (w *Workspace) update(ctx context.Context, path string, u update) (*Written
 	return written, nil
 }
 
-// writeLock has one place, so that writes run one after another. It is a channel and not a
-// mutex, so that a caller that is canceled does not wait.
+// writeLock has capacity 1, so writes run one after another. It is a channel and not a mutex, so a
+// canceled caller does not wait.
 type writeLock chan struct{}
 
 func (l writeLock) lock(ctx context.Context) error {
@@ -145,13 +144,13 @@ func (w *Workspace) replaceDocument(ctx context.Context, p place, o opened, u up
 		return nil, err
 	}
 	after(openImage(settled.text))
-	w.wrote(p, openImage(written.Old), openImage(text)) // the settled text may be that of another program
+	w.wrote(p, openImage(written.Old), openImage(text)) // the settled text may come from another program
 	written.New, written.Note = settled.text, settled.note
 	w.remember(abs, text)
 	return written, nil
 }
 
-// notNil returns a text that says that something is there.
+// notNil returns text, or an empty text if it is nil: nil means a missing file.
 func notNil(text []byte) []byte {
 	if text == nil {
 		return []byte{}
@@ -215,17 +214,17 @@ func (w *Workspace) updateFile(ctx context.Context, path string, u update) (writ
 	return written, nil
 }
 
-// before is the file that a write replaces.
+// before is the file replaced by a write.
 type before struct {
-	text  []byte      // nil when there is no file, or one too large to be held
+	text  []byte      // nil if there is no file, or it is too large to be held
 	info  fs.FileInfo // nil when there is no file
 	stamp stamp
 }
 
 func (b before) exists() bool { return b.info != nil }
 
-// readBefore reads the file that will be replaced. If whole is set, no file is
-// fine, and one too large to be read is too.
+// readBefore reads the file to be replaced. If whole is set, the file may be missing or too large
+// to be read.
 func readBefore(p place, whole bool) (before, error) {
 	f, info, err := safefile.OpenIn(p.folder.root, p.rel)
 	if whole && errors.Is(err, fs.ErrNotExist) {

@@ -194,7 +194,7 @@ func TestOpenDocument(t *testing.T) {
 	if _, err := w.Write(t.Context(), "f", written.New); err != nil || e.replaced != 1 {
 		t.Errorf("the same text again must not reach the editor: %v, %d", err, e.replaced)
 	}
-	// An open document that is on no disk yet.
+	// An open document not yet on disk.
 	e.Open(filepath.Join(dir, "fresh"), 1, "new")
 	if written, err := w.Write(t.Context(), "fresh", []byte("newer")); err != nil || !written.Open {
 		t.Errorf("Write = %+v, %v", written, err)
