@@ -105,7 +105,7 @@ func anchors(text string) (all []string) {
 	return all
 }
 
-// TestFilesOfArchitecture checks that the source files that ARCHITECTURE.md names exist.
+// TestFilesOfArchitecture checks that the source files named in ARCHITECTURE.md exist.
 func TestFilesOfArchitecture(t *testing.T) {
 	t.Parallel()
 	var files []string

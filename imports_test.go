@@ -12,9 +12,9 @@ import (
 
 const module = "github.com/hermes-ls/hermes-ls/"
 
-// layers has, for each top directory, the packages of this module that its packages may
-// import, apart from tests. ARCHITECTURE.md has the same table. A package may always import
-// packages of its own top directory.
+// layers maps each top directory to the packages of this module that its packages may import, apart
+// from tests. ARCHITECTURE.md contains the same table. A package may always import packages of its
+// own top directory.
 var layers = map[string][]string{
 	"cmd":        {""},
 	"protocol":   {},
@@ -33,7 +33,7 @@ var layers = map[string][]string{
 	"e2e":        {""},
 }
 
-// strict has packages that may import less than their top directory: exactly these.
+// strict restricts packages further than their top directory: they may import exactly these.
 var strict = map[string][]string{
 	"server": {"server/attachments", "server/models", "config", "builder", "extension", "tools", "agent",
 		"internal/folderpath", "internal/markup", "internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/userpath", "internal/workspace"},

@@ -154,8 +154,8 @@ func noteCode(t *testing.T, file string, note func(file, text string, comment bo
 	}
 }
 
-// maxErrorText is how many words a text of an error may have, so that its data fit into the 60
-// words to which tools.BriefError cuts it.
+// maxErrorText is the maximum number of words in an error text. The rest of the 60 words, to which
+// tools.BriefError cuts it, is for its data.
 const maxErrorText = 45
 
 // TestErrorTexts limits the texts with which errors are made.

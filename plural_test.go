@@ -10,14 +10,15 @@ import (
 	"testing"
 )
 
-// A count and the plural of a word, which "1 calls" comes from. A text may say so if the number cannot be one: limits.
+// A count and the plural of a word can produce "1 calls". They are allowed if the number cannot be
+// 1: limits.
 var (
 	countedWord = regexp.MustCompile(`((?:\S+ )?\S*)%d (calls|files|messages|sessions|prompts|hooks|turns|requests|processors|lines|arguments|tests|results|tools|servers|skills|edits|tasks)\b`)
 	notOne      = regexp.MustCompile(`\b(most|than|last|these|are|limit of|up to|earlier|all|in|of)\s?$|/$`)
 )
 
-// TestCounts checks that texts of commands and debug pages never say "1 calls". github.com/dustin/go-humanize/english
-// makes the right form.
+// TestCounts checks that texts of commands and debug pages never say "1 calls".
+// github.com/dustin/go-humanize/english returns the right form.
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	for file := range goFiles(t) {

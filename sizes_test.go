@@ -36,8 +36,8 @@ var largePackages = map[string]string{
 	"tools/file":          "the tools that read and change files share their matching, messages and diagnostics",
 }
 
-// stillOver has the types and packages that are over a limit, and by how much today. An entry may get
-// smaller, and goes when the limit holds.
+// stillOver lists the types and packages over a limit, with the current numbers. An entry may only
+// get smaller, and is removed when the limit holds.
 var stillOver = map[string]int{
 	"arrows back in agent/model/messages":     36,
 	"arrows back in cmd/hermes-ls/demo":       33,
@@ -71,9 +71,9 @@ var stillOver = map[string]int{
 	"methods of server.Session":               79,
 }
 
-// TestSizes limits lines of packages, methods and fields of types, and arrows that run back between the files
-// of a package, without tests and generated files. A function whose first or second parameter is a type of its
-// package counts as its method.
+// TestSizes limits lines of packages, methods and fields of types, and back arrows between the
+// files of a package, without tests and generated files. A function whose first or second parameter
+// is a type of its package counts as its method.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	sizes := map[string]int{}
@@ -182,7 +182,8 @@ func (p *goPackage) fields() map[string]int {
 	return counts
 }
 
-// methods counts the methods of each type, and the functions that take it first or second.
+// methods counts the methods of each type, and the functions with the type as first or second
+// parameter.
 func (p *goPackage) methods() map[string]int {
 	types, counts := p.fields(), map[string]int{}
 	for _, d := range p.declarations() {
@@ -207,7 +208,7 @@ func (p *goPackage) methods() map[string]int {
 	return counts
 }
 
-// parameters returns the types of the parameters, one for each name.
+// parameters returns the types of the parameters, a type for each name.
 func parameters(f *ast.FuncDecl) (types []ast.Expr) {
 	for _, field := range f.Type.Params.List {
 		for range max(len(field.Names), 1) {
@@ -217,8 +218,8 @@ func parameters(f *ast.FuncDecl) (types []ast.Expr) {
 	return types
 }
 
-// arrows counts the pairs of files of which the first uses a name that the second declares, and how many of
-// them run back in an order of the files in which few do.
+// arrows counts the pairs of files in which the first file uses a name declared in the second. back
+// is how many run back if the files are ordered to make it small.
 func (p *goPackage) arrows() (back, all int) {
 	declared := map[string]string{}
 	for file, d := range p.declarations() {
@@ -259,8 +260,9 @@ func (p *goPackage) arrows() (back, all int) {
 	return back, all
 }
 
-// ordered returns the files so that few use an earlier one: those that use no other go last, those that no other
-// uses go first, and then the file that uses many and is used by few.
+// ordered returns the files in an order in which few use an earlier file. Files using no other go
+// last, and files used by no other go first. Otherwise, a file using many and used by few comes
+// next.
 func ordered(uses map[string]map[string]bool) []string {
 	left := slices.Sorted(maps.Keys(uses))
 	var first, last []string
@@ -330,8 +332,8 @@ func goFiles(t *testing.T) iter.Seq[string] {
 	return slices.Values(filesOf(t, func(file string) bool { return strings.HasSuffix(file, ".go") }))
 }
 
-// filesOf lists the files that keep selects, without hidden directories, those of dependencies and
-// of testdata, and those with a name in without.
+// filesOf lists the files selected by keep. It skips hidden directories, dependencies, testdata,
+// and directories with a name in without.
 func filesOf(t *testing.T, keep func(file string) bool, without ...string) (files []string) {
 	t.Helper()
 	without = append(without, "node_modules", "testdata")

@@ -15,30 +15,30 @@ import (
 	"testing"
 )
 
-// stillNamed has the strings, by package, that are a tool's name outside its own folder.
-// Some mean other things: toolsets, slash commands, or fields of a protocol. The numbers
-// may only shrink.
+// stillNamed counts, by package, the strings equal to a tool's name outside the tool's folder. Some
+// mean other things: toolsets, slash commands, or fields of a protocol. The numbers may only
+// shrink.
 var stillNamed = map[string]int{
 	"cmd/hermes-ls":      4,  // a part of the configuration, the subcommand lsp, and a kind of event
 	"cmd/memorycmd":      2,  // the command and its default file
 	"internal/proc":      1,  // a controller of control groups
 	"internal/proc/spec": 1,  // the same
-	"cmd/hermes-ls/demo": 5,  // its own story
+	"cmd/hermes-ls/demo": 5,  // the demo's story
 	"delegate":           2,  // toolsets, of the default of a section
 	"extensions/skills":  2,  // actions of skill_manage
 	"server/acp":         2,  // a way to log in, and a capability
 	"server/lsp":         1,  // the protocol
 	"protocol/acp":       2,  // kinds of content and of updates
-	"tools/alias":        19, // the one list of names that models know from other agents
+	"tools/alias":        19, // the only list of names known to models from other agents
 }
 
-// inTexts has the names of tools of other packages inside texts: messages for the model that name
-// the next step, and texts for the user. The numbers may only shrink.
+// inTexts counts the names of other packages' tools in texts: next steps in messages for the model,
+// and texts for the user. The numbers may only shrink.
 var inTexts = map[string]int{
 	"agent/model":         7, // marks of models
 	"agent/model/openai":  4, // as above
 	"codeexec":            5, // examples of functions, and a next step
-	"extensions/feedback": 2, // the prompt that keeps a skill
+	"extensions/feedback": 2, // the prompt to keep a skill
 	"extensions/lsp":      2,
 	"extensions/lsp/own":  1,
 	"extensions/web":      3, // its own tools
@@ -60,7 +60,7 @@ var inTemplates = map[string]int{
 	"extensions/plugins/examples/word-count/__init__.py": 2, // an example of a plugin
 }
 
-// checkTemplates counts the names of tools in files that are not Go. Documents, bundled skills,
+// checkTemplates counts the names of tools in files other than Go. Documents, bundled skills,
 // generated files and tests may name tools.
 func checkTemplates(t *testing.T, owners map[string]string) {
 	t.Helper()
@@ -84,7 +84,7 @@ func checkTemplates(t *testing.T, owners map[string]string) {
 		}
 	}
 	for file := range inTemplates {
-		found[file] = append([]string{}, found[file]...) // also those with none
+		found[file] = append([]string{}, found[file]...) // including files without a name
 	}
 	for _, file := range slices.Sorted(maps.Keys(found)) {
 		if len(found[file]) != inTemplates[file] {

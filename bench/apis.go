@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// stream is a response in one API: what is before and after its deltas of text.
+// stream is a response in the format of an API: the parts before and after its text deltas.
 type stream struct{ api, begin, delta, end string }
 
 func event(name, data string) string {
@@ -62,8 +62,7 @@ func apis(l *lab) ([]row, error) {
 	return append(deltas, whole...), err
 }
 
-// apiRows has a row for each API: the processor time for a delta of a response of several, or for one of several
-// requests.
+// apiRows has a row for each API: the processor time per text delta of a response, or per request.
 func apiRows(l *lab, what, goal string, pieces, requests int) ([]row, error) {
 	var rows []row
 	for _, s := range streams {

@@ -14,10 +14,9 @@ const (
 	checkpointTurns = 7
 )
 
-// checkpoints measures the cost of checkpoints in a clean repository of 50,000 files: for a
-// turn that runs a command, one that edits a file, and one that does neither. It subtracts
-// the same turn without checkpoints. The model waits before it responds, because the scan
-// runs meanwhile.
+// checkpoints measures the cost of checkpoints in a clean repository of 50,000 files: for turns
+// with a command, with an edit, and with neither. It subtracts the same turn without checkpoints.
+// The model waits before it responds, because the scan runs meanwhile.
 func checkpoints(l *lab) ([]row, error) {
 	cwd := filepath.Join(l.dir, "many")
 	if err := manyFiles(cwd); err != nil {

@@ -11,12 +11,12 @@ import (
 const (
 	childrenInAll  = 200
 	childrenAtOnce = 50
-	childPause     = 200 * time.Millisecond // of each reply, so that many are at work together
+	childPause     = 200 * time.Millisecond // before each response, so that many subagents run at once
 )
 
-// children measures 200 subagents, 50 at once, each with two requests and a file
-// read: the server's time and memory for one, the model's wire included. A turn of the same
-// requests without subagents is the floor.
+// children measures 200 subagents, 50 at once, each with two requests and a file read: the server's
+// time and memory for each, including the model's wire. A turn of the same requests without
+// subagents is the floor.
 func children(l *lab) ([]row, error) {
 	home := filepath.Join(l.dir, "children")
 	if err := os.MkdirAll(home, 0o700); err != nil {
@@ -32,7 +32,7 @@ func children(l *lab) ([]row, error) {
 	}
 	l.model.parts(true, childPause)
 	defer l.model.parts(false, 0)
-	if err := delegateTo(l, c, 3); err != nil { // one-time work
+	if err := delegateTo(l, c, 3); err != nil { // first, the work done only once
 		return nil, err
 	}
 	pid := c.cmd.Process.Pid
@@ -71,7 +71,7 @@ func children(l *lab) ([]row, error) {
 	}, nil
 }
 
-// delegateTo runs one turn that delegates n tasks.
+// delegateTo runs a turn that delegates n tasks.
 func delegateTo(l *lab, c *client, n int) error {
 	var tasks []map[string]any
 	for i := range n {
@@ -96,7 +96,7 @@ func delegateTo(l *lab, c *client, n int) error {
 	return nil
 }
 
-// childlessTurn is the CPU of a turn like a subagent's: two requests, one read.
+// childlessTurn returns the CPU time of a turn like a subagent's: two requests and a read.
 func childlessTurn(l *lab) (time.Duration, error) {
 	c, err := open(l.bin, l.home, l.cwd)
 	if err != nil {
@@ -125,8 +125,8 @@ func childlessTurn(l *lab) (time.Duration, error) {
 	return best / turns, err
 }
 
-// peakOf watches a process's memory; the function that it returns ends that and gives
-// the most in MB.
+// peakOf watches a process's memory. The returned function ends the watch and returns the peak in
+// MB.
 func peakOf(pid int) func() float64 {
 	stop, most := make(chan struct{}), make(chan float64)
 	go func() {

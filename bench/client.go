@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// client speaks ACP to one running server.
+// client speaks ACP to a running server.
 type client struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
@@ -72,7 +72,7 @@ func startIn(env []string, bin, home, cwd string, args ...string) (*client, erro
 	return &client{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<16)}, nil
 }
 
-// open starts an ACP server with one session in cwd.
+// open starts an ACP server with a session in cwd.
 func open(bin, home, cwd string, env ...string) (*client, error) {
 	c, err := startIn(env, bin, home, cwd, "acp")
 	if err != nil {

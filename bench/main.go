@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/modes"
 )
 
-// row is one line of the table. Floor is zero where nothing can be compared.
+// row is a line of the table. If there is nothing to compare, floor is zero.
 type row struct {
 	what      string
 	value     float64
@@ -25,10 +25,10 @@ type row struct {
 	goal      string
 }
 
-// lab has the parts that every measurement needs.
+// lab holds the common parts of all measurements.
 type lab struct {
 	bin, echo string // the built programs
-	dir       string // a folder of its own
+	dir       string // a temporary folder
 	model     *scriptedModel
 	home      string
 	cwd       string // a small workspace
@@ -130,7 +130,7 @@ func newLab(bin string) (*lab, error) {
 	return l, err
 }
 
-// median of several runs of one measurement.
+// median returns the median of n measurements.
 func median(n int, measure func() (time.Duration, error)) (time.Duration, error) {
 	times := make([]time.Duration, n)
 	for i := range times {

@@ -158,7 +158,7 @@ func (l *lab) firstTurn() (time.Duration, error) {
 	return took, err
 }
 
-// socketEcho is the time of one round trip over a Unix socket.
+// socketEcho returns the time of a round trip over a Unix socket.
 func socketEcho() (time.Duration, error) {
 	dir, err := os.MkdirTemp("", "hermes-echo-")
 	if err != nil {
@@ -203,7 +203,7 @@ func socketEcho() (time.Duration, error) {
 	})
 }
 
-// callOverhead measures a turn of 50 file reads, one a request.
+// callOverhead measures a turn of 50 file reads, each in its own request.
 func callOverhead(l *lab) ([]row, error) {
 	c, err := open(l.bin, l.home, l.cwd)
 	if err != nil {
@@ -225,13 +225,13 @@ func callOverhead(l *lab) ([]row, error) {
 	}, err
 }
 
-// turnOf runs one turn of n requests with one call each, and a last one of text.
+// turnOf runs a turn of n requests with a call each, and a last request with text.
 func turnOf(l *lab, c *client, n int, one call) (took, used time.Duration, err error) {
 	return turnIn(l, c, n, 1, one)
 }
 
-// turnIn runs one turn of n calls, with as many in each request as are together, and a last
-// request of text. The best of five: a 10 ms clock and a busy machine only ever add.
+// turnIn runs a turn of n calls, together in each request, and a last request with text. It returns
+// the best of five: a 10 ms clock and a busy machine only add time.
 func turnIn(l *lab, c *client, n, together int, one call) (took, used time.Duration, err error) {
 	took, used = time.Hour, time.Hour
 	for range 5 {
@@ -277,8 +277,8 @@ func turnIn(l *lab, c *client, n, together int, one call) (took, used time.Durat
 	return took, used, nil
 }
 
-// shellOverhead measures a shell command against starting a shell: the difference between a turn
-// with many and a turn with one, so that the turn and the interpreter of a script do not count.
+// shellOverhead measures a shell command against starting a shell: the difference between turns
+// with many commands and with one, without the cost of the turn and of a script's interpreter.
 func shellOverhead(l *lab) ([]row, error) {
 	c, err := open(l.bin, l.home, l.cwd)
 	if err != nil {
@@ -323,7 +323,8 @@ func shellOverhead(l *lab) ([]row, error) {
 	}, err
 }
 
-// each returns the cost of one of n more: that of a run with n + 1 without that of a run with 1.
+// each returns the cost of each of n more: the cost of a run with n + 1 minus the cost of a run
+// with 1, divided by n.
 func each(n int, run func(n int) (took, used time.Duration, err error)) (took, used time.Duration, err error) {
 	oneTook, oneUsed, err := run(1)
 	if err != nil {
@@ -335,7 +336,7 @@ func each(n int, run func(n int) (took, used time.Duration, err error)) (took, u
 	return (took - oneTook) / time.Duration(n), (used - oneUsed) / time.Duration(n), nil
 }
 
-// bareShells measures the start of a shell that does nothing.
+// bareShells measures the start of an empty shell.
 func bareShells(n int) (wall, used time.Duration, err error) {
 	wall, err = median(n, func() (time.Duration, error) {
 		began := time.Now()
@@ -402,7 +403,7 @@ func timeOfReply(l *lab, c *client, r reply) (used time.Duration, err error) {
 // piece returns a piece of text of four bytes. A server ends a reply whose pieces repeat themselves.
 func piece(i int) string { return fmt.Sprintf("%03x ", uint32(i)*2654435761>>20) }
 
-// decodeAndEncode measures n deltas that are only read and written again.
+// decodeAndEncode measures reading and writing n deltas.
 func decodeAndEncode(n int) (time.Duration, error) {
 	var text strings.Builder
 	chunk(&text, map[string]any{"content": "token "}, "")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// scriptedModel answers chat completions with replies that the benchmark queues.
+// scriptedModel answers chat completions with queued replies.
 type scriptedModel struct {
 	url    string
 	server *http.Server
@@ -24,25 +24,25 @@ type scriptedModel struct {
 	pause    time.Duration // see parts
 }
 
-// parts makes the model answer subagents by itself, after pause: the first request with a
-// call, the second with a text. Other requests get the queued replies.
+// parts makes the model answer subagents without queued replies, after pause: the first request
+// with a call, the second with a text. Other requests get the queued replies.
 func (m *scriptedModel) parts(on bool, pause time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.apart, m.pause = on, pause
 }
 
-// reply is one streamed answer: text pieces, or calls.
+// reply is a streamed response: text deltas, or calls.
 type reply struct {
 	deltas []string
-	alone  bool // each delta is sent by itself
+	alone  bool // each delta is sent separately
 	calls  []call
 	think  time.Duration // before it answers
 }
 
 type call struct{ name, args string }
 
-// request records one request to the model.
+// request records a request to the model.
 type request struct {
 	arrived, answered time.Time
 	bytes             int

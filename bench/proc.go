@@ -76,7 +76,7 @@ func cpuOfAll(root int) (time.Duration, error) {
 	return all, nil
 }
 
-// alive tells whether a process whose arguments hold mark exists.
+// alive reports whether there is a process with mark in its arguments.
 func alive(mark string) bool {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -79,8 +79,8 @@ func (s *scriptLab) close() {
 	s.files.Close() // only read
 }
 
-// readyTool answers with a text of as many bytes as limit says: all one line, many
-// lines, or, when it is asked for slow, after a while.
+// readyTool answers with a text of limit bytes: a single line, many lines, or, for the path slow,
+// after a while.
 func readyTool() tools.Tool {
 	type in struct {
 		Path   string `json:"path"`
@@ -131,7 +131,7 @@ func (s *scriptLab) serveEcho() {
 	}
 }
 
-// run runs a script that prints one JSON value, and reads it into v.
+// run runs a script that prints a JSON value, and decodes it into v.
 func (s *scriptLab) run(code string, v any) error {
 	args, err := json.Marshal(map[string]string{"code": code})
 	if err != nil {
@@ -157,9 +157,9 @@ func (s *scriptLab) run(code string, v any) error {
 // Rounds of all ways are short and alternate, so that other work of the machine affects
 // each; the best round counts, because other work only adds time.
 //
-// There are two floors. The first is a usual echo for the same job: a text goes out, and a
-// text of unknown length comes back. The second one, bare, knows the number of bytes in
-// advance, and returns bytes.
+// There are two floors. The first is a usual echo for the same job: a text goes out, and a text of
+// unknown length comes back. The second, bare, knows the number of bytes in advance, and returns
+// bytes.
 const callScript = `
 import json, socket, struct, threading, time
 from hermes_tools import read_file
@@ -234,7 +234,7 @@ func (s *scriptLab) calls() ([]row, error) {
 	}, nil
 }
 
-// start measures an empty script, and one that imports hermes_tools.
+// start measures an empty script, and a script with only the import of hermes_tools.
 func (s *scriptLab) start() ([]row, error) {
 	environ := append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	var floors, plain, withTools []time.Duration

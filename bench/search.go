@@ -12,10 +12,9 @@ import (
 
 const searchRuns = 11
 
-// search measures search_files on the Go source tree against rg: with rg, with the
-// engine of our own, and each in a session with checkpoints, whose look at the files
-// begins with the turn, and in one without. Each round runs rg and all of them, since
-// a machine is not equally busy all the time; the best round counts.
+// search measures search_files on the Go source tree against rg: with rg and with our own engine,
+// each in a session with checkpoints, whose scan begins with the turn, and in a session without.
+// Each round runs rg and all of them, since the load of a machine varies; the best round counts.
 func search(l *lab) ([]row, error) {
 	goroot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -96,7 +95,7 @@ func searchOnce(l *lab, c *client, pattern string) (time.Duration, error) {
 	return took, err
 }
 
-// pathWithoutRg returns a PATH with the programs that a server looks for, without rg.
+// pathWithoutRg returns a PATH with the programs a server looks for, without rg.
 func pathWithoutRg(l *lab) (string, error) {
 	dir := filepath.Join(l.dir, "no-rg")
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -76,7 +76,7 @@ func (l *lab) withTools(n int) (out withServer, err error) {
 	}
 	var listed []time.Duration
 	out.prompt, err = median(5, func() (time.Duration, error) {
-		if n > 0 { // beside each prompt, so that other work on the machine slows both
+		if n > 0 { // beside each prompt, so other work on the machine slows both
 			took, err := listTools(web.URL)
 			if err != nil {
 				return 0, err

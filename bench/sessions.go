@@ -61,8 +61,8 @@ func fill(home, cwd string) (long, short string, err error) {
 	return long, short, st.Close()
 }
 
-// records are many sessions of two messages, a short one of ten, and a long one whose
-// older part is compacted, as it would be.
+// records writes many sessions of two messages, a short session of ten, and a long session with a
+// compacted older part.
 func records(w io.Writer, cwd, long, short string) error {
 	out := json.NewEncoder(w)
 	at := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
@@ -186,7 +186,7 @@ func resuming(l *lab, home, long, short string) ([]row, error) {
 	}, err
 }
 
-// replaying measures a prompt in one session while another one is replayed.
+// replaying measures a prompt in a session while another is replayed.
 func replaying(l *lab, home, long string) ([]row, error) {
 	c, err := connect(l, home)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// skillRows measures the first prompt of sessions with 1,000 skills, beside one with the skills of the program only.
+// skillRows measures the first prompt of sessions with 1,000 skills, compared with a session with
+// only the bundled skills.
 func skillRows(l *lab) ([]row, error) {
 	dir, err := os.MkdirTemp(l.dir, "skills")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// build is the program for one platform.
+// build is the program for a platform.
 type build struct {
 	OS, Arch string // as Go names them
 	path     string
@@ -22,7 +22,7 @@ func (b build) exe() string {
 	return "hermes-ls"
 }
 
-// ldflags sets the version and the commit that `hermes-ls version` prints.
+// ldflags sets the version and the commit for `hermes-ls version`.
 func (r *release) ldflags() string {
 	return fmt.Sprintf("-s -w -X main.linkedVersion=%s -X main.commit=%s", r.Version, r.commit)
 }
@@ -49,7 +49,7 @@ func (r *release) build(platforms []string) error {
 	return nil
 }
 
-// pages collects the files that are the same on each platform: texts, man pages, completions.
+// pages collects the files common to all platforms: texts, man pages, completions.
 func (r *release) pages() error {
 	dir := r.path("build/pages")
 	env := []string{fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.date.Unix())}

@@ -20,8 +20,8 @@ type component struct {
 	PURL    string `json:"purl"`
 }
 
-// contents writes the modules that are in the programs, as the programs themselves report them,
-// in the format CycloneDX 1.6.
+// contents writes the modules in the programs, as reported by the programs themselves, in the
+// format CycloneDX 1.6.
 func (r *release) contents() error {
 	found := map[string]component{}
 	for _, b := range r.builds {

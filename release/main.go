@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// release is one version, in all its forms.
+// release is a version, in all its forms.
 type release struct {
 	Version  string
 	commit   string

@@ -2,7 +2,7 @@ package main
 
 import "encoding/json"
 
-// npmSystems and npmArchs are the names that npm has for platforms.
+// npmSystems and npmArchs are npm's names for platforms.
 var (
 	npmSystems = map[string]string{"linux": "linux", "darwin": "darwin", "windows": "win32"}
 	npmArchs   = map[string]string{"amd64": "x64", "arm64": "arm64"}
@@ -24,7 +24,7 @@ type manifest struct {
 }
 
 // npm packs the package hermes-ls, which starts the program, and a package with the program for
-// each platform. npm installs only the one for the user's platform.
+// each platform. npm installs only the package for the user's platform.
 func (r *release) npm() error {
 	start, err := r.render("npm/hermes-ls.js", r)
 	if err != nil {
@@ -75,7 +75,7 @@ func (r *release) npmPackage(name string, m manifest, files ...file) error {
 	return r.write("npm/"+name+"-"+r.Version+".tgz", data)
 }
 
-// texts returns the shared files that are in packages of other package managers, too.
+// texts returns the shared files for packages of other package managers.
 func (r *release) texts() (texts []file) {
 	for _, f := range r.shared {
 		switch f.name {

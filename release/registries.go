@@ -12,7 +12,7 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// registries writes a file for each registry that installs the archives.
+// registries writes a file for each registry from which the archives are installed.
 func (r *release) registries() error {
 	if len(r.Archives) < 6 {
 		return nil // they name all platforms
@@ -54,7 +54,7 @@ func (r *release) Folder(platform string) string {
 	return "hermes-ls-" + r.Version + "-" + strings.ReplaceAll(platform, "_", "-")
 }
 
-// Targets returns the platforms by the names that Zed and the registry of ACP have for them.
+// Targets returns the platforms by their names in Zed and the ACP registry.
 func (r *release) Targets() map[string]string {
 	return map[string]string{
 		"linux-x86_64": "linux_amd64", "linux-aarch64": "linux_arm64",

@@ -75,8 +75,8 @@ func fromArchive(t *testing.T, dist, dir string) string {
 	return only(t, dir, "hermes-ls-9.8.7-linux-*/hermes-ls")
 }
 
-// fromDeb installs into a folder, with a database of packages of its own. The packages that are
-// only recommended are not needed.
+// fromDeb installs into a folder, with a separate package database. Recommended packages are not
+// needed.
 func fromDeb(t *testing.T, dist, dir string) string {
 	testneed.Program(t, "dpkg", "")
 	for _, name := range []string{"var/lib/dpkg/info", "var/lib/dpkg/updates"} {
@@ -107,7 +107,7 @@ func fromWheel(t *testing.T, dist, dir string) string {
 	return filepath.Join(dir, "venv/bin/hermes-ls")
 }
 
-// one program at a time: each of them uses all cores.
+// building allows a single build at a time: each uses all cores.
 var building sync.Mutex
 
 func must(t *testing.T, dir string, env []string, name string, args ...string) string {
@@ -127,7 +127,7 @@ func must(t *testing.T, dir string, env []string, name string, args ...string) s
 	return string(out)
 }
 
-// only returns the path of the one file that matches.
+// only returns the path of the only matching file.
 func only(t *testing.T, dir, pattern string) string {
 	t.Helper()
 	found := matches(t, dir, pattern)

@@ -1,5 +1,5 @@
-// Package vscode_test compares the extension's manifest with its sources: the keys of
-// config.yaml, the command table, and the commands that it declares itself.
+// Package vscode_test compares the extension's manifest with its sources: the keys of config.yaml,
+// the command table, and the commands it declares itself.
 package vscode_test
 
 import (
@@ -37,7 +37,7 @@ type setting struct {
 	MarkdownDescription string
 }
 
-// own are the settings that are the extension's alone.
+// own are the settings of the extension alone.
 var own = []string{"path", "progress", "saveEdits", "codeLens"}
 
 func read(t *testing.T) manifest {
@@ -53,7 +53,7 @@ func read(t *testing.T) manifest {
 	return m
 }
 
-// schema is one key of config.yaml, as its schema describes it.
+// schema is the schema of a key of config.yaml.
 type schema struct {
 	Type       string
 	Default    any
@@ -120,7 +120,7 @@ func checkSetting(t *testing.T, key string, s setting, want *schema) {
 			t.Errorf("%v is none of its values %v", v, want.Enum)
 		}
 	}
-	// A setting that a repository may not set has a scope outside of workspace settings.
+	// If a repository may not set a setting, its scope is outside of workspace settings.
 	if harmless := mayRepositorySet(t, key, s); harmless == (s.Scope == "application") {
 		t.Errorf("scope = %s, and a repository may set it: %v", s.Scope, harmless)
 	}
@@ -163,7 +163,7 @@ func TestPalette(t *testing.T) {
 	}
 }
 
-// TestPage wants docs/vscode.md to have each command, and each setting that is the extension's alone.
+// TestPage requires docs/vscode.md to list each command, and each setting of the extension alone.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/vscode.md")
@@ -215,8 +215,8 @@ func TestCommands(t *testing.T) {
 
 var word = regexp.MustCompile(`(?m)^  (\w+): ("hermes\.[^"]+"),$`)
 
-// registered is the source that registers commands, with the names that come from
-// the protocol and from prefixes written out.
+// registered returns the source for registering commands, with names from the protocol and from
+// prefixes written out.
 func registered(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder

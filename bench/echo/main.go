@@ -1,7 +1,7 @@
-// Command echo is the floor that cold start is measured against: a bare stdio
-// server that answers each frame with an empty result and does nothing else. With the argument
-// plugin, it is a plugin of that kind, with a hook; with hook, it is a hook without an opinion. With
-// server and files, it is a language server whose every answer is a location in each of the files.
+// Command echo is the floor for cold starts: a bare stdio server that only answers each frame with
+// an empty result. With the argument plugin, it is an equally bare plugin with a hook; with hook,
+// it is a hook without an opinion. With server and files, it is a language server that answers
+// every request with a location in each of the files.
 package main
 
 import (
@@ -84,7 +84,7 @@ func server(in *bufio.Reader, files []string) {
 	}
 }
 
-// lines reads messages, one on each line, and answers requests.
+// lines reads a message from each line, and answers requests.
 func lines(in *bufio.Reader, answers bool) {
 	for {
 		line, err := in.ReadBytes('\n')

@@ -1,5 +1,5 @@
-// Command notices prints the names, versions and license texts of all modules that are in
-// the programs for the platforms of a release, and of the Go standard library.
+// Command notices prints the names, versions and license texts of all modules in the programs of a
+// release, for all platforms, and of the Go standard library.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// Each platform can have modules of its own.
+// Each platform can have other modules.
 var systems = []string{"linux", "darwin", "windows"}
 
 func main() {
@@ -92,7 +92,7 @@ func list(system string, found map[string]module) error {
 
 var isLicense = regexp.MustCompile(`(?i)^(licen[cs]e|notice|copying|patents)([.-].*)?$`)
 
-// notice prints the license texts in a folder. A folder without one is an error.
+// notice prints the license texts in a folder. A folder without a license is an error.
 func notice(out io.Writer, name, version, folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
