@@ -15,10 +15,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/alias"
 )
 
-// fit checks args, a JSON object, against schema. It corrects a value if only one meaning is
-// possible: "5" becomes 5 for a number, "true" becomes true, "[…]" becomes a list, and null
-// omits an optional parameter. If other problems remain, it returns an error that lists
-// them. Arguments without problems are returned unchanged.
+// fit checks args, a JSON object, against schema. It corrects a value with a single possible
+// meaning: "5" becomes 5 for a number, "true" becomes true, "[…]" becomes a list, and null omits an
+// optional parameter. It returns all remaining problems in one error. Arguments without problems
+// are returned unchanged.
 func fit(schema *jsonschema.Schema, args json.RawMessage) (json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.UseNumber()
@@ -34,11 +34,11 @@ func fit(schema *jsonschema.Schema, args json.RawMessage) (json.RawMessage, erro
 	return Marshal(fitted)
 }
 
-// unknownParam is the error of a parameter that a tool does not have.
+// unknownParam is the error for a parameter unknown to the tool.
 type unknownParam struct {
 	path  string // where, such as todos[0].
 	name  string
-	known []string // the names that can be meant; a single one is
+	known []string // the likely names; a single name is the intended parameter
 }
 
 func (e *unknownParam) Error() string {
@@ -104,7 +104,8 @@ func (f *fitter) object(s *jsonschema.Schema, object map[string]any, path string
 	return object
 }
 
-// isUnset reports whether a value says that a parameter is not given: null, or a text such as "null" where no text fits.
+// isUnset reports whether value means “not given”: null, or text such as "null" where text is not
+// allowed.
 func isUnset(s *jsonschema.Schema, value any) bool {
 	if !constrained(s) || allows(s, "null") {
 		return false
@@ -113,8 +114,8 @@ func isUnset(s *jsonschema.Schema, value any) bool {
 	return value == nil || isText && !allows(s, "string") && slices.Contains([]string{"", "null", "None", "undefined"}, text)
 }
 
-// unknown returns the error of a parameter that s does not have. If it has a value that fits the only parameter that is
-// missing, that one is meant.
+// unknown returns the error for a parameter not in s. If exactly one parameter is missing and the
+// value fits it, the error suggests it.
 func unknown(s *jsonschema.Schema, object map[string]any, path, name string) *unknownParam {
 	all := parameters(s)
 	if len(nearest(name, all)) > 0 {
@@ -154,7 +155,7 @@ func missing(s *jsonschema.Schema, object map[string]any, path string) error {
 	}
 }
 
-// oneOfText lists the values of the parameter that is missing, if it has a list.
+// oneOfText lists the values of the missing parameter, if it has an enum.
 func oneOfText(s *jsonschema.Schema, object map[string]any) string {
 	for _, name := range s.Required {
 		if _, given := object[name]; given || s.Properties[name] == nil || len(s.Properties[name].Enum) == 0 {
@@ -234,7 +235,7 @@ func sameWord(value any, word string) bool {
 	return ok && plain(text) == plain(word)
 }
 
-// coerce finds the value of a wanted kind that v is another spelling of.
+// coerce converts v to a kind that s allows, if v is another spelling of such a value.
 func coerce(s *jsonschema.Schema, v any) (any, bool) {
 	if text, ok := v.(string); ok {
 		if meant, ok := unquote(s, text); ok {
@@ -256,14 +257,14 @@ func coerce(s *jsonschema.Schema, v any) (any, bool) {
 		return text, ok
 	}
 	if text, ok := v.(string); ok && strings.HasPrefix(strings.TrimSpace(text), "[") {
-		return nil, false // a list that is broken is not an item
+		return nil, false // a broken list is not an item
 	}
 	if object, ok := v.(map[string]any); ok && allows(s, "array") && !allows(s, "object") && !isItem(s.Items, object) {
 		if list, ok := alias.ListIn(object); ok {
 			return list, true
 		}
 	}
-	// One item where a list is wanted is a list of one.
+	// A single item in place of a list becomes a list of one item.
 	if allows(s, "array") && s.Items != nil && constrained(s.Items) && allows(s.Items, kindOf(v)) {
 		return []any{v}, true
 	}
@@ -280,7 +281,7 @@ func isItem(items *jsonschema.Schema, object map[string]any) bool {
 	return false
 }
 
-// unquote reads a string as the number, boolean, list or object that it spells.
+// unquote parses a string as a boolean, number, list or object.
 func unquote(s *jsonschema.Schema, text string) (any, bool) {
 	text = strings.TrimSpace(text)
 	if allows(s, "boolean") {
@@ -359,16 +360,16 @@ func kindOf(v any) string {
 	}
 }
 
-// allows tells whether s permits the kind; an integer is a number too.
+// allows reports whether s permits the kind; an integer is a number too.
 func allows(s *jsonschema.Schema, kind string) bool {
 	has := func(k string) bool { return s.Type == k || slices.Contains(s.Types, k) }
 	return has(kind) || kind == "integer" && has("number")
 }
 
-// constrained tells whether s says anything about the kind of a value.
+// constrained reports whether s limits the kind of a value.
 func constrained(s *jsonschema.Schema) bool { return s.Type != "" || len(s.Types) > 0 }
 
-// closed tells whether s permits no properties but those it lists.
+// closed reports whether s allows only the properties it lists.
 func closed(s *jsonschema.Schema) bool {
 	a := s.AdditionalProperties
 	return a != nil && a.Not != nil && len(s.PatternProperties) == 0

@@ -9,10 +9,10 @@ import (
 
 // Clarifier asks the user how to continue.
 type Clarifier interface {
-	// CanClarify tells whether there is a way to ask at all.
+	// CanClarify reports whether the host can show questions.
 	CanClarify() bool
-	// Clarify returns when there is an answer, when there will be none, or when ctx
-	// ends. An error says that asking has failed.
+	// Clarify returns when the user answers, when no answer can come, or when ctx ends. If asking
+	// fails, it returns an error.
 	Clarify(ctx context.Context, q ClarifyRequest) (Answer, error)
 }
 
@@ -25,8 +25,8 @@ type ClarifyRequest struct {
 	FreeText  bool     // an answer in other words will do too
 	Server    bool     // an MCP server asks. The model cannot decide it
 
-	// Form is the schema of a form that takes the place of choices. If the host cannot show it,
-	// the answer is [AnswerLater].
+	// Form is the schema of a form shown instead of choices. If the host cannot show it, the answer
+	// is [AnswerLater].
 	Form json.RawMessage
 	// Address is a web address. The question is whether to open it in the user's browser. If
 	// the user agrees and the host cannot open it, the answer has no text. If the host cannot
@@ -59,16 +59,16 @@ func FormFields(schema json.RawMessage) (names []string) {
 	return names
 }
 
-// Offers tells whether text is one of the choices.
+// Offers reports whether text is one of the choices.
 func (q ClarifyRequest) Offers(text string) bool { return slices.Contains(q.Choices, text) }
 
-// Takes tells whether text may be an answer.
+// Takes reports whether text is a possible answer.
 func (q ClarifyRequest) Takes(text string) bool { return q.FreeText || q.Offers(text) }
 
 // Answer is the result of a question.
 type Answer struct {
 	Kind AnswerKind
-	Text string // of an answer that was given; of a form, a JSON object
+	Text string // the user's answer; for a form, a JSON object
 }
 
 // AnswerKind is how a question ended.

@@ -2,10 +2,9 @@ package tools
 
 import "github.com/hermes-ls/hermes-ls/internal/sandbox"
 
-// Bounds are the limits of a session's calls. Tools that need them get them when they are
-// made.
+// Bounds are the limits of a session's calls. Tools receive them when they are created.
 type Bounds struct {
-	Files Files // that calls reach
+	Files Files // the files within reach of calls
 	// Sandbox bounds commands. Nil: nothing does.
 	Sandbox *sandbox.Box
 	// Secrets are redacted in the output of commands. Nil: there are none.
@@ -15,7 +14,7 @@ type Bounds struct {
 	Pictures   Pictures // limits of pictures
 }
 
-// For returns the limits of a call. In plan mode, its commands have the sandbox of that mode.
+// For returns the limits of a call. In plan mode, its commands run in the sandbox of plan mode.
 func (b Bounds) For(env *Env) Bounds {
 	if env.Planning {
 		b.Sandbox = sandbox.Planning(b.Sandbox)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Brief returns the tools for a small context window, with short descriptions and schemas. Parameters
-// that are not offered are accepted all the same.
+// Brief returns the tools for a small context window, with short descriptions and schemas. Tools
+// still accept parameters left out of their short schema.
 func (s *Set) Brief() *Set {
 	brief := s.Where(func(t Tool) bool { return t.Brief != "" })
 	for i := range brief.tools {

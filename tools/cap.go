@@ -12,14 +12,13 @@ import (
 
 const (
 	defaultResultCap = 100_000 // bytes
-	shortestCut      = 200     // bytes of a string that a cut leaves at least
-	cutNote          = 48      // bytes that the note of a cut takes, about
+	shortestCut      = 200     // minimum bytes of a shortened string
+	cutNote          = 48      // approximate bytes of the note in a cut
 )
 
-// capped shortens a result that is over its tool's cap, so that it stays a JSON
-// object of the same shape: of the longest strings the middle is left out, and
-// then of the longest lists the end. The whole is kept in a file that full_result
-// names.
+// capped shortens a result over its tool's cap. The result stays a JSON object of the same shape:
+// the longest strings lose their middle, then the longest lists lose their end. full_result names a
+// file with the whole result.
 func (s *Set) capped(env *Env, t Tool, r Result) Result {
 	limit := t.ResultCap
 	if limit <= 0 {
@@ -29,7 +28,7 @@ func (s *Set) capped(env *Env, t Tool, r Result) Result {
 		return r
 	}
 	if s.Forget != nil {
-		s.Forget() // the model gets no text that is cut
+		s.Forget() // the model does not get the removed text
 	}
 	kept := savedOutput(r.JSON)
 	if kept == "" && env.OutputDir != "" {
@@ -47,7 +46,7 @@ func (s *Set) Fit(env *Env, tool string, r Result, limit int) Result {
 	return s.capped(env, Tool{Name: tool, ResultCap: limit}, r)
 }
 
-// savedOutput is where the whole of a result is that was shortened before.
+// savedOutput returns the file with the whole of a result that an earlier call shortened.
 func savedOutput(object json.RawMessage) string {
 	var cut struct {
 		Full string `json:"full_result"`
@@ -58,8 +57,8 @@ func savedOutput(object json.RawMessage) string {
 	return cut.Full
 }
 
-// saveOutput writes a whole result where the session keeps outputs, in lines, so that it can
-// be read in windows.
+// saveOutput writes a whole result to the session's output directory. It breaks JSON into lines, so
+// the model can read parts of it.
 func saveOutput(dir, tool string, whole []byte) (string, error) {
 	var lines bytes.Buffer
 	if json.Indent(&lines, whole, "", " ") == nil {
@@ -182,7 +181,7 @@ func cutStrings(tree map[string]any, budget int) {
 		if !ok || Size(s) <= level {
 			return v
 		}
-		// The share of s that its escaped form has room for.
+		// The part of s whose escaped form fits.
 		share := float64(len(s)) / float64(Size(s))
 		return CutMiddle(s, int(share*float64(level-cutNote)))
 	})
@@ -217,7 +216,7 @@ func cutLists(tree map[string]any, budget int) {
 		})
 		tree["shortened_lists"] = "the ends of long lists are left out"
 		if _, paged := tree["next_offset"]; paged {
-			delete(tree, "next_offset") // it would skip the text that was cut
+			delete(tree, "next_offset") // it would skip the removed text
 			tree["shortened_lists"] = "the ends of long lists are left out; ask for fewer with limit"
 		}
 	}

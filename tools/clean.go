@@ -11,13 +11,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 )
 
-// cleaned returns the result without secrets and without escape sequences and other control
-// characters, which can control a terminal. It is advisory: it catches accidents, but
-// encoded text passes.
+// cleaned removes secrets, escape sequences and other control characters, which can control a
+// terminal. It is advisory: it catches accidents, but encoded text passes.
 //
-// For the model, text that a tool has read from files keeps its control characters: in JSON
-// they have no effect, and an edit must contain them. Texts of servers, plugins and pages lose
-// marks of the direction of text, too.
+// For the model, file text keeps its control characters: they have no effect in JSON, and an edit
+// must contain them. Text from servers, plugins and pages also loses marks that set the text
+// direction.
 func (s *Set) cleaned(t Tool, r Result) Result {
 	switch {
 	case t.outside():
@@ -37,7 +36,7 @@ func (s *Set) cleaned(t Tool, r Result) Result {
 // outside reports whether results of a tool have texts of a server, a plugin or a page.
 func (t Tool) outside() bool { return t.Foreign || t.Group != nil || t.Kind == KindFetch }
 
-// undirected returns contents without marks of the direction of text. It changes no list that it was given.
+// undirected returns contents without marks of text direction. It does not modify shown.
 func undirected(shown []Content) []Content {
 	out := slices.Clone(shown)
 	for i := range out {
@@ -46,9 +45,9 @@ func undirected(shown []Content) []Content {
 	return out
 }
 
-// Outside returns a text of a server, a plugin, a hook, a page or a model's question without control characters,
-// without marks that change the direction of text, and without characters that no reader sees: they could hide a part
-// of it, say other things to a model than to a reader, or fill a clipboard.
+// Outside cleans text from a server, a plugin, a hook, a page or a model's question. It removes
+// control characters, marks of text direction, and invisible characters. These could hide text,
+// show the model something else than the user, or fill a clipboard.
 func Outside(text string) string {
 	if strings.IndexFunc(text, control) >= 0 {
 		text = StripControl(text)
@@ -72,15 +71,15 @@ func OutsideJSON(value json.RawMessage) json.RawMessage {
 
 func direction(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
 
-// directed tells, fast, whether there may be a mark of direction in JSON: U+061C, or one of U+200E to U+2069, or a
-// character that no reader sees.
+// directed is a fast check for marks of text direction or invisible characters in JSON: U+061C,
+// U+200E to U+2069, or the tag characters.
 func directed(value []byte) bool {
 	return bytes.Contains(value, []byte("\xf3\xa0")) || bytes.Contains(value, []byte(`\udb4`)) || bytes.Contains(value, []byte(`\uDB4`)) || bytes.Contains(value, []byte("\xef\xbb\xbf")) ||
 		bytes.Contains(value, []byte(`\u20`)) || bytes.Contains(value, []byte(`\u06`)) || bytes.Contains(value, []byte("\u061c")) ||
 		bytes.Contains(value, []byte("\xe2\x80")) || bytes.Contains(value, []byte("\xe2\x81"))
 }
 
-// watched lends a tool env with a Progress that shows nothing unclean.
+// watched returns an env for a tool. Its Progress shows cleaned content only.
 func (s *Set) watched(t Tool, env *Env) *Env {
 	if env.Progress == nil {
 		return env
@@ -97,7 +96,7 @@ func (s *Set) watched(t Tool, env *Env) *Env {
 	return &lent
 }
 
-// cleanShown changes no list that it was given: a tool may still hold it.
+// cleanShown does not modify its arguments: a tool may still hold them.
 func cleanShown(shown []Content, secrets *Secrets) []Content {
 	var out []Content
 	for i, c := range shown {
@@ -156,8 +155,7 @@ func cleanJSON(value json.RawMessage, secrets *Secrets) json.RawMessage {
 		func(s string) string { return cleanText(s, secrets) })
 }
 
-// changeJSON changes the strings of a JSON value of which concerns says that there
-// is something to change.
+// changeJSON applies change to each string of a JSON value for which concerns returns true.
 func changeJSON(value json.RawMessage, concerns func([]byte) bool, change func(string) string) json.RawMessage {
 	if !concerns(value) {
 		return value
@@ -180,7 +178,7 @@ func changeJSON(value json.RawMessage, concerns func([]byte) bool, change func(s
 	return out
 }
 
-// stringEnd is where the JSON string ends that begins at i.
+// stringEnd returns the end of the JSON string at i.
 func stringEnd(value []byte, i int) int {
 	for i++; i < len(value); i++ {
 		switch value[i] {
@@ -209,8 +207,8 @@ func changeQuoted(quoted []byte, change func(string) string) []byte {
 	return out
 }
 
-// suspicious tells, fast, whether there may be a control character in JSON. Most
-// results have none, and cost no more than this look.
+// suspicious is a fast check for control characters in JSON. Most results contain none and cost
+// only this check.
 func suspicious(value []byte) bool {
 	if bytes.Contains(value, []byte(`\u00`)) || bytes.Contains(value, []byte(`\b`)) || bytes.IndexByte(value, 0x7f) >= 0 {
 		return true
@@ -266,7 +264,7 @@ func StripControl(s string) string {
 	return b.String()
 }
 
-// sequence is the length of the escape sequence that s begins with.
+// sequence returns the length of the escape sequence at the start of s.
 func sequence(s string) int {
 	kind, i := utf8.DecodeRuneInString(s)
 	if kind == 0x1b {

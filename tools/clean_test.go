@@ -40,7 +40,7 @@ func TestPlainly(t *testing.T) {
 	}
 }
 
-// Values that are added, such as new tokens, stay secret when others are set.
+// Added values, such as new tokens, stay secret when others are set.
 func TestAddedSecrets(t *testing.T) {
 	t.Parallel()
 	s := NewSecrets(map[string]string{"A_KEY": "first-value"})

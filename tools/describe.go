@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Spec is a tool as the model is told of it.
+// Spec is the description of a tool for the model.
 type Spec struct {
 	Name        string
 	Description string
@@ -22,9 +22,9 @@ type Spec struct {
 // availabilityLimit is how long a tool may take to say whether it is there.
 const availabilityLimit = 2 * time.Second
 
-// Offered lists the tools that are there now and not deferred, in the order they were added,
-// with descriptions that mention no others. Each tool is asked once; an error, a panic
-// or no answer in two seconds leaves it out.
+// Offered lists the available tools, without deferred ones, in the order they were added. Their
+// descriptions mention only offered tools. Each tool is asked once; an error, a panic or a timeout
+// of two seconds leaves it out.
 func (s *Set) Offered(ctx context.Context) []Tool {
 	all := slices.DeleteFunc(s.List(), func(t Tool) bool { return t.Deferred })
 	there := make([]bool, len(all))
@@ -71,8 +71,8 @@ func hasEnv(names []string) bool {
 	return true
 }
 
-// available asks t. One that does not answer in time is left to itself: its
-// goroutine ends when it does answer, which a check that heeds ctx does at once.
+// available asks t whether it is available. After a timeout the goroutine ends with the check, at
+// once if the check heeds ctx.
 func available(ctx context.Context, t Tool) error {
 	ctx, cancel := context.WithTimeout(ctx, availabilityLimit)
 	defer cancel()
@@ -93,9 +93,9 @@ func available(ctx context.Context, t Tool) error {
 	}
 }
 
-// Describe renders a description, a [text/template]. The function offered in it reports whether a
-// tool is offered, as in {{if offered "name"}} … {{end}}; data is its dot. Describe panics if text
-// is no template: that is a mistake in the program.
+// Describe renders a description, a [text/template]. Its function offered reports whether a tool is
+// offered, as in {{if offered "name"}} … {{end}}; data is its dot. Describe panics if text is not a
+// valid template, which is a programming error.
 func Describe(text string, tools []Tool, data any) string {
 	offered := func(name string) bool {
 		return slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == name })

@@ -13,10 +13,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Call runs one call through events and tool. Every problem is in the result, as {"error":
-// "…"}: an unknown tool, invalid arguments, an error, a panic. It returns an error only if
-// ctx ended the call. Then the result is the part that the tool has returned. The result is
-// always one JSON object that is not larger than the tool's cap.
+// Call runs one call through events and tool. The result reports every problem as {"error": "…"}:
+// an unknown tool, invalid arguments, an error, a panic. Call returns an error only if ctx ended
+// the call; then the result is partial. The result is always a single JSON object within the tool's
+// cap.
 func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -64,7 +64,8 @@ func (s *Set) Call(ctx context.Context, env *Env, c Call) (result Result, err er
 	return s.capped(env, t, s.after(ctx, env, t, c, s.cleaned(t, result))), err
 }
 
-// run runs t and tells of it. If t does not tell itself, all of its run counts.
+// run runs t and reports it as running. If t does not call [Env.Running] itself, the whole run
+// counts as running.
 func (b Admission) run(ctx context.Context, env *Env, t Tool, c Call) (Result, error) {
 	env = b.watching(env)
 	if !t.TellsRunning {
@@ -95,7 +96,7 @@ func Interrupted(ctx context.Context, tool string) Result {
 	return Fail("interrupted: %s has no result: %s", tool, StoppedText(ctx))
 }
 
-// asObject returns a tool's result as one JSON object.
+// asObject returns a tool's result as a single JSON object.
 func asObject(tool string, r Result) Result {
 	text := bytes.TrimSpace(r.JSON)
 	switch {
@@ -113,7 +114,7 @@ func asObject(tool string, r Result) Result {
 	return r
 }
 
-// arguments repairs the arguments that the model wrote and checks them against t's schema.
+// arguments repairs the model's arguments and checks them against t's schema.
 func (s *Set) arguments(env *Env, t Tool, args json.RawMessage) (json.RawMessage, error) {
 	if fitsAsIs(t.accepts.schema(), args) {
 		return args, nil
@@ -133,9 +134,8 @@ func (s *Set) arguments(env *Env, t Tool, args json.RawMessage) (json.RawMessage
 	return fitted, nil
 }
 
-// suggestTool names the tool that these arguments are for, when it is another: one
-// whose required parameters are all there, and not all are of the tool that was
-// called.
+// suggestTool names another tool that fits the arguments: it knows them all, no required parameter
+// is missing, and t does not know one of these.
 func (s *Set) suggestTool(env *Env, t Tool, args json.RawMessage) string {
 	var given, own struct{ Properties map[string]json.RawMessage }
 	if json.Unmarshal(args, &given.Properties) != nil || json.Unmarshal(t.Schema, &own) != nil {
@@ -199,8 +199,8 @@ func parameterList(t Tool) string {
 	return fmt.Sprintf("%s takes %s", t.Name, strings.Join(names, ", "))
 }
 
-// exampleOf shows an object with the parameters that a schema requires. If there is one, and text is a short line that is
-// no JSON, it has text as its value.
+// exampleOf shows an object with the required parameters of a schema. If a single parameter is
+// required and text is a short line without JSON, text is its value.
 func exampleOf(schema *jsonschema.Schema, text string) string {
 	text = strings.TrimSpace(text)
 	var quoted string
@@ -213,7 +213,7 @@ func exampleOf(schema *jsonschema.Schema, text string) string {
 	return example(schema)
 }
 
-// example shows an object with the parameters that a schema requires.
+// example shows an object with the required parameters of a schema.
 func example(schema *jsonschema.Schema) string {
 	names := schema.Required
 	if len(names) == 0 {
@@ -264,7 +264,7 @@ func planned(env *Env, t Tool) (*Env, error) {
 	return &own, nil
 }
 
-// Rejected is the error of an action that a tool does not do in plan mode.
+// Rejected returns the error for an action blocked in plan mode.
 func Rejected(what string) error {
 	return fmt.Errorf("not run: the session is in plan mode, and this %s. Nothing was changed. Only read until the user has approved your plan", what)
 }

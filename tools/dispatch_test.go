@@ -17,7 +17,6 @@ import (
 	"unicode/utf8"
 )
 
-// plain is a tool without parameters that runs f.
 func plain(name string, f func(context.Context, *Env, Call) (Result, error)) Tool {
 	return New(Tool{Name: name, Toolset: "file"}, func(ctx context.Context, env *Env, c Call, _ struct{}) (Result, error) {
 		return f(ctx, env, c)
@@ -166,7 +165,7 @@ func TestAddRefuses(t *testing.T) {
 	}
 }
 
-// A schema that its extension has checked is read at the first call that needs it.
+// A schema checked by its extension is read at the first call.
 func TestCheckedSchema(t *testing.T) {
 	t.Parallel()
 	run := func(_ context.Context, _ *Env, c Call) (Result, error) { return OK(map[string]any{"got": c.Args}), nil }
@@ -298,7 +297,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestForeignDescription checks that a description from elsewhere is not a template.
+// TestForeignDescription checks that the description of an external tool is not a template.
 func TestForeignDescription(t *testing.T) {
 	t.Parallel()
 	foreign := answering("foreign", `{}`)

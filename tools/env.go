@@ -7,25 +7,25 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// Env has the parts of a session that one call needs. A zero field is nothing that the call
-// can use. Tools get the rest when they are made, see [Bounds].
+// Env holds the parts of a session for one call. If a field is zero, the call cannot use that part.
+// Tools receive the rest when they are created, see [Bounds].
 type Env struct {
 	SessionID string
-	Gate      Approver // decides which calls run; nil: those that require approval do not
+	Gate      Approver // decides which calls run; nil: calls that require approval do not run
 	Reader    Reader   // gets the result
-	// Planning says that the call was made in plan mode. [Set.Call] sets it.
+	// Planning reports whether the call was made in plan mode. [Set.Call] sets it.
 	Planning bool
-	// EditApproved says that the user was shown the edit of this call and has approved it.
-	// [Set.Call] sets it.
+	// EditApproved reports whether the user saw the edit of this call and approved it. [Set.Call]
+	// sets it.
 	EditApproved bool
-	// EditAsk is why an event requires approval of the edit that the call is going to ask about by
-	// itself, see [Tool.AsksLater]. Empty: none does. [Set.Call] sets it.
+	// EditAsk is the reason why an event requires approval of an edit for which the call asks
+	// itself, see [Tool.AsksLater]. Empty: no event requires it. [Set.Call] sets it.
 	EditAsk string
 	// Progress shows the progress of a running call, such as its output so far. Nil: it is
 	// not shown.
 	Progress func(Progress)
 	// Waits notes, until resumed is called, that a call waits for the user and has done nothing
-	// yet. Nil: it is not noted.
+	// yet. Nil: nothing is noted.
 	Waits func(ctx context.Context, callID string) (resumed func())
 	// Dispatch has the tools of the session. Empty: tools cannot call tools here.
 	Dispatch Dispatch
@@ -36,19 +36,18 @@ type Env struct {
 	running *running // nil: there are no functions
 }
 
-// Reader is the model or the script that gets the result of a call.
+// Reader is the model or the script that receives the result.
 type Reader struct {
-	// Script says that a script makes the call and gets its result.
+	// Script reports whether a script made the call and receives its result.
 	Script bool
 	// Sees reports whether the model gets pictures. Pictures of results are stored in any
 	// case. Nil: no model gets the result.
 	Sees func() bool
-	// Room is the number of tokens that were free in the context window when the call began.
-	// 0: unknown.
+	// Room is the number of free tokens in the context window when the call began. 0: unknown.
 	Room int
 }
 
-// Dispatch is a set of tools and the part of it that the model is offered.
+// Dispatch is a set of tools and the selection offered to the model.
 type Dispatch struct {
 	Set     *Set
 	Offered func(name string) bool // nil: all are
@@ -57,7 +56,7 @@ type Dispatch struct {
 // Offers reports whether the model is offered a tool.
 func (d Dispatch) Offers(name string) bool { return d.Offered == nil || d.Offered(name) }
 
-// List returns the tools that are offered, in order. Without a set, it returns nil.
+// List returns the offered tools, in order. Without a set, it returns nil.
 func (d Dispatch) List() []Tool {
 	if d.Set == nil {
 		return nil
@@ -68,8 +67,8 @@ func (d Dispatch) List() []Tool {
 // Progress is the progress of a running call.
 type Progress struct {
 	CallID  string
-	Message string    // one short line, "42 lines"
-	Line    string    // in place of title, count and time: of a call that tells its own state
+	Message string    // a short line, "42 lines"
+	Line    string    // in place of title, count and time, for a call with its own status line
 	Shown   []Content // replaces the earlier content
 }
 
@@ -84,8 +83,8 @@ type Approver interface {
 	// Wait waits until no other request of the session is open. If it returns no error, leave
 	// must be called.
 	Wait(ctx context.Context) (leave func(), err error)
-	// ForSubagent returns the approver of a subagent of the session owner. Its requests name
-	// the subagent and its goal. Those of a subagent's subagent go to the same owner.
+	// ForSubagent returns the approver of a subagent of the session owner. Its requests name the
+	// subagent and its goal. The requests of nested subagents go to the same owner.
 	ForSubagent(owner, goal string) Approver
 	// Planning reports whether the session is in plan mode.
 	Planning() bool
@@ -97,21 +96,21 @@ type Edit struct {
 	Verdict policy.Verdict // the strictest of its files
 	Paths   []string       // its files, absolute
 	Names   []string       // the same as the user reads them
-	// Show returns the files before and after the edit. It is called only if the user is asked.
-	// Its error is that of the edit, and the user is not asked. If nothing would change, it
-	// returns nothing.
+	// Show returns the files before and after the edit. It is called only if the user is asked. If
+	// it returns an error, the edit fails with it and the user is not asked. If the edit changes
+	// nothing, it returns nil.
 	Show func(ctx context.Context) ([]FileEdit, error)
-	// Alone is set for a change that has its own approval request in every mode, such as a restore.
+	// Alone is set for a change with its own approval request in every mode, such as a restore.
 	// Mode careful and the approval of a whole call do not apply to it.
 	Alone bool
 }
 
-// FileEdit is one file of an edit that requires approval, as the user sees it: its texts have
-// no known secrets, and invisible characters are written as their code.
+// FileEdit is one file of an edit that requires approval, as the user sees it. Known secrets are
+// redacted, and invisible characters are written as their code.
 type FileEdit struct {
 	Path    string  // absolute
 	Name    string  // as the user reads it
-	From    string  // of a file that moves: its name before
+	From    string  // the previous name of a moved file
 	Deleted bool    // the file is removed
 	Old     *string // nil: the file is new
 	New     string
@@ -136,22 +135,22 @@ type ApprovalRequest struct {
 	SessionID string
 	Call      Call
 	Kind      Kind
-	Subagent  string // the session of the subagent that asks; empty: the session itself
-	For       string // the goal of the subagent that asks; empty: the session itself
+	Subagent  string // the session of the asking subagent; empty: the session itself
+	For       string // the goal of the asking subagent; empty: the session itself
 	Title     string // the action, whole, with control and bidi characters escaped
 	Reason    string // why it asks, for the user
 	Alone     bool   // no tool call of the model stands behind it, which would be ended later
-	Text      string // Markdown that is shown with the request, such as a plan
-	// Choices replace the four options. The answer is the ID of one.
+	Text      string // Markdown shown with the request, such as a plan
+	// Choices replace the four options. The answer is a choice's ID.
 	Choices  []Choice
-	Remember string // the exact text that "session" and "always" remember, such as "git push --force"; "": nothing can be remembered
-	// Keys are the entries of command_allowlist that always allow the action: all of them
-	// together. If there are none, it cannot be always allowed.
+	Remember string // the exact text remembered by "session" and "always", such as "git push --force"; "": nothing can be remembered
+	// Keys are the command_allowlist entries that together always allow the action. Without keys,
+	// it cannot be always allowed.
 	Keys  []string
 	Edits []FileEdit // the files of an edit
 }
 
-// Options returns the options of a request, in their order. Their labels have exactly what is
+// Options returns the options of a request, in their order. Their labels state exactly what is
 // remembered.
 func (q ApprovalRequest) Options() []Choice {
 	if len(q.Choices) > 0 {

@@ -14,17 +14,17 @@ import (
 // The order is BeforeCall, the check of the arguments, the gate, the tool, AfterCall.
 type Events interface {
 	BeforeCall(ctx context.Context, env *Env, t Tool, c Call) Admission
-	// AfterCall returns the result that takes the place of r, which has no known secrets.
+	// AfterCall returns a replacement for r. Known secrets in r are already redacted.
 	AfterCall(ctx context.Context, env *Env, t Tool, c Call, r Result) Result
 }
 
 // Admission says whether and how a call runs.
 type Admission struct {
-	Call   Call    // with the arguments that are checked next
+	Call   Call    // with the arguments before the next check
 	Answer *Result // is the call's result, and the tool does not run; nil: it does
 	Ask    string  // completes “it …”: the call requires approval in every mode
 	Ended  []func()
-	// Running are called when a process of the call starts. What they return is called when it
+	// Running are called when a process of the call starts. Each returns a function to call when it
 	// has ended. See [Env.Running].
 	Running []func(ctx context.Context) (ended func())
 }
@@ -36,15 +36,14 @@ func (s *Set) before(ctx context.Context, env *Env, t Tool, c Call) Admission {
 	return s.Events.BeforeCall(ctx, env, t, c)
 }
 
-// end tells that the call has ended.
+// end reports the end of the call.
 func (b Admission) end() {
 	for _, ended := range slices.Backward(b.Ended) {
 		ended()
 	}
 }
 
-// ask asks the user whether the call may run, if an event requires that. It returns the Env of
-// the call.
+// ask asks the user to approve the call, if an event requires it. It returns the Env of the call.
 func (b Admission) ask(ctx context.Context, env *Env, t Tool, c Call) (*Env, error) {
 	if b.Ask == "" {
 		return env, nil

@@ -9,9 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 )
 
-// Files are the files that the file tools read and write: a [workspace.Workspace], or the
-// files of the machine that runs the session's commands ([backend.Files]). The methods are
-// those of Workspace.
+// Files are the files for the file tools: a [workspace.Workspace], or the files of the machine that
+// runs the session's commands ([backend.Files]). The methods are those of Workspace.
 type Files interface {
 	Folders() []string
 	Name(abs string) string

@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// plainFields are the parameters of an input that have plain values. encoding/json decodes
-// the others.
+// plainFields are the input parameters with plain values. encoding/json decodes the others.
 type plainFields []plainField
 
 type plainField struct {
@@ -30,7 +29,7 @@ func plainFieldsOf(t reflect.Type) (fields plainFields) {
 	return fields
 }
 
-// isPlain tells whether encoding/json takes a JSON value for a t as it stands.
+// isPlain reports whether encoding/json decodes a JSON value into a t without conversion.
 func isPlain(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
@@ -40,9 +39,9 @@ func isPlain(t reflect.Type) bool {
 	return false
 }
 
-// fill reads arguments into a struct as encoding/json would, when they are plain, as
-// nearly all are: in a script's small call, encoding/json would be the largest part of
-// our time. False means that the struct may hold some of them, and another has to read them.
+// fill decodes plain arguments into a struct, with the same result as encoding/json. Nearly all
+// arguments are plain, and in a script's small call encoding/json would take most of our time. If
+// fill returns false, the struct may be partly filled, and encoding/json must decode the arguments.
 func (fields plainFields) fill(in reflect.Value, args []byte) bool {
 	p := plainReader{src: args}
 	if !p.skip('{') {

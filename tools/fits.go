@@ -6,9 +6,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// fitsAsIs tells, in one pass, whether args are a JSON object of plain values that
-// fit schema as they stand, as nearly all do. False means that a closer look is
-// needed, not that they do not fit.
+// fitsAsIs reports, in one pass, whether args are an object of plain values that fit schema without
+// correction. Nearly all arguments do. False means only that fit must check them.
 func fitsAsIs(schema *jsonschema.Schema, args []byte) bool {
 	p := plainReader{src: args}
 	var seen [16]string
@@ -65,7 +64,7 @@ func (p *plainReader) skip(c byte) bool {
 	return true
 }
 
-// value reads one that schema permits.
+// value reads a value allowed by schema.
 func (p *plainReader) value(schema *jsonschema.Schema) bool {
 	if len(schema.Types) > 0 || len(schema.Enum) > 0 || p.space() == len(p.src) {
 		return false
@@ -91,7 +90,7 @@ func (p *plainReader) word(w string) bool {
 	return true
 }
 
-// integer reads one that is neither long nor written in an odd way.
+// integer reads a decimal integer of at most nine digits without a leading zero.
 func (p *plainReader) integer() bool {
 	begin := p.pos
 	for p.pos < len(p.src) && p.src[p.pos] >= '0' && p.src[p.pos] <= '9' {
@@ -124,7 +123,7 @@ func (p *plainReader) text() (quoted []byte, ok bool) {
 	return nil, false
 }
 
-// plainEscape: those with digits are left to others.
+// plainEscape accepts the escapes without digits.
 func plainEscape(c byte) bool {
 	switch c {
 	case 'n', 't', 'r', 'b', 'f', '"', '\\', '/':

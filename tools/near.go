@@ -7,11 +7,10 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest returns those of names that are spelled like name, the nearest first, at most three.
+// Nearest returns at most three names spelled like name, nearest first.
 func Nearest(name string, names []string) []string { return nearest(name, names) }
 
-// nearest returns those of names that look like name, the likeliest first, at
-// most three.
+// nearest returns at most three names that look like name, likeliest first.
 func nearest(name string, names []string) []string {
 	type scored struct {
 		name  string
@@ -40,8 +39,8 @@ func nearest(name string, names []string) []string {
 	return out
 }
 
-// sharedWords counts the words of three letters or more that a and b have in
-// common: file_read and read_file have two.
+// sharedWords counts the words of three letters or more that occur in both a and b: file_read and
+// read_file share two.
 func sharedWords(a, b string) (n int) {
 	words := strings.Split(b, "_")
 	for w := range strings.SplitSeq(a, "_") {

@@ -21,8 +21,8 @@ func OneLine(text string, limit int) string {
 	return strings.TrimRight(string([]rune(line)[:limit-1]), " ") + "…"
 }
 
-// Visible escapes control characters and invalid bytes, so that the name of a file can
-// neither move a cursor nor hide.
+// Visible escapes control characters and invalid bytes. The name of a file can then neither move a
+// cursor nor hide text.
 func Visible(text string) string {
 	if strings.IndexFunc(text, hidden) < 0 {
 		return text

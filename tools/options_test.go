@@ -7,7 +7,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// The options have their order, and say what is remembered. What cannot be remembered has no option.
+// The options keep their order and name the remembered text. If a decision cannot be remembered,
+// its option is left out.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -5,17 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// plainText converts terminal output to the text that stays on the screen. It removes escape
-// sequences (so no OSC 52 reaches a clipboard), keeps the last state of a line that was
-// rewritten after a carriage return, replaces invalid UTF-8 by U+FFFD, and redacts secrets.
-// It works on a stream, in bounded memory.
+// plainText converts terminal output to the text left on the screen. It removes escape sequences
+// (so no OSC 52 reaches a clipboard), keeps the last state of a line rewritten after a carriage
+// return, replaces invalid UTF-8 by U+FFFD, and redacts secrets. It works on a stream, in bounded
+// memory.
 type plainText struct {
 	out   func(text []byte) // takes whole characters; must not keep text
 	hide  *Secrets
 	line  []byte // the last line so far: it may still be rewritten
 	cr    bool   // a carriage return came; the next character starts the line again
 	state textState
-	left  []byte // the beginning of a character that is cut by the end of a write
+	left  []byte // the start of a character cut at the end of a write
 }
 
 type textState int
@@ -66,7 +66,7 @@ func (p *plainText) Close() {
 	p.flush()
 }
 
-// printable is the length of the plain ASCII that b begins with: nearly all.
+// printable returns the length of the plain ASCII at the start of b, which is nearly all of it.
 func printable(b []byte) int {
 	for i, c := range b {
 		if c < ' ' && c != '\t' || c >= 0x7f {
@@ -76,7 +76,7 @@ func printable(b []byte) int {
 	return len(b)
 }
 
-// step takes one character.
+// step processes one character.
 func (p *plainText) step(r rune, raw []byte) {
 	switch p.state {
 	case inText:
@@ -105,7 +105,7 @@ func (p *plainText) text(r rune, raw []byte) {
 		p.back()
 	case r == 0x1b:
 		p.state = inEscape
-	case r == 0x9b: // C1: the same in one character
+	case r == 0x9b: // C1: the same as a single character
 		p.state = inCSI
 	case r == 0x90 || r == 0x98 || r >= 0x9d && r <= 0x9f:
 		p.state = inString
@@ -117,7 +117,7 @@ func (p *plainText) text(r rune, raw []byte) {
 	}
 }
 
-// escape reads the character after ESC: a short sequence, or the start of a long one.
+// escape reads the character after ESC: a short sequence, or the start of a longer sequence.
 func (p *plainText) escape(r rune, raw []byte) {
 	switch {
 	case r == '[':
@@ -146,8 +146,8 @@ func (p *plainText) csi(r rune, raw []byte) {
 	}
 }
 
-// str skips a string. A line's end breaks one off: without that, a stray byte of a
-// binary file would swallow all the rest.
+// str skips a string. The end of the line also ends it: otherwise a stray byte of a binary file
+// would swallow all further output.
 func (p *plainText) str(r rune, raw []byte) {
 	switch r {
 	case 0x07, 0x9c, 0x18, 0x1a:
@@ -183,7 +183,7 @@ func (p *plainText) flush() {
 	p.line = p.line[:0]
 }
 
-// flushMost keeps so much of the line's end that it may hold the beginning of a secret.
+// flushMost writes the line except for its end, which may hold the start of a secret.
 func (p *plainText) flushMost() {
 	line := p.hide.hideIn(p.line)
 	cut := len(line) - p.hide.longest()
@@ -197,13 +197,13 @@ func (p *plainText) flushMost() {
 	p.line = append(p.line[:0], line[cut:]...)
 }
 
-// PlainText is a writer that converts terminal output to the text that stays on the screen.
-// It removes escape sequences, keeps the last state of a rewritten line, replaces invalid
-// UTF-8 by U+FFFD, and redacts secrets. Its memory is bounded.
+// PlainText is a writer that converts terminal output to the text left on the screen. It removes
+// escape sequences, keeps the last state of a rewritten line, replaces invalid UTF-8 by U+FFFD, and
+// redacts secrets. Its memory is bounded.
 type PlainText struct{ text plainText }
 
-// NewPlainText returns a writer that passes the text to out in whole characters. out must
-// not keep its argument. One line may be held until Close.
+// NewPlainText returns a writer that passes whole characters to out. out must not keep its
+// argument. A line may be held until Close.
 func NewPlainText(secrets *Secrets, out func(text []byte)) *PlainText {
 	return &PlainText{text: plainText{out: out, hide: secrets}}
 }
@@ -211,7 +211,7 @@ func NewPlainText(secrets *Secrets, out func(text []byte)) *PlainText {
 // Write takes the next bytes. It never fails.
 func (p *PlainText) Write(b []byte) (int, error) { return p.text.Write(b) }
 
-// Pending returns the line that may still be rewritten.
+// Pending returns the line that may yet be rewritten.
 func (p *PlainText) Pending() []byte { return p.text.line }
 
 // Close writes the pending line.

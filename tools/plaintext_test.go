@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// onScreen returns the text that stays of written, in pieces of n bytes.
+// onScreen returns the text left on the screen after written, in pieces of n bytes.
 func onScreen(written string, n int) string {
 	var b strings.Builder
 	p := plainText{out: func(text []byte) { b.Write(text) }}

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Todo is one item of a session's plan.
+// Todo is an item of a session's plan.
 type Todo struct {
 	ID      string     `json:"id"`
 	Content string     `json:"content"`

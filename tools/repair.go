@@ -10,12 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// RepairArgs returns the arguments that a model wrote as one JSON object. Valid arguments
-// are returned byte for byte. Invalid ones are repaired only if one reading is possible and
-// nothing can be lost: an empty string, a doubled object, an object inside a string or a
-// code fence, Python's literals, trailing commas, raw line breaks inside strings, missing
-// closing brackets at the end. Otherwise it returns an error with the problem and its
-// position.
+// RepairArgs returns the model's arguments as one JSON object. Valid arguments are returned byte
+// for byte. Invalid arguments are repaired only if a single reading is possible and no text is
+// lost: an empty string, a doubled object, an object inside a string or a code fence, Python's
+// literals, trailing commas, raw line breaks inside strings, missing closing brackets at the end.
+// Otherwise it returns an error with the problem and its position.
 func RepairArgs(args string) (json.RawMessage, error) {
 	return repair(args, 3)
 }
@@ -44,7 +43,7 @@ func repair(args string, depth int) (json.RawMessage, error) {
 	return lenient(text)
 }
 
-// unwrap takes the object out of a JSON value that is not one.
+// unwrap extracts the object from another JSON value.
 func unwrap(text string, depth int) (json.RawMessage, error) {
 	var v any
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
@@ -84,7 +83,7 @@ func unfence(text string) (string, bool) {
 	return strings.TrimSpace(strings.TrimPrefix(inner, "json")), true
 }
 
-// undouble reads an object that was sent more than once, or after an empty one.
+// undouble reads an object sent more than once, or after an empty object.
 func undouble(text string) (json.RawMessage, bool) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	var kept json.RawMessage
@@ -113,7 +112,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// lenient reads one object in the spelling of JSON, Python or JavaScript.
+// lenient reads an object in the spelling of JSON, Python or JavaScript.
 func lenient(text string) (json.RawMessage, error) {
 	p := &reader{src: text}
 	err := p.value(0)
@@ -136,7 +135,7 @@ func lenient(text string) (json.RawMessage, error) {
 	return p.out.Bytes(), nil
 }
 
-// cutError is the error of arguments that end too early.
+// cutError is the error for arguments that end too early.
 type cutError struct{ within string } // the parameter whose value is cut; "": none
 
 func (e *cutError) Error() string {
@@ -151,7 +150,7 @@ type reader struct {
 	src    string
 	pos    int
 	out    bytes.Buffer
-	within string // the parameter that is being read
+	within string // the current parameter
 }
 
 const maxNesting = 200
@@ -165,7 +164,8 @@ func (p *reader) fail(i int, format string, args ...any) error {
 	return fmt.Errorf("%s at line %d, column %d, near %q", fmt.Sprintf(format, args...), line, column, near)
 }
 
-// ends returns the error of a text that ends too early. Only arguments that begin as an object are known to be cut.
+// ends returns the error for text that ends too early. Only arguments that begin as an object count
+// as cut.
 func (p *reader) ends(format string) error {
 	if strings.HasPrefix(strings.TrimSpace(p.src), "{") {
 		return &cutError{p.within}
@@ -179,7 +179,7 @@ func (p *reader) space() {
 	}
 }
 
-// next is the next byte that is not white space, 0 at the end.
+// next returns the next byte after white space, or 0 at the end.
 func (p *reader) next() byte {
 	p.space()
 	if p.pos == len(p.src) {
@@ -228,8 +228,8 @@ func (p *reader) value(depth int) error {
 	}
 }
 
-// list reads the items between brackets. It removes a comma before the closing bracket. It
-// adds a bracket that is missing at the very end if the last item is whole.
+// list reads the items between brackets. It removes a comma before the closing bracket. It adds a
+// missing bracket at the very end if the last item is complete.
 func (p *reader) list(depth int, open, shut byte, item func(int) error) error {
 	p.pos++
 	p.out.WriteByte(open)
@@ -261,7 +261,7 @@ func (p *reader) list(depth int, open, shut byte, item func(int) error) error {
 	return nil
 }
 
-// lastByte is the last byte that is not white space.
+// lastByte returns the last byte before trailing white space.
 func (p *reader) lastByte() byte {
 	return p.src[len(strings.TrimRight(p.src, " \t\r\n"))-1]
 }
@@ -382,14 +382,14 @@ func (p *reader) text(quote byte) (string, error) {
 	return "", p.fail(start, "a string is not closed")
 }
 
-// escapeKind tells how the other escapes of its string are read: after an escape of JSON, a
-// single backslash may be either.
+// escapeKind determines how the other escapes of its string are read: after a JSON escape, a single
+// backslash is ambiguous.
 type escapeKind int
 
 const (
 	escapeQuote escapeKind = iota // \", \' and \/: nothing else can be meant
 	escapeJSON                    // \n, \\, \u00e9 …
-	escapeBare                    // \d: a backslash that was not doubled
+	escapeBare                    // \d: a backslash without its double
 )
 
 func (p *reader) escape(b *strings.Builder) (escapeKind, error) {

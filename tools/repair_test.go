@@ -80,7 +80,8 @@ func TestRepairArgs(t *testing.T) {
 	}
 }
 
-// Arguments that end too early are called so, wherever they end. Only closing brackets may be missing.
+// Arguments that end too early are reported as cut, wherever they end. Only closing brackets may be
+// missing.
 func TestRepairArgsThatAreCut(t *testing.T) {
 	t.Parallel()
 	for _, whole := range []string{

@@ -13,10 +13,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/alias"
 )
 
-// Resolve returns a call under our names. The name and the parameters may be those of
-// another agent (package alias). If no tool is meant, or nothing can be run, it returns c
-// and the failure for the model. offered reports whether a tool is offered; nil: all are.
-// A registered name takes precedence.
+// Resolve returns a call under our names. The name and the parameters may come from another agent
+// (package alias). If no tool matches, or nothing can run, it returns c and the failure for the
+// model. offered reports whether a tool is offered; nil: all are. A registered name takes
+// precedence.
 func (s *Set) Resolve(c Call, offered func(name string) bool) (_ Call, failure string) {
 	t, ok := s.Get(c.Name)
 	if !ok && s.Missing != nil {
@@ -102,15 +102,16 @@ func (s *Set) allows(tool, param, value string) bool {
 	return len(list) == 0 || slices.ContainsFunc(list, func(e any) bool { return sameWord(e, value) })
 }
 
-// The names under which models put a call into the arguments of another one.
+// The names under which models wrap a call in the arguments of another call.
 var (
 	innerNames = []string{"name", "tool", "tool_name", "toolName", "function", "function_name", "recipient_name"}
 	innerExtra = []string{"type", "id", "call_id", "tool_call_id"}
 	innerArgs  = []string{"arguments", "args", "parameters", "params", "input", "tool_input", "kwargs", "properties"}
 )
 
-// unwrapCall takes out the call that a model put into the arguments of a call, as in {"name": "read_file",
-// "arguments": {"path": "a.go"}}. If c is not such a call, wrapped is false. t is the tool that c names, if there is one.
+// unwrapCall extracts a call that a model wrapped in another call's arguments, as in {"name":
+// "read_file", "arguments": {"path": "a.go"}}. If c is not such a call, wrapped is false. If c
+// names a known tool, t is that tool.
 func (s *Set) unwrapCall(c Call, t Tool, known bool) (inner Call, wrapped bool) {
 	object, err := RepairArgs(string(c.Args))
 	if err != nil {
@@ -169,7 +170,7 @@ func rawFields(object json.RawMessage) (fields map[string]json.RawMessage) {
 	return fields
 }
 
-// unknown returns the error of a name that no tool has. It lists the tools.
+// unknown returns the error for an unknown tool name. It lists the tools.
 func (s *Set) unknown(offered func(string) bool, name, advice string) string {
 	var names []string
 	for _, t := range s.List() {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// OK is the result that shows v, which must marshal to a JSON object.
+// OK returns a result with v, which must marshal to a JSON object.
 func OK(v any) Result {
 	data, err := Marshal(v)
 	if err != nil {
@@ -17,14 +17,13 @@ func OK(v any) Result {
 	return Result{JSON: data, marshalled: &data[0]}
 }
 
-// Brief sets the result that the model gets in place of r: the same facts in fewer tokens.
-// Scripts get r.
+// Brief sets a shorter result for the model: the same facts in fewer tokens. Scripts get r.
 func (r Result) Brief(v any) Result {
 	r.brief = v
 	return r
 }
 
-// forModel returns the result that the model gets. If r has none of its own, it is r.
+// forModel returns the result for the model. Without a brief form, it is r.
 func (r Result) forModel(script bool) Result {
 	if r.brief != nil && !script {
 		full := r
@@ -36,13 +35,13 @@ func (r Result) forModel(script bool) Result {
 	return r
 }
 
-// Fail returns a failure that the model can read and correct: the problem and the next step,
-// in at most 60 words. Of a longer text, the middle is left out.
+// Fail returns a failure that the model can correct: the problem and the next step, in at most 60
+// words. A longer text loses its middle.
 func Fail(format string, args ...any) Result {
 	return Failure(BriefError(fmt.Sprintf(format, args...)))
 }
 
-// Failure returns a failure with a text that the user or another program wrote, as it is.
+// Failure returns a failure with unchanged text from the user or another program.
 func Failure(text string) Result {
 	data, err := Marshal(map[string]string{"error": text})
 	if err != nil {
@@ -57,9 +56,8 @@ const (
 	errorHead  = 35
 )
 
-// BriefError returns the text of an error with at most 60 words. Of a longer one, the middle is
-// left out. The lines between the first and the last one are data, such as lines of a file: they
-// stay and do not count.
+// BriefError limits an error to 60 words. A longer text loses its middle. The lines between the
+// first and the last line are data, such as lines of a file: they stay and do not count.
 func BriefError(text string) string {
 	first, data := text, ""
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
@@ -102,14 +100,14 @@ func wordEnds(text string) (ends []int) {
 	return ends
 }
 
-// With adds content that the editor shows for the call.
+// With adds content for the editor to show.
 func (r Result) With(shown ...Content) Result {
 	r.Shown = append(r.Shown, shown...)
 	return r
 }
 
-// marshal is json.Marshal that leaves <, > and & as they are: code is full of
-// them, and the model pays for every escape.
+// Marshal is json.Marshal without escapes for <, > and &: code is full of them, and the model pays
+// for every escape.
 func Marshal(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -120,7 +118,7 @@ func Marshal(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// orEmpty makes a nil list an empty one, which JSON shows as [].
+// OrEmpty replaces a nil list by an empty list, which JSON shows as [].
 func OrEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

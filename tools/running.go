@@ -9,10 +9,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// Running tells that a process of the call runs, which may change files without the
-// workspace. It returns when the process may start. The caller calls ended when the process
-// has ended. What changes while the call waits for an answer of the user is not its work: a
-// call that waits is not running.
+// Running reports the start of a process that may change files directly. It returns when the
+// process may start. The caller calls ended when the process has ended. A call does not count as
+// running while it waits for the user: changes in this time are not its own.
 func (e *Env) Running(ctx context.Context) (ended func()) {
 	if e == nil || e.running == nil {
 		return func() {}
@@ -20,7 +19,8 @@ func (e *Env) Running(ctx context.Context) (ended func()) {
 	return e.running.begin(ctx)
 }
 
-// HasRun reports whether a process of the call has been started. If that is not known, it returns true.
+// HasRun reports whether a process of the call has been started. If this is unknown, it returns
+// true.
 func (e *Env) HasRun() bool { return e == nil || e.running == nil || e.running.hasRun() }
 
 func (r *running) hasRun() bool {
@@ -29,14 +29,14 @@ func (r *running) hasRun() bool {
 	return r.begun
 }
 
-// Waiting tells that the call waits for the user, until resume is called. What the gate of the call
-// asks is told already.
+// Waiting reports that the call waits for the user, until resume is called. Approval requests of
+// the call's gate are reported already.
 func (e *Env) Waiting(ctx context.Context) (resume func()) {
 	if e == nil || e.running == nil {
 		return func() {}
 	}
 	goOn := e.running.pause(ctx)
-	filetime.Pass(ctx) // what the user saves meanwhile is not taken for the agent's
+	filetime.Pass(ctx) // what the user saves meanwhile is not attributed to the agent
 	return func() {
 		filetime.Pass(ctx)
 		goOn()
@@ -56,7 +56,7 @@ func (b Admission) watching(env *Env) *Env {
 	return &own
 }
 
-// running tells when processes of a call run.
+// running reports when processes of a call run.
 type running struct {
 	told []func(ctx context.Context) (ended func())
 
@@ -64,7 +64,7 @@ type running struct {
 	runs    int      // processes
 	waits   int      // for answers of the user
 	begun   bool     // a process was started
-	endings []func() // nil: it was not told, or it was told of the end
+	endings []func() // nil: the start was not reported, or the end was reported
 }
 
 func (r *running) begin(ctx context.Context) (ended func()) {
@@ -78,7 +78,7 @@ func (r *running) pause(ctx context.Context) (resume func()) {
 	return func() { r.change(ctx, func() { r.waits-- }) }
 }
 
-// change applies a change and tells of its result.
+// change applies a change and reports its result.
 func (r *running) change(ctx context.Context, apply func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +96,7 @@ func (r *running) change(ctx context.Context, apply func()) {
 	}
 }
 
-// pausing is the gate of a call. While one of its requests is open, the call is not running.
+// pausing is the gate of a call. During an approval request, the call is not running.
 type pausing struct {
 	Approver
 	running *running

@@ -14,14 +14,13 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// New joins t to a function with a typed input: it fills t.Schema from In and
-// t.Run with run.
+// New creates a tool from t and a function with a typed input. It fills t.Schema from In and t.Run
+// with run.
 //
-// In is a struct. Its json tags name the parameters, those with omitempty are
-// optional, and jsonschema tags describe them. A string type with a method
-// Enum() []string lists its values. A field tagged offer:"no" is decoded, so
-// that run can answer it with a sentence, but is not in the schema. New panics
-// when In cannot be described: that is a mistake in the program.
+// In is a struct. Its json tags name the parameters, omitempty makes them optional, and jsonschema
+// tags describe them. A string type with a method Enum() []string lists its values. A field tagged
+// offer:"no" is decoded but not in the schema, so run can reply to it with a sentence. New panics
+// if In cannot be described, which is a programming error.
 func New[In any](t Tool, run func(ctx context.Context, env *Env, call Call, in In) (Result, error)) Tool {
 	in, err := inputOf(reflect.TypeFor[In]())
 	if err != nil {
@@ -42,7 +41,7 @@ func New[In any](t Tool, run func(ctx context.Context, env *Env, call Call, in I
 	return t
 }
 
-// Decode returns the input of a tool that [New] made.
+// Decode returns the input of a tool created by [New].
 func Decode[In any](args json.RawMessage) (In, error) {
 	return decode[In](plainFieldsOf(reflect.TypeFor[In]()), args)
 }
@@ -64,7 +63,7 @@ func decode[In any](plain plainFields, args json.RawMessage) (in In, err error) 
 	return in, nil
 }
 
-// titled makes a Title out of a typed one. Arguments that do not decode have no title.
+// Titled converts a typed title function. If the arguments cannot be decoded, the title is empty.
 func Titled[In any](title func(In) string) func(json.RawMessage) string {
 	return func(args json.RawMessage) string {
 		var in In
@@ -83,7 +82,7 @@ type accepted struct {
 	known *jsonschema.Schema
 }
 
-// schema returns the schema. If the text cannot be read, it returns one that accepts all arguments.
+// schema returns the schema. If the text cannot be read, the schema accepts all arguments.
 func (a *accepted) schema() *jsonschema.Schema {
 	a.once.Do(func() {
 		if a.known != nil {
@@ -129,7 +128,8 @@ func Preload[In any]() {
 	}
 }
 
-// schemaOf describes a struct: all accepted parameters, and the JSON of the offered ones.
+// schemaOf describes a struct. It returns the schema of all accepted parameters and the JSON of the
+// offered parameters.
 func schemaOf(t reflect.Type) (*jsonschema.Schema, json.RawMessage, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, nil, fmt.Errorf("%v is not a struct", t)
@@ -161,11 +161,11 @@ func schemaOf(t reflect.Type) (*jsonschema.Schema, json.RawMessage, error) {
 	return accepts, data, err
 }
 
-// enumerated is a string type that has few values.
+// enumerated is a string type with a few fixed values.
 type enumerated interface{ Enum() []string }
 
-// described is a type that brings its own schema. If it accepts several types, the
-// model is offered the first one.
+// described is a type with its own schema. If it accepts several types, the model is offered the
+// first.
 type described interface{ JSONSchema() *jsonschema.Schema }
 
 // collectSpecial finds the types below t whose schema is more than their kind.
@@ -197,8 +197,8 @@ func collectSpecial(t reflect.Type, into map[reflect.Type]*jsonschema.Schema) {
 	}
 }
 
-// dropNull takes the null away that stands for an absent pointer or slice: a
-// parameter that is not wanted is left out.
+// dropNull removes null, which stands for an absent pointer or slice: the model omits the parameter
+// instead.
 func dropNull(s *jsonschema.Schema) {
 	types := slices.DeleteFunc(slices.Clone(s.Types), func(t string) bool { return t == "null" })
 	if len(types) == 1 {

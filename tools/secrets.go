@@ -13,12 +13,10 @@ import (
 	"sync/atomic"
 )
 
-// shortestSecret is the length from which on a value is looked for: shorter ones
-// would be found in innocent text.
+// shortestSecret is the minimum length of a secret: shorter values would match innocent text.
 const shortestSecret = 8
 
-// Secrets are values that no result may show. Nil has none. It is safe for
-// concurrent use.
+// Secrets are values to redact in all results. Nil has none. It is safe for concurrent use.
 type Secrets struct {
 	list atomic.Pointer[[]secret]
 
@@ -40,8 +38,8 @@ func NewSecrets(values map[string]string) *Secrets {
 	return s
 }
 
-// Set takes values by their names. It skips values that look like ordinary text: short
-// values, paths and plain addresses. Variables with names of secrets often have such values.
+// Set stores values by their names. It skips values that look like ordinary text: short values,
+// paths and plain addresses. Variables with names of secrets often hold such values.
 func (s *Secrets) Set(values map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,8 +50,8 @@ func (s *Secrets) Set(values map[string]string) {
 // mostAdded limits the values of Add, such as the tokens of a long session.
 const mostAdded = 1000
 
-// Add takes further values by their names, such as new tokens. They stay when Set is called. A later value of a name does
-// not replace an earlier one.
+// Add stores further values by their names, such as new tokens. They stay when Set is called. A
+// later value of a name does not replace an earlier value.
 func (s *Secrets) Add(values map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +82,7 @@ func (s *Secrets) update() {
 			}
 		}
 	}
-	// A secret that holds another comes first; among equals the order is fixed.
+	// A secret that contains another comes first; among equals the order is fixed.
 	slices.SortFunc(list, func(a, b secret) int {
 		if len(a.value) != len(b.value) {
 			return len(b.value) - len(a.value)
@@ -105,8 +103,8 @@ func (s *Secrets) all() []secret {
 	return nil
 }
 
-// secretParts are the pieces of a value that can be found: of one with several
-// lines, such as a private key, each line.
+// secretParts returns the parts of a value to search for. For a value with several lines, such as a
+// private key, these are its lines.
 func secretParts(value string) []string {
 	lines := strings.Split(strings.TrimSpace(value), "\n")
 	if len(lines) == 1 {
@@ -136,7 +134,7 @@ func newSecret(name, value string) (secret, bool) {
 	return secret{value, quoted[1 : len(quoted)-1], "[secret " + name + " withheld]"}, true
 }
 
-// plainAddress tells whether a value is an address that holds no secret itself.
+// plainAddress reports whether a value is an address without a secret.
 func plainAddress(value string) bool {
 	u, err := url.Parse(value)
 	return err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && len(u.Path) < 20
@@ -170,7 +168,7 @@ func (s *Secrets) longest() int {
 	return 0
 }
 
-// In names a secret that text holds, also as an address would spell it.
+// In names a secret found in text, also in its URL-encoded form.
 func (s *Secrets) In(text string) (standIn string, found bool) {
 	for range 10 { // an address may be encoded within another, and again
 		for _, x := range s.all() {

@@ -9,29 +9,29 @@ import (
 // Set holds the tools of a session and runs their calls. It is safe for
 // concurrent use.
 type Set struct {
-	// Defect is told of a panic in a tool, which is a mistake in the program. The
-	// model gets an error without the stack. Set it before the first call.
+	// Defect is called after a panic in a tool, which is a programming error. The model gets an
+	// error without the stack. Set it before the first call.
 	Defect func(tool string, panicked any, stack []byte)
 
 	// Events sees the calls of the set. Set it before the first call; nil: nothing does.
 	Events Events
 
-	// Toolsets are names that configuration may have, even if no tool of theirs is in the
-	// set. Set it before the first call.
+	// Toolsets are valid names in the configuration, even without a tool in the set. Set it before
+	// the first call.
 	Toolsets []string
 
-	// Missing may add a tool that is called and is not in the set. Set it before the first call;
-	// nil: nothing does. Sets that are made of this one do not have it.
+	// Missing may add a called tool that is not in the set. Set it before the first call; nil: no
+	// tool is added. Derived sets do not inherit it.
 	Missing func(name string)
 
 	// Secrets are redacted in all results. Set it before the first call; nil: there are none.
 	Secrets *Secrets
 
-	// Forget is called when the model does not get the whole text of a result. Set it before
-	// the first call; nil: nothing is. Sets that are made of this one do not have it.
+	// Forget is called when the model does not get the whole text of a result. Set it before the
+	// first call, or leave it nil. Derived sets do not inherit it.
 	Forget func()
 
-	admits []func(Tool) bool // that chose the tools of the set
+	admits []func(Tool) bool // the filters that chose the tools
 
 	mu    sync.Mutex     // never held while a tool runs
 	tools []Tool         // in the order they were added
@@ -49,8 +49,8 @@ func NewSet(tools ...Tool) (*Set, error) {
 	return s, nil
 }
 
-// Add puts t into the set. A second tool of a name is an error unless it says
-// that it overrides; then it takes the place of the first.
+// Add puts t into the set. A second tool with the same name is an error unless it sets Override;
+// then it replaces the first.
 func (s *Set) Add(t Tool) error {
 	if err := checkTool(t); err != nil {
 		return err

@@ -9,18 +9,18 @@ import (
 // whether to run it again.
 type Stopped struct {
 	Who, Again string
-	Effects    string // in place of Again, for a call that has begun; may be empty
+	Effects    string // in place of Again, for a started call; may be empty
 	Canceled   bool   // the user canceled the turn, and did not only send another prompt
 }
 
-// ErrClosing is the cause of a context that ends with the connection, and the kind of an error of a request to the editor
-// that has no answer for the same reason.
+// ErrClosing is the cause of a context that ends with the connection. It is also the kind of error
+// of an editor request without an answer for the same reason.
 var ErrClosing = &Stopped{
 	Who: "the editor was closed, or the server was stopped", Again: "Run it again if it is still needed",
 	Effects: "It may have had effects: check them before you run it again",
 }
 
-// ErrNotRun is the kind of an error of a tool that says that the call has done nothing.
+// ErrNotRun is the kind of a tool's error if the call has done nothing.
 var ErrNotRun = errors.New("not run")
 
 func (s *Stopped) Error() string { return s.Who }
@@ -31,7 +31,7 @@ func CanceledByUser(ctx context.Context) bool {
 	return errors.As(context.Cause(ctx), &s) && s.Canceled
 }
 
-// StoppedText says who stopped a call that has begun and whose ctx has ended, and whether to run it again.
+// StoppedText names who stopped a started call whose ctx has ended, and whether to run it again.
 func StoppedText(ctx context.Context) string {
 	var s *Stopped
 	switch {
@@ -43,8 +43,8 @@ func StoppedText(ctx context.Context) string {
 	return s.Who + ". " + s.Again
 }
 
-// NotRunText is [StoppedText] of a call that had not begun. When says when ctx has ended, such as "while it waited for
-// approval"; it may be empty.
+// NotRunText is [StoppedText] for a call that had not begun. when describes the time, such as
+// "while it waited for approval"; it may be empty.
 func NotRunText(ctx context.Context, when string) string {
 	s := &Stopped{Who: "it was canceled", Again: "Run it only if it is still needed"}
 	errors.As(context.Cause(ctx), &s)

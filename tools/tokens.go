@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Tokens estimates the tokens of text, for limits. Tokenizers differ; for code, prose,
-// numbers and encoded data the estimate is near to that of o200k, and seldom below it.
+// Tokens estimates the tokens of text, for limits. Tokenizers differ; for code, prose, numbers and
+// encoded data the estimate is near the count of o200k, and seldom below it.
 func Tokens(text string) int {
 	sixths := 0 // of a token
 	var before class
@@ -29,7 +29,7 @@ func Tokens(text string) int {
 	return sixths / 6
 }
 
-// class is a kind of characters that a tokenizer joins.
+// class is a kind of characters that tokenizers join.
 type class int
 
 const (

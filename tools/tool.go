@@ -1,10 +1,9 @@
-// Package tools has the core of all tools: tools as values, and the one dispatch through
-// which every call goes.
+// Package tools is the core of all tools: tools as values, and the dispatcher for every call.
 //
-// A [Tool] joins a typed Go function to a JSON schema. A [Set] holds the tools of a session
-// and runs their calls. An error or a panic of a tool becomes the result {"error": "…"}.
-// The package knows no JSON-RPC and no editor. A tool captures the parts of its session
-// that it needs when it is made; [Env] has those of one call.
+// A [Tool] joins a typed Go function to a JSON schema. A [Set] holds the tools of a session and
+// runs their calls. An error or a panic of a tool becomes the result {"error": "…"}. The package
+// knows no JSON-RPC and no editor. A tool captures the required parts of its session when it is
+// created; [Env] holds the parts for one call.
 package tools
 
 import (
@@ -31,24 +30,25 @@ const (
 	KindSwitchMode Kind = "switch_mode"
 )
 
-// Tool is one thing the model may call. Make it with [New].
+// Tool is a function offered to the model. Make it with [New].
 type Tool struct {
 	Name        string
 	Toolset     string
 	Kind        Kind
 	Description string // text for the model. For New it may be a template, see [Describe]
 	Schema      json.RawMessage
-	// SchemaChecked is set if Schema is known to be a JSON schema. Then the set reads it at the first
-	// call that needs it. Else [Set.Add] reads it, and reports an error.
+	// SchemaChecked is set if Schema is known to be a JSON schema. The set then reads it at the
+	// first call. Otherwise [Set.Add] reads it and reports an error.
 	SchemaChecked bool
 	// ReadOnly tools change nothing: neighbouring calls of them run together.
 	ReadOnly bool
-	// Parallel tools may run beside read-only ones and beside each other, although they write.
+	// Parallel tools may run beside read-only tools and beside each other, although they write.
 	Parallel bool
-	// Network tools send requests to addresses that the model names.
+	// Network tools send requests to addresses named by the model.
 	Network bool
-	// Plans is set for tools that change nothing in plan mode, by [Env.Planning] or because
-	// they never do. Without it, a tool runs in plan mode only if it is ReadOnly and not Network.
+	// Plans is set for tools without changes in plan mode, because of [Env.Planning] or because
+	// they never change anything. Otherwise a tool runs in plan mode only if it is ReadOnly and not
+	// Network.
 	Plans bool
 	// Foreign tools have texts of servers or other programs in their results, beside text of files.
 	Foreign bool
@@ -56,29 +56,29 @@ type Tool struct {
 	Tracked bool
 	// RunsCommands is set for tools that run shell commands.
 	RunsCommands bool
-	// EditsFiles is set for tools that change files of the workspace as the user's editor does:
-	// the user sees the diff, and unsaved buffers are kept.
+	// EditsFiles is set for tools that change workspace files like the user's editor: the user sees
+	// the diff, and unsaved buffers are kept.
 	EditsFiles bool
-	// Brief is the description in a session with a small context window. Such a session has only the
-	// tools that have one. BriefParams are the parameters that are offered there.
+	// Brief is the description in a session with a small context window, where only tools with a
+	// Brief are offered. BriefParams are the parameters offered there.
 	Brief       string
 	BriefParams []string
-	// Advice is a sentence of the system prompt that says when to use the tool. Empty: the
-	// description says it.
+	// Advice is a sentence for the system prompt about when to use the tool. Empty: the description
+	// states it.
 	Advice string
 	// Replay says whether calls of the tool are repeated when a session is replayed.
 	Replay Replay
-	// Order is the tool's place among those of extensions; those of an equal order stand
-	// in the order of extensions.
+	// Order is the tool's position among the tools of extensions. Tools of equal order keep the
+	// order of their extensions.
 	Order int
-	// Owner is the extension that the tool belongs to. Its set fills it in.
+	// Owner is the extension of the tool. The set fills it in.
 	Owner string
-	// Group is the server or plugin that the tool comes from. Nil: it is built in.
+	// Group is the server or plugin of the tool. Nil: it is built in.
 	Group *Group
 	// Deferred tools can be called, and are not in the list of tools of a request.
 	Deferred bool
-	// Means returns the call that a call of this tool stands for. [Set.Resolve] puts it in
-	// its place. If it returns false, or is nil, the call stands for itself.
+	// Means translates a call of this tool into another call, which [Set.Resolve] then uses. If it
+	// is nil or returns false, the call stays.
 	Means func(args json.RawMessage) (Call, bool)
 	// Available is asked once per listing; an error leaves the tool out. Nil: always there.
 	Available func(context.Context) error
@@ -86,49 +86,49 @@ type Tool struct {
 	RequiredEnv []string
 	// ResultCap bounds the result in bytes; zero is the set's default (100,000).
 	ResultCap int
-	// Override lets the tool take the place of one of the same name.
+	// Override lets the tool replace a tool of the same name.
 	Override bool
 	// Script is the signature and the result of the tool as a function of scripts, such as
 	// "(path, offset=1) → content". Empty: scripts cannot call the tool.
 	Script string
 	// Describe returns the description if it depends on the offered tools. Nil: Description.
 	Describe func(offered []Tool) string
-	// Title is the line that the editor shows for a call, such as "Read main.go".
-	// Nil, or an empty answer: the tool's name.
+	// Title is the editor's line for a call, such as "Read main.go". If it is nil or returns "",
+	// the line is the tool's name.
 	Title func(args json.RawMessage) string
-	// Edit returns the edit of a call without making it, for an approval request that comes before
-	// the tool runs. Nil: such a request shows the arguments only.
+	// Edit returns the edit of a call without making it, for an approval request before the tool
+	// runs. Nil: the request shows only the arguments.
 	Edit func(ctx context.Context, env *Env, call Call) (Edit, error)
-	// AsksLater reports whether a call computes an edit and asks the gate about it before it makes
-	// it. If an event requires approval of the call, it is a part of that request, which shows the
-	// edit. Nil: no call does.
+	// AsksLater reports whether a call computes an edit and asks the gate before making it. If an
+	// event requires approval of the call, this request includes it and shows the edit. Nil: no
+	// call does.
 	AsksLater func(Call) bool
 	// Run does the work. A [Result] is for the model to read, failures included.
 	// An error's text is shown to it as a failure too, unless ctx has ended.
 	Run func(ctx context.Context, env *Env, call Call) (Result, error)
 
-	// TellsRunning is set for tools that call [Env.Running] when their processes start. The
-	// processes of others can run as long as Run.
+	// TellsRunning is set for tools that call [Env.Running] when their processes start. Other
+	// tools' processes can run as long as Run.
 	TellsRunning bool
 
-	// Interrupted returns the result of a call whose server died before the call had one. It
-	// is called when the session is opened again. Nil: the result says that it was
-	// interrupted.
+	// Interrupted returns the result of a call whose server died before the call had a result. It
+	// is called when the session is opened again. Nil: the result reports the interruption.
 	Interrupted func(ctx context.Context, env *Env, call Call) Result
 
-	// accepts is the schema for arguments: Schema and the parameters that are accepted but not
-	// offered. Set by New, else by a Set.
+	// accepts is the schema for arguments: Schema and the accepted parameters that are not offered.
+	// Set by New, else by a Set.
 	accepts *accepted
 }
 
-// Group is a server or a plugin that has tools.
+// Group is a server or a plugin with tools.
 type Group struct {
 	Name  string
-	About string // its own description in one line; may be empty
+	About string // the group's own description in one line; may be empty
 	Defer string // always or never; empty: its tools are deferred if all tools are too large
 }
 
-// Takes reports whether the tool has a parameter. A tool without a schema, or one of a server that accepts others, takes all.
+// Takes reports whether the tool has a parameter. If a tool has no schema, or its server accepts
+// additional parameters, it takes all.
 func (t Tool) Takes(name string) bool {
 	if t.accepts == nil {
 		return true
@@ -155,7 +155,7 @@ const (
 	ReplayedIf                // it is repeated if a sandbox bounds it, as it may do anything
 )
 
-// Call is one call of a tool, as the model made it.
+// Call is a tool call as the model made it.
 type Call struct {
 	ID   string
 	Name string
@@ -168,17 +168,17 @@ type Call struct {
 
 // Result is the result of a call.
 type Result struct {
-	JSON    json.RawMessage // exactly one JSON object, as the model sees it
+	JSON    json.RawMessage // exactly one JSON object, as sent to the model
 	IsError bool
-	Images  []Image   // pictures that a model that sees gets beside it
+	Images  []Image   // pictures for a model with vision
 	Shown   []Content // the editor shows it with the result
 	// EndsTurn ends the turn after the calls of the response: the user goes on.
 	EndsTurn bool
 
 	brief any // for the model in place of JSON; nil: JSON
 
-	// marshalled is the first byte of a JSON that OK has made, which need not be
-	// parsed to know that it is one. A hook that puts another in its place leaves it.
+	// marshalled is the first byte of JSON made by OK, which is known to be an object and need not
+	// be parsed. A hook that replaces the JSON leaves it.
 	marshalled *byte
 }
 
@@ -191,8 +191,8 @@ type Image struct {
 	Width, Height int
 }
 
-// Content is one thing that an editor can show of a call.
-// Exactly one of Diff, Text, Terminal and Inner is set; Location may stand alone.
+// Content is one piece of editor output for a call. Exactly one of Diff, Text, Terminal and Inner
+// is set; Location may stand alone.
 type Content struct {
 	Text     string    `json:"text,omitempty"`
 	Diff     *Diff     `json:"diff,omitempty"`
@@ -201,7 +201,7 @@ type Content struct {
 	Inner    *Inner    `json:"sandbox_tool_call,omitempty"`
 }
 
-// Inner is a call that a script made. Transcripts tell of it, the model does not.
+// Inner is a script's call. Transcripts contain it; the model does not see it.
 type Inner struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"` // long texts in it are cut
@@ -216,7 +216,7 @@ type Diff struct {
 	New  string  `json:"new"`
 }
 
-// Location is a place that a call touches. Line counts from 1; 0 is the file.
+// Location is a position in a file of a call. Line counts from 1; 0 is the file.
 type Location struct {
 	Path string `json:"path"` // absolute
 	Line int    `json:"line,omitempty"`

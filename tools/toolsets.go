@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// reservedToolsets are names that configuration may have, although no feature has them yet.
+// reservedToolsets are valid names in the configuration without a feature yet.
 var reservedToolsets = []string{"browser", "vision"}
 
-// composites name several toolsets at once. All of coding, which the hosts' presets are, is
-// everything in the set: features that need configuration are there only if configured.
+// composites name several toolsets at once. coding, the hosts' presets, contains the whole set:
+// features that need configuration are present only if configured.
 var composites = map[string]func(Tool) bool{
 	"coding":     func(Tool) bool { return true },
 	"hermes-acp": func(Tool) bool { return true },
@@ -30,8 +30,7 @@ func (t Tool) In(toolset string) bool {
 	return t.Toolset == toolset || t.Toolset == strings.TrimSuffix(toolset, "_tools")
 }
 
-// Preset returns the toolsets that a host offers by default; host is "acp", "lsp", or any
-// other name.
+// Preset returns the default toolsets of a host; host is "acp", "lsp", or any other name.
 func Preset(host string) []string {
 	if name := "hermes-" + host; composites[name] != nil {
 		return []string{name}
@@ -39,8 +38,8 @@ func Preset(host string) []string {
 	return []string{"coding"}
 }
 
-// Select returns the tools of the enabled toolsets less those of the disabled
-// ones, in a set with the same events and secrets. No enabled names mean coding.
+// Select returns the tools of the enabled toolsets without the disabled toolsets, in a set with the
+// same events and secrets. If enabled is empty, it means coding.
 func (s *Set) Select(enabled, disabled []string) (*Set, error) {
 	if len(enabled) == 0 {
 		enabled = Preset("")
@@ -79,7 +78,8 @@ func (s *Set) Offers(toolset string, enabled, disabled []string) bool {
 	return unknown != nil || unknownToo != nil || on.match(t) && !off.match(t)
 }
 
-// Knows reports whether configuration may have the name of a toolset, and a feature has it. Each MCP server and plugin has one.
+// Knows reports whether a toolset's name is valid in the configuration and a feature provides it.
+// Each MCP server and plugin has a toolset.
 func (s *Set) Knows(toolset string) bool {
 	_, err := s.matcher(toolset, s.List())
 	return err == nil && (!slices.Contains(reservedToolsets, toolset) || slices.Contains(s.Toolsets, toolset))
@@ -109,7 +109,7 @@ func (s *Set) matcher(name string, all []Tool) (func(Tool) bool, error) {
 	}
 	toolsets := s.toolsetNames(all)
 	for _, candidate := range []string{name, strings.TrimSuffix(name, "_tools")} {
-		// An MCP server that is down now has a toolset all the same.
+		// An MCP server has a toolset even while it is down.
 		if slices.Contains(toolsets, candidate) || strings.HasPrefix(candidate, "mcp-") {
 			return func(t Tool) bool { return t.Toolset == candidate }, nil
 		}
@@ -122,7 +122,7 @@ func (s *Set) matcher(name string, all []Tool) (func(Tool) bool, error) {
 	return nil, fmt.Errorf("unknown toolset %q; known are %s", name, strings.Join(append(toolsets, slices.Sorted(maps.Keys(composites))...), ", "))
 }
 
-// toolsetNames returns the names of the toolsets that configuration may have.
+// toolsetNames returns the valid toolset names of the configuration.
 func (s *Set) toolsetNames(all []Tool) []string {
 	names := slices.Clone(s.Toolsets)
 	for _, name := range reservedToolsets {

@@ -2,8 +2,7 @@ package tools
 
 import "slices"
 
-// Where is the set of those tools that keep chooses, with the same events and
-// secrets.
+// Where returns the set of tools for which keep returns true, with the same events and secrets.
 func (s *Set) Where(keep func(Tool) bool) *Set {
 	chosen := s.empty()
 	chosen.admits = append(chosen.admits, keep)
@@ -15,8 +14,8 @@ func (s *Set) Where(keep func(Tool) bool) *Set {
 	return chosen
 }
 
-// Replace is the set in which each tool of an extension is one of tools that has its
-// name. Those that have none are left out; tools of no extension stay.
+// Replace returns a set in which each extension tool is replaced by the tool of the same name in
+// tools. Without such a tool, it is left out. Tools without an extension stay.
 func (s *Set) Replace(tools []Tool) (*Set, error) {
 	replaced := s.empty()
 	for _, t := range s.List() {

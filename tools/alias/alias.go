@@ -1,6 +1,6 @@
-// Package alias translates calls that models know from other agents into calls of our
-// tools. [Tool] finds the tool that a name stands for, and [Arguments] translates the
-// arguments. table.txt is the one list of names.
+// Package alias translates other agents' tool calls, which models know, into calls of our tools.
+// [Tool] finds the tool for a name, and [Arguments] translates the arguments. table.txt lists all
+// names.
 package alias
 
 import (
@@ -14,7 +14,7 @@ import (
 //go:embed table.txt
 var text string
 
-// entry has the parameters of one tool.
+// entry holds the parameters of one tool.
 type entry struct {
 	params  map[string]string            // our name, by the other name
 	values  map[string]map[string]string // our value, by our parameter and the plain other value
@@ -28,10 +28,10 @@ type table struct {
 	plain  map[string]string // the same, by the plain other name
 	of     map[string]*entry // by our name
 	advice map[string]string // by the plain other name
-	likely []likely          // the first one that a name has decides
+	likely []likely          // the first match decides
 }
 
-// likely are words of a name, with + between them, and the tool that such a name probably means.
+// likely maps words of a name, joined by +, to a tool.
 type likely struct{ words, tool string }
 
 var parsed = sync.OnceValue(func() *table {
@@ -104,8 +104,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// Tool returns the tool that name stands for, among those that has reports. If there is
-// none, it returns advice, which may be empty.
+// Tool returns the tool for name, among the tools for which has returns true. If there is none, it
+// returns advice, which may be empty.
 func Tool(name string, has func(tool string) bool) (tool, advice string) {
 	t := parsed()
 	for _, candidate := range []string{name, withoutSpace(name), withoutNoise(name)} {
@@ -157,7 +157,7 @@ func plain(name string) string {
 
 var separators = strings.NewReplacer("_", "", "-", "", " ", "", ".", "", ":", "", "/", "")
 
-// noise are words that models put around the name of a tool: namespaces, marks of a template, numbers.
+// noise are words added by models around a tool name: namespaces, marks of a template, numbers.
 var noise = []string{
 	"function", "functions", "tool", "tools", "call", "mcp", "filesystem", "default", "api", "builtin", "server", "local", "repo", "browser",
 	"channel", "commentary", "analysis", "final", "json", "assistant", "to", "name", "container", "developer", "hermes",
@@ -178,7 +178,7 @@ func withoutNoise(name string) string {
 	return strings.Join(words, "_")
 }
 
-// Likely returns the tool that an unknown name probably means, by its words, or "".
+// Likely guesses the tool of an unknown name by its words. If no words match, it returns "".
 func Likely(name string, has func(tool string) bool) string {
 	words := strings.FieldsFunc(snake(name), func(r rune) bool { return !unicode.IsLetter(r) })
 	for _, row := range parsed().likely {
@@ -220,7 +220,7 @@ func value(tool, param, given string) (ours string, ok bool) {
 	return ours, ok
 }
 
-// adviceFor returns what to do instead of a parameter that has no counterpart, or "".
+// adviceFor returns what to do instead of a parameter without a counterpart, or "".
 func adviceFor(tool, param string) string {
 	if e := parsed().of[tool]; e != nil {
 		return e.advice[param]
@@ -228,7 +228,7 @@ func adviceFor(tool, param string) string {
 	return ""
 }
 
-// Ours reports whether a name is that of a tool of this program in the table.
+// Ours reports whether name is one of our tools in the table.
 func Ours(name string) bool { return parsed().of[name] != nil && name != "*" && name != "~" }
 
 // Parameter reports whether a tool accepts a parameter of another agent under this name.

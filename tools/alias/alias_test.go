@@ -30,7 +30,7 @@ func TestTool(t *testing.T) {
 	}
 }
 
-// A parameter that the tool knows keeps its name, and so does one of two that differ.
+// A parameter known to the tool keeps its name. If two parameters differ, both keep their names.
 func TestRename(t *testing.T) {
 	t.Parallel()
 	known := func(_, param string) bool {

@@ -12,16 +12,17 @@ import (
 // Call is a call whose tool was found.
 type Call struct {
 	Tool string         // our name
-	Via  string         // the name that the model used
+	Via  string         // the name used by the model
 	Args map[string]any // as decoded with json.Number; Translate changes it
 
 	notes   []string
 	problem string
 }
 
-// Translate gives the arguments our names and shapes, where only one reading is possible.
-// known reports whether a tool has a parameter, and allowed whether a value is one of a parameter's list; without a
-// list, allowed returns true. Translate returns a note that names the translations, or a problem that leaves nothing to run.
+// Translate changes the arguments to our names and shapes, where only one reading is possible.
+// known reports whether a tool has a parameter. allowed reports whether a value is in a parameter's
+// list; without a list, it returns true. Translate returns a note with the translations, or a
+// problem if nothing is left to run.
 func (c *Call) Translate(known func(tool, param string) bool, allowed func(tool, param, value string) bool) (note, problem string) {
 	c.retarget()
 	if c.Tool != c.Via {
@@ -56,7 +57,7 @@ func (c *Call) values(known func(tool, param string) bool, allowed func(tool, pa
 	}
 }
 
-// leaveOut drops parameters that change nothing. One that has no counterpart is a problem.
+// leaveOut drops parameters without effect. A parameter without a counterpart is a problem.
 func (c *Call) leaveOut(known func(tool, param string) bool) {
 	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
 		advice := adviceFor(c.Tool, name)
@@ -70,7 +71,7 @@ func (c *Call) leaveOut(known func(tool, param string) bool) {
 	}
 }
 
-// isNothing reports whether a value is one that other agents send if they mean nothing.
+// isNothing reports whether other agents send v to mean nothing.
 func isNothing(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -87,7 +88,8 @@ func isNothing(v any) bool {
 	return false
 }
 
-// ownSpelling returns the parameter that name is another spelling of, such as "Path" or " path:", or "".
+// ownSpelling returns our parameter for another spelling of its name, such as "Path" or " path:",
+// or "".
 func (c *Call) ownSpelling(name string, known func(tool, param string) bool) string {
 	bare := strings.Trim(name, " \t\r\n:=\"'`<>$-")
 	for _, candidate := range []string{bare, strings.ToLower(bare), snake(bare)} {
@@ -98,7 +100,8 @@ func (c *Call) ownSpelling(name string, known func(tool, param string) bool) str
 	return ""
 }
 
-// rename gives parameters our names. One that is given twice stays, unless both are equal.
+// rename changes parameters to our names. If a parameter is given twice with different values, both
+// stay.
 func (c *Call) rename(known func(tool, param string) bool) {
 	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
 		if known(c.Tool, name) {
@@ -123,16 +126,16 @@ func (c *Call) rename(known func(tool, param string) bool) {
 	}
 }
 
-// fail sets the problem that the model is told.
+// fail sets the problem shown to the model.
 func (c *Call) fail(format string, args ...any) { c.problem = fmt.Sprintf(format, args...) }
 
-// text returns a parameter that is a string.
+// text returns a string parameter.
 func (c *Call) text(name string) string {
 	s, _ := c.Args[name].(string)
 	return s
 }
 
-// take removes parameters and returns the value of the first one that was given.
+// take removes parameters and returns the value of the first given parameter.
 func (c *Call) take(names ...string) (value any, ok bool) {
 	for _, name := range names {
 		if v, given := c.Args[name]; given {
@@ -145,7 +148,7 @@ func (c *Call) take(names ...string) (value any, ok bool) {
 	return value, ok
 }
 
-// isTrue reads a boolean, also one in quotes.
+// isTrue reads a boolean, quoted or not.
 func isTrue(v any) bool { return v == true || strings.EqualFold(fmt.Sprint(v), "true") }
 
 // isFalse is true for false, also in quotes. An absent value is not false.
@@ -167,8 +170,8 @@ func strs(v any) (list []string, ok bool) {
 	return list, true
 }
 
-// ListIn returns the list that an object stands for: that of its only field, such as {"items": […]}, or the values of
-// {"0": …, "1": …}.
+// ListIn returns the list inside an object: the list in its only field, such as {"items": […]}, or
+// the values of {"0": …, "1": …}.
 func ListIn(m map[string]any) (list []any, ok bool) {
 	if len(m) == 1 {
 		for _, v := range m {
@@ -187,7 +190,7 @@ func ListIn(m map[string]any) (list []any, ok bool) {
 	return list, len(list) > 0
 }
 
-// object returns an item of a list as an object. A string is the field name of one.
+// object returns an item of a list as an object. A string becomes the value of field name.
 func object(v any, name string) (map[string]any, bool) {
 	if s, ok := v.(string); ok {
 		return map[string]any{name: s}, true
@@ -196,7 +199,7 @@ func object(v any, name string) (map[string]any, bool) {
 	return m, ok
 }
 
-// renamed gives fields of an object other names. The first one that is given counts.
+// renamed renames fields of an object. The first given name wins.
 func renamed(m map[string]any, ours string, names ...string) {
 	for _, name := range names {
 		if v, ok := m[name]; ok {
@@ -208,12 +211,12 @@ func renamed(m map[string]any, ours string, names ...string) {
 	}
 }
 
-// viaIs reports whether the model's name of the tool, without a namespace, is one of names.
+// viaIs reports whether names contains the model's name of the tool, without a namespace.
 func (c *Call) viaIs(names ...string) bool {
 	return slices.Contains(names, plain(cmp.Or(withoutSpace(c.Via), c.Via)))
 }
 
-// Raw reads arguments that are the text of a parameter instead of JSON.
+// Raw reads arguments given as plain text of a parameter instead of JSON.
 func Raw(tool, text string) (args map[string]any, ok bool) {
 	if text = strings.TrimSpace(text); tool == patching && strings.HasPrefix(text, "*** Begin Patch") {
 		return map[string]any{"patch": text}, true

@@ -89,7 +89,7 @@ func (c *Call) editorCommand() {
 	}
 }
 
-// number reads a whole number, also one in quotes.
+// number reads an integer, quoted or not.
 func number(v any) (int, bool) {
 	n, err := strconv.Atoi(fmt.Sprint(v))
 	return n, err == nil
@@ -120,7 +120,7 @@ func rangeOf(v any) (first, last int, ok bool) {
 	return first, last, one && two
 }
 
-// lastLines are names of the last line that is read.
+// lastLines are names for the last line to read.
 var lastLines = []string{"end_line", "endLine", "EndLine", "end_line_one_indexed_inclusive", "end", "line_end", "to_line", "last_line", "endline"}
 
 // readRange turns a first and a last line into offset and limit.
@@ -154,7 +154,8 @@ func readRange(c *Call) {
 	}
 }
 
-// writeMode rejects a write that shall add to a file or keep it: write_file replaces the whole file.
+// writeMode rejects a write that must append to a file or not overwrite it: write_file replaces the
+// whole file.
 func writeMode(c *Call) {
 	mode, _ := c.take("mode", "write_mode")
 	added, _ := c.take("append")
@@ -167,7 +168,7 @@ func writeMode(c *Call) {
 	}
 }
 
-// actionOfName sets the action that the name of the tool says, as in restore_checkpoint.
+// actionOfName sets the action from the tool name, as in restore_checkpoint.
 func actionOfName(c *Call) {
 	if c.Tool == c.Via || c.Args["action"] != nil {
 		return
@@ -187,7 +188,7 @@ func actionOfName(c *Call) {
 	}
 }
 
-// symbolQuery sets the action, and reads the symbol that is looked for in the workspace.
+// symbolQuery sets the action, and reads the symbol to search for in the workspace.
 func symbolQuery(c *Call) {
 	actionOfName(c)
 	if action := plain(fmt.Sprint(c.Args["action"])); c.Args["query"] == nil && (action == "find" || action == "workspacesymbol" || action == "workspacesymbols") {
@@ -200,21 +201,21 @@ func symbolQuery(c *Call) {
 	}
 }
 
-// memoryAction sets the action of a tool that only saves.
+// memoryAction sets the action for a tool that only saves.
 func memoryAction(c *Call) {
 	if c.Tool != c.Via && c.Args["action"] == nil && c.Args["operations"] == nil && c.Args["old_text"] == nil {
 		c.Args["action"] = "add"
 	}
 }
 
-// shellInput reads parameters that say how a command runs.
+// shellInput reads parameters about how a command runs.
 func shellInput(c *Call) {
 	if v, _ := c.take("is_input", "isInput"); isTrue(v) {
 		c.fail("This types into a running command, and none was started here. Start it with background=true; then use process with action=write, its session_id and data.")
 	}
 }
 
-// shellCommand reads a command that is a list of arguments, and other units of timeout.
+// shellCommand reads a command given as a list of arguments, and other units of timeout.
 func shellCommand(c *Call) {
 	if argv, ok := strs(c.Args["command"]); ok {
 		if len(argv) > 1 && strings.ContainsAny(argv[0], " ;|&\n") {
@@ -282,7 +283,8 @@ func durationOf(text string) (time.Duration, bool) {
 	return time.Duration(n * float64(unit)), err == nil && unit > 0
 }
 
-// Decorated reports whether arguments that fit have a command with a fence of Markdown or a prompt around it.
+// Decorated reports whether a command in valid arguments is wrapped in a Markdown fence or preceded
+// by a shell prompt.
 func Decorated(tool string, args []byte) bool {
 	return tool == terminal && (bytes.Contains(args, []byte("```")) || bytes.Contains(args, []byte(`"$ `)))
 }
@@ -313,7 +315,7 @@ func milliseconds(v any) any {
 	return v
 }
 
-// commandLine returns the text of a command that is given as arguments.
+// commandLine returns the text of a command given as arguments.
 func commandLine(argv []string) string {
 	if len(argv) == 1 {
 		return argv[0]
@@ -338,7 +340,7 @@ func quotedWords(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// fileTypes are names of file types that are not the ending.
+// fileTypes are names of file types that differ from the extension.
 var fileTypes = map[string]string{
 	"rust": "rs", "python": "py", "javascript": "js", "typescript": "ts", "ruby": "rb", "markdown": "md", "bash": "sh", "golang": "go", "kotlin": "kt", "csharp": "cs",
 }
@@ -386,7 +388,7 @@ func searchFlags(c *Call) {
 	}
 }
 
-// searchPattern applies flags that change the pattern, and reads other values.
+// searchPattern applies flags for the pattern, and reads other values.
 func searchPattern(c *Call) {
 	literal, given := c.take("isRegexp", "is_regexp", "isRegex", "is_regex", "IsRegex")
 	exact, _ := c.take("literal", "fixed_strings", "-F", "FixedStrings")
@@ -580,7 +582,7 @@ func goalInMessage(c *Call) {
 	}
 }
 
-// taskItems reads tasks that are texts.
+// taskItems reads tasks given as texts.
 func taskItems(c *Call) {
 	list, ok := decoded(c.Args["tasks"]).([]any)
 	if !ok {
@@ -595,7 +597,7 @@ func taskItems(c *Call) {
 	c.Args["tasks"] = list
 }
 
-// processAction sets the action that the name of the tool says.
+// processAction sets the action from the tool name.
 func processAction(c *Call) {
 	if id, ok := c.Args["session_id"].(json.Number); ok {
 		c.Args["session_id"] = id.String()
@@ -623,7 +625,7 @@ func language(c *Call) {
 	}
 }
 
-// codeLines joins a script that is a list of lines.
+// codeLines joins a script given as a list of lines.
 func codeLines(c *Call) {
 	if lines, ok := strs(c.Args["code"]); ok {
 		c.Args["code"] = strings.Join(lines, "\n")
@@ -646,7 +648,7 @@ func addressInPrompt(c *Call) {
 	}
 }
 
-// addresses reads addresses that are objects, or that stand in one text.
+// addresses reads addresses given as objects or as a single text.
 func addresses(c *Call) {
 	urls := decoded(c.Args["urls"])
 	if text, ok := urls.(string); ok {

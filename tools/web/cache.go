@@ -13,8 +13,8 @@ const (
 	cacheBytes = 16 << 20
 )
 
-// pageCache remembers the pages that a session has read of late. The zero value is
-// ready; it is safe for concurrent use.
+// pageCache remembers the pages that a session read recently. The zero value is ready; it is safe
+// for concurrent use.
 type pageCache struct {
 	mu    sync.Mutex
 	pages map[string]*list.Element

@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/fetch"
 )
 
-// Reader reads pages that the user names, by the rules of web_extract.
+// Reader reads pages named by the user, by the rules of web_extract.
 type Reader struct{ x *extractor }
 
 // NewReader returns a reader of a session.

@@ -55,7 +55,7 @@ func searchWebTool(engine websearch.Engine, secrets *tools.Secrets) tools.Tool {
 	})
 }
 
-// hitList returns the text that the editor shows for a search.
+// hitList returns the editor's text for a search.
 func hitList(hits []websearch.Hit) string {
 	if len(hits) == 0 {
 		return "Nothing was found."

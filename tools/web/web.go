@@ -1,6 +1,6 @@
-// Package web has the tools web_search and web_extract.
+// Package web provides the tools web_search and web_extract.
 //
-// [Tools] makes the tools of one session. They are safe for concurrent use.
+// [Tools] creates the tools of one session. They are safe for concurrent use.
 package web
 
 import (
@@ -27,7 +27,7 @@ func Tools(c Config) []tools.Tool {
 	return list
 }
 
-// refuseSecret reports whether a text that would be sent holds a secret, and why it is not sent.
+// refuseSecret reports whether text to send contains a secret, and why it is not sent.
 func refuseSecret(secrets *tools.Secrets, text string) (refusal string, found bool) {
 	standIn, found := secrets.In(text)
 	if !found {

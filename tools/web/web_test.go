@@ -24,7 +24,7 @@ type webResults struct {
 	Results []extracted
 }
 
-// site is a small web site on loopback; hits counts the pages that were asked for.
+// site is a small web site on loopback; hits counts the requested pages.
 func site(t *testing.T) (address string, hits *atomic.Int32) {
 	t.Helper()
 	hits = &atomic.Int32{}

@@ -1,9 +1,9 @@
-// Package code reads code of interpreters by its words, and applies its effects: the files that it
-// deletes and writes, the programs that it starts, and the ways in which it hides that.
+// Package code scans inline scripts for effects: files written or deleted, programs started, and
+// constructs that hide them.
 //
-// [Read] does not parse. It splits code into names and texts, follows imports and variables
-// that are set once, and looks each name up in the rules, which have the effect of a function.
-// If code reaches a function in an odd way, it asks.
+// [Read] does not parse. It splits code into names and texts, follows imports and variables that
+// are set once, and looks each name up in the rules, which list the effects of functions. If code
+// reaches a function in an unusual way, it requires approval.
 package code
 
 import (
@@ -14,25 +14,25 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Unknown stands in a text for a part that is not known.
+// Unknown replaces an unknown part of a text.
 const Unknown = "\x00"
 
-// Do applies an action of the rules, such as writes, to a text. Besides those:
-//   - starts has a program with its arguments
-//   - asks and blocks have a reason
-//   - foreign has nothing: the code may run other code that is not shown
-//   - anywhere has all paths that the code may mean: it writes one that is not known
+// Do applies an action of the rules, such as writes, to texts. Further actions:
+//   - starts: a program with its arguments
+//   - asks and blocks: a reason
+//   - foreign: no texts; the code may run other code from elsewhere
+//   - anywhere: all possible paths of a write with an unknown path
 type Do func(action string, texts ...string)
 
-// ask notes something that cannot be seen.
+// ask notes an invisible effect.
 func (do Do) ask(reason string) {
 	do("asks", reason)
 	do("foreign")
 }
 
 const (
-	maxSteps = 1 << 19  // tokens looked at in one piece of code
-	maxText  = 64 << 10 // bytes of one text
+	maxSteps = 1 << 19  // tokens examined in a piece of code
+	maxText  = 64 << 10 // bytes of a text
 )
 
 const (
@@ -40,8 +40,8 @@ const (
 	madeUp      = "runs code that is made up while it runs"
 )
 
-// Read applies the effects of code for an interpreter, and returns the steps that it took. home is the home folder
-// of the user.
+// Read applies the effects of code for an interpreter, and returns the number of steps. home is the
+// user's home directory.
 func Read(program, src, home string, do Do) (steps int) {
 	program = cmp.Or(rules.Reason("language", program), program)
 	r := &reader{do: do, home: home, whole: src, names: map[string][]string{}, modules: map[string]bool{}, values: map[string]value{}}
@@ -73,12 +73,12 @@ func (r *reader) spent(n int) bool {
 	return r.steps > maxSteps
 }
 
-// writesAny notes that a file is written whose path is made up when the code runs: those in the code count.
+// writesAny notes a write to a path computed at run time: all paths in the code count.
 func (r *reader) writesAny() {
 	var paths []string
 	src := expression("glued").ReplaceAllString(r.whole, "")
 	r.whole = ""                                              // once is enough
-	joined := expression("listed").ReplaceAllString(src, "/") // the parts of a path may be given one by one
+	joined := expression("listed").ReplaceAllString(src, "/") // the parts of a path may be separate texts
 	for _, match := range expression("path").FindAllStringSubmatch(joined+"\n"+src, -1) {
 		paths = append(paths, "/"+match[1], r.home+"/"+match[1])
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// Code that is made to take for ever is given up after a bounded number of steps.
+// Read stops after a bounded number of steps, even for hostile code.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)

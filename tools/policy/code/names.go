@@ -66,7 +66,7 @@ func (r *reader) imported(statement string) {
 	}
 }
 
-// meanings returns all names that a name may stand for.
+// meanings returns all possible meanings of a name.
 func (r *reader) meanings(name string, depth int) (list []string) {
 	first, _, _ := strings.Cut(name, ".")
 	for _, module := range r.names["*"] {
@@ -77,7 +77,7 @@ func (r *reader) meanings(name string, depth int) (list []string) {
 	if r.names[first] == nil || depth > maxAliases || r.spent(1) {
 		return append(list, name)
 	}
-	if r.modules[first] { // it may be set in a part of the code that does not run
+	if r.modules[first] { // it may be set in code that does not run
 		list = append(list, name)
 	}
 	for _, full := range r.names[first] {

@@ -7,7 +7,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// reader judges the tokens of one piece of code.
 type reader struct {
 	language
 	python, javascript bool
@@ -18,14 +17,14 @@ type reader struct {
 	toks               []token
 	sets               map[string]int      // how often variables in toks are set, or may be; with a dot, their members used
 	names              map[string][]string // meanings of names, such as rm: os.remove, and *: os.*
-	modules            map[string]bool     // those of Python that were imported
+	modules            map[string]bool     // imported Python modules
 	values             map[string]value    // of variables of Python
 	forks, steps       int                 // until now
 }
 
 const (
-	maxName    = 200 // bytes of a name that are looked up
-	maxAliases = 4   // names that stand for another, one after the other
+	maxName    = 200 // bytes of a name to look up
+	maxAliases = 4   // names in a chain of aliases
 	manyForks  = 16  // a program may not fork more often
 )
 
@@ -55,7 +54,7 @@ func (r *reader) run(src string) {
 	r.toks, r.sets = toks, sets
 }
 
-// name judges the name at token i, or the "]" behind one that is computed, by all that it may mean.
+// name judges the name at token i, or the "]" after a computed name, by all its possible meanings.
 func (r *reader) name(name string, i int) {
 	for _, full := range r.meanings(name, 0) {
 		shown := r.tok(i+1).is("=") || r.tok(i-1).is("(") && rules.In("python-shows", r.tok(i-2).text)
@@ -69,8 +68,8 @@ func (r *reader) name(name string, i int) {
 	}
 }
 
-// judge applies the effect of a name, and reports whether there is one. next is the token behind it, and follows
-// has the words of the rules for the tokens there.
+// judge applies the effect of a name, and reports whether it has an effect. next is the token after
+// the name. follows are the rules' words for the tokens there.
 func (r *reader) judge(full string, next int, follows []string) bool {
 	for _, list := range r.lists {
 		for _, entry := range r.entries(full) {
@@ -106,8 +105,9 @@ func (r *reader) entries(full string) (list []string) {
 
 var nothing = []string{""}
 
-// follows returns the ends of words in the rules that fit the tokens from i, the most exact first. An end is one or two signs,
-// with a quote for a text. For a call, it is "()" with the sign or the member behind the call.
+// follows returns the ends of rule words that match the tokens from i, the most exact first. An end
+// is one or two signs, with a quote for a text. For a call, it is "()" with the sign or the member
+// after the call.
 func (r *reader) follows(i int) (list []string) {
 	next, signs := r.tok(i), ""
 	if next.is("(") {
@@ -174,8 +174,8 @@ func (r *reader) apply(effect, full string, next int) {
 	}
 }
 
-// forksOften reports whether token i is one of many forks, or stands in code with a loop, in Python in a statement
-// that is not indented, and no child leaves it.
+// forksOften reports whether token i is one of many forks or is near a loop, and no forked process
+// exits. In Python, near means in the same top-level statement.
 func (r *reader) forksOften(i int) bool {
 	r.forks++
 	inner := func(t token) bool { return !r.python || t.kind != lineToken || t.text != "" }
@@ -196,8 +196,8 @@ func (r *reader) has(list string, toks []token) bool {
 	})
 }
 
-// harmless reports whether a text names a module or a member that may be reached by it. That of a variable
-// may have any name.
+// harmless reports whether name is a harmless module or member of the value. A member of a plain
+// variable may have any name.
 func (r *reader) harmless(name, of value) bool {
 	if name.known && name.sure {
 		first, _, _ := strings.Cut(strings.TrimPrefix(name.text, "node:"), ".")

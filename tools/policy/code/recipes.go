@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Recipes holds the parts of a Makefile or a package.json that can be read: shell code by target.
+// Recipes holds the readable parts of a Makefile or a package.json: shell code by target.
 type Recipes struct {
-	First  string   // the target that make runs if it is given none
-	Always []string // code that runs when the file is read
+	First  string   // make's default target
+	Always []string // runs when the file is read
 	rules  []recipe
 	vars   map[string]string // of make
 }
 
-// recipe is code of targets, which may be patterns with a %, with the targets that they need.
+// recipe is code of targets, which may be patterns with a %, and the targets they need.
 type recipe struct{ targets, needs, lines []string }
 
-const maxRules = 20000 // of one file
+const maxRules = 20000 // of a single file
 
-// For returns the targets that a target needs, and its code.
+// For returns the prerequisites of a target and its code.
 func (f *Recipes) For(target string) (needs, lines []string) {
 	fits := func(name string) bool {
 		before, after, pattern := strings.Cut(name, "%")
@@ -77,8 +77,7 @@ func Manifest(text string) *Recipes {
 	return f
 }
 
-// Expand fills in the variables of make that are known. Others become a variable of the shell
-// that is not.
+// Expand fills in known make variables. Others become an unset shell variable.
 func (f *Recipes) Expand(text string, vars map[string]string) string {
 	if f.vars == nil {
 		return text

@@ -2,7 +2,7 @@ package code
 
 import "strings"
 
-// Awk applies the effects of awk code: the programs that it starts and the files that it writes.
+// Awk applies the effects of awk code: started programs and written files.
 func Awk(src string, do Do) {
 	read := func(text string) string { return Unescape(strings.ReplaceAll(strings.Trim(text, `"`), "\\\n", "")) }
 	scan("awk-commands", "\n"+src, read, do)

@@ -11,12 +11,12 @@ import (
 	"mvdan.cc/sh/v3/expand"
 )
 
-// token is a name, a text, or one sign of code.
+// token is a name, a text, or a sign of code.
 type token struct {
 	kind kind
 	text string // of a name with its members: "os.remove", or ".unlink" behind another value
 	code string // of a text: the code in it
-	pair int    // of a bracket: how far behind it, or before it, the other one stands; without one, the end
+	pair int    // of a bracket: the offset of its counterpart; without one, the offset of the end
 }
 
 const opening, closing = "([{", ")]}"
@@ -29,7 +29,7 @@ const (
 	signToken               // a sign, a number, or a word of the language
 	textToken               // a text
 	filledToken             // a text into which something is filled when the code runs
-	shellToken              // a text that a shell runs
+	shellToken              // shell code
 	oddToken                // begins a text, but its end is not clear
 	importToken             // an import of Python
 )
@@ -37,7 +37,7 @@ const (
 // language splits code into tokens: "python", "javascript", "sql" or "other". Its expressions are in the rules.
 type language string
 
-var expressions sync.Map // by name, those that were used
+var expressions sync.Map // compiled expressions by name
 
 // expression returns an expression of the rules.
 func expression(name string) *regexp.Regexp {
@@ -48,8 +48,8 @@ func expression(name string) *regexp.Regexp {
 	return e.(*regexp.Regexp)
 }
 
-// spelled returns the text of an expression with those that it names: ‹name›, or ‹name signs›, which stands for one
-// of the expressions in which § is one of the signs.
+// spelled returns the text of an expression and fills in references: ‹name› stands for an
+// expression, ‹name signs› for an alternation with § replaced by each sign.
 func spelled(name string) string {
 	name, signs, _ := strings.Cut(name, " ")
 	parts := strings.Split(strings.ReplaceAll(rules.Reason("expression", name), "›", "‹"), "‹")
@@ -103,7 +103,7 @@ func (l language) tokens(src string) (list []token) {
 	return list
 }
 
-// is reports whether a token is one of some signs.
+// is reports whether a token is any of some signs.
 func (t token) is(signs string) bool { return t.kind == signToken && strings.Contains(signs, t.text) }
 
 // ends reports whether a statement ends before a token.

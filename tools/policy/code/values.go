@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// value is an expression with its text, if that is known.
+// value is an expression with its text, if known.
 type value struct {
 	name  string // of an argument, as in exist_ok=True
 	toks  []token
@@ -57,8 +57,8 @@ func (r *reader) value(expression []token) value {
 	return v
 }
 
-// text returns the text or path that an expression stands for, and whether it is that for sure. It must be made of
-// texts, of variables that are set to one, of the home folder, and of functions that join these.
+// text returns the text or path of an expression, and whether it is certain. It accepts only texts,
+// variables set to a text, the home directory, and functions that join these.
 func (r *reader) text(expression []token) (out string, known, sure bool) {
 	join := false
 	add := func(s string) {
@@ -119,7 +119,8 @@ func (r *reader) receiver(i int) []token {
 	return nil
 }
 
-// writes notes that files are written, and also deleted or moved away. If a path may have another value, all paths in the code count.
+// writes notes files that are written, deleted or moved away. If a path may have another value, all
+// paths in the code count.
 func (r *reader) writes(action string, files []value) {
 	if len(files) == 0 {
 		r.writesAny()
@@ -130,7 +131,7 @@ func (r *reader) writes(action string, files []value) {
 				r.do(one, v.text)
 			}
 		}
-		if !(v.known && v.sure) && (v.known || i == 0 || v.name == "") { // a name is that of a setting, such as exist_ok=True
+		if !(v.known && v.sure) && (v.known || i == 0 || v.name == "") { // a named argument is a setting, such as exist_ok=True
 			r.writesAny()
 		}
 	}
@@ -178,7 +179,7 @@ func (r *reader) numbered(before []value, toks []token) bool {
 	})
 }
 
-// starts notes the program or the shell code that a call starts.
+// starts notes the program or shell code started by a call.
 func (r *reader) starts(args []value) {
 	list := len(args) > 0 && args[0].list
 	if list {
@@ -215,7 +216,7 @@ func (r *reader) argv(args []value) (list []string) {
 	return list
 }
 
-// callback reports whether an expression of JavaScript is a function that is not called.
+// callback reports whether a JavaScript expression is a function without a call.
 func callback(toks []token) bool {
 	behind := max(0, toks[0].pair) + 1
 	arrow := at(toks, behind).is("=") && at(toks, behind+1).is(">")

@@ -1,5 +1,5 @@
-// Package paths judges the places that a command or a tool writes: files that configure or run
-// something, devices, folders of the system and of the user.
+// Package paths judges the paths that a command or a tool writes: files that configure or run
+// something, devices, system and user directories.
 package paths
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// Marks stand in a text for parts that cannot be known. They cannot come from a source: NUL and
-// control characters there become unknown.
+// Marks replace unknown parts of a text. A source cannot contain them: NUL and control characters
+// there become unknown.
 const (
 	Unknown = "\x00" // any text at all
-	Fresh   = "\x01" // the path of a file that mktemp has just made
+	Fresh   = "\x01" // the path of a new file from mktemp
 	Number  = "\x02" // a number, such as $! or $?, or a name of git's, which is no option either
 )
 
@@ -33,21 +33,21 @@ func Visible(s string) string {
 // Places are the folders of a session. Its paths are absolute.
 type Places struct {
 	Roots      []string // the workspace's folders
-	Temp       []string // folders for temporary files that are the session's own
+	Temp       []string // the session's own directories for temporary files
 	Home       string   // of the user
 	HermesHome string   // our own configuration
 	Resolve    func(path string) string
 }
 
-// Access is a judgement of the writing of one path. Without a reason, it is allowed.
+// Access is the verdict on writing a path. Without a reason, it is allowed.
 type Access struct {
 	Blocked  bool // else it requires approval
 	Reason   string
-	Settings bool // it configures or runs something by itself
+	Settings bool // the file configures or runs something
 }
 
-// Write judges the writing of an absolute path, and of the path that its links lead to.
-// Those of streams do not count: they are the command's own, and not those of the server.
+// Write judges writing to an absolute path and to its link target. Links of standard streams do not
+// count: they belong to the command, not to the server.
 func (p Places) Write(name string) Access {
 	a := p.Classify(name)
 	if p.Resolve != nil && !p.OwnTemp(name) && !a.Blocked && !Marked(name) && !Under(Clean(name), "/dev") {
@@ -94,7 +94,7 @@ func (p Places) Classify(name string) Access {
 	return Access{}
 }
 
-// ruled judges a path by the first rule of a program in the rule files that matches it.
+// ruled judges a path by the first matching rule of a program in the rule files.
 func ruled(program, name string) (a Access, ok bool) {
 	for _, r := range rules.Of(program).Rules {
 		if r.When[0][0].Test.MatchString(name) {
@@ -104,19 +104,19 @@ func ruled(program, name string) (a Access, ok bool) {
 	return Access{}, false
 }
 
-// Inside tells whether an absolute path lies in one of the workspace's folders.
+// Inside reports whether an absolute path is in a workspace folder.
 func (p Places) Inside(name string) bool {
 	return slices.ContainsFunc(p.Roots, func(root string) bool { return Under(name, Clean(root)) })
 }
 
-// OwnTemp tells whether an absolute path lies in the session's own temporary files,
-// and not in a workspace's folder below them.
+// OwnTemp reports whether an absolute path is in the session's own temporary files, but not in a
+// workspace folder below them.
 func (p Places) OwnTemp(name string) bool {
 	name = Clean(name)
 	return slices.ContainsFunc(p.Temp, func(dir string) bool { return Under(name, dir) }) && !p.Inside(name)
 }
 
-// special judges paths that configure or run something wherever they lie.
+// special judges paths that configure or run something wherever they are.
 func special(folded string) Access {
 	parts := strings.Split(folded, "/")
 	for i, part := range parts {
@@ -146,8 +146,9 @@ func FolderReason(parts []string, i int) string {
 	return cmp.Or(rules.Reason("protected-folder", parts[i]), rules.Reason("protected-folder", strings.Join(parts[max(0, i-1):i+1], "/")))
 }
 
-// within cuts the folders around the outermost root off a folded path, but for two: a workspace in
-// the folder of an agent, such as a worktree, is no setting of that agent.
+// within removes the directories around the outermost workspace folder from a folded path, except
+// the last two: a workspace in an agent's directory, such as a worktree, is not a setting of this
+// agent.
 func (p Places) within(folded string) string {
 	around := ""
 	for _, root := range p.Roots {
@@ -161,8 +162,8 @@ func (p Places) within(folded string) string {
 	return strings.TrimPrefix(folded, strings.TrimSuffix(path.Dir(path.Dir(around)), "/"))
 }
 
-// Matches judges a pattern that may stand for a file that asks. Only a pattern that begins
-// with a dot matches names that do.
+// Matches judges a pattern that may stand for a protected file. Only a pattern with a leading dot
+// matches names with a leading dot.
 func Matches(pattern string) Access {
 	for part := range strings.SplitSeq(pattern, "/") {
 		if !strings.ContainsAny(part, "*?[") {
@@ -183,15 +184,15 @@ func Matches(pattern string) Access {
 	return Access{}
 }
 
-// Protects returns why an absolute path must not be deleted or replaced. If it may be, it
-// returns "".
+// Protects returns why an absolute path must not be deleted or replaced. If it may be, it returns
+// "".
 //
-// deep tells that all below it goes as well, so that a folder within a system
-// folder counts as one.
+// If deep is set, everything below goes as well, so a directory within a system directory counts as
+// a system directory.
 func (p Places) Protects(name string, deep bool) string {
 	name = Clean(name)
 	target := name
-	// A pattern that matches all of a folder counts as the folder.
+	// A pattern that matches a whole directory counts as the directory.
 	for strings.Contains(path.Base(target), "*") && strings.Trim(path.Base(target), "*.?[]!") == "" && target != "/" {
 		target = path.Dir(target)
 	}
@@ -223,9 +224,9 @@ var (
 	shortName = lazyregexp.New(`(^|/)git~[^/](/|$)`)
 )
 
-// Fold writes a path in the one spelling that file systems may take it for:
-// lower case, without dots and spaces at the end of a name, without characters
-// that HFS ignores, NTFS streams and short names undone.
+// Fold returns a path in the form that file systems may treat as equal: lower case, without dots
+// and spaces at the end of a name, without characters ignored by HFS, NTFS streams and short names
+// undone.
 func Fold(name string) string {
 	name = strings.ReplaceAll(strings.ToLower(Slashes(name)), "ſ", "s")
 	name = ending.ReplaceAllString(ignored.ReplaceAllString(name, ""), "")
@@ -238,7 +239,7 @@ func Slashes(name string) string { return strings.ReplaceAll(name, `\`, "/") }
 // Clean writes a path in its shortest form, with slashes.
 func Clean(name string) string { return path.Clean(Slashes(name)) }
 
-// OfSystem tells whether a path lies where only an administrator writes.
+// OfSystem reports whether only an administrator writes to a path.
 func OfSystem(name string) bool {
 	_, ok := ruled("SYSTEM", name)
 	return ok && !Under(name, "/usr/local")

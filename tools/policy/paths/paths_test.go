@@ -2,7 +2,7 @@ package paths
 
 import "testing"
 
-// A pattern is judged as each protected name that it matches.
+// A pattern is judged like each protected name it matches.
 func TestMatches(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]bool{

@@ -26,32 +26,32 @@ type Set struct {
 	lists    map[string]map[string]string // by list and word: the reason of the list
 }
 
-// Program holds the rules of a program, or of a command of one with a name like "git push".
+// Program holds the rules of a program, or of a subcommand named like "git push".
 type Program struct {
 	Rules      []Rule
 	properties map[string]bool // such as "leads", and with an option: "options -f"
 }
 
-// properties are the words that say how a program takes its arguments, as README.md describes.
+// properties are the words about how a program takes its arguments, as README.md describes.
 const properties = "options flags opens last known leads assigns bundled suffixed words"
 
-// Is reports whether a program has a property, or one with an option, such as "options -f".
+// Is reports whether a program has a property. A property may name an option, such as "options -f".
 func (p *Program) Is(property string) bool { return p.properties[property] }
 
-// Rule is one line: an effect under conditions.
+// Rule is a line of a rule file: an effect under conditions.
 type Rule struct {
 	Action string
 	Other  bool     // it holds only if the rule before it did not
 	What   []string // selectors for the operands of the action
-	When   [][]Term // of each group, one must hold
+	When   [][]Term // all groups must match; a group matches if any of its terms does
 	Reason string
 }
 
-// Term is a condition: one of the texts that a selector selects matches.
+// Term is a condition: a selected text matches Test.
 type Term struct {
 	Select string
 	Test   *lazyregexp.Regexp
-	Other  bool // one that does not match
+	Other  bool // a selected text does not match
 	Not    bool // the condition must not hold
 }
 
@@ -94,10 +94,10 @@ func (s *Set) list(name string) map[string]string {
 	return s.lists[name]
 }
 
-// reader reads one file.
+// reader reads a rule file.
 type reader struct {
 	set    *Set
-	block  []*Program        // those of the current block
+	block  []*Program        // the programs of the current block
 	list   map[string]string // the current list
 	reason string            // of the current list
 }
@@ -192,7 +192,7 @@ func (r *reader) rule(word, rest string) (one Rule, err error) {
 
 // Parts of regular expressions for the arguments of a command, each with a line feed.
 const (
-	skipped = `(?:-.*\n(?:.*\n)?)*?`            // options, and words that may be their values
+	skipped = `(?:-.*\n(?:.*\n)?)*?`            // options, and their possible values
 	before  = `^(?:(?:-?|-?[^-\n].*|--.+)\n)*?` // all before "--"
 	showing = `(?:--(?:dry-run|help|noop|no-op|snapshot|check|syntax-check|list-hosts|list-tasks|check-only)|-h)`
 	notDry  = `!line/` + before + showing + `[=\n]/ line/` + before + `(?:--no-(?:dry-run|help|snapshot|check)\n|` + showing + `[=\n](?:none|false)\n)/`
@@ -204,7 +204,7 @@ func phrase(list string) string {
 	return "^(?:" + skipped + words.Replace(regexp.QuoteMeta(list)) + `\n)`
 }
 
-// selectors are those that are words. Other words stand for the first operand.
+// selectors are written as words. Other words stand for the first operand.
 const selectors = "first|second|third|argument|arguments|line|lasting|target|input|piped|[*?]"
 
 var (
@@ -212,7 +212,7 @@ var (
 	anything = lazyregexp.New("") // holds if there is a text
 	tested   = lazyregexp.New(`^([~+]|-[^\/=!]+|` + selectors + `)(!?)\/(.+)\/$`)
 	signed   = lazyregexp.New(`^([~+.]|-[^=]+=|)(.*)$`)
-	signs    = map[string]string{"": "first", ".": "argument"} // the selectors that they stand for
+	signs    = map[string]string{"": "first", ".": "argument"} // the selectors meant by the signs
 )
 
 // term reads a condition, as README.md describes.
@@ -232,7 +232,7 @@ func term(text string) Term {
 	return Term{cmp.Or(signs[m[1]], strings.TrimSuffix(m[1], "=")), lazyregexp.New(pattern), false, not}
 }
 
-// kind finds names of programs and variables that have the rules of their beginning.
+// kind matches programs and variables that share the rules of their prefix.
 var kind = lazyregexp.New("(?s)^(mkfs|ld-linux|ld-musl|GIT_CONFIG_KEY_|GIT_CONFIG_VALUE_|BASH_FUNC_).*")
 
 // Of returns the rules of a program. If there are none, it returns the zero program.
@@ -249,5 +249,5 @@ func In(list, word string) bool {
 // List returns the words of a list with their reasons.
 func List(list string) map[string]string { return All().lists[list] }
 
-// Reason returns the reason of the list that a word is in, or "".
+// Reason returns a word's reason in a list, or "".
 func Reason(list, word string) string { return List(list)[word] }

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-// A rule file that is not well formed is an error with its place.
+// An error in a malformed rule file names its position.
 func TestRuleErrors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -10,7 +10,7 @@ func TestPatterns(t *testing.T) {
 		for _, r := range p.Rules {
 			for _, group := range r.When {
 				for _, term := range group {
-					term.Test.MatchString("") // a wrong one panics
+					term.Test.MatchString("") // a wrong expression panics
 					tests++
 				}
 			}
