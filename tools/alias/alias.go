@@ -14,7 +14,7 @@ import (
 //go:embed table.txt
 var text string
 
-// entry holds the parameters of one tool.
+// entry holds the parameters of a tool.
 type entry struct {
 	params  map[string]string            // our name, by the other name
 	values  map[string]map[string]string // our value, by our parameter and the plain other value

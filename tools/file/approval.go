@@ -9,17 +9,17 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
-// errPlanned ends the computation of an edit that is only shown.
+// errPlanned stops an edit after its planning, before it is made.
 var errPlanned = errors.New("only planned")
 
-// approval binds an edit to what the user was shown. The zero approval is of an edit that was
-// not shown.
+// approval binds an edit to the version shown to the user. The zero approval belongs to an edit
+// without a request.
 type approval struct {
 	asked bool
 	shown []*workspace.Written
 }
 
-// record returns show, and notes what it returns.
+// record returns show, and notes its result.
 func (a *approval) record(show func(context.Context) ([]*workspace.Written, error)) func(context.Context) ([]*workspace.Written, error) {
 	return func(ctx context.Context) ([]*workspace.Written, error) {
 		shown, err := show(ctx)
@@ -28,8 +28,6 @@ func (a *approval) record(show func(context.Context) ([]*workspace.Written, erro
 	}
 }
 
-// agrees returns nil if the planned edit changes the same lines as the shown one. Files can
-// change while the request is open.
 func (a *approval) agrees(planned []*workspace.Written) error {
 	if !a.asked {
 		return nil
@@ -51,10 +49,10 @@ func (a *approval) has(p *workspace.Written) bool {
 	return false
 }
 
-// presentChange is a change of one file, as for [workspace.Workspace.EditPresent].
+// presentChange changes a single file, as for [workspace.Workspace.EditPresent].
 type presentChange = func(old []byte, since workspace.Since) ([]byte, error)
 
-// edited returns a change of one file that is made only if it is the shown one.
+// edited returns a change of a single file. It is made only if it equals the shown change.
 func (a *approval) edited(env *callEnv, path string, change presentChange) presentChange {
 	return func(old []byte, since workspace.Since) ([]byte, error) {
 		text, err := change(old, since)
@@ -69,7 +67,7 @@ func (a *approval) edited(env *callEnv, path string, change presentChange) prese
 	}
 }
 
-// plan returns a function that computes a change of the present text of a file without making it.
+// plan returns a function that computes a change to the current text of a file without making it.
 func plan(env *callEnv, path string, change presentChange) func(context.Context) ([]*workspace.Written, error) {
 	return func(ctx context.Context) (planned []*workspace.Written, err error) {
 		_, err = env.Files.EditPresent(ctx, path, noted(env, path, change, &planned))
@@ -80,8 +78,8 @@ func plan(env *callEnv, path string, change presentChange) func(context.Context)
 	}
 }
 
-// planWrite is plan for a whole text, which must not replace one that has changed since it was
-// read. If the file does not exist, it is created.
+// planWrite is plan for a whole text, which must not replace text changed since it was read. If the
+// file does not exist, it is created.
 func planWrite(env *callEnv, path string, change func(old []byte) ([]byte, error), text []byte) func(context.Context) ([]*workspace.Written, error) {
 	return func(ctx context.Context) (planned []*workspace.Written, err error) {
 		note := noted(env, path, func(old []byte, _ workspace.Since) ([]byte, error) { return change(old) }, &planned)
@@ -96,7 +94,7 @@ func planWrite(env *callEnv, path string, change func(old []byte) ([]byte, error
 	}
 }
 
-// noted returns a change that notes its edit, and is not made.
+// noted returns a change that records its edit and then stops.
 func noted(env *callEnv, path string, change presentChange, into *[]*workspace.Written) presentChange {
 	return func(old []byte, since workspace.Since) ([]byte, error) {
 		text, err := change(old, since)
@@ -110,7 +108,7 @@ func noted(env *callEnv, path string, change presentChange, into *[]*workspace.W
 	}
 }
 
-// plannedEdit describes the edit of one file. If old is nil, the file does not exist yet.
+// plannedEdit describes the edit of a single file. If old is nil, the file does not exist yet.
 func plannedEdit(env *callEnv, path string, old, text []byte) ([]*workspace.Written, error) {
 	abs, err := env.Files.Abs(path)
 	if err != nil {

@@ -25,8 +25,8 @@ func shownFile(e tools.FileEdit) string {
 	return strings.ReplaceAll(e.Name+": "+old+" → "+e.New, "\n", "|")
 }
 
-// TestCarefulAsksWithTheEdit makes edits of each kind in mode careful: each is one request that
-// shows all of its files.
+// TestCarefulAsksWithTheEdit makes edits of each kind in mode careful. Each sends a single request
+// with all of its files.
 func TestCarefulAsksWithTheEdit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -100,7 +100,7 @@ func tree(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-// An approval for the session covers the files that the request named, and no others.
+// An approval for the session covers only the files named in the request.
 func TestCarefulSession(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{"a": "1\n", "b": "1\n", "c": "1\n"})
@@ -137,14 +137,14 @@ func (m meddling) AskPermission(context.Context, tools.ApprovalRequest) (tools.D
 	return tools.DecisionOnce, nil
 }
 
-// A file that changes while the request is open keeps the new lines: the edit is made only if
-// it changes the lines that were shown.
+// If a file changes during the request, it keeps the new lines. The edit is made only if it still
+// changes the shown lines.
 func TestApprovedEditIsTheShownOne(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		tool string
 		args map[string]string
-		now  string // what the user has written meanwhile
+		now  string // the user's text written meanwhile
 		want string // in the end
 	}{
 		"patch elsewhere":   {"patch", map[string]string{"path": "a", "old_string": "two", "new_string": "2"}, "zero\none\ntwo\n", "zero\none\n2\n"},
@@ -171,7 +171,7 @@ func TestApprovedEditIsTheShownOne(t *testing.T) {
 	}
 }
 
-// In every mode a request for an edit shows it, and nothing that is not shown is always allowed.
+// In every mode a request for an edit shows it. A hidden change is never always allowed.
 func TestRequestsShowTheEdit(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a long line of a long file\n", 60_000)

@@ -31,8 +31,8 @@ func changesOf(written ...*workspace.Written) []changed {
 	return list
 }
 
-// rangesIn returns the lines of the new text that a unified diff adds. Where it only
-// deletes, the line after the deleted ones is meant.
+// rangesIn returns the new lines of a unified diff. For a pure deletion, it returns the line after
+// the deleted lines.
 func rangesIn(diff string) string {
 	var ranges []string
 	line, first, last, deleted := 0, 0, 0, false

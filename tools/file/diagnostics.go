@@ -18,12 +18,12 @@ import (
 type Diagnoser interface {
 	// CanDiagnose reports whether the editor has diagnostics.
 	CanDiagnose() bool
-	// Diagnose returns the diagnostics of the file at an absolute path. It waits at most
-	// wait for new ones. The context bounds the request itself.
+	// Diagnose returns the diagnostics of the file at an absolute path. It waits at most wait for
+	// updated diagnostics. The context bounds the request itself.
 	Diagnose(ctx context.Context, path string, wait time.Duration) ([]Diagnostic, error)
 }
 
-// Diagnostic is one error or warning.
+// Diagnostic is an error or a warning.
 type Diagnostic struct {
 	Line    int // from 1
 	Warning bool
@@ -33,7 +33,7 @@ type Diagnostic struct {
 }
 
 const (
-	// Earlier diagnostics are available at once or never. New ones take the tools a moment.
+	// Earlier diagnostics are available at once or never. The tools need a moment for updates.
 	beforeLimit      = 250 * time.Millisecond
 	newsLimit        = 800 * time.Millisecond
 	answerSlack      = 200 * time.Millisecond
@@ -45,7 +45,7 @@ const (
 type diagnosis struct {
 	who    Diagnoser
 	late   *Late                   // of the session; may be nil
-	before map[string][]Diagnostic // by absolute path; a file that is not here was not answered for
+	before map[string][]Diagnostic // by absolute path; files without an answer are missing
 }
 
 // diagnose records the diagnostics of the files at paths before an edit.
@@ -62,7 +62,7 @@ func diagnose(ctx context.Context, env *callEnv, paths ...string) *diagnosis {
 	d := &diagnosis{who: env.Diagnoser, late: env.Late, before: map[string][]Diagnostic{}}
 	var unknown []string
 	for _, path := range files {
-		if known, ok := env.Late.baseline(path); ok { // what came since is of the edit before
+		if known, ok := env.Late.baseline(path); ok { // later problems belong to the edit before
 			d.before[path] = known
 		} else {
 			unknown = append(unknown, path)
@@ -72,8 +72,8 @@ func diagnose(ctx context.Context, env *callEnv, paths ...string) *diagnosis {
 	return d
 }
 
-// Waiter is a [Diagnoser] that says how long an edit waits for its answer. Other ones are not
-// waited for as long, because editors do not say that nothing has changed.
+// Waiter is a [Diagnoser] with a known time to wait after an edit. For other diagnosers the wait is
+// shorter, because editors do not report unchanged diagnostics.
 type Waiter interface {
 	WaitFor() time.Duration
 }
@@ -108,15 +108,14 @@ func (d *diagnosis) ask(ctx context.Context, files []string, wait, limit time.Du
 	return said
 }
 
-// problems are the errors and warnings that an edit has brought, and those that it has removed, for
-// the model.
+// problems are the errors and warnings added and fixed by an edit, for the model.
 type problems struct {
 	Diagnostics []string `json:"diagnostics,omitempty"`
 	Fixed       []string `json:"fixed,omitempty"`
-	More        int      `json:"more_diagnostics,omitempty"` // that are not listed
+	More        int      `json:"more_diagnostics,omitempty"` // number of unlisted diagnostics
 }
 
-// notice returns the problems that an edit has brought and removed.
+// notice returns the problems added and fixed by an edit.
 func (d *diagnosis) notice(ctx context.Context, written ...*workspace.Written) (p problems) {
 	if d == nil {
 		return p
@@ -159,8 +158,8 @@ func both(before, after []Diagnostic) []Diagnostic {
 	return slices.Concat(after, newDiagnostics(after, before))
 }
 
-// newDiagnostics are those of now that were not there before. Lines move with an edit, so they
-// tell nothing. Errors come first.
+// newDiagnostics returns the diagnostics of now without those in before. It ignores line numbers,
+// because lines move with an edit. Errors come first.
 func newDiagnostics(before, now []Diagnostic) (news []Diagnostic) {
 	known := map[Diagnostic]int{}
 	for _, b := range before {
@@ -186,7 +185,7 @@ func newDiagnostics(before, now []Diagnostic) (news []Diagnostic) {
 	return news
 }
 
-// text is one line.
+// text formats a diagnostic as one line.
 func (d Diagnostic) text(name string) string {
 	kind := "error"
 	if d.Warning {

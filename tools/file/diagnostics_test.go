@@ -13,7 +13,7 @@ import (
 )
 
 // linter is an editor that reads the diagnostics of a file from its lines, such as "error:
-// undefined x". It reports new ones late.
+// undefined x". It reports updates late.
 type linter struct {
 	late   time.Duration
 	silent bool
@@ -45,7 +45,7 @@ func (l *linter) Diagnose(ctx context.Context, path string, wait time.Duration) 
 	return found, nil
 }
 
-// The model gets only the diagnostics that an edit has caused.
+// The model gets only the diagnostics caused by an edit.
 func TestDiagnostics(t *testing.T) {
 	t.Parallel()
 	many := strings.Repeat("error: again\n", 25)
@@ -101,7 +101,7 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// An editor that does not answer costs a moment, once, and tells nothing.
+// An editor without an answer delays a single edit by a moment, and the result lists no problems.
 func TestDiagnosticsOfASilentEditor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	diffLineBytes = 2_000  // of a line of a diff; of a longer one, the part that changed
+	diffLineBytes = 2_000  // limit for a line of a diff; a longer line shows only its changed part
 	diffBytes     = 40_000 // of a diff
 	diffAround    = 400    // bytes shown before and after a change in a long line
 )
@@ -32,8 +32,7 @@ func briefDiff(diff string) string {
 	return tools.CutMiddle(b.String(), diffBytes)
 }
 
-// changedIn is where a line of a diff differs from the one that it replaces, or that
-// replaces it.
+// changedIn returns the range in which line i differs from its counterpart in the diff.
 func changedIn(lines []string, i int) (from, to int) {
 	line, other := lines[i], ""
 	switch {

@@ -57,12 +57,12 @@ func (p *place) tools(t *testing.T) *tools.Set {
 	return toolstest.Set(t, append(Tools(p.env.Config), shell.Tools(shell.Config{})...)...)
 }
 
-// builtin returns the tools that work with files and commands, as sessions list them.
+// builtin returns the tools for files and commands, as sessions list them.
 func builtin() []tools.Tool {
 	return slices.Concat(Tools(Config{}), shell.Tools(shell.Config{}), []tools.Tool{todo.Tool(nil)})
 }
 
-// call runs a tool; args is JSON, or a value that becomes JSON.
+// call runs a tool; args is JSON, or a value to marshal.
 func (p *place) call(t *testing.T, tool string, args any) tools.Result {
 	t.Helper()
 	text, ok := args.(string)
@@ -338,8 +338,8 @@ func TestWriteFileShows(t *testing.T) {
 	}
 }
 
-// TestChangedSinceRead changes a file that was read. An edit of its present text is made and says which
-// lines had changed; an edit of more than the model has seen is rejected.
+// TestChangedSinceRead changes a file after a read. An edit of its current text is made and reports
+// the changed lines. An edit beyond the lines seen by the model is rejected.
 func TestChangedSinceRead(t *testing.T) {
 	t.Parallel()
 	v4a := func(body string) map[string]string {
@@ -412,8 +412,8 @@ func TestProtectedPaths(t *testing.T) {
 	}
 }
 
-// checkEdit patches a file that holds before and wants it to hold after. An after
-// that begins with "error:" is part of the failure, and the file stays.
+// checkEdit patches a file and compares the result with after. If after begins with "error:", it is
+// part of the failure, and the file stays.
 func checkEdit(t *testing.T, name, before, args, after string) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
@@ -442,7 +442,7 @@ func checkEdit(t *testing.T, name, before, args, after string) {
 	})
 }
 
-// checkDiff lets git judge that diff makes after of before.
+// checkDiff applies diff with git to before and compares the result with after.
 func checkDiff(t *testing.T, diff, before, after string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -610,7 +610,7 @@ func TestProtectedPathsAsk(t *testing.T) {
 	}
 }
 
-// A call that lost its end on the way deletes nothing, wherever it was cut.
+// A call that was cut anywhere deletes nothing.
 func TestPatchThatLostItsEnd(t *testing.T) {
 	t.Parallel()
 	const whole = `{"path":"f","old_string":"b\n","new_string":"c\n"}`

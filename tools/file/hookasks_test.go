@@ -21,7 +21,7 @@ func (asking) AfterCall(_ context.Context, _ *tools.Env, _ tools.Tool, _ tools.C
 	return r
 }
 
-// A hook that asks about an edit shows it, once, also in mode careful and for protected files.
+// A hook's request shows the edit, once, also in mode careful and for protected files.
 func TestHookAsksWithTheEdit(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"a.txt", ".envrc"} {
@@ -48,8 +48,8 @@ func TestHookAsksWithTheEdit(t *testing.T) {
 	}
 }
 
-// A tool that computes an edit and asks about it, as a rename does, is asked about once, with the edit; without an
-// edit it is not asked about.
+// If a tool computes an edit and asks for it, such as a rename, the user is asked once, with the
+// edit. Without an edit, there is no request.
 func TestHookAsksWithTheComputedEdit(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"a.txt", ".envrc", ""} {

@@ -9,32 +9,32 @@ import (
 	"time"
 )
 
-// Late finds problems that edits of a session have brought, if the editor or the language server
-// reports them after the result of the edit. It also finds those that the model was told and that are
-// gone since, such as those of one file while the other one of a rename was not changed yet. Nil
-// finds none.
+// Late finds problems of a session's edits that the editor or the language server reports after the
+// result of the edit. It also finds reported problems that are now gone, such as in a file while
+// the other file of a rename was unchanged. Nil finds none.
 type Late struct {
 	mu    sync.Mutex
 	who   Diagnoser
 	files map[string]edited // by absolute path
 }
 
-// edited is a file that was edited a short time ago.
+// edited is a recently edited file.
 type edited struct {
 	name  string
-	known []Diagnostic // those that the model knows, and those before the edit
-	told  []Diagnostic // those that the model was told as new, and not as gone
+	known []Diagnostic // the problems before the edit, and all reported to the model
+	told  []Diagnostic // problems reported to the model as new, and not yet as gone
 	at    time.Time
 }
 
 const (
-	// lateFor is how long after an edit its problems may come. The first question after that is the last one.
+	// lateFor is how long after an edit its problems may arrive. The first request after this time
+	// is the last.
 	lateFor = 30 * time.Second
-	// goneFor is how long after an edit the model is told that its problems are gone.
+	// goneFor is how long after an edit the model learns that its problems are gone.
 	goneFor = 10 * time.Minute
 )
 
-// baseline returns the problems of a file that are not of its last edits.
+// baseline returns the problems of a file without those of its last edits.
 func (l *Late) baseline(path string) ([]Diagnostic, bool) {
 	if l == nil {
 		return nil, false
@@ -45,8 +45,8 @@ func (l *Late) baseline(path string) ([]Diagnostic, bool) {
 	return e.known, ok && time.Since(e.at) < lateFor
 }
 
-// keep records an edit, with the problems that the model knows, and those that its result tells.
-// If the file was asked about after the edit, after has its problems.
+// keep records an edit with the problems known to the model, and those in its result. If the file
+// was checked after the edit, after holds its problems.
 func (l *Late) keep(who Diagnoser, path, name string, known, after, told []Diagnostic) {
 	if l == nil {
 		return
@@ -58,17 +58,17 @@ func (l *Late) keep(who Diagnoser, path, name string, known, after, told []Diagn
 	}
 	l.who = who
 	earlier := l.files[path].told
-	if after != nil { // the result tells which ones are fixed
+	if after != nil { // the result lists the fixed problems
 		earlier = without(earlier, newDiagnostics(after, earlier))
 	}
 	l.files[path] = edited{name: name, known: known, told: slices.Concat(earlier, told), at: time.Now()}
 }
 
-// without returns the diagnostics of a list that are not in another one. It tells equal ones apart by their number.
+// without returns the diagnostics in list but not in others. Equal diagnostics are counted.
 func without(list, others []Diagnostic) []Diagnostic { return newDiagnostics(others, list) }
 
-// Found returns a text for the model, or "": the problems that came since they were last told, and
-// those that are gone.
+// Found returns a text for the model, or "": the problems since the last report, and the reported
+// problems that are gone.
 func (l *Late) Found(ctx context.Context) string {
 	if l == nil {
 		return ""
@@ -85,7 +85,7 @@ func (l *Late) Found(ctx context.Context) string {
 	slices.Sort(files)
 	d := &diagnosis{who: who}
 	now := d.ask(ctx, files, 0, beforeLimit)
-	// Some editors report none while they look at a file, so those that seem gone are asked for again.
+	// Some editors report no problems during a check, so problems that seem gone are checked again.
 	maps.Copy(now, d.ask(ctx, l.lost(now), newsLimit, newsLimit+answerSlack))
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +106,7 @@ func (l *Late) Found(ctx context.Context) string {
 	return strings.TrimSpace(listed("Problems that came after the results of your edits:\n", came) + listed("Problems that you were told and that are gone:\n", gone))
 }
 
-// lost returns the files with a problem that the model was told and that is not there now.
+// lost returns the files with a reported problem that is missing in now.
 func (l *Late) lost(now map[string][]Diagnostic) (paths []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +118,7 @@ func (l *Late) lost(now map[string][]Diagnostic) (paths []string) {
 	return paths
 }
 
-// compare adds the problems of a file that came, and those that are gone, to lists for the model.
+// compare adds a file's new and gone problems to lists for the model.
 func (e *edited) compare(after []Diagnostic, came, gone []string) (_, _ []string) {
 	lost := without(e.told, after)
 	for _, g := range lost {

@@ -32,8 +32,8 @@ func (s *slow) Diagnose(_ context.Context, _ string, wait time.Duration) ([]Diag
 	return s.list, nil
 }
 
-// TestLate checks that problems that come after the result of an edit are told once, and are not
-// taken for old ones by the next edit.
+// TestLate checks that problems after the result of an edit are reported once, and that the next
+// edit does not count them as old.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	who := &slow{waitFor: 7 * time.Second, list: []Diagnostic{{Message: "old"}}}
@@ -63,8 +63,8 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestGone checks that a problem between the changes of two files is not told if it is gone before the
-// next request, and told as gone if it was told.
+// TestGone checks a problem between the changes of two files. If it is gone before the next
+// request, it is not reported. If it was reported, it is later reported as gone.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	between := Diagnostic{Message: "undefined: total", Line: 2}
@@ -97,5 +97,5 @@ func TestGone(t *testing.T) {
 	if got := edit(); len(got.Fixed) != 1 {
 		t.Errorf("the result of the edit that removes it: %+v", got)
 	}
-	found("") // its result has told it
+	found("") // the result has reported it
 }

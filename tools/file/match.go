@@ -20,8 +20,8 @@ type view struct {
 	cuts []int // where in text a carriage return was left out
 }
 
-// viewOf is the view of text in which to look for wanted. A wanted text that
-// itself holds carriage returns is looked for as it is, when it is there.
+// viewOf returns the view of text in which to search for wanted. If wanted contains carriage
+// returns and occurs in text, the view is text unchanged.
 func viewOf(text, wanted string) view {
 	if !strings.Contains(text, "\r\n") || strings.Contains(wanted, "\r") && strings.Contains(text, wanted) {
 		return view{text: text}
@@ -53,11 +53,11 @@ func (v view) wanted(text string) string {
 	return text
 }
 
-// original is the place in the viewed text of a place in v: a line feed that
-// stands for CRLF begins at its carriage return.
+// original converts an offset in v to an offset in the original text: a line feed for CRLF begins
+// at its carriage return.
 func (v view) original(at int) int { return at + sort.SearchInts(v.cuts, at) }
 
-// exactly returns every place of wanted in v, those that overlap too.
+// exactly returns every occurrence of wanted in v, including overlaps.
 func (v view) exactly(wanted string) []span {
 	var spans []span
 	for _, at := range placesOf(v.text, wanted) {
@@ -83,8 +83,8 @@ func placesOf(text, wanted string) []int {
 	return places
 }
 
-// occurrences returns where wanted, which is not empty, begins in list, in order, also
-// where it overlaps itself. It takes one pass, after Knuth, Morris and Pratt.
+// occurrences returns where wanted, which is not empty, begins in list, in order, including
+// overlaps. It takes one pass, after Knuth, Morris and Pratt.
 func occurrences[E comparable](list, wanted []E) []int {
 	back := make([]int, len(wanted)+1) // length of the longest border of each beginning
 	back[0] = -1
@@ -112,28 +112,28 @@ func occurrences[E comparable](list, wanted []E) []int {
 type replacement struct {
 	old, new string
 	all      bool            // in every place
-	lines    bool            // old is whole lines, without the end of the last one
+	lines    bool            // old is whole lines, without the final line end
 	within   func(span) bool // where it may be; nil: anywhere
-	stated   []diff.Change   // the lines that differ, if the edit says so; nil: they are compared
+	stated   []diff.Change   // the changed lines, as given by the edit; nil: they are computed
 }
 
 // hits is where the old text of an edit stands, and how it was recognised.
 type hits struct {
-	replacement                   // as it was found, without the parts that had to be removed from it
+	replacement                   // as found, without the removed parts
 	spans       []span            // in the text itself
 	how         string            // how it differs there, for the model; empty: it does not
 	fold        fold              // under which old and text are the same
 	text        string            // the whole text
 	end         func(span) string // how lines end at a place
-	reindent    *reindent         // of an edit that the file indents in another way
+	reindent    *reindent         // set if the file uses another indentation than the edit
 }
 
-// errAmbiguous is behind the error for an old text that stands in several places.
+// ambiguous is the cause of the error for an old text with several matches.
 type ambiguous struct{ text string }
 
 func (e *ambiguous) Error() string { return e.text }
 
-// step is one way to recognise an old text.
+// step is one way to find an old text.
 type step struct {
 	how       string
 	find      finder
@@ -145,10 +145,10 @@ type step struct {
 // was recognised.
 type finder func(context.Context, *textSearch, replacement) ([]span, replacement, error)
 
-// textSearch is one search for an old text.
+// textSearch is a search for an old text.
 type textSearch struct {
 	view
-	left int // of the work that the search may do
+	left int // remaining work
 }
 
 // The limits of a search and the cost of its steps, in nanoseconds of a slow machine.
@@ -160,8 +160,8 @@ const (
 
 var errTooLong = errors.New("old_string is not in the file exactly, and it is too long to look for text that is like it; nothing was changed. Send a shorter old_string, copied exactly from the file")
 
-// spend takes cost off the work that is left. If there is not enough, it returns
-// errTooLong; if ctx has ended, its error.
+// spend subtracts cost from the remaining work. If not enough is left, it returns errTooLong; if
+// ctx has ended, its error.
 func (s *textSearch) spend(ctx context.Context, cost int) error {
 	if s.left -= cost; s.left < 0 {
 		return errTooLong
@@ -169,8 +169,7 @@ func (s *textSearch) spend(ctx context.Context, cost int) error {
 	return ctx.Err()
 }
 
-// steps go from exact to lenient. Each is tried only when those before it have
-// found nothing at all.
+// steps go from exact to lenient. A step is tried only if all previous steps have found nothing.
 var steps = []step{
 	{find: exact},
 	{how: "although white space at the ends of lines differs", find: folded(fold{ends: true}), fold: fold{ends: true}},
@@ -185,7 +184,7 @@ var steps = []step{
 	{how: "by its first and last line; lines between differ from old_string, and those were left as they are", find: byAnchors, anyIndent: true},
 }
 
-// fuzzyBytes is the longest text in which anything but the exact one is looked for.
+// fuzzyBytes is the longest text for inexact searches.
 const fuzzyBytes = 8 << 20
 
 // find looks for the old text of an edit. No hits and no error: it is not there.
@@ -219,7 +218,7 @@ func find(ctx context.Context, text string, e replacement) (hits, error) {
 	return hits{}, nil
 }
 
-// allowed are those of spans where the replacement may be made, as places of the text.
+// allowed returns the spans where the replacement may be made, as offsets in the original text.
 func (v view) allowed(spans []span, e replacement) []span {
 	var kept []span
 	for _, at := range spans {
@@ -236,14 +235,14 @@ func (v view) allowed(spans []span, e replacement) []span {
 
 func startsLine(text string, at int) bool { return at == 0 || text[at-1] == '\n' }
 
-// endsLine tells whether nothing but blanks follows in the line. A place that ends
-// with its line's end is at the beginning of the next.
+// endsLine reports whether only blanks follow in the line. A place that includes its line end stops
+// at the start of the next line.
 func endsLine(text string, at int) bool {
 	rest := strings.TrimLeft(text[at:], " \t")
 	return rest == "" || rest[0] == '\n' || at > 0 && text[at-1] == '\n'
 }
 
-// withoutOverlaps removes spans that overlap the one before.
+// withoutOverlaps removes spans that overlap the previous span.
 func withoutOverlaps(spans []span) []span {
 	last := -1
 	return slices.DeleteFunc(spans, func(s span) bool {
@@ -255,8 +254,8 @@ func withoutOverlaps(spans []span) []span {
 	})
 }
 
-// severalPlaces says how many places match, and where the first are. Places that
-// overlap count once, as replace_all takes them, if there are others.
+// severalPlaces reports how many places match, and where the first are. Overlapping places count
+// once, as for replace_all, if there are other places.
 func severalPlaces(text string, places []span, how string) error {
 	if apart := withoutOverlaps(slices.Clone(places)); len(apart) > 1 {
 		places = apart
@@ -283,8 +282,8 @@ func exact(_ context.Context, s *textSearch, e replacement) ([]span, replacement
 	return s.exactly(e.old), e, nil
 }
 
-// trimmed ignores empty lines at the start and the end of old, such as the line end that the
-// last line of a file does not have. The rest must match whole lines.
+// trimmed ignores empty lines at the start and the end of old, such as a line end missing in the
+// last line of a file. The rest must match whole lines.
 func trimmed(f fold) finder {
 	return func(_ context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
 		as, head, tail := withoutEmptyLines(e)
@@ -299,8 +298,7 @@ func trimmed(f fold) finder {
 	}
 }
 
-// wholeLines takes in the end of the last line when lines are deleted, or an empty
-// one would stay.
+// wholeLines adds the end of the last line to a deletion; otherwise an empty line would stay.
 func (v view) wholeLines(spans []span, e replacement, ended bool) ([]span, replacement) {
 	if !ended || e.new != "" || slices.ContainsFunc(spans, func(at span) bool { return at.end >= len(v.text) || v.text[at.end] != '\n' }) {
 		return spans, e
@@ -312,7 +310,7 @@ func (v view) wholeLines(spans []span, e replacement, ended bool) ([]span, repla
 	return spans, e
 }
 
-// withoutEmptyLines removes the empty lines around old, and the same ones around new.
+// withoutEmptyLines removes the empty lines around old, and the same lines around new.
 func withoutEmptyLines(e replacement) (as replacement, head, tail bool) {
 	core := strings.TrimRight(e.old, " \t\n")
 	if core != "" {
@@ -353,7 +351,7 @@ func unescaped(undo func(text string, isOld bool) (string, bool)) finder {
 		if !ok || !okNew || strings.TrimSpace(as.old) == "" {
 			return nil, e, nil
 		}
-		as.old = s.wanted(as.old) // an escaped CRLF is one
+		as.old = s.wanted(as.old) // an escaped CRLF counts as CRLF
 		return s.exactly(as.old), as, nil
 	}
 }
@@ -365,8 +363,7 @@ func unescapeQuotes(text string, isOld bool) (string, bool) {
 	return plain, !strings.Contains(text, `\\`) && (!isOld || plain != text)
 }
 
-// unescapeAll undoes one layer of escapes. In a text that has real line ends too,
-// \n may be meant as it stands.
+// unescapeAll removes one layer of escapes. In a text with real line ends, \n may be literal.
 func unescapeAll(text string, isOld bool) (string, bool) {
 	if strings.Contains(text, "\n") && strings.Contains(text, `\n`) {
 		return text, false
@@ -378,7 +375,7 @@ func unescapeAll(text string, isOld bool) (string, bool) {
 	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`, `\'`, `'`).Replace(text), proves
 }
 
-// lineEndsOf tells how lines end at a place; in most texts all do alike.
+// lineEndsOf returns the line end at each place; in most texts all are the same.
 func lineEndsOf(text string) func(span) string {
 	always := func(end string) func(span) string { return func(span) string { return end } }
 	switch all, crlf := strings.Count(text, "\n"), strings.Count(text, "\r\n"); {

@@ -29,7 +29,7 @@ func FuzzReplace(f *testing.F) {
 			return
 		}
 		want := strings.ReplaceAll(seen(text), old, new)
-		// A CR by itself may become half of a CRLF.
+		// A lone CR may become half of a CRLF.
 		alone, exact := strings.Contains(seen(text), "\r"), strings.Contains(seen(text), old)
 		if !alone && exact && seen(got.text) != want {
 			t.Fatalf("%q in %q by %q gave %q, which reads %q; want %q", old, text, new, got.text, seen(got.text), want)

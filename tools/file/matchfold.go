@@ -8,11 +8,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold lists the differences that a comparison of texts ignores. The zero fold ignores none.
+// fold lists the differences ignored by a comparison of texts. The zero fold ignores none.
 type fold struct {
 	ends   bool   // blanks at the end of a line
 	blanks bool   // how many blanks there are between words of a line
-	looks  bool   // quotes, dashes, spaces and accents that look alike
+	looks  bool   // similar quotes, dashes, spaces and accents
 	dash   string // how a long dash is read, when looks is set
 }
 
@@ -108,8 +108,8 @@ func (f fold) look(r rune, raw string) string {
 	return norm.NFD.String(raw)
 }
 
-// places returns where wanted, a text under the same fold, stands in t, in the
-// original. A place that would cut a piece in two is none.
+// places returns the spans of wanted, a text under the same fold, in the original of t. It skips a
+// place that would cut a piece in two.
 func (t foldedText) places(wanted string) []span {
 	var spans []span
 	for _, at := range placesOf(t.text, wanted) {
@@ -120,7 +120,7 @@ func (t foldedText) places(wanted string) []span {
 	return spans
 }
 
-// splits tells whether at lies within a piece.
+// splits reports whether at is inside a piece.
 func (t foldedText) splits(at int) bool {
 	return at > 0 && at < len(t.text) && t.start[at-1] == t.start[at]
 }

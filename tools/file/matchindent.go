@@ -11,8 +11,8 @@ import (
 // reindent is the indentation of an edit and of a file, in any place.
 type reindent struct {
 	replacement
-	changed    []string // lines of new that old does not have
-	edit, file string   // one level of indentation in the edit and in the file; empty: not known
+	changed    []string // lines of new that are not in old
+	edit, file string   // one level of indentation in the edit and in the file; empty: unknown
 }
 
 // newReindent learns how the edit e and the file text are indented.
@@ -26,9 +26,8 @@ func newReindent(e replacement, text string) *reindent {
 	return r
 }
 
-// levelOf returns one level of indentation of lines: a tab, or as many spaces as most
-// lines are indented more or less than the line before. If no line is indented, it
-// returns "".
+// levelOf returns one level of indentation of lines: a tab, or the most frequent difference between
+// consecutive lines in spaces. If no line is indented, it returns "".
 func levelOf(lines []string) string {
 	tabs, spaces, least, before := 0, 0, 0, -1
 	steps := map[int]int{}
@@ -63,12 +62,12 @@ func levelOf(lines []string) string {
 	return strings.Repeat(" ", width)
 }
 
-// indenter turns the indentation that an edit is written with into the file's, in one
-// place: by as much as the lines of old differ from the file's.
+// indenter converts the edit's indentation to the file's in one place, by the difference between
+// the lines of old and the file's lines.
 type indenter struct {
 	*reindent
 	is   map[string]string // indentation in old → in the file
-	torn map[string]bool   // of which there are two that the file indents differently
+	torn map[string]bool   // indentations with two different counterparts in the file
 	unit string            // one level in old, if two levels of old show it; else empty
 	into string            // and in the file
 }
@@ -168,7 +167,7 @@ func (n *indenter) spelled(more, beside string) string {
 	return more
 }
 
-// widthOf is how many spaces a level is that is made of spaces.
+// widthOf returns the number of spaces in a level.
 func widthOf(level string) int {
 	if level == "" || level == "\t" {
 		return 4

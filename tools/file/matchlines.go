@@ -63,8 +63,7 @@ func (n *numbering) all(lines []string) []int32 {
 	return numbers
 }
 
-// byLine looks for lines that are those of old under a fold, however they are
-// indented.
+// byLine finds lines equal to the lines of old under a fold, with any indentation.
 func byLine(f fold) finder {
 	return func(ctx context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
 		as, _, ended := withoutEmptyLines(e)
@@ -105,13 +104,13 @@ func (s *textSearch) indentable(ctx context.Context, have []textLine, places []i
 
 const (
 	anchoredLines   = 3   // a block has at least
-	likeEnough      = 0.5 // each line that differs
+	likeEnough      = 0.5 // for each different line
 	likeEnoughInAll = 0.8 // all lines between the first and the last
 )
 
-// byAnchors looks for a block by its first and last line, if lines between differ from old.
-// Only lines that the replacement keeps may differ, because the file's version of them
-// stays. Lines that it changes or removes must match.
+// byAnchors finds a block by its first and last line, if lines between differ from old. Only lines
+// kept by the replacement may differ, because the file's version of them stays. Changed and removed
+// lines must match.
 func byAnchors(ctx context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
 	as, _, ended := withoutEmptyLines(e)
 	old := strings.Split(as.old, "\n")
@@ -142,7 +141,7 @@ func byAnchors(ctx context.Context, s *textSearch, e replacement) ([]span, repla
 	return spans, as, err
 }
 
-// block is an old text that is looked for by its ends.
+// block is an old text to find by its first and last line.
 type block struct {
 	*numbering
 	wanted []int32
@@ -162,7 +161,7 @@ func newBlock(e replacement, old []string) *block {
 	return b
 }
 
-// similar tells whether the lines between the ends are enough like those of the block.
+// similar reports whether the lines between the ends are similar enough to those of the block.
 func (b *block) similar(ctx context.Context, s *textSearch, have []int32) (bool, error) {
 	between := len(have) - 2
 	missing := 0.0
@@ -203,7 +202,7 @@ func (b *block) like(ctx context.Context, s *textSearch, x, y int32) (float64, e
 	return like, nil
 }
 
-// differences tells where the lines of old and next differ: as the edit says, else by
+// differences returns the changed lines between old and next: as given by the edit, otherwise by
 // comparing them.
 func (e replacement) differences(old, next []string) []diff.Change {
 	if e.stated != nil && fits(e.stated, old, next) {
@@ -212,7 +211,7 @@ func (e replacement) differences(old, next []string) []diff.Change {
 	return diff.Compare(old, next)
 }
 
-// fits tells whether the lines outside the differences are the same.
+// fits reports whether the lines outside the differences are the same.
 func fits(said []diff.Change, old, next []string) bool {
 	i, j := 0, 0
 	for _, d := range said {

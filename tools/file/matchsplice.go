@@ -22,7 +22,7 @@ func (h hits) apply() string {
 	return b.String()
 }
 
-// endedLine is a line and how it ends; the last one of a text does not.
+// endedLine is a line and its line end; the last line of a text has none.
 type endedLine struct{ text, end string }
 
 func endedLines(text string) []endedLine {
@@ -48,8 +48,7 @@ func textsOf(lines []endedLine) []string {
 	return texts
 }
 
-// at returns the text at s after the replacement. A line that new has from old keeps the
-// bytes of the file.
+// at returns the text at s after the replacement. An unchanged line keeps the bytes of the file.
 func (h hits) at(s span) string {
 	have, old, next := endedLines(h.text[s.start:s.end]), endedLines(h.old), endedLines(h.new)
 	if len(have) != len(old) { // every step keeps the number of lines
@@ -85,9 +84,9 @@ func (h hits) at(s span) string {
 	return b.String()
 }
 
-// adapter returns a function that fits lines of new to the file, in a block where old and
-// new differ: have are the file's lines, old the lines that matched them. It returns as many
-// lines as next has.
+// adapter returns a function that adapts lines of new to the file, in a block where old and new
+// differ: have are the file's lines, old the matching lines. It returns as many lines as are in
+// next.
 func (h hits) adapter(s span) func(have, old, next []string) []string {
 	switch {
 	case h.reindent != nil:
@@ -120,8 +119,8 @@ func (h hits) adapter(s span) func(have, old, next []string) []string {
 	return func(_, _, next []string) []string { return next }
 }
 
-// merge applies the change from old to next to have, where have and old are equal under the
-// fold. Words that next has from old keep the spelling of have.
+// merge applies the change from old to next to have, where have and old are equal under the fold.
+// Unchanged words keep the spelling of have.
 func (f fold) merge(have, old, next string) string {
 	inHave, inOld := f.apply(have), f.apply(old)
 	if inHave.text != inOld.text {
@@ -156,8 +155,8 @@ func (m *merging) write(from, to int) {
 	}
 }
 
-// take writes words that old and next have in common, as have spells them. A single
-// quote or dash, or a blank, may have come to stand there by chance: that is next's.
+// take writes the common words of old and next in the spelling of have. A single quote, dash or
+// blank may match by chance, so next's spelling is used.
 func (m *merging) take(from, to, newFrom, newTo int) {
 	begins, ends := from == 0 && newFrom == 0, to == len(m.old) && newTo == len(m.next)
 	if begins || ends || distinctive(m.old[from:to]) {
@@ -171,7 +170,7 @@ func (m *merging) take(from, to, newFrom, newTo int) {
 
 func isBlank(word string) bool { return strings.Trim(word, " \t") == "" }
 
-// distinctive tells whether words are enough to be the same ones.
+// distinctive reports whether a match of words is unlikely to be chance.
 func distinctive(words []string) bool {
 	signs := 0
 	for _, w := range words {

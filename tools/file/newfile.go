@@ -8,8 +8,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// newText returns the bytes of a file that is created with content, as the project's
-// .editorconfig files want them. note says what differs from content.
+// newText returns the bytes of a new file with content, as the project's .editorconfig files
+// require. note describes the differences from content.
 func newText(ctx context.Context, env *callEnv, path, content string) (text []byte, note string) {
 	var s editorconfig.Settings
 	for _, above := range env.Files.Upwards(ctx, path, editorconfig.Name, editorconfig.Limit) {
@@ -20,7 +20,7 @@ func newText(ctx context.Context, env *callEnv, path, content string) (text []by
 	return follow(s, content)
 }
 
-// follow is newText for known settings. An empty text, and one that holds NUL bytes, stays as it is.
+// follow is newText for known settings. Empty text and text with NUL bytes stay unchanged.
 func follow(s editorconfig.Settings, content string) (text []byte, note string) {
 	if content == "" || strings.ContainsRune(content, 0) {
 		return []byte(content), ""
@@ -47,8 +47,8 @@ func follow(s editorconfig.Settings, content string) (text []byte, note string) 
 	return text, joined("as .editorconfig says, the file has "+strings.Join(how, ", "), kept)
 }
 
-// withLineEnds writes the line ends that the settings want. A text that has carriage returns
-// already means them: it may be a test's input, or what the user asked for. kept says so.
+// withLineEnds converts line ends as the settings require. Text with carriage returns stays: they
+// may be intended, as in a test's input or at the user's request. kept then reports it.
 func withLineEnds(s editorconfig.Settings, text string) (ended, kept string) {
 	lines, crlf := strings.Count(text, "\n"), strings.Count(text, "\r\n")
 	switch {
@@ -76,8 +76,8 @@ func withFinalLineEnd(s editorconfig.Settings, text string) string {
 	return text + "\n"
 }
 
-// inCharset writes a text in a charset. A charset that is not known, or that the file would not
-// be read in again, is not used.
+// inCharset encodes text in a charset. It ignores an unknown charset, and a charset that would not
+// be detected when the file is read.
 func inCharset(name, text string) (encoded []byte, how string) {
 	charset := textenc.CharsetUTF8
 	switch name {

@@ -65,7 +65,7 @@ func TestNewFilesFollowEditorconfig(t *testing.T) {
 			}
 			added := "*** Begin Patch\n*** Add File: " + c.path + "2.x\n+" + strings.ReplaceAll(strings.TrimSuffix(c.content, "\n"), "\n", "\n+") + "\n*** End Patch"
 			if strings.HasSuffix(c.path, ".sh") || strings.HasSuffix(c.path, ".x") {
-				return // the name is what it is about
+				return // only the file name matters
 			}
 			patched := as[patchOut](t, p.call(t, "patch", map[string]string{"mode": "patch", "patch": added}))
 			if text := p.text(t, c.path+"2.x"); text != c.want || !strings.Contains(patched.Note, c.note) {
@@ -75,7 +75,7 @@ func TestNewFilesFollowEditorconfig(t *testing.T) {
 	}
 }
 
-// The settings are for new files, and only those inside of the workspace folder count.
+// The settings apply only to new files, and only from inside the workspace folder.
 func TestEditorconfigReachesNoFurther(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{"old": "x\n", "sub/x": ""})

@@ -15,7 +15,7 @@ import (
 const (
 	nearLinesMax    = 12     // lines of the file shown in an error
 	nearSearchLines = 20_000 // lines looked through for them
-	leastLikeness   = 0.55   // of a line that is worth showing
+	leastLikeness   = 0.55   // minimum for a line worth showing
 )
 
 // noMatch says why old, an old_string, may not be in text, with the lines most like it.
@@ -43,8 +43,8 @@ func noMatch(text, old string) error {
 	return fmt.Errorf("old_string is not in the file; nothing was changed. From line %d, %s:\n%s\nCopy it exactly, or read the file again", at+1, why, tools.CutMiddle(strings.Join(lines[at:end], "\n"), 2000))
 }
 
-// closest finds which of lines, from at up to to, wanted may have been meant for. exact
-// tells that all of it is there but for white space. If nothing is like it, at is -1.
+// closest finds the lines that wanted may stand for, from at up to to. exact reports whether only
+// white space differs. If no line is similar, at is -1.
 func closest(lines, wanted []string) (at, to int, exact bool) {
 	lines = lines[:min(len(lines), nearSearchLines)]
 	if at, to, ok := sameButSpace(lines, wanted); ok {
@@ -61,7 +61,7 @@ func closest(lines, wanted []string) (at, to int, exact bool) {
 	return best, best + len(wanted), false
 }
 
-// sameButSpace finds the lines that hold wanted, white space aside.
+// sameButSpace finds the lines that contain wanted, ignoring white space.
 func sameButSpace(lines, wanted []string) (at, to int, ok bool) {
 	var all strings.Builder
 	ends := make([]int, len(lines)) // of each line in all
@@ -107,8 +107,8 @@ func newLikeness(line string) likeness {
 	return l
 }
 
-// with is between 0, nothing in common, and 1. A line that holds all of it counts
-// for much, however long it is.
+// with returns a similarity between 0 (nothing in common) and 1. A line that contains all of it
+// scores high, however long it is.
 func (l likeness) with(line string) float64 {
 	other := newLikeness(line)
 	if l.total == 0 || other.total == 0 {
@@ -123,7 +123,7 @@ func (l likeness) with(line string) float64 {
 
 var numberedLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t]*\d+\|`) })
 
-// withoutNumbers takes read_file's numbers away when every line has one.
+// withoutNumbers removes read_file's line numbers if every line has a number.
 func withoutNumbers(text string) string {
 	lines := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1
 	if len(numberedLine().FindAllStringIndex(text, -1)) < lines {

@@ -22,8 +22,8 @@ func savedOutputs(env *callEnv, path string) (kept *workspace.Workspace, ok bool
 	return kept, err == nil
 }
 
-// onOutputs is env for a call that reads path, where that is a kept output; done
-// closes it.
+// onOutputs returns env for a call that reads a saved output at path; done closes it. For other
+// paths it returns env unchanged.
 func onOutputs(env *callEnv, path string) (reads *callEnv, done func()) {
 	kept, ok := savedOutputs(env, path)
 	if !ok {

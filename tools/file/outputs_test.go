@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A whole output can be read and searched at the path that its result names.
+// The whole output can be read and searched at the path in its result.
 func TestKeptOutputs(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{"a.txt": "in the workspace\n"})
@@ -44,7 +44,7 @@ func TestKeptOutputs(t *testing.T) {
 	}
 }
 
-// A page of results that is too long ends earlier, and the next one begins there.
+// A page of results over the limit ends earlier, and the next page begins there.
 func TestSearchPagesOfLongLines(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}

@@ -31,7 +31,7 @@ type patchIn struct {
 	Edits []patchEdit `json:"edits,omitempty" offer:"no"`
 }
 
-// patchEdit is one replacement of several.
+// patchEdit is a replacement in Edits.
 type patchEdit struct {
 	OldString  string  `json:"old_string"`
 	NewString  *string `json:"new_string,omitempty"`
@@ -157,8 +157,8 @@ func patch(ctx context.Context, env *callEnv, call tools.Call, in patchIn) (tool
 	return tools.OK(out).Brief(out.brief(done.note != "", written)).With(shownEdit(written)...), nil
 }
 
-// patchBrief is a patchOut for the model. It has the diff only if a text was found that is
-// not exactly the given one.
+// patchBrief is a patchOut for the model. It contains the diff only if the text was not found
+// exactly as given.
 type patchBrief struct {
 	Changed      []changed `json:"changed"`
 	Replacements int       `json:"replacements,omitempty"`
@@ -182,8 +182,8 @@ func (out patchOut) brief(fuzzy bool, written ...*workspace.Written) patchBrief 
 // mark may begin a file; the model is not shown it and does not write it.
 const mark = "\ufeff"
 
-// onText makes a change of bytes out of one of text: whatever the file is written
-// in, it stays written in that, and begins with a byte order mark if it did.
+// onText converts a change of text into a change of bytes. The file keeps its encoding, and its
+// byte order mark if it had it.
 func onText(change func(old string) (string, error)) func([]byte) ([]byte, error) {
 	return func(old []byte) ([]byte, error) {
 		charset := textenc.CharsetOf(old)
@@ -192,7 +192,7 @@ func onText(change func(old string) (string, error)) func([]byte) ([]byte, error
 		if err != nil {
 			return nil, err
 		}
-		// A text that is given whole may bring its own mark; one that had two keeps them.
+		// A whole new text may bring its own mark; a text with two marks keeps them.
 		if marked && (strings.HasPrefix(before, mark) || !strings.HasPrefix(text, mark)) {
 			text = mark + text
 		}
@@ -200,12 +200,12 @@ func onText(change func(old string) (string, error)) func([]byte) ([]byte, error
 	}
 }
 
-// missesBeforeAdvice is how many edits of a file may fail in a row before the model
-// is told to look at it.
+// missesBeforeAdvice is how many edits of a file may fail in a row before the model is advised to
+// read it.
 const missesBeforeAdvice = 3
 
-// replaceAll makes the replacements one after the other. If one cannot be made, the error
-// names it.
+// replaceAll makes the replacements one after the other. If a replacement fails, the error names
+// it.
 func replaceAll(ctx context.Context, text string, edits []patchEdit) (replaced, error) {
 	all := replaced{text: text}
 	var said notes
@@ -227,8 +227,8 @@ func replaceAll(ctx context.Context, text string, edits []patchEdit) (replaced, 
 	return all, nil
 }
 
-// readAgain counts the failures of edits to a file. From the third one on, the error shows
-// the lines of the file, near old if that is like something there.
+// readAgain counts failed edits to a file. From the third failure, the error shows lines of the
+// file, near old if a similar line exists.
 func readAgain(ctx context.Context, env *callEnv, path, old string, failure error) error {
 	abs, err := env.Files.Abs(path)
 	if err != nil || errors.Is(failure, context.Canceled) || errors.Is(failure, workspace.ErrStale) || errors.Is(failure, workspace.ErrNotFound) {
@@ -243,7 +243,7 @@ func readAgain(ctx context.Context, env *callEnv, path, old string, failure erro
 // currentMost lines of a file are shown after failed edits.
 const currentMost = 60
 
-// currentLines shows the lines of a file near old, or its first ones.
+// currentLines shows the lines of a file near old, or its first lines.
 func currentLines(ctx context.Context, env *callEnv, path, old string) string {
 	again := "Read it again before the next edit"
 	f, err := env.Files.Read(ctx, path)
@@ -265,8 +265,8 @@ func currentLines(ctx context.Context, env *callEnv, path, old string) string {
 	return fmt.Sprintf("Its lines %d to %d of %d are now:%s\nCopy old_string from these lines, without the numbers and |", first+1, last, len(lines), tools.CutMiddle(b.String(), 6000))
 }
 
-// checkPatch rejects an invalid input before a file is read. If it returns nil, new_string
-// was given: a call that lost its end must not delete old_string.
+// checkPatch rejects an invalid input before a file is read. If it returns nil, new_string was
+// given: a truncated call must not delete old_string.
 func checkPatch(in patchIn) error {
 	switch {
 	case in.Patch != "" || len(in.Edits) > 0 && in.OldString != "":
@@ -287,7 +287,7 @@ func checkPatch(in patchIn) error {
 	return nil
 }
 
-// check rejects a replacement that cannot be meant.
+// check rejects a replacement without a valid meaning.
 func (e patchEdit) check() error {
 	switch {
 	case e.OldString == "" && e.NewString != nil:
@@ -309,11 +309,11 @@ type replaced struct {
 	text  string
 	count int
 	note  string
-	since string // what had changed since the file was read
+	since string // the changes since the file was read
 }
 
-// alreadyLength is how long new_string must be for its presence to show that the
-// edit was made before.
+// alreadyLength is the minimum length of new_string to conclude from its presence that the edit was
+// made before.
 const alreadyLength = 8
 
 // replace makes the replacement in text. If the old text is not there, the error
@@ -336,8 +336,8 @@ func replace(ctx context.Context, text string, e replacement) (replaced, error) 
 	return done, nil
 }
 
-// already tells whether the new text is there: once, and long enough to show that
-// the edit was made before.
+// already reports whether the new text occurs exactly once and is long enough to conclude that the
+// edit was made before.
 func already(text string, e replacement) (line int, ok bool) {
 	if len(strings.TrimSpace(e.new)) < alreadyLength {
 		return 0, false
@@ -351,7 +351,7 @@ func already(text string, e replacement) (line int, ok bool) {
 	return lineAt(text, spans[0].start), true
 }
 
-// note says where a text was found that is not there as it was given.
+// note states where and how an inexact match was found.
 func (h hits) note() string {
 	if h.how == "" {
 		return ""

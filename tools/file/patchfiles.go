@@ -51,8 +51,8 @@ func planPatch(ctx context.Context, env *callEnv, text string) (*filesPatch, err
 	return p, nil
 }
 
-// Apply makes changes that a program has computed, as patch makes those of the model: all of
-// them or nothing, with its approvals and its result. replaced is the number of replaced places.
+// Apply makes changes computed by a program, like patch makes the model's: all of them or none,
+// with its approvals and its result. replaced is the number of replaced places.
 func Apply(ctx context.Context, c Config, env *tools.Env, call tools.Call, actions []workspace.Action, replaced int) (tools.Result, error) {
 	x := &callEnv{env, c}
 	p := &filesPatch{actions: slices.Clone(actions)}
@@ -75,7 +75,6 @@ func (p *filesPatch) apply(ctx context.Context, env *callEnv, call tools.Call) (
 	return known, written, err
 }
 
-// plan returns a function that computes the patch without making it.
 func (p *filesPatch) plan(env *callEnv) func(context.Context) ([]*workspace.Written, error) {
 	return func(ctx context.Context) (planned []*workspace.Written, err error) {
 		_, err = env.Files.BatchIf(ctx, p.actions, func(all []*workspace.Written) error {
@@ -107,8 +106,8 @@ func (p *filesPatch) changes() (changes []gate.Change) {
 	return changes
 }
 
-// OnText makes a change of a file's bytes out of one of its text. Encoding and byte order mark of
-// the file stay.
+// OnText converts a change of a file's text into a change of its bytes. Encoding and byte order
+// mark of the file stay.
 func OnText(change func(old string) (string, error)) func([]byte) ([]byte, error) {
 	return onText(change)
 }
@@ -118,11 +117,11 @@ type filesPatch struct {
 	actions  []workspace.Action
 	replaced map[int]replaced // the result of each update; a change may be made twice
 	failed   string           // the file whose change failed
-	idle     notes            // files that it names and does not change
+	idle     notes            // files named but not changed
 	added    notes            // how new files differ from their given texts
 }
 
-// paths are the files that will be there.
+// paths returns the files left after the patch.
 func (p *filesPatch) paths() (paths []string) {
 	for _, a := range p.actions {
 		if !a.Remove {
@@ -156,7 +155,7 @@ func (p *filesPatch) action(ctx context.Context, i int, op fileOp) workspace.Act
 	return a
 }
 
-// singleFileError removes the advice about one file: the end of the message gives it for
+// singleFileError removes the statement about a single file: the end of the message makes it for
 // all.
 func singleFileError(err error) error {
 	return errors.New(strings.NewReplacer("; nothing was changed.", ".", "; nothing was changed", "").Replace(err.Error()))
@@ -207,7 +206,7 @@ func (p *filesPatch) result(ctx context.Context, env *callEnv, written []*worksp
 	}
 	out.Note = said.String()
 	brief := out.brief(fuzzy, written...)
-	brief.Replacements = count // the model knows those of its own patch
+	brief.Replacements = count // the model knows its own patch
 	return tools.OK(out).Brief(brief).With(shown...)
 }
 

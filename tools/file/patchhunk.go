@@ -11,8 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// applyHunks makes the changes of an update, each in the text as it was. A last line
-// without an end stays one.
+// applyHunks makes the changes of an update, each in the original text. If the last line has no
+// line end, it stays without.
 func applyHunks(ctx context.Context, text string, hunks []hunk) (replaced, error) {
 	if text == "" || strings.HasSuffix(text, "\n") {
 		return applyToLines(ctx, text, hunks)
@@ -59,8 +59,8 @@ type placed struct {
 	text string
 }
 
-// place finds a hunk in the text. It omits equal lines from the replacement, so that
-// neighbors may share their context.
+// place finds a hunk in the text. It omits equal lines from the replacement, so neighbors may share
+// their context.
 func (h hunk) place(ctx context.Context, text string) ([]placed, string, error) {
 	within, lost := h.within(text)
 	if lost != nil && !h.once(text) { // else the lines say enough
@@ -104,14 +104,14 @@ func wholeLines(lines []string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// once tells whether the old lines of the hunk are in the text exactly once.
+// once reports whether the old lines of the hunk occur in the text exactly once.
 func (h hunk) once(text string) bool {
 	e := replacement{old: wholeLines(h.old), lines: true}
 	v := viewOf(text, e.old)
 	return len(v.allowed(v.exactly(e.old), e)) == 1
 }
 
-// trim leaves out the lines at both ends that stay as they are.
+// trim removes unchanged lines from both ends.
 func trim(text string, p placed) placed {
 	have, next := strings.SplitAfter(text[p.start:p.end], "\n"), strings.SplitAfter(p.text, "\n")
 	for len(have) > 0 && len(next) > 0 && have[0] == next[0] {
@@ -131,14 +131,14 @@ func trim(text string, p placed) placed {
 // region is where a hunk may be.
 type region struct {
 	text  string
-	from  int  // the beginning of the line that @@ names, which may be repeated below it
+	from  int  // the start of the line named by @@, which may be repeated below it
 	after int  // its end
-	block int  // up to here, if it is in several places; the end of the block that @@ names
+	block int  // the end of the block named by @@; with several matches, only matches before it count
 	named bool // by @@
 	atEnd bool
 }
 
-// holds tells whether a place is in the region.
+// holds reports whether a place is in the region.
 func (r region) holds(at span) bool {
 	if r.atEnd && strings.TrimSpace(r.text[at.end:]) != "" {
 		return false
@@ -146,7 +146,7 @@ func (r region) holds(at span) bool {
 	return at.start >= r.from && (!r.named || at.start <= r.block)
 }
 
-// within reads the lines after @@: each is looked for after the one before.
+// within finds the lines after @@, each after the previous line.
 func (h hunk) within(text string) (region, error) {
 	r := region{text: text, block: len(text), atEnd: h.atEnd}
 	for _, under := range h.under {
@@ -159,7 +159,7 @@ func (h hunk) within(text string) (region, error) {
 	return r, nil
 }
 
-// find looks for the line that @@ names: whole, else one that holds it.
+// find finds the line named by @@: an equal line, otherwise a line that contains it.
 func (r region) find(under string) (span, error) {
 	for _, same := range []func(line string) bool{
 		func(line string) bool { return line == under },
@@ -184,8 +184,8 @@ func (r region) find(under string) (span, error) {
 	return span{}, fmt.Errorf("the line %q after @@ is not in the file: copy a line that stands above the place, or leave it out", tools.OneLine(under, 80))
 }
 
-// blockEnd is where the block ends that a line begins: before the next line that is
-// indented no more, but for one that only closes it.
+// blockEnd returns the end of the block that starts at line: before the next line with at most its
+// indentation, except a line that only closes it.
 func blockEnd(text string, line span) int {
 	indent := len(indentOf(text[line.start:line.end]))
 	for _, next := range linesOf(text[line.end:])[1:] {
@@ -198,10 +198,10 @@ func blockEnd(text string, line span) int {
 	return len(text)
 }
 
-// opens tells whether a line is more than the end of a block.
+// opens reports whether a line is more than the end of a block.
 func opens(line string) bool { return strings.Trim(line, ")]};,:") != "" }
 
-// insert is for a hunk that only adds: after the line that @@ names, else at the end.
+// insert places a hunk that only adds lines: after the line named by @@, otherwise at the end.
 func (h hunk) insert(text string, r region) placed {
 	end := cmp.Or(lineEndsOf(text)(span{len(text), len(text)}), "\n")
 	at := len(text)

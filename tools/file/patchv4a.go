@@ -17,7 +17,7 @@ const (
 	opDelete
 )
 
-// fileOp is one file's part of a patch.
+// fileOp is the part of a patch for one file.
 type fileOp struct {
 	kind   int
 	path   string
@@ -26,33 +26,33 @@ type fileOp struct {
 	hunks  []hunk
 }
 
-// hunk is one place of an update.
+// hunk is a single change of an update.
 type hunk struct {
 	line     int      // in the patch, for messages
-	under    []string // lines of the file that stand before the place, from @@
+	under    []string // lines of the file before the change, from @@
 	old, new []string
 	stated   []diff.Change // where old and new differ
 	atEnd    bool          // the place is the end of the file
 }
 
-// stays adds a line that is the same before and after.
+// stays adds an unchanged line.
 func (h *hunk) stays(line string) { h.old, h.new = append(h.old, line), append(h.new, line) }
 
-// goes adds a line that is taken away.
+// goes adds a removed line.
 func (h *hunk) goes(line string) {
 	d := h.difference()
 	h.old = append(h.old, line)
 	d.OldTo++
 }
 
-// comes adds a line that is new.
+// comes adds a new line.
 func (h *hunk) comes(line string) {
 	d := h.difference()
 	h.new = append(h.new, line)
 	d.NewTo++
 }
 
-// difference is the one that the next line belongs to.
+// difference returns the change to which the next line belongs.
 func (h *hunk) difference() *diff.Change {
 	o, n := len(h.old), len(h.new)
 	if last := len(h.stated) - 1; last >= 0 && h.stated[last].OldTo == o && h.stated[last].NewTo == n {
@@ -62,7 +62,7 @@ func (h *hunk) difference() *diff.Change {
 	return &h.stated[len(h.stated)-1]
 }
 
-// idle tells whether a patch names a file and changes nothing in it.
+// idle reports whether a patch names a file without changing it.
 func (op fileOp) idle() bool { return op.kind == opUpdate && op.moveTo == "" && len(op.hunks) == 0 }
 
 const (
@@ -106,9 +106,8 @@ func parsePatch(text string) ([]fileOp, error) {
 	return p.ops, nil
 }
 
-// endOfPatch returns the number of the line that ends a patch: the first end line, or the
-// last line before the end of a here-document or a fence. If there is none, it returns the
-// number of lines.
+// endOfPatch returns the number of the last line of a patch: the first end line, or the last line
+// before the end of a here-document or a fence. If there is none, it returns the number of lines.
 func endOfPatch(lines []string) int {
 	for i, line := range lines {
 		if strings.TrimRight(line, " \t") == patchEnd {
@@ -176,7 +175,7 @@ func (p *patchReader) file() (op fileOp, err error) {
 	return op, err
 }
 
-// added reads the text of a new file: lines that begin with +.
+// added reads the text of a new file: lines with a leading +.
 func (p *patchReader) added() (string, error) {
 	var b strings.Builder
 	for ; p.at < len(p.lines); p.at++ {
@@ -192,13 +191,13 @@ func (p *patchReader) added() (string, error) {
 	return b.String(), nil
 }
 
-// header tells whether a line of a patch begins a file.
+// header reports whether a line of a patch begins a file.
 func header(line string) bool {
 	return strings.HasPrefix(line, "*** ") && strings.TrimRight(line, " \t") != fileEnd
 }
 
-// outside reports whether the line belongs to no place of a file. Behind a space it
-// could be a line that stays, but for an update that a line with @@ follows.
+// outside reports whether the line is not part of a hunk. After a space it could be a context line,
+// except for an update followed by a line with @@.
 func (p *patchReader) outside() bool {
 	line := p.lines[p.at]
 	return header(strings.TrimLeft(line, "\t")) || p.at+1 < len(p.lines) && strings.HasPrefix(p.lines[p.at+1], "@@") &&
@@ -235,8 +234,8 @@ func (p *patchReader) hunks() ([]hunk, error) {
 	return all, nil
 }
 
-// anchorOf is the line of the file that a line with @@ names; the numbers of a
-// unified diff name none.
+// anchorOf returns the file's line named by a line with @@. The numbers of a unified diff name
+// none.
 func anchorOf(line string) string {
 	line = strings.TrimSpace(strings.TrimPrefix(line, "@@"))
 	if numbers, rest, ok := strings.Cut(line, "@@"); ok && strings.HasPrefix(numbers, "-") {
@@ -245,7 +244,7 @@ func anchorOf(line string) string {
 	return strings.TrimSpace(strings.TrimSuffix(line, "@@"))
 }
 
-// hunk reads the lines of one place.
+// hunk reads the lines of a single hunk.
 func (p *patchReader) hunk(h *hunk) error {
 	for ; p.at < len(p.lines) && !p.outside() && !strings.HasPrefix(p.lines[p.at], "@@"); p.at++ {
 		line := p.lines[p.at]

@@ -12,13 +12,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
-// If the workspace is the home or a folder above it, the tools that read and search ask about places that
-// commands do not see, also behind a link, in every mode. They do not ask in a project below the home.
+// If the workspace is the home directory or above it, reading and searching require approval for
+// places hidden from commands. This also applies behind a link, and in every mode. In a project
+// below the home directory, they do not.
 func TestReadsOfPrivatePlacesAsk(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"u/.ssh/id_rsa": "KEY\n", "u/.aws/credentials": "KEY\n", "u/.netrc": "KEY\n", "u/notes.txt": "note\n", "u/src/a.txt": "text\n", "u/src/.env": "text\n"}
 	for _, c := range []struct {
-		root, tool, path string // below the folder that holds the home "u"
+		root, tool, path string // below the directory that contains the home "u"
 		asks             bool
 	}{
 		{"u", "read_file", "u/.ssh/id_rsa", true},

@@ -21,7 +21,7 @@ const (
 	readLinesMax  = 10_000  // lines of a window at most
 	readLineChars = 2_000   // characters shown of a line
 	readChars     = 100_000 // characters of a result
-	readTokens    = 24_000  // of a result that a model gets, estimated
+	readTokens    = 24_000  // estimated limit of a result for a model
 	readResultCap = 640_000 // bytes: readChars however they are escaped
 )
 
@@ -106,7 +106,7 @@ func read(ctx context.Context, env *callEnv, call tools.Call, in readIn) (tools.
 	return tools.OK(out).Brief(out.brief()).With(place), nil
 }
 
-// cutLine splits a path that ends with the number of a line, as in main.go:5.
+// cutLine splits a path with a trailing line number, as in main.go:5.
 func cutLine(path string) (name string, line int, ok bool) {
 	i := strings.LastIndexByte(path, ':')
 	if i < 1 {
@@ -131,10 +131,10 @@ func (out readOut) brief() readBrief {
 
 const (
 	repeatChars = 4_000 // a shorter answer is given again
-	repeatLines = 10    // of a longer one, these
+	repeatLines = 10    // a longer read repeats only these
 )
 
-// beginningOf returns a shorter window of a read that the model has already.
+// beginningOf returns a shorter window of a read already shown to the model.
 func beginningOf(out readOut, offset int) readOut {
 	lines := strings.SplitN(out.Content, "\n", repeatLines+1)
 	if len(lines) <= repeatLines {

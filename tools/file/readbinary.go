@@ -18,10 +18,10 @@ import (
 
 const (
 	sniffSizeBytes = 8 << 20  // binary files up to this size are looked into
-	imageBytes     = 64 << 20 // the largest file of a picture that is read
+	imageBytes     = 64 << 20 // the largest picture file to read
 )
 
-// readBinary describes a file that is not text, and passes a picture to a model with vision.
+// readBinary describes a binary file, and passes a picture to a model with vision.
 func readBinary(ctx context.Context, env *callEnv, w *workspace.Window, name string) tools.Result {
 	kind := mime.TypeByExtension(filepath.Ext(w.Path))
 	var data []byte

@@ -91,8 +91,8 @@ func TestReadNotebook(t *testing.T) {
 	}
 }
 
-// A repeated read is shorter, once, and only if nothing has changed and the model still has
-// the first one.
+// A repeated read is shorter, once, and only if nothing has changed and the model still has the
+// first result.
 func TestReadAgain(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("a line of text that is long enough\n", 300)

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	notebookBytes = 16 << 20 // longer ones are shown as the JSON that they are
+	notebookBytes = 16 << 20 // longer notebooks are shown as JSON
 	outputChars   = 2_000    // of a cell's output
 )
 
@@ -30,7 +30,7 @@ type notebook struct {
 	Format int `json:"nbformat"`
 }
 
-// notebookOutput is something that a cell has put out.
+// notebookOutput is an output of a cell.
 type notebookOutput struct {
 	Text      notebookText               `json:"text"`
 	Data      map[string]json.RawMessage `json:"data"`

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Recall records for the file tools of one session which text the model still has, and which
-// edits have failed. It is safe for concurrent use; a nil Recall records nothing.
+// Recall records for a session's file tools which text the model still has, and which edits have
+// failed. It is safe for concurrent use; a nil Recall records nothing.
 type Recall struct {
 	mu     sync.Mutex
 	shown  map[shownWindow][sha256.Size]byte
@@ -35,8 +35,8 @@ func (r *Recall) Forget() {
 	r.mu.Unlock()
 }
 
-// again reports whether the same was shown for w the last time, and records that it was
-// shown now. It does not return true twice in a row: a third request needs the text.
+// again reports whether w showed the same text the last time, and records the text shown now. It
+// does not return true twice in a row: a third request needs the text.
 func (r *Recall) again(w shownWindow, out readOut) bool {
 	if r == nil {
 		return false
@@ -52,7 +52,7 @@ func (r *Recall) again(w shownWindow, out readOut) bool {
 	return false
 }
 
-// edited notes that the session has changed a file.
+// edited records a change of a file by the session.
 func (r *Recall) edited(path string) {
 	if r == nil {
 		return
@@ -67,7 +67,7 @@ func (r *Recall) edited(path string) {
 	}
 }
 
-// missed counts an edit that has failed, and returns how many in a row.
+// missed counts a failed edit, and returns how many failed in a row.
 func (r *Recall) missed(path string) int {
 	if r == nil {
 		return 0
@@ -78,7 +78,7 @@ func (r *Recall) missed(path string) int {
 	return r.failed[path]
 }
 
-// read notes that the model has looked at a file again.
+// read records that the model has read a file again.
 func (r *Recall) read(path string) {
 	if r == nil {
 		return

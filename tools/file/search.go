@@ -50,7 +50,7 @@ type searchIn struct {
 	literal    bool         // Pattern is a text, escaped
 }
 
-// searchMatch is one line that matches, with the lines around it when asked for.
+// searchMatch is a matching line, with the lines around it if requested.
 type searchMatch struct {
 	Path    string   `json:"path"`
 	Line    int      `json:"line"`
@@ -130,15 +130,15 @@ func searchFiles(ctx context.Context, env *callEnv, call tools.Call, in searchIn
 	return tools.OK(out).Brief(out.brief()), nil
 }
 
-// lookAround and backReference are parts of regular expressions that RE2 does not have.
+// lookAround and backReference match parts of regular expressions unknown to RE2.
 var (
 	lookAround    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?(<?[=!])`) })
 	backReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[1-9]`) })
 )
 
-// readPattern returns the search that a pattern means which is no regular expression: a glob
-// looks for names, any other text for itself. note says so. If the pattern needs a feature
-// that does not exist here, readPattern returns an error.
+// readPattern returns the intended search of a pattern that is not a regular expression: a glob
+// searches for names, other text is literal. note states it. If the pattern needs an unsupported
+// feature, readPattern returns an error.
 func readPattern(in searchIn) (_ searchIn, note string, err error) {
 	if in.Target == "files" {
 		return in, "", nil
@@ -161,9 +161,8 @@ func readPattern(in searchIn) (_ searchIn, note string, err error) {
 	return in, note, nil
 }
 
-// searchBrief is a searchOut for the model. MatchesText has the matches grouped by file:
-// the path on a line, then the lines as read_file shows them, and those around with - in
-// place of |.
+// searchBrief is a searchOut for the model. MatchesText groups the matches by file: the path on a
+// line, then the lines as read_file shows them, and context lines with - in place of |.
 type searchBrief struct {
 	MatchesText *string         `json:"matches_text,omitempty"`
 	Files       *[]string       `json:"files,omitempty"`
@@ -219,8 +218,8 @@ func grouped(matches []searchMatch) string {
 // brackets have a meaning in a glob, and stand in names such as app/[id]/page.tsx.
 var brackets = strings.NewReplacer("[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`)
 
-// searchNames searches. If a glob with brackets matches no name, it looks for names
-// that hold the brackets, and note says so.
+// searchNames searches. If a glob with brackets matches no name, it searches for names with literal
+// brackets, and note states it.
 func searchNames(ctx context.Context, files tools.Files, q search.Query) (found *search.Found, note string, err error) {
 	found, err = files.Search(ctx, q)
 	if !q.Files || !strings.ContainsAny(q.Pattern, "[]{}") || err == nil && found.Total > 0 {
@@ -269,7 +268,7 @@ func query(in searchIn) search.Query {
 	}
 }
 
-// oneGlob reads globs with commas between them as one.
+// oneGlob joins comma-separated globs.
 func oneGlob(globs string) string {
 	if !strings.Contains(globs, ",") || strings.ContainsAny(globs, "{[") {
 		return globs
@@ -281,7 +280,7 @@ func oneGlob(globs string) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// shownFound is a page as the model gets it. One that would be too long ends earlier.
+// shownFound returns a page for the model. A page over the limit ends earlier.
 func shownFound(found *search.Found, in searchIn, q search.Query) searchOut {
 	out := searchOut{TotalCount: found.Total, Truncated: found.Truncated}
 	shown, room := 0, searchBytes

@@ -29,7 +29,7 @@ func TestSearchFiles(t *testing.T) {
 		files[fmt.Sprintf("many/%03d.txt", i)] = "hit\n"
 	}
 	p := newPlace(t, files)
-	// git's ignore rules hold in a repository; a folder makes one of it.
+	// git's ignore rules apply only in a repository; a .git folder makes it a repository.
 	for _, c := range []struct{ args, want string }{
 		{`{"pattern":"func \\w+\\(","path":"sub"}`, `{"matches":[{"path":"sub/util.go","line":3,"content":"func Util() {}"}],"total_count":1,"truncated":false}`},
 		{`{"pattern":"main","file_glob":"*.go"}`, `{"matches":[{"path":"main.go","line":1,"content":"package main"},{"path":"main.go","line":3,"content":"func main() {"}],"total_count":2,"truncated":false}`},

@@ -13,8 +13,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// searchOtherwise searches for what a pattern without results may mean: its own text, a pattern of grep, or a regular
-// expression for names. how says so. If that finds nothing either, the result is nil.
+// searchOtherwise tries other readings of a pattern without results: its own text, a pattern of
+// grep, or a regular expression for names. how names the reading. If it finds nothing either, the
+// result is nil.
 func searchOtherwise(ctx context.Context, files tools.Files, in searchIn, q search.Query) (found *search.Found, _ search.Query, how string) {
 	for _, other := range otherReadings(in) {
 		q.Pattern = other.pattern
@@ -25,7 +26,7 @@ func searchOtherwise(ctx context.Context, files tools.Files, in searchIn, q sear
 	return nil, q, ""
 }
 
-// otherReading is a pattern that another one may mean.
+// otherReading is another meaning of a pattern.
 type otherReading struct{ pattern, how string }
 
 // slashed is a regular expression as JavaScript and sed write it.
@@ -57,11 +58,11 @@ func otherReadings(in searchIn) (all []otherReading) {
 	return all
 }
 
-// regexpSigns are signs that a regular expression has and a glob does not.
+// regexpSigns match signs of a regular expression that globs do not use.
 var regexpSigns = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[.\w$]|\.[*+]|^\^|\$$|\([^)]*\)`) })
 
-// globOf translates a simple regular expression for names, such as ^test_.*\.(py|pyi)$. If pattern has no sign of a
-// regular expression, or one that a glob lacks, ok is false.
+// globOf translates a simple regular expression for names, such as ^test_.*\.(py|pyi)$. If pattern
+// contains no sign of a regular expression, or a sign without a glob equivalent, ok is false.
 func globOf(pattern string) (glob string, ok bool) {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil || !regexpSigns().MatchString(pattern) {
@@ -146,7 +147,7 @@ func (w *globWriter) oneOf(ranges []rune) bool {
 	return true
 }
 
-// mostRunes of a class are written one by one.
+// mostRunes limits the runes of a class written individually.
 const mostRunes = 10
 
 var literalGlob = strings.NewReplacer("[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`, "*", `\*`, "?", `\?`, ",", `\,`)

@@ -9,13 +9,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// sinceRead says what has become of a file since the session has read or written it.
+// sinceRead describes how a file changed since the session read or wrote it.
 type sinceRead struct {
 	workspace.Since
 	present string // without CR, where each line ends with CRLF
 }
 
-// onPresent is onText of a change that is told what has become of the file.
+// onPresent is onText for a change that also receives the file's changes since it was read.
 func onPresent(change func(old string, since sinceRead) (string, error)) func([]byte, workspace.Since) ([]byte, error) {
 	return func(old []byte, since workspace.Since) ([]byte, error) {
 		return onText(func(text string) (string, error) {
@@ -31,7 +31,7 @@ func onPresent(change func(old string, since sinceRead) (string, error)) func([]
 	}
 }
 
-// note names the lines that had changed, of the present text. If nothing had, it is empty.
+// note names the changed lines of the current text. Without changes, it is empty.
 func (s sinceRead) note() string {
 	switch {
 	case !s.Changed:
@@ -47,7 +47,7 @@ func (s sinceRead) note() string {
 	return fmt.Sprintf("%s %s had changed since the file was read, not by this edit", word, lines)
 }
 
-// explain adds to an error that the file has changed.
+// explain adds to an error: the file has changed.
 func (s sinceRead) explain(err error) error {
 	if err == nil || !s.Changed || errors.Is(err, errUnchanged) {
 		return err
@@ -68,7 +68,7 @@ func (s sinceRead) check(edits []patchEdit) error {
 	return nil
 }
 
-// joined joins the notes that there are.
+// joined joins the notes that are not empty.
 func joined(all ...string) string {
 	var n notes
 	for _, note := range all {

@@ -60,7 +60,7 @@ func writeTool(c Config) tools.Tool {
 
 func writeChanges(in writeIn) []gate.Change { return []gate.Change{{Doing: "Write ", Path: in.Path}} }
 
-// writeChange returns the change of a file that exists. It sets note.
+// writeChange returns the change of an existing file. It sets note.
 func writeChange(in writeIn, note *string) func(old []byte) ([]byte, error) {
 	return func(old []byte) ([]byte, error) {
 		text, err := onText(func(old string) (like string, err error) {
@@ -111,7 +111,7 @@ func write(ctx context.Context, env *callEnv, call tools.Call, in writeIn) (tool
 	return tools.OK(out).Brief(writeBrief{out.BytesWritten, out.Created, out.SyntaxErrors, out.problems, out.Note}).With(shownEdit(written)...), nil
 }
 
-// create writes a file that does not exist.
+// create writes a new file.
 func create(ctx context.Context, env *callEnv, path string, text []byte, asked *approval) (*workspace.Written, error) {
 	planned, err := plannedEdit(env, path, nil, text)
 	if err == nil {
@@ -134,8 +134,8 @@ type writeBrief struct {
 
 var errUnchanged = errors.New("nothing to change")
 
-// withoutRebase returns a change that runs only once: a whole text cannot be rebased over
-// text that the user typed meanwhile.
+// withoutRebase returns a change that runs only once: a whole text cannot be rebased over the
+// user's typing.
 func withoutRebase(change func([]byte) ([]byte, error)) func([]byte) ([]byte, error) {
 	var first []byte
 	called := false
@@ -148,8 +148,7 @@ func withoutRebase(change func([]byte) ([]byte, error)) func([]byte) ([]byte, er
 	}
 }
 
-// keepLineEnds keeps the line ends that a file has: the model is not shown them and so
-// does not write them.
+// keepLineEnds keeps a file's line ends: the model does not see them and so does not write them.
 func keepLineEnds(old, content string) (text, note string) {
 	crlf := strings.Count(old, "\r\n")
 	if crlf > 0 && crlf == strings.Count(old, "\n") && !strings.Contains(content, "\r") && strings.Contains(content, "\n") {
@@ -158,7 +157,7 @@ func keepLineEnds(old, content string) (text, note string) {
 	return content, ""
 }
 
-// placeholder is a line that stands for lines of the file, such as "// ... existing code ...".
+// placeholder matches a line that stands for lines of the file, such as "// ... existing code ...".
 var placeholder = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?im)^[ \t]*(?://|#|--|;|%|/\*|<!--|\{/\*)?[ \t]*(?:\.\.\.|…)[ \t]*\(?(?:the )?(?:rest of|remaining|existing|other|previous|unchanged|same)\b.*$`)
 })
@@ -198,7 +197,7 @@ func numbered(content string) bool {
 	return last > 0
 }
 
-// tabular tells whether a file may well hold numbered lines with bars.
+// tabular reports whether a file may contain numbered lines with bars.
 func tabular(name string) bool {
 	return slices.Contains([]string{".csv", ".psv", ".tsv", ".dat", ".tbl"}, strings.ToLower(path.Ext(name)))
 }
@@ -236,8 +235,8 @@ func shownEdit(w *workspace.Written) []tools.Content {
 	return []tools.Content{{Diff: diff, Location: place.Location}}
 }
 
-// firstChanged returns the number of the first line that differs. If the end was removed, it
-// returns the last line.
+// firstChanged returns the number of the first different line. If the end was removed, it returns
+// the last line.
 func firstChanged(old, new []byte) int {
 	n := 0
 	for n < min(len(old), len(new)) && old[n] == new[n] {

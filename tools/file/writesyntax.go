@@ -20,12 +20,12 @@ import (
 
 const (
 	syntaxBytes  = 1 << 20         // longer files are not checked
-	syntaxErrors = 5               // said of one file
-	syntaxLimit  = 3 * time.Second // for a check that needs a program
+	syntaxErrors = 5               // shown for a single file
+	syntaxLimit  = 3 * time.Second // for a check with an external program
 )
 
-// newSyntaxErrors returns the syntax errors that a change has caused. old is nil for a new
-// file. If there is no parser, it returns nil.
+// newSyntaxErrors returns the syntax errors caused by a change. old is nil for a new file. Without
+// a parser, it returns nil.
 func newSyntaxErrors(ctx context.Context, env *callEnv, name string, old, new []byte) []string {
 	check := syntaxCheck(env, strings.ToLower(path.Ext(name)))
 	if check == nil || len(new) > syntaxBytes || len(bytes.TrimSpace(new)) == 0 || isOtherFormat(name, new) {
@@ -49,8 +49,8 @@ func newSyntaxErrors(ctx context.Context, env *callEnv, name string, old, new []
 	return said
 }
 
-// knownIn tells which errors a file had before. A parser that stops at the first one
-// leaves it open whether the others are new.
+// knownIn reports which errors a file had before. If the parser stops at its first error, the
+// others cannot be compared and count as known.
 func knownIn(before []syntax.Error, all bool) func(syntax.Error) bool {
 	return func(e syntax.Error) bool {
 		return len(before) > 0 && !all || slices.ContainsFunc(before, func(b syntax.Error) bool { return b.Text == e.Text })
@@ -116,9 +116,9 @@ func numberedError(out string) []syntax.Error {
 // parserMemory is far more megabytes than a parser needs for syntaxBytes.
 const parserMemory = 1024
 
-// parseWith gives text to a parser of the user's, never one of the workspace. The parser
-// runs in the session's sandbox, where it can only read. ok is false when it is not there
-// or took too long.
+// parseWith passes text to the user's parser, never a program from the workspace. The parser runs
+// in the session's sandbox, where it can only read. If it is missing or takes too long, ok is
+// false.
 func parseWith(ctx context.Context, env *callEnv, text []byte, name string, args ...string) (out string, exit int, ok bool) {
 	folders := env.Files.Folders()
 	found, err := program.Find(name, folders)
