@@ -28,6 +28,8 @@ func (a *approval) record(show func(context.Context) ([]*workspace.Written, erro
 	}
 }
 
+// agrees returns nil if the planned edit changes the same lines as the shown edit. Files can change
+// during the request.
 func (a *approval) agrees(planned []*workspace.Written) error {
 	if !a.asked {
 		return nil

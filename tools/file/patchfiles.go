@@ -75,6 +75,7 @@ func (p *filesPatch) apply(ctx context.Context, env *callEnv, call tools.Call) (
 	return known, written, err
 }
 
+// plan returns a function that computes the patch without making it.
 func (p *filesPatch) plan(env *callEnv) func(context.Context) ([]*workspace.Written, error) {
 	return func(ctx context.Context) (planned []*workspace.Written, err error) {
 		_, err = env.Files.BatchIf(ctx, p.actions, func(all []*workspace.Written) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// noUser is an editor that cannot ask: its error says which entries allow the action.
+// noUser is an editor without approval requests: its error lists the entries for the action.
 type noUser struct{ keys []string }
 
 func (n *noUser) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {

@@ -15,10 +15,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// Approve judges a command or code, asks the gate whether it may run, and returns the
-// opening of the sandbox for it. An approval is for exactly the shown content: if a file
-// that is run changes while the request is open, Approve returns an error. After approval,
-// the files are frozen, so that their judged content runs. title is the command or the code.
+// Approve judges a command or code, asks the gate whether it may run, and returns the opening of
+// the sandbox for it. An approval is for exactly the shown content: if an executed file changes
+// during the request, Approve returns an error. After approval, the files are frozen, so their
+// judged content runs. title is the command or the code.
 func Approve(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tools.Call, title string, remote bool, place policy.Scope, judge func(policy.Scope) policy.Verdict) (sandbox.Opening, error) {
 	judged := scripts{roots: bounds.Files.Folders(), temp: bounds.Sandbox.TempFolder()}
 	if judged.temp != "" {
@@ -57,10 +57,9 @@ func BoxOf(box *sandbox.Box, g tools.Approver) *sandbox.Box {
 	return box
 }
 
-// repositoryOf returns the git folders that git uses in a folder: .git of it or of one
-// above, or the target of a file with that name, with the common folder of a worktree. If
-// git would accept a folder on the way as a bare repository, repositoryOf returns nil:
-// nothing protects its settings.
+// repositoryOf returns git's directories for dir: the nearest .git in it or above, or the target of
+// a .git file and the common directory of its worktree. If git would accept a directory on the way
+// as a bare repository, repositoryOf returns nil: nothing protects its settings.
 func repositoryOf(dir string) []string {
 	for ; ; dir = filepath.Dir(dir) {
 		path := filepath.Join(dir, ".git")
@@ -83,7 +82,7 @@ func repositoryOf(dir string) []string {
 	}
 }
 
-// isBareRepository reports whether git takes a folder as a repository by itself.
+// isBareRepository reports whether git treats dir as a bare repository.
 func isBareRepository(dir string) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
@@ -93,8 +92,8 @@ func isBareRepository(dir string) bool {
 	return true
 }
 
-// pointerIn returns the path that a file of one line names, relative to a folder. It reads
-// the file as git does: only line ends are cut off, and spaces belong to the path.
+// pointerIn returns the path named by a single-line file, relative to folder. It reads the file as
+// git does: only line ends are removed, and spaces belong to the path.
 func pointerIn(file, prefix, folder string) string {
 	text, err := safefile.Read(file, safefile.Line)
 	line, found := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), prefix)
@@ -107,13 +106,13 @@ func pointerIn(file, prefix, folder string) string {
 	return FollowLinks(line)
 }
 
-// NoApproval returns the error of an action that does not run by itself, in a session without a gate.
+// NoApproval returns the error for an action that requires approval in a session without a gate.
 func NoApproval(v policy.Verdict) error {
 	return rejection(v, fmt.Sprintf("Blocked: it %s, and no user can approve it here. Nothing was done. Go on without it, and say what is left to do.", v.Reason))
 }
 
-// CheckCommand asks the gate whether an action with the verdict v may go on. If env has no
-// gate, it allows only actions that run without approval.
+// CheckCommand asks the gate whether an action with the verdict v may run. If env has no gate, it
+// allows only actions that run without approval.
 func CheckCommand(ctx context.Context, env *tools.Env, call tools.Call, title string, v policy.Verdict) error {
 	if env.Gate != nil {
 		return env.Gate.Check(ctx, env, call, tools.KindExecute, title, v)

@@ -1,7 +1,7 @@
-// Package gate decides which calls run. A [Gate] judges nothing itself: it gets a verdict
-// of tools/policy, and asks the user if the verdict requires approval. [Approve] binds an
-// approval to the content of the files that a command runs, and [WatchPlaces] reviews the
-// changes that a command leaves. Gates are safe for concurrent use.
+// Package gate decides which calls run. A [Gate] judges nothing itself: it gets a verdict of
+// tools/policy, and asks the user if the verdict requires approval. [Approve] binds an approval to
+// the content of the files that a command runs, and [WatchPlaces] reviews the changes left by a
+// command. Gates are safe for concurrent use.
 package gate
 
 import (
@@ -25,27 +25,26 @@ type Config struct {
 	// Mode is "ask" (also "manual"), "smart" or "off". In smart, Judge is asked before
 	// the user is.
 	Mode string
-	// Deny are globs that are blocked whatever else is set: * is any text and ? one
-	// character. A rule matches a whole command, or its beginning up to a space;
-	// each simple command within another counts.
+	// Deny are globs that always block: * is any text and ? one character. A rule matches a whole
+	// command, or its beginning up to a space. Nested simple commands also count.
 	Deny []string
-	// Allow are the keys that "always" has remembered, exactly.
+	// Allow are the exact keys remembered by "always".
 	Allow []string
 	// Timeout is how long a question stands before it counts as no; zero is 300 s.
 	Timeout time.Duration
 	// Asker asks the user. If it is nil, all requests are denied.
 	Asker tools.Asker
-	// Judge reports whether an action is plainly harmless, by its title as the user would see
-	// it. If it does not, the user is asked. Actions that require approval in every mode are
-	// never shown to it. Nil: there is none.
+	// Judge reports whether an action is plainly harmless, by its title as shown to the user. If it
+	// returns false, the user is asked. Actions that require approval in every mode are never
+	// passed to it. It may be nil.
 	Judge func(ctx context.Context, title, reason string) (harmless bool)
 	// Always remembers a key for good. Nil: "always" holds for the session.
 	Always func(key string) error
 }
 
-// Gate decides whether a call may go on, and asks the user if a verdict requires approval.
-// It is advisory; the boundaries are the path scope and the sandbox. A session and its subagents share one Gate, which has
-// at most one question open. It is safe for concurrent use.
+// Gate decides whether a call may go on, and asks the user if a verdict requires approval. It is
+// advisory; the boundaries are the path scope and the sandbox. A session and its subagents share
+// one Gate, which has at most one open request. It is safe for concurrent use.
 type Gate struct {
 	cfg  Config
 	turn chan struct{} // holds a token while a question is open
@@ -80,7 +79,7 @@ func (g *Gate) SetRules(deny, allow []string) {
 	}
 }
 
-// SetMode changes the mode from now on; a question that stands is still asked.
+// SetMode changes the mode for later actions. An open request stays open.
 func (g *Gate) SetMode(mode string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -94,7 +93,7 @@ func (g *Gate) SetPlanning(on bool) {
 	g.plan = on
 }
 
-// SetCareful turns on or off that each edit of a file requires approval.
+// SetCareful sets whether each edit of a file requires approval.
 func (g *Gate) SetCareful(on bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -119,7 +118,7 @@ type Rejection struct {
 
 func (r *Rejection) Error() string { return r.Text }
 
-// Is reports that the call has not run.
+// Is reports whether target is [tools.ErrNotRun]: a rejected call has not run.
 func (*Rejection) Is(target error) bool { return target == tools.ErrNotRun }
 
 // Check returns nil if the call may run, else a [*Rejection]. title is the whole action,
@@ -134,7 +133,6 @@ func (g *Gate) CheckEdit(ctx context.Context, env *tools.Env, c tools.Call, e to
 	return g.check(ctx, subagent{}, action{env: env, call: c, kind: tools.KindEdit, title: e.Title, verdict: e.Verdict, edit: &e})
 }
 
-// action is what a gate checks.
 type action struct {
 	env     *tools.Env
 	call    tools.Call
@@ -182,7 +180,7 @@ func (g *Gate) check(ctx context.Context, by subagent, a action) error {
 	case <-ctx.Done():
 		return rejection(v, "Not run: "+tools.NotRunText(ctx, "before its approval request was open"))
 	}
-	if g.passes(a) { // the question before this one was the same
+	if g.passes(a) { // the previous request was for the same action
 		return nil
 	}
 	if !g.harmless(ctx, a) {
@@ -193,7 +191,7 @@ func (g *Gate) check(ctx context.Context, by subagent, a action) error {
 	return g.checkPlan(a.env, a.call, a.kind, v) // the user may have changed the mode meanwhile
 }
 
-// withEvent returns the action with the approval that an event requires of its edit.
+// withEvent returns the action with the approval required by an event for its edit.
 func (a action) withEvent() action {
 	if a.edit == nil || a.env.EditAsk == "" {
 		return a
@@ -209,7 +207,7 @@ func (a action) withEvent() action {
 }
 
 // inMode returns the action as mode careful judges it: each edit requires approval, and a
-// remembered approval is for the files that it names, until the session ends.
+// remembered approval covers only the files it names, until the session ends.
 func (g *Gate) inMode(a action) action {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -235,10 +233,9 @@ func counted(files int) string {
 	return fmt.Sprintf("%d files", files)
 }
 
-// checkPlan rejects actions in plan mode: those that require approval, whatever was approved
-// before, and those of calls that began in another mode. Actions that only read, and those
-// that are not the model's, such as the start of an MCP server, are checked as in the other
-// modes.
+// checkPlan rejects actions in plan mode: those that require approval, even if approved before, and
+// actions of calls that began in another mode. Actions that only read, and actions of the server,
+// such as the start of an MCP server, are checked as in the other modes.
 func (g *Gate) checkPlan(env *tools.Env, c tools.Call, kind tools.Kind, v policy.Verdict) error {
 	reads := kind == tools.KindRead || kind == tools.KindSearch || kind == tools.KindFetch || kind == tools.KindThink
 	switch {
@@ -255,7 +252,7 @@ func (g *Gate) checkPlan(env *tools.Env, c tools.Call, kind tools.Kind, v policy
 // judgeLimit is how long a judgment may take before the user is asked.
 const judgeLimit = 20 * time.Second
 
-// harmless asks the judge, if there is one for this.
+// harmless asks the judge, if it applies to the action.
 func (g *Gate) harmless(ctx context.Context, a action) bool {
 	g.mu.Lock()
 	asked := g.mode == "smart" && g.cfg.Judge != nil && !a.verdict.EveryMode && !a.careful
@@ -274,7 +271,7 @@ func (g *Gate) harmless(ctx context.Context, a action) bool {
 	return true
 }
 
-// passes reports whether an action that requires approval has been approved before.
+// passes reports whether an action was approved before.
 func (g *Gate) passes(a action) bool {
 	v := a.verdict
 	g.mu.Lock()
@@ -295,8 +292,8 @@ func (g *Gate) remember(keys []string) {
 
 const whileAsked = "while it waited for approval"
 
-// ask asks the user and returns nil if the answer allows the action. Everything that is
-// not one of the answers offered, and every answer that comes too late, is a no.
+// ask asks the user and returns nil if the decision allows the action. Any other or late answer is
+// a denial.
 func (g *Gate) ask(ctx context.Context, by subagent, a action) error {
 	v := a.verdict
 	question, err := g.request(ctx, by, a)
@@ -313,7 +310,7 @@ func (g *Gate) ask(ctx context.Context, by subagent, a action) error {
 	var unasked *Unanswered
 	var denied *tools.Denied
 	var stopped *tools.Stopped
-	filetime.Pass(ctx) // what the user saves while the request is open is not taken for the agent's
+	filetime.Pass(ctx) // what the user saves during the request is not attributed to the agent
 	resumed := a.waits(ctx)
 	decision, err := g.cfg.Asker.AskPermission(waiting, question)
 	resumed()
@@ -350,7 +347,8 @@ func (g *Gate) ask(ctx context.Context, by subagent, a action) error {
 	return unapproved(v, &Unanswered{Why: "the approval request was closed without an answer, which denies it"})
 }
 
-// waits notes that the call waits for an answer and has done nothing yet, until resumed is called.
+// waits notes, for a call without effects so far, that it waits for an answer, until resumed is
+// called.
 func (a action) waits(ctx context.Context) (resumed func()) {
 	edits := a.edit != nil && !a.edit.Alone // which asks before it writes
 	if a.env == nil || a.env.Waits == nil || !edits && a.env.HasRun() {
@@ -362,8 +360,8 @@ func (a action) waits(ctx context.Context) (resumed func()) {
 // longestReason is how many bytes of the reason of a denial the model gets.
 const longestReason = 8000
 
-// request returns the approval request of an action. An error is that of an edit that cannot
-// be made.
+// request returns the approval request of an action. If its edit cannot be made, it returns the
+// error.
 func (g *Gate) request(ctx context.Context, by subagent, a action) (q tools.ApprovalRequest, err error) {
 	v := a.verdict
 	q = tools.ApprovalRequest{
@@ -382,7 +380,7 @@ func (g *Gate) request(ctx context.Context, by subagent, a action) (q tools.Appr
 	case a.careful:
 		q.Remember, q.Keys = "edits of "+escape.Line(strings.Join(a.edit.Names, ", ")), nil
 	case slices.ContainsFunc(q.Edits, func(f tools.FileEdit) bool { return f.Cut }):
-		q.Keys = nil // what is not shown is not always allowed
+		q.Keys = nil // a hidden change is never always allowed
 	}
 	if by.owner != "" {
 		q.SessionID, q.Subagent, q.For = by.owner, a.env.SessionID, escape.Line(by.goal)
@@ -390,7 +388,7 @@ func (g *Gate) request(ctx context.Context, by subagent, a action) (q tools.Appr
 	return q, nil
 }
 
-// Unanswered is the error of an [Asker] that has no answer of the user.
+// Unanswered is the error of an [Asker] without an answer of the user.
 type Unanswered struct {
 	Why string // such as "no user is present to approve it"
 	How string // how the user can make the call run another time; may be empty
@@ -398,8 +396,7 @@ type Unanswered struct {
 
 func (u *Unanswered) Error() string { return u.Why }
 
-// Entries returns the keys of an action as entries of command_allowlist, each in quotes that
-// YAML reads.
+// Entries returns the keys of an action as entries of command_allowlist, quoted for YAML.
 func Entries(keys []string) string {
 	quoted := make([]string, len(keys))
 	for i, key := range keys {
@@ -408,8 +405,8 @@ func Entries(keys []string) string {
 	return strings.Join(quoted, " and ")
 }
 
-// unapproved says that a call did not run because it was not approved, which is
-// another thing than denied.
+// unapproved returns the error for a call that did not run for lack of an answer. It differs from a
+// denial.
 func unapproved(v policy.Verdict, u *Unanswered) error {
 	because := ", which requires approval, and " + u.Why
 	if strings.Contains(v.Reason, "requires approval") && u.Why != "" {
@@ -422,8 +419,8 @@ func unapproved(v policy.Verdict, u *Unanswered) error {
 	return rejection(v, text)
 }
 
-// keep writes keys to the allowlist. If that fails, the approval holds for the session, and
-// the call says so.
+// keep writes keys to the allowlist. If this fails, the approval holds for the session, and the
+// call reports it.
 func (g *Gate) keep(env *tools.Env, c tools.Call, keys []string) {
 	if g.cfg.Always == nil {
 		return
@@ -452,8 +449,8 @@ func nextStep(reason string) string {
 	return "Do without it, or tell the user what to run by hand."
 }
 
-// denied returns the rule that forbids a call, or nothing. If a part of the call cannot be
-// seen, and a rule would forbid it by some text there, certain is false.
+// denied returns the rule that forbids a call, or "". If a part of the call is unknown and some
+// text there would match a rule, certain is false.
 func (g *Gate) denied(title string, v policy.Verdict) (rule string, certain bool) {
 	g.mu.Lock()
 	deny := g.deny
@@ -478,8 +475,8 @@ func (g *Gate) denied(title string, v policy.Verdict) (rule string, certain bool
 	return rule, false
 }
 
-// unquoted writes a command without quotes; patterns of the shell outside of them become a
-// part that is not known.
+// unquoted returns a command without quotes; shell patterns outside of quotes become an unknown
+// part.
 func unquoted(s string) string {
 	quoted := false
 	return strings.Map(func(r rune) rune {
@@ -494,7 +491,7 @@ func unquoted(s string) string {
 	}, s)
 }
 
-// maybeDenied returns the verdict on a call that a rule may forbid: it requires approval in
+// maybeDenied returns the verdict on a call possibly forbidden by a rule: it requires approval in
 // every mode.
 func maybeDenied(v policy.Verdict, title, rule string) policy.Verdict {
 	reason := fmt.Sprintf("has a part that cannot be seen, by which the rule %q (approvals.deny) may forbid it", escape.Line(rule))
@@ -505,17 +502,17 @@ func maybeDenied(v policy.Verdict, title, rule string) policy.Verdict {
 	return v
 }
 
-// unseenPart stands in the commands of a verdict for text that is not known.
+// unseenPart replaces unknown text in the commands of a verdict.
 const unseenPart = "$…"
 
-// mayMatch tells whether a pattern matches s with some text in each part that is not known.
+// mayMatch reports whether a pattern matches s with some text in each unknown part.
 func mayMatch(pattern, s string) bool {
 	text := []rune(unquoted(strings.ReplaceAll(s, unseenPart, "\x00")))
 	const most = 4096
 	if len(text) > most {
 		text = append(text[:most:most], 0)
 	}
-	// row[i] tells whether the pattern from i on matches the text from where we are on.
+	// row[i] is true if the pattern from i on matches the text from at on.
 	p := []rune(strings.ReplaceAll(pattern, "'", ""))
 	row := make([]bool, len(p)+1)
 	for at := len(text); at >= 0; at-- {
@@ -560,8 +557,8 @@ func glob(pattern, s string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// wait takes the place of the one question that may be open in a session, as a
-// question for permission does. An error is ctx's; without one, leave must follow.
+// Wait waits until no request is open in the session, and then keeps others waiting, like an
+// approval request. If ctx ends, it returns ctx's error. Otherwise the caller must call leave.
 func (g *Gate) Wait(ctx context.Context) (leave func(), err error) {
 	if g == nil {
 		return func() {}, nil

@@ -17,18 +17,18 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// Places are those of the workspace that run or configure something by themselves,
-// as they were before a command.
+// Places are the files of the workspace that run or configure something, in their state before a
+// command.
 type Places struct {
 	watch *sandbox.Watch
 	box   *sandbox.Box
 	hide  func(string) string // replaces secrets in a text
 }
 
-// WatchPlaces looks at them before a command that box confines. If a server was killed
-// before it could review its commands, WatchPlaces asks the user about their changes first.
-// If ctx ends before, it returns an error, and the command must not start. Else
-// [Places.Review] follows. hide replaces secrets in the files that the user sees.
+// WatchPlaces records the places before a command that box confines. If a killed server left
+// commands without a review, WatchPlaces first asks the user about their changes. If ctx ends
+// before, it returns an error, and the command must not start. Otherwise [Places.Review] follows.
+// hide redacts secrets in the files shown to the user.
 func WatchPlaces(ctx context.Context, env *tools.Env, call tools.Call, box *sandbox.Box, hide func(string) string) (Places, error) {
 	watch, err := box.Watch(ctx)
 	p := Places{watch, box, hide}
@@ -47,12 +47,13 @@ func WatchPlaces(ctx context.Context, env *tools.Env, call tools.Call, box *sand
 	return p, err
 }
 
-// oneOf begins a sentence about a change that one of some programs has made, or the user.
+// oneOf starts a sentence about a change made by one of the programs, or by the user.
 func oneOf(programs []string) string {
 	return "comes from " + listed(programs, mostListed) + ", or from you meanwhile: "
 }
 
-// Standing reviews the changes of a program that goes on between its calls and can write in the workspace.
+// Standing reviews the changes of a program that runs between its calls and can write in the
+// workspace.
 type Standing struct {
 	places Places
 	env    *tools.Env
@@ -60,16 +61,18 @@ type Standing struct {
 	by     string
 }
 
-// Stand looks at the places before a program is started that goes on between its calls, or at least is not reviewed by its
-// caller, such as an MCP server, a plugin or a hook. by names it for the user. If ctx ends before, Stand returns an error, and the program must not start.
-// From now on, each command of the session reviews before it starts what has changed meanwhile. env is that of the session
-// until life ends. hide replaces secrets in the files that the user sees.
+// Stand records the places before the start of a long-running or unreviewed program, such as an MCP
+// server, a plugin or a hook. by names it for the user. If ctx ends before, Stand returns an error,
+// and the program must not start. From now on, each command of the session first reviews the
+// changes made meanwhile. env is the session's until life ends. hide redacts secrets in the files
+// shown to the user.
 func Stand(ctx, life context.Context, env *tools.Env, box *sandbox.Box, hide func(string) string, by string) (*Standing, error) {
 	watch, err := box.Stand(ctx, by)
 	return &Standing{Places{watch, box, hide}, env, life, by}, err
 }
 
-// Rest reviews at the end of a turn what the programs of [Stand] have changed between their calls. It is as [Stand] and [Standing.Review].
+// Rest reviews, at the end of a turn, the changes that the programs of [Stand] made between their
+// calls. For its parameters, see [Stand] and [Standing.Review].
 func Rest(ctx, life context.Context, env *tools.Env, box *sandbox.Box, hide func(string) string) {
 	all := box.Standing()
 	if len(all) == 0 {
@@ -84,14 +87,15 @@ func Rest(ctx, life context.Context, env *tools.Env, box *sandbox.Box, hide func
 	}
 }
 
-// Review asks the user about what has changed, when a call of the program has ended. Changes that the user has not approved are
-// removed. It returns text for the model, nearly always none. If ctx ends, it returns within a second, and the review goes on.
+// Review asks the user about changes when a call of the program has ended. Unapproved changes are
+// removed. It returns text for the model, nearly always "". If ctx ends, it returns within a
+// second, and the review continues.
 func (s *Standing) Review(ctx context.Context, call tools.Call) string {
 	if ctx.Err() != nil {
 		s.Later()
 		return ""
 	}
-	// Args would have the gate take it for a call that plan mode rejects.
+	// With Args, plan mode would reject the call.
 	call = tools.Call{ID: call.ID, Name: call.Name}
 	places := s.now()
 	note, _ := places.watch.Finish(ctx, func() string { return places.review(s.life, s.env, call, oneOf([]string{s.by})) })
@@ -118,7 +122,8 @@ func (s *Standing) Later() {
 	})
 }
 
-// Noted has a box know the changes that file tools make. See [workspace.Workspace.Wrote].
+// Noted returns a function that reports the changes of file tools to a box. See
+// [workspace.Workspace.Wrote].
 func Noted(box *sandbox.Box) func(path string, old, now workspace.Image) {
 	return func(path string, old, now workspace.Image) {
 		if w, ok := wroteOf(path, old, now); ok {
@@ -127,16 +132,16 @@ func Noted(box *sandbox.Box) func(path string, old, now workspace.Image) {
 	}
 }
 
-// wroteOf is the change of a file from one image to another. If its text is not known, ok is false.
+// wroteOf returns the change of a file between two states. If its text is unknown, ok is false.
 func wroteOf(path string, old, now workspace.Image) (w sandbox.Wrote, ok bool) {
 	w = sandbox.Wrote{Path: path, Old: old.Text, New: now.Text, Gone: !now.There(), Unsaved: now.Open}
 	whole := w.Gone || now.Mode.IsRegular() && (now.Text != nil || now.Size == 0)
 	return w, whole && (!old.There() || old.Mode.IsRegular() && (old.Text != nil || old.Size == 0))
 }
 
-// Review looks again when the command has ended. Changes that the user has not approved are
-// removed. It returns text for the model's note, nearly always none. After a cancel it
-// returns within a second: a longer review goes on, and the next command waits for it.
+// Review reviews the changes after the command has ended. Unapproved changes are removed. It
+// returns text for the model's note, nearly always "". After a cancel it returns within a second: a
+// longer review continues, and the next command waits for it.
 func (p Places) Review(ctx context.Context, env *tools.Env, call tools.Call) string {
 	var over atomic.Bool
 	during := *env
@@ -150,7 +155,8 @@ func (p Places) Review(ctx context.Context, env *tools.Env, call tools.Call) str
 	return note
 }
 
-// review asks about changes that were not reviewed yet. by begins the reason if they do not come from the call.
+// review asks about changes without a review. If they do not come from the call, by begins the
+// reason.
 func (p Places) review(ctx context.Context, env *tools.Env, call tools.Call, by string) string {
 	changes, done := p.watch.Changes()
 	defer done()
@@ -184,7 +190,7 @@ func (p Places) review(ctx context.Context, env *tools.Env, call tools.Call, by 
 	return strings.Join(notes, "; ")
 }
 
-// warn tells the user, where there is a way.
+// warn shows text to the user, if possible.
 func (p Places) warn(env *tools.Env, call tools.Call, text string) {
 	if env.Progress != nil {
 		env.Progress(tools.Progress{CallID: call.ID, Message: text})
@@ -192,17 +198,17 @@ func (p Places) warn(env *tools.Env, call tools.Call, text string) {
 	p.box.Report(text)
 }
 
-// askedApart is how many changes of files of one name are asked about one by one, and
-// mostListed how many things a sentence lists. More settings and hooks than mostShown are
-// not asked about, since the user could not see them all.
+// askedApart is the maximum number of same-named files with separate requests, and mostListed the
+// maximum number of items in a sentence. If there are more than mostShown settings and hooks, no
+// request is sent, because the user could not see them all.
 const (
 	askedApart = 5
 	mostListed = 20
 	mostShown  = 100
 )
 
-// grouped puts changes together that are asked about by one question: those of files of one
-// name, if they are many. A script that unpacks a large repository leaves hundreds of them.
+// grouped groups changes for a single request each: many files of the same name form one group. A
+// script that unpacks a large repository leaves hundreds of them.
 func grouped(changes []sandbox.Change) (groups [][]sandbox.Change) {
 	count, at := map[string]int{}, map[string]int{}
 	for _, c := range changes {
@@ -258,8 +264,8 @@ func (p Places) approved(ctx context.Context, env *tools.Env, call tools.Call, a
 // mostDiffs is how many files a request shows.
 const mostDiffs = 20
 
-// shown returns the files of changes. Their texts before are not known: commands can make such files, and change
-// only those that the user has opened to them.
+// shown returns the files of changes. Their previous texts are unknown: commands can create such
+// files, but change only files opened for them by the user.
 func (p Places) shown(changes []sandbox.Change) []tools.FileEdit {
 	var written []*workspace.Written
 	for _, c := range changes {
@@ -290,15 +296,15 @@ func openingOf(v policy.Verdict) sandbox.Opening {
 	return o
 }
 
-// gitTakes are commands of git that put files of a repository into the workspace, and
-// besideGit programs that write nothing in the same line.
+// gitTakes are git commands that put files of a repository into the workspace, and besideGit
+// programs that write nothing in the same line.
 var (
 	gitTakes = strings.Fields("add am apply branch checkout cherry-pick clean clone commit config diff fetch init log merge mv pull push rebase " +
 		"remote reset restore revert rev-parse rm show stash status submodule switch tag worktree")
 	besideGit = strings.Fields("cd pwd echo true ls cat head tail")
 )
 
-// onlyGit reports whether a line runs git, and nothing else that writes files.
+// onlyGit reports whether a line runs git and otherwise only programs that write no files.
 func onlyGit(commands []string) bool {
 	found := false
 	for _, command := range commands {
@@ -306,8 +312,8 @@ func onlyGit(commands []string) bool {
 		switch {
 		case len(words) > 1 && words[0] == "git" && slices.Contains(gitTakes, words[1]):
 			found = true
-		case len(words) > 2 && words[0] == "git" && (words[1] == "-C" || words[1] == "--no-pager"): // the verb stands in a line of its own
-		case len(words) > 0 && (words[0] == "write" || slices.Contains(besideGit, words[0])): // a write that is seen was judged
+		case len(words) > 2 && words[0] == "git" && (words[1] == "-C" || words[1] == "--no-pager"): // the verb is in a separate entry
+		case len(words) > 0 && (words[0] == "write" || slices.Contains(besideGit, words[0])): // a visible write was judged
 		default:
 			return false
 		}

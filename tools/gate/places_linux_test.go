@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/toolstest"
 )
 
-// A question that could not show all settings is not asked.
+// If a request could not show all settings, it is not sent.
 func TestTooManySettingsAreDenied(t *testing.T) {
 	t.Parallel()
 	who := toolstest.UserAnswering(tools.DecisionOnce, tools.DecisionOnce)

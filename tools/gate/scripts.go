@@ -16,11 +16,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// scripts are the files whose content a command runs, as they were when it was judged.
-// An approval of ./deploy.sh is for the content of the file at that time.
+// scripts are the files whose content a command runs, in their judged state. An approval of
+// ./deploy.sh covers only this content.
 type scripts struct {
 	roots []string // the workspace's folders
-	temps []string // folders for temporary files that are the session's own, as commands see them
+	temps []string // the session's own directories for temporary files, as commands see them
 	temp  string   // where the host keeps their contents; "" if there is none
 	files map[string]script
 }
@@ -30,16 +30,16 @@ type script struct {
 	real string // where it lies, links followed
 	sum  string // of the whole content; for a pattern: of the names it matches
 	text []byte // nil: too long to be kept, or outside of the workspace
-	own  bool   // it is one of the session's temporary files, which the host has elsewhere
+	own  bool   // one of the session's temporary files, stored elsewhere on the host
 }
 
 const (
-	scriptLimit = 16 << 20  // of a file that is kept; of a longer one only the sum is
-	hashedLimit = 256 << 20 // of a file that is looked at
-	manyMatches = 200       // files that a pattern stands for
+	scriptLimit = 16 << 20  // of a stored file; for a longer file only the sum is stored
+	hashedLimit = 256 << 20 // of a file to read
+	manyMatches = 200       // matches of a pattern
 )
 
-// read is [policy.Scope.Read]: content that the judgment reads counts as shown.
+// read is [policy.Scope.Read]: judged content counts as shown.
 func (s *scripts) read(path string) (string, bool) {
 	if s.files == nil {
 		s.files = map[string]script{}
@@ -52,7 +52,7 @@ func (s *scripts) read(path string) (string, bool) {
 	return string(f.text), f.text != nil
 }
 
-// add looks at the files that a verdict names, if it asks.
+// add records the files named by a verdict that requires approval.
 func (s *scripts) add(v policy.Verdict) {
 	if v.Level != policy.Asks {
 		return
@@ -64,8 +64,8 @@ func (s *scripts) add(v policy.Verdict) {
 	}
 }
 
-// bind ties the keys of a verdict to the content of the files that they cover: if a file
-// changes, an approval that was remembered does not cover it any more.
+// bind ties the keys of a verdict to the content of their files: if a file changes, a remembered
+// approval no longer covers it.
 func (s *scripts) bind(v *policy.Verdict) {
 	if v.Level != policy.Asks {
 		return
@@ -86,8 +86,8 @@ func (s *scripts) bind(v *policy.Verdict) {
 	v.Keys = keys
 }
 
-// matches returns the files that a pattern stands for, and the pattern. Of a path without
-// one, it returns the path.
+// matches returns the files that match a pattern, and the pattern. Without a pattern, it returns
+// the path.
 func matches(path string) []string {
 	if !isPattern(path) {
 		return []string{path}
@@ -107,7 +107,7 @@ func isPattern(path string) bool {
 	return err != nil
 }
 
-// changed returns a file that is not as it was. If all are, it returns "".
+// changed returns a changed file, or "".
 func (s *scripts) changed() string {
 	for path, was := range s.files {
 		if now := s.open(path); now.sum != was.sum || now.real != was.real {
@@ -117,8 +117,8 @@ func (s *scripts) changed() string {
 	return ""
 }
 
-// frozen returns the judged content by path. It omits files that the command line itself
-// changes: the command runs its own version of them.
+// frozen returns the judged content by path. It omits files changed by the command line: the
+// command runs its own version of them.
 func (s *scripts) frozen(v policy.Verdict) map[string][]byte {
 	if v.Level != policy.Asks || v.Rewrites {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// A file outside the workspace that a link leads to is compared, but never shown: it is
-// neither judged nor mounted for the command.
+// A link's target outside the workspace is compared, but never shown: it is neither judged nor
+// mounted for the command.
 func TestScriptsOutsideAreNotRead(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -58,8 +58,8 @@ func TestScriptsOutsideAreNotRead(t *testing.T) {
 	}
 }
 
-// The git folders of a repository are those that git itself uses, also if a pointer ends
-// with spaces, beside a folder without them.
+// The git directories of a repository are the same as git's, even if a pointer ends with spaces and
+// a directory without them exists.
 func TestRepositoryOfPointers(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	shownFile    = 512 << 10 // bytes of both texts of a file that a request shows whole
+	shownFile    = 512 << 10 // limit for both texts of a file shown whole
 	shownEdit    = 4 << 20   // bytes of all texts of a request
 	shownPart    = 128 << 10 // bytes of a text of which only a part is shown
 	shownAround  = 3         // lines around the changed lines in such a part
-	comparedMost = 20_000    // changed lines that are compared to count them
+	comparedMost = 20_000    // limit of changed lines for counting
 )
 
 // Shown returns the files of an edit as an approval request shows them: without the secrets
@@ -27,7 +27,7 @@ func Shown(bounds tools.Bounds, written []*workspace.Written) []tools.FileEdit {
 	return ShownWithout(bounds.Secrets.Hide, written)
 }
 
-// ShownWithout is [Shown] with the function that replaces secrets in a text.
+// ShownWithout is [Shown] with a function that redacts secrets in a text.
 func ShownWithout(hide func(string) string, written []*workspace.Written) []tools.FileEdit {
 	var edits []tools.FileEdit
 	left := shownEdit
@@ -107,8 +107,8 @@ func textOf(raw []byte, tense string) (text, note string) {
 	return text, ""
 }
 
-// sameEnds returns a function that writes the line ends of both texts as \n. If the texts
-// have different line ends, it returns false.
+// sameEnds returns a function that writes the line ends of both texts as \n. If the texts have
+// different line ends, it returns false.
 func sameEnds(old, next string, both bool) (func(string) string, bool) {
 	crlf := func(s string) bool {
 		return strings.Contains(s, "\r\n") && strings.Count(s, "\r") == strings.Count(s, "\n")
@@ -124,8 +124,8 @@ func sameEnds(old, next string, both bool) (func(string) string, bool) {
 	return func(s string) string { return s }, true
 }
 
-// changedLines returns the index of the first changed line, and the lines that are removed
-// and added. Of a long change, all lines between its first and its last one count.
+// changedLines returns the index of the first changed line, and the removed and added lines. For a
+// long change, all lines between its first and its last count.
 func changedLines(old, next string) (first int, removed, added []string) {
 	was, is := linesOf(old), linesOf(next)
 	for first < min(len(was), len(is)) && was[first] == is[first] {
@@ -192,8 +192,8 @@ const LinesShown = 20
 // longestLine is how many characters of a changed line such a text has.
 const longestLine = 160
 
-// EditText returns an edit as text, for a face that shows no diffs: the files with the counts
-// of their lines, and at most [LinesShown] changed lines.
+// EditText returns an edit as text for an editor without diffs: the files with the counts of their
+// lines, and at most [LinesShown] changed lines.
 func EditText(edits []tools.FileEdit) string {
 	var b strings.Builder
 	left := LinesShown

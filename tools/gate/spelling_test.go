@@ -9,7 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// A protected file is judged under each spelling that leads to it.
+// A protected file is judged under each of its spellings.
 func TestSpellingsOfProtectedFiles(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -11,13 +11,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// Change is a file that an edit changes. Doing names the action, such as "Edit ".
+// Change is a file to edit. Doing names the action, such as "Edit ".
 type Change struct{ Doing, Path string }
 
-// CheckEdit asks the gate whether an edit may be made, with one request for all of its files.
-// If it may, CheckEdit returns nil. show computes the edit without making it; it is called
-// only if the user is asked, and its error is returned. A path and the target of its links
-// are both judged, so .vscode is protected if it is a link to another folder, too.
+// CheckEdit asks the gate whether an edit may be made, with a single request for all of its files.
+// If it may, CheckEdit returns nil. show computes the edit without making it; it is called only if
+// the user is asked, and its error is returned. A path and its link target are both judged, so a
+// .vscode that links to another directory is protected, too.
 func CheckEdit(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tools.Call, changes []Change, show func(context.Context) ([]*workspace.Written, error)) error {
 	e, err := EditOf(bounds, changes, show)
 	switch {
@@ -61,12 +61,12 @@ func EditOf(bounds tools.Bounds, changes []Change, show func(context.Context) ([
 	return e, nil
 }
 
-// CheckRead asks the gate about reading a path that commands cannot see, such as ~/.ssh in a session whose workspace is
-// the home. Another path needs no approval. Title is the action.
+// CheckRead asks the gate about reading a path hidden from commands, such as ~/.ssh in a session
+// whose workspace is the home directory. Other paths need no approval. title is the action.
 func CheckRead(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tools.Call, kind tools.Kind, title, path string) error {
 	abs, err := bounds.Files.Abs(path)
 	if err != nil || !bounds.Sandbox.Private(abs) {
-		return nil // an error is that of the read
+		return nil // the read returns the error
 	}
 	key := "read " + abs
 	v := policy.Verdict{Level: policy.Asks, Reason: "reads a private place of your home, which commands cannot see", Keys: []string{key}, Commands: []string{key}, EveryMode: true}
@@ -91,7 +91,7 @@ func judgeWrite(bounds tools.Bounds, path string) (abs string, v policy.Verdict,
 			v = stricter(v, policy.Write(named, append(roots, filepath.Dir(named)), bounds.HermesHome))
 		}
 	}
-	for _, read := range bounds.Files.Readings(path) { // it may be taken for another one at the moment of the write
+	for _, read := range bounds.Files.Readings(path) { // at the time of the write it may resolve to another path
 		if read != abs {
 			v = stricter(v, policy.Write(read, roots, bounds.HermesHome))
 		}

@@ -14,26 +14,26 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// analyzer judges one command with all that it runs, and collects the effects.
+// analyzer judges a command with everything it runs, and collects the effects.
 type analyzer struct {
 	tracks
 	funcs  map[string][]*syntax.Stmt // every definition met
-	called map[*syntax.Stmt]int      // bodies that were called: the forks around the call, or ended
+	called map[*syntax.Stmt]int      // called bodies: the forks around the call, or ended
 
 	running []string // code being judged within code
 	actions map[string]func(*terms, field)
 
-	*budget    // of the line, or of the recipes that it runs
+	*budget    // of the line, or of its recipes
 	recipes    recipes
 	depth      int // nesting of statements and of code within code
 	forks      int // pipelines and background jobs around the current statement
-	pick, most int // the turn of each that is judged, and how many there are
+	pick, most int // index of the value that [shell.each] judges now, and the number of values
 }
 
 // budget is how much was judged.
 type budget struct {
 	steps  int  // statements looked at
-	work   int  // bytes that words became, about
+	work   int  // approximate bytes of the expanded words
 	gaveUp bool // it was too much
 }
 
@@ -59,7 +59,7 @@ func (j *analyzer) line(st *state) {
 	}
 	began := st.clone()
 	j.source(j.src, st, &call{st: st})
-	for _, bodies := range j.funcs { // something that was not seen may call those that were only declared
+	for _, bodies := range j.funcs { // unseen code may call functions that were only declared
 		for _, body := range bodies {
 			if _, called := j.called[body]; !called {
 				inner := shell{j, st.clone()}
@@ -69,19 +69,19 @@ func (j *analyzer) line(st *state) {
 		}
 	}
 	if slices.ContainsFunc(j.findings, func(f finding) bool { return strings.HasPrefix(f.reason, "runs ") }) {
-		// Text that cannot be seen is run: it may be that of the files that are read or copied.
+		// Unknown text runs: it may come from files that the line reads or copies.
 		j.ranFiles(&call{st: began}, j.sources...)
 	}
 }
 
-// source judges shell code that a command runs. Each finding has its own key. If another program
-// runs the command, such as sudo, all findings have the key of that program's command.
+// source judges shell code run by a command. Each finding has its own key. If another program runs
+// the command, such as sudo, all findings have the key of that program's command.
 func (j *analyzer) source(src string, st *state, c *call) {
 	if refusal := unfit(src); refusal != "" {
 		j.block(c, refusal)
 		return
 	}
-	if slices.Contains(j.running, src) || !j.enter() { // code that runs itself is judged once
+	if slices.Contains(j.running, src) || !j.enter() { // recursive code is judged once
 		return
 	}
 	defer j.leave()
@@ -129,7 +129,7 @@ func unfit(src string) string {
 	return ""
 }
 
-// enter counts one more step and level of nesting; false when there are too many.
+// enter counts another step and level of nesting. If a limit is exceeded, it returns false.
 func (j *analyzer) enter() bool {
 	if j.depth >= maxDepth {
 		j.note(Asks, "is nested too deeply to be judged", escape.Line(j.src))
@@ -144,8 +144,8 @@ func (j *analyzer) enter() bool {
 
 func (j *analyzer) leave() { j.depth-- }
 
-// spent counts one more step and tells whether there were too many; then the
-// whole asks.
+// spent counts another step and reports whether a limit is exceeded; then the whole line requires
+// approval.
 func (j *analyzer) spent() bool {
 	if j.steps++; j.steps <= maxSteps && j.work <= maxWork {
 		return false
@@ -157,8 +157,7 @@ func (j *analyzer) spent() bool {
 	return true
 }
 
-// code judges the text of an argument as shell code that a program runs in a
-// shell of its own.
+// code judges the text of an argument as shell code for a separate shell.
 func (j *analyzer) code(c *call, f field) {
 	st := &state{cwd: c.st.cwd}
 	if len(c.st.vars) > 1 { // not only the folder
@@ -181,8 +180,8 @@ func (j *analyzer) eval(c *call, f field, st *state) {
 	}
 }
 
-// wrapped makes the key of a command that is run by another one that of all findings, until the
-// function that it returns is called.
+// wrapped gives all findings the key of the outer command, if another program runs c, until end is
+// called.
 func (j *analyzer) wrapped(c *call) (end func()) {
 	before := j.rememberAs
 	if before == "" && len(c.words) > 0 && programName(c.words[0].text) != c.name {
@@ -249,8 +248,8 @@ func (j *analyzer) call(c *call) {
 	judge(j, c)
 }
 
-// runsMade judges the running of a file that the command itself has made, and tells
-// whether it is one.
+// runsMade judges running a file created by the command itself, and reports whether it is such a
+// file.
 func runsMade(j *analyzer, c *call, f field) bool {
 	name := absolute(c.st, f.text)
 	made := j.made(name)
@@ -270,12 +269,11 @@ func runsMade(j *analyzer, c *call, f field) bool {
 	return true
 }
 
-// shebang is the begin of a script that names its program.
+// shebang is the line of a script that names its program.
 var shebang = lazyregexp.New(`^#![ \t]*(?:\S*env[ \t]+)?(\S+)`)
 
-// interpreterOf returns the program that runs a file: a shell that is given it, else that of
-// its first line, else the program that is given it. A file that is run by itself is run by
-// a shell.
+// interpreterOf returns the interpreter of a file: program if it is a shell; otherwise the program
+// in the shebang line; otherwise program. If the file is executed directly, the default is a shell.
 func interpreterOf(program, file, text string) string {
 	itself := program == programName(file)
 	if !itself && (strings.HasSuffix(program, "sh") || contains("source .", program)) {
@@ -290,8 +288,8 @@ func interpreterOf(program, file, text string) string {
 	return program
 }
 
-// shellFile judges the text of a script. A script that does not parse is not blocked: it may
-// be for another shell.
+// shellFile judges the text of a script. A script with a syntax error is not blocked: it may be for
+// another shell.
 func (j *analyzer) shellFile(c *call, text string) {
 	if _, err := parseShell(text); err == nil {
 		j.code(c, field{text: text})

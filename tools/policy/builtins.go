@@ -9,7 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// shellCode judges an argument as the code of a shell. Another shell may take code that does not parse.
+// shellCode judges an argument as shell code. Another shell may accept code with a syntax error.
 func shellCode(j *analyzer, c *call, f field) {
 	if _, err := parseShell(f.text); err != nil && rules.In("other-shell", c.name) {
 		j.ask(c, "runs code for "+c.name+", which cannot be judged")
@@ -18,10 +18,10 @@ func shellCode(j *analyzer, c *call, f field) {
 	}
 }
 
-// openStream finds the names of files that another command or machine writes.
+// openStream matches files written by another command or machine.
 var openStream = lazyregexp.New(`^/(dev/(fd|tcp)|proc/self/fd)/`)
 
-// script judges a file that a shell or an interpreter runs.
+// script judges a file run by a shell or an interpreter.
 func (j *analyzer) script(c *call, f field) {
 	stream := openStream.MatchString(f.text)
 	if stream {
@@ -37,7 +37,7 @@ func (j *analyzer) script(c *call, f field) {
 	}
 }
 
-// alias judges an alias, NAME=TEXT, as a function that runs its text with the arguments behind it.
+// alias judges an alias, NAME=TEXT, as a function that runs its text with the following arguments.
 func alias(j *analyzer, c *call, f field) {
 	name, val, defined := strings.Cut(f.text, "=")
 	if file, err := parseShell(val + ` "$@"`); err != nil || strings.Contains(f.text, unknown) {

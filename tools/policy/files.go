@@ -13,33 +13,32 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// tracks follows the files that a command writes and those that it runs.
+// tracks follows the files that a command writes or runs.
 //
-// A command line may write a protected place, such as .vscode, after an approval. The place
-// is open for the whole line, so only a line of which each program is known and runs no
-// other code opens one.
+// A command line may write a protected place, such as .vscode, after an approval. The place is open
+// for the whole line, so only a line of known programs without other code opens it.
 //
-// An approval of a command that runs a file is for the present content of the file. So the
-// files whose content a command runs are part of its verdict.
+// If a command runs a file, its approval is for the present content of the file. So these files are
+// part of its verdict.
 type tracks struct {
 	report
-	opens    []string // protected places that the command itself writes
-	settings []string // git settings that the command makes
-	rewrites bool     // files change that are not named
-	foreign  bool     // a program runs code that is not known
+	opens    []string // protected places written by the command itself
+	settings []string // git settings made by the command
+	rewrites bool     // unnamed files change
+	foreign  bool     // a program runs unknown code
 	hooked   bool     // git runs hooks, which the user has put there
-	noConfig string   // a variable that was set, by which git does not read the user's settings
+	noConfig string   // a variable with which git ignores the user's settings
 
 	stdin    input
-	written  map[string]input    // by the paths of files that the line has written: their text
-	fetched  map[string]bool     // names of files that the line downloads, without folders
+	written  map[string]input    // texts of the line's written files, by path
+	fetched  map[string]bool     // names of the line's downloaded files, without directories
 	runFiles []string            // files whose content the command runs
-	keyFiles map[string][]string // the same by the key of the command that runs them, those that cannot be named too
+	keyFiles map[string][]string // the same by the key of the command, with files that cannot be named
 	sources  []string            // files that the line reads or copies: it may run their content in another form
 }
 
-// knows notes whether a program of a command may run code that is not known. Only programs
-// and options that the rule files name, written out in full, do not.
+// knows notes whether a program of a command may run unknown code. Only programs and options in the
+// rule files, written out in full, do not.
 func (t *tracks) knows(c *call) {
 	program := c.args[0].text
 	dir := path.Dir(paths.Slashes(program))
@@ -50,8 +49,8 @@ func (t *tracks) knows(c *call) {
 	}
 }
 
-// sets notes the setting of a variable: of one that is not known to be harmless, a program
-// may run or load something.
+// sets notes the setting of a variable. Unless it is known to be harmless, a program may run or
+// load something.
 func (t *tracks) sets(name, value string) {
 	t.foreign = t.foreign || !matches("HARMLESS", "--name="+name, "--value="+value)
 	if rules.In("git-settings-from", name) {
@@ -65,8 +64,8 @@ func Loads(variable, value string) bool {
 	return (rules.In("loader", variable) || matches("LOADER", variable)) && !matches("HARMLESS", "--name="+variable, "--value="+value)
 }
 
-// open notes that the command itself writes a protected place: the folder of settings that
-// the path lies in, else the path.
+// open notes a protected place written by the command itself: the settings directory of the path,
+// else the path.
 func (t *tracks) open(name string) {
 	if paths.Marked(name) || t.elsewhere {
 		return
@@ -89,8 +88,8 @@ func (t *tracks) open(name string) {
 	}
 }
 
-// moved notes a path that a command itself removes or moves: a folder may hold places
-// that are protected. Of a pattern that is the folder in which it is matched.
+// moved notes a path removed or moved by the command itself: a directory may contain protected
+// places. For a pattern, it notes the directory of its matches.
 func (t *tracks) moved(c *call, target field) {
 	name := absolute(c.st, target.text)
 	if target.glob {
@@ -101,8 +100,8 @@ func (t *tracks) moved(c *call, target field) {
 	}
 }
 
-// opened returns the places to open, or none: if a program was told to run another one, if
-// code is not known, and, of a line on which git runs hooks, all but those of git.
+// opened returns the places to open. If a program may run another program or unknown code, it
+// returns none. If git runs hooks, it returns only git's places.
 func (t *tracks) opened() []string {
 	if t.foreign || slices.ContainsFunc(t.findings, func(f finding) bool {
 		verb, _, _ := strings.Cut(f.reason, " ")
@@ -119,7 +118,7 @@ func (t *tracks) opened() []string {
 // inGit finds the places of git.
 var inGit = lazyregexp.New(`(?i)/\.git(/|$)`)
 
-// repository returns the git folders that git uses in a folder.
+// repository returns the git directories that git uses for dir.
 func (t *tracks) repository(dir string) []string {
 	if paths.Marked(dir) {
 		return nil
@@ -131,10 +130,11 @@ func (t *tracks) repository(dir string) []string {
 	return []string{path.Join(dir, ".git")}
 }
 
-// writes judges arguments as files that a command writes, creates or deletes.
+// writes judges arguments as files to write, create or delete.
 func (t *tracks) writes(c *call, targets ...field) { t.wrote(c, false, targets...) }
 
-// wrote judges targets that are written: of those that count everywhere, only names that are protected in every folder.
+// wrote judges written targets. If everywhere is set, only names protected in every directory
+// count.
 func (t *tracks) wrote(c *call, everywhere bool, targets ...field) {
 	for _, f := range targets {
 		name := absolute(c.st, f.text)
@@ -164,8 +164,8 @@ func (t *tracks) accessed(c *call, name string, a paths.Access) {
 	t.findings[len(t.findings)-1].settings = a.Settings
 }
 
-// recordWrite keeps the path of a file that is written for deny rules, in the words
-// of [Write]: as it was named, and where its links lead.
+// recordWrite records a written path for deny rules, in the words of [Write]: as named, and with
+// links resolved.
 func (t *tracks) recordWrite(name string) {
 	if t.elsewhere || strings.HasPrefix(name, unknown) || strings.HasPrefix(name, fresh) {
 		return
@@ -188,17 +188,17 @@ func (t *tracks) destroys(c *call, deep bool, targets ...field) {
 }
 
 const (
-	maxFiles    = 256 // files of one command that are noted
+	maxFiles    = 256 // recorded files of a command
 	maxFollowed = 16  // of these, how many are looked into for others
 )
 
-// noted adds files to those that are noted, up to the limit.
+// noted adds files to a list, up to the limit.
 func noted(files []string, more ...string) []string {
 	files = union(files, more)
 	return files[:min(len(files), maxFiles)]
 }
 
-// ran notes the files that a field may stand for as run by a command.
+// ran notes the files of a field as run by a command.
 func (t *tracks) ran(c *call, names ...string) {
 	for _, name := range names {
 		if name = absolute(c.st, name); name != "" && !t.elsewhere {
@@ -207,14 +207,14 @@ func (t *tracks) ran(c *call, names ...string) {
 	}
 }
 
-// ranValue notes the program that a variable or a setting names by its path.
+// ranValue notes the program path in the value of a variable or a setting.
 func (t *tracks) ranValue(c *call, value string) {
 	if program, _, _ := strings.Cut(strings.TrimSpace(value), " "); strings.Contains(program, "/") {
 		t.ran(c, program)
 	}
 }
 
-// ranFiles notes files that a command runs, and those that the line has made them of.
+// ranFiles notes files run by a command, and the sources from which the line made them.
 func (t *tracks) ranFiles(c *call, files ...string) {
 	for _, file := range files {
 		files = union(files, t.madeOf(paths.Clean(file)))
@@ -240,8 +240,8 @@ func (t *tracks) reads(st *state, list ...field) {
 	}
 }
 
-// madeOf returns the files that a file may be a copy of, if the line has written it: any that the
-// line reads, or one in a folder that it reads.
+// madeOf returns the possible sources of a file written by the line: any file that the line reads,
+// or a file in a directory that it reads.
 func (t *tracks) madeOf(file string) (from []string) {
 	for _, to := range slices.Sorted(maps.Keys(t.written)) {
 		if to == "/" || !paths.Under(file, to) {
@@ -258,8 +258,8 @@ func (t *tracks) madeOf(file string) (from []string) {
 	return from
 }
 
-// put remembers the text that a command writes into a file, or adds to it, and the files of which
-// it is. A file that a command makes and then runs is judged like code that it runs at once.
+// put records the text that a command writes or appends to a file, and its source files. A file
+// that a command creates and then runs is judged like code that runs directly.
 func (t *tracks) put(st *state, target field, in input, more bool) {
 	name := absolute(st, target.text)
 	if name == "" || paths.Marked(name) {
@@ -285,7 +285,7 @@ func (t *tracks) made(name string) input {
 	return t.written[paths.Clean(name)]
 }
 
-// bind sets the files that the keys of a verdict cover.
+// bind sets the files covered by the keys of a verdict.
 func (t *tracks) bind(v *Verdict) {
 	v.KeyFiles = map[string][]string{}
 	for _, key := range v.Keys {
@@ -303,7 +303,7 @@ func (t *tracks) bind(v *Verdict) {
 	}
 }
 
-// scriptFiles are the names that a program tries for the script it is given.
+// scriptFiles returns the file names that a program tries for its script.
 func scriptFiles(program, name string) []string {
 	files := []string{name}
 	for _, end := range strings.Fields(rules.Reason("script-endings", program)) {
@@ -312,7 +312,7 @@ func scriptFiles(program, name string) []string {
 	return files
 }
 
-// moduleFiles are the files that "python -m" or an import looks for in a folder.
+// moduleFiles returns the files for "python -m" or an import in a directory.
 func moduleFiles(module string) (files []string) {
 	name := ""
 	for part := range strings.SplitSeq(module, ".") {
@@ -322,8 +322,7 @@ func moduleFiles(module string) (files []string) {
 	return files
 }
 
-// followed adds to files that a command runs those that scripts of shells and of Python
-// among them run.
+// followed adds to files the files that run through shell and Python scripts among them.
 func followed(files []string, p Scope) []string {
 	looked := 0
 	for i := 0; i < len(files) && p.Read != nil && looked < maxFollowed; i++ {
@@ -349,10 +348,10 @@ func followed(files []string, p Scope) []string {
 	return files
 }
 
-// imports are lines of Python that import modules.
+// imports matches Python lines that import modules.
 var imports = lazyregexp.New(`(?m)^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import|import[ \t]+([\w., \t]+))`)
 
-// imported returns the files beside a Python script that its imports may mean.
+// imported returns the files beside a Python script that its imports may load.
 func imported(script, text string) (files []string) {
 	for _, m := range imports.FindAllStringSubmatch(text, maxFiles) {
 		for one := range strings.SplitSeq(m[1]+m[2], ",") {

@@ -34,8 +34,8 @@ func TestRunsFilesInRoundaboutWays(t *testing.T) {
 	}
 }
 
-// A remembered approval covers the files whose content the approved command runs. If they
-// cannot be named, it is for one time.
+// A remembered approval covers the files whose content the approved command runs. If they cannot be
+// named, it is valid only once.
 func TestKeysCoverFiles(t *testing.T) {
 	t.Parallel()
 	place := policy.Scope{Cwd: "/w", Roots: []string{"/w"}, Home: "/home/u", Read: func(path string) (string, bool) {
@@ -47,7 +47,7 @@ func TestKeysCoverFiles(t *testing.T) {
 		files []string
 		once  bool
 	}{
-		"sudo -s sh x.sh":                                   {"sudo -s sh x.sh", nil, false}, // the program that it runs cannot be seen
+		"sudo -s sh x.sh":                                   {"sudo -s sh x.sh", nil, false}, // the program it runs is unknown
 		"sudo make x":                                       {"sudo make x", []string{"/w/GNUmakefile", "/w/makefile", "/w/Makefile"}, false},
 		"GIT_EDITOR=./e sh a.sh":                            {"GIT_EDITOR=./e sh a.sh", []string{"/w/a.sh", "/w/b.sh", "/w/e"}, false},
 		"PAGER=./p sh a.sh; rm -rf y":                       {"rm -rf y", nil, false},

@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// Nothing is opened for a line in which any program runs code that the line does not show.
+// If any program runs code from outside the line, nothing is opened for the line.
 func TestOpensNothingForForeignCode(t *testing.T) {
 	t.Parallel()
 	place := policy.Scope{Cwd: "/w", Roots: []string{"/w"}, Home: "/home/u", Env: map[string]string{"PATH": "/usr/bin", "HOME": "/home/u"}}
@@ -39,7 +39,7 @@ func TestOpensNothingForForeignCode(t *testing.T) {
 	}
 }
 
-// A line of programs that are known opens the files that it writes, and only those.
+// A line of known programs opens exactly the files it writes.
 func TestOpensForKnownPrograms(t *testing.T) {
 	t.Parallel()
 	place := policy.Scope{Cwd: "/w", Roots: []string{"/w"}, Home: "/home/u"}

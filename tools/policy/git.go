@@ -42,7 +42,8 @@ func (t *terms) gitCommand() {
 // settingsElsewhere finds, in code of other languages, the names of variables by which git reads other settings.
 var settingsElsewhere = lazyregexp.New(`\bGIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)\b|\bXDG_CONFIG_HOME\b|["'\\]HOME["'\\]`)
 
-// signs judges a command that signs if the settings say so: with other settings it would leave out the signature.
+// signs judges a command that signs if the settings require it: with other settings it would omit
+// the signature.
 func (j *analyzer) signs(c *call) {
 	name := j.noConfig
 	if found := settingsElsewhere.FindStringSubmatch(j.src); name == "" && found != nil {
@@ -79,7 +80,7 @@ func (j *analyzer) signs(c *call) {
 	}
 }
 
-// gitSetting judges a setting of one command, as given with -c.
+// gitSetting judges a setting of a single command, as given with -c.
 func (j *tracks) gitSetting(c *call, setting string) {
 	key, val, _ := strings.Cut(setting, "=")
 	j.foreign = j.foreign || !rules.In("git-opens-setting", strings.ToLower(key))
@@ -88,8 +89,8 @@ func (j *tracks) gitSetting(c *call, setting string) {
 	}
 }
 
-// gitRuns judges a setting with which git runs a program, or that is not seen, and reports whether it is one.
-// A setting that leaves out signatures or hooks asks, too.
+// gitRuns judges an unknown setting or a setting with which git runs a program, and reports whether
+// it is either. A setting that omits signatures or hooks requires approval, too.
 func (j *tracks) gitRuns(c *call, key, val string) bool {
 	if matches("UNSIGNED", "--key="+strings.ToLower(key), "--value="+val) {
 		j.ask(c, "leaves out the signature ("+paths.Visible(key)+")")

@@ -40,7 +40,7 @@ func (t *terms) act(action string, texts ...string) {
 	}
 }
 
-// ofShell is a line of IPython that a shell runs.
+// ofShell matches lines of IPython run by a shell.
 var ofShell = lazyregexp.New(`(?m)^[ \t]*[!%]+(?:sx |system )?(.*)`)
 
 // read judges code for an interpreter.
@@ -57,7 +57,8 @@ func read(j *analyzer, c *call, src string) {
 	code.Read(c.name, src, j.scope.Home, (&terms{j: j, c: c}).act)
 }
 
-// module judges "python -m": it may be a program of that name, such as twine, or run code in the arguments behind it.
+// module judges "python -m": the module may be a program, such as twine, or run code in its
+// arguments.
 func (t *terms) module(name string) {
 	if !strings.Contains(name, unknown) {
 		t.j.ran(t.c, moduleFiles(name)...)

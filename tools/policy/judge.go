@@ -18,8 +18,8 @@ func envName(s string) bool {
 	return s != "" && !strings.ContainsAny(s, "-/. \x00") && !(s[0] >= '0' && s[0] <= '9')
 }
 
-// judge judges a call by the rules of its program. A program that the rule files
-// do not know runs; it may be given another one to run.
+// judge judges a call by the rules of its program. A program without rules runs; it may receive
+// another program to run.
 func judge(j *analyzer, c *call) {
 	if len(c.args) == 1 && contains("--help --version", c.args[0].text) {
 		return
@@ -54,7 +54,7 @@ type terms struct {
 	c     *call
 	o     options
 	p     *rules.Program
-	found string // what the last pattern matched
+	found string // the text matched by the last pattern
 }
 
 func newTerms(j *analyzer, c *call, p *rules.Program) *terms {
@@ -90,10 +90,11 @@ func (t *terms) holds(term rules.Term) bool {
 	})
 }
 
-// parts are the operands that a selector names: the first of them, and how many.
+// parts are the operands named by a selector: the first index, and how many.
 var parts = map[string][2]int{"all": {0, maxArgs}, "+": {0, maxArgs}, "first": {0, 1}, "second": {1, 1}, "third": {2, 1}, "others": {1, maxArgs}, "further": {2, maxArgs}}
 
-// selects returns the parts of the call that a selector names: operands, arguments, values of options.
+// selects returns the parts of the call named by a selector: operands, arguments, values of
+// options.
 func (t *terms) selects(selector string) (list []field) {
 	args, rest := t.c.args, t.o.rest
 	if part, ok := parts[selector]; ok {
@@ -224,7 +225,7 @@ func (t *terms) do(r rules.Rule) bool {
 	return true
 }
 
-// actions returns the functions that apply an action of a rule to one operand.
+// actions returns the functions that apply an action of a rule to an operand.
 func actions() map[string]func(t *terms, f field) {
 	return map[string]func(t *terms, f field){
 		"code":       func(t *terms, f field) { t.j.code(t.c, f) },
@@ -291,7 +292,7 @@ func (t *terms) input(action string) {
 	}
 }
 
-// run judges operands as a command that a program runs.
+// run judges operands as a command run by a program.
 func (t *terms) run(command []field) {
 	if command[0].open() {
 		t.j.ask(t.c, "runs a command that cannot be seen")
@@ -300,7 +301,7 @@ func (t *terms) run(command []field) {
 	t.j.call(t.c.with(command))
 }
 
-// joined returns the arguments as one text, as programs hand them to a shell.
+// joined joins the arguments as programs do for a shell.
 func joined(args []field) field {
 	texts := make([]string, len(args))
 	for i, a := range args {

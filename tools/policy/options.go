@@ -13,7 +13,7 @@ type options struct {
 	list    []option
 	rest    []field
 	sets    []field // NAME=VALUE before the command
-	open    []field // arguments that may be options, which cannot be seen
+	open    []field // unknown arguments that may be options
 }
 
 type option struct {
@@ -21,7 +21,7 @@ type option struct {
 	value field
 }
 
-// parse reads the options of a program. Words behind one dash are clusters of letters.
+// parse reads the options of a program. Words after a single dash are clusters of letters.
 func parse(p *rules.Program, args []field) options {
 	if p.Is("bundled") && len(args) > 0 && !args[0].option() && !strings.ContainsAny(args[0].text, "/."+unknown) {
 		before, after, file := strings.Cut(args[0].text, "f")
@@ -66,7 +66,7 @@ func parse(p *rules.Program, args []field) options {
 // longName writes the name of a long option with two dashes.
 func longName(name string) string { return "--" + strings.TrimPrefix(name[1:], "-") }
 
-// cluster reads short options in one word and returns the last index it used.
+// cluster reads short options in a single word and returns the last index it used.
 func (o *options) cluster(args []field, i int) int {
 	text := args[i].text[1:]
 	for k, r := range text {
@@ -83,8 +83,7 @@ func (o *options) cluster(args []field, i int) int {
 	return i
 }
 
-// add adds an option, with the argument behind it if it takes a value, and returns the last index
-// that it used.
+// add adds an option, with the next argument if it takes a value, and returns the last index used.
 func (o *options) add(name string, args []field, i int) int {
 	value := field{}
 	if o.takes(name) && i+1 < len(args) {
@@ -103,7 +102,8 @@ func (o *options) takes(option string) bool {
 	return o.program.Is("options " + option)
 }
 
-// values returns the values of options such as "-f" or "--file", which may be abbreviated: "" where one has none.
+// values returns the values of options such as "-f" or "--file", which may be abbreviated. An
+// option without a value has "".
 func (o *options) values(names ...string) (list []field) {
 	for _, opt := range o.list {
 		for _, name := range names {

@@ -2,7 +2,7 @@ package policy
 
 import "testing"
 
-// An option that is no UTF-8 is read like others.
+// An option with invalid UTF-8 is read like others.
 func TestOptionsOfAnyBytes(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{`docker run -$'\xff' x`, `docker run -a$'\xff'=y x`, `tar -$'\xfff' x`} {
@@ -20,7 +20,7 @@ func TestXargsRunsLines(t *testing.T) {
 	}
 }
 
-// A line feed within an argument begins no other one.
+// A line feed within an argument does not start another argument.
 func TestLineFeedsInArguments(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]Level{

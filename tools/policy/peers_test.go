@@ -9,8 +9,8 @@ import (
 // mostHarmless is how many harmless commands may ask, at most.
 const mostHarmless = 12
 
-// The commands by which other agents test their allowlists are facts about what users
-// expect. harmless.txt must hardly ever ask; of never.txt, nothing may run.
+// The commands with which other agents test their allowlists show what users expect. Commands of
+// harmless.txt must hardly ever require approval; no command of never.txt may run.
 func TestPeers(t *testing.T) {
 	t.Parallel()
 	place := here

@@ -1,6 +1,6 @@
-// Package policy judges an action of the model before it runs: a shell command,
-// Python code, a path to write. It parses commands and does not search text. A command
-// that it cannot resolve requires approval. A command that does not parse is blocked.
+// Package policy judges an action of the model before it runs: a shell command, Python code, a path
+// to write. It parses commands and does not search text. An unresolved command requires approval. A
+// command with a syntax error is blocked.
 //
 // It is advisory and catches mistakes. The boundaries are the path scope and the sandbox.
 // It runs nothing and holds no state: all functions are safe for concurrent use.
@@ -33,61 +33,58 @@ func (l Level) String() string {
 type Verdict struct {
 	Level  Level
 	Reason string // for the user and the model: the effect, such as "deletes files recursively"
-	// Text is Markdown that is shown whole with the request, such as a diff. It may be empty.
+	// Text is Markdown shown whole with the request, such as a diff. It may be empty.
 	Text string
 	// Syntax is set if only the syntax is wrong: the error, with its position.
 	// The level is Refused then, as the command cannot run at all.
 	Syntax string
-	// Keys are the subjects that a remembered approval covers, such as "rm -rf build". All of
-	// them must have been approved. Empty unless Asks.
-	// They hold no control characters.
+	// Keys are the subjects of a remembered approval, such as "rm -rf build". All of them must be
+	// approved. Empty unless Asks. They contain no control characters.
 	Keys []string
-	// EveryMode is set if the action changes files that configure or run something by
-	// themselves, such as .vscode. It requires approval also if approvals are off.
+	// EveryMode is set if the action changes files that configure or run something, such as
+	// .vscode. It requires approval even if approvals are off.
 	EveryMode bool
-	// Commands are all simple commands that were seen, normalised: quoting undone,
-	// constants filled in, also those within others, and "write PATH" for each file
-	// that they are seen to write. Deny rules match them.
+	// Commands are all visible simple commands, normalized: quoting undone, constants filled in,
+	// nested commands included, and "write PATH" for each visible write. Deny rules match them.
 	Commands []string
 	// Files are the files, absolute, whose content the command runs, such as scripts and
 	// Makefiles. They need not exist, and may be patterns.
 	Files []string
-	// KeyFiles are, by key, those of Files that an approval of the key covers.
+	// KeyFiles lists, by key, the Files covered by an approval of the key.
 	KeyFiles map[string][]string
-	// Once is set if an approval cannot be remembered: a key covers a file that is run and
-	// cannot be named, such as those that find finds.
+	// Once is set if an approval cannot be remembered: a key covers an executed file without a
+	// known name, such as the results of find.
 	Once bool
-	// Rewrites is set if the line changes files of the workspace that are not in it, such
-	// as git reset, before or while it runs others.
+	// Rewrites is set if the line changes unnamed workspace files, as git reset does, before or
+	// while it runs others.
 	Rewrites bool
-	// Opens are the protected places, absolute, that this command line itself writes,
-	// such as .vscode. It is empty if the line runs any code that is not in it: nothing
-	// is opened for a script beside them.
+	// Opens are the protected places, absolute, written by this command line itself, such as
+	// .vscode. It is empty if the line runs other code: nothing is opened for a script beside them.
 	Opens []string
-	// Settings are the git settings that the command line itself makes, as "name=value".
+	// Settings are the git settings made by the command line itself, as "name=value".
 	Settings []string
 }
 
 // Scope is the place where a command would run, with the files and variables there.
 type Scope struct {
 	Cwd        string            // absolute
-	Roots      []string          // the workspace's folders, absolute; the first is the main one
+	Roots      []string          // the workspace folders, absolute; the first is the main folder
 	Home       string            // the home folder of the user
 	HermesHome string            // our own configuration; empty: ~/.hermes
-	Temp       []string          // folders for temporary files that are the session's own; none: they are shared
-	Env        map[string]string // variables that are known to be set, such as the session's exports; may be nil
+	Temp       []string          // the session's own directories for temporary files; none: they are shared
+	Env        map[string]string // variables known to be set, such as the session's exports; may be nil
 	// Resolve follows the symbolic links of an absolute path, of which the end
 	// need not exist. Nil: paths are taken as they are written.
 	Resolve func(path string) string
-	// Read returns the content of a file that is run, such as a Makefile. Nil, or false:
-	// it is not looked at.
+	// Read returns the content of an executed file, such as a Makefile. Nil, or false: it is not
+	// read.
 	Read func(path string) (string, bool)
-	// Repository returns the git folders, absolute, that git uses in a folder: of a
-	// worktree its own and the common one. Nil: it is .git in the folder.
+	// Repository returns the git directories, absolute, that git uses for dir: for a worktree its
+	// own and the common directory. Nil: it is dir's .git.
 	Repository func(dir string) []string
 }
 
-// maxSource is the longest command or code that is judged at all, in bytes.
+// maxSource is the longest command or code to judge, in bytes.
 const maxSource = 64 << 10
 
 // Command judges a command for bash, as it would run in a scope.
@@ -117,9 +114,8 @@ func Python(src string, p Scope) Verdict {
 	return j.verdict()
 }
 
-// Write judges the writing of one file. The path is absolute, its links already
-// resolved as far as they could be; roots are the workspace's folders and
-// hermesHome is our own configuration.
+// Write judges writing a file. The path is absolute, with its links resolved as far as possible;
+// roots are the workspace folders and hermesHome is our own configuration.
 func Write(name string, roots []string, hermesHome string) Verdict {
 	key := "write " + escape.Line(name)
 	a := paths.Places{Roots: roots, HermesHome: hermesHome}.Write(name)
@@ -144,11 +140,11 @@ func (p Scope) places() paths.Places {
 	return paths.Places{Roots: p.Roots, Temp: p.Temp, Home: p.Home, HermesHome: p.HermesHome, Resolve: p.Resolve}
 }
 
-// unparsed begins the reason of a command that does not parse.
+// unparsed begins the reason for a command with a syntax error.
 const unparsed = "does not parse"
 
-// verdict sums the findings up: the worst level, with the reasons and keys of
-// that level in the order they were met.
+// verdict summarizes the findings: the worst level, with the reasons and keys of that level in
+// order.
 func (j *tracks) verdict() Verdict {
 	v := Verdict{Commands: j.commands, Files: j.runFiles, Rewrites: j.rewrites, Opens: j.opened(), Settings: j.settings}
 	for _, f := range j.findings {

@@ -16,7 +16,7 @@ import (
 // here is where the commands of the tests run.
 var here = Scope{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u", HermesHome: "/home/u/.hermes"}
 
-// corpus reads the commands of one level.
+// corpus reads the commands of a level.
 func corpus(t testing.TB, l Level) []string {
 	t.Helper()
 	return commandsIn(t, l.String()+".txt")
@@ -391,7 +391,8 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// Input that grows without end costs a bounded amount, and asks or runs for its visible part.
+// Input that grows endlessly has a bounded cost, and requires approval or runs for its visible
+// part.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{
@@ -410,7 +411,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// wrap writes a command within others, none of which changes what it does.
+// wraps writes a command within others that do not change its effect.
 func wraps(src string) []string {
 	out := []string{"(\n" + src + "\n)", "{\n" + src + "\n}", "if true; then\n" + src + "\nfi", "true\n" + src, "f() {\n" + src + "\n}; f"}
 	if quoted, err := syntax.Quote(src, syntax.LangBash); err == nil {

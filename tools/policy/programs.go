@@ -9,7 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// xargs judges commands that get arguments which are not seen.
+// xargs judges commands with unknown arguments.
 func (t *terms) xargs() {
 	placeholder, input, parallel := "\x03", t.j.stdin.below+unknown, t.c.name == "parallel"
 	if with := t.o.values("-I", "--replace", "-i"); len(with) > 0 || parallel {
@@ -35,8 +35,8 @@ func insert(command []field, placeholder, text string) (out []field) {
 	return out
 }
 
-// find judges the commands that find and fd run on the files that they find, and takes them out
-// of the arguments.
+// find judges the commands that find and fd run on their results, and removes them from the
+// arguments.
 func (t *terms) find() {
 	c, fd := t.c, strings.HasPrefix(t.c.name, "fd")
 	from, found := starts(c.args), unknown // the files lie below the start of the search
@@ -65,7 +65,7 @@ func (t *terms) find() {
 	c.args = own
 }
 
-// starts returns the folders that find begins from.
+// starts returns the start directories of find.
 func starts(args []field) []field {
 	for len(args) > 0 && contains("-H -L -P", args[0].text) {
 		args = args[1:]
@@ -85,7 +85,7 @@ func (j *analyzer) links(c *call, f field) {
 	j.accessed(c, f.text, a)
 }
 
-// copies judges a file that is copied, perhaps into a folder, where it keeps its name.
+// copies judges a copied file. In a target directory it keeps its name.
 func (t *terms) copies(f field) {
 	base := baseName(f.text)
 	for _, to := range t.selects("target") {
@@ -95,8 +95,7 @@ func (t *terms) copies(f field) {
 	}
 }
 
-// handsOn judges a command that an unknown program may run: a program among its arguments,
-// or code in one of them.
+// handsOn judges a command that an unknown program may run: a program or code in its arguments.
 func handsOn(j *analyzer, c *call) {
 	judged := 0
 	for i, a := range c.args {

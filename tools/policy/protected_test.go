@@ -42,8 +42,8 @@ func TestProtectedNames(t *testing.T) {
 	}
 }
 
-// Files that editors, shells, agents and package managers run or obey ask in every mode, in
-// each folder of the workspace and through each door.
+// Files that editors, shells, agents and package managers run or obey require approval in every
+// mode, in each directory of the workspace and for every way of writing them.
 func TestProtectedFiles(t *testing.T) {
 	t.Parallel()
 	const files = ".helix/languages.toml .helix/config.toml .zed/settings.json .zed/tasks.json .mcp.json .claude/settings.json .claude/settings.local.json .claude/commands/x.md " +

@@ -11,19 +11,18 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// recipes are the Makefiles and package.json that build tools would run. Their shell code is
-// judged as far as it can be read. It is ordinary work: parts that cannot be resolved do not
-// require approval.
+// recipes are the Makefiles and package.json files of build tools. Their shell code is judged as
+// far as it can be read. It is ordinary work: unresolved parts do not require approval.
 type recipes struct {
 	files  map[string]*code.Recipes // by path; nil: there is none
 	judged map[string]bool
 	budget budget
 }
 
-const maxTargets = 500 // of one call of make
+const maxTargets = 500 // of a single make call
 
-// runRecipes judges build tools and package managers by the recipes that they would run. A
-// package manager looks for its file in the folders above, too.
+// runRecipes judges build tools and package managers by their recipes. A package manager looks for
+// its file in the parent directories, too.
 func (t *terms) runRecipes() {
 	j, c := t.j, t.c
 	names := strings.Fields(rules.Reason("recipe-files", c.name))
@@ -67,7 +66,7 @@ func (t *terms) runRecipes() {
 	}
 }
 
-// scripts returns the scripts of package.json that a package manager runs for its words.
+// scripts returns the package.json scripts that a package manager runs for its words.
 func scripts(manager string, words []string) []string {
 	verb := append(words[:len(words):len(words)], manager)[0] // yarn alone installs
 	list, known := rules.List("package-verb")[verb]

@@ -110,8 +110,8 @@ func TestHostileRecipes(t *testing.T) {
 	}
 }
 
-// A command, a Makefile or a package.json that is made to take for ever is judged at once,
-// and the rest of the line is judged, too.
+// A hostile command, Makefile or package.json with endless evaluation is judged at once, and so is
+// the rest of the line.
 func TestInvolvedCommandsAreJudged(t *testing.T) {
 	t.Parallel()
 	var scripts, targets strings.Builder
@@ -149,8 +149,8 @@ func TestInvolvedCommandsAreJudged(t *testing.T) {
 	}
 }
 
-// Files of thousands of scripts that run each other cost a bounded number of steps, each file
-// is read a few times, and the line asks.
+// Files of thousands of scripts that run each other cost a bounded number of steps, each file is
+// read a few times, and the line requires approval.
 func TestRecipesAreCounted(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}

@@ -10,12 +10,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 )
 
-// call is one simple command: a program and its arguments, perhaps run by
-// another, as in "sudo rm x".
+// call is a simple command: a program and its arguments, perhaps run by another, as in "sudo rm x".
 type call struct {
 	name  string  // of the program, without folders and version
 	args  []field // without the program
-	words []field // the whole command that it is part of, for the key
+	words []field // the whole surrounding command, for the key
 	st    *state
 }
 
@@ -28,13 +27,13 @@ type report struct {
 	src        string // the whole source
 	findings   []finding
 	commands   []string
-	programs   []string // names of the programs; "" of one that is not known
+	programs   []string // names of the programs; "" if unknown
 	rememberAs string   // when set, the key of all findings
 	wholeKey   string   // of the whole source, once it was needed
 	elsewhere  bool     // the command runs in a container or on another machine
 }
 
-// finding is one effect of a command.
+// finding is an effect of a command.
 type finding struct {
 	level    Level
 	reason   string
@@ -62,9 +61,9 @@ func (r *report) ask(c *call, reason string) { r.note(Asks, reason, r.key(c)) }
 
 func (r *report) block(c *call, reason string) { r.note(Blocked, reason, r.key(c)) }
 
-// key returns the subject that a remembered approval of a command covers: its words with
-// known values filled in, and the folder if that is not the main one. If a part is not
-// known, it returns the whole source.
+// key returns the subject of a remembered approval: the command's words with known values filled
+// in, and the directory if it is not the main folder. If a part is unknown, it returns the whole
+// source.
 func (r *report) key(c *call) string {
 	if len(c.words) == 0 || slices.ContainsFunc(c.words, func(w field) bool { return paths.Marked(w.text) }) {
 		return r.whole()
@@ -80,8 +79,8 @@ func (r *report) whole() string {
 	return r.wholeKey
 }
 
-// inFolder returns a key with the folder, unless it is the main one. If the folder is not known, it returns
-// the whole source.
+// inFolder returns a key with the directory, unless it is the main folder. If the directory is
+// unknown, it returns the whole source.
 func (r *report) inFolder(st *state, key string) string {
 	root, cwd := paths.Clean(append(r.scope.Roots, "")[0]), paths.Clean(st.cwd)
 	switch marked := paths.Marked(cwd); {
@@ -102,7 +101,7 @@ func render(words []field) string {
 	return strings.Join(texts, " ")
 }
 
-// saw keeps a text that deny rules match.
+// saw records a text for deny rules.
 func (r *report) saw(text string) { r.commands = union(r.commands, []string{text}) }
 
 // record keeps a command for deny rules: as it was written, by the name of its program, and
@@ -126,17 +125,17 @@ func (r *report) record(c *call) {
 	}
 }
 
-// versioned are names that interpreters carry with a version.
+// versioned matches interpreter names with a version.
 var versioned = lazyregexp.New(`^(python|pypy|perl|ruby|node|php|lua|pip|bash|tclsh)[\d.-]+$`)
 
-// programName returns the name of a program without its folder, and without the
-// version that interpreters carry.
+// programName returns the name of a program without its directory and without an interpreter's
+// version.
 func programName(text string) string {
 	name := strings.TrimSuffix(strings.ToLower(text[strings.LastIndexAny(text, `/\`)+1:]), ".exe")
 	return versioned.ReplaceAllString(name, "$1")
 }
 
-// absolute returns the path that an argument stands for. If the argument is empty, it returns "".
+// absolute returns the path of an argument. If the argument is empty, it returns "".
 func absolute(st *state, name string) string {
 	if name == "" {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// Each rule applies to the commands that it names as examples, and to none of the others.
+// Each rule applies to its example commands and to no examples of other rules.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("rules/*.txt")

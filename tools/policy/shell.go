@@ -18,7 +18,7 @@ type shell struct {
 	*state
 }
 
-// fork returns a shell with a state of its own, as of a subshell or a branch.
+// fork returns a shell with a copy of the state, as for a subshell or a branch.
 func (s shell) fork() shell { return shell{s.analyzer, s.clone()} }
 
 func (s shell) stmts(list []*syntax.Stmt) {
@@ -27,7 +27,7 @@ func (s shell) stmts(list []*syntax.Stmt) {
 	}
 }
 
-// ways continues with what may be so after any of several lists of statements.
+// ways runs alternative lists of statements and joins their states.
 func (s shell) ways(lists ...[]*syntax.Stmt) {
 	var after []*state
 	for _, list := range lists {
@@ -59,7 +59,7 @@ func (s shell) stmt(stmt *syntax.Stmt) {
 	s.stdin = stdin
 }
 
-// redirect judges one redirection and returns the input after it.
+// redirect judges a redirection and returns the input after it.
 func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
 	s.inner(r)
 	target := s.text(r.Word).text
@@ -73,7 +73,7 @@ func (s shell) redirect(stmt *syntax.Stmt, r *syntax.Redirect) input {
 		s.reads(s.state, field{text: target})
 		return s.made(absolute(s.state, target))
 	case syntax.DplIn:
-		return input{some: true} // a file that was opened before
+		return input{some: true} // an already open file
 	case syntax.DplOut:
 		if strings.Trim(target, "0123456789-"+number) == "" {
 			return s.stdin
@@ -141,7 +141,7 @@ func (s shell) command(cmd syntax.Command) {
 	}
 }
 
-// beside evaluates statements in a process of their own, which others run beside.
+// beside evaluates statements in a separate process, in parallel with others.
 func (s shell) beside(stdin input, list ...*syntax.Stmt) {
 	saved := s.stdin
 	s.stdin = stdin
@@ -223,8 +223,8 @@ func (s shell) forLoop(c *syntax.ForClause) {
 	s.loop(name, items, c.Do)
 }
 
-// binary judges two statements. Within "a && b && c" each knows that those before it have run.
-// The chain may end behind each, unless that is an assignment, which cannot fail.
+// binary judges two statements. Within "a && b && c" each command knows that the previous commands
+// have succeeded. The chain may end after each, except after an assignment, which cannot fail.
 func (s shell) binary(c *syntax.BinaryCmd) {
 	x, y := []*syntax.Stmt{c.X}, []*syntax.Stmt{c.Y}
 	switch c.Op {
@@ -248,7 +248,7 @@ func (s shell) binary(c *syntax.BinaryCmd) {
 	}
 }
 
-// simple judges assignments, or a command with those before it.
+// simple judges assignments, or a command with its assignments.
 func (s shell) simple(c *syntax.CallExpr) {
 	s.inner(c)
 	assigns, args := s.assigned(c.Assigns), s.expand(c.Args)
@@ -259,8 +259,8 @@ func (s shell) simple(c *syntax.CallExpr) {
 	s.call(call)
 }
 
-// assign judges the setting of a variable, NAME=VALUE, of the shell or of one command: later programs may run something
-// else by it.
+// assign judges the setting of a variable, NAME=VALUE, of the shell or of a single command: it may
+// change what later programs run.
 func (j *analyzer) assign(c *call, a field, lasts bool) {
 	name, val, _ := strings.Cut(a.text, "=")
 	j.sets(name, val)
@@ -294,19 +294,19 @@ func (s shell) assigned(assigns []*syntax.Assign) (out []field) {
 	return out
 }
 
-// subscript is a text that the shell takes for an element of an array: if it calculates with
+// subscript matches text that the shell parses as an array element: if the shell calculates with
 // it, it runs the substitution, as in a[$(…)].
 var subscript = lazyregexp.New("^[\\w\\s=+*/%(<>&|!?:,-]*\\w\\[[^\\]]*(\\$\\(|`)")
 
-// hides judges a text that the shell may calculate with.
+// hides judges text in which the shell may calculate.
 func (j *analyzer) hides(text string) {
 	if subscript.MatchString(text) {
 		j.note(Asks, "hides a command in the subscript of an array", j.whole())
 	}
 }
 
-// look judges the syntax of code: commands that hide in quoted texts of that form, and syntax that may
-// run or replace a program in ways that are not followed.
+// look judges the syntax of code: commands hidden in quoted texts, and unsupported syntax that may
+// run or replace a program.
 func (j *analyzer) look(file *syntax.File) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -333,7 +333,7 @@ func (j *analyzer) look(file *syntax.File) {
 	})
 }
 
-// Marks for parts of a text that cannot be known.
+// Marks for unknown parts of a text.
 const (
 	unknown = paths.Unknown
 	fresh   = paths.Fresh
@@ -342,16 +342,16 @@ const (
 
 var anything = field{text: unknown}
 
-// state holds the variables and the folder of the shell at one point of a script. Where a
-// script may have gone several ways, a variable has several values.
+// state holds the variables and the directory of the shell at a point of a script. If a script may
+// have taken several paths, a variable has several values.
 type state struct {
-	vars map[string][]field // the value of "" is that of all others, after something unseen may have set any of them
+	vars map[string][]field // the value of "" is the value of all others, after unseen code may have set any variable
 	cwd  string             // it may be unknown
 	args []field            // $1 and on; nil: they are not known
 	left bool               // the script has ended
 }
 
-// folder is the name under which the folders are kept that the shell may be in.
+// folder is the name of the entry with the shell's possible directories.
 const folder = "."
 
 // maxValues is how many values of a variable are followed. If there are more, it may have any.
@@ -362,7 +362,7 @@ func (s *state) clone() *state {
 	return &c
 }
 
-// set gives a variable one value. Clones of the state keep theirs.
+// set gives a variable a single value. Clones of the state keep theirs.
 func (s *state) set(name string, val field) {
 	vars := s.vars
 	s.vars = map[string][]field{}
@@ -383,7 +383,7 @@ func (s *state) setArgs(args []field) {
 	}
 }
 
-// forget drops all that is known of variables.
+// forget drops all knowledge of variables.
 func (s *state) forget() { s.vars = map[string][]field{"": {anything}} }
 
 // get returns the values of a variable; none, if nothing in the script has set it.
@@ -394,8 +394,8 @@ func (s *state) get(name string) []field {
 	return s.vars[""]
 }
 
-// each does something once for each value that the variables may have, in the order of the
-// values: it does not combine each with each. Afterwards all that it has set may be so.
+// each calls do once for each possible value of the variables, in the order of the values, without
+// combining them. Then it joins the resulting states.
 func (s shell) each(do func(shell)) {
 	began, pick, most := s.clone(), s.pick, s.most
 	var ended []*state
@@ -409,13 +409,13 @@ func (s shell) each(do func(shell)) {
 	s.join(ended...)
 }
 
-// one returns the value of a list for the present turn of [shell.each].
+// one returns the value of a list for the current round of [shell.each].
 func (s shell) one(list []field) field {
 	s.most = max(s.most, len(list))
 	return list[min(s.pick, len(list)-1)]
 }
 
-// join continues with all that may be so in one of several states. Those that have left the script do not count.
+// join merges several possible states. States that have left the script do not count.
 func (s shell) join(list ...*state) {
 	out := list[0].clone()
 	for _, st := range slices.DeleteFunc(list[1:], func(st *state) bool { return st.left }) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A command that writes temporary files asks only if these are shared.
+// A command that writes temporary files requires approval only if these are shared.
 func TestOwnTemp(t *testing.T) {
 	t.Parallel()
 	own := here
@@ -75,7 +75,7 @@ func TestOwnTemp(t *testing.T) {
 	}
 }
 
-// The streams of a command are its own, wherever those of the server lead.
+// The streams of a command are its own, wherever the server's lead.
 func TestStreamsAreNotResolved(t *testing.T) {
 	t.Parallel()
 	place := here

@@ -9,10 +9,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/rules"
 )
 
-// Typed judges text that is typed into a command that runs. Each program of the command may
-// be the one that reads it: a shell takes it as commands, Python as Python, an editor runs
-// the text after "!". Other programs take answers, of which only those count that would be
-// commands.
+// Typed judges text typed into a running command. Each program of the command may be its reader: a
+// shell takes it as commands, Python as Python, an editor runs the text after "!". Other programs
+// take answers; only answers that would be commands count.
 func Typed(command, text string, p Scope) Verdict {
 	text = strings.TrimRight(text, "\x00\x03\x04\r\n")
 	j := newAnalyzer(command, p)
@@ -30,7 +29,7 @@ func Typed(command, text string, p Scope) Verdict {
 	return worst
 }
 
-// typedInto judges text by the name of the program that reads it, which is "" if it is not known.
+// typedInto judges text by the name of its reader, which is "" if unknown.
 func typedInto(name, text, key string, p Scope) Verdict {
 	asks := func(why string) Verdict {
 		return Verdict{Level: Asks, Reason: why, Keys: []string{key}, Commands: []string{paths.Visible(escape.Line(text))}}
@@ -58,7 +57,8 @@ func typedInto(name, text, key string, p Scope) Verdict {
 	return v
 }
 
-// asInput judges text as the standard input of a program, and tells whether the program runs that as code.
+// asInput judges text as the standard input of a program, and reports whether the program runs it
+// as code.
 func asInput(name, text, key string, p Scope) (v Verdict, reads bool) {
 	j := newAnalyzer(text, p)
 	j.rememberAs, j.stdin = key, input{some: true, known: true, text: text + "\n"}

@@ -14,31 +14,31 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// field is one argument as a program would get it, as far as it can be known.
+// field is an argument as a program would get it, as far as known.
 type field struct {
 	text string // marks stand for unknown parts
 	glob bool   // a pattern
 	dyn  bool   // the part after the last slash comes from an expansion
 }
 
-// open tells whether the argument may begin with anything, and so be an option.
+// open reports whether the argument may begin with anything, and so be an option.
 func (f field) open() bool { return strings.HasPrefix(f.text, unknown) }
 
-// seen tells whether the whole argument is known.
+// seen reports whether the whole argument is known.
 func (f field) seen() bool { return !paths.Marked(f.text) && !f.glob }
 
-// option tells whether the argument is an option, and not "-" or "--".
+// option reports whether the argument is an option, and not "-" or "--".
 func (f field) option() bool {
 	return len(f.text) > 1 && f.text[0] == '-' && f.text != "--"
 }
 
 const (
 	maxParts  = 32   // parts of a word with braces
-	maxFields = 256  // words from the brace expansion of one word
-	maxArgs   = 4096 // arguments of one command; beyond that the last is unknown
+	maxFields = 256  // words from the brace expansion of a word
+	maxArgs   = 4096 // arguments of a command; beyond the limit the last is unknown
 )
 
-// expand returns the arguments that words become in the current state.
+// expand returns the arguments from words in the current state.
 func (s shell) expand(words []*syntax.Word) (out []field) {
 	for _, w := range words {
 		split, n := &syntax.Word{Parts: w.Parts}, 0
@@ -57,7 +57,7 @@ func (s shell) expand(words []*syntax.Word) (out []field) {
 	return out
 }
 
-// text returns the value of a word that is not split, as in an assignment.
+// text returns the value of a word without splitting, as in an assignment.
 func (s shell) text(w *syntax.Word) (f field) {
 	if w == nil {
 		return f
@@ -65,7 +65,8 @@ func (s shell) text(w *syntax.Word) (f field) {
 	return append(s.fields(w.Parts, true), f)[0]
 }
 
-// fields returns the arguments that a word becomes in the current state: one, if it is whole.
+// fields returns the arguments from a word in the current state. If whole is set, the word is not
+// split.
 func (s shell) fields(parts []syntax.WordPart, whole bool) []field {
 	b := builder{shell: s, whole: whole}
 	b.parts(parts, false)
@@ -79,7 +80,7 @@ type builder struct {
 	whole bool // the word is not split
 	begun bool // there is a last argument
 	last  field
-	out   []field // those before it
+	out   []field // all others
 }
 
 func (b *builder) parts(parts []syntax.WordPart, quoted bool) {
@@ -123,7 +124,7 @@ func (b *builder) parts(parts []syntax.WordPart, quoted bool) {
 	}
 }
 
-// add adds a text to the last argument. One that splits ends it at white space.
+// add adds a text to the last argument. If splits is set, white space ends the argument.
 func (b *builder) add(v field, splits bool) {
 	parts := []string{v.text}
 	if splits = splits && !b.whole; splits {
@@ -138,7 +139,7 @@ func (b *builder) add(v field, splits bool) {
 		if splits && part == "" {
 			continue
 		}
-		if b.begun = true; len(b.last.text)+len(part) > maxSource { // variables that hold each other
+		if b.begun = true; len(b.last.text)+len(part) > maxSource { // variables that contain each other
 			b.last.text, part = "", unknown
 		}
 		b.last = field{
@@ -149,7 +150,6 @@ func (b *builder) add(v field, splits bool) {
 	}
 }
 
-// end ends the last argument, if there is one.
 func (b *builder) end() {
 	b.work += 16 + len(b.last.text)
 	if b.begun {
@@ -168,7 +168,7 @@ var (
 	quotedEscape = lazyregexp.New("\\\\(?:\n|([$`\"\\\\]))")
 )
 
-// plain tells whether a parameter is expanded with nothing done to it.
+// plain reports whether a parameter is expanded unchanged.
 func plain(p *syntax.ParamExp) bool {
 	return p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil && p.Index == nil &&
 		len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
@@ -197,7 +197,7 @@ func (s shell) param(p *syntax.ParamExp) field {
 // variable returns the value of a variable in the present turn.
 func (s shell) variable(name string) field { return s.one(s.values(name)) }
 
-// values returns the values that a variable may have in the current state.
+// values returns the possible values of a variable in the current state.
 func (s shell) values(name string) []field {
 	known, given := s.scope.Env[name]
 	set := s.get(name)
@@ -229,7 +229,7 @@ func (s shell) values(name string) []field {
 	return []field{val}
 }
 
-// expansion returns the value of an expansion: of "$@" one for each argument.
+// expansion returns the values of an expansion. "$@" returns a value for each argument.
 func (s shell) expansion(p syntax.WordPart) []field {
 	v := anything
 	switch p := p.(type) {
@@ -254,16 +254,16 @@ func (s shell) expansion(p syntax.WordPart) []field {
 // cleaner replaces marks by unknown.
 var cleaner = strings.NewReplacer(fresh, unknown, number, unknown)
 
-// clean replaces characters that could be taken for marks.
+// clean replaces characters that look like marks.
 func clean(s string) string { return cleaner.Replace(s) }
 
-// Words and patterns that need no quotes.
+// Words and patterns without need for quotes.
 var (
 	plainWord    = lazyregexp.New(`^[\w./=:,@%+^\x{81}-\x{10FFFF}-]+$`)
 	plainPattern = lazyregexp.New(`^[\w./=:,@%+^*?[\]{}!\x{81}-\x{10FFFF}-]+$`)
 )
 
-// quote writes an argument as one would type it; patterns stay bare.
+// quote writes an argument as typed in a shell; patterns stay bare.
 func quote(f field) string {
 	if f.text == "" {
 		return "''"
@@ -276,16 +276,16 @@ func quote(f field) string {
 
 // input is the standard input of a command.
 type input struct {
-	some  bool   // there is one that is not the terminal or a file
+	some  bool   // input exists and is neither the terminal nor a file
 	known bool   // text is all of it
 	text  string // with marks
 	how   string // where it comes from, when not known: "" a pipe, else a reason
-	below string // when its lines are the files below a folder: that, as each line begins
+	below string // if its lines are the files below a directory: the start of each line
 }
 
 const downloads = "runs what it downloads"
 
-// producer returns what a statement writes into a pipe or a file.
+// producer returns the output of a statement into a pipe or a file.
 func (s shell) producer(stmt *syntax.Stmt) input {
 	if text, known := s.stdout(stmt); known {
 		return input{some: true, known: true, text: text}
@@ -293,10 +293,10 @@ func (s shell) producer(stmt *syntax.Stmt) input {
 	return input{some: true, how: origin(stmt), below: s.below(stmt)}
 }
 
-// printsName finds commands that print a number, or the name of a branch or a commit.
+// printsName matches commands that print a number, or the name of a branch or a commit.
 var printsName = lazyregexp.New(`^(git (branch --show-current|(rev-parse|symbolic-ref) (--(abbrev-ref|short|verify) )?HEAD|merge-base [^- ]\S* \S+)|cat \S+\.pid)$`)
 
-// stdout returns the text that a statement writes, if it is known.
+// stdout returns the output of a statement, if known.
 func (s shell) stdout(stmt *syntax.Stmt) (text string, known bool) {
 	if b, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.AndStmt && firstWord(b.X) == "cd" && firstWord(b.Y) == "pwd" {
 		inner := s.fork()
@@ -339,7 +339,7 @@ func (s shell) stdout(stmt *syntax.Stmt) (text string, known bool) {
 	return "", false
 }
 
-// printed returns the text that echo or printf writes, if it is known.
+// printed returns the output of echo or printf, if known.
 func (s shell) printed(args []*syntax.Word) (text string, known bool) {
 	var words []string
 	for _, a := range s.expand(args) {
@@ -366,8 +366,7 @@ func (s shell) printed(args []*syntax.Word) (text string, known bool) {
 // echoOptions are the options of echo, at the begin of its arguments.
 var echoOptions = lazyregexp.New(`^(-[neE]+ )*`)
 
-// origin says how a stream came to be, for those origins that matter when a
-// shell reads it.
+// origin returns how a stream was produced, for origins relevant to a shell.
 func origin(n syntax.Node) (how string) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if w, ok := n.(*syntax.Word); ok {
@@ -378,8 +377,8 @@ func origin(n syntax.Node) (how string) {
 	return how
 }
 
-// below tells the folder that all files lie in whose names a statement prints; empty
-// when that is not plain. Each name begins with the folder, so it is no option.
+// below returns the directory of all file names printed by a statement, or "" if uncertain. Each
+// name begins with the directory, so it is not an option.
 func (s shell) below(stmt *syntax.Stmt) string {
 	if b, ok := stmt.Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe && rules.In("filters", firstWord(b.Y)) {
 		return s.below(b.X)
