@@ -30,8 +30,8 @@ func openBeneath(dir int, name string) (int, error) {
 	return -1, errors.ErrUnsupported
 }
 
-// chmodIn changes the mode by a path descriptor, which also works for a file that may not be
-// opened.
+// chmodIn changes the mode by a path descriptor, which also works for files without permission to
+// open.
 func chmodIn(dir int, base string, mode uint32) error {
 	fd, err := unix.Openat(dir, base, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -12,25 +12,25 @@ import (
 	"syscall"
 )
 
-// ErrLink says that a part of a path is a symbolic link, which a [Folder] never follows.
+// ErrLink reports a symbolic link in a path, which a [Folder] never follows.
 var ErrLink = errors.New("a part of the path is a link")
 
-// ErrNotLocal says that a name would lead out of its folder.
+// ErrNotLocal reports a name that leads out of its folder.
 var ErrNotLocal = errors.New("the name leads out of the folder")
 
-// Folder is an open directory. A command may change everything below it at any moment: each
-// file reached through a Folder lies below it, and no link on the way is followed. Names are
-// relative and local ("a/b"). Another name returns [ErrNotLocal].
+// Folder is an open directory. A command may change everything below it at any moment: each file
+// reached through a Folder is below it, and no link on the way is followed. Names are relative and
+// local ("a/b"). Other names return [ErrNotLocal].
 //
-// The server uses a Folder for its own files in directories that commands write. The zero
-// Folder is closed. Its methods are safe for concurrent use, except Close.
+// The server uses a Folder for its own files in directories written by commands. The zero Folder is
+// closed. Its methods are safe for concurrent use, except Close.
 type Folder struct {
 	handle handle
 	path   string // for messages
 }
 
-// OpenFolder opens the folder at path. The links of path itself are followed: it must be
-// a path that no command can have made, or that was checked before.
+// OpenFolder opens the directory at path. It follows the links of path itself, so path must be
+// checked or out of reach of commands.
 func OpenFolder(path string) (*Folder, error) {
 	h, err := openHandle(path)
 	if err != nil {
@@ -45,7 +45,7 @@ func (f *Folder) Close() error { return f.handle.close() }
 // Path is the folder's, as it was opened, for messages and for other programs.
 func (f *Folder) Path() string { return f.path }
 
-// in runs do on the folder that name lies in, and the last part of name.
+// in runs do on the parent directory and the last part of name.
 func (f *Folder) in(op, name string, do func(dir handle, base string) error) error {
 	clean, err := local(name)
 	if err == nil && clean == "." {
@@ -76,7 +76,7 @@ func local(name string) (string, error) {
 	return filepath.Clean(name), nil
 }
 
-// bare is an error without the path that the caller adds.
+// bare returns an error without the path, which the caller adds.
 func bare(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -167,8 +167,7 @@ func (f *Folder) Mkdir(name string, mode fs.FileMode) error {
 	return f.in("mkdir", name, func(dir handle, base string) error { return dir.mkdir(base, mode) })
 }
 
-// MkdirAll makes a folder and those above it, where they are not there yet. "." is
-// always there.
+// MkdirAll creates a directory and its missing parents. "." always exists.
 func (f *Folder) MkdirAll(name string, mode fs.FileMode) error {
 	clean, err := local(name)
 	if err != nil {
@@ -201,9 +200,9 @@ func (f *Folder) Create(name string, mode fs.FileMode) (file *os.File, err error
 	return file, err
 }
 
-// Write replaces the file name by text, in one step: readers see the old file or the new
-// one. It replaces a link or a hard link and does not write through it. A file that is a mount
-// point is written in place. If Write fails, nothing has changed.
+// Write replaces the file name by text atomically: readers see the old file or the new. It replaces
+// a link or a hard link and does not write through it. A mount point is written in place. If Write
+// fails, nothing has changed.
 func (f *Folder) Write(name string, text []byte, mode fs.FileMode) error {
 	return f.in("write", name, func(dir handle, base string) error {
 		temp := ".hermes-" + rand.Text()[:12] + ".tmp"
@@ -266,12 +265,12 @@ func (f *Folder) Remove(name string) error {
 	return f.in("remove", name, func(dir handle, base string) error { return dir.remove(base) })
 }
 
-// deepest is how many directories RemoveAll holds open at once. It moves deeper ones up
-// first: a command can nest more directories than a process may open.
+// deepest is the maximum number of directories RemoveAll holds open. It first moves deeper
+// directories up: a command can nest more directories than a process may open.
 const deepest = 100
 
-// RemoveAll removes name with all its contents, directories that the user may not enter
-// included. If nothing is there, it returns nil.
+// RemoveAll removes name with all its contents, including directories that the user may not enter.
+// If name does not exist, it returns nil.
 func (f *Folder) RemoveAll(name string) error {
 	return f.in("remove", name, func(dir handle, base string) error {
 		r := remover{top: dir}
@@ -285,7 +284,7 @@ func (f *Folder) RemoveAll(name string) error {
 	})
 }
 
-// remover is one RemoveAll below the folder top.
+// remover is a RemoveAll below the folder top.
 type remover struct {
 	top   handle
 	moved []string // in top, still to be removed
@@ -301,7 +300,7 @@ func (r *remover) remove(dir handle, base string, depth int) error {
 		return err
 	}
 	if info.Mode().Perm()&0o700 != 0o700 {
-		_ = dir.chmod(base, 0o700) // if it cannot be opened now, that is the error
+		_ = dir.chmod(base, 0o700) // if it cannot be opened now, the open reports it
 	}
 	if depth == 0 {
 		name := ".removed-" + rand.Text()[:12]
@@ -339,15 +338,14 @@ func (r *remover) empty(dir handle, depth int) error {
 	}
 }
 
-// Links reports which file info is of, and how many names the file has. Of two files
-// with one id, one is another name of the other. If the system does not tell, known is
-// false.
+// Links returns the identity of a file, and the number of its names (hard links). Two files with
+// the same id are names of the same file. If the system does not report it, known is false.
 func Links(info fs.FileInfo) (id FileID, names uint64, known bool) { return linksOf(info) }
 
 // FileID identifies a file, independent of its names.
 type FileID struct{ device, inode uint64 }
 
-// FolderOf is the folder that root has open.
+// FolderOf returns the folder opened by root.
 func FolderOf(root *os.Root) (*Folder, error) {
 	h, err := handleOf(root)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// folderBed is a folder that a command may write, beside a place outside of it.
+// folderBed is a folder writable by commands, beside a directory outside of it.
 type folderBed struct {
 	t            *testing.T
 	dir, outside string
@@ -81,8 +81,7 @@ func (b *folderBed) untouched() {
 	}
 }
 
-// every calls each operation on a name and returns the errors of those that should have
-// failed and did not.
+// every calls each operation on a name and returns the operations that wrongly succeeded.
 func (b *folderBed) every(name string) (passed []string) {
 	for op, do := range map[string]func() error{
 		"sub":      func() error { f, err := b.Sub(name); b.close(f, err); return err },
@@ -268,8 +267,8 @@ func TestFolderHostile(t *testing.T) {
 	}
 }
 
-// A directory is removed with subdirectories that cannot be entered, with links, which are
-// not followed, and at any depth.
+// A directory is removed with subdirectories that cannot be entered, with links, which are not
+// followed, and at any depth.
 func TestFolderRemoveAll(t *testing.T) {
 	t.Parallel()
 	b := newFolder(t)

@@ -26,7 +26,7 @@ func openHandle(path string) (handle, error) {
 	return handle{os.NewFile(uintptr(fd), path)}, nil
 }
 
-// retry repeats a call that a signal has interrupted.
+// retry repeats a call interrupted by a signal.
 func retry(call func() (int, error)) (int, error) {
 	for {
 		n, err := call()
@@ -45,7 +45,7 @@ func (h handle) fd() int { return int(h.file.Fd()) }
 
 func (h handle) close() error { return h.file.Close() }
 
-// folder opens a folder below h, of one part or more.
+// folder opens a directory below h, of one part or more.
 func (h handle) folder(name string) (handle, error) {
 	fd, err := openBeneath(h.fd(), name)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -57,7 +57,7 @@ func (h handle) folder(name string) (handle, error) {
 	return handle{os.NewFile(uintptr(fd), name)}, nil
 }
 
-// openParts opens one folder after another.
+// openParts opens the directories of a path one after another.
 func openParts(dir int, name string) (int, error) {
 	at, err := openFolderIn(dir, ".")
 	for part := range strings.SplitSeq(name, "/") {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// handle is an open directory. Each part of a path is compared with the opened file, so that
-// a link that appears meanwhile is detected.
+// handle is an open directory. Each part of a path is compared with the opened file, to detect a
+// link that appears meanwhile.
 type handle struct {
 	root *os.Root
 	list *listing
 }
 
-// listing is a folder that is being read.
+// listing is a directory during reading.
 type listing struct{ file *os.File }
 
 func openHandle(path string) (handle, error) {
@@ -103,7 +103,7 @@ func (h handle) create(base string, mode fs.FileMode) (*os.File, error) {
 	return h.root.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 }
 
-// renameTo moves from one folder to another by their paths: the system has no other way.
+// renameTo moves between directories by their paths: the system offers no other way.
 func (h handle) renameTo(from string, dir handle, to string) error {
 	if h.root == dir.root {
 		return h.root.Rename(from, to)

@@ -8,15 +8,15 @@ import (
 	"syscall"
 )
 
-// OnlyInPlace reports whether err, of a new file beside another one or of its renaming, leaves
-// one way to change that other file: to write into it. That is so for a mount point, and in a
-// folder that is read-only or belongs to another user.
+// OnlyInPlace reports whether err, from creating a file beside another or renaming it, means that
+// the other file can only be written in place. This is true for a mount point, and in a directory
+// that is read-only or belongs to another user.
 func OnlyInPlace(err error) bool {
 	return errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }
 
-// ErrNames says that a file has several names (hard links). A change in place would be one of all of them,
-// also of a name in another folder, or of one that is protected.
+// ErrNames reports a file with several names (hard links). A change in place would change all of
+// them, also a name in another directory or a protected name.
 var ErrNames = errors.New("the file has several names (hard links), and can only be written in place here, which would change it under each of them")
 
 // Overwrite replaces the content of f, which is open for writing, from old to text. If f has several names,
@@ -36,7 +36,7 @@ func Overwrite(f *os.File, old, text []byte) error {
 	return bare(err)
 }
 
-// oneName returns an error if f is not a regular file with one name.
+// oneName returns an error if f is not a regular file with a single name.
 func oneName(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -61,8 +61,9 @@ func overwrite(f *os.File, text []byte) error {
 	return f.Sync()
 }
 
-// MoveOver renames the file temp to path, both absolute. If path can only be written in place, such as
-// a file that a container mounts, MoveOver writes the text of temp into it. It does not remove temp.
+// MoveOver renames the file temp to path, both absolute. If path can only be written in place, such
+// as a file mounted by a container, MoveOver writes the text of temp into it. It does not remove
+// temp.
 func MoveOver(temp, path string) error {
 	err := os.Rename(temp, path)
 	if err == nil || !OnlyInPlace(err) {
@@ -80,8 +81,8 @@ func MoveOver(temp, path string) error {
 	return errors.Join(Overwrite(f, old, text), f.Close())
 }
 
-// Overwrite changes the regular file name in place: change gets its content, and returns the new one, or
-// false if the file is to stay. A file of more than limit bytes stays.
+// Overwrite changes the regular file name in place. change receives its content, and returns the
+// new content, or false to keep the file. A file of more than limit bytes stays.
 func (f *Folder) Overwrite(name string, limit int64, change func(old []byte) (text []byte, ok bool)) error {
 	return f.in("write", name, func(dir handle, base string) error { return overwriteIn(dir, base, limit, change) })
 }

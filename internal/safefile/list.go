@@ -5,10 +5,9 @@ import (
 	"os"
 )
 
-// Folders returns the file system below root for functions that list folders, such as
-// [fs.WalkDir] and [fs.Glob]. It never waits for a named pipe that a command puts in the
-// place of a folder, which os.Root.FS does. It opens no files, and describes a link and
-// not its target.
+// Folders returns the file system below root for functions that list directories, such as
+// [fs.WalkDir] and [fs.Glob]. Unlike os.Root.FS, it never waits for a named pipe put in the place
+// of a directory. It opens no files, and describes a link and not its target.
 func Folders(root *os.Root) fs.FS { return folders{root} }
 
 type folders struct{ root *os.Root }

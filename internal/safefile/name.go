@@ -23,8 +23,8 @@ func IsName(id string) bool {
 	return true
 }
 
-// NameOf returns id if it is a name, and else a name of its own that no other id has. So
-// an id from elsewhere never leads out of the folder that its file belongs in.
+// NameOf returns id if it is a valid name, otherwise a unique name for id. So an id from elsewhere
+// never leads out of its folder.
 func NameOf(id string) string {
 	if IsName(id) {
 		return id

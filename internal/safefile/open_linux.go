@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openPath follows links, but not those of /proc that lead to open files of a process.
+// openPath follows links, except links in /proc to a process's open files.
 func openPath(path string) (*os.File, error) {
 	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_NONBLOCK | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
 	for {

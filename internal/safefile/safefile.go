@@ -1,17 +1,17 @@
-// Package safefile opens and reads files that a repository or a command may have made.
+// Package safefile opens and reads files that may come from a repository or a command.
 //
-// The server reads some files by itself, such as .python-version or a git pointer. In
-// their place there may be a named pipe, a device, a folder, a socket, a link to
-// /dev/zero, or a file without an end. Every function of this package:
+// The server reads some files without a request, such as .python-version or a git pointer. Their
+// place may hold a named pipe, a device, a directory, a socket, a link to /dev/zero, or an endless
+// file. Every function of this package:
 //
 //   - opens regular files only, and never waits for one,
 //   - reads no more than the caller's limit,
 //   - rejects files of the kernel, such as those in /proc.
 //
-// Functions that end in "In" stay below a folder that the caller has opened: a link that
-// leads out of it is an error. The other functions follow links, because users link
-// their own settings from elsewhere. Use them for files of the user, or where the
-// content is only compared or parsed and never shown.
+// Functions with the suffix "In" stay below a directory opened by the caller: a link that leads out
+// of it is an error. The other functions follow links, because users link their own settings from
+// elsewhere. Use them for files of the user, or if the content is only compared or parsed and never
+// shown.
 //
 // All functions are safe for concurrent use.
 package safefile
@@ -26,15 +26,15 @@ import (
 	"time"
 )
 
-// Limits for files of one kind.
+// Limits for kinds of files.
 const (
 	// Settings bounds a file of settings, such as a git configuration.
 	Settings = 1 << 20
-	// Line bounds a file that holds one line, such as .python-version.
+	// Line bounds a single-line file, such as .python-version.
 	Line = 64 << 10
 )
 
-// The errors of a file, besides those of the system.
+// The errors of a file, besides the system's.
 var (
 	ErrNotRegular = errors.New("not a regular file")
 	ErrTooLarge   = errors.New("the file is too large")
@@ -79,7 +79,7 @@ func OpenIn(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return OpenSeen(root, name)
 }
 
-// OpenSeen is OpenIn for a name that the caller has just seen to be a regular file.
+// OpenSeen is OpenIn for a name that the caller has just found to be a regular file.
 func OpenSeen(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	f, err := root.OpenFile(name, Flags, 0)
 	if err != nil {
@@ -137,7 +137,7 @@ func HeadIn(root *os.Root, name string, n int64) ([]byte, error) {
 	return ReadAll(io.LimitReader(f, n), min(n, info.Size()), n)
 }
 
-// ReadBelow is ReadIn for a folder that the caller has not opened.
+// ReadBelow is ReadIn for a directory not yet opened.
 func ReadBelow(folder, name string, limit int64) ([]byte, error) {
 	root, err := OpenRoot(folder)
 	if err != nil {
@@ -183,7 +183,7 @@ func OpenRootIn(root *os.Root, name string) (*os.Root, error) {
 	return root.OpenRoot(name + "/.") // the name itself is opened as a folder then
 }
 
-// asFolder makes the system reject a path that is not a directory.
+// asFolder makes the system reject a path to anything but a directory.
 func asFolder(path string) string {
 	if strings.HasSuffix(path, "/") {
 		return path
@@ -191,7 +191,7 @@ func asFolder(path string) string {
 	return path + "/"
 }
 
-// KindError says that something is not a regular file.
+// KindError reports an entry that is not a regular file.
 type KindError struct{ Mode fs.FileMode }
 
 func (e *KindError) Error() string {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// acquire opens a file and locks it until it is closed, or we are dead. An error
-// says that it is not there, or that another process holds it.
+// acquire opens a file and locks it until it is closed or this process ends. If the file is missing
+// or locked by another process, it returns an error.
 func acquire(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|os.O_RDWR, 0o600)
 	if err != nil {
@@ -25,5 +25,5 @@ func acquire(path string, flags int) (*os.File, error) {
 // mine is true: the temp folder is the user's own on Windows.
 func mine(fs.FileInfo) bool { return true }
 
-// dead is not told here: the folder's age is.
+// dead is unknown here; the directory's age decides.
 func dead(int) bool { return false }

@@ -1,8 +1,8 @@
-// Package scratch makes private temporary folders that do not outlive their server.
+// Package scratch creates private temporary directories that do not outlive their server.
 //
-// A [Dir] holds a lock as long as its process lives, so that another server can tell
-// a dead one's folders from those in use: [New] and [Sweep] remove the dead ones. Folders
-// that may hold the user's work are marked by [Dir.Keep], and stay for [TakeOver].
+// A [Dir] holds a lock as long as its process lives, so another server can distinguish a dead
+// server's directories: [New] and [Sweep] remove them. Directories that may contain the user's work
+// are marked by [Dir.Keep], and stay for [TakeOver].
 package scratch
 
 import (
@@ -17,12 +17,12 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// prefix begins the name of every folder of ours in the temp folder, and no other's:
-// folders with that name and without a server are removed.
+// prefix begins the name of all our directories in the temporary directory, and of no others:
+// directories with this prefix and without a server are removed.
 const prefix = "hermes-ls-"
 
-// lockName is a file that the server of a folder has locked. keepMark is one in a folder
-// that is not just removed, at least not for keptFor.
+// lockName is a file locked by the server of a directory. keepMark is a file in a directory that
+// must stay, at least for keptFor.
 const (
 	lockName = "lock"
 	keepMark = "kept"
@@ -36,24 +36,24 @@ const making = time.Minute
 // A socket's path has room for about 100 bytes; a longer temp folder leaves none.
 const longest = 64
 
-// Dir is a folder that only this user can enter, and everything below it.
+// Dir is a directory that only this user can enter, and everything below it.
 type Dir struct {
 	path string
 	lock *os.File
 }
 
-// New makes a folder whose name begins with "hermes-ls-" and kind, after it has
-// removed those that dead servers have left.
+// New removes the directories of dead servers and creates a directory whose name begins with
+// "hermes-ls-" and kind.
 func New(kind string) (*Dir, error) {
 	Sweep()
 	return Make(kind)
 }
 
-// Make is New without Sweep: for folders that are created often.
+// Make is New without Sweep: for directories created often.
 func Make(kind string) (*Dir, error) { return makeIn(temp(), kind) }
 
-// MakeIn is New for a folder in another one than that for temporary files, which commands
-// may share with us. It makes dir if that is missing.
+// MakeIn is New in dir, which commands may share with us, instead of the temporary directory. It
+// creates dir if it is missing.
 func MakeIn(dir, kind string) (*Dir, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func makeIn(dir, kind string) (*Dir, error) {
 
 func create(dir, kind string) (*Dir, error) {
 	name := prefix + kind + "-" + strconv.FormatInt(int64(os.Getpid()), 36) + "-"
-	path, err := os.MkdirTemp(dir, name) // 0700, and never one that exists
+	path, err := os.MkdirTemp(dir, name) // 0700, and always new
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +96,8 @@ func create(dir, kind string) (*Dir, error) {
 
 var errTaken = errors.New("another server took it for a dead one's")
 
-// there tells whether the folder is still there: in the moment between the making
-// of its lock and the locking, another server could take it for a dead one's.
+// there reports whether the directory still exists: between the creation of its lock and the
+// locking, another server could mistake it for a dead server's.
 func (d *Dir) there() bool {
 	ours, err := d.lock.Stat()
 	if err != nil {
@@ -105,7 +105,7 @@ func (d *Dir) there() bool {
 	}
 	now, err := os.Stat(d.Path(lockName))
 	if err != nil || !os.SameFile(ours, now) {
-		_ = d.lock.Close() // of a file that is gone
+		_ = d.lock.Close() // the file is gone
 		return false
 	}
 	return true
@@ -114,9 +114,9 @@ func (d *Dir) there() bool {
 // Keep has the folder stay when its server dies.
 func (d *Dir) Keep() error { return os.WriteFile(d.Path(keepMark), nil, 0o600) }
 
-// TakeOver locks a folder that a dead server has left. The caller must know the path from a
-// place that no command can write: commands can create other folders beside ours. [Dir.Remove] or [Dir.Leave] follows. If the folder is gone, the error is
-// [fs.ErrNotExist].
+// TakeOver locks a dead server's directory. The caller must know the path from a place out of reach
+// of commands: commands can create other directories beside ours. [Dir.Remove] or [Dir.Leave]
+// follows. If the directory is gone, the error is [fs.ErrNotExist].
 func TakeOver(path string) (*Dir, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -145,9 +145,9 @@ func (d *Dir) Leave() { _ = d.lock.Close() }
 // returns an error.
 func Lock(path string, flags int) (*os.File, error) { return acquire(path, flags) }
 
-// LockLeft is [Lock] for a file that another process has locked, whose number is maker. If that one was
-// killed while it started a program, that program has the lock until it runs: LockLeft waits until then,
-// but not longer than a deadline, for which Inherited is enough on most machines.
+// LockLeft is [Lock] for a file locked by the process maker. If it was killed while it started a
+// program, this program holds the lock until it runs. LockLeft waits for it until deadline;
+// Inherited is enough on most machines.
 func LockLeft(path string, maker int, deadline time.Time) (*os.File, error) {
 	for {
 		f, err := acquire(path, 0)
@@ -161,8 +161,7 @@ func LockLeft(path string, maker int, deadline time.Time) (*os.File, error) {
 // Inherited is how long a lock may outlive its process.
 const Inherited = 2 * time.Second
 
-// Dead reports whether the process of that number has ended. If the system does not tell, it returns
-// false.
+// Dead reports whether process pid has ended. If the system does not report it, it returns false.
 func Dead(pid int) bool { return dead(pid) || zombie(pid) }
 
 func temp() string {
@@ -177,8 +176,8 @@ func (d *Dir) Path(names ...string) string {
 	return filepath.Join(append([]string{d.path}, names...)...)
 }
 
-// Remove removes the folder with all that is in it. The lock is held and stays until
-// nothing else is left: if the server is killed meanwhile, the next one can tell.
+// Remove removes the directory with its contents. The lock is held and removed last: if the server
+// is killed meanwhile, the next server can continue.
 func (d *Dir) Remove() {
 	_ = os.Remove(d.Path(keepMark)) // first: a half removed folder is of no use
 	entries, _ := os.ReadDir(d.path)
@@ -194,8 +193,8 @@ func (d *Dir) Remove() {
 	}
 }
 
-// removeAll also removes folders that a command has left without the permission to enter. It
-// follows no link that a command may put there meanwhile.
+// removeAll also removes directories that a command has left without permission to enter. It
+// follows no link put there meanwhile.
 func removeAll(dir string) {
 	above, err := safefile.OpenFolder(filepath.Dir(dir))
 	if err != nil {
@@ -205,7 +204,7 @@ func removeAll(dir string) {
 	_ = above.RemoveAll(filepath.Base(dir)) // the next server tries again
 }
 
-// Sweep removes the folders of servers that have died.
+// Sweep removes the directories of dead servers.
 func Sweep() { sweepIn(temp()) }
 
 func sweepIn(dir string) {
@@ -236,8 +235,8 @@ func sweep(path string) {
 	}
 }
 
-// madeByDead reports whether the process that a folder's name has is dead. If that one
-// only cannot be seen from here, because it is in another container, it makes another.
+// madeByDead reports whether the process named by a directory is dead. A live process in another
+// container also looks dead, and then creates another directory.
 func madeByDead(path string) bool {
 	parts := strings.Split(strings.TrimPrefix(filepath.Base(path), prefix), "-")
 	if len(parts) != 3 {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestMain is also the server that dies: it makes a folder, says where, and waits.
+// TestMain is also the dying server: it creates a directory, prints its path, and waits.
 func TestMain(m *testing.M) {
 	if os.Getenv("SCRATCH_SERVER") == "" {
 		os.Exit(m.Run())
@@ -44,7 +44,7 @@ func TestDirsOfTheDeadAreSwept(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that has ended stays so
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // an ended process stays ended
 	path, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestWhatIsNotOursStays(t *testing.T) {
 	}
 }
 
-// A marked folder stays for a caller that knows its path, but not forever.
+// A marked directory stays for a caller with its path, but not forever.
 func TestKept(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	d, err := Make("work")

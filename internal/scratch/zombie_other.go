@@ -2,5 +2,4 @@
 
 package scratch
 
-// zombie is not told here.
 func zombie(int) bool { return false }

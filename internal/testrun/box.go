@@ -20,13 +20,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// A box holds the processes and the files of a stage, so that none of them outlives it.
+// A box holds the processes and the files of a stage, so none of them outlives it.
 type box struct {
 	dir     string        // removed at the end, also if this program is killed
-	base    string        // for files of tests that must not lie in a temporary folder; removed at the end
+	base    string        // for test files outside of temporary directories; removed at the end
 	private bool          // commands see tmp in it as /tmp
-	shown   []string      // folders of /tmp that commands see all the same
-	cpu     time.Duration // processor time of the commands that have ended; zero if the system does not tell it
+	shown   []string      // directories of /tmp still visible to commands
+	cpu     time.Duration // processor time of ended commands; zero if unknown on this system
 }
 
 // Names in the folder of a box.
@@ -68,8 +68,8 @@ func newBox(root string, ownTemp bool, kept string) (*box, error) {
 	return b, os.Chmod(omissions, 0o666)
 }
 
-// make makes the folders of the box. An ordinary user's checkout may lie so deep that the path of a socket
-// in it is too long. So the temporary files lie in the user's temporary folder.
+// make creates the directories of the box. A deep checkout of an ordinary user would make socket
+// paths too long, so the temporary files are in the user's temporary directory.
 func (b *box) make(root string) (err error) {
 	if os.Geteuid() == 0 {
 		b.dir, err = testdir.Make("/var/lib", "ht-") // short: see testdir
@@ -87,8 +87,8 @@ func (b *box) make(root string) (err error) {
 	return err
 }
 
-// keep makes the folders of a box that has the same paths in each run. They lie outside of the checkout: in it,
-// go test compares the files that a test has opened.
+// keep creates the directories of a box with the same paths in each run. They are outside of the
+// checkout: inside, go test compares the files opened by a test.
 func (b *box) keep(root, kept string) bool {
 	if kept == "" {
 		return false
@@ -116,7 +116,7 @@ func (b *box) keep(root, kept string) bool {
 
 func (b *box) temp() string { return filepath.Join(b.dir, tempName) }
 
-// belowTemp returns the folders below /tmp that commands need: the checkout, the home, and those of Go.
+// belowTemp returns the directories below /tmp for commands: the checkout, the home, and Go's.
 func belowTemp(root string) []string {
 	dirs := []string{root, os.Getenv("HOME")}
 	if out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT").Output(); err == nil {
@@ -128,10 +128,11 @@ func belowTemp(root string) []string {
 	})
 }
 
-// grace is the time that a canceled stage has to end.
+// grace is the grace period of a canceled stage.
 const grace = 10 * time.Second
 
-// privateTemp shows a folder as /tmp and runs a command. Folders of /tmp that are listed in $1 stay where they are.
+// privateTemp mounts a directory as /tmp and runs a command. The directories of /tmp in $1 stay in
+// place.
 const privateTemp = `set -e
 printf '%s\n' "$1" | while IFS= read -r dir; do
 	[ -z "$dir" ] || { mkdir -p "$0/${dir#/tmp/}" && mount --rbind "$dir" "$0/${dir#/tmp/}"; }
@@ -141,7 +142,7 @@ cd "$PWD" # the folder under the new /tmp
 shift
 exec "$@"`
 
-// run runs a command. Everything that it has started ends with it.
+// run runs a command. Everything it started ends with it.
 func (b *box) run(ctx context.Context, dir string, args, env []string, stdout, stderr io.Writer) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -178,10 +179,10 @@ func environ(step []string, more ...string) []string {
 	return append(env, changes...)
 }
 
-// omission is a test that was left out.
+// omission is a skipped test.
 type omission struct{ test, needs string }
 
-// omitted returns the tests that were left out because something is missing.
+// omitted returns the tests skipped because something is missing.
 func (b *box) omitted() (all []omission) {
 	text, _ := os.ReadFile(filepath.Join(b.dir, omissionsName))
 	for line := range strings.Lines(string(text)) {
@@ -191,7 +192,7 @@ func (b *box) omitted() (all []omission) {
 	return all
 }
 
-// close removes the box. It returns the processes and files that commands left.
+// close removes the box. It returns the leftover processes and files of commands.
 func (b *box) close() (left []string, err error) {
 	text, _ := os.ReadFile(filepath.Join(b.dir, leftName))
 	for line := range strings.Lines(string(text)) {

@@ -14,7 +14,7 @@ import (
 // results are the results of the tests of a stage.
 type results struct {
 	packages []timed
-	tests    []timed // top-level ones
+	tests    []timed // without subtests
 	passed   int     // with subtests
 	skipped  int
 	failed   []failure
@@ -26,7 +26,7 @@ type timed struct {
 	took      time.Duration
 }
 
-// failure is a test that failed, or a package without a test that failed.
+// failure is a failed test, or a failed package without a failed test.
 type failure struct {
 	pkg, name string
 	output    string
@@ -77,8 +77,7 @@ type event struct {
 	Elapsed                                   float64
 }
 
-// events reads the events of `go test -json`, which are written to it, and writes the output that
-// `go test -v` would print to a log.
+// events reads the output of `go test -json`, and writes the output of `go test -v` to a log.
 type events struct {
 	log     io.Writer
 	step    step
@@ -104,7 +103,7 @@ func (e *events) Write(data []byte) (int, error) {
 	}
 }
 
-// end reads a last line that is not complete.
+// end reads an incomplete last line.
 func (e *events) end() {
 	if len(e.line) > 0 {
 		e.read(e.line)
@@ -135,8 +134,8 @@ func (e *events) read(line []byte) {
 	}
 }
 
-// ended notes how a test or a package ended. The time of a test is at least the sum of its subtests:
-// those that run in parallel are not in the time that Go reports.
+// ended records how a test or a package ended. The time of a test is at least the sum of its
+// subtests: Go's time excludes parallel subtests.
 func (e *events) ended(ev event, key [2]string, took time.Duration) {
 	r := e.results
 	switch {

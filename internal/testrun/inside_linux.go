@@ -18,10 +18,10 @@ import (
 // insideMode is the first argument of a process that runs a command and lists its leftovers.
 const insideMode = "inside-stage"
 
-// settle is how long processes that a command has started may need to end after it.
+// settle is how long a command's processes may take to end after it.
 const settle = 10 * time.Second
 
-// inside runs a command, args[1:], and writes the processes that outlive it to the file args[0], and the
+// inside runs a command, args[1:], and writes the surviving processes to the file args[0], and the
 // processor time of all its processes to the file args[0].cpu. It returns the exit status.
 func inside(args []string) int {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -53,7 +53,7 @@ func inside(args []string) int {
 	return 1
 }
 
-// leftovers waits until no process is left below this one, and returns those that do not end.
+// leftovers waits until no descendants are left, and returns the processes that do not end.
 func leftovers() []string {
 	for end := time.Now().Add(settle); ; time.Sleep(20 * time.Millisecond) {
 		for pid := 1; pid > 0; { // collect ended processes

@@ -8,8 +8,8 @@ import (
 	"os/exec"
 )
 
-// insideMode is the first argument of a process that runs a command. Only Linux tells which processes
-// a command has left.
+// insideMode is the first argument of a process that runs a command. Only Linux reports a command's
+// leftover processes.
 const insideMode = "inside-stage"
 
 // inside runs a command, args[1:], and returns its exit status.

@@ -2,13 +2,13 @@
 //
 //	testrun [-jobs N] check|test [STAGE…]
 //
-// Stages run side by side if none needs the other. Each stage has a folder of its own for temporary
-// files, and everything it started ends with it, also if this program is killed. A process or a file
-// that a stage leaves behind is a failure.
+// Stages run in parallel unless one depends on another. Each stage uses separate directories for
+// temporary files, and everything it started ends with it, even if this program is killed. A
+// leftover process or file of a stage is a failure.
 //
-// The log of a stage is .cache/test/NAME.log. A table of stages and of the slowest packages and tests
-// is printed at the end and written to .cache/test/times.txt. The exit status is 1 if a test failed or
-// was left out because a program was missing.
+// The log of a stage is .cache/test/NAME.log. A table of stages and of the slowest packages and
+// tests is printed at the end and written to .cache/test/times.txt. The exit status is 1 if a test
+// failed or was skipped because of a missing program.
 package main
 
 import (
@@ -44,7 +44,7 @@ func main() {
 	}
 }
 
-// run runs the stages of a set, or those with the given names and the ones they need.
+// run runs the stages of a set, or the named stages and their dependencies.
 func run(ctx context.Context, jobs int, args []string) error {
 	if len(args) == 0 {
 		flag.Usage()

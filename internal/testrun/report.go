@@ -14,8 +14,8 @@ import (
 // slowest is how many packages and tests the table lists.
 const slowest = 20
 
-// report writes the table of stages, the slowest packages and tests, and the tests that were left out.
-// It reports whether everything ran and passed.
+// report writes the table of stages, the slowest packages and tests, and the skipped tests. It
+// reports whether everything ran and passed.
 func report(w io.Writer, set string, outcomes []outcome, took time.Duration) bool {
 	ok := true
 	var packages, tests []labeled
@@ -68,7 +68,7 @@ func writeSlowest(w io.Writer, title string, all []labeled) {
 	table.Flush() // into a builder
 }
 
-// writeOmitted lists the tests that were left out, by their needs. It reports whether there are none.
+// writeOmitted lists the skipped tests, by their needs. It reports whether there are none.
 func writeOmitted(w io.Writer, outcomes []outcome) bool {
 	tests := map[string][]string{}
 	for _, o := range outcomes {

@@ -19,7 +19,7 @@ type runner struct {
 	set        string
 	root, logs string // the checkout, and the folder of logs
 	jobs       int
-	ownTemp    bool // root's stages have a /tmp of their own
+	ownTemp    bool // root's stages get a private /tmp
 	out        io.Writer
 	mu         sync.Mutex // of out
 }
@@ -33,7 +33,7 @@ type outcome struct {
 	err     error         // why it failed
 	tests   results       // of its tests
 	left    []string
-	omitted []omission // tests that were left out
+	omitted []omission // skipped tests
 }
 
 type status string
@@ -41,7 +41,7 @@ type status string
 const (
 	passed  status = "ok"
 	failed  status = "FAILED"
-	skipped status = "not run"  // a stage that it needs failed, or the run was interrupted
+	skipped status = "not run"  // a dependency failed, or the run was interrupted
 	omitted status = "left out" // a program is missing
 )
 
@@ -69,14 +69,14 @@ func (r *runner) run(ctx context.Context, stages []stage) error {
 	return nil
 }
 
-// runAll starts each stage when the stages that it needs have passed and fewer than r.jobs run.
-// Earlier stages of the list are started first.
+// runAll starts each stage when its dependencies have passed and fewer than r.jobs run. Earlier
+// stages of the list are started first.
 func (r *runner) runAll(ctx context.Context, stages []stage) []outcome {
 	ended := make(chan outcome)
 	waiting := slices.Clone(stages)
 	results := map[string]outcome{}
 	running := 0
-	waits := func(s stage) bool { // for a stage that it is behind
+	waits := func(s stage) bool { // for a stage in s.behind
 		return slices.ContainsFunc(stages, func(other stage) bool {
 			_, done := results[other.name]
 			return !done && slices.Contains(s.behind, other.name)
@@ -109,8 +109,8 @@ func (r *runner) runAll(ctx context.Context, stages []stage) []outcome {
 	return all
 }
 
-// readiness reports whether the stages that s needs have ended, and whether s can still run: if one of them
-// was left out, or did not install all programs, the tests that need it are left out.
+// readiness reports whether the dependencies of s have ended, and whether s can still run. If a
+// dependency was skipped, or did not install all programs, the tests that need it are skipped.
 func readiness(s stage, ended map[string]outcome) (ready, possible bool) {
 	ready = true
 	for _, name := range s.after {
@@ -233,8 +233,8 @@ func (r *runner) say(format string, args ...any) {
 	fmt.Fprintf(r.out, format, args...) // the user's terminal
 }
 
-// tell prints how a stage ended. If it failed, it prints each failure, the command that repeats it, and
-// where its log and its pictures are.
+// tell prints how a stage ended. If it failed, it prints each failure, the command to repeat it,
+// and the paths of its log and its pictures.
 func (r *runner) tell(o outcome) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %s, %s\n", o.stage.name, o.status, o.took.Round(time.Second))

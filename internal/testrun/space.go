@@ -30,8 +30,8 @@ func writtenFolders(root string) []string {
 	return folders
 }
 
-// checkSpace returns an error if the file system of a folder has fewer free bytes. Of a folder that does
-// not exist yet, the parent counts.
+// checkSpace returns an error if the file system of a directory has fewer free bytes. For a missing
+// directory, it checks the parent.
 func checkSpace(least uint64, folders ...string) error {
 	for _, folder := range folders {
 		var fs unix.Statfs_t

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// A stage is a part of a test run. Its steps run one after another; the first that fails ends it.
+// A stage is a part of a test run. Its steps run one after another; the first failure ends it.
 type stage struct {
 	name     string
 	after    []string // stages whose results it needs
-	behind   []string // stages that share files with it, or compile for it: it waits for those that run, too
+	behind   []string // stages that share files with it, or compile for it: it waits for those running, too
 	steps    []step
 	pictures []string // folders where its tests keep pictures, of the checkout
 	needs    []need   // programs without which it is left out
 	installs bool     // it installs programs: it may leave files, and without some of them the others still run
 }
 
-// A need is a program of a package that is not Go, git or Python.
+// A need is a required program other than Go, git or Python, and its package.
 type need struct{ program, name string }
 
 var (
@@ -32,19 +32,19 @@ type step struct {
 	test bool     // the command is `go test`; its events are read
 }
 
-// command returns a step that is no test.
+// command returns a step other than a test.
 func command(args ...string) step { return step{args: args} }
 
 // plain are the settings with which everything is compiled once without the race detector.
 var plain = []string{"CGO_ENABLED=0"}
 
-// The exec program of tests that run as an ordinary user.
+// The exec program of tests run by an ordinary user.
 const asUser = "e2e/setup/as-user.sh"
 
 // limit ends a package whose tests hang. Beside other work, the slowest take four times as long as alone.
 const limit = "40m"
 
-// goTest returns a step that runs tests without the race detector. go vet is a step of its own.
+// goTest returns a step that runs tests without the race detector. go vet is a separate step.
 func goTest(args ...string) step {
 	return step{args: append([]string{"go", "test", "-vet=off", "-trimpath", "-timeout", limit}, args...), env: plain, test: true}
 }
@@ -76,7 +76,7 @@ func stagesOf(set string, root bool) ([]stage, error) {
 	return nil, fmt.Errorf("no set of stages is named %q: it is check or test", set)
 }
 
-// choose keeps the stages with these names and those that they need. Without names it keeps all.
+// choose keeps the named stages and their dependencies. Without names it keeps all.
 func choose(all []stage, names []string) ([]stage, error) {
 	if len(names) == 0 {
 		return all, nil
@@ -92,7 +92,7 @@ func choose(all []stage, names []string) ([]stage, error) {
 		}
 		needed[name] = true
 	}
-	for range all { // stages that a needed one needs may stand before it
+	for range all { // dependencies of a dependency may come before it
 		for _, s := range all {
 			for _, name := range s.after {
 				needed[name] = needed[name] || needed[s.name]
@@ -108,7 +108,7 @@ const (
 	actionlint  = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7"
 )
 
-// checkStages need Go, git and Python, and nothing that has to be installed.
+// checkStages need only Go, git and Python, and nothing to install.
 func checkStages() []stage {
 	return []stage{
 		{name: "build", steps: []step{command("make", "--silent", "build")}},
@@ -117,7 +117,7 @@ func checkStages() []stage {
 	}
 }
 
-// lintSteps check the Go code and the rules that tests of the top folder hold.
+// lintSteps check the Go code and the rules in the tests of the top folder.
 func lintSteps() []step {
 	return []step{
 		command("sh", "-c", `files=$(gofmt -l .) && test -z "$files" || { echo "gofmt would change:"; echo "$files"; exit 1; }`),
@@ -133,8 +133,8 @@ var usersPackages = []string{
 	"./internal/search", "./internal/workspace", "./server/...", "./tools", "./tools/file", "./tools/gate", "./tools/shell", "./tools/web",
 }
 
-// Groups of end-to-end tests: one for each editor, and one for clients without an editor. A test that
-// matches no other group is in the last.
+// Groups of end-to-end tests: one for each editor, and one for clients without an editor. Tests
+// outside all other groups are in the last.
 const (
 	vscodeTests = "TestVSCode|TestLSPInEditors"
 	neovimTests = "TestNeovim.*"
@@ -149,8 +149,8 @@ const (
 // remoteTests start ssh servers and containers, as root.
 const remoteTests = "TestTerminal(OverSSH|InAContainer|InApptainer)"
 
-// alone are packages without goroutines or locks of their own: the race detector finds nothing there, so
-// their tests run without it.
+// alone are packages without goroutines or locks: the race detector finds nothing there, so their
+// tests run without it.
 var alone = []string{".", "./internal/diff", "./internal/picture", "./internal/syntax", "./internal/webpage", "./tools/policy", "./tools/policy/paths", "./nvim", "./vscode"}
 
 // testStages are all tests.

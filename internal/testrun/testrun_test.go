@@ -156,7 +156,7 @@ func TestAStageWithoutItsProgramIsLeftOut(t *testing.T) {
 	}
 }
 
-// runSleeper runs a stage that does not end.
+// runSleeper runs an endless stage.
 func runSleeper() int {
 	dir := os.Args[1]
 	r := &runner{set: "test", root: dir, logs: dir, jobs: 1, out: os.Stdout}
@@ -223,7 +223,7 @@ func TestPackagesWithoutRaceDetectorHaveNoGoroutines(t *testing.T) {
 	}
 }
 
-// Each end-to-end test is in one group, which no other one has.
+// Each end-to-end test is in exactly one group.
 func TestEachEndToEndTestHasAGroup(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../e2e/*_test.go")
@@ -260,7 +260,7 @@ func TestEachEndToEndTestHasAGroup(t *testing.T) {
 	}
 }
 
-// Tests that the race detector leaves out run in a step without it, which runs their whole package.
+// Tests skipped under the race detector run in a step without it, which runs their whole package.
 func TestLongTestsRunWithoutRaceDetector(t *testing.T) {
 	t.Parallel()
 	stages, err := stagesOf("test", true)

@@ -15,14 +15,14 @@ import (
 // again, the result is the same bytes.
 type Charset int
 
-// The charsets that CharsetOf detects. CharsetUTF8 is also the result for bytes that fit
-// no other charset; they are used as they are, valid or not.
+// The charsets detected by CharsetOf. CharsetUTF8 is also the result for bytes of no other charset;
+// they are used unchanged, valid or not.
 const (
 	CharsetUTF8 Charset = iota
 	CharsetUTF16LE
 	CharsetUTF16BE
 	CharsetLatin1 // windows-1252, of which Latin-1 is a part
-	// CharsetUnknown is an encoding with one or several bytes for a character that is not known, or not certain.
+	// CharsetUnknown is an unknown or uncertain encoding with one or several bytes for a character.
 	// It is shown as windows-1252, which loses nothing.
 	CharsetUnknown
 	CharsetGBK
@@ -53,8 +53,8 @@ func (c Charset) String() string {
 	return "UTF-8"
 }
 
-// CharsetOf detects the charset of a whole text: UTF-16 by its byte order mark, others by bytes that cannot be
-// UTF-8 and by the characters that are frequent in a language.
+// CharsetOf detects the charset of a whole text: UTF-16 by its byte order mark, others by bytes
+// that cannot be UTF-8 and by the frequent characters of a language.
 func CharsetOf(text []byte) Charset {
 	if c := markedCharset(text, int64(len(text))); c != CharsetUTF8 {
 		return c
@@ -77,8 +77,8 @@ func CharsetOf(text []byte) Charset {
 	return c
 }
 
-// markedCharset returns the charset that the byte order mark in head names. If size is
-// odd, the text is not UTF-16.
+// markedCharset returns the charset of the byte order mark in head. If size is odd, the text is not
+// UTF-16.
 func markedCharset(head []byte, size int64) Charset {
 	switch {
 	case size%2 != 0:
@@ -100,8 +100,8 @@ func (c Charset) order() interface {
 	return binary.LittleEndian
 }
 
-// Decode returns text as UTF-8; a byte order mark becomes U+FEFF. To lose nothing, half
-// of a surrogate pair becomes the three bytes that UTF-8 would use for its number.
+// Decode returns text as UTF-8; a byte order mark becomes U+FEFF. To lose nothing, half of a
+// surrogate pair becomes the three bytes of its number in UTF-8.
 func (c Charset) Decode(text []byte) []byte {
 	switch c {
 	case CharsetUTF16LE, CharsetUTF16BE:
@@ -175,7 +175,7 @@ func (c Charset) encode16(text []byte) []byte {
 	return out
 }
 
-// halfPair reads the three bytes that decode16 writes for half a surrogate pair.
+// halfPair reads decode16's three bytes for half a surrogate pair.
 func halfPair(text []byte) (rune, bool) {
 	if len(text) < 3 || text[0] != 0xed || text[1]&0xe0 != 0xa0 || text[2]&0xc0 != 0x80 {
 		return 0, false
@@ -183,8 +183,8 @@ func halfPair(text []byte) (rune, bool) {
 	return rune(text[0]&0xf)<<12 | rune(text[1]&0x3f)<<6 | rune(text[2]&0x3f), true
 }
 
-// fromLatin1 and toLatin1 map the five bytes that windows-1252 leaves undefined to the
-// control characters of their number, as browsers do.
+// fromLatin1 and toLatin1 map the five undefined bytes of windows-1252 to the control characters of
+// their number, as browsers do.
 func fromLatin1(b byte) rune {
 	if r := charmap.Windows1252.DecodeByte(b); r != utf8.RuneError {
 		return r
@@ -213,13 +213,13 @@ func encodeLatin1(text []byte, c Charset, advice string) ([]byte, error) {
 
 // tally counts the bytes of a stream that distinguish UTF-8 from Latin-1.
 type tally struct {
-	whole, broken int // characters of several bytes; bytes that are no UTF-8
+	whole, broken int // multi-byte characters; invalid UTF-8 bytes
 	high          int // bytes over 127
 	odd           int // control characters among the first bytes; text has none
 	seen          int
 	left          []byte // the beginning of a character
 	sample        []byte // see sampleMore
-	last          byte   // the one before the sample
+	last          byte   // before the sample
 	more          bool   // the text is longer than the sample
 }
 
@@ -280,8 +280,8 @@ func asciiLength(text []byte) int {
 	return n
 }
 
-// noText reports whether the bytes are not text: they are in no charset that is
-// detected, and have more control characters than text has.
+// noText reports whether the bytes are not text: they are in no detected charset, and contain more
+// control characters than text does.
 func (t *tally) noText() bool {
 	return t.broken+len(t.left) > t.whole && t.odd > 0 && 50*t.odd >= min(t.seen, binaryPrefix)
 }

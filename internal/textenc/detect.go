@@ -9,19 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// An older encoding is detected if the text is much more probable in it than in any other: by far the most
-// characters of a text are a few hundred, which differ in each language. A text that no encoding fits, or two,
-// is in [CharsetUnknown].
+// An older encoding is detected if the text is much more probable in it than in any other: most
+// characters of a text come from a few hundred, which differ by language. If no encoding or two
+// encodings fit, the text is in [CharsetUnknown].
 
-// An encoding has to be better than the next one by these logarithms of the ratio of the probabilities. Latin-1 is by
-// far the most frequent.
+// An encoding must be better than the next by these logarithms of the ratio of the probabilities.
+// Latin-1 is by far the most frequent.
 const (
 	certain      = 7
 	certainLatin = 2
 	certainOther = 1 // Central Europe or Turkey
 )
 
-// guess returns the most probable encoding of a text that is not UTF-8, and whether it is certain.
+// guess returns the most probable encoding of a text other than UTF-8, and whether it is certain.
 func guess(sample []byte) (found Charset, sure bool) {
 	best, next := math.Inf(-1), math.Inf(-1)
 	for _, g := range guesses() {
@@ -39,7 +39,7 @@ func guess(sample []byte) (found Charset, sure bool) {
 	return found, best-next >= float64(limit)
 }
 
-// guessed is an encoding that a text may have. The charset of those that are not decoded is CharsetUnknown.
+// guessed is a possible encoding of a text. If it is only weighed, its charset is CharsetUnknown.
 type guessed struct {
 	charset Charset
 	weigh   func(sample []byte) float64 // the logarithm of the probability of a text
@@ -64,10 +64,11 @@ var guesses = sync.OnceValue(func() []guessed {
 	}
 })
 
-// inCapitals is for a text in capitals, which is rare. What are capitals in one encoding are small letters in others.
+// inCapitals is for a text in capitals, which is rare. Capitals in one encoding are small letters
+// in others.
 const inCapitals = -5
 
-// written returns a function that weighs a text of an alphabet in an encoding.
+// written returns a function that weighs text of an alphabet in an encoding.
 func written(c Charset, letters string) func([]byte) float64 {
 	weigh := decoded(c, alphabet(letters))
 	return func(sample []byte) float64 {
@@ -83,8 +84,8 @@ func written(c Charset, letters string) func([]byte) float64 {
 	}
 }
 
-// isWestern reports whether a text that looks like Latin-1 is not more probable in an encoding of Central Europe or Turkey,
-// which has other letters in the same places.
+// isWestern reports whether a text that looks like Latin-1 is not more probable in an encoding of
+// Central Europe or Turkey, which puts other letters in the same places.
 func isWestern(sample []byte) bool {
 	own := decoded(CharsetLatin1, latinText)(sample)
 	other := max(decoded(centralCode, lettersOf(central, sharedCentral))(sample), decoded(centralISOCode, lettersOf(central, sharedCentral))(sample),
@@ -95,10 +96,10 @@ func isWestern(sample []byte) bool {
 // odds returns the logarithm of the probability of a character. Its neighbors are 0 at the ends.
 type odds func(before, r, after rune) float64
 
-// plainOdds are those of an ASCII character, in every encoding.
+// plainOdds are the odds of an ASCII character, in every encoding.
 const plainOdds = -3
 
-// decoded returns a function that weighs a text in an encoding.
+// decoded returns a function that weighs text in an encoding.
 func decoded(c Charset, weigh odds) func([]byte) float64 {
 	return func(sample []byte) float64 {
 		text := []rune(string(c.Decode(sample)))
@@ -124,7 +125,7 @@ func decoded(c Charset, weigh odds) func([]byte) float64 {
 	}
 }
 
-// anyText weighs a text of an encoding that is not known.
+// anyText weighs text in an unknown encoding.
 func anyText(sample []byte) float64 {
 	sum := 0.0
 	for _, b := range sample {
@@ -154,7 +155,8 @@ func (c common) add(p float64, chars ...rune) {
 	}
 }
 
-// addRows adds the characters of two bytes whose first one is in a range, with each second byte of the encoding.
+// addRows adds the two-byte characters with the first byte in a range, with each second byte of the
+// encoding.
 func (c common) addRows(charset Charset, from, to byte, p float64) {
 	for first := int(from); first <= int(to); first++ {
 		for second := 0x40; second < 0xff; second++ {
@@ -262,8 +264,8 @@ func alphabet(letters string) odds {
 	}
 }
 
-// lettersOf weighs the letters of languages with Latin letters as latinText those of Western Europe.
-// They share some letters with them, and have no others.
+// lettersOf weighs the letters of languages with Latin letters, like latinText for Western Europe.
+// They share some letters with these languages; all others are improbable.
 func lettersOf(own []rune, shared string) odds {
 	return func(before, r, after rune) float64 {
 		p := 0.015
@@ -282,7 +284,7 @@ func lettersOf(own []rune, shared string) odds {
 	}
 }
 
-// beside is a factor for a character behind another one that is not ASCII.
+// beside is a factor for a character after another non-ASCII character.
 func beside(before, r rune) float64 {
 	switch {
 	case before < utf8.RuneSelf, before|0x20 == 'ç' && (r|0x20 == 'ã' || r|0x20 == 'õ'):

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// others are texts in encodings that are not decoded, by their encoding.
+// others are texts in encodings without a decoder, by their encoding.
 var others = []struct {
 	name  string
 	enc   *charmap.Charmap
@@ -37,14 +37,14 @@ var greekTexts = []string{
 	"# ΟΔΗΓΙΕΣ ΧΡΗΣΗΣ\n", "ΣΗΜΕΙΩΣΗ\n", "ΚΕΦΑΛΑΙΟ ΠΡΩΤΟ: ΕΓΚΑΤΑΣΤΑΣΗ ΤΟΥ ΠΡΟΓΡΑΜΜΑΤΟΣ\n", "/* ΑΡΧΕΙΟ ΡΥΘΜΙΣΕΩΝ */\n", "// ΤΕΛΟΣ\n", "// ΣΤΑΘΕΡΕΣ ΚΑΙ ΜΕΤΑΒΛΗΤΕΣ\n", "ΟΝΟΜΑ ΚΑΙ ΕΠΩΝΥΜΟ\n", "Ο ΕΛΕΓΧΟΣ ΕΓΙΝΕ ΣΩΣΤΑ\n",
 }
 
-// A text whose encoding is not decoded is not taken for one in another encoding.
+// A text in an encoding without a decoder is not mistaken for another encoding.
 func TestOtherEncodingsAreUnknown(t *testing.T) {
 	t.Parallel()
 	for _, o := range others {
 		for _, text := range o.texts {
 			raw, err := o.enc.NewEncoder().Bytes([]byte(text))
 			if err != nil {
-				continue // a letter that only another of these encodings has
+				continue // a letter of another of these encodings
 			}
 			if c := CharsetOf(raw); c != CharsetUnknown {
 				t.Errorf("%s: %q is found to be %v: %q", o.name, text, c, c.Decode(raw))
@@ -53,7 +53,7 @@ func TestOtherEncodingsAreUnknown(t *testing.T) {
 	}
 }
 
-// Texts of Western Europe stay Latin-1, so that an edit can add their letters.
+// Texts of Western Europe stay Latin-1, so an edit can add their letters.
 func TestWesternTextsAreLatin(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -71,7 +71,7 @@ func TestWesternTextsAreLatin(t *testing.T) {
 	}
 }
 
-// Whatever encoding a text has, and whatever it is taken for, an edit that keeps its lines keeps their bytes.
+// Whatever the encoding and the detected charset, an edit preserves the bytes of unchanged lines.
 func TestEditsKeepBytesOfAllEncodings(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -53,7 +53,8 @@ const (
 
 var latin = []rune("éèàêçäöüßñóíáåøãõ’“”–ôâîûæùëïœÄÖÜÅØÉÈÀÇ°«»—…€©®·§±²³µ½¡¿úìòº\u00a0")
 
-// The letters that Central European languages and Turkish have beside those of Western Europe, and signs inside words.
+// The letters of Central European languages and Turkish that Western Europe lacks, and signs inside
+// words.
 var (
 	central       = []rune("ąćęłńśźżčďěňřšťůžľĺŕőűđăș")
 	turkish       = []rune("ğış")

@@ -2,10 +2,10 @@ package textenc
 
 import "slices"
 
-// GapBuffer is a text for many small changes. The bytes are stored around a gap at the
-// last change, and so are the starts of the lines: those before the gap count from the
-// beginning, those after it from the end. A change therefore costs its own length and
-// its distance from the previous one. A GapBuffer is not safe for concurrent use.
+// GapBuffer is a text for many small changes. The bytes are stored around a gap at the last change,
+// and so are the starts of the lines: before the gap they count from the beginning, after it from
+// the end. A change therefore costs its own length and its distance from the previous change. A
+// GapBuffer is not safe for concurrent use.
 type GapBuffer struct {
 	buf        []byte
 	start, end int // the gap in buf

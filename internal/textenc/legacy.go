@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// Encodings that are only weighed; see guess.
+// Encodings only used as weights; see guess.
 const (
 	greekCode Charset = -1 - iota
 	hebrewCode
@@ -25,7 +25,7 @@ const (
 	turkishCode
 )
 
-// legacy are the encodings of one or several bytes for a character, with their names.
+// legacy are the older encodings of one or several bytes for a character, with their names.
 var legacy = map[Charset]struct {
 	enc  encoding.Encoding
 	name string
@@ -48,8 +48,8 @@ var legacy = map[Charset]struct {
 	turkishCode:        {charmap.Windows1254, ""},
 }
 
-// decodeLegacy decodes text. Bytes that are no character become U+FFFD; [CharsetOf] does not find a charset whose
-// characters are not those of the text.
+// decodeLegacy decodes text. Invalid bytes become U+FFFD; [CharsetOf] does not return a charset
+// with other characters than the text's.
 func (c Charset) decodeLegacy(text []byte) []byte {
 	out, err := legacy[c].enc.NewDecoder().Bytes(text)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c Charset) encodeLegacy(text []byte) ([]byte, error) {
 	return nil, fmt.Errorf("the new text cannot be written in %v; nothing was changed: %w", c, err)
 }
 
-// lacks is the error for a character that a charset does not have.
+// lacks is the error for a character missing in a charset.
 func lacks(c Charset, r rune, before []byte, advice string) error {
 	return fmt.Errorf("the file is written in %v, which has no %q (line %d of the new text); nothing was changed. Spell it with characters that it has, %s",
 		c, r, 1+bytes.Count(before, []byte{'\n'}), advice)
@@ -92,7 +92,8 @@ func (c Charset) Reader(r io.Reader) (decoded io.Reader, ok bool) {
 	return known.enc.NewDecoder().Reader(r), true
 }
 
-// byLines reports whether the lines of a text can be found before it is decoded, and decoded one by one.
+// byLines reports whether the lines of a text can be found before decoding, and decoded
+// individually.
 func (c Charset) byLines() bool {
 	_, known := legacy[c]
 	return known || c == CharsetLatin1 || c == CharsetUnknown
@@ -108,8 +109,8 @@ func (c Charset) keeps(text []byte) bool {
 	return err == nil && bytes.Equal(back, text)
 }
 
-// EncodeEdit is [Charset.Encode] for a change of old. A text of [CharsetUnknown] gets no characters that it does
-// not have: their bytes are not known. If the change brings some, EncodeEdit returns an error.
+// EncodeEdit is [Charset.Encode] for a change of old. New characters in a text of [CharsetUnknown]
+// are an error, because their bytes are unknown.
 func (c Charset) EncodeEdit(old, text []byte) ([]byte, error) {
 	if c == CharsetUnknown {
 		has := map[string]bool{}
@@ -127,7 +128,7 @@ func (c Charset) EncodeEdit(old, text []byte) ([]byte, error) {
 	return c.Encode(text)
 }
 
-// word is a run of characters that are not ASCII.
+// word is a run of non-ASCII characters.
 type word struct {
 	text string
 	at   int
@@ -151,8 +152,8 @@ func foreign(text []byte) (words []word) {
 // sampleSize is how much of a text is weighed.
 const sampleSize = 64 << 10
 
-// sampleMore keeps the beginning of a text, from the byte on that is before the first character that is not ASCII
-// or that changes the character set.
+// sampleMore keeps the beginning of a text, starting at the byte before the first character that is
+// not ASCII or changes the character set.
 func (t *tally) sampleMore(text []byte) {
 	if len(t.sample) == 0 && len(text) > 0 {
 		at := asciiLength(text)
@@ -175,7 +176,7 @@ func (t *tally) sampleMore(text []byte) {
 	t.more = t.more || len(text) > 0
 }
 
-// legacy returns the charset of a text that is not UTF-8.
+// legacy returns the charset of a text other than UTF-8.
 func (t *tally) legacy() Charset {
 	sample := t.sample
 	if t.more {
@@ -204,7 +205,7 @@ func likely(sample []byte) Charset {
 	return CharsetUnknown
 }
 
-// neighbors counts the bytes over 127 beside another one, and those alone.
+// neighbors counts the bytes over 127 next to another such byte, and the lone ones.
 func neighbors(text []byte) (joined, alone int) {
 	for i, b := range text {
 		switch {
@@ -218,7 +219,7 @@ func neighbors(text []byte) (joined, alone int) {
 	return joined, alone
 }
 
-// unclear reports whether the text is not UTF-8 so far, and more of it may tell what it is.
+// unclear reports whether the text is not UTF-8 so far, and more of it may decide.
 func (t *tally) unclear() bool {
 	return !t.more && (t.broken > 0 || t.high == 0 && len(t.sample) > 0)
 }

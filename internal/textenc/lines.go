@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// MaxLine is the most bytes that a [Window] has of a line; the rest is cut.
+	// MaxLine is the maximum bytes of a line in a [Window]; the rest is cut.
 	MaxLine   = 64 << 10
 	maxWindow = 4 << 20 // of all lines of a window together
 	chunkSize = 256 << 10
@@ -30,19 +30,19 @@ const (
 // chunks holds buffers for reading files in chunks.
 var chunks = sync.Pool{New: func() any { b := make([]byte, chunkSize); return &b }}
 
-// picker reads a text in chunks, counts its lines, and keeps the wanted ones. A line
-// ends with LF; a CR before it is dropped, too.
+// picker reads a text in chunks, counts its lines, and keeps the wanted lines. A line ends with LF;
+// a CR before it is dropped, too.
 type picker struct {
 	wanted func(line int) bool
-	last   int // no line after this one is wanted
+	last   int // no later line is wanted
 	room   int // bytes kept of a line
 
 	lines  []string
 	binary bool
 
 	line    int    // ends seen so far
-	open    []byte // kept of the line that has not ended yet
-	cut     bool   // the open line is longer than what is kept
+	open    []byte // kept bytes of the unfinished line
+	cut     bool   // the open line is longer than the kept bytes
 	bytes   int    // fed so far
 	held    int    // bytes in lines
 	partial bool   // the text does not end with a line end
@@ -102,7 +102,7 @@ func (p *picker) add(part []byte) {
 	if !p.wanted(p.line + 1) {
 		return
 	}
-	if room := p.room + 1 - len(p.open); len(part) > room { // one more: a CR
+	if room := p.room + 1 - len(p.open); len(part) > room { // an extra byte: a CR
 		part, p.cut = part[:room], true
 	}
 	p.open = append(p.open, part...)
@@ -128,7 +128,7 @@ func (p *picker) end() {
 	p.open, p.cut = p.open[:0], false
 }
 
-// finish closes a last line that has no end.
+// finish closes a last line without a line end.
 func (p *picker) finish() {
 	if !p.partial {
 		return
@@ -160,7 +160,7 @@ type Window struct {
 	Offset    int      // number of the first line, from 1
 	Total     int      // lines in the whole text
 	Size      int64    // bytes in the whole text
-	Next      int      // where the next window begins; 0 if this one reaches the end
+	Next      int      // start of the next window; 0 at the end of the text
 	Truncated bool     // there are lines after this window
 	Binary    bool     // the text is binary: Lines is empty and Total 0
 	Charset   Charset  // of the text; Lines are UTF-8 in any case
@@ -237,12 +237,11 @@ func DecodingReader(r io.Reader) io.Reader {
 	return transform.NewReader(r, unicode.BOMOverride(transform.Nop))
 }
 
-// ErrBinary reports a text that has a NUL byte among its first bytes.
+// ErrBinary reports text with a NUL byte among its first bytes.
 var ErrBinary = errors.New("binary")
 
-// ReadLines returns the lines of r whose numbers are in wanted, as UTF-8 and at most room
-// bytes of each. Lines that r does not have are missing. If r is binary, the error is
-// [ErrBinary].
+// ReadLines returns the lines of r with numbers in wanted, as UTF-8 and at most room bytes of each.
+// Lines past the end of r are missing. If r is binary, the error is [ErrBinary].
 func ReadLines(r io.Reader, wanted map[int]bool, room int) (map[int]string, error) {
 	picked := pickLines(wanted, room)
 	buf := chunks.Get().(*[]byte)

@@ -9,7 +9,7 @@ import (
 // Encoding is the unit in which a client counts the characters of a line.
 type Encoding string
 
-// The encodings of LSP. A byte that is no UTF-8 counts as one of each.
+// The encodings of LSP. An invalid UTF-8 byte counts as one unit in each.
 const (
 	UTF8  Encoding = "utf-8"
 	UTF16 Encoding = "utf-16"
@@ -23,8 +23,8 @@ type Position struct{ Line, Character uint32 }
 // Range is the text from Start up to End, which is not in it.
 type Range struct{ Start, End Position }
 
-// Offset returns the byte offset of p in text. If p is past the end of its line or of
-// the text, Offset returns that end. If p is inside a character, it returns its start.
+// Offset returns the byte offset of p in text. If p is past the end of its line or of the text,
+// Offset returns this end. If p is inside a character, it returns its start.
 func Offset(text []byte, p Position, enc Encoding) int {
 	start := 0
 	for range p.Line {
@@ -41,8 +41,8 @@ func Offset(text []byte, p Position, enc Encoding) int {
 	return start + column(line, p.Character, enc)
 }
 
-// PositionAt returns the position of a byte offset in text. An offset between CR
-// and LF is the end of the line, one inside a character is its start.
+// PositionAt returns the position of a byte offset in text. An offset between CR and LF is the end
+// of the line; an offset inside a character is its start.
 func PositionAt(text []byte, offset int, enc Encoding) Position {
 	offset = min(max(offset, 0), len(text))
 	var p Position
@@ -161,7 +161,7 @@ func (x *Index) PositionAt(offset int, enc Encoding) Position {
 	return Position{Line: uint32(line), Character: units(x.text[start:end], offset-start, enc)}
 }
 
-// Lines returns the number of lines. A line end at the end of the text begins another, empty one.
+// Lines returns the number of lines. A line end at the end of the text begins another, empty line.
 func (x *Index) Lines() int { return len(x.starts) }
 
 // Line returns a line, from 0, without its end. If there is none, it returns false.

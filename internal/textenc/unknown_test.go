@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// sentences are what programs and their documents say in each encoding.
+// sentences are typical texts of programs and their documents in each encoding.
 var sentences = map[Charset][]string{
 	CharsetGBK:         {"// 这个函数计算总和\n", "# 配置文件不存在，请检查路径\n", "错误：无法打开数据库连接\n", "用户登录成功\n", "print(\"你好，世界\")\n", "今天天气很好，我们去公园吧。\n"},
 	CharsetBig5:        {"// 這個函數計算總和\n", "# 設定檔不存在，請檢查路徑\n", "錯誤：無法開啟資料庫\n", "使用者登入成功\n", "今天天氣很好，我們去公園吧。\n"},
@@ -37,7 +37,7 @@ func coded(t interface {
 	return out
 }
 
-// A text of one sentence is found in its encoding, and decoded.
+// A single sentence is detected in its encoding, and decoded.
 func TestEncodingsOfLanguages(t *testing.T) {
 	t.Parallel()
 	for want, texts := range sentences {
@@ -50,8 +50,8 @@ func TestEncodingsOfLanguages(t *testing.T) {
 	}
 }
 
-// Whatever lines of program and language a text has, an edit of one line changes no byte of the others, and characters
-// that the encoding lacks are refused.
+// For any lines of program and language, an edit of a line changes no byte of the others.
+// Characters missing in the encoding are rejected.
 func TestEditInEncodingOfLanguage(t *testing.T) {
 	t.Parallel()
 	code := []string{"int sum;\n", "\n", "return x * 2;\r\n", "if (a < b) { c(\"~|\\\\\"); }\n"}
@@ -95,7 +95,7 @@ func TestDetectionKeepsBytes(t *testing.T) {
 	})
 }
 
-// A text that may be in several encodings gets no character whose bytes would be a guess.
+// A text in several possible encodings accepts no character whose bytes would be a guess.
 func TestUncertainEncoding(t *testing.T) {
 	t.Parallel()
 	greek, err := charmap.Windows1253.NewEncoder().Bytes([]byte("// το άθροισμα όλων των αριθμών\nint sum;\n"))
@@ -123,7 +123,8 @@ func TestUncertainEncoding(t *testing.T) {
 	}
 }
 
-// A text of four-byte characters is GB18030, and one without them is GBK, which programs that know only GBK can read.
+// A text with four-byte characters is GB18030. Without them it is GBK, for programs that read only
+// GBK.
 func TestGB18030(t *testing.T) {
 	t.Parallel()
 	text := "// 这个函数计算总和 😀\n"
@@ -133,7 +134,7 @@ func TestGB18030(t *testing.T) {
 	}
 }
 
-// A long text is read in parts, and its lines are those of the whole text.
+// A long text is read in parts, with the same lines as the whole text.
 func TestLongTextOfLanguage(t *testing.T) {
 	t.Parallel()
 	for want, texts := range sentences {

@@ -1,10 +1,10 @@
 // Package backend runs a session's commands on another machine over ssh, or in a container
 // that shares the workspace.
 //
-// A program of the user (ssh, docker, podman, apptainer) connects to a [Backend].
-// [Backend.Args] starts it as a child process. Its input and output are those of the
-// command. If its input ends, for example because the server dies, the remote command ends
-// too. All methods are safe for concurrent use.
+// A program of the user (ssh, docker, podman, apptainer) connects to a [Backend]. [Backend.Args]
+// starts it as a child process. Its input and output are the command's. If its input ends, for
+// example because the server dies, the remote command ends too. All methods are safe for concurrent
+// use.
 package backend
 
 import (
@@ -24,13 +24,13 @@ import (
 
 // Backend is a place for commands.
 type Backend interface {
-	// Open connects on first use and after a lost connection. Its error is for users: it
-	// says what is missing and how to install it. Close ends everything that Open started.
+	// Open connects on first use and after a lost connection. Its error is for users: it names the
+	// missing program and how to install it. Close ends everything started by Open.
 	Open(ctx context.Context) (Place, error)
-	// Args is the local program that runs argv there, in the folder dir, with a
-	// terminal or without one. Open comes before.
+	// Args returns the local program that runs argv there, in the folder dir, with or without a
+	// terminal. Open must come before.
 	Args(argv []string, dir string, tty bool) []string
-	// Shared tells whether the workspace there is the one here: same files, same paths.
+	// Shared reports whether the backend shares the local workspace: same files, same paths.
 	Shared() bool
 	Close()
 }
@@ -68,9 +68,8 @@ func New(c Config) (Backend, error) {
 	return nil, fmt.Errorf("terminal.backend %q is not known; there are local, ssh, docker and singularity", c.Kind)
 }
 
-// supervise runs "$@" on the backend, in its own process group, until its input ends because
-// the client has ended. Then it ends the group. If "$0" is keys, the command reads that
-// input.
+// supervise runs "$@" on the backend, in its own process group, until its input ends because the
+// client has ended. Then it ends the group. If "$0" is keys, the command reads the input.
 const supervise = `
 if command -v setsid >/dev/null 2>&1; then own=setsid; else own=; set -m; fi
 exec 3<&0
@@ -90,8 +89,8 @@ kill -TERM -$child 2>/dev/null
 kill $watch 2>/dev/null
 exit $code`
 
-// Supervised returns argv for a command that ends with its input. If keys is set, the
-// command reads that input.
+// Supervised returns argv for a command that ends with its input. If keys is set, the command reads
+// the input.
 func Supervised(argv []string, keys bool) []string {
 	name := "nothing"
 	if keys {
@@ -117,7 +116,7 @@ func probePlace(ctx context.Context, args, env []string) (Place, error) {
 	return Place{Shell: lines[0], Home: lines[1]}, nil
 }
 
-// failureText returns the error text of a program that failed.
+// failureText returns the error text of a failed program.
 func failureText(errs string, exit proc.Exit) string {
 	if text := strings.TrimSpace(errs); text != "" {
 		return text
@@ -125,19 +124,19 @@ func failureText(errs string, exit proc.Exit) string {
 	return "exit code " + strconv.Itoa(exit.Code)
 }
 
-// environ returns the environment of a program that connects to a backend. It has more
-// variables than that of a command, such as the one of an SSH agent.
+// environ returns the environment of a program that connects to a backend. It contains more
+// variables than a command's, such as the SSH agent's.
 func environ(folders []string) []string {
 	env, _ := proc.Environ([]string{"SSH_AUTH_SOCK"})
 	return program.Environ(env, folders)
 }
 
-// Environ is the environment of the programs that Args names. Folders are the
-// workspace's, which these programs start nothing from.
+// Environ returns the environment of the programs named by Args. These programs start nothing from
+// the workspace folders.
 func Environ(folders ...string) []string { return environ(folders) }
 
-// find looks for one of several programs, but not in the workspace: they run outside of
-// every sandbox. A path is taken as it is.
+// find returns the first installed program of names. It ignores programs in the workspace, because
+// they run outside of every sandbox. An absolute path is accepted.
 func find(folders []string, names ...string) (string, error) {
 	for _, n := range names {
 		path, err := program.Find(n, folders)
@@ -151,7 +150,7 @@ func find(folders []string, names ...string) (string, error) {
 	return "", fmt.Errorf("%s is not installed: %w", strings.Join(names, " or "), os.ErrNotExist)
 }
 
-// line is argv as one line for a shell.
+// line returns argv as a shell command line.
 func line(argv []string) (string, error) {
 	quoted := make([]string, len(argv))
 	for i, word := range argv {
@@ -175,7 +174,7 @@ func (s emptyInput) Read([]byte) (int, error) {
 	return 0, os.ErrClosed
 }
 
-// Close ends the input. It is called once, by the process that reads.
+// Close ends the input. The reading process calls it once.
 func (s emptyInput) Close() error {
 	close(s.closed)
 	return nil

@@ -14,16 +14,16 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// label marks our containers, so that those of dead servers can be told.
+// label marks our containers, to recognize the containers of dead servers.
 const label = "org.hermes-ls.session"
 
-// container is one container for a session, by docker or podman. The workspace's
-// folders are in it, under their own paths.
+// container is a container for a session, by docker or podman. The workspace folders are mounted
+// under their own paths.
 type container struct {
 	Config
 	name string
 
-	openMu  chan struct{} // capacity 1; held by the call that starts it
+	openMu  chan struct{} // capacity 1; held by the starting call
 	mu      sync.Mutex
 	program string
 	main    *proc.Process // nil: it does not run
@@ -81,7 +81,7 @@ func (c *container) Open(ctx context.Context) (Place, error) {
 	return place, nil
 }
 
-// engine finds a program that answers: a docker client without its service is none.
+// engine finds a program that responds: a docker client without its service does not count.
 func (c *container) engine(ctx context.Context) (string, error) {
 	names := []string{"docker", "podman"}
 	if c.Program != "" {
@@ -106,7 +106,7 @@ func (c *container) engine(ctx context.Context) (string, error) {
 
 // sweep removes containers whose server was killed: they have stopped, but are still listed.
 func (c *container) sweep(ctx context.Context) {
-	proc.Run(ctx, proc.Cmd{ // the next one tries again
+	proc.Run(ctx, proc.Cmd{ // the next call tries again
 		Args: []string{c.program, "container", "prune", "-f", "--filter", "label=" + label}, Env: environ(c.Folders), Dir: "/", Trusted: true,
 	})
 }
@@ -168,7 +168,7 @@ func (c *container) start(ctx context.Context) (Place, error) {
 	return place, nil
 }
 
-// writeSignal is told when something is written.
+// writeSignal signals the first write.
 type writeSignal struct {
 	once    sync.Once
 	written chan struct{}

@@ -24,11 +24,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// Files are the files on another machine, below the directory in which its commands start.
-// They behave like a [workspace.Workspace], over sftp: unedited bytes stay, writes are
-// atomic, and a file that changed since it was read is not overwritten. A path outside of
-// the directory is rejected. This is advisory: commands there can write every file of their
-// user.
+// Files are the files on another machine, below the directory in which its commands start. They
+// behave like a [workspace.Workspace], over sftp: unedited bytes stay, writes are atomic, and a
+// file changed since it was read is not overwritten. A path outside of the directory is rejected.
+// This is advisory: remote commands can write every file of their user.
 type Files struct {
 	ssh *overSSH
 
@@ -36,10 +35,10 @@ type Files struct {
 	root string // with its links resolved; empty: not looked up yet
 	seen map[string][sha256.Size]byte
 
-	writing chan struct{} // has room for one: writes go one after another
+	writing chan struct{} // capacity 1: writes run one after another
 }
 
-// FilesOf are the files of a backend that has files of its own; nil: it has none.
+// FilesOf returns the files of a backend with its own files, or nil.
 func FilesOf(b Backend) *Files {
 	s, ok := b.(*overSSH)
 	if !ok {
@@ -158,7 +157,7 @@ func isNoFolder(err error) bool {
 	return errors.As(err, &status) && status.FxCode() == sftp.ErrSSHFxFailure
 }
 
-// top is the folder that everything is in.
+// top returns the top directory.
 func (f *Files) top(c *sftp.Client) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -176,7 +175,7 @@ func (f *Files) top(c *sftp.Client) (string, error) {
 	return real, nil
 }
 
-const nearEnough = 3 // letters that differ
+const nearEnough = 3 // number of different letters
 
 func (f *Files) notFound(c *sftp.Client, name, p string) error {
 	text := name + " does not exist on " + f.ssh.SSH.Host
@@ -218,7 +217,7 @@ func (f *Files) List(ctx context.Context, dir string) (entries []fs.DirEntry, er
 	return entries, err
 }
 
-// openFile opens a regular file, and nothing that a read could wait for.
+// openFile opens a regular file. It never opens a file on which a read could block.
 func openFile(c *sftp.Client, name, p string) (*sftp.File, fs.FileInfo, error) {
 	info, err := c.Stat(p)
 	if err != nil {
@@ -265,7 +264,7 @@ func readWhole(c *sftp.Client, name, p string) ([]byte, fs.FileInfo, error) {
 	return append([]byte{}, text.Bytes()...), info, nil
 }
 
-// readAhead is how much is asked for at a time; answers of one request come together.
+// readAhead is the size of a request; responses to a request arrive together.
 const readAhead = 1 << 20
 
 // Lines returns limit lines from line offset on.
@@ -296,7 +295,7 @@ func (f *Files) remember(p string, text []byte) {
 	f.seen[p] = sha256.Sum256(text)
 }
 
-// known rejects a file that has changed since it was read.
+// known rejects a file changed since it was read.
 func (f *Files) known(p string, text []byte) error {
 	f.mu.Lock()
 	seen, ok := f.seen[p]
@@ -348,8 +347,8 @@ func (f *Files) Edit(ctx context.Context, name string, change func(old []byte) (
 	})
 }
 
-// EditPresent is Edit of the present text, also if it has changed since it was read. Texts are not
-// kept, so change does not get the one that was read.
+// EditPresent is Edit of the current text, even if it has changed since it was read. Texts are not
+// kept, so change does not receive the text that was read.
 func (f *Files) EditPresent(ctx context.Context, name string, change func(old []byte, since workspace.Since) ([]byte, error)) (*workspace.Written, error) {
 	return f.edit(ctx, name, func(p string, old []byte) ([]byte, error, error) {
 		text, refused := change(old, f.since(p, old))
@@ -361,8 +360,7 @@ func (f *Files) since(p string, text []byte) workspace.Since {
 	return workspace.Since{Changed: f.known(p, text) != nil}
 }
 
-// edit changes the file at name. change returns the new text, or an error of the caller's function, or
-// one of its own.
+// edit changes the file at name. change returns the new text, the caller's refusal, or an error.
 func (f *Files) edit(ctx context.Context, name string, change func(p string, old []byte) (text []byte, refused, err error)) (written *workspace.Written, err error) {
 	unlock, err := f.lockWrites(ctx)
 	if err != nil {
@@ -394,7 +392,7 @@ func (f *Files) edit(ctx context.Context, name string, change func(p string, old
 	return written, err
 }
 
-// replace writes text to p in one step. before describes the earlier file; nil: none.
+// replace writes text to p atomically. before describes the earlier file; nil: none.
 func (f *Files) replace(c *sftp.Client, p string, text []byte, before fs.FileInfo) (err error) {
 	if before != nil && before.Mode().Perm()&0o222 == 0 {
 		return &workspace.PathError{Path: p, Text: fmt.Sprintf("%s is read-only (mode %04o); make it writable first", f.Name(p), before.Mode().Perm()), Err: fs.ErrPermission}
@@ -406,7 +404,7 @@ func (f *Files) replace(c *sftp.Client, p string, text []byte, before fs.FileInf
 	}
 	defer func() {
 		if err != nil {
-			_ = c.Remove(temp) // the first error is the one to tell
+			_ = c.Remove(temp) // the first error is reported
 		}
 	}()
 	mode := fs.FileMode(0o644)

@@ -12,7 +12,7 @@ import (
 	"github.com/pkg/sftp"
 )
 
-// ErrNoRepository says that no directory above has a git repository.
+// ErrNoRepository reports that no parent directory contains a git repository.
 var ErrNoRepository = errors.New("there is no git repository")
 
 // Repository returns the directory of the git repository around the folder of f. If another

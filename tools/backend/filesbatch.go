@@ -15,8 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// Batch makes all of the changes or, when one cannot be made, none; see
-// [workspace.Workspace.Batch].
+// Batch makes all changes or, if a change fails, none; see [workspace.Workspace.Batch].
 func (f *Files) Batch(ctx context.Context, actions []workspace.Action) ([]*workspace.Written, error) {
 	return f.BatchIf(ctx, actions, func([]*workspace.Written) error { return nil })
 }
@@ -138,7 +137,7 @@ func (b *batch) plan(c *sftp.Client, p string, a workspace.Action) (refused, err
 	return nil, nil
 }
 
-// run writes, then removes. If a step fails, run reverts the earlier ones.
+// run writes, then removes. If a step fails, run reverts the earlier steps.
 func (b *batch) run(c *sftp.Client) error {
 	for _, step := range []func(*sftp.Client, *batchFile) error{b.write, b.moveToTrash} {
 		for _, file := range b.order {

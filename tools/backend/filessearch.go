@@ -18,14 +18,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
-// The limits of the bytes that a search transfers, and of its matches.
+// The limits of a search for transferred bytes and matches.
 const (
 	searchBytes = 64 << 20
 	searchHits  = 10_000
 )
 
-// Search finds lines or files by the rg that is there, in the way of
-// [workspace.Workspace.Search].
+// Search finds lines or files with the backend's rg, like [workspace.Workspace.Search].
 func (f *Files) Search(ctx context.Context, q search.Query) (*search.Found, error) {
 	var root, start string
 	err := f.at(ctx, "searching", cmpPath(q.Path), func(c *sftp.Client, p string) error {
@@ -47,7 +46,7 @@ func (f *Files) Search(ctx context.Context, q search.Query) (*search.Found, erro
 		}
 		args = append(args, "--files", "--null")
 	} else {
-		args = append(args, "--json", "--crlf", "--context="+strconv.Itoa(max(q.Context, 0)), "--regexp", q.Pattern) // behind a "=", rg 13 drops another one
+		args = append(args, "--json", "--crlf", "--context="+strconv.Itoa(max(q.Context, 0)), "--regexp", q.Pattern) // after a "=", rg 13 drops another
 	}
 	rel := strings.TrimPrefix(strings.TrimPrefix(start, strings.TrimSuffix(root, "/")), "/")
 	out, err := f.ripgrep(ctx, append(args, "--", "./"+rel), root)
@@ -109,7 +108,7 @@ func page[T any](all []T, q search.Query) []T {
 	return all[from:min(from+q.Limit, len(all))]
 }
 
-// hit is a file with its lines that match, and those around them.
+// hit is a file with its matching lines and their context.
 type hit struct {
 	name    string
 	matches []int
@@ -165,7 +164,7 @@ func (h *hit) match(line, around int) search.Match {
 	return m
 }
 
-// text is rg's form of text that may be invalid UTF-8.
+// text is rg's representation of possibly invalid UTF-8.
 type text struct {
 	Text  *string
 	Bytes []byte

@@ -13,8 +13,7 @@ import (
 
 // Upwards is [workspace.Workspace.Upwards] on the other machine.
 func (f *Files) Upwards(ctx context.Context, name, wanted string, limit int64) (found []workspace.Upward) {
-	// An error says that the path is not in the folder, or that the machine is not reached: the
-	// caller learns of both from the write.
+	// If the path is outside the folder, or the machine is unreachable, the write reports it.
 	_ = f.at(ctx, "finding", name, func(c *sftp.Client, p string) error {
 		top, err := f.top(c)
 		if err != nil {
@@ -32,9 +31,9 @@ func (f *Files) Upwards(ctx context.Context, name, wanted string, limit int64) (
 	return found
 }
 
-// readIn reads a regular file of at most limit bytes that is in the folder.
+// readIn reads a regular file of at most limit bytes in the folder.
 func (f *Files) readIn(c *sftp.Client, name string, limit int64) ([]byte, error) {
-	if _, err := c.Lstat(name); err != nil { // so in most directories, with one question
+	if _, err := c.Lstat(name); err != nil { // missing in most directories, found with a single request
 		return nil, err
 	}
 	p, err := f.locate(c, name)

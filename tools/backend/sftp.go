@@ -11,16 +11,16 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// sftpConn is the part of a connection that files go over. OpenSSH's client carries
-// it, as it carries commands.
+// sftpConn is the part of a connection for files. OpenSSH's client carries it, as it carries
+// commands.
 type sftpConn struct {
 	mu      sync.Mutex // held while it is being opened
 	client  *sftp.Client
 	process *proc.Process
 }
 
-// withFiles runs do with a client for the files there. When ctx ends, the connection
-// for files is given up, so that do returns; the next one opens another.
+// withFiles runs do with a client for the remote files. If ctx ends, it closes the connection for
+// files to make do return. The next call opens another.
 func (s *overSSH) withFiles(ctx context.Context, do func(*sftp.Client) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -19,7 +19,7 @@ type SSHConfig struct {
 	User    string
 	Port    int      // 0: ssh's own choice
 	Key     string   // file with a private key; empty: ssh's own choice
-	Options []string // further ones, as -o takes them
+	Options []string // further options, as -o takes them
 }
 
 const (
@@ -27,12 +27,12 @@ const (
 	masterEnds = 500 * time.Millisecond
 )
 
-// overSSH runs commands over one connection, which OpenSSH's own master holds.
+// overSSH runs commands over a single connection, held by OpenSSH's own master.
 type overSSH struct {
 	Config
 	program string
 
-	openMu chan struct{} // capacity 1; held by the call that connects
+	openMu chan struct{} // capacity 1; held by the connecting call
 	mu     sync.Mutex
 	dir    *scratch.Dir
 	master *proc.Process // nil: there is no connection
@@ -63,7 +63,7 @@ func newSSH(c Config) (Backend, error) {
 	return s, nil
 }
 
-// plainName rejects a name that ssh could read as an option or pass to a shell.
+// plainName reports whether a name is safe: ssh cannot read it as an option or pass it to a shell.
 func plainName(name string) bool {
 	return name != "" && name[0] != '-' && !strings.ContainsFunc(name, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f && r < 0xa1 || strings.ContainsRune("'\"`$\\;&|<>(){}*?!#,=", r)
@@ -72,7 +72,7 @@ func plainName(name string) bool {
 
 func (s *overSSH) Shared() bool { return false }
 
-// options are those of every call of ssh.
+// options returns the arguments of every ssh call.
 func (s *overSSH) options() []string {
 	args := []string{s.program, "-S", s.dir.Path("c"), "-o", "BatchMode=yes", "-o", "ForwardAgent=no", "-o", "ForwardX11=no", "-o", "PermitLocalCommand=no"}
 	if s.SSH.User != "" {
@@ -108,7 +108,7 @@ func (s *overSSH) Args(argv []string, dir string, tty bool) []string {
 	return append(args, "--", s.SSH.Host, wrapped)
 }
 
-// Open connects, or finds that the connection still stands.
+// Open connects, unless the connection still exists.
 func (s *overSSH) Open(ctx context.Context) (Place, error) {
 	select {
 	case s.openMu <- struct{}{}:
@@ -134,7 +134,7 @@ func (s *overSSH) Open(ctx context.Context) (Place, error) {
 	return place, nil
 }
 
-// alive tells whether the master runs. Its caller holds mu.
+// alive reports whether the master runs. Its caller holds mu.
 func (s *overSSH) alive() bool { return s.master != nil && !ended(s.master) }
 
 func ended(p *proc.Process) bool {
@@ -221,7 +221,7 @@ func (s *overSSH) Close() {
 	}
 }
 
-// outputTail keeps the last bytes that a program writes.
+// outputTail keeps the last bytes written by a program.
 type outputTail struct {
 	mu   sync.Mutex
 	kept []byte

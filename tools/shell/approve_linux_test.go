@@ -74,8 +74,8 @@ func TestJudgedContentIsFrozen(t *testing.T) {
 	}
 }
 
-// Folders that hold a repository or settings can be moved and removed by a command that
-// names them, and by nothing beside it.
+// Directories that contain a repository or settings can be moved and removed only by a command that
+// names them.
 func TestFoldersThatAreNamedMove(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -104,7 +104,7 @@ func TestFoldersThatAreNamedMove(t *testing.T) {
 			for _, command := range []string{made, tt.command} {
 				for part := range strings.SplitSeq(command, " && git worktree ") {
 					if strings.HasPrefix(part, "remove") || strings.HasPrefix(part, "move") {
-						part = "git worktree " + part // as a command of its own
+						part = "git worktree " + part // as a separate command
 					}
 					if out, result := runTerminal(t.Context(), t, env, commandOf(t, part)); result.IsError || out.ExitCode != 0 {
 						t.Fatalf("%s: %s", part, result.JSON)
@@ -223,7 +223,7 @@ func TestApprovalOpensOnlyWhatTheLineWrites(t *testing.T) {
 			if tt.mode != "" {
 				env.Gate.(*gate.Gate).SetMode(tt.mode)
 			}
-			if tt.file == "" && tt.first == "" { // one yes, to the command
+			if tt.file == "" && tt.first == "" { // a single approval, of the command
 				user := toolstest.UserAnswering(tools.DecisionOnce, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny)
 				if tt.mode == "off" {
 					user = toolstest.UserAnswering(tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny, tools.DecisionDeny)

@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	outputLimit = 50_000  // characters of output that a script gets
-	modelLimit  = 26_000  // characters of output that a model gets
-	modelTokens = 7_600   // of output that a model gets, estimated
-	modelBytes  = 29_000  // of output that a model gets, as JSON
-	fullLimit   = 5 << 20 // bytes of a whole output that are kept in a file
-	liveTail    = 4000    // characters that are shown while it runs
+	outputLimit = 50_000  // characters of output for a script
+	modelLimit  = 26_000  // characters of output for a model
+	modelTokens = 7_600   // estimated tokens of output for a model
+	modelBytes  = 29_000  // bytes of output for a model, as JSON
+	fullLimit   = 5 << 20 // bytes of a whole output stored in a file
+	liveTail    = 4000    // characters shown while it runs
 )
 
 // capture keeps the output of a command in bounded memory: all of it up to a limit, then the
 // head and the tail. If the middle is cut, the whole output goes to a file in dir, if set.
 type capture struct {
 	dir   string
-	limit int // characters that are kept; if more come, two fifths of them from the beginning
+	limit int // characters to keep; of longer output, two fifths come from its beginning
 
 	textMu sync.Mutex
 	plain  *tools.PlainText
 	head   []byte // at most limit characters; two fifths of limit once more came
 	tail   []byte // the end of the later text
-	chars  int    // all that came
+	chars  int    // all characters received
 	inTail int    // characters in tail
 	lines  int
 	file   *os.File
@@ -91,7 +91,7 @@ func (c *capture) openFile() {
 	c.file, _ = os.CreateTemp(c.dir, "terminal-*.txt")
 }
 
-// keep writes to the file, up to its limit. A file that fails is given up.
+// keep writes to the file, up to its limit. If a write fails, the file is abandoned.
 func (c *capture) keep(text []byte) {
 	if c.file == nil || c.filed >= fullLimit {
 		return
@@ -109,8 +109,8 @@ func (c *capture) giveUp() {
 	c.file = nil
 }
 
-// finish ends the stream. It returns the text for the model and the file with the whole
-// output, if there is one.
+// finish ends the stream. It returns the text for the model and the file with the whole output, if
+// any.
 func (c *capture) finish() (output, full string) {
 	c.textMu.Lock()
 	defer c.textMu.Unlock()
@@ -134,8 +134,7 @@ func (c *capture) finish() (output, full string) {
 	return output, full
 }
 
-// shortenDense leaves out more of the middle of an output that has more tokens or escapes than
-// usual.
+// shortenDense removes more of the middle from an output with unusually many tokens or escapes.
 func shortenDense(output string) string {
 	for limit := len(output); tools.TokensInJSON(output) > modelTokens || tools.Size(output) > modelBytes; {
 		limit = limit * 9 / 10

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Nothing that is kept of an output holds a secret, whatever pieces it comes in, and
-// also when it never comes to the end of a line.
+// The stored output never contains a secret, whatever pieces it arrives in, even without a line
+// end.
 func TestKeptOutputHasNoSecret(t *testing.T) {
 	t.Parallel()
 	secrets := tools.NewSecrets(map[string]string{"THE_KEY": "s3cret-value"})

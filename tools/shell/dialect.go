@@ -19,21 +19,20 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// dialect is how a kind of shell is told to run a command and to leave its state
-// behind. Words go before the script; the command follows it, as $1 or $argv[1].
+// dialect describes how a kind of shell runs a command and saves its state. words come before the
+// script; the command follows it, as $1 or $argv[1].
 type dialect struct {
 	words  []string
 	script string // with %s for the file; empty: nothing is carried over
 	read   func(text []byte, before []string) (after shellState, ok bool)
 }
 
-// wrapper runs the command by eval, so that nothing it holds, be it a syntax
-// error, an open here-document, a comment or a backslash at its end, reaches the
-// words around it, and stands on one line, so that the shell's messages count the
-// command's own. At its end, by the trap when it calls exit, the state goes to the
-// file. The dump is all builtins: no process, and well under a millisecond. Its
-// stderr is closed off for the sake of set -x. The trap does not repeat it. ksh and mksh export OLDPWD, which
-// cd - reads, only if they have inherited it.
+// wrapper runs the command by eval. A syntax error, an open here-document, a comment or a backslash
+// at its end then cannot affect the surrounding text. It is a single line, so the shell's messages
+// count the command's lines. At its end, or from the trap when it calls exit, the state goes to the
+// file. The dump uses only builtins: no process, and well under a millisecond. Its stderr is closed
+// because of set -x. The trap does not repeat it. ksh and mksh export OLDPWD, which cd - reads,
+// only if they have inherited it.
 const wrapper = `__hermes_dump() { set +x; [ "${__hermes_done-}" ] || { export OLDPWD; { export -p; echo :; pwd -P; } >|%s; __hermes_done=1; }; return "$1"; }; ` +
 	`trap '{ __hermes_dump "$?"; } 2>/dev/null' EXIT; __hermes=$1; set --; eval "$__hermes"; { __hermes_dump "$?"; } 2>/dev/null`
 
@@ -58,9 +57,8 @@ var dialects = map[string]dialect{
 	"mksh":  {nil, wrapper, parseState},
 }
 
-// findShell returns wanted, else the user's shell if it is bash or zsh, else an installed
-// one in the order in which models know them. Only wanted can be a program of dir, by its
-// path.
+// findShell returns wanted, else the user's shell if it is bash or zsh, else an installed shell in
+// the order in which models know them. Only wanted can be a program of dir, by its path.
 func findShell(wanted, dir string) string {
 	if runtime.GOOS == "windows" {
 		return "cmd.exe"
@@ -84,7 +82,7 @@ func findShell(wanted, dir string) string {
 	return "/bin/sh"
 }
 
-// dialect of the shell that runs here; that of sh for an unknown one.
+// dialect returns the dialect of the local shell; for an unknown shell, sh's.
 func (s *Shell) dialect() dialect {
 	if d, ok := dialects[s.Name()]; ok {
 		return d
@@ -100,7 +98,7 @@ func (s *Shell) args(text, dump string) []string {
 	}
 	quoted, err := syntax.Quote(dump, syntax.LangPOSIX)
 	if err != nil {
-		quoted = "/dev/null" // a temp folder with a name that no shell can say: nothing is carried over
+		quoted = "/dev/null" // a temporary directory whose name no shell can quote: no state is carried over
 	}
 	args := append(slices.Concat([]string{s.program}, d.words), "-c", fmt.Sprintf(d.script, quoted))
 	if s.Name() != "fish" { // where the first word is $0
@@ -140,8 +138,8 @@ func parseState(text []byte, before []string) (after shellState, ok bool) {
 			after.env = appendExports(after.env, decl, literally)
 		}
 	}
-	// The shell passes names on that are no shell variables, but does not list them:
-	// exported functions, names with a dot.
+	// The shell passes on names that are not shell variables, but does not list them: exported
+	// functions, names with a dot.
 	for _, kv := range before {
 		name, _, _ := strings.Cut(kv, "=")
 		if !syntax.ValidName(name) || name == "SHLVL" {
@@ -201,12 +199,12 @@ func parseEnviron(text []byte, before []string) (after shellState, ok bool) {
 	return after, true
 }
 
-// fishWords begin commands that fish reads in another way than bash, in whose
-// grammar commands are judged.
+// fishWords begin commands that fish reads differently from bash. Commands are judged by bash's
+// grammar.
 var fishWords = []string{"and", "or", "not", "begin", "if", "while", "for", "else", "switch", "function", "alias", "emit"}
 
-// asFish returns the verdict of a command that fish runs: syntax that fish reads differently
-// requires approval in every mode, because its effect is unknown.
+// asFish returns the verdict of a command for fish: syntax that fish reads differently requires
+// approval in every mode, because its effect is unknown.
 func asFish(text string, v policy.Verdict) policy.Verdict {
 	unparsed := v.Level == policy.Blocked && strings.HasPrefix(v.Reason, "does not parse as")
 	own := escapesOfFish(text) || slices.ContainsFunc(v.Commands, func(c string) bool {

@@ -13,27 +13,26 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Terminals runs foreground commands in terminals that the editor owns and shows.
+// Terminals runs foreground commands in the editor's own terminals.
 type Terminals interface {
 	// Run starts args in dir with env and waits. shown is called at once with the
 	// terminal's id. Output is capped by the editor at limit bytes, oldest cut.
 	Run(ctx context.Context, args []string, dir string, env []string, limit int, shown func(id string)) (output string, truncated bool, exitCode int, err error)
 }
 
-// editorOutputLimit is the output of a command that the editor's terminal keeps.
+// editorOutputLimit is the maximum output kept by the editor's terminal.
 const editorOutputLimit = 1 << 20
 
-// editorTerminal runs a command in a terminal of the editor's, which shows it. The
-// editor starts our own binary, so that environment, folder and end are the same
-// as without it.
+// editorTerminal runs a command visibly in an editor's terminal. The editor starts our own binary,
+// so environment, directory and end of the command are unchanged.
 type editorTerminal struct {
 	env  *callEnv
 	call tools.Call
-	id   string // once there is one
+	id   string // empty until it exists
 	cut  bool   // the editor has not kept all of the output
 }
 
-// useEditorTerminal lets c run in the editor's terminal, if it lends one.
+// useEditorTerminal runs c in the editor's terminal, if available.
 func useEditorTerminal(env *callEnv, call tools.Call, c *Command) *editorTerminal {
 	if env.Terminals == nil || c.pty || env.Shell.on != nil || runtime.GOOS == "windows" {
 		return nil

@@ -24,7 +24,7 @@ var declares = []string{"export", "declare", "typeset"}
 
 type exportScanner struct{ rest []byte }
 
-// declaration scans one, with the end of its line.
+// declaration scans a declaration with its line end.
 func (x *exportScanner) declaration() bool {
 	word := x.rest[:min(len(x.rest), bytes.IndexAny(x.rest, " \n")+1)]
 	if !slices.Contains(declares, strings.TrimRight(string(word), " \n")) {
@@ -47,7 +47,7 @@ func (x *exportScanner) declaration() bool {
 	return true
 }
 
-// word scans a word up to the space behind it. A named one is perhaps an assignment.
+// word scans a word up to the next space. If named is set, it may be an assignment.
 func (x *exportScanner) word(named bool) bool {
 	if x.rest[0] == '#' {
 		return false // a comment ends elsewhere

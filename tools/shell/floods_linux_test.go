@@ -13,8 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// floods are commands that exhaust, stop or end shared resources. After each of them, the
-// next command of the session runs.
+// floods are commands that exhaust, stop or end shared resources. After each of them, the next
+// command of the session runs.
 var floods = map[string]string{
 	"daemons":       `for i in $(seq 200); do (setsid sh -c 'trap "" TERM; sleep 1000' >/dev/null 2>&1 &); done`,
 	"dead children": `python3 -c 'import os; [os.fork() or os._exit(0) for _ in range(500)]'`,

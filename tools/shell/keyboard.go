@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// keyboardLimit is how much may wait for a process that does not read.
+// keyboardLimit is the maximum input buffered for a process that does not read.
 const keyboardLimit = 1 << 20
 
 // endOfInput, typed, ends the input, as Ctrl-D does in a terminal.
@@ -21,7 +21,7 @@ type keyboard struct {
 	typed  []byte
 	ended  bool
 	closed bool
-	change chan struct{} // has room for one
+	change chan struct{} // capacity 1
 }
 
 func newKeyboard(pty bool) *keyboard { return &keyboard{pty: pty, change: make(chan struct{}, 1)} }

@@ -13,6 +13,6 @@ func TestMain(m *testing.M) {
 		os.Setenv(name, "sleep 100") // as a user's profile may
 	}
 	os.Unsetenv("OLDPWD")                 // editors start a server without it
-	os.Setenv("APPTAINER_USERNS", "true") // as without root; root may lack a capability that apptainer needs
+	os.Setenv("APPTAINER_USERNS", "true") // as without root; root may lack a capability required by apptainer
 	os.Exit(m.Run())
 }

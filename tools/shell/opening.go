@@ -12,11 +12,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// open gives the command its sandbox with an opening, and returns a note for the model.
-// An opening is for programs that are known. An earlier command may have set PATH and other
-// variables so that a name starts a program of its own. So a command that opens protected
-// places finds programs only in folders that no command can write; if another variable makes
-// programs load something, nothing is opened.
+// open gives the command its sandbox with an opening, and returns a note for the model. An opening
+// is for known programs. An earlier command may have set PATH or other variables to make a name
+// start another program. So a command with an opening finds programs only in directories that no
+// command can write. If another variable makes programs load something, nothing is opened.
 func (c *Command) open(env *callEnv, o sandbox.Opening) (note string) {
 	defer func() { c.box = env.Sandbox.With(o) }()
 	if len(o.Open) == 0 && !o.Git {
@@ -39,8 +38,8 @@ func (c *Command) open(env *callEnv, o sandbox.Opening) (note string) {
 	return note
 }
 
-// changedLoader returns a variable by which programs run or load something, and that is not as it
-// was when the session began. If there is none, it returns "".
+// changedLoader returns a variable that makes programs run or load something and has changed since
+// the session began. If there is none, it returns "".
 func (s *Shell) changedLoader(env []string) string {
 	began, now := shellState{env: s.began}.exports(), shellState{env: env}.exports()
 	for _, kv := range slices.Concat(env, s.began) {
@@ -52,11 +51,11 @@ func (s *Shell) changedLoader(env []string) string {
 	return ""
 }
 
-// finds returns the file that a name starts. If there is none, it returns "".
+// finds returns the file started by a name, or "".
 func finds(path, name string) string {
 	for _, folder := range filepath.SplitList(path) {
 		if !filepath.IsAbs(folder) {
-			return "" // it depends on the folder that the program is started in
+			return "" // it depends on the program's working directory
 		}
 		if found, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
 			return found

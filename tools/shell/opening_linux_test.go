@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Variables that an earlier command has set, with or without approval, do not get access to
-// a place that a later command opens.
+// Variables set by an earlier command, with or without approval, do not get access to a place
+// opened by a later command.
 func TestOpeningsAreForKnownPrograms(t *testing.T) {
 	t.Parallel()
 	const copies, sets = "cp a .vscode/a", "git config user.name x"
@@ -64,7 +64,7 @@ func TestOpeningsAreForKnownPrograms(t *testing.T) {
 	}
 }
 
-// Variables that only name a usual editor or pager close nothing.
+// Variables that only name a usual editor or pager prevent no opening.
 func TestOpeningsWithAUsualEditor(t *testing.T) {
 	t.Parallel()
 	env, dir, _ := newSandboxed(t)

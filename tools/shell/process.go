@@ -19,7 +19,7 @@ import (
 var processWords string
 
 const (
-	logLines     = 200  // of output that log answers with
+	logLines     = 200  // of output in a log result
 	mostLogLines = 2000 // when it is asked for more
 )
 
@@ -109,7 +109,7 @@ func listProcesses(p *Processes) tools.Result {
 	return tools.OK(out)
 }
 
-// named finds the process that a call means; where there is none it says so.
+// named finds the process named by a call. If there is none, wrong explains it.
 func (p *Processes) named(in processIn) (b *background, wrong string) {
 	if b = p.find(in.SessionID); b != nil {
 		return b, ""
@@ -200,8 +200,7 @@ func kill(ctx context.Context, p *Processes, b *background) (tools.Result, error
 	return tools.OK(b.state(p)), nil
 }
 
-// typeInto types into a process, once the gate has let it through: a shell that
-// runs in the background is no way around it.
+// typeInto types into a process after the gate's approval: a background shell is no way around it.
 func typeInto(ctx context.Context, env *callEnv, call tools.Call, b *background, in processIn) (tools.Result, error) {
 	data := in.Data
 	if in.Action == "submit" {
@@ -236,8 +235,8 @@ func (b *background) judge(text string) policy.Verdict {
 // pendingLimit is how much typed text is judged again with later text.
 const pendingLimit = 4 << 10
 
-// pending returns the typed text that is judged again with later text: a line that has not
-// ended, also by a backslash, and text that is no whole command yet.
+// pending returns the typed text to judge again with later text: an unfinished line, also after a
+// backslash, and text that is not yet a whole command.
 func pending(text string) string {
 	line := text[strings.LastIndexByte(text, '\n')+1:]
 	for strings.HasSuffix(strings.TrimSuffix(text, line), "\\\n") {

@@ -207,7 +207,7 @@ func TestProcessInput(t *testing.T) {
 	}
 }
 
-// Text that is typed into a shell is judged like a command.
+// Text typed into a shell is judged like a command.
 func TestProcessInputIsJudged(t *testing.T) {
 	t.Parallel()
 	place := policy.Scope{Cwd: "/ws", Roots: []string{"/ws"}, Home: "/home/u"}
@@ -324,7 +324,7 @@ func TestProcessInputIsJudged(t *testing.T) {
 	}
 }
 
-// A command may come in lines that are none by themselves.
+// A command may arrive in lines that are not commands themselves.
 func TestTypedLinesAreJudgedTogether(t *testing.T) {
 	t.Parallel()
 	for _, lines := range [][]string{
@@ -435,7 +435,7 @@ func TestProcessNews(t *testing.T) {
 	}
 }
 
-// There is one notice in 15 seconds, with all lines of that time. Ended processes are
+// There is at most one notice in 15 seconds, with all lines of this time. Ended processes are
 // forgotten later.
 func TestProcessNoticesAreFew(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	mostBackground = 64               // processes that are known at once, those that have ended among them
-	keptAfter      = 30 * time.Minute // of those that have ended
+	mostBackground = 64               // known processes, including ended processes
+	keptAfter      = 30 * time.Minute // of ended processes
 	noticeEvery    = 15 * time.Second // of a process's watched lines, at most
 	noticeLines    = 10               // of output in the notice of an end
 )
@@ -33,26 +33,26 @@ type Processes struct {
 	cancel context.CancelFunc
 	atWork sync.WaitGroup
 
-	mu       sync.Mutex    // never held while that of a background is waited for
+	mu       sync.Mutex    // never held while waiting for a background's mu
 	all      []*background // in the order they were started
 	starting int
-	count    int // of all that ever were
+	count    int // of all processes ever started
 	notices  []processNotice
 }
 
 // processNotice is something for the model to hear.
 type processNotice struct {
 	of   *background
-	end  bool // that it has ended
+	end  bool // the notice is about its end
 	text string
 }
 
-// background is one command in the background.
+// background is a command in the background.
 type background struct {
 	id, command string
 	place       policy.Scope // where it was started
 	planned     bool         // it was started in plan mode, and writes nothing
-	watch       []string     // a line with one of these in it is told
+	watch       []string     // a line with any of these texts is reported
 	started     time.Time
 	log         *processLog
 	input       *keyboard
@@ -68,10 +68,10 @@ type background struct {
 
 	mu              sync.Mutex
 	killed          string      // why we end it; empty: we do not
-	reportedAt      time.Time   // when a watched line was told last
+	reportedAt      time.Time   // when a watched line was last reported
 	unreported      []string    // watched lines since then, the newest few
 	unreportedCount int         // how many they were
-	nextReport      *time.Timer // when they will be told
+	nextReport      *time.Timer // when they will be reported
 	typed           string      // written since the last whole line
 }
 
@@ -83,7 +83,7 @@ func NewProcesses(tell func(text string)) *Processes {
 	return p
 }
 
-// Close ends them all and waits for that, or for ctx.
+// Close ends all processes and waits for their end, or for ctx.
 func (p *Processes) Close(ctx context.Context) error {
 	if p == nil {
 		return nil
@@ -183,8 +183,7 @@ func (b *background) begin(ctx context.Context, p *Processes, env *callEnv, c Co
 	return nil
 }
 
-// admit gives a new one a name and a place, that of the oldest that has ended if
-// need be.
+// admit returns an ID for a new process. If necessary, it removes the oldest ended process.
 func (p *Processes) admit() (id string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -204,7 +203,7 @@ func (p *Processes) admit() (id string, err error) {
 	return fmt.Sprintf("proc_%d", p.count), nil
 }
 
-// sweep drops those that ended long ago. Its caller holds mu.
+// sweep drops processes that ended long ago. Its caller holds mu.
 func (p *Processes) sweep() {
 	for i := len(p.all) - 1; i >= 0; i-- {
 		if b := p.all[i]; b.isOver() && time.Since(b.ended) > keptAfter {
@@ -218,7 +217,7 @@ func (p *Processes) drop(i int) {
 	p.all = slices.Delete(p.all, i, i+1)
 }
 
-// list is those that run, and those that ended not long ago.
+// list returns the running and the recently ended processes.
 func (p *Processes) list() []*background {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -297,7 +296,7 @@ func (b *background) exitNotice() string {
 	return text
 }
 
-// matchLine records a line that has a watched text. The caller is the log, which is locked.
+// matchLine records a line with a watched text. The caller is the log, which is locked.
 func (b *background) matchLine(p *Processes, line string) {
 	if !slices.ContainsFunc(b.watch, func(w string) bool { return strings.Contains(line, w) }) {
 		return
@@ -325,8 +324,7 @@ func (b *background) scheduleReport(p *Processes) {
 	b.reportWatched(p)
 }
 
-// reportWatched tells of the watched lines that came since it last did. Its caller
-// holds mu.
+// reportWatched reports the watched lines since its last report. Its caller holds mu.
 func (b *background) reportWatched(p *Processes) {
 	b.reportedAt = time.Now()
 	text := fmt.Sprintf("Background process %s (%s) wrote %s that you watch for:\n%s",
@@ -348,14 +346,14 @@ func (p *Processes) add(n processNotice, brief string) {
 	}
 }
 
-// dropNotice drops the news of an end that the model has learned of by itself.
+// dropNotice drops the notice of an end already known to the model.
 func (p *Processes) dropNotice(b *background) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.notices = slices.DeleteFunc(p.notices, func(n processNotice) bool { return n.end && n.of == b })
 }
 
-// Busy tells whether one of the processes still runs.
+// Busy reports whether any process still runs.
 func (p *Processes) Busy() bool {
 	return p != nil && slices.ContainsFunc(p.list(), func(b *background) bool { return !b.isOver() })
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// segmentLimit is the size of one file of a log. Two are kept; older output is removed.
+// segmentLimit is the size of a log file. Two files are kept; older output is removed.
 const segmentLimit = 5 << 20
 
-// processLog writes the output of a background process as plain text to the disk. It keeps
-// the newest part. Memory holds the line that is not ended yet.
+// processLog writes the output of a background process as plain text to the disk. It keeps the
+// newest part. Memory holds the unfinished line.
 type processLog struct {
 	dir  string
 	seen func(line string) // receives each ended line; nil: not used
@@ -22,7 +22,7 @@ type processLog struct {
 	mu    sync.Mutex
 	plain *tools.PlainText
 	parts []segment
-	lines int   // that have ended
+	lines int   // number of ended lines
 	lost  error // why something of it could not be kept
 	ended bool
 }
@@ -51,7 +51,7 @@ func (l *processLog) rotate() error {
 	if err != nil {
 		return fmt.Errorf("making a file for the output: %w", err)
 	}
-	os.Remove(f.Name()) // where that does not work, close does it
+	os.Remove(f.Name()) // if this fails, close removes it
 	l.parts = append(l.parts, segment{file: f, first: l.lines})
 	if len(l.parts) > 2 {
 		l.parts[0].close()
@@ -112,13 +112,13 @@ func (l *processLog) close() {
 type page struct {
 	text string
 	from int // number of the first of them
-	next int // of the first that is not among them
+	next int // the first line after the page
 	lost error
 }
 
-// read gives at most limit lines from line offset on, and as many characters as a
-// result may have; below zero the last ones. A line that has not ended comes with
-// the last page, and is no line that was read.
+// read returns at most limit lines from line offset on, within the characters of a result. If
+// offset is negative, it returns the last lines. An unfinished line is added to the last page, but
+// does not count as read.
 func (l *processLog) read(offset, limit int) (page, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

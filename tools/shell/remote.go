@@ -24,7 +24,6 @@ func NewRemote(b backend.Backend, broken error, dir string) *Shell {
 	return s
 }
 
-// openBackend readies the backend, if the shell is on one.
 func (s *Shell) openBackend(ctx context.Context) error {
 	if s.broken != nil {
 		return s.broken
@@ -47,10 +46,10 @@ func (s *Shell) openBackend(ctx context.Context) error {
 	return nil
 }
 
-// elsewhere tells whether the files that commands see are not those here.
+// isRemote reports whether commands see other files than the server's.
 func (s *Shell) isRemote() bool { return s.on != nil && !s.on.Shared() || s.broken != nil }
 
-// folderThere is a working directory on a backend with files of its own.
+// folderThere returns a working directory on a backend with its own files.
 func (s *Shell) folderThere(dir string) string {
 	if !path.IsAbs(dir) {
 		dir = path.Join(s.first, dir)
@@ -88,7 +87,7 @@ func (s *Shell) runRemote(ctx context.Context, c Command, before shellState) (Ou
 	return Outcome{Exit: exit, Cwd: s.Cwd(), TimedOut: timedOut, TooLarge: tooLarge}, err
 }
 
-// process is the local program that runs the shell there with args.
+// process returns the local program that runs the backend's shell with args.
 func (s *Shell) process(c Command, state shellState, args []string) proc.Cmd {
 	argv := []string{"env"}
 	if state.env != nil {
@@ -177,7 +176,7 @@ func (w *cutter) end() {
 	w.held = nil
 }
 
-// explainRemoteExit words the exit codes of the programs that reach a backend.
+// explainRemoteExit explains exit codes of the connecting program.
 func (s *Shell) explainRemoteExit(o Outcome) string {
 	if s.on == nil || s.on.Shared() || o.Code != 255 || o.TimedOut {
 		return ""

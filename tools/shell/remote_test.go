@@ -96,7 +96,7 @@ func checkAway(t *testing.T, d *desk) {
 	run(`{"command":"printf 'no newline'"}`, "no newline", 0)
 	run(`{"command":"test -t 1 && echo terminal","pty":true}`, "terminal\n", 0)
 
-	// A command that times out or is canceled ends there, too.
+	// After a timeout or a cancel, the remote command ends, too.
 	out = d.call(terminalTool(d.Config), `{"command":"echo early; echo $$ >pid; sleep 1000","timeout":10}`)
 	if out["output"] != "early\n" || out["timed_out"] != true {
 		t.Errorf("%v", out)

@@ -20,7 +20,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 )
 
-// The file tools over a real ssh, in a folder that commands see, too.
+// The file tools over a real ssh, in a directory shared with commands.
 func TestFilesOverSSH(t *testing.T) {
 	t.Parallel()
 	programPath(t, "rg")

@@ -70,7 +70,7 @@ func TestTerminalSandboxed(t *testing.T) {
 		asks     = "which an editor or a shell reads by itself"
 	)
 	for _, tt := range []struct {
-		name, script string // of a file, so that nothing of it is seen before it runs
+		name, script string // of a file, to hide its effects before it runs
 		command      string // instead
 		answers      []tools.Decision
 		asked        int
@@ -120,7 +120,7 @@ func TestTerminalSandboxed(t *testing.T) {
 	}
 }
 
-// A script may unpack instructions into many directories: that is one request.
+// A script may unpack instructions into many directories: the user gets a single request.
 func TestManyChangesAreOneQuestion(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []tools.Decision{tools.DecisionOnce, tools.DecisionDeny} {

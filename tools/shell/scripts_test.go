@@ -189,8 +189,8 @@ func TestTerminalTellsOfUnsavedText(t *testing.T) {
 	}
 }
 
-// An approval that is remembered holds for the content that was shown. If a script changes,
-// the same command asks again; if it is not known which scripts run, it always does.
+// A remembered approval holds for the shown content. If a script changes, the same command requires
+// approval again. If its scripts are unknown, it always does.
 func TestRememberedApprovalsCoverTheContent(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

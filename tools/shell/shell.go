@@ -22,32 +22,32 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 )
 
-// Shell is the state that a session's commands share: the working directory and the exported
-// environment. Each command runs in its own shell process, which starts from the state at
-// its start and stores its own at its end, unless it cannot have changed it. If commands run
-// concurrently, the last to end decides. A command changes nothing if it is killed or times
-// out, if it replaces its shell (exec), or if it calls exit after it has set its own EXIT trap.
+// Shell is the shared state of a session's commands: the working directory and the exported
+// environment. Each command runs in a separate shell process. It starts from the current state and
+// stores its own at its end, unless it cannot have changed it. If commands run concurrently, the
+// last to end decides. A command changes nothing if it is killed or times out, if it replaces its
+// shell (exec), or if it calls exit after it has set its own EXIT trap.
 //
 // On Windows commands run under cmd.exe and no state is kept.
 type Shell struct {
 	// Timeout is a command's when it asks for no other; zero is 180 s. Set it before
 	// the first.
 	Timeout time.Duration
-	// Path returns the PATH of the first command. If ok is false, the next command asks again. Nil: it is
-	// that of the server. PathFrom says where it comes from; nil: from the server.
+	// Path returns the PATH of the first command. If ok is false, the next command tries again.
+	// Nil: the server's PATH. PathFrom names its origin; nil: the server.
 	Path     userpath.Finder
 	PathFrom func() string
 
 	program string   // absolute
-	first   string   // the folder that the session began in
-	began   []string // the environment that it began with
+	first   string   // the initial directory of the session
+	began   []string // the initial environment of the session
 
 	on     backend.Backend // where commands run; nil: here
 	broken error           // why they run nowhere
 	home   string          // of the user there
 
 	stateMu sync.Mutex
-	hasPath bool // PATH is that of Path, or a command has changed it
+	hasPath bool // PATH comes from Path, or a command has changed it
 	state   shellState
 	last    leftState
 }
@@ -57,31 +57,31 @@ type shellState struct {
 	env []string
 }
 
-// leftState is the text that a command has left, and the state that it stands for. Most commands leave the same as the
-// one before.
+// leftState is the text stored by a command, and its parsed state. Most commands store the same
+// text as the previous command.
 type leftState struct {
 	text   []byte
 	before []string
 	after  shellState
 }
 
-// Command is one command line for a [Shell].
+// Command is a command line for a [Shell].
 type Command struct {
 	Text    string
 	Dir     string        // run there, and leave the session's folder as it is; empty: the session's
 	Timeout time.Duration // zero: none but the context's
 	Output  io.Writer     // stdout and stderr in their order; nil: thrown away
 
-	pty   bool        // with a terminal of its own
+	pty   bool        // with a separate terminal
 	input io.Reader   // only in the background: the typed text
 	from  *shellState // start from this state, which was judged; nil: from the session's as it is
 	start starter     // how the shell is started; nil: as a child of ours
 	box   *sandbox.Box
-	path  *string                                  // the session's PATH, if the command has another one
-	runs  func(ctx context.Context) (ended func()) // is told when the process runs
+	path  *string                                  // PATH of the session, if the command's differs
+	runs  func(ctx context.Context) (ended func()) // called when the process runs
 }
 
-// running tells that the process of c runs.
+// running reports the process of c as running.
 func (c Command) running(ctx context.Context) (ended func()) {
 	if c.runs == nil {
 		return func() {}
@@ -97,12 +97,12 @@ type Outcome struct {
 	proc.Exit
 	Cwd      string // the session's folder now
 	TimedOut bool
-	LostDir  string // the session's folder before, if it was gone; the command ran in the first one
+	LostDir  string // the session's previous folder, if it was deleted; the command ran in the initial folder
 
-	TooLarge []string // names of variables that are not carried over: no program could be started with them
+	TooLarge []string // names of variables not carried over: they would prevent the start of programs
 }
 
-// stateLimit bounds the state that a command stores.
+// stateLimit bounds the stored state of a command.
 const stateLimit = 4 << 20
 
 // mostProcesses is far more than any build has at once, and far less than brings a
@@ -118,8 +118,8 @@ const dumbTerminal = "TERM=dumb"
 // terminalType is the terminal type of programs with their own terminal.
 const terminalType = "TERM=xterm-256color"
 
-// New returns the shell state of a session in dir. Its environment is that of the server
-// without variables that look secret, unless passthrough names them.
+// New returns the shell state of a session in dir. Its environment is the server's without
+// variables with names of secrets, unless passthrough names them.
 func New(dir string, passthrough []string) *Shell {
 	env, _ := proc.Environ(passthrough)
 	env = override(userpath.WithToolFolders(proc.Unattended(env, passthrough)), []string{dumbTerminal}) // a command may export other values
@@ -155,7 +155,7 @@ func (s *Shell) pathFrom() string {
 	return s.PathFrom()
 }
 
-// Env is the exported environment that the next command starts with.
+// Env returns the exported environment for the next command.
 func (s *Shell) Env() []string { return s.snapshot().env }
 
 // begin gives the first command its PATH. It can wait for the user's login shell.
@@ -284,8 +284,8 @@ func (s *Shell) child(ctx context.Context, c Command) (proc.Cmd, error) {
 	return child, c.box.Confine(ctx, &child)
 }
 
-// leaveMissingDir goes back to the first folder when the session's is gone, and returns
-// the one that is.
+// leaveMissingDir returns to the initial folder if the session's was deleted, and returns the
+// deleted folder.
 func (s *Shell) leaveMissingDir(state *shellState) (lost string) {
 	if info, err := os.Stat(state.dir); err == nil && info.IsDir() {
 		return ""
@@ -309,16 +309,16 @@ func (s *Shell) setState(after shellState, dirToo bool) {
 	s.state = after
 }
 
-// The most that a variable, and all together, may hold to be carried over. Linux starts no
-// program with a longer variable, and other systems with little more than all.
+// Limits for a variable, and for all together, to be carried over. Linux starts no program with a
+// longer variable, and other systems with little more than all.
 const (
 	variableLimit = 128<<10 - 1
 	environLimit  = 768 << 10
 	remoteLimit   = 64 << 10 // on a backend, where all of it is one word of a command
 )
 
-// withoutTooLarge returns an environment without the variables that would keep programs from being
-// started, the longest first, and their names.
+// withoutTooLarge removes the variables that would prevent the start of programs, the longest
+// first. It returns the rest and the removed names.
 func withoutTooLarge(env []string, limit int) (kept, tooLarge []string) {
 	total := 0
 	for _, kv := range env {
@@ -352,7 +352,7 @@ func runLimited(ctx context.Context, c proc.Cmd, limit time.Duration) (exit proc
 	return exit, expired.Load(), err
 }
 
-// readState is the state that a command has left, if a whole one was.
+// readState returns the state stored by a command. If it is incomplete, ok is false.
 func (s *Shell) readState(d dump, before []string) (after shellState, ok bool) {
 	parse := s.dialect().read
 	if parse == nil {
@@ -376,9 +376,8 @@ func (s *Shell) readState(d dump, before []string) (after shellState, ok bool) {
 	return after, ok
 }
 
-// dump is the file in which a command leaves its state: private, since exports
-// may be secret. It is open from before the command starts, so that a file that the command
-// puts in its place is never opened.
+// dump is the file in which a command stores its state: private, since exports may be secret. It is
+// opened before the command starts, so a file put in its place is never opened.
 type dump struct {
 	dir  *scratch.Dir // nil: the file is in none
 	path string       // for the command
@@ -386,8 +385,8 @@ type dump struct {
 	lent bool // the command has it open
 }
 
-// newDump makes one: in memory for a command that is held (see [proc.Cmd.Held]), where the
-// system can, else in a folder of its own.
+// newDump creates a dump: in memory for a held command (see [proc.Cmd.Held]), if the system can,
+// else in a separate directory.
 func newDump(held bool) (d dump, err error) {
 	if held {
 		if d.file, err = proc.MemoryFile("shell's state"); err == nil {
@@ -422,15 +421,15 @@ func (d dump) remove() {
 	}
 }
 
-// read returns the text that was left.
+// read returns the stored text.
 func (d dump) read() ([]byte, error) {
-	if _, err := d.file.Seek(0, io.SeekStart); err != nil { // a command that has it open may have moved it
+	if _, err := d.file.Seek(0, io.SeekStart); err != nil { // a command with the file open may have moved the offset
 		return nil, err
 	}
 	return safefile.ReadAll(d.file, 0, stateLimit)
 }
 
-// override puts settings in place of those of the same name.
+// override replaces settings of the same name.
 func override(env, settings []string) []string {
 	out := make([]string, 0, len(env)+len(settings))
 	for _, kv := range env {
@@ -451,7 +450,7 @@ func setsName(settings []string, name string) bool {
 	return false
 }
 
-// restore gives a variable the value that it had before.
+// restore resets a variable to its previous value.
 func (s *shellState) restore(name string, before shellState) {
 	set := []string{}
 	for _, kv := range before.env {
@@ -476,7 +475,7 @@ func (s shellState) exports() map[string]string {
 	return byName
 }
 
-// Clone returns another shell, such as that of a subagent. It starts in dir with the current
+// Clone returns a separate shell, such as a subagent's. It starts in dir with the current
 // environment of s. Its later changes do not affect s.
 func (s *Shell) Clone(dir string) *Shell {
 	if s.isRemote() {

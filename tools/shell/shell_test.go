@@ -20,7 +20,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// newTestShell is a shell in a temp folder, and that folder.
+// newTestShell returns a shell in a temporary directory, and the directory.
 func newTestShell(t *testing.T, program string) (*Shell, string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -39,7 +39,7 @@ func newTestShell(t *testing.T, program string) (*Shell, string) {
 	return s, dir
 }
 
-// shells returns the shells to test with: those that users have, and sh.
+// shells returns the shells to test with: the shells of users, and sh.
 func shells(t *testing.T) []string {
 	t.Helper()
 	found := []string{programPath(t, "bash"), "/bin/sh"}
@@ -49,7 +49,7 @@ func shells(t *testing.T) []string {
 	return append(found, programPath(t, "dash"), programPath(t, "zsh"), programPath(t, "mksh"), programPath(t, "ksh93"))
 }
 
-// programPath returns the path of an installed program. Every machine that runs the tests has bash.
+// programPath returns the path of an installed program. Every test machine has bash.
 func programPath(t *testing.T, name string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); name == "bash" && err == nil {
@@ -68,16 +68,16 @@ func do(t *testing.T, s *Shell, text string) (string, Outcome) {
 	return out.String(), o
 }
 
-// apart are cases that some shells see otherwise: zsh takes no OLDPWD from outside, and
-// drops a backslash at the end as ksh does; ksh traces redirections too, and its EXIT
-// trap runs before an exec.
+// apart are cases that some shells treat differently: zsh accepts no OLDPWD from outside, and drops
+// a backslash at the end as ksh does; ksh traces redirections too, and its EXIT trap runs before an
+// exec.
 var apart = map[string][]string{
 	"zsh":   {"cd -", "trailing backslash"},
 	"mksh":  {"trailing backslash", "set -x is not noisy", "exec"},
 	"ksh93": {"trailing backslash", "set -x is not noisy"},
 }
 
-// The state that a command leaves for the next: each case is one session.
+// A command's state for the next command: each case is one session.
 func TestShellState(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -153,7 +153,7 @@ func TestShellExitCodes(t *testing.T) {
 	}
 }
 
-// fish has a language of its own.
+// fish uses another language.
 func TestShellFish(t *testing.T) {
 	t.Parallel()
 	fish := programPath(t, "fish")
@@ -350,7 +350,7 @@ func TestShellLeavesNoFile(t *testing.T) {
 	}
 }
 
-// Values that look like code are carried over as they are, in every shell.
+// Values that look like code are carried over unchanged, in every shell.
 func TestShellKeepsOddValues(t *testing.T) {
 	t.Parallel()
 	odd := []string{"$(x)", "`x`", "${x", "#x", "a[b", "a(b)", "{a,b}", "~", "a;b|c&d", "<x>", "!x", "it's", "-n", `a\b`, `"`, "'", "a\nexport B=2", "\t", "é", "--", "=("}

@@ -7,10 +7,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// keepsState reports whether a command leaves the state of its shell as it is: the shell is bash,
-// and the command only starts programs, or uses builtins that change nothing. The state has to be
-// one that a command left, because a shell adds variables of its own to another state. Such a
-// command does not have to store the state.
+// keepsState reports whether a command does not change its shell's state: the shell is bash, and
+// the command only starts programs or uses harmless builtins. The previous state must come from a
+// command, because a shell adds its variables to any other state. Such a command does not store the
+// state.
 func (s *Shell) keepsState(c Command, before shellState) bool {
 	if s.Name() != "bash" || c.pty || c.path != nil || c.Dir != "" && c.Dir != before.dir {
 		return false
@@ -25,14 +25,15 @@ func (s *Shell) keepsState(c Command, before shellState) bool {
 	return err == nil && !slices.ContainsFunc(file.Stmts, func(s *syntax.Stmt) bool { return !onlyPrograms(s) })
 }
 
-// changesBash reports whether a variable can change what the words of a command mean in bash: a
-// file that it reads first, its options, or a function.
+// changesBash reports whether a variable can change the meaning of a command's words in bash: a
+// startup file, its options, or a function.
 func changesBash(kv string) bool {
 	name, _, _ := strings.Cut(kv, "=")
 	return !syntax.ValidName(name) || slices.Contains([]string{"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "POSIXLY_CORRECT"}, name)
 }
 
-// onlyPrograms reports whether a statement only starts programs, or uses builtins that change nothing.
+// onlyPrograms reports whether a statement only starts programs, or uses builtins without effect on
+// the state.
 func onlyPrograms(s *syntax.Stmt) bool {
 	if s.Background || s.Coprocess || s.Disown || slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool {
 		return r.Hdoc != nil || r.N != nil && strings.HasPrefix(r.N.Value, "{") || !isPlain(r.Word)
@@ -49,7 +50,7 @@ func onlyPrograms(s *syntax.Stmt) bool {
 	return false
 }
 
-// isPlain reports whether a word has no expansion that can change a variable.
+// isPlain reports whether a word contains no expansion that can change a variable.
 func isPlain(word *syntax.Word) bool {
 	plain := true
 	syntax.Walk(word, func(node syntax.Node) bool {
@@ -63,7 +64,8 @@ func isPlain(word *syntax.Word) bool {
 	return plain
 }
 
-// harmless are builtins of bash that change nothing, whatever their arguments are. test is not one: "test -v" can assign.
+// harmless are bash builtins that change nothing, whatever their arguments are. test is excluded:
+// "test -v" can assign.
 var harmless = []string{":", "echo", "false", "pwd", "times", "true", "type"}
 
 // builtins are the other builtins of bash.

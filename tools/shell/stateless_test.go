@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A command that cannot change the state of its shell does not store it.
+// A command that cannot change its shell's state does not store it.
 func TestKeepsState(t *testing.T) {
 	t.Parallel()
 	s, dir := newTestShell(t, programPath(t, "bash"))
@@ -112,7 +112,7 @@ func TestBuiltins(t *testing.T) {
 	}
 }
 
-// A command that does not store the state has the output, the exit code and the state of one that does.
+// A command without stored state has the same output, exit code and state as a command with it.
 func TestUnstored(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"true", "false", "nosuchprogram", "cat < nothing", "ls nothing && true", "./sub", "nosuchprogram | cat", "echo a; pwd"} {

@@ -30,7 +30,7 @@ const (
 	terminalMaxTimeout = 600 * time.Second
 	progressEvery      = 100 * time.Millisecond
 
-	leastMilliseconds = 10_000 // a timeout from here on is one of milliseconds
+	leastMilliseconds = 10_000 // a larger timeout is in milliseconds
 )
 
 type terminalIn struct {
@@ -39,7 +39,7 @@ type terminalIn struct {
 	Workdir    string  `json:"workdir,omitempty" jsonschema:"directory for this command only"`
 	Background bool    `json:"background,omitempty" jsonschema:"true: return a session_id at once; for servers and watchers"`
 	PTY        bool    `json:"pty,omitempty" jsonschema:"true: give the command a terminal, if it requires one"`
-	// Watch goes beyond the call: a name that models know from Hermes Agent.
+	// Watch lasts beyond the call. Models know the name from Hermes Agent.
 	Watch []string `json:"watch_patterns,omitempty" jsonschema:"background: texts; a notice tells you which output lines contain one"`
 }
 
@@ -91,7 +91,7 @@ func terminal(ctx context.Context, env *callEnv, call tools.Call, in terminalIn)
 		return tools.Result{}, err
 	}
 	env.Shell.begin(ctx)
-	state := env.Shell.snapshot() // the judged state is the state that runs
+	state := env.Shell.snapshot() // run the command with the judged state
 	c := Command{Text: in.Command, Timeout: in.limit(env.Shell.timeout()), pty: in.PTY, from: &state}
 	apart := env.Processes != nil
 	if in.Workdir != "" {
@@ -258,7 +258,7 @@ func runShown(ctx context.Context, env *callEnv, call tools.Call, c Command, not
 	return tools.OK(result).Brief(brief).With(shown), nil
 }
 
-// terminalBrief is a terminalOut for the model. It has no folder if that has not changed.
+// terminalBrief is a terminalOut for the model. It omits an unchanged folder.
 type terminalBrief struct {
 	Output      string `json:"output"`
 	ExitCode    int    `json:"exit_code"`
@@ -269,8 +269,7 @@ type terminalBrief struct {
 	FullOutput  string `json:"full_output,omitempty"`
 }
 
-// showLive tells the editor of new output, ten times a second at most, until the
-// function it returns is called.
+// showLive sends new output to the editor, at most ten times a second, until stop is called.
 func showLive(env *callEnv, call tools.Call, out *capture) (stop func()) {
 	if env.Progress == nil {
 		return func() {}
@@ -302,7 +301,7 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// joinNotes joins the notes that there are.
+// joinNotes joins the notes that are not empty.
 func joinNotes(notes ...string) string {
 	var said []string
 	for _, n := range notes {
@@ -316,7 +315,7 @@ func joinNotes(notes ...string) string {
 // mostUnsaved is how many unsaved documents a note names.
 const mostUnsaved = 5
 
-// explainUnsaved says that commands do not see unsaved buffers.
+// explainUnsaved explains that commands do not see unsaved buffers.
 func explainUnsaved(names []string) string {
 	switch n := len(names); {
 	case n == 0:
@@ -335,7 +334,7 @@ func explainEnd(ctx context.Context, env *callEnv, c Command, o Outcome, text st
 	return joinNotes(explainExit(env, c, o), explainJobs(env, c, o), env.Shell.explainRemoteExit(o), explainLimit(o), explainSandbox(env, c.box, text, o))
 }
 
-// explainExit words exit codes that mislead.
+// explainExit explains misleading exit codes.
 func explainExit(env *callEnv, c Command, o Outcome) string {
 	if o.TimedOut {
 		next := fmt.Sprintf("a larger timeout (at most %v)", terminalMaxTimeout.Seconds())
@@ -375,7 +374,7 @@ func explainSignal(code int) string {
 	return ""
 }
 
-// explainLimit says that it was us who ended a command.
+// explainLimit explains that we ended the command.
 func explainLimit(o Outcome) string {
 	switch o.Limit {
 	case "":
@@ -386,7 +385,7 @@ func explainLimit(o Outcome) string {
 	return "everything was ended, because it went over its limit of " + o.Limit
 }
 
-// explainSandbox says that it was the sandbox that refused something.
+// explainSandbox explains that the sandbox denied something.
 func explainSandbox(env *callEnv, box *sandbox.Box, text string, o Outcome) string {
 	if o.Code == 0 || env.Shell.on != nil {
 		return ""
@@ -412,7 +411,7 @@ func explainTooLarge(o Outcome) string {
 	return "not kept for the next command, because no program could be started with them: " + strings.Join(o.TooLarge, ", ") + "; put large values into files"
 }
 
-// explainJobs says that commands started with & have ended.
+// explainJobs explains that commands started with & have ended.
 func explainJobs(env *callEnv, c Command, o Outcome) string {
 	switch {
 	case o.TimedOut || !leavesJobs(c.Text):
@@ -423,8 +422,8 @@ func explainJobs(env *callEnv, c Command, o Outcome) string {
 	return "what & had started was ended with the command; start with background=true what is to go on"
 }
 
-// leavesJobs tells whether a command line starts something with & that it neither
-// waits for nor ends.
+// leavesJobs reports whether a command line starts a job with & and neither waits for it nor ends
+// it.
 func leavesJobs(text string) bool {
 	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
 	if err != nil {
@@ -447,8 +446,8 @@ func leavesJobs(text string) bool {
 	return starts && !looksAfter
 }
 
-// lastProgram is the program whose exit code a command line ends with; empty when
-// it cannot be told.
+// lastProgram returns the program that determines the exit code of a command line, or "" if
+// unknown.
 func lastProgram(text string) string {
 	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
 	if err != nil || len(file.Stmts) == 0 {

@@ -118,7 +118,7 @@ func TestTerminalTimeout(t *testing.T) {
 	}
 }
 
-// The model is told who stopped a command, and whether to run it again.
+// The result names who stopped a command, and whether to run it again.
 func TestTerminalInterrupted(t *testing.T) {
 	t.Parallel()
 	for want, cause := range map[string]error{
@@ -142,7 +142,7 @@ func TestTerminalInterrupted(t *testing.T) {
 func TestTerminalShowsProgress(t *testing.T) {
 	t.Parallel()
 	env, dir := newTerminal(t)
-	var shown []tools.Progress // from one goroutine, which is over when the call is
+	var shown []tools.Progress // from a single goroutine, which ends with the call
 	env.Progress = func(p tools.Progress) {
 		shown = append(shown, p)
 		if strings.HasSuffix(p.Shown[0].Text, "half a") {
@@ -344,8 +344,7 @@ func TestTerminalAsks(t *testing.T) {
 		t.Errorf("%s", result.JSON)
 	}
 
-	// Other commands that run while the request is open change neither directory nor
-	// variables.
+	// Other commands during the request change neither directory nor variables.
 	person.answer = tools.DecisionOnce
 	person.meantime = func() { do(t, env.Shell, "cd /; export WHERE=/") }
 	if out, _ := runTerminal(t.Context(), t, env, `{"command":"pwd; echo [$WHERE]; rm -rf sub"}`); out.Output != dir+"\n[]\n" {
@@ -378,7 +377,7 @@ func (e editorTerminals) Run(ctx context.Context, args []string, dir string, env
 	var out bytes.Buffer
 	shown("term-1")
 	env = append([]string{"EDITORS_KEY=hush", "PATH=/nowhere"}, env...)
-	exit, err := proc.Run(ctx, proc.Cmd{Args: args, Dir: dir, Env: env, Stdout: &out, Stderr: &out}) // also ends what the shell has started
+	exit, err := proc.Run(ctx, proc.Cmd{Args: args, Dir: dir, Env: env, Stdout: &out, Stderr: &out}) // also ends the shell's processes
 	if e.limit > 0 && out.Len() > e.limit {
 		return out.String()[out.Len()-e.limit:], true, exit.Code, nil
 	}

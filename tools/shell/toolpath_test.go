@@ -11,7 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/userpath"
 )
 
-// Commands find what the profile of the user's shell would add to PATH, behind what the editor has.
+// Commands find the programs that the profile of the user's shell would add to PATH, after the
+// editor's.
 func TestToolsOfTheUserAreFound(t *testing.T) {
 	home := t.TempDir()
 	for _, program := range []string{".cargo/bin/rusty", ".local/bin/piped", ".nvm/versions/node/v9.1.0/bin/noded", ".nvm/versions/node/v20.3.0/bin/noded", ".local/bin/ls"} {

@@ -1,6 +1,6 @@
-// Package shell has the tools that run commands. A [Shell] keeps the working directory and
-// the exports from command to command, and [Processes] keeps the commands in the
-// background. All types are safe for concurrent use.
+// Package shell provides the tools that run commands. A [Shell] keeps the working directory and the
+// exports across commands, and [Processes] keeps the commands in the background. All types are safe
+// for concurrent use.
 package shell
 
 import (
@@ -13,7 +13,7 @@ import (
 // Toolset is the toolset of the tools.
 const Toolset = "terminal"
 
-// Config has the parts of a session that its commands need.
+// Config holds the parts of a session for its commands.
 type Config struct {
 	tools.Bounds
 	Shell     *Shell     // the working directory and the exports of the session; nil: no commands can run
@@ -21,10 +21,9 @@ type Config struct {
 	Terminals Terminals  // the editor's own terminals; nil: it has none
 }
 
-// Tools returns the tools of a session that run commands.
+// Tools returns the tools of a session for running commands.
 func Tools(c Config) []tools.Tool { return []tools.Tool{terminalTool(c), processTool(c)} }
 
-// callEnv is the environment of one call.
 type callEnv struct {
 	*tools.Env
 	Config
@@ -44,7 +43,7 @@ func (env *callEnv) bounded() error {
 	return nil
 }
 
-// with returns a tool's function that gets the session's parts.
+// with returns a tool's function and passes it the session's parts.
 func with[In any](c Config, run func(context.Context, *callEnv, tools.Call, In) (tools.Result, error)) func(context.Context, *tools.Env, tools.Call, In) (tools.Result, error) {
 	return func(ctx context.Context, env *tools.Env, call tools.Call, in In) (tools.Result, error) {
 		own := c

@@ -12,9 +12,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// No command waits for an editor: Git goes on with a message that it has prepared, and fails with the
-// way to do it where there is none. The user's variables and settings that name an editor change
-// nothing. One that the command sets itself is used.
+// No command waits for an editor: Git continues with a prepared message. Without a message, it
+// fails and explains the fix. The user's variables and settings that name an editor change nothing.
+// An editor set by the command itself is used.
 func TestCommandsWithoutEditor(t *testing.T) {
 	t.Parallel()
 	const begin = `git init -q -b main . && git config user.name A && git config user.email a@b && git config core.editor "sleep 100" && git config sequence.editor "sleep 100" &&
@@ -64,7 +64,7 @@ git config commit.gpgsign false && echo 1 >f && git add f && git commit -qm firs
 	}
 }
 
-// Programs that want a terminal end at once. There is none that they could open by its name either.
+// Programs that need a terminal end at once. They cannot open a terminal by its name either.
 func TestProgramsWithoutTerminal(t *testing.T) {
 	t.Parallel()
 	testneed.Program(t, "vim", "")
@@ -92,7 +92,7 @@ func TestProgramsWithoutTerminal(t *testing.T) {
 	}
 }
 
-// A variable that the user passes to commands stays as it is.
+// A variable passed to commands by the user stays unchanged.
 func TestPassedEditor(t *testing.T) {
 	t.Setenv("EDITOR", "mine")
 	t.Setenv("GIT_ASKPASS", "token.sh")

@@ -15,8 +15,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/backend"
 )
 
-// SSHD runs a real ssh server on loopback until the test ends, and returns how to reach it. Its
-// machine is this one.
+// SSHD runs a real ssh server on loopback until the test ends, and returns its configuration. Its
+// machine is the local machine.
 func SSHD(t *testing.T) backend.SSHConfig {
 	t.Helper()
 	const server = "/usr/sbin/sshd"

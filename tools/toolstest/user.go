@@ -35,6 +35,6 @@ func (p *ListedUser) AskPermission(ctx context.Context, q tools.ApprovalRequest)
 	case d := <-p.Answers:
 		return d, nil
 	case <-ctx.Done():
-		return tools.DecisionOnce, nil // an answer that comes too late
+		return tools.DecisionOnce, nil // a late answer
 	}
 }

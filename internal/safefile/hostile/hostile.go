@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// An Obstacle is an entry of a directory that is not a readable file, such as a pipe.
+// An Obstacle is a directory entry other than a readable file, such as a pipe.
 type Obstacle struct {
 	Name string
 	// Put creates the obstacle at path, with the directories above it. It replaces an
@@ -16,8 +16,8 @@ type Obstacle struct {
 	Put func(t testing.TB, path string)
 }
 
-// Obstacles returns all obstacles that this system can have. Code that reads one as a file
-// waits forever, uses all memory, or fails.
+// Obstacles returns all obstacles of this system. Code that reads them as files waits forever, uses
+// all memory, or fails.
 func Obstacles(t testing.TB) []Obstacle {
 	t.Helper()
 	all := []Obstacle{

@@ -28,7 +28,7 @@ func link(target string) func(t testing.TB, path string) {
 	return func(t testing.TB, path string) { must(t, os.Symlink(target, makeRoom(t, path))) }
 }
 
-// putSocket makes a socket elsewhere first, as the path of one must be short.
+// putSocket creates the socket elsewhere and moves it, because a socket's path must be short.
 func putSocket(t testing.TB, path string) {
 	short, err := os.MkdirTemp("", "s")
 	must(t, err)
