@@ -1,9 +1,9 @@
 package diff
 
-// group is a run of marked lines of one text; it may be empty. The groups of two
-// compared texts correspond: between two neighbours lies one common line.
+// group is a run of marked lines of a text; it may be empty. The groups of two compared texts
+// correspond: between two neighbors is one common line.
 type group struct {
-	lines      []int // numbers; equal lines have equal ones
+	lines      []int // equal lines have equal numbers
 	gone       []bool
 	start, end int
 }
@@ -42,8 +42,8 @@ func (g *group) previous() {
 	g.extendUp()
 }
 
-// down moves the marks one line down, if that marks an equal line instead. If the group
-// then touches the next one, the two become one.
+// down moves the marks one line down, if an equal line is marked instead. If the group then touches
+// the next group, they merge.
 func (g *group) down() bool {
 	if g.end == len(g.gone) || g.lines[g.start] != g.lines[g.end] {
 		return false
@@ -64,8 +64,8 @@ func (g *group) up() bool {
 	return true
 }
 
-// compact moves marks between equal lines, as git does: removed lines go next to added
-// ones, and other marks go down as far as possible.
+// compact moves marks between equal lines, as git does: removed lines go next to added lines, and
+// other marks go down as far as possible.
 func compact(lines []int, gone []bool, otherLines []int, otherGone []bool) {
 	g, other := firstGroup(lines, gone), firstGroup(otherLines, otherGone)
 	for {

@@ -1,5 +1,5 @@
-// Package diff compares texts by line: as unified diffs that git applies, as edits for an
-// editor, and as lists of changes.
+// Package diff compares texts by line: as unified diffs for git, as edits for an editor, and as
+// lists of changes.
 package diff
 
 import (
@@ -12,10 +12,9 @@ import (
 // Lines of context around a change.
 const contextLines = 3
 
-// Unified returns the unified diff from old to next, in the form that git apply accepts.
-// If they are equal, it is empty. name is the name of the file, with slashes. If old is
-// nil, the file is new; if next is nil, it is deleted. For binary content the diff only
-// says that the files differ.
+// Unified returns the unified diff from old to next, as accepted by git apply. If they are equal,
+// it is empty. name is the name of the file, with slashes. If old is nil, the file is new; if next
+// is nil, it is deleted. For binary content the diff only reports a difference.
 func Unified(name string, old, next []byte) string {
 	if bytes.Equal(old, next) {
 		return ""
@@ -72,7 +71,7 @@ func quoteName(name string) string {
 	return string(append(quoted, '"'))
 }
 
-// writeHunk writes one hunk with changes that are close together.
+// writeHunk writes a hunk of neighboring changes.
 func writeHunk(out *strings.Builder, old, next []line, changes []Change) {
 	first, last := changes[0], changes[len(changes)-1]
 	before := min(contextLines, first.OldFrom)
@@ -111,9 +110,9 @@ func writeLines(out *strings.Builder, mark byte, lines []line) {
 	}
 }
 
-// Git is [Unified] with git's header lines for modes (such as 0o100644), for links, and for
-// empty files. A mode of 0 means that there is no file. If one is a link and the other is a
-// file, the diff is a deletion and a creation.
+// Git is [Unified] with git's header lines for modes (such as 0o100644), for links, and for empty
+// files. A mode of 0 means no file. Between a link and a file, the diff is a deletion and a
+// creation.
 func Git(name string, oldMode, nextMode int, old, next []byte) string {
 	if oldMode != 0 && nextMode != 0 && oldMode>>12 != nextMode>>12 {
 		return Git(name, oldMode, 0, old, nil) + Git(name, 0, nextMode, nil, next)
@@ -135,7 +134,7 @@ func Git(name string, oldMode, nextMode int, old, next []byte) string {
 	return head + body
 }
 
-// Move is [Unified] for a file that was renamed.
+// Move is [Unified] for a renamed file.
 func Move(from, to string, old, next []byte) string {
 	from, to = strings.TrimPrefix(from, "/"), strings.TrimPrefix(to, "/")
 	var out strings.Builder

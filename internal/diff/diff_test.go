@@ -24,7 +24,7 @@ func applied(text string, r textenc.Range, with string, enc textenc.Encoding) st
 	return text[:min(from, to)] + with + text[max(from, to):]
 }
 
-// applyEdits applies edits as an editor does, the last one first.
+// applyEdits applies edits as an editor does, last to first.
 func applyEdits(text string, edits []Edit, enc textenc.Encoding) string {
 	for _, e := range slices.Backward(edits) {
 		text = applied(text, e.Range, e.NewText, enc)
@@ -264,7 +264,7 @@ func common(a, b []byte) int {
 	return row[len(b)/2]
 }
 
-// The worst case against the best: shuffled lines that all occur on both sides.
+// The worst case against the best: shuffled lines with all of them on both sides.
 func BenchmarkUnified(b *testing.B) {
 	old, next := scattered(10_000, 100)
 	lines := strings.SplitAfter(string(old), "\n")

@@ -8,8 +8,8 @@ type Edit struct {
 	NewText string
 }
 
-// Edits returns the edits that turn old into next: few, small, ascending, not
-// overlapping, and all in positions of old.
+// Edits returns the edits from old to next: few, small, ascending, not overlapping, and all in
+// positions of old.
 func Edits(old, next []byte, enc textenc.Encoding) []Edit {
 	oldLines, newLines := splitLines(old), splitLines(next)
 	var index *textenc.Index

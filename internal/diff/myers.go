@@ -2,7 +2,7 @@ package diff
 
 import "bytes"
 
-// line is one line of a text with its end, and where it begins.
+// line is a line of a text with its end, and its start offset.
 type line struct {
 	text  []byte
 	start int
@@ -30,12 +30,12 @@ func offsetOf(lines []line, i, end int) int {
 	return end
 }
 
-// Change replaces the items OldFrom up to OldTo of the old list by the items NewFrom up to
-// NewTo of the new one. One of the two may be empty.
+// Change replaces the items OldFrom up to OldTo of the old list by the items NewFrom up to NewTo of
+// the new list. Either range may be empty.
 type Change struct{ OldFrom, OldTo, NewFrom, NewTo int }
 
-// Compare returns the changes from old to next, such as the lines or words of two texts:
-// ascending, and between two changes there is at least one common item.
+// Compare returns the changes from old to next, such as the lines or words of two texts: ascending,
+// with at least one common item between two changes.
 func Compare(old, next []string) []Change { return changesOf(asLines(old), asLines(next)) }
 
 func asLines(items []string) []line {
@@ -55,11 +55,11 @@ func changesOf(old, next []line) []Change {
 	return d.changes()
 }
 
-// differ marks the lines that have no partner. Lines that occur in only one of
-// the texts are marked at once and left out of the comparison.
+// differ marks the lines without a counterpart. Lines in only one of the texts are marked at once
+// and left out of the comparison.
 type differ struct {
 	oldIDs, newIDs   []int // numbers of all lines: equal lines, equal numbers
-	old, new         []int // those that are compared
+	old, new         []int // compared lines
 	oldAt, newAt     []int // which line each of them is
 	oldGone, newGone []bool
 	forward, reverse []int // furthest points by diagonal
@@ -103,7 +103,7 @@ func present(ids []int, n int) []bool {
 	return in
 }
 
-// inBoth picks the lines that the other text has too, and marks the others.
+// inBoth picks the lines also in the other text, and marks the others.
 func inBoth(ids []int, inOther, gone []bool) (picked, at []int) {
 	for i, id := range ids {
 		if inOther[id] {
@@ -137,9 +137,8 @@ func (d *differ) compare(oldFrom, oldTo, newFrom, newTo int) {
 	d.compare(x, oldTo, y, newTo)
 }
 
-// split finds a point on a shortest path through the box, from both ends at once
-// (linear space). If that costs more than maxCost, it returns the point that is furthest
-// from an end, as git does.
+// split finds a point on a shortest path through the box, from both ends at once (linear space). If
+// this costs more than maxCost, it returns the furthest point from an end, as git does.
 func (d *differ) split(oldFrom, oldTo, newFrom, newTo int) (x, y int) {
 	zero := len(d.new) + 1 // index of diagonal 0
 	lowest, highest := oldFrom-newTo, oldTo-newFrom
@@ -205,7 +204,7 @@ func (d *differ) split(oldFrom, oldTo, newFrom, newTo int) (x, y int) {
 	}
 }
 
-// furthest returns the point of the search so far that is furthest from its end.
+// furthest returns the furthest point of the search from its end.
 func (d *differ) furthest(fLow, fHigh, rLow, rHigh, oldFrom, oldTo, newFrom, newTo int) (x, y int) {
 	zero := len(d.new) + 1
 	best := -1

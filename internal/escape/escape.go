@@ -1,4 +1,4 @@
-// Package escape writes texts so that a reader sees all of them.
+// Package escape makes all characters of a text visible.
 package escape
 
 import (
@@ -13,11 +13,10 @@ import (
 // escapable splits a text into long padding, words, and single characters.
 var escapable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` {16,}|\n{16,}|\t{16,}|\pL+|(?s:.)`) })
 
-// Line writes s so that the user sees all of it, on one line: line ends become
-// ⏎, tabs ⇥, and characters that a screen would hide, reorder or show as others
-// become their numbers, ⟨U+202E⟩, or for bytes that are no text ⟨0xFF⟩. Padding is
-// counted, ⟨40 spaces⟩. Two different texts never look the same: the signs used
-// here are themselves written by number.
+// Line makes all of s visible on one line: line ends become ⏎, tabs ⇥, and hidden, reordering or
+// ambiguous characters become their numbers, ⟨U+202E⟩, or for invalid bytes ⟨0xFF⟩. Padding is
+// counted, ⟨40 spaces⟩. Two different texts never look the same: the signs used here are themselves
+// written by number.
 func Line(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) && !strings.Contains(s, strings.Repeat(" ", 16)) {
 		return s
@@ -31,21 +30,20 @@ func Line(s string) string {
 		case first == '\t':
 			return "⇥"
 		}
-		// In a word that mixes Latin with letters of a script that looks like it, those are
-		// written by number.
+		// If a word mixes Latin with similar letters of another script, the latter are written by
+		// number.
 		mixed := strings.ContainsFunc(part, func(r rune) bool { return r < utf8.RuneSelf }) && strings.ContainsFunc(part, looksLatin)
 		return numbered(part, func(r, _ rune) bool { return mixed && looksLatin(r) || hidden(r) })
 	})
 }
 
-// Text writes s for a place that keeps line ends and tabs, such as the arguments of a
-// call: control characters, invisible ones and those that reorder text become their numbers.
+// Text escapes s for output with line ends and tabs, such as the arguments of a call: control
+// characters, invisible and reordering characters become their numbers.
 func Text(s string) string {
 	return numbered(s, func(r, last rune) bool { return r != '\n' && r != '\t' && invisible(r, last) })
 }
 
-// numbered writes bytes that are no text, and characters that are chosen with the one before
-// them, by their numbers.
+// numbered writes invalid bytes, and the characters chosen by choose, by their numbers.
 func numbered(s string, choose func(r, last rune) bool) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return s
@@ -79,39 +77,39 @@ func HiddenPart(src string) string {
 	return ""
 }
 
-// looksLatin reports whether a letter is of a script whose letters look like Latin ones.
+// looksLatin reports whether a letter belongs to a script with letters similar to Latin.
 func looksLatin(r rune) bool {
 	return r >= utf8.RuneSelf && unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu)
 }
 
-// disguises are ranges of characters that are not seen, or seen as others.
+// disguises are ranges of invisible or misleading characters.
 var disguises = [][2]rune{
 	{0x300, 0x36F}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}, {0x180B, 0x180F}, {0xE0100, unicode.MaxRune}, // marks
 	{0xFF00, 0xFFEF}, {0x1D400, 0x1D7FF}, {0x2100, 0x214F}, // full-width, mathematical and letter-like forms
 	{'⟨', '⟩'}, {'⏎', '⏎'}, {'⇥', '⇥'}, {utf8.RuneError, utf8.RuneError}, // signs of Line
-	{0x115F, 0x1160}, {0x3164, 0x3164}, {0x2800, 0x2800}, // letters and patterns that are blank
+	{0x115F, 0x1160}, {0x3164, 0x3164}, {0x2800, 0x2800}, // blank letters and patterns
 	{0x2024, 0x2025}, {0x2027, 0x2027}, {0x2044, 0x2044}, {0x2215, 0x2216}, {0x29F5, 0x29F5}, {0x29F8, 0x29F8}, // dots and slashes
-	{0x037E, 0x037E}, {0xA789, 0xA789}, {0x2236, 0x2236}, {0x01C3, 0x01C3}, // signs that pass for ASCII
+	{0x037E, 0x037E}, {0xA789, 0xA789}, {0x2236, 0x2236}, {0x01C3, 0x01C3}, // signs similar to ASCII
 }
 
-// hidden tells whether a character is not seen, or seen as another.
+// hidden reports whether a character is invisible or misleading.
 func hidden(r rune) bool {
 	for _, d := range disguises {
 		if r >= d[0] && r <= d[1] {
 			return true
 		}
 	}
-	return blank(r) || !unicode.IsPrint(r) || unicode.Is(unicode.Me, r) // control, format, blanks; marks that are drawn over others
+	return blank(r) || !unicode.IsPrint(r) || unicode.Is(unicode.Me, r) // control, format, blanks; enclosing marks
 }
 
-// invisible tells whether a character behind another is not seen, or reorders text.
+// invisible reports whether a character, after last, is invisible or reorders text.
 func invisible(r, last rune) bool {
-	joiner := (r == 0x200C || r == 0x200D) && last >= utf8.RuneSelf // within emoji and scripts that join
+	joiner := (r == 0x200C || r == 0x200D) && last >= utf8.RuneSelf // within emoji and joining scripts
 	selector := unicode.Is(unicode.Variation_Selector, r) && (last < 0xA0 && !(last >= '0' && last <= '9' || last == '#' || last == '*') || unicode.Is(unicode.Variation_Selector, last))
 	return !joiner && (selector || blank(r) || r == 0x2800 || unicode.In(r, unicode.Cf, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Co))
 }
 
-// blank reports whether a letter or a mark is never seen, although Unicode counts it as one.
+// blank reports whether a letter or a mark is never visible, although Unicode counts it as visible.
 func blank(r rune) bool {
 	switch r {
 	case 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0:

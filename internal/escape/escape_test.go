@@ -37,7 +37,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// unescape undoes Line, which shows that nothing is lost.
+// unescape reverses Line, to show that nothing is lost.
 func unescape(s string) string {
 	s = regexp.MustCompile(`⟨[^⟩]*⟩|⏎|⇥`).ReplaceAllStringFunc(s, func(m string) string {
 		switch m {
@@ -75,7 +75,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// Text keeps what a reader sees, such as emoji, and shows the rest.
+// Text keeps visible characters, such as emoji, and escapes the rest.
 func TestText(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

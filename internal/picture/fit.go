@@ -23,8 +23,8 @@ type source struct {
 	config image.Config
 }
 
-// Kind returns the media type of a picture in a format that is read, by its first bytes. For anything else,
-// it returns "".
+// Kind returns the media type of a picture in a supported format, by its first bytes. For anything
+// else, it returns "".
 func Kind(data []byte) string {
 	has := func(prefix string) bool { return bytes.HasPrefix(data, []byte(prefix)) }
 	switch {
@@ -45,7 +45,7 @@ func Kind(data []byte) string {
 	}
 }
 
-// Size returns the size that the header of a picture says. It decodes no pixels. If the header cannot be
+// Size returns the size in the header of a picture. It decodes no pixels. If the header cannot be
 // read, ok is false.
 func Size(data []byte) (width, height int, ok bool) {
 	defer func() {
@@ -57,7 +57,7 @@ func Size(data []byte) (width, height int, ok bool) {
 	return s.config.Width, s.config.Height, err == nil
 }
 
-// read returns what the header of a picture says.
+// read reads the header of a picture.
 func read(data []byte) (s source, err error) {
 	s.data = data
 	from := func() *bytes.Reader { return bytes.NewReader(s.data) }
@@ -89,8 +89,8 @@ func read(data []byte) (s source, err error) {
 	return s, nil
 }
 
-// enlarge sets the size to that of the coded pixels of a WebP, if that is larger: the header in front of them
-// can say less.
+// enlarge sets the size to the coded pixels' of a WebP, if larger: the header before them can be
+// smaller.
 func (s *source) enlarge(coded []byte) error {
 	size, err := webp.DecodeConfig(bytes.NewReader(coded))
 	s.config.Width, s.config.Height = max(s.config.Width, size.Width), max(s.config.Height, size.Height)
@@ -148,12 +148,12 @@ func fit(data []byte, limits Limits) (Picture, error) {
 	}
 }
 
-// encode encodes a picture as a JPEG, or as a PNG if that is within limit. If no JPEG is within
-// the limit, either, the data are nil.
+// encode encodes a picture as a PNG within limit, else as a JPEG; with asJPEG, only as a JPEG. If
+// no JPEG is within the limit, the data are nil.
 func encode(m *image.RGBA, asJPEG bool, limit int) (Picture, error) {
 	p := Picture{Width: m.Rect.Dx(), Height: m.Rect.Dy()}
 	var b bytes.Buffer
-	for _, level := range []png.CompressionLevel{png.BestSpeed, png.DefaultCompression} { // the second one takes three times as long
+	for _, level := range []png.CompressionLevel{png.BestSpeed, png.DefaultCompression} { // the second takes three times as long
 		if asJPEG {
 			break
 		}
@@ -183,9 +183,9 @@ func encode(m *image.RGBA, asJPEG bool, limit int) (Picture, error) {
 	return p, nil
 }
 
-// scaled returns a picture whose longest side has side pixels. Each pixel is the mean of those
-// that it covers. It takes one row at a time, because the whole picture in another form needs
-// too much memory.
+// scaled returns a picture whose longest side has side pixels. Each pixel is the mean of the pixels
+// it covers. It processes a row at a time, because converting the whole picture needs too much
+// memory.
 func scaled(src image.Image, side int) *image.RGBA {
 	from := src.Bounds()
 	w, h := from.Dx(), from.Dy()

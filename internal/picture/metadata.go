@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// shown are the chunks of a PNG that say how the picture looks.
+// shown are the PNG chunks that affect the appearance of the picture.
 var shown = []string{"IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "cHRM", "sRGB", "sBIT", "pHYs", "bKGD"}
 
 // cleanPNG returns a PNG without metadata, and its EXIF data. If the PNG is broken, clean is nil.
@@ -84,7 +84,7 @@ func scanEnd(data []byte, at int) int {
 	return len(data)
 }
 
-// firstFrame returns a WebP with only its first frame, and its EXIF data. If the WebP has one
+// firstFrame returns a WebP with only its first frame, and its EXIF data. If the WebP has a single
 // frame and no metadata, clean is data, else nil.
 func firstFrame(data []byte) (frame, clean, exif []byte) {
 	plain := true
@@ -113,8 +113,8 @@ func firstFrame(data []byte) (frame, clean, exif []byte) {
 	return frame, clean, exif
 }
 
-// codedWebP returns a WebP that has only the coded pixels of another one, so that its size is theirs. If there are
-// none, it returns nil.
+// codedWebP strips everything but the coded pixels of a WebP, so the decoder reports their size. If
+// there are none, it returns nil.
 func codedWebP(data []byte) []byte {
 	for name, body := range riffChunks(data[12:]) {
 		if name != "VP8 " && name != "VP8L" {
@@ -129,7 +129,7 @@ func codedWebP(data []byte) []byte {
 	return nil
 }
 
-// webpOf returns a WebP of a frame of an animated one: a header of 16 bytes and chunks.
+// webpOf returns a WebP from a frame of an animation: a header of 16 bytes and chunks.
 func webpOf(frame []byte) []byte {
 	out := []byte("RIFF\x00\x00\x00\x00WEBP")
 	for name := range riffChunks(frame[16:]) {

@@ -29,14 +29,14 @@ const (
 	memoryLimit = 1 << 30
 )
 
-// Limits are the limits of a picture that is sent to models.
+// Limits are the limits of a picture for models.
 type Limits struct {
 	Side   int `json:"side"`   // pixels of the longest side
 	Bytes  int `json:"bytes"`  // of the encoded picture
-	Pixels int `json:"pixels"` // that a picture may have before it is fitted
+	Pixels int `json:"pixels"` // of the original picture
 }
 
-// Picture is a picture that is within the limits.
+// Picture is a picture within the limits.
 type Picture struct {
 	MIMEType      string `json:"type"`
 	Width, Height int
@@ -54,13 +54,13 @@ type answer struct {
 	Error string `json:"error,omitempty"`
 }
 
-// ServeHelper fits a picture and ends the process, if [Fit] started this process for that. In
-// any other process it returns at once. See package modes.
+// ServeHelper fits a picture and ends the process, if [Fit] started this process. In any other
+// process it returns at once. See package modes.
 func ServeHelper() { helper.Serve(hiddenWord, child) }
 
-// Fit returns a picture within the limits. If the picture is already, and has no metadata,
-// its data stay as they are. If the picture is rejected, the error is an [Error]. name is for
-// the text of the error. Any other error is that of ctx, or that no process can be started.
+// Fit returns a picture within the limits. If the picture already is, and contains no metadata, its
+// data stay unchanged. If the picture is rejected, the error is an [Error]. name is for the text of
+// the error. Any other error is ctx's, or means that no process can be started.
 func Fit(ctx context.Context, name string, data []byte, limits Limits) (Picture, error) {
 	header, err := json.Marshal(limits)
 	if err != nil {

@@ -74,7 +74,7 @@ func segment(data []byte, marker byte, body string) []byte {
 	return append(append(out, body...), data[2:]...)
 }
 
-// exif returns EXIF data with an orientation and a text that stands for the place.
+// exif returns EXIF data with an orientation and a text in place of the location.
 func exif(turn byte) string {
 	return "Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00" + string([]byte{turn}) + "\x00\x00\x00\x00\x00\x00GPS 52.5 N"
 }
@@ -131,8 +131,8 @@ func red(c color.Color) bool {
 	return r > b
 }
 
-// TestOrientation checks where the red quarter is for each orientation of EXIF, and that the
-// place is removed.
+// TestOrientation checks the position of the red quarter for each EXIF orientation, and the removal
+// of the location.
 func TestOrientation(t *testing.T) {
 	t.Parallel()
 	corners := map[byte]image.Point{1: {0, 0}, 2: {1, 0}, 3: {1, 1}, 4: {0, 1}, 5: {0, 0}, 6: {1, 0}, 7: {1, 1}, 8: {0, 1}}
@@ -168,7 +168,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestBytes checks that a picture that is no JPEG becomes one if its PNG is too large.
+// TestBytes checks that a picture in another format becomes a JPEG if its PNG is too large.
 func TestBytes(t *testing.T) {
 	t.Parallel()
 	noisy := image.NewNRGBA(image.Rect(0, 0, 200, 200))
@@ -185,8 +185,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestRejected checks pictures that are rejected: by their header alone, or because they are
-// broken.
+// TestRejected checks rejected pictures: by their header alone, or because they are broken.
 func TestRejected(t *testing.T) {
 	t.Parallel()
 	bomb := encoded(t, image.NewGray(image.Rect(0, 0, 1, 1)), "png")[:33]
@@ -217,10 +216,10 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// TestWebP checks a WebP, and that the first frame of an animated one is used.
+// TestWebP checks a WebP, and the first frame of an animation.
 func TestWebP(t *testing.T) {
 	t.Parallel()
-	// One pixel, lossless: the smallest WebP.
+	// A single lossless pixel: the smallest WebP.
 	vp8l := "VP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00"
 	riff := func(chunks string) []byte {
 		return fmt.Appendf(nil, "RIFF%sWEBP%s", string(binary.LittleEndian.AppendUint32(nil, uint32(len(chunks)+4))), chunks)
@@ -238,7 +237,7 @@ func TestWebP(t *testing.T) {
 	}
 }
 
-// TestWebPSize checks that the size of the coded pixels decides, not that of the header in front of them.
+// TestWebPSize checks that the size of the coded pixels decides, not the header's.
 func TestWebPSize(t *testing.T) {
 	t.Parallel()
 	chunk := func(name, body string) string {

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// A way is one in which people give a secret to a command. Its form is looked for only in texts that have one
+// A way is a form in which users pass a secret to a command. It is searched only in texts with any
 // of the signs. The last group of the form is the secret.
 type way struct {
 	signs []string
 	form  *regexp.Regexp
-	sure  bool // only in a text that is known to be a command line
+	sure  bool // only in text known to be a command line
 }
 
 const (
@@ -25,7 +25,8 @@ const (
 	quoteForm = `(?:\\?["'])?`
 )
 
-// ways finds secrets in command lines. Options of one letter are a secret only of the programs that are named.
+// ways finds secrets in command lines. Single-letter options are secret only for the named
+// programs.
 var ways = sync.OnceValue(func() []way {
 	c := regexp.MustCompile
 	return []way{
@@ -62,8 +63,8 @@ var ways = sync.OnceValue(func() []way {
 // found is a secret in a text, with its place.
 type found struct{ start, end int }
 
-// inCommands finds secrets that a text gives to commands, in their order. If the text is surely a command line, also
-// those that are not told from other words.
+// inCommands finds the secrets in the commands of a text, in their order. If sure is set, the text
+// is a command line, and secrets that resemble other words are found, too.
 func inCommands(text string, sure bool) (all []found) {
 	for _, t := range ways() {
 		if t.sure && !sure || !slices.ContainsFunc(t.signs, func(sign string) bool { return strings.Contains(text, sign) }) {
@@ -107,7 +108,7 @@ func withoutCommandSecrets(text string, sure bool, mark string) string {
 	done := 0
 	for _, f := range all {
 		if f.start < done {
-			continue // in another one
+			continue // inside another secret
 		}
 		b.WriteString(text[done:f.start])
 		b.WriteString(mark)

@@ -54,7 +54,8 @@ func TestSecretsOfCommands(t *testing.T) {
 	}
 }
 
-// The words of a server's command line are separate; a program gives options of one letter their meaning.
+// The words of a server's command line are separate; a program gives single-letter options their
+// meaning.
 func TestSecretsOfWords(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

@@ -36,8 +36,7 @@ type rewriter struct {
 	out bytes.Buffer
 }
 
-// value copies one value, which stands under a name. A string under a telling name is
-// replaced.
+// value copies the value of name. A string under a secret's name is replaced.
 func (w *rewriter) value(name string) error {
 	t, err := w.in.Token()
 	if err != nil {
@@ -78,7 +77,7 @@ func isCommand(name string) bool {
 	return false
 }
 
-// nested redacts a text that is itself a JSON object or list, such as the arguments of a call.
+// nested redacts text that is itself a JSON object or list, such as the arguments of a call.
 func (s *Set) nested(text string) string {
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
 		return text
@@ -152,7 +151,7 @@ func (w *rewriter) text(t string) error {
 	return err
 }
 
-// learnFrom looks for telling names first, so that a value is also found before its name.
+// learnFrom searches for names of secrets first, to find a value before its name, too.
 func (s *Set) learnFrom(value []byte) {
 	if !bytes.Contains(value, []byte(`"`)) {
 		return
@@ -190,8 +189,8 @@ func (s *Set) walk(name string, v any) {
 	}
 }
 
-// Writer redacts each line that is written to out. A write is one or several whole lines,
-// as the handlers of log/slog write them.
+// Writer redacts each line written to out. A write is one or several whole lines, as the handlers
+// of log/slog write them.
 func (s *Set) Writer(out io.Writer) io.Writer { return lineWriter{s, out} }
 
 type lineWriter struct {
@@ -228,9 +227,9 @@ func flagName(flag string) bool {
 	return SecretName(name) || strings.EqualFold(name, "token") || strings.EqualFold(name, "key")
 }
 
-// Meaning returns a copy of a tree of settings without the values that may be secret by their meaning,
-// whatever their form: each value of an environment and of headers, arguments behind a flag that
-// names a secret, and in addresses the password, the values of the query and the fragment.
+// Meaning returns a copy of a tree of settings without possible secrets, whatever their form:
+// values of environments and headers, arguments after a flag that names a secret, and in addresses
+// the password, the query values and the fragment.
 func (s *Set) Meaning(tree any) any { return s.meaning("", tree) }
 
 func (s *Set) meaning(key string, tree any) any {
@@ -330,8 +329,8 @@ func (s *Set) inWords(program string, words []string, out []any) {
 // wordInLine are the words of a command line, with their quotes.
 var wordInLine = regexp.MustCompile(`(?:[^\s"']|"[^"]*"|'[^']*')+`)
 
-// Line returns a text, which may be an address or a command line, without the parts that [Set.Meaning]
-// withholds.
+// Line returns a text, which may be an address or a command line, without the parts withheld by
+// [Set.Meaning].
 func (s *Set) Line(text string) string {
 	before, header := "", false
 	given := text

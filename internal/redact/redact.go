@@ -1,16 +1,14 @@
-// Package redact replaces secrets in the output of the instruments: the log, traces and bug
-// reports.
+// Package redact replaces secrets in diagnostic output: the log, traces and bug reports.
 //
-// A [Set] knows secrets by their values. It also finds tokens by their shape, and the values
-// of JSON members and environment variables by their names. Values that it has seen under
-// such a name are secrets from then on. A Set is safe for concurrent use.
+// A [Set] knows secrets by their values. It also finds tokens by their shape, and values of JSON
+// members and environment variables by their names. Such values are secrets from then on. A Set is
+// safe for concurrent use.
 //
 //	set := redact.New(load)
 //	set.Text(line)  // "[secret OPENAI_API_KEY withheld]" replaces the key
 //	set.Find(text)  // names a secret that is left, in any of its encodings
 //
-// Redaction catches accidents. It is not a boundary: a secret that is split or encrypted is
-// not found.
+// Redaction catches accidents. It is not a boundary: a split or encrypted secret is not found.
 package redact
 
 import (
@@ -29,8 +27,8 @@ import (
 
 const (
 	surely  = 8    // a value of this length is looked for anywhere
-	perhaps = 4    // a shorter one only as a word of its own
-	learned = 1000 // the most values that a Set learns from names
+	perhaps = 4    // shorter values only as a separate word
+	learned = 1000 // maximum number of values learned from names
 )
 
 // Set is a set of secrets. The zero Set finds tokens by their shape only.
@@ -40,13 +38,13 @@ type Set struct {
 	mu    sync.Mutex
 	seen  map[string]string // value → name, learned from names
 	cache []secret
-	from  map[string]string // that cache was made of
+	from  map[string]string // the source of cache
 }
 
 type secret struct{ name, value string }
 
-// New returns a set of the values that load returns by name. Load is called for each text
-// and should be cheap if nothing has changed: it may return the same map again.
+// New returns a set of the values returned by load, by name. load is called for each text and
+// should be cheap if nothing has changed: it may return the same map again.
 func New(load func() map[string]string) *Set { return &Set{load: load} }
 
 // known returns the secrets, the longest first.
@@ -94,8 +92,8 @@ func sameMap(a, b map[string]string) bool {
 	return true
 }
 
-// parts returns the pieces of a value that can be found: each long line of a value of
-// several lines, such as a private key, and the token of "Bearer TOKEN".
+// parts returns the searchable parts of a value: each long line of a value of several lines, such
+// as a private key, and the token of "Bearer TOKEN".
 func parts(value string) []string {
 	value = strings.TrimSpace(value)
 	lines := strings.Split(value, "\n")
@@ -114,8 +112,8 @@ func parts(value string) []string {
 	return out
 }
 
-// telling reports whether a value can be told from innocent text. Paths, plain addresses
-// and short words cannot.
+// telling reports whether a value is distinct from innocent text. Paths, plain addresses and short
+// words are not.
 func telling(value string) bool {
 	switch {
 	case len(value) < perhaps || filepath.IsAbs(value) || strings.HasPrefix(value, "~/"):
@@ -129,7 +127,7 @@ func telling(value string) bool {
 	return err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || len(u.Path) >= 20
 }
 
-// learn adds a value that was found under a telling name.
+// learn adds a value found under the name of a secret.
 func (s *Set) learn(name, value string) {
 	for _, part := range parts(value) {
 		if len(part) < surely || !telling(part) || strings.Contains(value, "withheld]") {
@@ -149,7 +147,8 @@ func (s *Set) learn(name, value string) {
 
 const tokenMark = "[token withheld]"
 
-// Text replaces known secrets, token-shaped texts, and secrets that the text gives to commands, as in curl -u me:SECRET.
+// Text replaces known secrets, token-shaped texts, and secrets in commands, as in curl -u
+// me:SECRET.
 func (s *Set) Text(text string) string {
 	return withoutCommandSecrets(s.plain(text), false, tokenMark)
 }
@@ -164,8 +163,7 @@ func (s *Set) plain(text string) string {
 	return withholdTokens(text, tokenMark)
 }
 
-// Find names a secret that text holds, plain or in a common encoding. It returns "" if
-// there is none.
+// Find names a secret in text, plain or in a common encoding. If there is none, it returns "".
 func (s *Set) Find(text string) string {
 	for _, x := range s.known() {
 		for _, form := range append(forms(x.value), encodings(x.value)...) {
@@ -190,7 +188,8 @@ func withheld(name string) string {
 	return "[secret " + name + " withheld]"
 }
 
-// forms are the spellings that replace nothing else: plain, in JSON, in an address.
+// forms returns the spellings of a value with little risk of other matches: plain, in JSON, in an
+// address.
 func forms(value string) []string {
 	out := []string{value}
 	if quoted, err := json.Marshal(value); err == nil {
@@ -218,7 +217,7 @@ func encodings(value string) []string {
 	return out
 }
 
-// replace replaces all of a form. A short one is replaced where it stands as a word.
+// replace replaces all occurrences of a form. A short form is replaced only as a separate word.
 func replace(text, form, by string) string {
 	if len(form) >= surely {
 		return strings.ReplaceAll(text, form, by)

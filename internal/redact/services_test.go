@@ -45,8 +45,8 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestFormsOfServices checks that a key of each form is withheld whole, wherever it stands, and
-// that nothing is withheld twice.
+// TestFormsOfServices checks that a key of each form is withheld whole, in any position, and that
+// nothing is withheld twice.
 func TestFormsOfServices(t *testing.T) {
 	t.Parallel()
 	var set redact.Set
@@ -73,7 +73,7 @@ func TestFormsOfServices(t *testing.T) {
 	}
 }
 
-// TestTokensInLines has keys as logs and forms show them, and texts that only resemble them.
+// TestTokensInLines checks keys as shown in logs and forms, and similar innocent texts.
 func TestTokensInLines(t *testing.T) {
 	t.Parallel()
 	var set redact.Set

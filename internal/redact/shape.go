@@ -12,8 +12,8 @@ type Service struct {
 	Kind      string   // models, search and browsing, version control and packages, clouds, or services
 	Name      string   // for people
 	Variables []string // of the environment, in which its keys usually are
-	Form      string   // a regular expression of its keys; empty: they cannot be told from other text
-	Source    string   // an address that describes the form, or the keys
+	Form      string   // a regular expression of its keys; empty: they look like other text
+	Source    string   // a page about the form, or the keys
 }
 
 //go:embed services.tsv
@@ -41,7 +41,7 @@ var Services = sync.OnceValue(func() (all []Service) {
 	return all
 })
 
-// tokens finds keys by the form that their issuers gave them.
+// tokens finds keys by their issuers' forms.
 var tokens = sync.OnceValue(func() *regexp.Regexp {
 	var forms []string
 	for _, s := range Services() {
@@ -70,12 +70,12 @@ type signed struct {
 }
 
 const (
-	shortest = 14      // no key has less, but for a masked one
+	shortest = 14      // minimum length of a key, except masked keys
 	longest  = 4 << 10 // in more text without a sign between, only its beginning is looked at: it is data, such as a picture
 )
 
-// withholdTokens replaces texts that look like keys with mark. It looks only at runs of the characters that keys have,
-// because the forms are many.
+// withholdTokens replaces texts that look like keys with mark. It checks only runs of key
+// characters, because there are many forms.
 func withholdTokens(text, mark string) string {
 	for _, n := range named() {
 		if strings.Contains(text, n.sign) {
@@ -83,7 +83,7 @@ func withholdTokens(text, mark string) string {
 		}
 	}
 	var out strings.Builder
-	done := 0 // what is in out
+	done := 0 // length of text already in out
 	for i := 0; i < len(text); {
 		start := i
 		for i < len(text) && inToken(text[i]) {

@@ -47,7 +47,7 @@ func openAt(dir int, name string, flags int) (fd int, err error) {
 func (d openDir) close() { _ = d.file.Close() }
 
 func (d openDir) entries() []fs.DirEntry {
-	entries, _ := d.file.ReadDir(-1) // after an error, the entries that were read
+	entries, _ := d.file.ReadDir(-1) // after an error, the entries read so far
 	return entries
 }
 
@@ -74,8 +74,8 @@ func (d openDir) open(name string) (io.ReadCloser, error) {
 	return &walkedFile{fd: fd, size: stat.Size}, nil
 }
 
-// walkedFile reads a file up to the size that it had when it was opened. It reads a file
-// without a size, as in /proc, to its end.
+// walkedFile reads a file up to its size when it was opened. It reads a file without a size, as in
+// /proc, to its end.
 type walkedFile struct {
 	fd         int
 	size, read int64

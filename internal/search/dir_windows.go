@@ -24,7 +24,7 @@ func (d openDir) entries() []fs.DirEntry {
 		return nil
 	}
 	defer f.Close()
-	entries, _ := f.ReadDir(-1) // after an error, the entries that were read
+	entries, _ := f.ReadDir(-1) // after an error, the entries read so far
 	return entries
 }
 

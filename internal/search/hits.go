@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// lineHits are the matching lines of one file.
+// lineHits are the matching lines of a file.
 type lineHits struct {
 	limit int // of lines
 	lines []int
@@ -20,13 +20,13 @@ func (l *lineHits) add(line int) {
 	}
 }
 
-// fileHits are the hits in one file. In a search by name, lines is nil.
+// fileHits are the hits in a file. In a search by name, lines is nil.
 type fileHits struct {
 	name, path string
 	lines      *lineHits
 }
 
-// size returns the number of results that the file adds.
+// size returns the number of results in the file.
 func (f fileHits) size() int {
 	if f.lines == nil {
 		return 1
@@ -74,7 +74,7 @@ func (h *hits) merge(other *hits) {
 	h.named, h.count = named, count
 }
 
-// shrink sorts the files and drops those after the first maxHits results.
+// shrink sorts the files and drops the files after the first maxHits results.
 func (h *hits) shrink() {
 	slices.SortFunc(h.files, func(a, b fileHits) int { return cmp.Compare(a.name, b.name) })
 	h.size = 0

@@ -11,8 +11,8 @@ import (
 // maxLiterals is the number of alternatives up to which a prefilter is worth its time.
 const maxLiterals = 8
 
-// literals returns texts of which every match contains one, if case is ignored. If none are
-// known, it returns nil.
+// literals returns texts, one of which is in every match, if case is ignored. If none are known, it
+// returns nil.
 func literals(re *syntax.Regexp) [][]byte {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -48,8 +48,8 @@ func literals(re *syntax.Regexp) [][]byte {
 	return nil
 }
 
-// foldLiteral returns the longest part of a text that has only ASCII in each case: k and s
-// have a third form (the Kelvin sign, the long s).
+// foldLiteral returns the longest part of a text whose lower and upper case are both ASCII only: k
+// and s have a third form (the Kelvin sign, the long s).
 func foldLiteral(text []rune) [][]byte {
 	other := func(r rune) bool { return r >= utf8.RuneSelf || strings.ContainsRune("kKsS", r) }
 	best := ""
@@ -90,7 +90,7 @@ func shortest(texts [][]byte) int {
 	return n
 }
 
-// prefilter finds the places in a text where one of some literals begins.
+// prefilter finds the start of each literal in a text.
 type prefilter struct {
 	text     []byte
 	literals [][]byte

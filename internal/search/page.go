@@ -11,7 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// page returns the page of results that the query asks for.
+// page returns the requested page of results.
 func (s *Search) page(ctx context.Context) (*Found, error) {
 	s.hits.shrink()
 	found := &Found{Matches: []Match{}, Files: []string{}, Counts: map[string]int{}}
@@ -40,8 +40,8 @@ func (s *Search) page(ctx context.Context) (*Found, error) {
 	return found, nil
 }
 
-// inScope reports whether a result lies in a workspace folder. rg opens files by path, and
-// follows a link that replaces a directory during the search.
+// inScope reports whether a result is in a workspace folder. rg opens files by path, and follows a
+// link that replaces a directory during the search.
 func (s *Search) inScope(abs string) bool {
 	if _, open := s.scope.Texts[abs]; open || s.scope.Rg == nil {
 		return true
@@ -76,8 +76,8 @@ func (s *Search) matchPage(ctx context.Context, found *Found) error {
 	return nil
 }
 
-// show reads the lines of one file that are on the page, through the root of its folder.
-// If the file was deleted or the editor refuses to show it, there are none.
+// show reads the lines of a file on the page, through the root of its folder. If the file was
+// deleted or the editor refuses to show it, it returns none.
 func (s *Search) show(ctx context.Context, f fileHits, lines []int) ([]Match, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -109,9 +109,9 @@ func (s *Search) show(ctx context.Context, f fileHits, lines []int) ([]Match, er
 	return matches, nil
 }
 
-// changed reports whether a line certainly does not match: the file has changed since, or
-// rg has read another file. For text that is not ASCII it returns false, because the
-// engines have different word boundaries there.
+// changed reports whether a line certainly does not match: the file has changed since, or rg has
+// read another file. For non-ASCII text it returns false, because the engines use different word
+// boundaries there.
 func (s *Search) changed(content string) bool {
 	if s.pattern == nil || len(content) >= textenc.MaxLine-utf8.UTFMax || strings.ContainsFunc(content, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return false
@@ -130,8 +130,8 @@ func (s *Search) lines(abs string, lines []int) (map[int]string, error) {
 	return s.read(abs, around, textenc.MaxLine)
 }
 
-// around returns the part of a line that is shown. content is its beginning; if the first
-// match comes after that, around returns the part around the match.
+// around returns the shown part of a line. content is its beginning; if the first match comes
+// later, around returns the part around the match.
 func (s *Search) around(abs string, line int, content string) string {
 	if len(content) < textenc.MaxLine-utf8.UTFMax || s.pattern == nil || s.pattern.expr.MatchString(content) {
 		return content

@@ -12,12 +12,12 @@ import (
 // pattern is a compiled search pattern. It matches line by line.
 type pattern struct {
 	expr     *regexp.Regexp
-	literals [][]byte // every matching line contains one of them; empty: not known
+	literals [][]byte // at least one is in every matching line; empty: unknown
 	fold     bool     // in any case; the literals are in lower case
 }
 
-// compilePattern compiles a regular expression (RE2), in which \w, \d and \s match in all
-// scripts. The error is a [*QueryError] that says how to search for the text itself.
+// compilePattern compiles a regular expression (RE2), in which \w, \d and \s match in all scripts.
+// If it is invalid, the error is a [*QueryError] that explains how to search for literal text.
 func compilePattern(source string) (*pattern, error) {
 	tree, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {
@@ -73,7 +73,7 @@ func (p *pattern) matches(text []byte, hit func(start int)) {
 	}
 }
 
-// QueryError reports a query that cannot be searched for. Its text is for the model.
+// QueryError reports an invalid query. Its text is for the model.
 type QueryError struct{ text string }
 
 func (e *QueryError) Error() string { return e.text }

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The prefilter does not change the lines that the regular expression finds.
+// The prefilter does not change the matching lines of the regular expression.
 func TestPatternAgreesWithRegexp(t *testing.T) {
 	t.Parallel()
 	alphabet := rapid.SampledFrom([]string{"a", "b", "K", "k", "s", "S", "\u017f", "\u212a", "é", "É", " ", "_", "\n", "\r\n", "needle", "NEEDLE", "xyz"})
@@ -44,7 +44,7 @@ func TestPatternAgreesWithRegexp(t *testing.T) {
 	})
 }
 
-// A pattern finds the lines that the regular expression finds, line by line.
+// A pattern finds the same lines as the regular expression, line by line.
 func TestPatternRandom(t *testing.T) {
 	t.Parallel()
 	piece := rapid.SampledFrom([]string{"a", "b", "[ab]", "[^a]", ".", "^", "$", `\b`, `\B`, `\w`, `\d`, "(?i)A", "é", "(a|b)", "a*", "b+", "c?", "a{2,3}", "|", `\A`, `\z`, " ", "[a-cé]", `\s`, `\r`, "ab", "q", "@"})
@@ -72,7 +72,7 @@ func TestPatternRandom(t *testing.T) {
 	})
 }
 
-// A line longer than any buffer is one line, found once.
+// A line longer than any buffer is a single line, found once.
 func TestScanLongLine(t *testing.T) {
 	t.Parallel()
 	text := "needle\n" + strings.Repeat("x", maxSearchLine-20) + "needle" + strings.Repeat("y", maxSearchLine) + "needle\nneedle"
@@ -87,7 +87,7 @@ func TestScanLongLine(t *testing.T) {
 	}
 }
 
-// literals are known where every match contains one.
+// literals are known if every match contains at least one.
 func TestLiterals(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{

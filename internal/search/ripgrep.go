@@ -19,15 +19,15 @@ import (
 // returns its exit code. If rg could not be run, or ctx has ended, it returns an error.
 type Runner func(ctx context.Context, args []string, dir string, stdout io.Writer) (exit int, err error)
 
-// errRipgrep reports that rg did not search: it is not there, or rejected its arguments.
+// errRipgrep reports that rg did not search: it is missing, or rejected its arguments.
 var errRipgrep = errors.New("ripgrep did not search")
 
-// maxRecord is the most bytes of a record of rg. A longer one has a line that is not text.
+// maxRecord is the maximum size of an rg record in bytes. A longer record contains a binary line.
 const maxRecord = 64 << 20
 
-// ripgrep searches below start with rg. It takes only the places of matches from rg: their
-// text is read through the root of the folder. If rg does not finish, ripgrep adds no hits,
-// so that the other engine can search.
+// ripgrep searches below start with rg. It uses only the places of rg's matches: their text is read
+// through the root of the folder. If rg does not finish, ripgrep adds no hits, so the other engine
+// can search.
 func (s *Search) ripgrep(ctx context.Context, start Location) error {
 	found := &ripgrepFound{search: s, start: start}
 	args := []string{"--no-config", "--no-messages"}
@@ -39,7 +39,7 @@ func (s *Search) ripgrep(ctx context.Context, start Location) error {
 		args = append(args, "--files", "--null")
 		out.end, out.take = 0, found.file
 	} else {
-		args = append(args, "--json", "--crlf", "--regexp", s.q.Pattern) // behind a "=", rg 13 drops another one
+		args = append(args, "--json", "--crlf", "--regexp", s.q.Pattern) // after a "=", rg 13 drops another
 		out.end, out.take = '\n', found.message
 	}
 	args = append(args, "--", filepath.FromSlash(start.Rel))
@@ -91,7 +91,7 @@ func (f *ripgrepFound) complete(exit int) bool {
 	return f.done
 }
 
-// file reads one path of rg --files.
+// file reads a path of rg --files.
 func (f *ripgrepFound) file(path []byte) error {
 	if abs, ok := f.ours(string(path)); ok {
 		f.search.name(&f.hits, f.start, abs)
@@ -99,15 +99,15 @@ func (f *ripgrepFound) file(path []byte) error {
 	return nil
 }
 
-// ours returns the absolute path of a result of rg. If it belongs to another workspace
-// folder inside this one, ok is false.
+// ours returns the absolute path of an rg result. If it belongs to another workspace folder inside
+// this folder, ok is false.
 func (f *ripgrepFound) ours(path string) (abs string, ok bool) {
 	abs = filepath.Join(f.start.Folder, path)
 	l, ok := f.search.scope.Locate(abs)
 	return abs, ok && l.Folder == f.start.Folder
 }
 
-// message reads one record of rg --json.
+// message reads a record of rg --json.
 func (f *ripgrepFound) message(record []byte) error {
 	if line, ok := matchLine(record); ok {
 		if f.lines != nil {
@@ -175,7 +175,7 @@ func matchLine(record []byte) (line int, ok bool) {
 type records struct {
 	end  byte
 	take func(record []byte) error
-	open []byte // a record that has not ended
+	open []byte // an unfinished record
 }
 
 func (r *records) Write(p []byte) (int, error) {
@@ -204,8 +204,8 @@ func (r *records) Write(p []byte) (int, error) {
 // unsafeAfter is the time after which the ignore files below the start are checked.
 const unsafeAfter = 500 * time.Millisecond
 
-// stopUnsafe calls stop if rg has not ended after unsafeAfter and there are ignore files
-// below dir that it must not read. It returns when done is closed.
+// stopUnsafe calls stop if rg still runs after unsafeAfter and unsafe ignore files exist below dir.
+// It returns when done is closed.
 func stopUnsafe(ctx context.Context, dir string, stop func(), done <-chan struct{}) {
 	timer := time.NewTimer(unsafeAfter)
 	defer timer.Stop()

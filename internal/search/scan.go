@@ -16,8 +16,8 @@ const maxSearchLine = 16 << 20
 // chunks holds buffers for reading files in chunks.
 var chunks = sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
 
-// scan searches one text and calls hit with the number of each matching line. If the text
-// has a NUL byte, it is binary and its hits do not count.
+// scan searches a text and calls hit with the number of each matching line. If the text contains a
+// NUL byte, it is binary and its hits do not count.
 func (p *pattern) scan(r io.Reader, hit func(line int)) (binary bool, err error) {
 	pooled := chunks.Get().(*[]byte)
 	defer chunks.Put(pooled)
@@ -44,8 +44,8 @@ func (p *pattern) scan(r io.Reader, hit func(line int)) (binary bool, err error)
 	}
 }
 
-// sniff drops a byte order mark at the start of a text. If the text is in another encoding than UTF-8, the
-// reader that sniff returns decodes it.
+// sniff drops a byte order mark at the start of a text. If the encoding is not UTF-8, the returned
+// reader decodes it.
 func sniff(buf []byte, n int, r io.Reader, err error) (int, io.Reader, error) {
 	switch {
 	case bytes.HasPrefix(buf[:n], []byte("\xef\xbb\xbf")):
@@ -72,12 +72,12 @@ func sniff(buf []byte, n int, r io.Reader, err error) (int, io.Reader, error) {
 type scanner struct {
 	pattern *pattern
 	hit     func(line int)
-	line    int // number of the first line that is fed next
+	line    int // number of the next line to feed
 	last    int // the line of the last hit
 }
 
-// consume searches the whole lines of a full buffer and moves the rest to its start. If
-// one line fills the buffer, consume returns a larger one, up to a limit.
+// consume searches the whole lines of a full buffer and moves the rest to its start. If a single
+// line fills the buffer, consume returns a larger buffer, up to a limit.
 func (s *scanner) consume(buf []byte) (next []byte, held int) {
 	if end := bytes.LastIndexByte(buf, '\n') + 1; end > 0 {
 		s.feed(buf[:end])

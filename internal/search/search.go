@@ -1,9 +1,9 @@
-// Package search finds lines by regular expressions and files by name, with rg if there is
-// one, else in this process. Both engines find the same: without ignored, hidden and binary
-// files, and without links. Every file is opened through the [os.Root] of its workspace
-// folder. The text of open documents is searched instead of the files.
+// Package search finds lines by regular expressions and files by name, with rg if it is installed,
+// else in this process. Both engines find the same: without ignored, hidden and binary files, and
+// without links. Every file is opened through the [os.Root] of its workspace folder. The text of
+// open documents is searched instead of the files.
 //
-// A [Search] runs once. It uses several goroutines, which end before Run returns.
+// A [Search] runs once. Its goroutines end before Run returns.
 package search
 
 import (
@@ -35,10 +35,9 @@ const (
 
 // Query is a search by content or, if Files is set, by file name.
 type Query struct {
-	// Pattern is a regular expression that matches in lines. If Files is set, it is a
-	// glob: without a slash it matches names, with one whole paths; without any special
-	// character it matches names or paths that contain it. If it is empty, it matches all
-	// files.
+	// Pattern is a regular expression to match within lines. If Files is set, it is a glob for
+	// names, or for whole paths if it contains a slash. Without special characters it matches names
+	// or paths that contain it. If it is empty, it matches all files.
 	Pattern string
 	Path    string // directory or file; empty or ".": every workspace folder
 	Glob    string // which files, as in rg -g: "*.go", "src/**", "!*_test.go"
@@ -49,7 +48,7 @@ type Query struct {
 	Mode    string // content (also empty), files_only, count
 }
 
-// Match is a line that matches.
+// Match is a matching line.
 type Match struct {
 	Path    string   // as the model says it
 	Line    int      // from 1
@@ -58,8 +57,8 @@ type Match struct {
 	After   []string // the Context lines below
 }
 
-// Found is one page of results, sorted by path, then line. Paths are as the model
-// says them. None of its lists is nil.
+// Found is a page of results, sorted by path, then line. Paths are in the model's form. None of its
+// lists is nil.
 type Found struct {
 	Matches   []Match        // mode content
 	Files     []string       // mode files_only, and searches by name
@@ -68,20 +67,20 @@ type Found struct {
 	Truncated bool           // there are results after this page
 }
 
-// Scope is the part of a workspace that a search sees.
+// Scope is the searched part of a workspace.
 type Scope struct {
 	Starts []Location        // directories or files
 	Texts  map[string][]byte // of open documents, by absolute path
 	Git    ignore.GitConfig
 
-	Locate func(abs string) (l Location, ok bool)            // in the workspace folder that abs lies in
+	Locate func(abs string) (l Location, ok bool)            // in the workspace folder of abs
 	Name   func(abs string) string                           // as the model says it
 	Hidden func(ctx context.Context, l Location) bool        // the editor refuses to show it
-	Skip   func(start Location) (skip func(dir string) bool) // directories that a walk leaves out
+	Skip   func(start Location) (skip func(dir string) bool) // directories to leave out of a walk
 	Rg     Runner                                            // nil: search in this process
 }
 
-// Search is a query that was checked.
+// Search is a checked query.
 type Search struct {
 	q       Query
 	only    *ignore.Glob
@@ -122,7 +121,7 @@ func New(q Query) (*Search, error) {
 }
 
 // Run searches the files of scope. If the pattern is invalid for the engine, the error is a
-// [*QueryError]. Other errors are those of the context or of a start.
+// [*QueryError]. Other errors come from the context or from a start.
 func (s *Search) Run(ctx context.Context, scope Scope) (*Found, error) {
 	if s.invalid != nil && scope.Rg == nil {
 		return nil, s.invalid
@@ -158,8 +157,8 @@ func (s *Search) in(ctx context.Context, start Location) error {
 	return s.inTexts(start)
 }
 
-// foreign reports whether the pattern may match characters that are not ASCII. rg does not find them in files of
-// an older encoding, such as GBK or Shift_JIS.
+// foreign reports whether the pattern may match non-ASCII characters. rg does not find them in
+// files of an older encoding, such as GBK or Shift_JIS.
 func (s *Search) foreign() bool {
 	if s.pattern == nil || s.q.Files {
 		return false
@@ -171,8 +170,8 @@ func (s *Search) foreign() bool {
 // rules returns the ignore rules for a walk from start.
 func (s *Search) rules(start Location) *ignore.Matcher { return Rules(start, s.scope.Git, s.only) }
 
-// Rules returns the ignore rules for a walk from start. If only is nil, the walk visits all
-// files that are not ignored.
+// Rules returns the ignore rules for a walk from start. If only is nil, the walk visits all files
+// except ignored files.
 func Rules(start Location, git ignore.GitConfig, only *ignore.Glob) *ignore.Matcher {
 	return &ignore.Matcher{
 		Only:   only,
@@ -182,7 +181,7 @@ func Rules(start Location, git ignore.GitConfig, only *ignore.Glob) *ignore.Matc
 	}
 }
 
-// inFile searches one file, even if it is ignored.
+// inFile searches a single file, even if it is ignored.
 func (s *Search) inFile(l Location) error {
 	if s.q.Files {
 		if s.named(filepath.ToSlash(l.Rel), filepath.Base(l.Rel)) {
@@ -218,7 +217,7 @@ func (s *Search) visit(start Location) func(File) {
 			return // deleted, or not readable
 		}
 		defer file.Close()
-		_ = s.content(f.Path, file) // a file that cannot be read to its end has no matches
+		_ = s.content(f.Path, file) // if a file cannot be read to its end, it has no matches
 	}
 }
 
@@ -234,7 +233,7 @@ func (s *Search) name(h *hits, start Location, abs string) {
 	}
 }
 
-// content searches one text.
+// content searches a text.
 func (s *Search) content(abs string, r io.Reader) error {
 	lines := s.newLines()
 	binary, err := s.pattern.scan(r, lines.add)
@@ -245,7 +244,7 @@ func (s *Search) content(abs string, r io.Reader) error {
 	return nil
 }
 
-// newLines returns a list that has line numbers only if the search shows lines.
+// newLines returns a list of line hits. It stores line numbers only if the search shows lines.
 func (s *Search) newLines() *lineHits {
 	if s.q.Mode == "" || s.q.Mode == ModeContent {
 		return &lineHits{limit: maxHits}
@@ -253,7 +252,7 @@ func (s *Search) newLines() *lineHits {
 	return &lineHits{}
 }
 
-// inTexts searches the open documents that a walk from start would visit.
+// inTexts searches the open documents in the scope of a walk from start.
 func (s *Search) inTexts(start Location) error {
 	if len(s.scope.Texts) == 0 || s.pattern == nil {
 		return nil

@@ -47,8 +47,8 @@ func unicodeClasses(source string) string {
 	return out.String()
 }
 
-// unicodeClass returns the class that replaces an escape. If the escape stays, it is empty:
-// a class cannot contain the opposite of several others.
+// unicodeClass returns the class that replaces an escape. If the escape stays, it returns "": a
+// class cannot contain the opposite of several others.
 func unicodeClass(escape byte, inClass bool) string {
 	holds := map[byte]string{'w': wordClass, 'd': digitClass, 's': spaceClass}[escape|0x20]
 	switch opposite := escape&0x20 == 0; {

@@ -14,10 +14,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// walkBatch is the number of files of one directory that one goroutine visits at a time.
+// walkBatch is the number of files of a directory that a goroutine visits at a time.
 const walkBatch = 64
 
-// Location is a path in a directory tree that is held open.
+// Location is a path in an open directory tree.
 type Location struct {
 	Folder string   // absolute
 	Root   *os.Root // of Folder
@@ -27,9 +27,9 @@ type Location struct {
 // Abs returns the absolute path of the location.
 func (l Location) Abs() string { return filepath.Join(l.Folder, l.Rel) }
 
-// File is a regular file that a walk visits. It is valid during the visit.
+// File is a regular file visited by a walk. It is valid during the visit.
 type File struct {
-	dir  openDir // the directory that it lies in
+	dir  openDir // its directory
 	Name string
 	Path string // absolute
 }
@@ -39,10 +39,9 @@ type File struct {
 // which a command makes in an instant, would otherwise fill the memory with paths.
 const LongestPath = 4096
 
-// Walk visits the regular files below start that the rules do not leave out, in no order
-// and several at a time. It does not follow links, and skips directories that cannot be
-// read and those for which skip returns true. It returns after all visits; the error is
-// that of the context or of start.
+// Walk visits the regular files below start that the rules include, in no order and several at a
+// time. It does not follow links. It skips unreadable directories and directories for which skip
+// returns true. It returns after all visits; the error comes from the context or from start.
 func Walk(ctx context.Context, start Location, rules *ignore.Matcher, skip func(dir string) bool, visit func(File)) error {
 	root, err := safefile.OpenRootIn(start.Root, start.Rel)
 	if err != nil {
@@ -70,14 +69,14 @@ type walker struct {
 	running errgroup.Group
 }
 
-// spawn runs do in a goroutine of its own if the limit allows it, else here.
+// spawn runs do in a new goroutine if the limit allows it, else here.
 func (k *walker) spawn(do func()) {
 	if !k.running.TryGo(func() error { do(); return nil }) {
 		do()
 	}
 }
 
-// dir walks one directory and closes it.
+// dir walks a directory and closes it.
 func (k *walker) dir(dir openDir, path string, above *ignore.Dir) {
 	defer dir.close()
 	if k.ctx.Err() != nil || k.skip(path) {
@@ -101,7 +100,6 @@ func (k *walker) dir(dir openDir, path string, above *ignore.Dir) {
 	k.files(files)
 }
 
-// read returns a function that reads ignore files of the directory at path.
 func (k *walker) read(path string) func(name string) []byte {
 	return func(name string) []byte {
 		rel := strings.TrimPrefix(strings.TrimPrefix(path, k.start), string(filepath.Separator))
@@ -120,8 +118,8 @@ func (k *walker) descend(dir openDir, name, path string, rules *ignore.Dir) {
 	k.spawn(func() { k.dir(sub, path, rules) })
 }
 
-// files visits the files of one directory, and returns after all visits: the directory
-// must stay open.
+// files visits the files of a directory, and returns after all visits: the directory must stay
+// open.
 func (k *walker) files(files []File) {
 	var batches sync.WaitGroup
 	for len(files) > 0 {

@@ -20,20 +20,20 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
-// Server is an MCP server that a folder brings. Its texts are as the file has them: no variable is expanded.
+// Server is an MCP server defined by a folder. Its texts are unexpanded, as in the file.
 type Server struct {
 	Name       string
-	From       string // the file that defines it, relative to Folder, such as .mcp.json
-	Dir        string // the directory of the workspace that has the file
+	From       string // the file with its definition, relative to Folder, such as .mcp.json
+	Dir        string // the workspace directory of the file
 	Folder     string // see [Root]
 	Definition json.RawMessage
 	Spec       Spec
-	Variables  []string // that the definition names, sorted
-	Sum        string   // sha256 of the definition and of each workspace file that it names; empty: see Problem
+	Variables  []string // named by the definition, sorted
+	Sum        string   // sha256 of the definition and of each named workspace file; empty: see Problem
 	Problem    string   // why it cannot be used; empty: it can
 }
 
-// Spec has the parts of a definition that hermes-ls uses.
+// Spec holds the parts of a definition used by hermes-ls.
 type Spec struct {
 	Type      string            `json:"type"`
 	Transport string            `json:"transport"`
@@ -73,16 +73,15 @@ func Loads() (all []string) {
 
 const (
 	maxServers    = 100
-	largestFile   = 64 << 20  // that a server names
-	mostRead      = 256 << 20 // bytes of all files that the servers of a folder name
-	mostFiles     = 1000      // that a server names
+	largestFile   = 64 << 20  // limit for a file named by a server
+	mostRead      = 256 << 20 // bytes of all files named by the servers of a folder
+	mostFiles     = 1000      // files named by a server
 	maxDefinition = 64 << 10
 )
 
-// Servers returns the servers that a workspace folder and the top directory of its repository define, also in agent
-// files, sorted by name.
-// If a name is defined several times, the first one is returned. A file that cannot be read gives one server without
-// a name, with the problem.
+// Servers returns the servers defined by a workspace folder and the top directory of its
+// repository, also in agent files, sorted by name. If a name is defined several times, the first is
+// returned. For an unreadable file, it returns a server without a name, with the problem.
 func Servers(folder string) []Server {
 	root, err := Root(folder)
 	if err != nil {
@@ -116,7 +115,8 @@ func Servers(folder string) []Server {
 	return all
 }
 
-// serversIn returns the servers of one directory. left is how many bytes of their files may still be read.
+// serversIn returns the servers of a directory. left is the number of bytes of their files that may
+// still be read.
 func serversIn(dir, root string, left *int64) (all []Server) {
 	top, err := os.OpenRoot(dir)
 	if err != nil {
@@ -162,7 +162,7 @@ func definitions(data []byte, key string) (map[string]json.RawMessage, error) {
 // named finds variables in a definition. Names of the editor, such as ${workspaceFolder}, are no variables.
 var named = lazyregexp.New(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}`)
 
-// ofEditor are names in ${…} that are no variables of the environment.
+// ofEditor are names in ${…} other than environment variables.
 var ofEditor = []string{"workspaceFolder", "workspaceFolderBasename", "userHome", "workspaceRoot"}
 
 var validName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
@@ -198,8 +198,8 @@ func (s *Server) decode(left *int64) {
 	s.Sum, s.Problem = s.sum(left)
 }
 
-// sum returns the sha256 of the definition and of each workspace file that command or args name. If such a file cannot
-// be read, it returns the problem.
+// sum returns the sha256 of the definition and of each workspace file named by command or args. If
+// such a file cannot be read, it returns the problem.
 func (s *Server) sum(left *int64) (sum, problem string) {
 	top, err := os.OpenRoot(s.Folder)
 	if err != nil {
@@ -226,10 +226,10 @@ func (s *Server) sum(left *int64) (sum, problem string) {
 	return hex.EncodeToString(h.Sum(nil)), ""
 }
 
-// entries are the files of a directory that programs run if they get the directory.
+// entries are the files of a directory that programs run if they receive the directory.
 var entries = []string{"package.json", "index.js", "index.mjs", "index.cjs", "__main__.py", "__init__.py", "main.go", "Cargo.toml"}
 
-// addFile adds one workspace file to the sum, or says that there is none.
+// addFile adds a workspace file to the sum. If it is missing, problem reports it.
 func addFile(h io.Writer, top *os.Root, name string, left *int64) (problem string) {
 	info, err := top.Stat(name)
 	switch {
@@ -265,11 +265,11 @@ var (
 	anyVariable = lazyregexp.New(`\$\{[^}]*\}`)
 )
 
-// filesOf returns the paths in the folder that a word can name, relative to Folder. It also looks into options such as
-// --config=FILE, into commands such as those of sh -c, and into default values of variables. The value of another variable,
-// such as ${PWD}, can be the directory.
+// filesOf returns the possible paths of a word in the folder, relative to Folder. It also checks
+// options such as --config=FILE, commands such as sh -c's, and default values of variables. The
+// value of another variable, such as ${PWD}, can be the directory.
 func (s *Server) filesOf(word string) (names []string) {
-	home, _ := os.UserHomeDir() // without one, ${userHome} names no file of the folder
+	home, _ := os.UserHomeDir() // without a home, ${userHome} names no file of the folder
 	editor := strings.NewReplacer("${workspaceFolder}", s.Dir, "${workspaceRoot}", s.Dir, "${workspaceFolderBasename}", filepath.Base(s.Dir),
 		"${userHome}", home, "${HOME}", home, "${env:HOME}", home, "${/}", string(filepath.Separator))
 	base := editor.Replace(s.Spec.Cwd)
@@ -277,7 +277,7 @@ func (s *Server) filesOf(word string) (names []string) {
 		base = filepath.Join(s.Dir, base)
 	}
 	texts := []string{editor.Replace(word)}
-	for range 3 { // a default value can have another one
+	for range 3 { // default values can be nested
 		last := texts[len(texts)-1]
 		other := string(withDefault.ReplaceAll([]byte(last), []byte("$1")))
 		if other == last {

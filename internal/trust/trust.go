@@ -35,7 +35,7 @@ import (
 // Name is the file's name below $HERMES_HOME.
 const Name = "trust.json"
 
-// Store is the file of one $HERMES_HOME.
+// Store is the file of a $HERMES_HOME.
 type Store struct {
 	home string
 	also []string
@@ -105,8 +105,8 @@ func (c content) trusts(root string) bool {
 	return slices.ContainsFunc(c.Folders, func(f Folder) bool { return f.Path == root })
 }
 
-// Trust stores that the user trusts the folder, and returns the folder to which this belongs. The root of the file
-// system, the home directory and its parents are rejected.
+// Trust stores the user's trust in the folder, and returns the folder to which it applies. The root
+// of the file system, the home directory and its parents are rejected.
 func (s Store) Trust(ctx context.Context, folder string) (root string, err error) {
 	if root, err = Root(folder); err != nil {
 		return "", err
@@ -121,8 +121,8 @@ func (s Store) Trust(ctx context.Context, folder string) (root string, err error
 	})
 }
 
-// Revoke removes the trust in a folder and the approvals of its servers. If the folder is not there anymore, folder must
-// be the path that was stored.
+// Revoke removes the trust in a folder and the approvals of its servers. If the folder no longer
+// exists, folder must be the stored path.
 func (s Store) Revoke(ctx context.Context, folder string) (root string, err error) {
 	if root, err = Root(folder); err != nil {
 		if root, err = filepath.Abs(folder); err != nil {
@@ -148,7 +148,8 @@ func (s Store) Approved(server Server) bool {
 	return err == nil && server.Sum != "" && s.Trusted(server.Folder) && slices.Contains(c.Servers, server.approval())
 }
 
-// Approve stores the user's approval of a server's content. It replaces an earlier approval of that server.
+// Approve stores the user's approval of a server's content. It replaces the server's earlier
+// approval.
 func (s Store) Approve(ctx context.Context, server Server) error {
 	if server.Sum == "" {
 		return fmt.Errorf("the MCP server %s cannot be approved: %s", server.Name, server.Problem)
@@ -167,9 +168,9 @@ func (s Store) Disapprove(ctx context.Context, server Server) error {
 	return s.change(ctx, func(c *content) { c.forget(server.Folder, server.Name) })
 }
 
-// Move moves the trust in a folder that was renamed, in folders below it, and the approvals of their servers. A
-// server's approval still belongs to its exact content. It returns how many folders are trusted under new paths.
-// The caller must act for the user.
+// Move moves the trust in a renamed folder, in folders below it, and the approvals of their
+// servers. A server's approval still belongs to its exact content. It returns the number of folders
+// trusted under new paths. The caller must act for the user.
 func (s Store) Move(ctx context.Context, m folderpath.Move) (moved int, err error) {
 	m.New = folderpath.Real(m.New)
 	c, err := s.read()
@@ -210,7 +211,7 @@ func (c *content) forget(folder, name string) {
 	c.Servers = slices.DeleteFunc(c.Servers, func(a approval) bool { return a.Folder == folder && a.Name == name })
 }
 
-// errUnreadable says that the file has no valid content. Nothing is trusted then.
+// errUnreadable reports a file without valid content. Nothing is trusted then.
 var errUnreadable = errors.New("it is not readable: repair or delete it")
 
 func (s Store) read() (c content, err error) {

@@ -214,8 +214,8 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// A folder with thousands of servers, or with servers that name too many or too large files, is read quickly. The servers are
-// the same if the folder is given by a relative path.
+// A folder with thousands of servers, or with servers that name too many or too large files, is
+// read quickly. A relative path to the folder returns the same servers.
 func TestManyServers(t *testing.T) {
 	t.Parallel()
 	ws := folder(t)

@@ -1,6 +1,6 @@
-// Package userpath finds the programs that the terminals of the user find. If the desktop has started the editor, its PATH
-// lacks the folders that the profile of a shell adds. [Login] asks the user's login shell for them once, and
-// [ToolFolders] lists folders of installers that exist.
+// Package userpath finds the programs available in the user's terminals. If the desktop has started
+// the editor, its PATH lacks the folders added by the profile of a shell. [Login] asks the user's
+// login shell for them once, and [ToolFolders] lists existing folders of installers.
 package userpath
 
 import (
@@ -14,8 +14,9 @@ import (
 	"strings"
 )
 
-// toolFolders are the folders below the home folder in which installers put programs. They add them to
-// PATH in the profile of the user's shell, which an editor that the desktop has started never reads.
+// toolFolders are the directories below the home directory for installed programs. Installers add
+// them to PATH in the profile of the user's shell, which an editor started by the desktop never
+// reads.
 var toolFolders = []string{
 	".local/bin", "bin", ".cargo/bin", "go/bin", ".pyenv/shims", ".pyenv/bin", ".rbenv/shims", ".asdf/shims", ".local/share/mise/shims", ".volta/bin", ".bun/bin", ".deno/bin",
 	".npm-global/bin", ".local/share/fnm/aliases/default/bin", ".local/share/pnpm", ".poetry/bin", ".dotnet/tools", ".ghcup/bin", ".cabal/bin", ".juliaup/bin", ".krew/bin", ".rd/bin",
@@ -23,8 +24,8 @@ var toolFolders = []string{
 
 var machineToolFolders = []string{"/usr/local/bin", "/usr/local/go/bin", "/opt/homebrew/bin", "/opt/homebrew/sbin", "/home/linuxbrew/.linuxbrew/bin", "/snap/bin"}
 
-// ToolFolders returns the folders with the user's tools that exist and that the PATH of env lacks. It
-// runs no profile.
+// ToolFolders returns the existing directories with the user's tools that are missing in env's
+// PATH. It runs no profile.
 func ToolFolders(env []string) (missing []string) {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -47,8 +48,8 @@ func ToolFolders(env []string) (missing []string) {
 	return missing
 }
 
-// nodeFolder returns the folder of the version of Node that nvm uses in new shells. If its default names
-// none, it is the newest.
+// nodeFolder returns the directory of nvm's default version of Node. If there is no default, it
+// returns the newest.
 func nodeFolder(home string) []string {
 	dirs, _ := filepath.Glob(filepath.Join(home, ".nvm/versions/node/v*/bin"))
 	if len(dirs) == 0 {
@@ -74,7 +75,8 @@ func compareVersions(a, b string) int {
 	})
 }
 
-// A Finder returns the PATH of programs. If ok is false, it is not complete yet. [Login.Path] is one.
+// A Finder returns the PATH of programs. If ok is false, it is not complete yet. [Login.Path] is a
+// Finder.
 type Finder func(ctx context.Context) (path string, ok bool)
 
 // Environ returns env with the PATH of f. If f is nil, it returns env.

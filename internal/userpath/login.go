@@ -34,14 +34,14 @@ type Config struct {
 	Environ []string // of the server
 	// Enabled reports whether the shell may be asked. It is called once; nil: it may not.
 	Enabled func() bool
-	// Confine bounds the shell, which must be able to read home, and returns a function that frees what that
-	// takes; nil: nothing bounds it. If it returns an error, the shell is not started.
+	// Confine bounds the shell, which must be able to read home, and returns a function that frees
+	// its resources; nil: nothing bounds it. If it returns an error, the shell is not started.
 	Confine func(ctx context.Context, c *proc.Cmd, home string) (free func(), err error)
 	Limit   time.Duration // 0: 5 s
 }
 
-// Login has the PATH of commands. The first call of [Login.Path] asks the login shell, and every later
-// one has its answer. It is safe for concurrent use.
+// Login finds the PATH of commands. The first call of [Login.Path] asks the login shell; later
+// calls return its answer. It is safe for concurrent use.
 type Login struct {
 	cfg    Config
 	ctx    context.Context
@@ -69,9 +69,9 @@ func (l *Login) Close() {
 	<-l.asked
 }
 
-// Path returns the PATH of commands: that of the server, and what the user's login shell and [ToolFolders] add. The
-// first call waits for the shell, for the limit at most. If ctx ends before, it returns the PATH without
-// the folders of the shell, and ok is false.
+// Path returns the PATH of commands: the server's, with the additions of the user's login shell and
+// [ToolFolders]. The first call waits for the shell, for the limit at most. If ctx ends before, it
+// returns the PATH without the shell's folders, and ok is false.
 func (l *Login) Path(ctx context.Context) (path string, ok bool) {
 	if ctx.Err() != nil {
 		return l.Known(), false
@@ -101,7 +101,7 @@ func (l *Login) Known() string {
 	}
 }
 
-// From says in one sentence without its period where PATH comes from.
+// From returns the origin of PATH, as a sentence without its period.
 func (l *Login) From() string {
 	select {
 	case <-l.asked:
@@ -136,7 +136,7 @@ func (l *Login) settle(answer, from string) {
 	close(l.asked)
 }
 
-// merged returns the PATH of the server with the folders of answer and the usual ones.
+// merged returns the server's PATH with the directories of answer and the usual tool directories.
 func (l *Login) merged(answer string) string {
 	own, _ := getenv(l.cfg.Environ, "PATH")
 	env := WithToolFolders(With(l.cfg.Environ, merge(own, answer)))
@@ -144,8 +144,8 @@ func (l *Login) merged(answer string) string {
 	return path
 }
 
-// merge adds the folders of a second PATH to a first one, which keeps its order. A folder that the second has
-// stands behind the folder that is before it there. Folders that are missing or relative are not added.
+// merge adds the directories of second to first, which keeps its order. Each new directory goes
+// after its predecessor in second. Missing and relative directories are not added.
 func merge(first, second string) string {
 	list := filepath.SplitList(first)
 	next := 0
@@ -166,8 +166,9 @@ func merge(first, second string) string {
 	return strings.Join(list, string(filepath.ListSeparator))
 }
 
-// answer returns the PATH of a login shell. A profile can print anything, so the shell writes PATH into a file. If the shell
-// ends without it, as one does whose profile is for terminals only, it is asked again as a shell that is not interactive.
+// answer returns the PATH of a login shell. A profile can print anything, so the shell writes PATH
+// into a file. If the shell ends without it, because its profile is only for terminals, answer
+// tries a non-interactive shell.
 func (l *Login) answer(ctx context.Context, shell string) (string, error) {
 	dir, err := scratch.Make("path")
 	if err != nil {
@@ -223,7 +224,7 @@ func (l *Login) run(ctx context.Context, shell string, flags []string, dir strin
 	}
 	ended := make(chan error, 1)
 	go func() { _, err := p.Wait(); ended <- err }()
-	// A profile can start programs that stay, such as an agent for keys. They are not waited for.
+	// A profile can start long-running programs, such as an agent for keys. Do not wait for them.
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for {
@@ -250,12 +251,12 @@ func read(file, end string) string {
 	return string(answer)
 }
 
-// passed are the variables that a login shell gets. Those of an activated environment would
+// passed are the variables passed to a login shell. An activated environment's variables would
 // become a part of its PATH.
 var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "ZDOTDIR"}
 
-// environ returns the environment of the shell. The last variables tell profiles that no user is at a terminal; many
-// of them know that of VS Code.
+// environ returns the environment of the shell. The last variables show profiles that no user is at
+// a terminal; many recognize VS Code's.
 func (l *Login) environ(shell string) []string {
 	var env []string
 	for _, kv := range l.cfg.Environ {

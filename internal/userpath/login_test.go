@@ -21,10 +21,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// generous is a limit that a shell on a busy machine keeps.
+// generous is a limit sufficient for a shell on a busy machine.
 const generous = 2 * time.Minute
 
-// account is a home with a login shell, of a server that the desktop has started.
+// account is a home directory with a login shell, for a server started by the desktop.
 type account struct {
 	t    *testing.T
 	home string
@@ -75,8 +75,8 @@ func (a *account) asked() ([]string, string) {
 	return filepath.SplitList(path), l.From()
 }
 
-// Programs that only a profile knows are found, whatever else the profile does. Its folders stand before those of
-// the system, as in a terminal.
+// Programs known only to a profile are found, whatever else the profile does. Its directories come
+// before the system's, as in a terminal.
 func TestProfilesExtendPath(t *testing.T) {
 	t.Parallel()
 	const add = "export PATH=\"$HOME/mine/bin:$PATH\"\n"
@@ -121,7 +121,7 @@ func TestProfilesExtendPath(t *testing.T) {
 	}
 }
 
-// A profile that hangs, fails or names nonsense leaves the PATH of the server.
+// A profile that hangs, fails or names nonsense leaves the server's PATH unchanged.
 func TestUselessProfiles(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, shell, text, want string }{
@@ -145,8 +145,8 @@ func TestUselessProfiles(t *testing.T) {
 	}
 }
 
-// The order of the server's PATH stays: a user or an editor has made it so. Folders that are missing, or that depend on the
-// working directory, are not added.
+// The order of the server's PATH stays, because a user or an editor chose it. Missing directories,
+// and relative ones, are not added.
 func TestOrderOfThePathStays(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ server, profile, want string }{
@@ -172,8 +172,8 @@ func TestOrderOfThePathStays(t *testing.T) {
 	}
 }
 
-// The shell starts in the home, with no variable that a project sets, and once for all who ask. Before the first
-// question it does not run.
+// The shell starts in the home directory, without a project's variables, and once for all callers.
+// Before the first request it does not run.
 func TestShellIsAskedOnceAndKnowsNoProject(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t, "bash")
