@@ -1,6 +1,6 @@
-// Package debug serves debug pages of a running server over HTTP on a Unix socket: open
-// calls, counters, goroutines, profiles, and pages that its user adds. Pages never show
-// texts of a session.
+// Package debug serves debug pages of a running server over HTTP on a Unix socket: open calls,
+// counters, goroutines, profiles, and pages added by its caller. Pages never show texts of a
+// session.
 //
 //	listener, err := debug.Listen(path)
 //	s := debug.Serve(listener, version, meter)

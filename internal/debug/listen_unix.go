@@ -16,9 +16,9 @@ import (
 // longestPath is the longest name of a socket on all systems.
 const longestPath = 103
 
-// Listen makes a socket with mode 0600 in a directory that only this user can enter. A
-// socket that an ended server left there is replaced. If another server uses it, or if the
-// directory is not safe, Listen returns an error and changes nothing.
+// Listen creates a socket with mode 0600 in a directory that only this user can enter. It replaces
+// a socket left there by an ended server. If another server uses it, or if the directory is not
+// safe, Listen returns an error and changes nothing.
 func Listen(path string) (*Listener, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -100,7 +100,7 @@ func lock(dir string) (unlock func(), err error) {
 	return nil, fmt.Errorf("another process holds the lock of %s: %w", dir, err)
 }
 
-// removeStale removes a socket of this user that nothing listens on.
+// removeStale removes a socket of this user without a listener.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +123,7 @@ func removeStale(path string) error {
 	return os.Remove(path)
 }
 
-// removeOwn removes the socket if it is still the one that was made.
+// removeOwn removes the socket if it has not been replaced.
 func removeOwn(path string, made fs.FileInfo) {
 	unlock, err := lock(filepath.Dir(path))
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/debug/tap"
 )
 
-// maxNames bounds what a client or a model can make the meter remember.
+// maxNames bounds the names that a client or a model can add to the meter.
 const maxNames = 1000
 
-// Meter counts messages and remembers the calls that are open. It keeps names and ids only,
-// and no contents. It is safe for concurrent use.
+// Meter counts messages and records the open calls. It keeps only names and ids, and no contents.
+// It is safe for concurrent use.
 type Meter struct {
 	mu     sync.Mutex
 	counts map[string]count
@@ -44,7 +44,7 @@ const (
 	Subagent     = "subagent"
 )
 
-// NewMeter returns a meter that has counted nothing.
+// NewMeter returns an empty meter.
 func NewMeter() *Meter { return &Meter{counts: map[string]count{}, open: map[callKey]call{}} }
 
 // Frame counts a frame; it is a [tap.Observer].
@@ -77,7 +77,7 @@ func (m *Meter) Frame(f tap.Frame) {
 	}
 }
 
-// Begin remembers an open call. The id tells calls of a kind apart.
+// Begin records an open call. The id distinguishes calls of a kind.
 func (m *Meter) Begin(kind, id, name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,7 +93,7 @@ func (m *Meter) End(kind, id string) {
 	delete(m.open, callKey{kind, id})
 }
 
-// Count counts something, and its size if that matters.
+// Count counts an event, and its size if relevant.
 func (m *Meter) Count(name string, bytes int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,7 +118,7 @@ var plainName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9_$][A-Za-z0-9_/$.:-]{0,79}$`)
 })
 
-// plain returns a name that can hold no text of a session.
+// plain returns a name without text of a session.
 func plain(name string) string {
 	if plainName().MatchString(name) {
 		return name

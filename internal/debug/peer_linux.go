@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// trusted accepts connections of this user's processes outside of the sandbox. A command
-// in the sandbox has a mount namespace of its own.
+// trusted accepts connections of this user's processes outside of the sandbox. A command in the
+// sandbox runs in a separate mount namespace.
 type trusted struct{ net.Listener }
 
 func (t trusted) Accept() (net.Conn, error) {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestMain connects to a socket if a test starts the test binary for that.
+// TestMain connects to a socket if a test starts the test binary with its path.
 func TestMain(m *testing.M) {
 	path := os.Getenv("HERMES_LS_TEST_SOCKET")
 	if path == "" {

@@ -1,9 +1,9 @@
-// Package editorconfig reads the settings in .editorconfig files that say how the bytes of a new
-// file are written: end_of_line, insert_final_newline and charset. Other settings, such as
-// indentation, are about the text and are not read.
+// Package editorconfig reads the .editorconfig settings for the bytes of a new file: end_of_line,
+// insert_final_newline and charset. Other settings, such as indentation, affect the text and are
+// not read.
 //
-// A repository may have made the files. Whatever is in them, reading takes little time and memory:
-// the known library expands a range such as {1..999999999} number by number.
+// The files may come from a repository. Whatever they contain, reading takes little time and
+// memory: the known library expands a range such as {1..999999999} number by number.
 package editorconfig
 
 import (
@@ -18,11 +18,11 @@ const Name = ".editorconfig"
 const Limit = 256 << 10
 
 const (
-	maxGlob  = 1024    // bytes of a glob; the specification requires that many
+	maxGlob  = 1024    // bytes of a glob; the minimum required by the specification
 	maxSteps = 4 << 20 // bounds the work of matching, about 50 ms; ordinary files need a hundredth
 )
 
-// Settings are the settings for one file. The zero value has none.
+// Settings are the settings for a single file. The zero value has none.
 type Settings struct {
 	values map[string]string
 	steps  int // of matching
@@ -30,10 +30,10 @@ type Settings struct {
 
 var known = map[string]bool{"end_of_line": true, "insert_final_newline": true, "charset": true}
 
-// Add reads one .editorconfig. name is the path of the file that is written, relative to the
-// directory of the .editorconfig, with slashes. Add must be called for the nearest directory
-// first: a setting that is there already stays. If the file says "root = true", Add returns true:
-// files in directories above do not count.
+// Add reads an .editorconfig file. name is the path of the new file, relative to the directory of
+// the .editorconfig, with slashes. Add must be called for the nearest directory first: existing
+// settings stay. If the file contains "root = true", Add returns true: files in parent directories
+// do not apply.
 func (s *Settings) Add(name string, text []byte) (root bool) {
 	found := map[string]string{}
 	section, applies := "", false
@@ -71,7 +71,7 @@ func (s *Settings) Add(name string, text []byte) (root bool) {
 	return root
 }
 
-// Two sections that are no globs.
+// Two sections without a glob to match.
 const (
 	matched = "\x00matched" // the glob has been compared
 	invalid = "\x00invalid"
@@ -106,13 +106,14 @@ func (s *Settings) matches(glob, name string) bool {
 	return match(glob, path.Clean(name))
 }
 
-// LineEnd is "\n" or "\r\n"; empty: not set. Ends of "\r" alone count as not set: the tools
-// would take such a file for one line.
+// LineEnd is "\n" or "\r\n"; empty: not set. Line ends of only "\r" count as not set: the tools
+// would read such a file as one line.
 func (s Settings) LineEnd() string {
 	return map[string]string{"lf": "\n", "crlf": "\r\n"}[s.values["end_of_line"]]
 }
 
-// FinalLineEnd tells whether a text ends with a line end; set is false if nothing is said about it.
+// FinalLineEnd reports whether a text must end with a line end. If the setting is missing, set is
+// false.
 func (s Settings) FinalLineEnd() (want, set bool) {
 	value := s.values["insert_final_newline"]
 	return value == "true", value == "true" || value == "false"

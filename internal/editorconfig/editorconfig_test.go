@@ -79,7 +79,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// Hostile globs are compared until their steps reach the bound. An invalid one is compared with nothing.
+// Hostile globs are matched until their steps reach the bound. An invalid glob is never matched.
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("a/", 2000) + strings.Repeat("a", 90)

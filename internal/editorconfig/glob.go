@@ -30,7 +30,7 @@ func match(glob, name string) bool {
 		return false
 	}
 	for i, s := range t.spans {
-		// Of two alternatives, one has no number.
+		// In an alternation, one side has no number.
 		if n, err := strconv.Atoi(found[i+1]); found[i+1] != "" && (err != nil || n < s.from || n > s.to) {
 			return false
 		}
@@ -63,7 +63,7 @@ type translator struct {
 	out    strings.Builder
 	braces bool   // braces have their meaning
 	open   []bool // the braces around the place; true: with alternatives
-	spans  []span // one for each group of the expression
+	spans  []span // a range for each group of the expression
 }
 
 func (t *translator) all() {
@@ -142,8 +142,8 @@ func (t *translator) class() bool {
 
 var number = regexp.MustCompile(`^([+-]?\d{1,15})\.\.([+-]?\d{1,15})$`)
 
-// brace translates a "{" and notes whether it has alternatives. Of a range of numbers it
-// translates all. Braces around one text stand for themselves.
+// brace translates a "{" and checks for alternatives. It translates a whole range of numbers.
+// Braces around a single text are literal.
 func (t *translator) brace() bool {
 	depth, end, alternatives := 0, t.at, false
 	for ; end < len(t.in); end++ {

@@ -1,11 +1,8 @@
-// Package fetch reads public web pages for a model: the only way to an address
-// that a model has chosen.
+// Package fetch reads public web pages for a model: the only way to an address chosen by a model.
 //
-// Nothing but the public internet is reached: each connection is checked at the
-// moment it is made, by the address that the name has been resolved to, for every
-// redirect again. Size, time and number of redirects are bounded, robots.txt is
-// heeded, and one host is asked for one thing at a time. A [Client] is safe for
-// concurrent use.
+// Only the public internet is reached: each connection is checked when it is made, by its resolved
+// address, and again for every redirect. Size, time and number of redirects are bounded, robots.txt
+// is heeded, and each host gets one request at a time. A [Client] is safe for concurrent use.
 package fetch
 
 import (
@@ -27,15 +24,15 @@ const Agent = "hermes-ls"
 
 const (
 	bodyLimit     = 10 << 20         // bytes, unpacked
-	timeLimit     = 30 * time.Second // for one page with all its redirects, waiting for a turn aside
+	timeLimit     = 30 * time.Second // for a page with all its redirects, without waiting for the host's slot
 	headerLimit   = 15 * time.Second // until the server begins to answer
 	redirectLimit = 5
 )
 
 // Options limit the reachable addresses.
 type Options struct {
-	// AllowPrivate allows loopback and private addresses, and a proxy of the environment:
-	// the addresses that a proxy reaches cannot be checked.
+	// AllowPrivate allows loopback and private addresses, and a proxy of the environment: addresses
+	// behind a proxy cannot be checked.
 	AllowPrivate bool
 	Version      string // of the program, for servers to see
 
@@ -85,7 +82,7 @@ func New(o Options) *Client {
 	return c
 }
 
-// Rest lets go of connections that wait to be used again.
+// Rest closes idle connections.
 func (c *Client) Rest() { c.http.CloseIdleConnections() }
 
 // Body is the response of a server.
@@ -113,7 +110,7 @@ func (c *Client) Get(ctx context.Context, address string) (*Body, error) {
 	return nil, fmt.Errorf("it redirects more than %d times", redirectLimit)
 }
 
-// step asks for one address, and says where it redirects to.
+// step requests an address, and returns its body or its redirect.
 func (c *Client) step(ctx context.Context, u *url.URL) (body *Body, next *url.URL, err error) {
 	if err := check(u); err != nil {
 		return nil, nil, err

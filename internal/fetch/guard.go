@@ -14,8 +14,8 @@ import (
 // ErrPrivate is wrapped by the error of a blocked address.
 var ErrPrivate = errors.New("not on the public internet")
 
-// hidden are the ranges without public hosts, beyond those that netip knows by name (RFC
-// 6890 and later additions).
+// hidden are the ranges without public hosts, beyond the ranges known to netip (RFC 6890 and later
+// additions).
 var hidden = prefixes(
 	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
 	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
@@ -36,8 +36,8 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// public tells whether an address is that of a host on the public internet. An
-// address that carries another one is judged by both.
+// public reports whether an address belongs to a host on the public internet. If it embeds another
+// address, both must be public.
 func public(ip netip.Addr) bool {
 	ip = ip.Unmap()
 	if !ip.IsValid() || ip.Zone() != "" || !ip.IsGlobalUnicast() || ip.IsPrivate() {
@@ -65,9 +65,9 @@ func public(ip netip.Addr) bool {
 	return true
 }
 
-// control is a [net.Dialer]'s: it sees the address that is about to be connected
-// to, after every name has been resolved, so no name and no redirect gets around
-// it, and no second answer of a name server.
+// control is a [net.Dialer]'s Control. It checks the final address of a connection, after every
+// name has been resolved. So no name, no redirect and no second answer of a name server gets around
+// it.
 func control(network, address string, _ syscall.RawConn) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -80,7 +80,7 @@ func control(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// noAddress is the error of a text that is no address.
+// noAddress is the error for an invalid address.
 func noAddress(text string) error {
 	return fmt.Errorf("it is no valid address. Send https://%s for a web page; read files of the workspace with read_file", text)
 }

@@ -119,8 +119,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// FuzzPublic holds that an address which carries an IPv4 address is never more
-// public than that one.
+// FuzzPublic checks that an address with an embedded IPv4 address is never more public than the
+// latter.
 func FuzzPublic(f *testing.F) {
 	f.Add([]byte{127, 0, 0, 1})
 	f.Add([]byte{10, 1, 2, 3})

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// politeGap is the time between two pages of one host.
+// politeGap is the time between two requests to a host.
 const politeGap = 500 * time.Millisecond
 
-// pace lets one request at a time go to a host, with a gap between them.
+// pace allows a host one request at a time, with a gap between requests.
 type pace struct {
 	gap time.Duration
 
@@ -18,11 +18,12 @@ type pace struct {
 }
 
 type slot struct {
-	place chan struct{} // one place
+	place chan struct{} // capacity 1
 	ended time.Time     // of the request before; only the holder of place may use it
 }
 
-// enter waits for the slot of a host. An error is ctx's; without one, leave must follow.
+// enter waits for the slot of a host. If ctx ends, it returns ctx's error. Otherwise the caller
+// must call leave.
 func (p *pace) enter(ctx context.Context, host string, gap time.Duration) (leave func(), err error) {
 	p.mu.Lock()
 	if p.hosts == nil {

@@ -16,7 +16,7 @@ const (
 	robotsLimit = 500 << 10        // bytes, as RFC 9309 has it
 	robotsTime  = 10 * time.Second // then the site has nothing to say
 	robotsAge   = time.Hour        // then it is asked again
-	longestGap  = 10 * time.Second // that a site's Crawl-delay can ask for
+	longestGap  = 10 * time.Second // limit of a site's Crawl-delay
 )
 
 // rules are the rules of a site's robots.txt for this client; zero: everything is allowed.
@@ -52,12 +52,12 @@ type robots struct {
 }
 
 type site struct {
-	mu    chan struct{} // capacity 1; held by the call that reads the rules or checks for them
+	mu    chan struct{} // capacity 1; held by the call that reads or checks the rules
 	rules rules
 	until time.Time
 }
 
-// of gives the rules of the site that u belongs to. An error is ctx's.
+// of returns the rules of u's site. An error is ctx's.
 func (r *robots) of(ctx context.Context, u *url.URL) (rules, error) {
 	root := &url.URL{Scheme: u.Scheme, Host: u.Host}
 	r.mu.Lock()
@@ -120,14 +120,13 @@ func (c *Client) readRobots(ctx context.Context, site *url.URL) (rules, error) {
 
 // Rules with wildcards become regular expressions, which are slow if they are long.
 const (
-	mostWildcards = 8        // in one rule
+	mostWildcards = 8        // in a single rule
 	wildcardBytes = 16 << 10 // of all rules with wildcards
 )
 
-// boundedRules returns a robots.txt whose rules can be compared with any address within
-// milliseconds. A Disallow with too many wildcards ends before the first that is too many, so
-// it excludes more. An Allow with too many is left out, and so are all rules with wildcards
-// after the first wildcardBytes.
+// boundedRules returns a robots.txt whose rules match any address within milliseconds. A Disallow
+// with too many wildcards is cut before the first excess wildcard, so it excludes more. An Allow
+// with too many is dropped, and so are all rules with wildcards after the first wildcardBytes.
 func boundedRules(text []byte) []byte {
 	var kept []byte
 	room := wildcardBytes
@@ -147,7 +146,7 @@ func boundedRules(text []byte) []byte {
 	return kept
 }
 
-// withoutWildcards cuts a line before the first wildcard that is too many.
+// withoutWildcards cuts a line before the first excess wildcard.
 func withoutWildcards(line []byte) []byte {
 	seen := 0
 	end := bytes.IndexFunc(line, func(r rune) bool {

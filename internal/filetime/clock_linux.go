@@ -9,8 +9,8 @@ import (
 // Now returns the current time in nanoseconds.
 func Now() int64 { return clock(unix.CLOCK_REALTIME) }
 
-// Stamp returns the time in nanoseconds by the clock that the kernel uses for file stamps. Later
-// changes of files have no earlier stamp.
+// Stamp returns the time in nanoseconds by the kernel's clock for file stamps. Later changes of
+// files never have an earlier stamp.
 func Stamp() int64 { return clock(unix.CLOCK_REALTIME_COARSE) }
 
 func clock(id int32) int64 {

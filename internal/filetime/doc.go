@@ -1,8 +1,8 @@
-// Package filetime reads the clock that stamps files, and tells changes before an instant from
-// those after it.
+// Package filetime reads the clock of file stamps, and distinguishes changes before and after an
+// instant.
 //
-// Linux stamps files by a clock that advances only with each tick of the kernel: up to 10 ms,
-// and longer on a busy virtual machine. Two changes within a tick have equal stamps.
+// Linux stamps files by a clock with one step per kernel tick: up to 10 ms, and longer on a busy
+// virtual machine. Two changes within a tick have equal stamps.
 package filetime
 
 import (
@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// limit is how long [Pass] waits for a clock that does not advance.
+// limit is how long [Pass] waits for a stopped clock.
 const limit = time.Second
 
-// Pass returns when files that change later have later stamps than files that have changed
-// before the call. It waits by the real clock, for a tick at most, also where a test controls
-// the time.
+// Pass returns when later file changes will have later stamps than all changes before the call. It
+// waits by the real clock, for a tick at most, also if a test controls the time.
 func Pass(ctx context.Context) {
 	for began := Now(); Stamp() <= began && Now()-began < int64(limit) && ctx.Err() == nil; {
 		nap()

@@ -1,4 +1,5 @@
-// Package folderpath compares folders whatever path names them, and maps paths of a folder that was renamed.
+// Package folderpath compares folders by identity instead of path, and maps paths of a renamed
+// folder.
 package folderpath
 
 import (
@@ -7,8 +8,9 @@ import (
 	"strings"
 )
 
-// Same reports whether two absolute paths name one folder: through links, in another case on a file system
-// that ignores it, or through another mount. Of folders that do not exist, it compares the paths.
+// Same reports whether two absolute paths name the same folder: through links, in another case on a
+// case-insensitive file system, or through another mount. If a folder does not exist, it compares
+// the paths.
 func Same(a, b string) bool {
 	if a, b = filepath.Clean(a), filepath.Clean(b); a == b {
 		return true
@@ -21,7 +23,7 @@ func Same(a, b string) bool {
 	return Real(a) == Real(b)
 }
 
-// Real returns path, which is absolute, with the links of the part that exists resolved.
+// Real returns path, which is absolute, with the links of its existing part resolved.
 func Real(path string) string {
 	rest := ""
 	for dir := filepath.Clean(path); ; {
@@ -37,7 +39,7 @@ func Real(path string) string {
 	}
 }
 
-// Move is a folder that was renamed. Both paths are absolute.
+// Move is a renamed folder. Both paths are absolute.
 type Move struct{ Old, New string }
 
 // Path returns the new path of the old folder, or of something below it. Of any other path, ok is false.
@@ -61,7 +63,7 @@ func (m Move) Below(path string) (moved string, ok bool) {
 	return filepath.Join(m.New, rel), true
 }
 
-// Shell returns a path as one word of a shell.
+// Shell returns a path as a single shell word.
 func Shell(path string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%,=", r) || r > 127

@@ -1,7 +1,8 @@
-// Package frontmatter reads Markdown files that begin with YAML between two lines "---". Skills, commands and agents are
-// such files.
+// Package frontmatter reads Markdown files with YAML between two lines "---" at the start. Skills,
+// commands and agents are such files.
 //
-// [Parse] accepts the encodings of [textfile.Decode], and texts that YAML does not read without quotes, which many files have.
+// [Parse] accepts the encodings of [textfile.Decode], and unquoted texts that are invalid YAML,
+// which many files contain.
 package frontmatter
 
 import (
@@ -22,7 +23,7 @@ const Limit = 16 << 10
 // Fields are the values of a frontmatter by name.
 type Fields map[string]any
 
-// ErrTooLarge says that the frontmatter is larger than Limit.
+// ErrTooLarge reports a frontmatter larger than Limit.
 var ErrTooLarge = errors.New("the frontmatter has more than 16 KB")
 
 // Parse returns the frontmatter and the text after it. If there is no frontmatter, fields are empty.
@@ -48,8 +49,9 @@ func Parse(data []byte) (fields Fields, body string, err error) {
 	return Fields{}, body, broken(err)
 }
 
-// loose reads each field by itself. A field that is no YAML is taken as text, with its further lines, as other programs do. If
-// such a field begins like a list, a mapping or a text in quotes, or a field is there twice, loose returns false.
+// loose reads each field separately. An invalid YAML field is taken as text, with its continuation
+// lines, as other programs do. If such a field begins like a list, a mapping or a quoted text, or a
+// field occurs twice, loose returns false.
 func loose(head string) (Fields, bool) {
 	fields := Fields{}
 	var name, block string
@@ -85,8 +87,8 @@ func loose(head string) (Fields, bool) {
 	return fields, add()
 }
 
-// opens reports whether a text that is no YAML begins like a list, a mapping, a block, or an alias of head. "[a] b", "{a} b" and
-// "*" are texts.
+// opens reports whether invalid YAML begins like a list, a mapping, a block, or an alias of head.
+// "[a] b", "{a} b" and "*" are texts.
 func opens(text, head string) bool {
 	switch text[0] {
 	case '[', '{':
@@ -150,8 +152,8 @@ func decode(head string, into *Fields) (err error) {
 	return yaml.Unmarshal([]byte(head), into)
 }
 
-// valueBegins reports whether a value begins with one of some signs: & of an anchor, or * of an alias. Both together can make a
-// small text large.
+// valueBegins reports whether a value begins with any of some signs: & of an anchor, or * of an
+// alias. Both together can make a small text large.
 func valueBegins(head, signs string) bool {
 	for line := range strings.Lines(head) {
 		_, value, _ := strings.Cut(line, ":")
@@ -162,7 +164,7 @@ func valueBegins(head, signs string) bool {
 	return false
 }
 
-// cutLine cuts text around the first line that is "---".
+// cutLine cuts text around the first "---" line.
 func cutLine(text string) (before, after string, found bool) {
 	for at := 0; at < len(text); {
 		end := strings.IndexByte(text[at:], '\n')
@@ -189,7 +191,7 @@ func simple(head string) (Fields, bool) {
 // reader reads a frontmatter line by line.
 type reader struct{ lines []string }
 
-// peek returns the indentation of the next line that is not empty. If there is none, it returns -1.
+// peek returns the indentation of the next non-empty line. If there is none, it returns -1.
 func (r *reader) peek() int {
 	for len(r.lines) > 0 && r.lines[0] == "" {
 		r.lines = r.lines[1:]
@@ -200,7 +202,7 @@ func (r *reader) peek() int {
 	return len(r.lines[0]) - len(strings.TrimLeft(r.lines[0], " "))
 }
 
-// block reads the lines of one indentation and the blocks below them.
+// block reads the lines of an indentation level and the blocks below them.
 func (r *reader) block(indent int) (fields Fields, ok bool) {
 	fields = Fields{}
 	for r.peek() == indent {
@@ -231,7 +233,8 @@ func isName(name string) bool {
 	return name != "" && plainValue(name) && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-// flow reads a value in one line: a text, or a list or fields of these. inside is set for those in a list or in fields.
+// flow reads a value in a single line: a text, or a list or fields of these. inside is set for
+// values in a list or in fields.
 func flow(text string, inside bool) (value any, ok bool) {
 	last := text[len(text)-1]
 	inner := text[1:max(1, len(text)-1)]
@@ -300,7 +303,8 @@ func plainValue(value string) bool {
 	return true
 }
 
-// quoted quotes values that YAML does not read: with a colon, such as "a: b", or like "[a] [b]" and "@a".
+// quoted quotes values that are invalid YAML: with a colon, such as "a: b", or like "[a] [b]" and
+// "@a".
 func quoted(head string) string {
 	var out []string
 	for line := range strings.Lines(head) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSimple compares the fields that are read without the parser with those of the parser.
+// TestSimple compares fields read with and without the parser.
 func TestSimple(t *testing.T) {
 	t.Parallel()
 	parts := []string{

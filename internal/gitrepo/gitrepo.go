@@ -28,7 +28,7 @@ type Repo struct {
 	Common string // shared by all its worktrees
 }
 
-// ErrNone says that there is no git repository.
+// ErrNone reports a directory outside of any git repository.
 var ErrNone = errors.New("there is no git repository")
 
 // Find finds the repository around folder. If there is none, the error is [ErrNone].
@@ -93,7 +93,7 @@ func linked(top, file string) (Repo, error) {
 	return Repo{}, fmt.Errorf("%s names the repository %s, which does not know it", file, dir)
 }
 
-// pointer reads a path, relative to a folder, from a file of one line.
+// pointer reads a path, relative to a folder, from a single-line file.
 func pointer(file, prefix, folder string) (path string, ok bool) {
 	text, err := safefile.Read(file, safefile.Line)
 	line, found := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), prefix) // git keeps spaces
@@ -112,7 +112,7 @@ func absolute(folder, path string) string {
 	return folder + string(filepath.Separator) + path
 }
 
-// worksIn is the working folder that the repository of a submodule names.
+// worksIn returns the working directory named by a submodule's repository.
 func worksIn(dir string) string {
 	text, err := safefile.Read(filepath.Join(dir, "config"), safefile.Settings)
 	if err != nil {

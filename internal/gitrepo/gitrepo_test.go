@@ -11,8 +11,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
 )
 
-// bed is a folder with a repository "main", its worktree "tree", a repository "super" with
-// the submodule "super/sub", one with its data elsewhere in it, and "plain" without one.
+// newBed creates a directory with a repository "main", its worktree "tree", a repository "super"
+// with the submodule "super/sub", another with its data elsewhere in it, and "plain" without a
+// repository.
 func newBed(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -53,7 +54,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// Find finds repositories that git itself creates.
+// Find finds repositories created by git itself.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	dir := newBed(t)

@@ -15,9 +15,9 @@ const (
 	pickFolder   = "sequencer"
 )
 
-// Resumes returns the programs that git runs when the user continues a rebase, a cherry-pick or
-// a revert in the git folder root, by the name of the file that tells git to run them. If a link
-// is in the place of a folder, or a file cannot be read, the text begins with a NUL character.
+// Resumes returns the programs that git runs when the user continues a rebase, a cherry-pick or a
+// revert in the git directory root, by the name of the file with the instructions. If a link
+// replaces a directory, or a file cannot be read, the text begins with a NUL character.
 func Resumes(root *os.Root) map[string]string {
 	runs := map[string]string{}
 	for _, name := range []string{rebaseFolder, pickFolder} {
@@ -43,7 +43,7 @@ func Resumes(root *os.Root) map[string]string {
 	return runs
 }
 
-// execs lists the programs that a list of a rebase runs.
+// execs lists the programs run by a rebase list.
 func execs(list string) string {
 	var runs []string
 	for line := range strings.Lines(list) {
@@ -64,8 +64,8 @@ func strategy(name string) string {
 	return ""
 }
 
-// strategyOption returns options that name a strategy of which strategy returns a program. A
-// backslash may stand for another character.
+// strategyOption returns options with a strategy for which strategy returns a program. A backslash
+// may stand for another character.
 func strategyOption(options string) string {
 	if strings.Contains(strings.ToLower(options), "strategy") && strings.ContainsAny(options, "/\\") {
 		return strings.TrimSpace(options)

@@ -26,8 +26,8 @@ var running = []string{
 	"annex.*-command", "tig.*", "delta.pager", "delta.*.pager", "gitflow.path.hooks",
 }
 
-// plainAliases are commands of git that an alias may stand for, and runInAliases options by
-// which they run a program after all.
+// plainAliases are git commands allowed as the target of an alias, and runInAliases options that
+// make them run a program after all.
 var (
 	plainAliases = []string{
 		"status", "checkout", "switch", "commit", "log", "branch", "diff", "add", "show", "stash", "fetch", "pull", "push", "merge", "rebase", "restore",
@@ -48,7 +48,7 @@ func aliasRuns(value string) bool {
 	return slices.ContainsFunc(words[1:], func(word string) bool {
 		option, _, _ := strings.Cut(word, "=")
 		return slices.ContainsFunc(runInAliases, func(runs string) bool {
-			if strings.HasPrefix(runs, "--") { // git takes options that are cut short
+			if strings.HasPrefix(runs, "--") { // git accepts abbreviated options
 				return len(option) > 3 && strings.HasPrefix(runs, option)
 			}
 			return strings.HasPrefix(option, runs) || !strings.HasPrefix(option, "--") && strings.HasPrefix(option, "-") && strings.Contains(option, runs[1:])
@@ -68,7 +68,7 @@ func Runs(name, value string) bool {
 		return true
 	case name == "core.fsmonitor" || strings.HasPrefix(name, "pager."):
 		return !slices.Contains([]string{"", "true", "false", "yes", "no", "on", "off", "0", "1"}, strings.ToLower(value))
-	case strings.HasPrefix(name, "url."): // to a protocol that is a program
+	case strings.HasPrefix(name, "url."): // to a protocol implemented by a program
 		return strings.Contains(name, "::")
 	case matches("remote.*.url", name), matches("remote.*.pushurl", name), matches("branch.*.remote", name),
 		matches("branch.*.pushremote", name), name == "remote.pushdefault", matches("submodule.*.url", name):

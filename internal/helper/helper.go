@@ -1,8 +1,8 @@
-// Package helper runs a function of this program in a process of its own, within limits
-// of time and memory. It is for parsers that a hostile input can make use all memory, or
-// end the process: then only the helper ends.
+// Package helper runs a function of this program in a separate process, within limits of time and
+// memory. It is for parsers in which a hostile input can use all memory or end the process: then
+// only the helper ends.
 //
-// A package that has such a function calls it with [Run]. Its function for main calls [Serve]:
+// A package with such a function calls it with [Run]. Its function for main calls [Serve]:
 //
 //	func ServeHelper() { helper.Serve("__page", child) }
 //
@@ -24,7 +24,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// Limits are the limits of one run.
+// Limits are the limits of a run.
 type Limits struct {
 	Time   time.Duration
 	Memory uint64 // bytes
@@ -40,12 +40,12 @@ var (
 
 const exitMemory = 3
 
-// served has the words that main serves.
+// served holds the words served by main.
 var served sync.Map
 
-// Serve runs f and ends the process if this process was started for word, which must
-// begin with __. main calls it first, through package modes. If it has not, [Run] returns an
-// error, so that no program, such as a test, runs itself instead of f.
+// Serve runs f and ends the process if this process was started for word, which must begin with __.
+// main calls it first, through package modes. Otherwise [Run] returns an error, so a program such
+// as a test does not run itself instead of f.
 func Serve(word string, f func(in io.Reader, out io.Writer) error) {
 	served.Store(word, true)
 	if len(os.Args) != 3 || os.Args[1] != word {
@@ -64,10 +64,9 @@ func Serve(word string, f func(in io.Reader, out io.Writer) error) {
 	os.Exit(0)
 }
 
-// Run has another process run the function that serves word, and returns its output. If a
-// limit was exceeded, the error is [ErrTime] or [ErrMemory]; if the function failed,
-// [ErrFailed]. Otherwise it returns the error of ctx, or an error that no process could be
-// started.
+// Run runs the function for word in another process and returns its output. If a limit was
+// exceeded, the error is [ErrTime] or [ErrMemory]; if the function failed, [ErrFailed]. Otherwise
+// it returns the error of ctx, or an error if no process could be started.
 func Run(ctx context.Context, word string, limits Limits, in io.Reader) ([]byte, error) {
 	if _, ok := served.Load(word); !ok {
 		return nil, fmt.Errorf("starting a helper process: main does not serve %s", word)
@@ -99,8 +98,8 @@ func Run(ctx context.Context, word string, limits Limits, in io.Reader) ([]byte,
 	return answer.Bytes(), nil
 }
 
-// watchMemory ends a process that its input has filled. There is no system call for
-// that which every system has. The package runtime/metrics would cost each start of the program
+// watchMemory ends a process whose memory exceeds the limit because of its input. No system call
+// for this exists on every system. The package runtime/metrics would cost each start of the program
 // 0.1 ms.
 func watchMemory(limit uint64) {
 	var now runtime.MemStats

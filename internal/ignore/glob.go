@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// rule is one line of an ignore file, or one glob of a search.
+// rule is a line of an ignore file, or a glob of a search.
 type rule struct {
 	negated   bool // "!": not ignored after all
 	dir       bool // trailing "/": matches only directories
@@ -20,7 +20,7 @@ type rule struct {
 	matchable bool
 }
 
-// parseRule parses one line of an ignore file. If the line has no rule, ok is false.
+// parseRule parses a line of an ignore file. If the line contains no rule, ok is false.
 func parseRule(text string) (r rule, ok bool) {
 	text = trimSpaces(text)
 	if text == "" || text[0] == '#' {
@@ -37,7 +37,7 @@ func parseRule(text string) (r rule, ok bool) {
 	}
 	r.whole = strings.Contains(text, "/")
 	text = strings.TrimPrefix(text, "/")
-	// A pattern that git cannot parse matches nothing.
+	// A pattern invalid for git matches nothing.
 	r.matchable = r.compile(text, false) == nil
 	return r, true
 }
@@ -154,7 +154,7 @@ func globExpr(glob string, braces bool) (string, error) {
 	return expr, nil
 }
 
-// quoteBytes quotes a character. A byte that is not UTF-8 matches U+FFFD, as in regexp.
+// quoteBytes quotes a character. An invalid UTF-8 byte matches U+FFFD, as in regexp.
 func quoteBytes(s string) string {
 	if r, _ := utf8.DecodeRuneInString(s); r == utf8.RuneError {
 		return `\x{FFFD}`
@@ -162,9 +162,9 @@ func quoteBytes(s string) string {
 	return regexp.QuoteMeta(s)
 }
 
-// writeStars writes the stars at glob[i] and returns their length. In ignore files, stars
-// after a prefix without special characters count as stars after a slash: git compares
-// that prefix first and then drops it.
+// writeStars writes the stars at glob[i] and returns their length. In ignore files, stars after a
+// prefix without special characters count as stars after a slash: git compares the prefix first and
+// then drops it.
 func writeStars(out *strings.Builder, glob string, i int, braces bool) int {
 	end := i
 	for end < len(glob) && glob[end] == '*' {
@@ -270,10 +270,10 @@ func writeRange(set *strings.Builder, low, high rune) {
 	}
 }
 
-// NamePattern returns a function that reports whether a search by name finds a file: rel
-// is its path relative to the start of the search, with slashes, and name the last
-// component. A pattern without special characters matches names that contain it. Other
-// patterns are globs. If the pattern has a slash, it is matched against rel.
+// NamePattern returns a function that reports whether a search by name finds a file: rel is its
+// path relative to the start of the search, with slashes, and name the last component. A pattern
+// without special characters matches all names that contain it. Other patterns are globs. If the
+// pattern has a slash, it is matched against rel.
 func NamePattern(pattern string) (func(rel, name string) bool, error) {
 	whole := strings.Contains(pattern, "/")
 	subject := func(rel, name string) string {

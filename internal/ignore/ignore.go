@@ -1,5 +1,5 @@
-// Package ignore decides which files a search or a scan leaves out: by the ignore files of
-// git and ripgrep, and by globs. Its results are those of git check-ignore and of rg.
+// Package ignore decides which files a search or a scan leaves out: by the ignore files of git and
+// ripgrep, and by globs. Its results equal those of git check-ignore and rg.
 package ignore
 
 import (
@@ -28,7 +28,7 @@ const (
 	Included
 )
 
-// Rules are the rules of one ignore file. The last rule that matches a path applies.
+// Rules are the rules of an ignore file. The last matching rule applies.
 type Rules []rule
 
 // ParseRules parses an ignore file.
@@ -80,7 +80,7 @@ type Dir struct {
 
 // Matcher decides which paths a walk leaves out.
 type Matcher struct {
-	Only   *Glob  // the files that the walk wants; nil: all files
+	Only   *Glob  // the files wanted by the walk; nil: all files
 	Global Rules  // git's core.excludesFile
 	Base   string // the directory, with slashes, to which Global and Only are relative
 	AsGit  bool   // only git's rules apply, and also without a repository
@@ -178,9 +178,9 @@ func (g *Matcher) Visible(start, rel string) bool {
 	})
 }
 
-// Descend calls visit for each component of rel below start, from the top down: with the
-// rules of the directory that it lies in, its path, and its name. If visit returns
-// false, so does Descend. A rel of "." has no components.
+// Descend calls visit for each component of rel below start, from the top down: with the rules of
+// its directory, its path, and its name. If visit returns false, so does Descend. A rel of "." has
+// no components.
 func (g *Matcher) Descend(start, rel string, visit func(dir *Dir, path, name string, isDir bool) bool) bool {
 	if rel == "." {
 		return true
@@ -203,8 +203,8 @@ func (g *Matcher) Descend(start, rel string, visit func(dir *Dir, path, name str
 	return true
 }
 
-// gitExclude reads the rules of the repository itself. In a linked worktree, .git is a
-// file that names the directory of the repository.
+// gitExclude reads the rules of the repository itself. In a linked worktree, .git is a file with
+// the path of the repository.
 func gitExclude(path string, read func(name string) []byte) []byte {
 	if text := read(".git/info/exclude"); text != nil {
 		return text
@@ -250,8 +250,8 @@ func readRules(path string) []byte {
 	return withoutMark(text)
 }
 
-// ReadIn reads a file of rules below dir. Links that lead out of dir are not followed. If
-// the file cannot be read, it is nil.
+// ReadIn reads a file of rules below dir. It does not follow links out of dir. If the file cannot
+// be read, it returns nil.
 func ReadIn(dir *os.Root, name string) []byte {
 	text, err := safefile.ReadIn(dir, filepath.FromSlash(name), maxIgnoreFile)
 	if err != nil {
@@ -276,7 +276,7 @@ func UserGitConfig() GitConfig {
 	return GitConfig{home, xdg}
 }
 
-// Rules reads the file that core.excludesFile names, or git's default one.
+// Rules reads the file named by core.excludesFile, or git's default file.
 func (c GitConfig) Rules() Rules {
 	if name := c.excludes(); name != "" {
 		return ParseRules(readRules(name))

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// git runs git in dir with no settings but the given ones.
+// git runs git in dir with only the given settings.
 func git(t testing.TB, dir, home string, stdin []byte, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
@@ -108,8 +108,7 @@ func TestIgnoreRandomAgainstGit(t *testing.T) {
 	})
 }
 
-// Rules that lie elsewhere: in the parents, in the user's settings, beside a
-// linked worktree.
+// Rules from elsewhere: in the parents, in the user's settings, beside a linked worktree.
 func TestIgnoreElsewhere(t *testing.T) {
 	t.Parallel()
 	home, repo := tempDir(t), tempDir(t)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// rg opens ignore files by itself: it waits forever for a named pipe, and reads all of
-// /dev/zero into memory. The functions of this file find such ignore files.
+// rg opens ignore files directly: it waits forever for a named pipe, and reads all of /dev/zero
+// into memory. The functions of this file find such ignore files.
 
 // UnsafeAbove reports whether rg would wait for, or read without end, an ignore file in
 // dir, in the directories above it, or of the user.
@@ -54,8 +54,8 @@ func UnsafeBelow(ctx context.Context, dir string) (unsafe bool) {
 	return unsafe
 }
 
-// unsafeIn is unsafeFile for an entry of a directory. If .git is a file, it checks the files
-// of the directory that it names.
+// unsafeIn is unsafeFile for an entry of a directory. If .git is a file, it checks the files of the
+// repository it names.
 func unsafeIn(parent, name string) bool {
 	path := filepath.Join(parent, name)
 	if unsafeFile(path) {

@@ -1,6 +1,6 @@
 // Package lazyregexp compiles regular expressions at their first use. Each start of the program,
-// also as the supervisor of a command, initializes all package variables, and most of them are
-// not used in that run.
+// also as the supervisor of a command, initializes all package variables, and most expressions are
+// not used in this run.
 package lazyregexp
 
 import (
@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// Regexp is a regular expression that its first use compiles. It is safe for concurrent use.
+// Regexp is a regular expression compiled at its first use. It is safe for concurrent use.
 type Regexp struct {
 	text string
 	once sync.Once
 	re   *regexp.Regexp
 }
 
-// New returns an expression. A wrong one panics at its first use.
+// New returns an expression. If it is invalid, its first use panics.
 func New(text string) *Regexp { return &Regexp{text: text} }
 
 func (r *Regexp) compiled() *regexp.Regexp {

@@ -9,7 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
-// TestLikeRegexp compares the methods with those of package regexp, several at the same time.
+// TestLikeRegexp compares the methods with package regexp's, several at the same time.
 func TestLikeRegexp(t *testing.T) {
 	t.Parallel()
 	const text = `(\w)(\d)`
@@ -31,7 +31,7 @@ func TestLikeRegexp(t *testing.T) {
 	group.Wait()
 }
 
-// TestWrong checks that a wrong expression panics when it is used.
+// TestWrong checks that an invalid expression panics at its first use.
 func TestWrong(t *testing.T) {
 	t.Parallel()
 	wrong := lazyregexp.New("(")

@@ -10,7 +10,7 @@ import (
 // Input is the input of a program. Messages wait in a bounded queue. If the program does not read, no
 // writer waits for it.
 type Input struct {
-	most   int           // bytes that may wait
+	most   int           // limit of waiting bytes
 	unread time.Duration // how long the program may leave them; 0: as long as it likes
 	fail   func(error)   // is called once, if the program exceeds a limit
 
@@ -19,7 +19,7 @@ type Input struct {
 	queue  [][]byte
 	size   int       // of the queue and of given
 	given  int       // bytes of the last Read, which the program may not have taken yet
-	since  time.Time // the last Read returned; zero while one waits
+	since  time.Time // return of the last Read; zero during a Read
 	timer  *time.Timer
 	closed bool
 	broken error // why nothing more is taken; nil: it is
@@ -88,7 +88,7 @@ func (i *Input) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// late ends the queue of a program that has not read for too long.
+// late ends the queue if the program has not read for too long.
 func (i *Input) late() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -107,7 +107,7 @@ func (i *Input) Unread() time.Duration {
 	return time.Since(i.since)
 }
 
-// Close ends the input. If the program reads, it still gets the messages that wait.
+// Close ends the input. If the program reads, it still receives the waiting messages.
 func (i *Input) Close() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package peer runs programs that speak with hermes-ls over their pipes: MCP servers, language servers
-// and plugins. If a program does not read, or does not end, no caller waits for it: messages to it wait
-// in a bounded queue, and Close ends it within its grace periods.
+// Package peer runs programs that communicate with hermes-ls over their pipes: MCP servers,
+// language servers and plugins. If a program does not read, or does not end, no caller waits for
+// it: messages to it wait in a bounded queue, and Close ends it within its grace periods.
 package peer
 
 import (
@@ -18,7 +18,8 @@ import (
 type Options struct {
 	// Grace is the time between the end of its input and SIGTERM, and between SIGTERM and SIGKILL.
 	Grace time.Duration
-	// Most is how many bytes may wait for the peer. If more come, it is ended. It always takes one message.
+	// Most is the maximum number of bytes waiting for the peer. Beyond it, the peer is ended. A
+	// single message is always accepted.
 	Most int
 	// Unread is how long the peer may leave its input unread while something waits. Then it is ended. 0: no limit.
 	Unread time.Duration
@@ -112,13 +113,13 @@ func (p *Peer) Exit() string {
 	return fmt.Sprintf("ended with exit code %d", exit.Code)
 }
 
-// errUnread says that a peer does not read.
+// errUnread reports a peer that does not read.
 var errUnread = errors.New("it does not read its input")
 
-// slow is how long a peer that works may leave its input unread.
+// slow is how long a working peer may leave its input unread.
 const slow = 500 * time.Millisecond
 
-// Waits adds to the error of a call that had no answer that the peer does not read, if that is so.
+// Waits adds to the error of a call without an answer if the peer does not read its input.
 func (p *Peer) Waits(err error) error {
 	if err == nil || p.In.Unread() < slow {
 		return err

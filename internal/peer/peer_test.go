@@ -19,7 +19,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// kindWord is the variable that makes this test binary a peer.
 const kindWord = "PEER_TEST_KIND"
 
 func TestMain(m *testing.M) {
@@ -66,7 +65,7 @@ func ends(t *testing.T, p *Peer) string {
 	return p.Exit()
 }
 
-// Messages arrive in their order, also those that wait when the input is closed.
+// Messages arrive in their order, also if they wait when the input is closed.
 func TestEcho(t *testing.T) {
 	t.Parallel()
 	p := start(t, "echo", Options{Most: 64 << 20, Unread: time.Hour, Grace: time.Minute})
@@ -92,7 +91,7 @@ func TestEcho(t *testing.T) {
 	}
 }
 
-// A peer that does not read keeps no writer waiting, and closing ends it.
+// A peer that does not read blocks no writer, and closing ends it.
 func TestDeaf(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"deaf", "stubborn"} {
@@ -123,7 +122,8 @@ func TestDeaf(t *testing.T) {
 	}
 }
 
-// A peer that leaves too much unread, or for too long, is stopped, and its end says why.
+// A peer is stopped if it leaves too much unread, or for too long, and its exit reason names the
+// limit.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -141,7 +141,7 @@ func TestLimits(t *testing.T) {
 				t.Fatal(line, err)
 			}
 			for range 5 {
-				_, _ = p.In.Write(make([]byte, tt.size)) // the last ones may fail
+				_, _ = p.In.Write(make([]byte, tt.size)) // the last writes may fail
 			}
 			if exit := ends(t, p); exit != tt.want {
 				t.Errorf("%q, want %q", exit, tt.want)

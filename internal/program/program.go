@@ -1,15 +1,14 @@
-// Package program finds the programs that the server starts on its own account, such as
-// git for a diff or rg for a search.
+// Package program finds the programs that the server starts for itself, such as git for a diff or
+// rg for a search.
 //
 // An editor is often started from an activated environment, so its PATH begins with
-// WORKSPACE/.venv/bin or ./node_modules/.bin. Commands of the agent write there. A
-// program that the server starts by itself, outside of any question, must never come
-// from such a folder:
+// WORKSPACE/.venv/bin or ./node_modules/.bin. Commands of the agent write there. A program started
+// by the server without an approval request must never come from such a directory:
 //
 //	git, err := program.Find("git", session.Folders())
 //	cmd.Env = program.Environ(env, session.Folders())
 //
-// Commands and scripts of the model are something else: they have the user's PATH.
+// Commands and scripts of the model are different: they use the user's PATH.
 //
 // All functions are safe for concurrent use.
 package program
@@ -22,10 +21,9 @@ import (
 	"strings"
 )
 
-// Find returns the absolute path of the program name. It looks in the folders of the
-// server's PATH, except those that [Path] leaves out, and except programs that are links
-// to, or through, a folder that Path would leave out. If there is no other, the error is
-// [exec.ErrNotFound].
+// Find returns the absolute path of the program name. It searches the directories of the server's
+// PATH, except directories excluded by [Path], and programs that link to, or through, such a
+// directory. If it finds none, the error is [exec.ErrNotFound].
 func Find(name string, workspace []string) (string, error) {
 	return FindIn(os.Getenv("PATH"), name, workspace)
 }
@@ -41,9 +39,9 @@ func FindIn(path, name string, workspace []string) (string, error) {
 	})
 }
 
-// FindTool is FindIn for a program that the user has installed as a tool of the editor. It may lie
-// in a Python environment, where pipx and uv install programs, but neither in the workspace nor in
-// a node_modules/.bin.
+// FindTool is FindIn for a program installed by the user as a tool of the editor. It may be in a
+// Python environment, where pipx and uv install programs, but neither in the workspace nor in a
+// node_modules/.bin.
 func FindTool(path, name string, workspace []string) (string, error) {
 	if name == "" || strings.ContainsAny(name, `/\`) {
 		return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
@@ -55,7 +53,7 @@ func FindTool(path, name string, workspace []string) (string, error) {
 	})
 }
 
-// find returns the first program in the folders of a value of PATH that is trusted.
+// find returns the first trusted program in the directories of a value of PATH.
 func find(path, name string, trusted func(folder, found string) bool) (string, error) {
 	for _, folder := range filepath.SplitList(path) {
 		if !filepath.IsAbs(folder) {
@@ -83,10 +81,9 @@ func In(path string, workspace []string) bool {
 	return !ok
 }
 
-// Path returns those folders of a value of PATH that commands of the agent do not write:
-// absolute ones outside of the workspace's folders, which are in no environment of a
-// project (.venv/bin, node_modules/.bin) and which not everybody may write. Links are
-// followed.
+// Path returns the directories of a value of PATH to which commands of the agent cannot write. They
+// are absolute, outside of the workspace folders and of project environments (.venv/bin,
+// node_modules/.bin), and not world-writable. Links are followed.
 func Path(path string, workspace []string) string {
 	r := rules(workspace)
 	var kept []string
@@ -98,8 +95,8 @@ func Path(path string, workspace []string) string {
 	return strings.Join(kept, string(filepath.ListSeparator))
 }
 
-// Environ returns env with the PATH that [Path] returns for it, so that a program which
-// the server has found starts no other from the workspace.
+// Environ returns env with its PATH filtered by [Path], so a program found by the server starts no
+// other program from the workspace.
 func Environ(env, workspace []string) []string {
 	out := make([]string, len(env))
 	for i, kv := range env {
@@ -112,7 +109,7 @@ func Environ(env, workspace []string) []string {
 	return out
 }
 
-// rule is a folder that commands write, with its links resolved and as it is spelled.
+// rule is a folder written by commands: as spelled, and with its links resolved.
 type rule []string
 
 func rules(workspace []string) rule {
@@ -132,8 +129,8 @@ func (r rule) trusts(folder string) bool {
 	return ok && !inEnvironment(folder) && !inEnvironment(real) && r.shared(folder)
 }
 
-// shared reports whether a folder is outside of the workspace, is no node_modules/.bin, and is not
-// one that everybody may write.
+// shared reports whether a directory is outside of the workspace, is no node_modules/.bin, and is
+// not world-writable.
 func (r rule) shared(folder string) bool {
 	if !filepath.IsAbs(folder) || ofPackages(folder) {
 		return false
@@ -155,8 +152,8 @@ func (r rule) trustsFile(path string) bool {
 // mostLinks is how many links a path may have, as for the system.
 const mostLinks = 40
 
-// follow resolves the links of an absolute path one by one. If the path or a link leads
-// through a folder that commands write, or nothing is there, ok is false.
+// follow resolves the links of an absolute path one after another. If the path or a link leads
+// through a directory that commands write, or does not exist, ok is false.
 func (r rule) follow(path string) (real string, ok bool) {
 	start := filepath.VolumeName(path) + string(filepath.Separator)
 	real, rest := start, strings.TrimPrefix(path, start)
@@ -204,14 +201,14 @@ func (r rule) within(path string) bool {
 	return false
 }
 
-// ofPackages reports whether a folder has the programs that npm has installed for a project, which may be
-// the workspace of another session.
+// ofPackages reports whether a directory contains the programs installed by npm for a project,
+// which may be the workspace of another session.
 func ofPackages(folder string) bool {
 	return filepath.Base(folder) == ".bin" && filepath.Base(filepath.Dir(folder)) == "node_modules"
 }
 
-// inEnvironment reports whether a folder has the programs of a Python environment, which may be
-// that of a project.
+// inEnvironment reports whether a directory contains the programs of a Python environment, which
+// may belong to a project.
 func inEnvironment(folder string) bool {
 	_, err := os.Lstat(filepath.Join(filepath.Dir(folder), "pyvenv.cfg"))
 	return err == nil

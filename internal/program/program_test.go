@@ -29,7 +29,7 @@ func newBed(t *testing.T) *bed {
 	return b
 }
 
-// program makes one and returns its path.
+// program creates a program and returns its path.
 func (b *bed) program(name string) string {
 	b.t.Helper()
 	path := filepath.Join(b.root, name)
@@ -53,8 +53,8 @@ func (b *bed) must(err error) {
 	}
 }
 
-// A program that a command may have written is never found, by any entry of PATH. The
-// system's program later in PATH is found.
+// A program that a command may have written is never found, by any entry of PATH. The system's
+// program later in PATH is found.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for name, entry := range map[string]func(b *bed) string{

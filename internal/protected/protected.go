@@ -1,6 +1,7 @@
-// Package protected names the files and folders that configure or run something by themselves, such
-// as .vscode and AGENTS.md. The gate asks about a change of each of them, and the sandbox protects and
-// reviews them. protected.txt has the names of other programs, loaded.txt those that hermes-ls loads.
+// Package protected names the files and folders that configure or run something, such as .vscode
+// and AGENTS.md. The gate requires approval for a change to each of them, and the sandbox protects
+// and reviews them. protected.txt lists the names of other programs, loaded.txt the files loaded by
+// hermes-ls.
 package protected
 
 import (
@@ -15,10 +16,10 @@ var others string
 //go:embed loaded.txt
 var loaded string
 
-// Name is a name that is protected in each folder. Its case does not matter.
+// Name is a name protected in each folder. Its case does not matter.
 type Name struct {
-	Text   string // a name, "folder/name", or of the kind "ending" the end of one
-	Kind   string // "folder", "path", "ending", or "passes" for a folder that is not protected
+	Text   string // a name, "folder/name", or the end of a name for the kind "ending"
+	Kind   string // "folder", "path", "ending", or "passes" for an unprotected folder
 	Reason string // the effect of a change
 	Source string // the address of a page about it
 	Loaded bool   // hermes-ls loads it
@@ -106,7 +107,7 @@ func May(name string) bool {
 }
 
 // Is reports whether a file or folder is protected in a folder with the name parent, and whether it
-// runs by itself.
+// runs something.
 func Is(parent, name string) (protected, runs bool) {
 	places, endings := index()
 	p := places[strings.ToLower(name)]

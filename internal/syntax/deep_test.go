@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// deep are texts that are nested as deeply as their length allows.
+// deep returns texts nested as deeply as their length allows.
 func deep(size int) map[string]string {
 	files := map[string]string{}
 	for ext, units := range map[string][]string{
@@ -81,7 +81,7 @@ func TestShortDeep(t *testing.T) {
 	}
 }
 
-// A long file is understood as a short one.
+// A long file is parsed like a short file.
 func TestLong(t *testing.T) {
 	for ext, parts := range map[string][2]string{
 		".json": {"[" + strings.Repeat("1,\n", 3000) + "1]", "\n]"},

@@ -1,8 +1,8 @@
 // Package syntax finds errors in the syntax of source files. It knows JSON, YAML, TOML,
 // Go, JavaScript and TypeScript.
 //
-// Deeply nested text makes some parsers use all memory, or end the process. So [Check]
-// parses all but short texts in a process of its own.
+// Deeply nested text makes some parsers use all memory, or end the process. So [Check] parses all
+// but short texts in a separate process.
 package syntax
 
 import (
@@ -27,19 +27,19 @@ import (
 )
 
 const (
-	mostErrors = 10      // that are returned
+	mostErrors = 10      // maximum number returned
 	shortText  = 2 << 10 // no text of this length takes more than a few megabytes
 	hiddenWord = "__syntax"
 )
 
-// Error is a place that a parser did not understand.
+// Error is a syntax error and its position.
 type Error struct {
 	Line int // 0: not known
 	Text string
 }
 
-// ServeHelper parses a file and ends the process, if [Check] started this process for that. In
-// any other process it returns at once. See package modes.
+// ServeHelper parses a file and ends the process, if [Check] started this process. In any other
+// process it returns at once. See package modes.
 func ServeHelper() { helper.Serve(hiddenWord, child) }
 
 // Known reports whether Check knows files with an extension such as ".go".
@@ -81,7 +81,7 @@ func child(in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(recovered(check, text))
 }
 
-// recovered is check. A parser that panics has not found anything.
+// recovered calls check. If the parser panics, it returns no errors.
 func recovered(check func([]byte) []Error, text []byte) (found []Error) {
 	defer func() {
 		if recover() != nil {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// hold locks a folder for the rest of this process. It reports false if another process holds the folder, if
-// that process has just removed it, or if it is a link or another user's.
+// hold locks a directory for the rest of this process. If another process holds or has just removed
+// it, or if it is a link or another user's, hold returns false.
 func hold(dir string) bool {
 	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -21,7 +21,7 @@ func hold(dir string) bool {
 	return false
 }
 
-// current reports whether the open folder is this user's and still the one at dir.
+// current reports whether the open directory belongs to this user and is still at dir.
 func current(dir string, fd int) bool {
 	var open, there syscall.Stat_t
 	if syscall.Fstat(fd, &open) != nil || syscall.Lstat(dir, &there) != nil {

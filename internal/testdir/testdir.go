@@ -1,5 +1,5 @@
-// Package testdir makes folders for tests that do not outlive their test run for long: if the test binary is
-// killed, the next one removes its folders.
+// Package testdir creates directories for tests that do not long outlive their run: if the test
+// binary is killed, the next run removes its directories.
 package testdir
 
 import (
@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Make makes a folder in parent that only this user can enter. Its name begins with prefix and the id of this
-// process. Before that, Make removes folders with the same prefix whose process has ended.
+// Make creates a directory in parent that only this user can enter. Its name begins with prefix and
+// the id of this process. First, Make removes directories of ended processes with the same prefix.
 func Make(parent, prefix string) (string, error) {
 	sweep(parent, prefix)
 	for {
@@ -25,9 +25,9 @@ func Make(parent, prefix string) (string, error) {
 	}
 }
 
-// Keep makes the folder parent/name, which only this user can enter, and holds it until this process ends or removes it.
-// A folder of a process that has ended is emptied. If another process holds the folder, or it is another user's, Keep
-// reports false.
+// Keep creates the directory parent/name, which only this user can enter, and holds it until this
+// process ends or removes it. An ended process's directory is emptied. If another process holds the
+// directory, or it is another user's, Keep returns false.
 func Keep(parent, name string) (dir string, ok bool) {
 	dir = filepath.Join(parent, name)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -43,10 +43,11 @@ func Keep(parent, name string) (dir string, ok bool) {
 	return dir, err == nil
 }
 
-// base is that of the numbers in names: they are short, since a path of a socket has at most 108 bytes.
+// base is the base of the numbers in names: they are short, since a socket path has at most 108
+// bytes.
 const base = 36
 
-// sweep removes folders of processes that have ended. If a folder is another user's, it stays.
+// sweep removes directories of ended processes. If a directory is another user's, it stays.
 func sweep(parent, prefix string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -67,7 +68,7 @@ func Remove(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
-	filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error { // the removal tells
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error { // the removal reports errors
 		if d != nil && d.IsDir() {
 			os.Chmod(path, 0o700) // as above
 		}

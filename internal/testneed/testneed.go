@@ -1,8 +1,8 @@
 // Package testneed states the needs of a test: programs, rights and time, beside Go, git and Python.
 //
-// If a program is missing, the test fails and names the package that has it. In `make check` (-short) a
-// test with needs is skipped. In `make test` a test whose needs are missing is left out and noted: the
-// run lists it at the end and fails.
+// If a program is missing, the test fails and names the package to install. In `make check`
+// (-short) a test with needs is skipped. In `make test` a test with missing needs is omitted and
+// noted: the run lists it at the end and fails.
 package testneed
 
 import (
@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// OmissionsVariable names a file to which tests that are left out add a line. BaseVariable names a
-// folder for files that must not lie in a temporary folder. `make test` sets both.
+// OmissionsVariable names a file to which omitted tests add a line. BaseVariable names a directory
+// for files outside of temporary directories. `make test` sets both.
 const (
 	OmissionsVariable = "HERMES_LS_TEST_OMITTED"
 	BaseVariable      = "HERMES_LS_TEST_BASE"
@@ -45,8 +45,8 @@ func Root(t testing.TB) {
 	}
 }
 
-// Extra skips the test in `make check`, also on a machine that has all that it needs: a check is quick,
-// and the same everywhere.
+// Extra skips the test in `make check`, even on a machine with all its needs: a check is quick, and
+// the same everywhere.
 func Extra(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -54,9 +54,10 @@ func Extra(t testing.TB) {
 	}
 }
 
-// Long leaves a test with many cases to the runs without the race detector, with which it would take
-// minutes: its cases differ in their data, and other tests run the same code with the detector. `make test` runs
-// each package that has such tests without it, too. `make check` skips the test.
+// Long limits a test with many cases to runs without the race detector, with which it would take
+// minutes: its cases differ only in their data, and other tests run the same code with the
+// detector. `make test` runs each package with such tests without it, too. `make check` skips the
+// test.
 func Long(t testing.TB) {
 	t.Helper()
 	Extra(t)
@@ -92,7 +93,8 @@ func Missing(t testing.TB, needs string) {
 	t.Skipf("left out: it needs %s", needs)
 }
 
-// Base returns a folder that no command sees as temporary, or the fallback if none was prepared.
+// Base returns a directory that is not temporary for commands, or the fallback if none was
+// prepared.
 func Base(fallback string) string {
 	if dir := os.Getenv(BaseVariable); dir != "" {
 		return dir

@@ -1,8 +1,9 @@
-// Package textfile reads the text files that users write by hand or bring from other programs: settings, secrets,
-// instructions, skills, commands, hooks.
+// Package textfile reads text files written by hand or copied from other programs: settings,
+// secrets, instructions, skills, commands, hooks.
 //
-// Editors and shells write such files in several encodings. PowerShell and Notepad write UTF-16 and byte order marks.
-// Every function returns UTF-8 without a byte order mark, or an error that says how to repair the file.
+// Editors and shells write such files in several encodings. PowerShell and Notepad write UTF-16 and
+// byte order marks. Every function returns UTF-8 without a byte order mark, or an error with advice
+// to repair the file.
 package textfile
 
 import (
@@ -39,7 +40,7 @@ func decode(data []byte, err error) ([]byte, error) {
 
 // EncodingError is the error of a file whose encoding is not known.
 type EncodingError struct {
-	Line int // the first line that cannot be read; 0: not known
+	Line int // the first unreadable line; 0: unknown
 	What string
 }
 
@@ -72,7 +73,7 @@ func Decode(data []byte) ([]byte, error) {
 	return text, nil
 }
 
-// JSONError returns an error of decoding JSON, with the line that it names.
+// JSONError returns an error of decoding JSON, with its line.
 func JSONError(data []byte, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -99,7 +100,8 @@ func plain(data []byte) bool {
 	return true
 }
 
-// unmarked returns the charset of UTF-16 without a byte order mark: of two bytes, one is nearly always 0.
+// unmarked returns the charset of UTF-16 without a byte order mark: of two bytes, one is nearly
+// always 0.
 func unmarked(data []byte) textenc.Charset {
 	zeros := [2]int{}
 	for i, b := range data {

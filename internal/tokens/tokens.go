@@ -1,7 +1,7 @@
-// Package tokens estimates how many tokens a text has for a model, without its tokenizer.
+// Package tokens estimates the number of tokens of a text without the model's tokenizer.
 //
-// The estimate is for the tokenizers of current models (o200k and similar ones). It is
-// rather too high than too low, so that a text that is cut by it stays below its limit.
+// The estimate is for the tokenizers of current models (o200k and similar). It is rather too high
+// than too low, so a text cut by it stays below its limit.
 package tokens
 
 import "unicode/utf8"
@@ -17,8 +17,8 @@ func Estimate(text string) int {
 	return n
 }
 
-// piece returns the length and the tokens of the next piece: a word, a number, a run of
-// spaces, or one other character.
+// piece returns the length and the tokens of the next piece: a word, a number, a run of spaces, or
+// any other character.
 func piece(text string) (size, cost int) {
 	c := text[0]
 	switch {
@@ -41,7 +41,7 @@ func piece(text string) (size, cost int) {
 	return 1, 1
 }
 
-// word is a run of letters: one upper-case letter belongs to the lower-case letters after it.
+// word is a run of letters: a single upper-case letter belongs to the lower-case letters after it.
 // A word without vowels, such as a random name, has shorter tokens.
 func word(text string) (size, cost int) {
 	vowels := 0

@@ -18,7 +18,7 @@ const (
 	answerLimit = textLimit*6 + 1<<20 // an escaped character takes up to six bytes
 )
 
-// limits are the limits for one page.
+// limits are the limits for a page.
 type limits struct {
 	time   time.Duration
 	memory uint64 // bytes
@@ -26,8 +26,8 @@ type limits struct {
 
 func ordinary() limits { return limits{time: 20 * time.Second, memory: 768 << 20} }
 
-// ServeHelper reads a page and ends the process, if [Read] started this process for that. In any
-// other process it returns at once. See package modes.
+// ServeHelper reads a page and ends the process, if [Read] started this process. In any other
+// process it returns at once. See package modes.
 func ServeHelper() { helper.Serve(hiddenWord, child) }
 
 // Read converts a source to text. Problems of the source are in Page.Error. It returns an
@@ -35,7 +35,7 @@ func ServeHelper() { helper.Serve(hiddenWord, child) }
 func Read(ctx context.Context, s Source) (Page, error) { return readWithin(ctx, ordinary(), s) }
 
 func readWithin(ctx context.Context, limit limits, s Source) (Page, error) {
-	header, err := json.Marshal(s) // the first line that the process reads; the body follows
+	header, err := json.Marshal(s) // the first line of the process's input; the body follows
 	if err != nil {
 		return Page{}, fmt.Errorf("describing a page: %w", err)
 	}
@@ -55,7 +55,7 @@ func readWithin(ctx context.Context, limit limits, s Source) (Page, error) {
 	return p, nil
 }
 
-// child reads one source and writes one page.
+// child reads a source and writes a page.
 func child(in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
 	header, err := lines.ReadBytes('\n')

@@ -18,7 +18,7 @@ import (
 
 const (
 	shortArticle = 250 // letters under which an article is taken for a mistake …
-	shareOfPage  = 10  // … and the part of the page's letters, one in so many, under which it is
+	shareOfPage  = 10  // … and the minimum part of the page's letters, as a divisor
 )
 
 // readHTML gives the article of a page, or all of it where no article is found.
@@ -36,7 +36,7 @@ func readHTML(s Source) (Page, error) {
 	content := doc
 	parser := readability.NewParser()
 	parser.KeepClasses = true // they name the language of code
-	// It works on a copy of doc. An error means that it has found nothing.
+	// It works on a copy of doc. If it returns an error, it has found nothing.
 	if article, err := parser.ParseDocument(doc, base); err == nil && article.Node != nil {
 		if title := article.Title(); title != "" {
 			page.Title = title
@@ -83,8 +83,8 @@ func titleOf(doc *html.Node) string {
 	return ""
 }
 
-// isMainPart reports whether an article is the main part of the page. On an index or a
-// reference page, the part that looks most like an article is a small piece.
+// isMainPart reports whether an article is the main part of the page. On an index or a reference
+// page, the most article-like part is a small piece.
 func isMainPart(article, doc *html.Node) bool {
 	n := letters(article)
 	return n >= shortArticle && n*shareOfPage >= letters(doc)
@@ -112,8 +112,8 @@ func unseen(n *html.Node) bool {
 	return false
 }
 
-// tidy removes elements that are useless in text: pictures become their description, links
-// without a target become text, other links become absolute.
+// tidy removes useless elements from text: pictures become their description, links without a
+// target become text, other links become absolute.
 func tidy(top *html.Node, base *url.URL) {
 	for _, n := range slices.Collect(top.Descendants()) {
 		if n.Type != html.ElementNode || n.Parent == nil {
@@ -166,7 +166,7 @@ func attribute(n *html.Node, name string) string {
 }
 
 func markdownOf(n *html.Node) (string, error) {
-	// A converter is cheap, and this one is not shared.
+	// A converter is cheap, and this converter is not shared.
 	text, err := converter.NewConverter(converter.WithPlugins(
 		base.NewBasePlugin(),
 		commonmark.NewCommonmarkPlugin(),

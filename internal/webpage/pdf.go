@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	pageLimit = 2000 // pages that are read
+	pageLimit = 2000 // maximum number of pages
 	formDepth = 8    // forms within forms
 )
 
-// readPDF gives the text of each page in the order in which it is painted, which
-// for nearly all programs that write PDFs is the order of reading.
+// readPDF returns the text of each page in painting order, which for nearly all PDF writers is the
+// reading order.
 func readPDF(body []byte) (Page, error) {
 	doc, err := pdf.NewReader(bytes.NewReader(body), int64(len(body)))
 	if err != nil {
@@ -45,7 +45,7 @@ func pageText(p pdf.Page) (text string) {
 	return ""
 }
 
-// Old typesetters write these as one character.
+// Old typesetters write these as a single character.
 var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "\u00ad", "")
 
 // matrix is a transformation: a b c d e f of the PDF standard.
@@ -157,7 +157,7 @@ func (w *pdfWriter) show(content, resources pdf.Value, page matrix, depth int) {
 	})
 }
 
-// form shows a piece of content that is kept apart from the page.
+// form writes content stored apart from the page.
 func (w *pdfWriter) form(x, resources pdf.Value, page matrix, depth int) {
 	if x.Key("Subtype").Name() != "Form" {
 		return

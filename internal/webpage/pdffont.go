@@ -16,7 +16,7 @@ type pdfFont struct {
 
 func (w *pdfWriter) font(resources pdf.Value, name string) *pdfFont {
 	v := resources.Key("Font").Key(name)
-	key := v.String() // tells fonts of forms that use the same name apart
+	key := v.String() // distinguishes fonts of forms with the same name
 	if f := w.fonts[key]; f != nil {
 		return f
 	}
@@ -67,7 +67,7 @@ func (f *pdfFont) decode(raw string) string {
 	text := f.encoding.Decode(raw)
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' {
-			return -1 // a code that the font does not explain
+			return -1 // a code unknown to the font
 		}
 		return r
 	}, text)
@@ -80,7 +80,7 @@ func (f *pdfFont) count(raw string) int {
 	return len(raw)
 }
 
-// width is that of a text, in units of the size.
+// width returns the width of a text, in units of the size.
 func (f *pdfFont) width(raw string) (sum float64) {
 	for i := 0; i < len(raw); i++ {
 		code := int(raw[i])

@@ -105,8 +105,8 @@ func readText(s Source) (Page, error) {
 	return Page{Text: strings.ReplaceAll(text, "\r\n", "\n")}, nil
 }
 
-// decode returns the body as UTF-8. It uses the encoding of the response header, a byte
-// order mark, the encoding that the page declares, or else a guess.
+// decode returns the body as UTF-8. It uses the encoding of the response header, a byte order mark,
+// the page's declaration, or else a guess.
 func decode(s Source) (string, error) {
 	encoding, _, _ := charset.DetermineEncoding(s.Body, s.Type)
 	text, err := encoding.NewDecoder().Bytes(s.Body)

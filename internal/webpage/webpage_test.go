@@ -121,8 +121,7 @@ func TestPDFOfBrowser(t *testing.T) {
 	}
 }
 
-// pdfOf is a PDF with one page and one font whose characters are all half as wide
-// as high.
+// pdfOf returns a PDF with one page and one font. All its characters are half as wide as high.
 func pdfOf(content string, forms ...string) []byte { return pdfWith("", content, forms...) }
 
 // pdfWith says more of the page's content, such as how it is packed.
@@ -181,7 +180,7 @@ func TestPDFSpaces(t *testing.T) {
 	}
 }
 
-// TestFormInItself is a form that shows itself: it ends.
+// TestFormInItself checks that a form that shows itself ends.
 func TestFormInItself(t *testing.T) {
 	t.Parallel()
 	form := `BT /F 10 Tf 0 50 Td (again) Tj ET /X Do`
@@ -198,8 +197,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadBomb lets a small PDF unpack to more than there is room for: the process
-// that reads it ends, and this one goes on.
+// TestReadBomb reads a small PDF that unpacks beyond the memory limit: only the helper process
+// ends.
 func TestReadBomb(t *testing.T) {
 	t.Parallel()
 	var packed bytes.Buffer

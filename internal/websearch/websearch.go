@@ -1,10 +1,9 @@
-// Package websearch asks a search engine over HTTP.
+// Package websearch sends queries to a search engine over HTTP.
 //
-// Data describes an engine: the URL, the request, and the path of the results in the JSON of
-// the response. The known engines are such descriptions ([Named]). The configuration can
-// describe any other engine that answers in JSON. A key goes only to the endpoint that it
-// was configured for: redirects to another host are not followed. All functions are safe for
-// concurrent use.
+// Data describes an engine: the URL, the request, and the path of the results in the JSON of the
+// response. The known engines are such descriptions ([Named]). The configuration can describe any
+// other engine that answers in JSON. A key goes only to its configured endpoint: redirects to
+// another host are not followed. All functions are safe for concurrent use.
 package websearch
 
 import (
@@ -39,17 +38,17 @@ const (
 type Engine struct {
 	URL     string            // required
 	Method  string            // empty: GET, or POST when there is a Body
-	Headers map[string]string // further ones
+	Headers map[string]string // additional headers
 	Body    string            // JSON; replaced values are quoted as within a JSON string
 	Key     string
 
-	Results     []string // paths of the list, the first that is there counts: "web.results"
+	Results     []string // paths of the list; the first existing path counts: "web.results"
 	Address     []string // paths within a result, likewise
 	Title       []string
 	Description []string
 }
 
-// Hit is one result.
+// Hit is a search result.
 type Hit struct {
 	URL         string `json:"url"`
 	Title       string `json:"title"`
@@ -84,8 +83,8 @@ func backends() map[string]Engine {
 	}
 }
 
-// Named makes the engine of a known backend at an endpoint. Without a key none is
-// sent: an instance of one's own often needs none.
+// Named returns the engine of a known backend at an endpoint. Without a key none is sent: a private
+// instance often needs none.
 func Named(name, endpoint, key string) (Engine, error) {
 	e, ok := backends()[name]
 	if !ok {
@@ -301,7 +300,7 @@ func at(v any, path string) any {
 	return v
 }
 
-// clean returns one line of plain text: engines mark matches in HTML.
+// clean returns a single line of plain text: engines mark matches in HTML.
 func clean(s string) string {
 	var b strings.Builder
 	for z := html.NewTokenizer(strings.NewReader(s)); ; {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The answers are in the shapes that each engine documents, shortened.
+// The answers use the documented shape of each engine, shortened.
 const (
 	searxngAnswer = `{"query": "go", "number_of_results": 0, "results": [
 		{"url": "https://go.dev/", "title": "The Go Programming Language", "content": "Go is an open source\n language", "engine": "duckduckgo", "parsed_url": ["https", "go.dev", "/", "", "", ""], "score": 4.0, "category": "general"},
@@ -38,7 +38,7 @@ type asked struct {
 	Body                string
 }
 
-// engineServer returns the same answer to each request, and records the last one.
+// engineServer returns the same answer to each request, and records the last request.
 func engineServer(t *testing.T, status int, answer string) (address string, last func() asked) {
 	t.Helper()
 	var seen atomic.Pointer[asked]

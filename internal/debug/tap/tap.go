@@ -20,7 +20,7 @@ import (
 // connection reject such a frame.
 const maxFrame = 64 << 20
 
-// Framing tells how messages are told apart.
+// Framing is the way messages are separated.
 type Framing int
 
 const (
@@ -35,11 +35,11 @@ type Frame struct {
 	Stray      bool   // Body is no message: bytes outside of the framing
 }
 
-// Observer gets frames, one after another.
+// Observer receives frames, one after another.
 type Observer func(Frame)
 
-// Wrap returns a reader and a writer that pass the data of in and out on. Closing them
-// closes in and out if they can be closed. If an observer panics, it gets no more frames.
+// Wrap returns a reader and a writer that pass on the data of in and out. Closing them closes in
+// and out, if possible. If an observer panics, it gets no more frames.
 func Wrap(in io.Reader, out io.Writer, framing Framing, observers ...Observer) (io.Reader, io.Writer) {
 	show := &audience{observers: observers}
 	return &reader{in, &splitter{framing: framing, show: func(b []byte, stray bool) { show.frame(Frame{true, b, stray}) }}},
@@ -104,8 +104,8 @@ func closeEnd(end any) error {
 type splitter struct {
 	framing Framing
 	show    func(body []byte, stray bool)
-	held    []byte // of a line, a header or a body that is not complete
-	body    int    // bytes of the body that is being read; 0: a header is
+	held    []byte // of an incomplete line, header or body
+	body    int    // bytes of the current body; 0: a header is being read
 	skip    int    // bytes still to be passed over
 	lost    bool   // the stream is no frames; the rest is not shown
 }
@@ -162,7 +162,7 @@ func (s *splitter) takeBody(p []byte) (rest []byte) {
 	return p[n:]
 }
 
-// header looks whether the lines that are held end a header.
+// header checks whether the held lines end a header.
 func (s *splitter) header() {
 	text := string(s.held)
 	last := strings.TrimSuffix(text, "\n")

@@ -54,7 +54,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// An observer that fails must not be noticed by the connection.
+// A failing observer must not affect the connection.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// create creates a file that only the user can read, or empties an earlier trace of the
-// user. It follows no link, and it never waits for a reader of a pipe.
+// create creates a file that only the user can read, or empties an earlier trace of the user. It
+// follows no link, and it never waits for a pipe's reader.
 func create(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if !errors.Is(err, fs.ErrExist) {

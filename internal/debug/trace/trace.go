@@ -1,5 +1,5 @@
-// Package trace records a connection as a txtar file that the tests of server/servertest
-// can play: all frames of both directions, and the responses of the model.
+// Package trace records a connection as a txtar file for the tests of server/servertest: all frames
+// of both directions, and the responses of the model.
 //
 //	-- recording --
 //	{"protocol":"lsp","version":"0.1.0","cwd":"/home/me/project","home":"/home/me/.hermes","start":"…"}
@@ -8,12 +8,12 @@
 //	0.012 server {"jsonrpc":"2.0","id":1,"result":{…}}
 //	0.310 model "" [{"text":"It prints "},{"text":"hello."}]
 //
-// The number is seconds since the start. A frame that is no JSON is a quoted string after
-// the word raw, and bytes between frames are one after the word stray. The string before a model's response is the goal
-// of the subagent that it answers.
+// The number is seconds since the start. An invalid JSON frame is a quoted string after the word
+// raw, and bytes between frames follow the word stray. The string before a model's response is the
+// goal of its subagent.
 //
-// A [Recorder] never makes its caller wait, and it never fails it: if the file cannot be
-// written, the recorder reports that once and stops. It is safe for concurrent use.
+// A [Recorder] never makes its caller wait or fail: if the file cannot be written, it reports the
+// error once and stops. It is safe for concurrent use.
 package trace
 
 import (
@@ -30,13 +30,12 @@ import (
 )
 
 const (
-	maxQueue     = 64 << 20        // bytes that wait to be written; if there are more, the recorder stops
+	maxQueue     = 64 << 20        // bytes waiting to be written; beyond the limit the recorder stops
 	maxFile      = 256 << 20       // bytes of a file
-	closeTimeout = 2 * time.Second // that Close waits for a file that blocks
+	closeTimeout = 2 * time.Second // how long Close waits for a blocked file
 )
 
-// Magic begins each trace. Only a file that begins with it, or an empty one, is
-// overwritten.
+// Magic begins each trace. Only an empty file or an earlier trace is overwritten.
 const Magic = "hermes-ls trace 1"
 
 // Recording describes a recording.
@@ -78,8 +77,8 @@ type entry struct {
 	body  []byte
 }
 
-// Open starts a trace in a file with mode 0600. A file that exists is overwritten if it is
-// a trace of the user.
+// Open starts a trace in a file with mode 0600. An existing file is overwritten if it is a trace of
+// the user.
 func Open(path string, o Options) (*Recorder, error) {
 	file, err := create(path)
 	if err != nil {
@@ -108,9 +107,8 @@ func (r *Recorder) Frame(f tap.Frame) {
 	r.add(entry{kind: kind, stray: f.Stray, body: bytes.Clone(f.Body)})
 }
 
-// Model records a response of the model, a JSON list of items as the scripts of
-// server/testdata have them. Goal is that of the subagent which the response answers;
-// empty: it answers a session.
+// Model records a response of the model, a JSON list of items as in the scripts of server/testdata.
+// goal is the goal of the subagent, or empty for a session.
 func (r *Recorder) Model(goal string, items []byte) {
 	r.add(entry{kind: "model", goal: goal, body: items})
 }
@@ -182,7 +180,7 @@ func (r *Recorder) run(out io.WriteCloser) {
 	}
 }
 
-// next waits for entries. More is false after the last ones.
+// next waits for entries. After the last entries, more is false.
 func (r *Recorder) next() (batch []entry, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -222,7 +220,7 @@ func (r *Recorder) line(w *bufio.Writer, e entry) {
 	}
 }
 
-// limited ends a file that has become too large.
+// limited ends a file at its maximum size.
 type limited struct {
 	out  io.Writer
 	size int

@@ -59,7 +59,6 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// A file that is not a trace stays unchanged.
 func TestOpenRejects(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -98,7 +97,7 @@ func (f failing) Write([]byte) (int, error) {
 }
 func (f failing) Close() error { return nil }
 
-// A full disk is reported once, and no call waits for a file that blocks.
+// A full disk is reported once, and no call waits for a blocked file.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	told := make(chan error, 10)
