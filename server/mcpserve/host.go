@@ -16,13 +16,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
 
-// host is the host of a session during one call.
+// host is the host of a session during a call.
 type host struct {
 	ctx context.Context // of the call
 	req *sdk.CallToolRequest
 
-	// allowed has the keys that the user has allowed for the session, as an approval request shows them. A session is closed
-	// after each call, and forgets them.
+	// allowed holds the keys allowed by the user for the session, as shown in an approval request.
+	// A session is closed after each call, and forgets them.
 	allowed map[string]bool
 
 	mu      sync.Mutex      // also guards allowed
@@ -70,7 +70,7 @@ func (h *host) progress(line string) {
 	}
 	h.steps++
 	line, _, _ = strings.Cut(line, "\n")
-	// A host that has gone gets no progress. The call ends by itself.
+	// A disconnected host gets no progress. The call then ends.
 	_ = h.req.Session.NotifyProgress(h.ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: h.steps, Message: line})
 }
 
@@ -115,8 +115,8 @@ func (h *host) elicit(ctx context.Context, message, title string, choices []stri
 	return strings.TrimSpace(answer), nil
 }
 
-// AskPermission shows an approval request. If the host cannot show one, the action is denied. If an earlier call of the
-// session has an approval for the session, the action is allowed.
+// AskPermission shows an approval request. If the host cannot show requests, the action is denied.
+// If an earlier call got an approval for the session, the action is allowed.
 func (h *host) AskPermission(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	if h.isAllowed(q) {
 		return tools.DecisionSession, nil
@@ -190,7 +190,7 @@ func (h *host) CanClarify() bool { return h.asks() }
 // Clarify shows a question of the model.
 func (h *host) Clarify(ctx context.Context, q tools.ClarifyRequest) (tools.Answer, error) {
 	if q.Form != nil {
-		return tools.Answer{Kind: tools.AnswerLater}, nil // the fields are asked one by one
+		return tools.Answer{Kind: tools.AnswerLater}, nil // the fields are asked in sequence
 	}
 	if q.Address != "" {
 		return h.offerAddress(ctx, q)

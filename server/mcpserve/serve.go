@@ -1,8 +1,8 @@
 // Package mcpserve is hermes-ls as a server of the Model Context Protocol on stdio. Other hosts
 // call its tools prompt, sessions and delegate.
 //
-// A prompt belongs to a session that is stored as those of editors are. If an action requires
-// approval, the host shows the request with an elicitation. If it cannot, the action is denied.
+// A prompt belongs to a session, stored like editors' sessions. If an action requires approval, the
+// host shows the request with an elicitation. If it cannot, the action is denied.
 package mcpserve
 
 //lint:file-ignore SA1019 Roots are on their way out of the protocol, but the hosts of today have them.
@@ -35,15 +35,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
-// Options are the parts of the process that Serve uses.
+// Options are the parts of the process for Serve.
 type Options struct {
 	Service *server.Service
 	Version string
 	Log     *slog.Logger
 }
 
-// versions are those in which a server can send requests to its host during a call. Later ones
-// cannot.
+// versions are the protocol versions in which a server can send requests to its host during a call.
+// Later versions cannot.
 var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 const instructions = "Hermes is a coding agent. prompt gives it a task in a session, which later prompts continue. " +
@@ -88,7 +88,7 @@ type works struct {
 	Options
 
 	mu      sync.Mutex
-	busy    map[string]bool            // sessions that a call has open
+	busy    map[string]bool            // sessions opened by a call
 	allowed map[string]map[string]bool // see host.allowed, by session
 }
 
@@ -98,8 +98,8 @@ type promptInput struct {
 	Cwd     string `json:"cwd,omitempty" jsonschema:"absolute path of the workspace folder, which is one of the host's roots or below one; empty: the first root"`
 }
 
-// notTyped takes the place of the text that the user typed: a model of the host may have written
-// the prompt, so it does not permit what only the user's own text permits.
+// notTyped replaces the user's typed text. A model of the host may have written the prompt, so it
+// does not permit anything that requires typed text.
 const notTyped = "The host sent this prompt."
 
 type promptOutput struct {
@@ -128,7 +128,8 @@ func (w *works) prompt(ctx context.Context, req *sdk.CallToolRequest, in promptI
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: cmp.Or(text, "The turn ended with "+string(stop)+" and without an answer.")}}}, out, nil
 }
 
-// open returns a new session, or the stored one that the input names. If another call has that open, it returns an error.
+// open returns a new session, or the stored session in the input. If another call has opened it,
+// open returns an error.
 func (w *works) open(ctx context.Context, peer *sdk.ServerSession, in promptInput, h *host) (*server.Session, error) {
 	if in.Session == "" {
 		cwd, err := folder(ctx, peer, in.Cwd)
@@ -186,8 +187,8 @@ func (w *works) release(id string) {
 	delete(w.busy, id)
 }
 
-// close closes a session at the end of its call, so that it can be opened elsewhere. Approvals for the session hold when a
-// later call continues it.
+// close closes a session at the end of its call, so it can be opened elsewhere. Approvals for the
+// session apply when a later call continues it.
 func (w *works) close(ctx context.Context, x *server.Session, h *host) {
 	defer w.release(x.ID())
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -218,7 +219,7 @@ type sessionLine struct {
 	Match   string `json:"match,omitempty"`
 }
 
-// mostHits limits the messages that a search finds. A session can have several.
+// mostHits limits the messages of a search. A session can have several.
 const mostHits = 200
 
 type sessionsOutput struct {
@@ -330,8 +331,8 @@ func (w *works) delegate(ctx context.Context, req *sdk.CallToolRequest, in deleg
 	return nil, out, nil
 }
 
-// folder returns the workspace folder that a call names: a root of the host, or one below a root.
-// If the host has no roots, the root is the directory in which hermes-ls was started.
+// folder returns the workspace folder of a call: a root of the host, or a directory below a root.
+// If the host has no roots, the root is the working directory of hermes-ls.
 func folder(ctx context.Context, host *sdk.ServerSession, cwd string) (string, error) {
 	roots, err := rootsOf(ctx, host)
 	if err != nil {
@@ -364,8 +365,9 @@ func folder(ctx context.Context, host *sdk.ServerSession, cwd string) (string, e
 	return "", fmt.Errorf("cwd %q is outside of the folders of the host: %s", cwd, strings.Join(roots, ", "))
 }
 
-// rootsOf returns the folders of the host. If the host has roots that are no folders, or does not name them, rootsOf returns
-// an error: the agent would otherwise work in a folder that the user has not opened.
+// rootsOf returns the folders of the host. If the host's roots are no folders, or if it does not
+// name them, rootsOf returns an error. Otherwise the agent would work in a folder that the user has
+// not opened.
 func rootsOf(ctx context.Context, host *sdk.ServerSession) (folders []string, err error) {
 	if p := host.InitializeParams(); p == nil || p.Capabilities == nil || p.Capabilities.RootsV2 == nil {
 		return nil, nil
@@ -394,7 +396,8 @@ func rootsOf(ctx context.Context, host *sdk.ServerSession) (folders []string, er
 	return folders, nil
 }
 
-// schemaOf returns the schema of a type. Each value has one type: some model APIs reject lists of types.
+// schemaOf returns the schema of a type. Each value has a single type: some model APIs reject lists
+// of types.
 func schemaOf[T any]() *jsonschema.Schema {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {

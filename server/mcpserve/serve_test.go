@@ -38,8 +38,8 @@ type host struct {
 	asked []string
 }
 
-// newHost connects a host to a server. answer returns the answer of its user; nil: it cannot ask. If roots is nil, it has one
-// folder.
+// newHost connects a host to a server. answer returns the answer of its user; nil: it cannot ask.
+// If roots is nil, it has one folder.
 func newHost(t *testing.T, roots []*sdk.Root, answer func() string) *host {
 	t.Helper()
 	h := &host{t: t, root: t.TempDir()}
@@ -114,14 +114,15 @@ func (h *host) call(tool string, args map[string]any) (out output, failure strin
 	return out, ""
 }
 
-// script is a prompt that the embedded model plays: a command, and its result as the answer.
+// script is a prompt for the embedded model: it runs command and answers "Done.".
 func script(command string) string {
 	return fmt.Sprintf("Do it.\n```hermes-script\n[{\"call\":{\"name\":\"terminal\",\"args\":{\"command\":%q}}}]\n[{\"text\":\"Done.\"}]\n```", command)
 }
 
 const sweep = "mkdir -p a && rm -rf a"
 
-// A session runs one prompt: others are rejected while it runs, and the running one is not interrupted.
+// A session runs a single prompt: others are rejected while it runs, and the running prompt is not
+// interrupted.
 func TestPromptsOfOneSession(t *testing.T) {
 	t.Parallel()
 	var others sync.WaitGroup
@@ -156,7 +157,7 @@ func TestPromptsOfOneSession(t *testing.T) {
 	}
 }
 
-// An approval for a session holds in later calls that continue it, and in no other session.
+// An approval for a session applies in later calls of the same session, and in no other session.
 func TestAllowedForSession(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil, func() string { return "Allow for this session" })
@@ -172,7 +173,8 @@ func TestAllowedForSession(t *testing.T) {
 	}
 }
 
-// An approval of a command that runs a file is one of its content: if the file changes, a later call asks again.
+// An approval of a command that runs a file is bound to the file's content. If the file changes, a
+// later call requires approval again.
 func TestAllowedForContent(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil, func() string { return "Allow for this session" })
@@ -197,7 +199,7 @@ func TestAllowedForContent(t *testing.T) {
 	}
 }
 
-// A report of a subagent that failed says why.
+// The report of a failed subagent gives the reason.
 func TestFailedReport(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil, nil)

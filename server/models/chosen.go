@@ -9,18 +9,18 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// Chosen is the model of one session. It follows the options. The zero value has none yet.
+// Chosen is the model of a session. It follows the options. The zero value has no model yet.
 type Chosen struct {
 	mu     sync.Mutex
 	model  model.Model
-	name   string // one of the configured models; empty: the first
-	effort string // empty: the configured one
+	name   string // a configured model; empty: the first
+	effort string // empty: the configured effort
 
 	configured string // model.effort; empty: the endpoint's own
 }
 
-// Stream sends the request to the chosen model. The model sets the name itself, because a
-// fallback has another one.
+// Stream sends the request to the chosen model. The model sets the name itself, because a fallback
+// has another name.
 func (c *Chosen) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
 	c.mu.Lock()
 	m, effort := c.model, cmp.Or(c.effort, c.configured)
@@ -38,7 +38,7 @@ func (c *Chosen) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 	return m.Stream(ctx, &r)
 }
 
-// Configure sets the effort of a session that has chosen none; empty: the endpoint's own.
+// Configure sets the effort if the session has chosen none; empty: the endpoint's own.
 func (c *Chosen) Configure(effort string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *Chosen) WindowFrom() string {
 	return ""
 }
 
-// Inspect asks a server that runs models for the window, see [model.Served].
+// Inspect asks a server for the window, if it runs models: see [model.Served].
 func (c *Chosen) Inspect(ctx context.Context) {
 	if s := model.ServedOf(c.Current()); s != nil {
 		s.Inspect(ctx)

@@ -17,7 +17,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/userpath"
 )
 
-// Endpoint returns a configured endpoint for the client. Its key command has the PATH of path; nil: that of the process.
+// Endpoint returns a configured endpoint for the client. Its key command uses the PATH of path;
+// nil: the process's PATH.
 func Endpoint(e config.Endpoint, path userpath.Finder, log *slog.Logger) client.Endpoint {
 	out := client.Endpoint{
 		API: apiOf(e), Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys,

@@ -18,28 +18,29 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/userpath"
 )
 
-// Pool has one model, with its connections and its key pool, for all sessions with the
-// same configuration.
+// Pool holds a model, with its connections and its key pool, for all sessions with the same
+// configuration.
 type Pool struct {
 	Log *slog.Logger
-	// Store returns the store, which knows the models that reject pictures; nil: it is not open.
+	// Store returns the store, which records models that reject pictures. If the store is not open,
+	// it returns nil.
 	Store func() *store.Store
 
-	Path userpath.Finder // the PATH of key commands; nil: that of the process
+	Path userpath.Finder // the PATH of key commands; nil: the process's
 
 	keys client.Keys
 	mu   sync.Mutex
 	made map[string]model.Model
 }
 
-// Get returns the model that sends its requests to the first endpoint, and to the others if that
-// fails.
+// Get returns a model that sends its requests to the first endpoint and, if it fails, to the
+// others.
 func (p *Pool) Get(endpoints []config.Endpoint) model.Model {
 	if endpoints[0].Provider == "embedded" {
 		return embedded.Model{Name: endpoints[0].Model}
 	}
 	key, err := json.Marshal(endpoints)
-	if err != nil { // a value of extra_body that JSON lacks
+	if err != nil { // a value of extra_body unknown to JSON
 		key = fmt.Appendf(nil, "%+v", endpoints)
 	}
 	p.mu.Lock()
@@ -59,7 +60,7 @@ func (p *Pool) Get(endpoints []config.Endpoint) model.Model {
 	return made
 }
 
-// rejections returns functions that load and save rejections in the store.
+// rejections returns functions for loading and saving rejections in the store.
 func (p *Pool) rejections() client.Rejections {
 	return client.Rejections{
 		Known: func(ctx context.Context, endpoint, id string) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// OfSubagent returns a model whose requests are sent after those of turns of the user.
+// OfSubagent returns a model whose requests yield to the user's turns.
 func OfSubagent(m model.Model) model.Model { return ofSubagent{m} }
 
 type ofSubagent struct{ model.Model }

@@ -1,4 +1,4 @@
-// Package pictures finds the pictures that a prompt names, and prepares them for models.
+// Package pictures finds the pictures named in a prompt, and prepares them for models.
 //
 // A prompt names a picture by a link of the editor, by @file:PATH, or in a chat document by a
 // Markdown image. Only files of the workspace are read, by the rules of the session's files.
@@ -30,9 +30,9 @@ type Source struct {
 	Document string
 }
 
-// Attach adds the pictures that a prompt names to it, and fits all its pictures, in place. If one
-// is rejected, the error is an [extension.InputError]. A name that leads to no file of the workspace
-// stays text.
+// Attach adds the pictures named in a prompt to it, and fits all its pictures, in place. If a
+// picture is rejected, the error is an [extension.InputError]. A name without a file in the
+// workspace stays text.
 func (s Source) Attach(ctx context.Context, in *agent.Input) error {
 	found := map[string]bool{} // absolute paths
 	in.Context = slices.DeleteFunc(slices.Clone(in.Context), func(r agent.Resource) bool {
@@ -111,8 +111,8 @@ var markdownImage = lazyregexp.New(`!\[[^\]\n]*\]\(\s*(?:<([^>\n]+)>|([^()\s]+(?
 // longest is the longest part of a line in which paths of pictures are searched, in bytes.
 const longest = 64 << 10
 
-// markdownImages returns the paths of the images in a text, apart from those in code.
-// Addresses of other machines are left out.
+// markdownImages returns the paths of the images in a text, except in code. It leaves out addresses
+// of other machines.
 func markdownImages(text string) (paths []string) {
 	fence := ""
 	for line := range strings.Lines(text) {

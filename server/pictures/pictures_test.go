@@ -90,7 +90,7 @@ func TestAttach(t *testing.T) {
 		in       agent.Input
 		document string
 		want     string // names of the pictures, or the error
-		links    int    // that stay
+		links    int    // links left as links
 	}{
 		{what: "a link", in: agent.Input{Context: []agent.Resource{shot}}, want: "shot.png"},
 		{what: "a link with a space", in: agent.Input{Context: []agent.Resource{link(filepath.Join(root, "my shot.png"))}}, want: "my shot.png"},

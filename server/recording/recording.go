@@ -1,5 +1,5 @@
-// Package recording writes down the responses of a model as the scripts of
-// server/testdata have them, so that a trace can be played without that model.
+// Package recording writes the responses of a model in the format of the scripts in
+// server/testdata. A trace can then be played without the model.
 package recording
 
 import (
@@ -22,8 +22,8 @@ type Recorder struct {
 	goals map[string]bool // of subagents
 }
 
-// New returns a recorder that gives each response to write: the goal of the subagent that
-// it answers, or "", and a JSON list of items.
+// New returns a recorder. It passes each response to write: the goal of the answered subagent, or
+// "", and a JSON list of items.
 func New(write func(goal string, items []byte)) *Recorder {
 	return &Recorder{write: write, goals: map[string]bool{}}
 }
@@ -117,7 +117,7 @@ type response struct {
 	finished bool
 }
 
-// pause is the shortest time between two pieces that is recorded.
+// pause is the shortest recorded time between two pieces.
 const pause = 100 * time.Millisecond
 
 // wait adds the time since the last piece.

@@ -13,9 +13,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// RestoreStart restores the files that the session's turns have changed, in a copy of its
-// directory, to their state before the first turn. It returns their number. If there is no
-// checkpoint, it returns 0. It changes only the copy.
+// RestoreStart restores the files changed by the session's turns, in a copy of its directory, to
+// their state before the first turn. It returns their number. If there is no checkpoint, it returns
+// 0. It changes only the copy.
 func RestoreStart(ctx context.Context, home, session, folder, copied string) (files int, err error) {
 	ws, err := workspace.Open([]string{folder}, nil)
 	if err != nil {

@@ -11,11 +11,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/diff"
 )
 
-// volatileFields are fields of results that are never the same twice.
+// volatileFields are fields of results with a new value in each run.
 var volatileFields = []string{"duration_seconds", "total_duration_seconds", "pid", "session_id", "started_at"}
 
-// changing finds parts of outputs that are never the same twice: how long something
-// took, when it was, where it lay in memory.
+// changing finds parts of outputs with a new value in each run: durations, times, memory addresses.
 var changing = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b\d+(\.\d+)?\s?(ns|µs|us|ms|s|sec|seconds)\b|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?|\b\d\d:\d\d:\d\d\b|\b0x[0-9a-f]{6,16}\b|\(cached\)`)
 })
@@ -29,7 +28,7 @@ func difference(then, now string) string {
 	return diff
 }
 
-// readable is a result as lines that can be compared.
+// readable returns a result as lines for a comparison.
 func readable(result string) []byte {
 	var v any
 	if json.Unmarshal([]byte(result), &v) != nil {

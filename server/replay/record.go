@@ -20,8 +20,8 @@ type turn struct {
 	replies []store.Message
 }
 
-// turnsOf splits a history into turns. It omits messages that the agent itself has added:
-// the replay adds them again.
+// turnsOf splits a history into turns. It omits messages added by the agent: the replay adds them
+// again.
 func turnsOf(log []store.Message) (turns []turn) {
 	for _, m := range log {
 		switch {

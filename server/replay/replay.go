@@ -1,10 +1,10 @@
-// Package replay runs a recorded session again. The model's responses come from the record,
-// tools run for real in a copy of the workspace, and their results are compared with the
-// recorded ones.
+// Package replay runs a recorded session again. The model's responses come from the record, and
+// tools run for real in a copy of the workspace. Their results are compared with the recorded
+// results.
 //
 // Nothing leaves the machine, and no file of the user changes: the session has its own home
-// directory, commands run in the sandbox without network, and calls that work elsewhere (the
-// web, subagents, questions, MCP servers) are not played.
+// directory, commands run in the sandbox without network, and external calls (the web, subagents,
+// questions, MCP servers) are not played.
 package replay
 
 import (
@@ -39,7 +39,7 @@ type Config struct {
 	Workspace string
 	Home      string // for the played session: an empty folder
 	Version   string
-	// Approve runs the calls that the user approved then. Otherwise calls that require
+	// Approve runs the calls approved by the user in the record. Otherwise, calls that require
 	// approval are not played.
 	Approve bool
 	OnCall  func(Call) // is told of each call when it has ended
@@ -55,7 +55,7 @@ const (
 	NotPlayed Verdict = "not played"
 )
 
-// Call is a call that was played again.
+// Call is a replayed call.
 type Call struct {
 	ID      string          `json:"id"`
 	Tool    string          `json:"tool"`
@@ -82,8 +82,8 @@ func (r *Report) Count(v Verdict) (n int) {
 	return n
 }
 
-// Play plays the record. An error means that it could not be played, not that results
-// differ.
+// Play plays the record. If it cannot be played, Play returns an error. Different results are no
+// error.
 func Play(ctx context.Context, c Config) (*Report, error) {
 	box := sandbox.Detect(ctx)
 	enforced := box.Kind != sandbox.None && box.Kind != sandbox.Unknown && box.NoNetwork
@@ -123,8 +123,8 @@ func ended(err error) bool {
 	return errors.As(err, &failure) && errors.Is(failure.Err, errEnd)
 }
 
-// CopyWorkspace copies a folder to another one that does not exist yet. Links stay links. It
-// leaves out pipes, sockets and devices.
+// CopyWorkspace copies a folder to a new folder. Links stay links. It leaves out pipes, sockets and
+// devices.
 func CopyWorkspace(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return fmt.Errorf("copying the workspace: %w", err)
@@ -151,9 +151,9 @@ type player struct {
 	Config
 	then     map[string]string // results by their call
 	enforced bool              // there is a sandbox
-	unsafe   map[string]bool   // tools that are left out because there is none
+	unsafe   map[string]bool   // tools left out for lack of a sandbox
 	report   Report
-	asked    map[string]bool // calls that were not allowed
+	asked    map[string]bool // denied calls
 	titles   map[string]string
 }
 
@@ -173,7 +173,7 @@ func (p *player) Documents(string) workspace.Documents { return nil }
 func (p *player) Terminals(string) shell.Terminals     { return nil }
 func (p *player) Sink(string) agent.Sink               { return p }
 
-// AskPermission allows the calls that the user approved then, if Approve is set.
+// AskPermission allows the calls approved by the user in the record, if Approve is set.
 func (p *player) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools.Decision, error) {
 	if p.Approve && !strings.HasPrefix(p.then[q.Call.ID], `{"error"`) {
 		return tools.DecisionOnce, nil

@@ -83,8 +83,8 @@ func say(text string) func(*fakemodel.Exchange) {
 	return func(x *fakemodel.Exchange) { x.Text(text); x.Usage(model.Usage{Input: 1, Output: 1}); x.End() }
 }
 
-// A replay from the same state has the same results, and a replay from another state shows
-// the difference. Calls that work elsewhere are not played.
+// A replay from the same state has the same results, and a replay from another state shows the
+// difference. External calls are not played.
 func TestPlay(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -164,8 +164,8 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// Sessions that once went wrong, exported, go as they should: testdata/NAME has the
-// session and the workspace that it began with.
+// Exported sessions that once failed now run correctly: testdata/NAME contains the session and its
+// initial workspace.
 func TestRegressions(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)

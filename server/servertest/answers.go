@@ -70,7 +70,7 @@ func (e *Editor) answer(f Frame, before func(uri.URI)) (any, *RPCError) {
 	return nil, &RPCError{Code: -32601, Message: "the editor knows no " + f.Method}
 }
 
-// file reads the text that the user sees, or writes a file and its document.
+// file returns the user's visible text, or writes a file and its document.
 func (e *Editor) file(f Frame) (any, *RPCError) {
 	var p struct{ Path, Content string }
 	if err := json.Unmarshal(f.Params, &p); err != nil {
@@ -222,8 +222,8 @@ func (e *Editor) permission(params json.RawMessage) (any, *RPCError) {
 	return acp.RequestPermissionResponse{Outcome: outcome}, nil
 }
 
-// showDocument opens the document that the server shows. As some editors do, it rejects a place outside of it, and
-// counts no line after the last line end.
+// showDocument opens the document shown by the server. As some editors do, it rejects a place
+// outside of it, and counts no line after the last line end.
 func (e *Editor) showDocument(params json.RawMessage) (any, *RPCError) {
 	var p struct {
 		URI       uri.URI

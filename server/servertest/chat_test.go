@@ -79,7 +79,7 @@ func wantText(t *testing.T, got, want string) {
 	}
 }
 
-// A whole conversation of an editor that knows nothing of us.
+// A whole session in an editor without a plugin.
 func TestChat(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"main.go": "package main\n"}
@@ -152,8 +152,7 @@ func TestChatWhileTheUserTypes(t *testing.T) {
 	})
 }
 
-// A prompt that is sent while an answer streams interrupts it; both stand in the
-// document, in order.
+// A prompt sent while an answer streams interrupts it. Both stand in the document, in order.
 func TestChatInterrupted(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
@@ -176,8 +175,8 @@ func TestChatInterrupted(t *testing.T) {
 	})
 }
 
-// After a restart the file goes on with its session; one that the store does not
-// know begins anew, whatever it says about the past.
+// After a restart, the file continues its session. If the store does not know the session, a new
+// session starts, despite the history in the file.
 func TestChatResumes(t *testing.T) {
 	t.Parallel()
 	root, home := t.TempDir(), filepath.Join(t.TempDir(), "home")
@@ -363,8 +362,8 @@ func TestChatClosedMeanwhile(t *testing.T) {
 	})
 }
 
-// An editor that sends its changes late is waited for; one that closes the document
-// before it has sent them gets the piece in the file.
+// The server waits for an editor that sends its changes late. If the editor closes the document
+// before sending them, the piece goes into the file.
 func TestChatOfALateEditor(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
@@ -380,7 +379,7 @@ func TestChatOfALateEditor(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		x.Text("second, ")
 		time.Sleep(time.Second)
-		e.Close(chat) // the editor never sends the edits that it has not sent yet
+		e.Close(chat) // the editor never sends the remaining edits
 		x.Text("third")
 		x.End()
 		time.Sleep(2 * time.Second)
@@ -388,7 +387,7 @@ func TestChatOfALateEditor(t *testing.T) {
 	})
 }
 
-// A model that writes the chat's headings does not speak for the user.
+// If a model writes the chat's headings, they are not taken as the user's.
 func TestChatHeadingsAreDefused(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
@@ -410,7 +409,8 @@ func TestChatHeadingsAreDefused(t *testing.T) {
 	})
 }
 
-// A prompt that fails after some tries has one message, at its end. The tries are in the progress.
+// If a prompt fails after some tries, it shows one message, at its end. The tries are in the
+// progress.
 func TestFailingPromptHasOneMessage(t *testing.T) {
 	t.Parallel()
 	fails := func(x *fakemodel.Exchange) {

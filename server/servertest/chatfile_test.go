@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// A chat file stands for one session: also when it was opened on one day, first sent on
-// the next and gone on with on a third, and when a user has given it another name.
+// A chat file keeps its session: also when it was opened on one day, first sent on the next and
+// continued on a third, and when a user has renamed it.
 func TestChatKeepsItsSession(t *testing.T) {
 	t.Parallel()
 	for name, rename := range map[string]string{"as it was": "", "renamed": ".hermes/chats/my plans.md"} {
@@ -94,8 +94,8 @@ func TestChatOfAnEditorThatCannotAsk(t *testing.T) {
 		says("Which one, red or blue?"))
 }
 
-// The menu offers to cancel the running turn, in the chat and in other files. A cursor that
-// is one character wide selects nothing.
+// The menu offers to cancel the running turn, in the chat and in other files. A cursor of one
+// character selects nothing.
 func TestActionsWhileItRuns(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{Files: map[string]string{"a.py": "x = 1\n"}}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
@@ -137,8 +137,8 @@ func TestActionsWhileItRuns(t *testing.T) {
 	})
 }
 
-// Some editors do nothing else while the user reads a question. Edits of that time are sent
-// after the answer.
+// Some editors do nothing else while the user reads a question. Edits from this time are sent after
+// the answer.
 func TestChatWaitsForAPersonWhoThinks(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{Modal: true, Files: map[string]string{"build/x": "x"}}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {

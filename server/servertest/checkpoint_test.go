@@ -36,7 +36,7 @@ func tree(t *testing.T, dir string) string {
 	return strings.Join(all, "\n")
 }
 
-// checkpoints lists those of the current session.
+// checkpoints lists the current session's checkpoints.
 func checkpoints(t *testing.T, e *servertest.Editor) []protocol.CheckpointInfo {
 	t.Helper()
 	var list protocol.CheckpointListResult
@@ -76,7 +76,7 @@ terminal("echo more >> command.txt; ln -s both.txt link")
 	home, root := t.TempDir(), t.TempDir()
 	files := map[string]string{"gone.txt": "gone\n", "moved.txt": "moved\n", "mode.txt": "mode\n", "both.txt": "both\n", "tool.txt": "old\n", "command.txt": "command\n", "background.txt": "b\n"}
 	e := servertest.New(t, servertest.Options{Files: files, Model: m, Home: home, Root: root})
-	e.Choose(func(servertest.Question) string { return "once" }) // scripts that remove ask
+	e.Choose(func(servertest.Question) string { return "once" }) // scripts that remove files require approval
 	before := tree(t, root)
 	id := e.Ask("change everything").SessionID
 	said := m.Requests()[2].Messages // a notice of the background command may follow the result

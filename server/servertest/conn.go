@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Frame is one message as it came over the wire.
+// Frame is a message as received.
 type Frame struct {
 	ID     json.RawMessage `json:"id,omitempty"`
 	Method string          `json:"method,omitempty"`
@@ -31,10 +31,10 @@ type RPCError struct {
 
 func (e *RPCError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// conn is a client's end of a connection. It has its own reading and writing of
-// frames, so that it judges the server's.
+// conn is a client's end of a connection. It reads and writes frames with separate code, to check
+// the server's.
 type conn struct {
-	lines bool // one message a line, else LSP's headers
+	lines bool // one message per line; otherwise LSP's headers
 	in    io.Reader
 	out   io.WriteCloser
 	// request is called for each request of the server's, in order. It answers
@@ -48,9 +48,9 @@ type conn struct {
 	mu      sync.Mutex
 	next    int
 	calls   map[string]chan Frame
-	frames  []Frame // all that came
+	frames  []Frame // all received frames
 	arrived chan struct{}
-	bad     error // a frame that was none
+	bad     error // the error of an invalid frame
 }
 
 func (c *conn) start() {
@@ -84,7 +84,7 @@ func (c *conn) fail(err error) {
 	c.bad = err
 }
 
-// frame reads one message strictly: anything else on the server's output fails.
+// frame reads a message strictly: anything else on the server's output fails.
 func (c *conn) frame(in *bufio.Reader) ([]byte, error) {
 	if c.lines {
 		line, err := in.ReadBytes('\n')

@@ -19,10 +19,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// Editor is an LSP editor that owns its buffers: it applies an edit only to the
-// version that it was made for, tells the server of every change, shows documents
-// by opening them, and answers questions as the test says. Methods are for the
-// test's goroutine.
+// Editor is an LSP editor with its own buffers. It applies an edit only to the matching version,
+// tells the server of every change, shows documents by opening them, and answers questions as the
+// test requires. Methods are for the test's goroutine.
 type Editor struct {
 	Root string
 	// Initialized is the answer to initialize.
@@ -45,8 +44,8 @@ type Editor struct {
 	refuse   int // edits still to be refused
 	late     time.Duration
 	before   func(uri.URI)
-	thinking int               // questions that are open
-	unsent   map[uri.URI][]any // changes that were swallowed
+	thinking int               // open questions
+	unsent   map[uri.URI][]any // swallowed changes
 }
 
 type buffer struct {
@@ -56,7 +55,7 @@ type buffer struct {
 	unsaved bool   // it was changed since
 }
 
-// Progress is one value of a work-done progress.
+// Progress is a value of a work-done progress.
 type Progress struct {
 	Token, Kind, Title, Message string
 	Cancellable                 bool
@@ -165,7 +164,7 @@ func (e *Editor) Open(name string) {
 	e.OpenText(name, string(text))
 }
 
-// OpenText opens a document with a text that need not be on the disk.
+// OpenText opens a document with any text, on disk or not.
 func (e *Editor) OpenText(name, text string) {
 	e.t.Helper()
 	u := e.URI(name)
@@ -223,7 +222,8 @@ func (e *Editor) Behind(name string) bool {
 	return doc != nil && doc.disk != string(text)
 }
 
-// Reload reads a document without unsaved changes again if its file has changed, as editors do that watch files.
+// Reload reads a document without unsaved changes again if its file has changed, like editors with
+// a file watcher.
 func (e *Editor) Reload(name string) {
 	e.t.Helper()
 	u := e.URI(name)
@@ -271,7 +271,7 @@ type span struct {
 func (e *Editor) change(u uri.URI, doc *buffer, spans []span, edit bool) {
 	slices.SortFunc(spans, func(a, b span) int { return b.start - a.start })
 	var events []any
-	for _, s := range spans { // from the end, so that earlier positions stay valid
+	for _, s := range spans { // from the end, so earlier positions stay valid
 		events = append(events, map[string]any{
 			"range": map[string]any{"start": e.units.position(doc.text, s.start), "end": e.units.position(doc.text, s.end)},
 			"text":  s.text,
@@ -399,8 +399,7 @@ func (e *Editor) Progress() []Progress {
 	return slices.Clone(e.progress)
 }
 
-// Shown are the documents that the server had shown, Messages its messages, Asked
-// its questions.
+// Shown returns the documents shown by the server, Messages its messages, Asked its questions.
 func (e *Editor) Shown() []string { e.mu.Lock(); defer e.mu.Unlock(); return slices.Clone(e.shown) }
 
 // Messages are the window/showMessage texts.
@@ -416,7 +415,7 @@ func (e *Editor) Asked() []Question { e.mu.Lock(); defer e.mu.Unlock(); return s
 // Frames are all messages of the server so far.
 func (e *Editor) Frames() []Frame { return e.conn.seen() }
 
-// Notify sends a notification. A server that has gone does not get it.
+// Notify sends a notification. If the server has ended, it is lost.
 func (e *Editor) Notify(method string, params any) {
 	e.t.Helper()
 	if err := e.conn.notify(method, params); err != nil {
@@ -462,7 +461,7 @@ func (e *Editor) mustCall(method string, params any) json.RawMessage {
 	return raw
 }
 
-// Raw sends bytes that need not be a frame.
+// Raw sends any bytes, a frame or not.
 func (e *Editor) Raw(b string) {
 	e.t.Helper()
 	if err := e.conn.raw([]byte(b)); err != nil {
@@ -473,7 +472,7 @@ func (e *Editor) Raw(b string) {
 // End closes the server's input and returns its exit code.
 func (e *Editor) End() int { e.t.Helper(); return e.run.end(e.t) }
 
-// Wait returns the exit code of a server that ends by itself.
+// Wait waits for the server to end, and returns its exit code.
 func (e *Editor) Wait() int {
 	e.t.Helper()
 	select {

@@ -139,7 +139,7 @@ func TestProgressOfATurn(t *testing.T) {
 	})
 }
 
-// A call that takes long is shown with its time, and at a pace an editor can follow.
+// A long call is shown with its time, at a pace for editors.
 func TestProgressOfALongCall(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
@@ -168,7 +168,7 @@ func TestProgressOfALongCall(t *testing.T) {
 	})
 }
 
-// Cancelling a progress stops that turn and no other.
+// Canceling a progress ends its turn and no other.
 func TestCancelOneProgress(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
@@ -204,7 +204,7 @@ func TestCancelOneProgress(t *testing.T) {
 	})
 }
 
-// A prompt, and hermes.cancel right behind it, in one burst.
+// A prompt, and hermes.cancel right behind it, in a single burst.
 func TestCancelRightAfterThePrompt(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
@@ -224,7 +224,7 @@ func TestCancelRightAfterThePrompt(t *testing.T) {
 	})
 }
 
-// $/cancelRequest ends a prompt that is waited for.
+// $/cancelRequest ends the prompt of a waiting command.
 func TestCancelRequest(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
@@ -311,7 +311,7 @@ func TestApprovalTimesOut(t *testing.T) {
 	}, calls("terminal", map[string]any{"command": "rm -rf build"}), says("done"))
 }
 
-// Edits go to the buffer, at the version that was read, whatever the encoding.
+// Edits go to the buffer, at the version that was read, in every encoding.
 func TestEditOfAnUnsavedBuffer(t *testing.T) {
 	t.Parallel()
 	for _, utf16 := range []bool{false, true} {
@@ -350,7 +350,7 @@ func TestEditWhileTheUserTypes(t *testing.T) {
 	}, calls("patch", map[string]any{"path": "a.txt", "old_string": "two", "new_string": "2"}), says("done"))
 }
 
-// An editor that refuses every edit: the model is told, nothing changes.
+// An editor that refuses every edit: the model gets an error, nothing changes.
 func TestEditRefused(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a.txt": "one\n"}

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// environmentOf returns the environment in the last message of the n-th request, and checks
-// that the request extends the one before it.
+// environmentOf returns the environment in the last message of the n-th request. It checks that the
+// request extends the previous request.
 func environmentOf(t *testing.T, m *fakemodel.Model, n int) string {
 	t.Helper()
 	requests := m.Requests()

@@ -9,8 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// Whatever the parameters of a message are, nothing panics, a request is answered,
-// and the next one too.
+// For any parameters of a message, nothing panics, a request is answered, and the next request too.
 func FuzzMessages(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"textDocument/didOpen", `{"textDocument":{"uri":"file:///a","languageId":"x","version":1,"text":"abc\n"}}`},
@@ -64,7 +63,7 @@ func FuzzInitialize(f *testing.F) {
 		if json.Unmarshal([]byte(params), &object) != nil || object == nil {
 			return
 		}
-		delete(object, "processId") // the server leaves when that process has ended
+		delete(object, "processId") // the server ends when this process has ended
 		e := servertest.New(t, servertest.Options{Model: fakemodel.Script(), Unbegun: true})
 		if answer, err := e.Call("initialize", object); err != nil || !strings.Contains(string(answer), `"name":"hermes-ls"`) {
 			t.Errorf("initialize: %s, %v", answer, err)

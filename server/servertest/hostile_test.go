@@ -18,9 +18,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// readByItself lists the files that the server, or a program that it starts, reads in a
-// workspace (and in the home: behind ~) without a request. Files that exclude each other are
-// in groups.
+// readByItself lists the files that the server, or its programs, read without a request, in a
+// workspace and, behind ~, in the home. Files that exclude each other are in groups.
 var readByItself = map[string][]string{
 	"files": {
 		".hermes/config.yaml", ".hermes.md", "AGENTS.md", "CLAUDE.md", "sub/AGENTS.md", "sub/.hermes.md",
@@ -40,8 +39,8 @@ var readByItself = map[string][]string{
 	"worktree":   {"tree/commondir", "tree/gitdir", "tree/index", "tree/HEAD", "tree/config"},
 }
 
-// A workspace that has something else in the place of each file that is read: the
-// session opens, each turn ends, commands, scripts and searches run, and the server ends.
+// A workspace contains something else in place of each such file. The session opens, each turn
+// ends, commands, scripts and searches run, and the server ends.
 func TestHostilePlaces(t *testing.T) {
 	testneed.Long(t)
 	for _, thing := range hostile.Obstacles(t) {
@@ -67,8 +66,8 @@ func TestHostilePlaces(t *testing.T) {
 	}
 }
 
-// A command puts a named pipe in the place of a file that is read: the next command and
-// script run, and the server ends.
+// A command puts a named pipe in the place of such a file. The next command and script run, and the
+// server ends.
 func TestMadeByCommand(t *testing.T) {
 	testneed.Long(t)
 	for _, command := range []string{

@@ -24,7 +24,7 @@ func TestEditorDies(t *testing.T) {
 	if err := editor.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = editor.Process.Kill() }) // one that has ended stays so
+	t.Cleanup(func() { _ = editor.Process.Kill() }) // fails if it has ended
 	e := servertest.New(t, servertest.Options{Model: fakemodel.New(), Unbegun: true})
 	if _, err := e.Call("initialize", map[string]any{"processId": editor.Process.Pid, "capabilities": map[string]any{}}); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestOddInitialize(t *testing.T) {
 	}
 }
 
-// A folder that is added is open to the sessions that run; one that goes is not.
+// An added folder is open to the running sessions. A removed folder is not.
 func TestFoldersChange(t *testing.T) {
 	t.Parallel()
 	further := t.TempDir()
@@ -110,7 +110,7 @@ func TestChangesStayInOrder(t *testing.T) {
 	testneed.Extra(t)
 	o := servertest.Options{
 		Files: map[string]string{"a.txt": ""},
-		Init:  map[string]any{"agent": map[string]any{"on_new_prompt": "queue"}}, // so that each makes its request
+		Init:  map[string]any{"agent": map[string]any{"on_new_prompt": "queue"}}, // so each makes its request
 	}
 	with(t, o, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
 		e.Open("a.txt")
@@ -202,8 +202,8 @@ func TestSessions(t *testing.T) {
 	}, says("1"), says("2"), says("3"))
 }
 
-// The editor's settings may come from the repository: harmless settings apply, and settings
-// that would remove a protection do not.
+// The editor's settings may come from the repository. Harmless settings apply; settings that would
+// remove a protection do not.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	o := servertest.Options{
@@ -257,8 +257,8 @@ func TestChatOfAnEditorWithoutEdits(t *testing.T) {
 	}, says("Hello."))
 }
 
-// The server uses the URI that the editor wrote for a document. URIs that the server makes
-// are below the folder that the editor named, with its links.
+// The server uses the editor's spelling of a document's URI. Its own URIs are below the folder as
+// the editor named it, links included.
 func TestURIsAsTheEditorWritesThem(t *testing.T) {
 	t.Parallel()
 	real, m := t.TempDir(), fakemodel.New()

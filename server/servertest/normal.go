@@ -10,9 +10,9 @@ import (
 )
 
 // writeStep adds the messages since the last step to the transcript. Different kinds of messages
-// race with each other, so those of a step are sorted by kind; within a kind they keep their
-// order. The steps of a progress and the edits of a chat depend on scheduling: they are
-// omitted, text shows the result.
+// race with each other, so a step's messages are sorted by kind and keep their order within a kind.
+// The steps of a progress and the edits of a chat depend on scheduling. They are omitted; text
+// shows the result.
 func (s *script) writeStep(n int, step string) {
 	frames := s.editor.conn.seen()
 	fresh := frames[s.written:]
@@ -44,7 +44,7 @@ func clip(s string) string {
 	return s
 }
 
-// laneOf sorts messages; "" leaves one out.
+// laneOf returns the sort key of a message. If it is "", the message is left out.
 func laneOf(f Frame) string {
 	switch {
 	case f.Method == "" && f.Error == nil:
@@ -63,16 +63,16 @@ func laneOf(f Frame) string {
 	return "3 " + f.Method
 }
 
-// tokenOf is a progress's: those of several race with each other.
+// tokenOf returns the token of a progress. Messages of several tokens race with each other.
 func tokenOf(f Frame) string {
 	var p struct{ Token any }
-	_ = json.Unmarshal(f.Params, &p) // a frame without one comes first
+	_ = json.Unmarshal(f.Params, &p) // a frame without a token comes first
 	return fmt.Sprint(p.Token)
 }
 
-// line returns a frame in the form of the transcript: without "jsonrpc", keys sorted, with
-// names for values that differ between runs. Requests of the server have no id, because they
-// share one counter.
+// line returns a frame in the form of the transcript: without "jsonrpc", keys sorted, with names
+// for values that differ between runs. Requests of the server have no id, because they share one
+// counter.
 func (s *script) line(f Frame) string {
 	var m map[string]any
 	dec := json.NewDecoder(bytes.NewReader(f.raw))
@@ -99,14 +99,14 @@ func indent(text string) string {
 
 var (
 	uuids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	fill  = regexp.MustCompile(`"used":\d+`) // of the window: an estimate that the words of the prompt change
+	fill  = regexp.MustCompile(`"used":\d+`) // of the window: an estimate, which depends on the words of the prompt
 	slash = regexp.MustCompile(`"availableCommands":\[\{.*?\],"sessionUpdate"`)
 	// The enforced limits depend on the host.
 	bounds = regexp.MustCompile(`Sandbox: [^"\\\n]*[.…]`)
 	times  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 )
 
-// names replace values that differ between runs: $ROOT, $HERMES_HOME, $ID1, $ID2, …, $TIME.
+// names replaces varying values: $ROOT, $HERMES_HOME, $ID1, $ID2, …, $TIME.
 type names struct{ ids []string }
 
 func (n *names) hide(text string, o Options) string {

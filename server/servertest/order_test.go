@@ -33,7 +33,7 @@ func behind(t *testing.T, e *servertest.Editor, id json.RawMessage) []string {
 	return methods
 }
 
-// Messages that belong after a response come at once after it, for every client name.
+// Messages that belong after a response follow it at once, for every client name.
 func TestWhatFollowsAResponse(t *testing.T) {
 	t.Parallel()
 	for _, client := range []string{"", "-", "Eglot", "Neovim"} {
@@ -72,12 +72,12 @@ func TestWhatFollowsAResponse(t *testing.T) {
 	}
 }
 
-// lsp-mode loses messages that it reads together with a response. It gets only questions
-// until it has answered one of them.
+// lsp-mode loses messages if it reads them together with a response. It gets only requests until it
+// has answered one.
 func TestLspModeHasReadTheResponse(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		lost   int // questions that are read together with the response
+		lost   int // requests read together with the response
 		within time.Duration
 	}{
 		"at once":   {0, 0},
@@ -123,7 +123,7 @@ func slow() servertest.Options {
 	return servertest.Options{Plugin: true, Settings: map[string]any{}, SettingsAfter: time.Hour}
 }
 
-// A cancel is answered at once, whatever waits, and reaches the turns that have not begun.
+// A cancel is answered at once, despite waiting messages, and reaches queued turns.
 func TestCancelOvertakes(t *testing.T) {
 	t.Parallel()
 	with(t, slow(), func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
@@ -156,7 +156,7 @@ func TestCancelOvertakes(t *testing.T) {
 	}, says("hello"))
 }
 
-// A turn that waits is cancelled by the token of its progress and by the agent protocol too.
+// A queued turn can be canceled by its progress token and by the Agent Client Protocol.
 func TestCancelBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	command := func(e *servertest.Editor) func() (json.RawMessage, error) {
@@ -207,7 +207,7 @@ func acpPrompt(id, text string) any {
 	return map[string]any{"sessionId": id, "prompt": []any{map[string]any{"type": "text", "text": text}}}
 }
 
-// A session that is being loaded slowly does not hold up a cancel, of it or of another one.
+// A slow load of a session does not delay a cancel, neither its own nor another session's.
 func TestCancelDuringASlowLoad(t *testing.T) {
 	t.Parallel()
 	home, root := t.TempDir(), t.TempDir()
@@ -247,7 +247,7 @@ func TestCancelDuringASlowLoad(t *testing.T) {
 	}
 }
 
-// A command that deletes a session that does not exist says so.
+// Deleting an unknown session returns an error with its id.
 func TestDeleteUnknown(t *testing.T) {
 	t.Parallel()
 	const unknown = "01234567-89ab-cdef-0123-456789abcdef"
@@ -298,8 +298,8 @@ func TestFirstSessionHasTheSettings(t *testing.T) {
 	}
 }
 
-// An editor that uses the Agent Client Protocol without announcing it gets the messages of
-// its sessions, and only those.
+// If an editor uses the Agent Client Protocol without announcing it, it gets the messages of its
+// sessions, and no others.
 func TestUnannounced(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{}, func(t *testing.T, e *servertest.Editor, _ *fakemodel.Model) {

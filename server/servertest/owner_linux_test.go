@@ -22,7 +22,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// plan is what the user, the agent and another program do to one open file.
+// plan lists the actions of the user, the agent and another program on an open file.
 type plan struct {
 	Careful bool // each edit asks
 	Hook    bool // the first call of each turn waits for a hook
@@ -38,12 +38,12 @@ type turnPlan struct {
 	Answers []answerPlan // to the approval requests, in their order
 }
 
-// callPlan is a call of the model. Scripts are not among them: a script waits in real time for edits that an editor makes in
-// virtual time.
+// callPlan is a call of the model. It is never a script: a script waits in real time for edits that
+// an editor makes in virtual time.
 type callPlan struct {
-	Tool     string // patch, command, subagent, which patches, or risky: a command that requires approval
-	After    int    // the line after which it adds one
-	SameTime bool   // it is in one response with the call before, and waits for its end
+	Tool     string // patch, command, subagent (which patches), or risky: a command that requires approval
+	After    int    // it adds a line after this line
+	SameTime bool   // it is in a response with the call before, and waits for its end
 }
 
 type answerPlan struct {
@@ -94,7 +94,7 @@ func (o *owned) note(format string, args ...any) {
 	o.log = append(o.log, fmt.Sprintf(format, args...))
 }
 
-// next returns a line that is new.
+// next returns a new line.
 func (o *owned) next(owner string) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -267,7 +267,8 @@ func begin(t *testing.T, agent bool, p plan) *owned {
 		o.calls(acp.MethodSessionNew, acp.NewSessionRequest{Cwd: o.Root, MCPServers: []acp.MCPServer{}}, &made)
 		o.session = made.SessionID
 	}
-	// An editor does not tell over the Agent Client Protocol whether a document that was never read is saved.
+	// Over the Agent Client Protocol, an editor does not report whether an unread document is
+	// saved.
 	o.responses = []func(*fakemodel.Exchange){
 		func(x *fakemodel.Exchange) { x.Call("read", "read_file", fmt.Sprintf(`{"path":%q}`, ownedFile)) },
 		func(x *fakemodel.Exchange) { x.Text("Read.") },
@@ -311,7 +312,7 @@ func (o *owned) checkpoint(command, method, id string, result any) {
 	}
 }
 
-// turn plays one turn. What it lists as changed has to be the agent's.
+// turn plays a turn. It lists a change if and only if the agent has added lines.
 func (o *owned) turn(p plan, turn turnPlan) {
 	o.acts("before", turn.Before)
 	for _, name := range []string{"begun", "go"} {

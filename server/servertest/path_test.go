@@ -12,10 +12,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// The server was started in an activated environment, so its PATH begins with folders of
-// the workspace. Programs that a command leaves there are not run by the server itself:
-// not to check the syntax of a file, to search, to make a worktree or to keep checkpoints.
-// Not parallel: it changes PATH.
+// The server was started in an activated environment, so its PATH begins with folders of the
+// workspace. A command leaves programs there. The server never runs them, whether to check the
+// syntax of a file, to search, to make a worktree or to keep checkpoints. Not parallel: it changes
+// PATH.
 func TestProgramsOfWorkspaceNotRun(t *testing.T) {
 	testneed.Long(t)
 	root, home, outside := repository(t), t.TempDir(), t.TempDir()
@@ -26,7 +26,7 @@ func TestProgramsOfWorkspaceNotRun(t *testing.T) {
 	}
 	t.Setenv("PATH", entries+os.Getenv("PATH"))
 	marker := filepath.Join(outside, "PWNED")
-	// The shell's own builtins make the programs, so that none of them is needed for it.
+	// The programs are made with the shell's own builtins, so none of them is needed for it.
 	plant := `for d in .venv/bin node_modules/.bin . linked; do mkdir -p $d; for p in git rg python3 python ssh bwrap; do
 printf '#!/bin/sh\necho "$0 $*" >>` + marker + `\nexit 1\n' >$d/$p; chmod +x $d/$p; done; done 2>&1; echo pla''nted`
 	worktree := map[string]any{"tasks": []map[string]any{{"goal": "Look around", "isolation": "worktree", "toolsets": []string{"file"}}}}

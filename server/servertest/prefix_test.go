@@ -126,12 +126,12 @@ type conversation struct {
 	e        *servertest.Editor
 	endpoint *endpoint
 	home, id string
-	checked  int  // requests that were checked
+	checked  int  // checked requests
 	turns    int  // turns so far
 	anew     bool // a compaction has ended the prefix
 }
 
-// check checks that each new request extends the previous one, and that the last one has want.
+// check checks that each new request extends the previous request, and that the last contains want.
 func (c *conversation) check(name, want string) {
 	c.t.Helper()
 	bodies := c.endpoint.sent()
@@ -162,7 +162,7 @@ func (c *conversation) check(name, want string) {
 
 func clip(b []byte) []byte { return b[:min(len(b), 3000)] }
 
-// send sends a prompt and returns a function that waits for the end of its turn.
+// send sends a prompt and returns a function for awaiting the end of its turn.
 func (c *conversation) send(blocks ...any) (wait func()) {
 	c.t.Helper()
 	c.turns++
@@ -228,7 +228,7 @@ func (c *conversation) begin(root string) {
 	}
 }
 
-// restart ends the server and loads the session in the next one.
+// restart ends the server and loads the session in the next server.
 func (c *conversation) restart() {
 	c.t.Helper()
 	c.e.End()
@@ -256,7 +256,7 @@ func (c *conversation) until(what string, holds func() bool) {
 	}
 }
 
-// has returns a function that reports whether the editor has got a message with a text.
+// has returns a function that reports whether the editor has received a message with a text.
 func (c *conversation) has(method, text string) func() bool {
 	return func() bool {
 		return slices.ContainsFunc(c.e.Frames(), func(f servertest.Frame) bool {
@@ -274,9 +274,9 @@ func aPicture(t *testing.T) string {
 	return b.String()
 }
 
-// TestPrefixOfFiftyTurns has a conversation of 50 turns over HTTP, in which all that the model
-// reads is switched and edited between turns. Each request repeats the bytes of the previous
-// one, from its tools on, except after a compaction.
+// TestPrefixOfFiftyTurns has a session of 50 turns over HTTP. Between turns, it switches and edits
+// everything the model reads. Each request repeats the bytes of the previous request, from its
+// tools on, except after a compaction.
 func TestPrefixOfFiftyTurns(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -364,7 +364,7 @@ func TestPrefixOfFiftyTurns(t *testing.T) {
 	configure("agent: {personality: terse, personalities: {terse: Be brief.}, tools: {disabled: [web]}}\n")
 	c.say("24 the configuration has changed", "24 the")
 
-	// Calls that fail, and responses that do
+	// Failing calls, and failing responses
 	c.say("25 a patch that does not match", "old_string", callReply("patch", `{"path":"lib/lib.go","old_string":"nowhere","new_string":"x"}`))
 	c.say("26 a patch without new_string", "new_string", callReply("patch", `{"path":"lib/lib.go","old_string":"package lib"}`))
 	c.say("27 a call that is cut", "output limit", callsThen("length", "write_file", `{"path":"lib/b.go","content":"pack`))
@@ -377,7 +377,7 @@ func TestPrefixOfFiftyTurns(t *testing.T) {
 	c.check("the loop guard", "the same")
 	c.say("32 after the loop guard", "hermes-ls ended the turn here")
 
-	// Turns that are canceled
+	// Canceled turns
 	c.cancel("33 cancel a text", chunk(`{"content":"I beg"}`, "")+held)
 	c.cancel("34 cancel before a text", held)
 	c.cancel("35 cancel in a call", chunk(`{"tool_calls":[{"index":0,"id":"x","type":"function","function":{"name":"read_file","arguments":"{\"pa"}}]}`, "")+held)
@@ -394,7 +394,7 @@ func TestPrefixOfFiftyTurns(t *testing.T) {
 	c.say("38 the one that interrupts", "Half")
 	wait()
 
-	// Work that goes on
+	// Ongoing work
 	c.say("39 a change", "Checks of this project", callReply("patch", `{"path":"lib/lib.go","old_string":"package lib","new_string":"package lib // changed"}`,
 		"todo", `{"todos":[{"id":"1","content":"look","status":"pending"}]}`))
 	c.say("40 the plan", "completed", callReply("todo", `{"todos":[{"id":"1","status":"completed","content":"look"}]}`, "checkpoint", `{"action":"list"}`))
@@ -413,7 +413,7 @@ func TestPrefixOfFiftyTurns(t *testing.T) {
 	c.say("45 a subagent", "Seven stars.", callReply("delegate_task", `{"goal":"Count them again","toolsets":["file"]}`))
 	p.verdicts = []string{`{"verdict":"continue","reason":"One is missing."}`, `{"verdict":"reached","reason":"All is there."}`}
 	c.say("/goal count all stars", "One is missing.")
-	c.turns++ // the one that continued
+	c.turns++ // the continuation
 
 	// Restarts and a compaction
 	c.restart()

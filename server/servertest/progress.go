@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// wrongProgress checks the work-done progress of a whole connection: each one that was begun ends once, and nothing is
-// reported of it afterwards.
+// wrongProgress checks the work-done progress of a whole connection: each begun progress ends once,
+// and reports nothing afterwards.
 func wrongProgress(frames []Frame) (wrong []string) {
 	last := map[string]string{} // the last kind, by token
 	for _, f := range frames {

@@ -34,8 +34,9 @@ for line in sys.stdin:
         say(id=m["id"], result={})
 `
 
-// TestProgressEnds cancels a turn while a call of an MCP server reports progress, by the button of the progress and by the
-// command. Each progress that has begun ends, and nothing is reported afterwards. The end of each test looks at that.
+// TestProgressEnds cancels a turn while a call of an MCP server reports progress, by the button of
+// the progress and by the command. Each begun progress ends, and nothing is reported afterwards.
+// The end of each test checks this.
 func TestProgressEnds(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"window/workDoneProgress/cancel", "hermes.cancel", "the end of the connection"} {

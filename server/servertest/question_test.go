@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// The chat shows the text before a question together with the question, also in an editor
-// that does not report changes while a question is open.
+// The chat shows the text before a question together with the question, also if the editor reports
+// no changes while a question is open.
 func TestChatBeforeAQuestion(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{Swallows: true, Files: map[string]string{"build/x": "x"}}, func(t *testing.T, e *servertest.Editor, m *fakemodel.Model) {
@@ -28,7 +28,7 @@ func TestChatBeforeAQuestion(t *testing.T) {
 		}
 		x := m.Next()
 		x.Text("Let me")
-		time.Sleep(50 * time.Millisecond) // then there is an edit, and the next one comes a moment later
+		time.Sleep(50 * time.Millisecond) // then there is an edit, and the next edit follows a moment later
 		x.Text(" look.")
 		x.Call("1", "read_file", `{"path":"build/x"}`)
 		x.Call("2", "terminal", `{"command":"rm -rf build"}`)
@@ -46,13 +46,13 @@ func TestChatBeforeAQuestion(t *testing.T) {
 	})
 }
 
-// While the question of one session is open, another session edits nothing in the editor.
-// It goes on after the answer, or after a command of the user's. Then the change of an edit
-// may be late, and the chat goes on when it comes.
+// While the question of one session is open, another session edits nothing in the editor. It
+// continues after the answer, or after a command of the user's. Then the change of an edit may be
+// late, and the chat continues when it comes.
 func TestEditsWaitForAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		command string // that the user sends while the question is open
+		command string // sent by the user while the question is open
 		typed   string // in the chat afterwards
 		last    string // line of the answer
 	}{

@@ -24,9 +24,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected part of the scripts")
 
-// RunScripts runs the scripts that match a pattern, each as a subtest. Those whose
-// name begins with acp_ speak the Agent Client Protocol, the others LSP. Check is
-// called with every frame of either direction; nil: nothing more is checked.
+// RunScripts runs the scripts that match a pattern, each as a subtest. Scripts with the prefix acp_
+// speak the Agent Client Protocol, the others LSP. check is called with every frame of either
+// direction; nil: no more checks.
 func RunScripts(t *testing.T, pattern string, check func(t testing.TB, toServer bool, frame []byte)) {
 	paths, err := filepath.Glob(pattern)
 	if err != nil || len(paths) == 0 {
@@ -40,8 +40,8 @@ func RunScripts(t *testing.T, pattern string, check func(t testing.TB, toServer 
 	}
 }
 
-// RunScript runs one script. Setup is called inside the bubble of virtual time before the
-// server starts, and may change its options; done is called when the server has ended.
+// RunScript runs a script. setup is called inside the bubble of virtual time before the server
+// starts, and may change its options; done is called when the server has ended.
 func RunScript(t *testing.T, path string, setup func(*Options) (done func())) {
 	playFile(t, path, nil, setup)
 }
@@ -118,13 +118,13 @@ type script struct {
 	check      func(testing.TB, bool, []byte) // nil: none
 	onRequest  func(Frame)                    // takes the server's requests; nil: request
 	editor     *Editor
-	written    int // frames that are in the transcript already
-	waited     int // frames that a wait has gone past
+	written    int // frames already in the transcript
+	waited     int // frames already passed by a wait
 	names      names
 	transcript strings.Builder
 	answers    map[string]json.RawMessage
 	answersMu  sync.Mutex  // of requests, by method
-	later      chan string // takes the choice for a question that waits; nil: none waits
+	later      chan string // receives the choice for a waiting question; nil: none waits
 }
 
 func stepsOf(text string) []string {
@@ -137,8 +137,8 @@ func stepsOf(text string) []string {
 	return steps
 }
 
-// play runs in virtual time: after each step everything that can happen without
-// time passing has happened.
+// play runs in virtual time: after each step, everything possible without passing time has
+// happened.
 func (s *script) play(t *testing.T) {
 	s.t = t
 	s.o.Model = fakemodel.Func(s.replies.next)
@@ -151,7 +151,7 @@ func (s *script) play(t *testing.T) {
 	}
 }
 
-// begin starts a server; a second one has the store and the workspace of the first.
+// begin starts a server. A second server has the store and the workspace of the first.
 func (s *script) begin() {
 	s.written, s.waited = 0, 0
 	e := &Editor{t: s.t, o: s.o, Root: s.o.Root, docs: map[uri.URI]*buffer{}, silent: map[string]int{}, units: units{utf16: true}}
@@ -173,7 +173,7 @@ func (s *script) request(f Frame) {
 		Content *string `json:"content"`
 	}
 	if ok && f.Method == "fs/write_text_file" && json.Unmarshal(f.Params, &written) == nil {
-		s.answers["fs/read_text_file"], _ = json.Marshal(written) // a client that has taken a text has it
+		s.answers["fs/read_text_file"], _ = json.Marshal(written) // a client that has taken a text keeps it
 	}
 	s.answersMu.Unlock()
 	if !ok {
@@ -188,7 +188,7 @@ func (s *script) request(f Frame) {
 	}
 }
 
-// step does one line of the client section.
+// step executes a line of the client section.
 func (s *script) step(line string) {
 	verb, rest, _ := strings.Cut(line, " ")
 	rest = s.names.fill(strings.TrimSpace(rest), s.o)
@@ -242,7 +242,7 @@ func (s *script) step(line string) {
 	}
 }
 
-// choose sets how questions are answered. If the word is "later", they wait for the next one.
+// choose sets how questions are answered. If the word is "later", they wait for the next choice.
 func (s *script) choose(word string) {
 	if word != "later" {
 		if s.later != nil {
@@ -285,9 +285,9 @@ func (s *script) send(line string) {
 	}
 }
 
-// wait lets time pass until a message has come: a request or notification by its method, behind
-// the message of the wait before, or an answer by #ID, wherever it stands. Two prompts that end
-// together may be answered in either order.
+// wait lets time pass until a message has come: a request or notification by its method, after the
+// message of the previous wait, or an answer by #ID, at any position. Two prompts that end together
+// may be answered in either order.
 func (s *script) wait(what string) {
 	for range 6000 {
 		for i, f := range s.editor.conn.seen() {
@@ -326,11 +326,10 @@ func (s *script) quoted(rest string, n int) []string {
 	return args
 }
 
-// repliesOf reads the model section: a line is a reply, a list of items such as
-// {"text":"…"}, {"thought":"…"}, {"call":{"name":"…","args":{…}}}, {"sleep":"1s"},
-// {"hold":true} until it is cancelled, {"fail":"…"}, {"error":{…}} with a model.Error. Before
-// it may stand, in quotes, the first prompt of the conversation that it belongs to, or its first line: a subagent's
-// goal.
+// repliesOf reads the model section. A line is a reply, a list of items such as {"text":"…"},
+// {"thought":"…"}, {"call":{"name":"…","args":{…}}}, {"sleep":"1s"}, {"hold":true} until it is
+// canceled, {"fail":"…"}, {"error":{…}} with a model.Error. It may be preceded, in quotes, by the
+// first prompt of its session, or the prompt's first line: a subagent's goal.
 func (s *script) repliesOf(text string) *replies {
 	r := &replies{of: map[string][]func(*fakemodel.Exchange){}}
 	for _, line := range stepsOf(text) {

@@ -20,35 +20,35 @@ import (
 
 // Options are the options of a test. All are optional.
 type Options struct {
-	Model  model.Model       // nil: the configured one, which is none
+	Model  model.Model       // nil: the configured model; by default, there is none
 	Files  map[string]string // path in the workspace → content
-	Home   string            // empty: a fresh one
+	Home   string            // empty: a fresh directory
 	Config string            // text of config.yaml; empty: there is none
-	Root   string            // empty: a fresh one
+	Root   string            // empty: a fresh directory
 	Init   any               // initializationOptions
 	// Settings answer workspace/configuration; nil: the editor has none.
 	Settings      any
-	SettingsAfter time.Duration // that the editor takes to answer so
+	SettingsAfter time.Duration // the editor's delay for this answer
 	// The properties of the editor.
 	Client     string                                         // clientInfo.name; empty: servertest; "-": it says none
 	Agent      bool                                           // it speaks the Agent Client Protocol only, and lends its files
 	Plugin     bool                                           // it speaks the Agent Client Protocol on the same wire
 	Diagnose   func(u string, wait int) []protocol.Diagnostic // and its plugin returns the diagnostics of files
 	UTF16      bool                                           // it knows no other encoding
-	Slow       time.Duration                                  // that it takes for each answer
+	Slow       time.Duration                                  // its delay for each answer
 	NoEdits    bool                                           // it takes no edits
 	NoShow     bool                                           // it shows no documents
-	Behind     bool                                           // it shows no place in documents: its text is an earlier one
+	Behind     bool                                           // it shows no place in documents, because its text is out of date
 	NoProgress bool                                           // it shows no progress
 	Modal      bool                                           // it does nothing else while its user thinks about a question
-	Swallows   bool                                           // it reports changes that happen while a question is open only with the next change
+	Swallows   bool                                           // it reports changes made during a question only with the next change
 	// Observers see the frames of the connection, and Instruments the events of the service.
 	Observers   []tap.Observer
 	Instruments server.Instruments
 	Unbegun     bool // initialize is left to the test
 }
 
-// fill makes the folders that a test did not bring.
+// fill makes the missing folders of a test.
 func (o *Options) fill(t testing.TB) {
 	t.Helper()
 	if o.Home == "" {

@@ -24,8 +24,9 @@ func contentOf(t *testing.T, path string) string {
 	return string(text)
 }
 
-// Another server restores files of a session that it has not loaded, and of one that the first server has open. The
-// model learns of it with the next prompt. While a turn of the session runs, it restores nothing and says why.
+// Another server restores files of a session that it has not loaded, and of a session opened by the
+// first server. The model learns of it with the next prompt. While a turn of the session runs, the
+// server restores nothing and returns the reason.
 func TestRestoreFromAnotherServer(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{})
@@ -65,7 +66,7 @@ func TestRestoreFromAnotherServer(t *testing.T) {
 	}
 }
 
-// A server restores nothing of a session of another folder that it has not loaded.
+// A server restores nothing of an unloaded session of another folder.
 func TestNoRestoreOfAnotherFolder(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(calls("write_file", map[string]any{"path": "a.txt", "content": "two\n"}), says("Done."))
@@ -96,7 +97,7 @@ func TestNoRestoreOfAnotherFolder(t *testing.T) {
 	}
 }
 
-// waits lists the changes that wait in the workspace of an editor, one "SESSION FILES" for each turn.
+// waits lists the pending changes in the workspace of an editor, "SESSION FILES" for each turn.
 func waits(t *testing.T, e *servertest.Editor) (lines []string) {
 	t.Helper()
 	var list protocol.ChangesResult
@@ -109,8 +110,8 @@ func waits(t *testing.T, e *servertest.Editor) (lines []string) {
 	return lines
 }
 
-// The changes of all sessions of a folder are listed by each server, until one of them accepts or restores them, and after
-// a restart.
+// Each server lists the changes of all sessions of a folder, until a server accepts or restores
+// them, and after a restart.
 func TestChangesOfAllSessions(t *testing.T) {
 	t.Parallel()
 	write := func(path, text string) reply {
@@ -149,7 +150,8 @@ func TestChangesOfAllSessions(t *testing.T) {
 	}
 	one.End()
 	three := servertest.New(t, servertest.Options{Home: home, Root: root, Model: fakemodel.Script()})
-	// An editor without a plugin names no session: the one with the checkpoint is meant.
+	// An editor without a plugin names no session: the command uses the session with the
+	// checkpoint.
 	if err := three.Command(protocol.CommandRestore, map[string]any{"checkpointId": found.Changes[1].CheckpointID}, nil); err != nil {
 		t.Fatal(err)
 	}

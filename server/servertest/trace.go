@@ -42,9 +42,9 @@ type player struct {
 	about     struct{ Protocol, Version, Cwd, Home string }
 	events    []*event
 	root      string             // of the recorded workspace
-	live      map[string]string  // recorded ids → those of now
-	taken     int                // frames of the server that have been examined
-	was, is   sorter             // of recorded frames, and of those of now
+	live      map[string]string  // recorded ids → current ids
+	taken     int                // examined frames of the server
+	was, is   sorter             // of recorded frames, and of current frames
 	edits     map[string]uri.URI // recorded requests to edit a document, by id
 	actual    lanes
 	expected  lanes
@@ -57,15 +57,15 @@ type player struct {
 type event struct {
 	client bool
 	at     time.Duration
-	raw    string // a frame that is no message
+	raw    string // an invalid frame
 	stray  string // bytes between frames
 	frame  Frame
 }
 
-// lanes are messages by kind: those of a kind are in order, those of two kinds race.
+// lanes are messages by kind: messages of the same kind are in order, messages of two kinds race.
 type lanes map[string][]Frame
 
-// add adds a message. Pieces of one text become one message.
+// add adds a message. Pieces of one text become a single message.
 func (l lanes) add(lane string, f Frame) int {
 	list := l[lane]
 	if n := len(list); n > 0 && strings.HasSuffix(lane, "_chunk") {
@@ -141,8 +141,8 @@ func (p *player) parseTrace(text string) (responses []string) {
 	return responses
 }
 
-// findRoot finds the recorded workspace: where the client says that it is, else where the
-// server was started.
+// findRoot finds the recorded workspace: the client's directory or, without it, the server's
+// working directory.
 func (p *player) findRoot() {
 	p.root = p.about.Cwd
 	for _, e := range p.events {
@@ -172,7 +172,7 @@ func (p *player) play(t *testing.T) {
 	p.t = t
 	p.writeHome()
 	p.replies = p.repliesOf(p.here(strings.Join(p.responses, "\n")))
-	if len(p.responses) > 0 { // if not, the prompts may have shown that no model is configured
+	if len(p.responses) > 0 { // if not, the prompts may have shown the missing model configuration
 		p.o.Model = fakemodel.Func(p.replies.next)
 	}
 	p.actual, p.expected, p.echoes = lanes{}, lanes{}, map[uri.URI]int{}
@@ -198,7 +198,7 @@ func (p *player) play(t *testing.T) {
 	p.compare()
 }
 
-// expect adds a recorded message of the server to the expected ones.
+// expect adds a recorded message of the server to the expected messages.
 func (p *player) expect(e *event) {
 	if u, ok := editedURI(e.frame); ok {
 		p.echoes[u]++
@@ -209,8 +209,8 @@ func (p *player) expect(e *event) {
 	}
 }
 
-// await lets time pass until all has come that had come. It returns false if something
-// does not come.
+// await lets time pass until all recorded messages have come. If a message does not come, it
+// returns false.
 func (p *player) await() bool {
 	for range 6000 {
 		synctest.Wait()
@@ -223,7 +223,7 @@ func (p *player) await() bool {
 	return false
 }
 
-// take examines the messages that have come.
+// take examines the received messages.
 func (p *player) take() {
 	frames := p.editor.conn.seen()
 	for _, f := range frames[p.taken:] {
@@ -246,7 +246,7 @@ func (p *player) complete() bool {
 		if len(got) < len(want) {
 			return false
 		}
-		for i := range want { // those that came before they were expected
+		for i := range want { // messages received before they were expected
 			p.bind(want[i].raw, got[i].raw)
 		}
 		if n := len(want); n > 0 && strings.HasSuffix(lane, "_chunk") && len(chunkText(got[n-1])) < len(chunkText(want[n-1])) {
@@ -256,7 +256,7 @@ func (p *player) complete() bool {
 	return true
 }
 
-// bind learns which ids of now stand for those that were recorded.
+// bind maps recorded ids to current ids.
 func (p *player) bind(recorded, now []byte) {
 	was, is := uuids.FindAll(recorded, -1), uuids.FindAll(now, -1)
 	for i := range min(len(was), len(is)) {
@@ -266,8 +266,8 @@ func (p *player) bind(recorded, now []byte) {
 	}
 }
 
-// request answers requests that the recorded client did not get, and edits, which come in
-// other pieces than before. All others get the recorded answer.
+// request answers requests that the recorded client did not get, and edits, which come in different
+// pieces. All others get the recorded answer.
 func (p *player) request(f Frame) {
 	if f.Method == "workspace/applyEdit" || p.is.lane(f) == "" {
 		p.editor.request(f)
@@ -310,7 +310,7 @@ func (p *player) sendText(text string) {
 	}
 }
 
-// answerNow answers the request of now that stands for the recorded one.
+// answerNow answers the current request for a recorded answer.
 func (p *player) answerNow(e *event, f Frame, text string) {
 	if u, ok := p.edits[string(e.frame.ID)]; ok { // has been answered by the editor
 		if !bytes.Contains(f.Result, []byte(`"applied":true`)) {
@@ -340,7 +340,7 @@ func (p *player) answerNow(e *event, f Frame, text string) {
 	}
 }
 
-// here makes a recorded text one of now: paths and ids.
+// here replaces recorded paths and ids in a text by current ones.
 func (p *player) here(text string) string {
 	text = uuids.ReplaceAllStringFunc(text, func(id string) string {
 		if now, ok := p.live[id]; ok {
@@ -358,7 +358,7 @@ func (p *player) here(text string) string {
 	return text
 }
 
-// compare compares the received messages with the recorded ones, kind by kind.
+// compare compares the received messages with the recorded messages, kind by kind.
 func (p *player) compare() {
 	was, is := p.list(p.expected, true), p.list(p.actual, false)
 	if was != is {

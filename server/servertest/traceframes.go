@@ -29,7 +29,7 @@ func (s *sorter) lane(f Frame) string {
 		SessionID string
 		Update    struct{ SessionUpdate string }
 	}
-	_ = json.Unmarshal(f.Params, &p) // a frame without one is sorted by its method
+	_ = json.Unmarshal(f.Params, &p) // a frame without params is sorted by its method
 	switch {
 	case p.Update.SessionUpdate == "usage_update":
 		return ""
@@ -69,7 +69,7 @@ func chunkOf(f Frame) (c chunk) {
 
 func chunkText(f Frame) string { return chunkOf(f).Params.Update.Content.Text }
 
-// joinChunks makes one message of two pieces of the same text.
+// joinChunks joins two pieces of the same text into a message.
 func joinChunks(a, b Frame) (Frame, bool) {
 	first, second := chunkOf(a), chunkOf(b)
 	x, y := first.Params.Update, second.Params.Update
@@ -94,7 +94,8 @@ func joinChunks(a, b Frame) (Frame, bool) {
 	return a, true
 }
 
-// editedURI is the document that the server edits; false for all other messages.
+// editedURI returns the document in an edit of the server. For all other messages, it returns
+// false.
 func editedURI(f Frame) (uri.URI, bool) {
 	var p struct {
 		Edit struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// In real time a prompt is kept some moments before its turn changes anything: /undo
-// finds the checkpoint all the same, and no older one.
+// In real time, a prompt is stored some moments before its turn changes anything. /undo still finds
+// the checkpoint, and no older checkpoint.
 func TestUndoInRealTime(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(

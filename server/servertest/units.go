@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// units counts characters of positions in the negotiated encoding. The editor has functions
-// of its own, so that they check those of the server.
+// units counts characters of positions in the negotiated encoding. The editor has separate
+// functions, to check the server's.
 type units struct{ utf16 bool }
 
 // width is how many units of the negotiated encoding a rune has.
