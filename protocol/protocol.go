@@ -14,8 +14,8 @@ const ServerName = "hermes-ls"
 // Section is the name of our settings in workspace/configuration.
 const Section = "hermes"
 
-// The commands of workspace/executeCommand. Each takes one object, or nothing
-// where nothing is required.
+// The commands of workspace/executeCommand. Each takes an object, or nothing if nothing is
+// required.
 const (
 	CommandPrompt          = "hermes.prompt"             // PromptArgs → TurnResult
 	CommandExplain         = "hermes.explain"            // ActionArgs → TurnResult
@@ -83,7 +83,7 @@ type TextDocument struct {
 	URI string `json:"uri"`
 }
 
-// Diagnostic is the part of LSP's diagnostic that a prompt quotes.
+// Diagnostic is the part of LSP's diagnostic for a prompt.
 type Diagnostic struct {
 	Range    Range  `json:"range"`
 	Severity int    `json:"severity,omitempty"` // 1 error … 4 hint; 0 unsaid
@@ -133,8 +133,8 @@ type TrustResult struct {
 	Text    string `json:"text"`
 }
 
-// MCPArgs is the argument of the commands hermes.mcp. Address is the one at which the browser of a
-// running login ended.
+// MCPArgs is the argument of the commands hermes.mcp. Address is the browser's final address in a
+// running login.
 type MCPArgs struct {
 	Server    string `json:"server"`
 	Address   string `json:"address,omitempty"`
@@ -161,13 +161,14 @@ type FeedbackArgs struct {
 	Wait      bool   `json:"wait,omitempty"` // for the end of the turn
 }
 
-// OpenResult names the document that the user was shown.
+// OpenResult names the document shown to the user.
 type OpenResult struct {
 	URI string `json:"uri"`
 }
 
-// ExtensionsResult has the extensions of a session. MCP servers that are not approved are included. Offered has the
-// contents of the workspace folders. Trusted reports whether the user trusts all folders.
+// ExtensionsResult lists the extensions of a session, including MCP servers without approval.
+// Offered lists the contents of the workspace folders. Trusted reports whether the user trusts all
+// folders.
 type ExtensionsResult struct {
 	MCP       []MCPServerState `json:"mcp"`
 	Skills    []SkillState     `json:"skills"`
@@ -190,7 +191,7 @@ type SkillState struct {
 	Error       string `json:"error,omitempty"`
 }
 
-// PluginState is a plugin. States are those of `hermes-ls plugin list`.
+// PluginState is a plugin, with the states of `hermes-ls plugin list`.
 type PluginState struct {
 	Name        string   `json:"name"`
 	Version     string   `json:"version"`
@@ -209,7 +210,7 @@ type HookState struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// NamedFile is a command or an agent that is a Markdown file.
+// NamedFile is a command or an agent in a Markdown file.
 type NamedFile struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -254,7 +255,7 @@ type OfferedEntry struct {
 	Error       string `json:"error,omitempty"`
 }
 
-// MCPServerState is an MCP server. States are those of `hermes-ls mcp list`.
+// MCPServerState is an MCP server, with the states of `hermes-ls mcp list`.
 type MCPServerState struct {
 	Name     string `json:"name"`
 	State    string `json:"state"`
@@ -272,7 +273,7 @@ type TurnResult struct {
 	Text       *string `json:"text,omitempty"`       // the answer; set with wait
 }
 
-// DelegateArgs is the argument of [CommandDelegate]: one goal, or several tasks.
+// DelegateArgs is the argument of [CommandDelegate]: a goal, or several tasks.
 type DelegateArgs struct {
 	Goal      string         `json:"goal,omitempty"`
 	Context   string         `json:"context,omitempty"`
@@ -289,8 +290,8 @@ type DelegateTask struct {
 	Toolsets []string `json:"toolsets,omitempty"`
 }
 
-// SubagentArgs names a subagent, by its own session, and the session that it works
-// for; empty is the current one. The list needs no subagent.
+// SubagentArgs names a subagent, by its own session, and its parent session; empty is the current
+// session. The list needs no subagent.
 type SubagentArgs struct {
 	SessionID  string `json:"sessionId,omitempty"`
 	SubagentID string `json:"subagentId,omitempty"`
@@ -302,7 +303,7 @@ type SubagentListResult struct {
 	Subagents []SubagentInfo `json:"subagents"`
 }
 
-// SubagentInfo is one subagent in a list.
+// SubagentInfo is a subagent in a list.
 type SubagentInfo struct {
 	SubagentID string  `json:"subagentId"`
 	ParentID   string  `json:"parentId,omitempty"` // of a subagent of a subagent
@@ -340,7 +341,7 @@ type ChatSendArgs struct {
 	TextDocument TextDocument `json:"textDocument"`
 }
 
-// SessionArgs names a session; empty is the current one.
+// SessionArgs names a session; empty is the current session.
 type SessionArgs struct {
 	SessionID string `json:"sessionId,omitempty"`
 }
@@ -360,7 +361,7 @@ type SessionListResult struct {
 	Sessions []SessionInfo `json:"sessions"`
 }
 
-// SessionInfo is one session in a list.
+// SessionInfo is a session in a list.
 type SessionInfo struct {
 	SessionID string `json:"sessionId"`
 	Cwd       string `json:"cwd"`
@@ -374,15 +375,14 @@ type TranscriptResult struct {
 	URI string `json:"uri"`
 }
 
-// ForkArgs names a session and the last of its messages that the fork keeps; empty
-// is all of them.
+// ForkArgs names a session and the last message to keep in the fork; empty is all messages.
 type ForkArgs struct {
 	SessionID string `json:"sessionId,omitempty"`
 	MessageID string `json:"messageId,omitempty"`
 }
 
-// CheckpointArgs names a checkpoint of a session, and the files that are meant;
-// none is all of them. The list needs no checkpoint.
+// CheckpointArgs names a checkpoint of a session, and files; none is all files. The list needs no
+// checkpoint.
 type CheckpointArgs struct {
 	SessionID    string   `json:"sessionId,omitempty"`
 	CheckpointID string   `json:"checkpointId,omitempty"`
@@ -394,28 +394,29 @@ type CheckpointListResult struct {
 	Checkpoints []CheckpointInfo `json:"checkpoints"`
 }
 
-// CheckpointInfo is the state before a turn, or one that was named.
+// CheckpointInfo is the state before a turn, or a named state.
 type CheckpointInfo struct {
 	ID        string   `json:"id"`
 	CreatedAt string   `json:"createdAt"` // RFC 3339
 	Title     string   `json:"title"`
-	Files     []string `json:"files"`             // changed since then by that turn; relative to the working directory where below it
-	Restore   bool     `json:"restore,omitempty"` // made by a restore, of the state that it replaced
+	Files     []string `json:"files"`             // changed since then by the turn; relative if below the working directory
+	Restore   bool     `json:"restore,omitempty"` // made by a restore, of the replaced state
 }
 
-// ChangesArgs asks for the changes of all sessions of a workspace. Without folders, they are those of the editor's workspace.
+// ChangesArgs asks for the changes of all sessions of a workspace. If there are no folders, it asks
+// for the editor's workspace.
 type ChangesArgs struct {
 	Cwd                   string   `json:"cwd,omitempty"`
 	AdditionalDirectories []string `json:"additionalDirectories,omitempty"`
 }
 
-// ChangesResult is the changes that the user has neither accepted nor reverted, also of sessions that are closed; the
-// newest turn is first.
+// ChangesResult lists the pending changes, neither accepted nor reverted by the user, also of
+// closed sessions. The newest turn is first.
 type ChangesResult struct {
 	Changes []TurnChanges `json:"changes"`
 }
 
-// TurnChanges is the files that wait after a checkpoint of a session, up to the next one.
+// TurnChanges lists the pending files after a checkpoint of a session, up to the next checkpoint.
 type TurnChanges struct {
 	SessionID    string   `json:"sessionId"`
 	CheckpointID string   `json:"checkpointId"`
@@ -434,8 +435,7 @@ type CheckpointDiffResult struct {
 	Diff string `json:"diff"`
 }
 
-// RestoreResult lists the files that were restored, and those that were kept because they
-// have changed since.
+// RestoreResult lists the restored files, and the files kept because they have changed since.
 type RestoreResult struct {
 	Restored []string `json:"restored"`
 	Kept     []string `json:"kept"`

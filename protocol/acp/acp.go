@@ -1,9 +1,9 @@
-// Package acp has the names, types and errors of the Agent Client Protocol, version 1. It
-// knows no agent and no wire.
+// Package acp defines the names, types and errors of the Agent Client Protocol, version 1. It knows
+// no agent and no wire.
 //
-// types_gen.go is generated from the official JSON Schema (testdata/schema.json), and the
-// tests validate frames against it. A union is one struct with the fields of all variants.
-// A slice that the schema requires marshals as [] if it is nil.
+// types_gen.go is generated from the official JSON Schema (testdata/schema.json), and the tests
+// validate frames against it. A union is a struct with the fields of all variants. If the schema
+// requires a slice and it is nil, it marshals as [].
 package acp
 
 //go:generate go run ./generate
@@ -13,7 +13,7 @@ import (
 	"fmt"
 )
 
-// Version is the protocol version that this package describes.
+// Version is the protocol version of this package.
 const Version = 1
 
 // Methods of the agent, called by the client.
@@ -77,7 +77,7 @@ func Errorf(code int, format string, a ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, a...)}
 }
 
-// Meta has members that are not part of the protocol.
+// Meta holds members outside of the protocol.
 type Meta map[string]any
 
 // List is a slice that marshals as [] when nil.
@@ -90,7 +90,7 @@ func (l List[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]T(l))
 }
 
-// Supported is a capability that is written {}.
+// Supported is a capability written as {}.
 type Supported struct{}
 
 type (

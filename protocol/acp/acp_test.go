@@ -45,8 +45,8 @@ var types = map[string]any{
 // discriminators belong to the union around a definition, not to it.
 var discriminators = []string{"type", "sessionUpdate", "mode", "outcome", "action"}
 
-// TestTypesFollowTheSchema compares every field with the official definition: none
-// that it does not know, and none that it requires missing.
+// TestTypesFollowTheSchema compares every field with the official definition: no unknown field, and
+// no required field missing.
 func TestTypesFollowTheSchema(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/schema.json")
@@ -84,7 +84,7 @@ func TestTypesFollowTheSchema(t *testing.T) {
 	}
 }
 
-// properties collects the names of a definition's fields, those of its parts too.
+// properties collects the names of a definition's fields, including its parts'.
 func properties(defs map[string]map[string]any, def map[string]any, into map[string]bool) {
 	for name := range asMap(def["properties"]) {
 		into[name] = true

@@ -6,8 +6,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol"
 )
 
-// Our own methods, for which the protocol has no word; those for subagents are in
-// subagent.go.
+// Our own methods, which the protocol lacks. subagent.go contains the methods for subagents.
 const (
 	MethodSessionFork       = "_hermes/session/fork"       // ForkSessionRequest → NewSessionResponse
 	MethodSessionRewind     = "_hermes/session/rewind"     // ForkSessionRequest → RewindSessionResponse
@@ -33,23 +32,22 @@ const (
 	MethodCheckpointFile    = "_hermes/checkpoint/file"    // CheckpointFileRequest → CheckpointFileResponse
 )
 
-// MethodDiagnostics is a request of the agent to a client that has announced
-// _meta.hermes.diagnostics in its capabilities: DiagnosticsRequest → DiagnosticsResponse.
+// MethodDiagnostics is a request of the agent to a client with _meta.hermes.diagnostics in its
+// capabilities: DiagnosticsRequest → DiagnosticsResponse.
 const MethodDiagnostics = "_hermes/diagnostics"
 
-// MethodLSP is a request of the agent to a client that has announced _meta.hermes.lsp in its
-// capabilities: LSPRequest → LSPResponse. The client passes it on to its language servers.
+// MethodLSP is a request of the agent to a client with _meta.hermes.lsp in its capabilities:
+// LSPRequest → LSPResponse. The client forwards it to its language servers.
 const MethodLSP = "_hermes/lsp"
 
-// MethodEditor tells the agent the state of the editor. A client sends it before
-// session/prompt, and before a command that starts a turn. The last one applies.
+// MethodEditor tells the agent the state of the editor. A client sends it before session/prompt,
+// and before a command that starts a turn. The last state applies.
 const MethodEditor = "_hermes/editor" // notification of the client: EditorState
 
 type (
-	// ForkSessionRequest names a session and the last of its messages that is kept;
-	// empty is all of them. To fork is to open a new session with them; to rewind is
-	// to go on from there in the same one, while the old branch stays as a session of
-	// its own. MCP servers are those of the new session.
+	// ForkSessionRequest names a session and the last message to keep; empty is all messages. A
+	// fork opens a new session with them. A rewind continues from there in the same session, and
+	// the old branch becomes a separate session. MCP servers are the new session's.
 	ForkSessionRequest struct {
 		SessionID             string      `json:"sessionId"`
 		Cwd                   string      `json:"cwd,omitempty"`
@@ -58,22 +56,21 @@ type (
 		MessageID             string      `json:"messageId,omitempty"`
 	}
 
-	// RewindSessionResponse names the session that keeps the old branch. What the
-	// client has to drop, a session_info_update tells it before: see Rewound.
+	// RewindSessionResponse names the session with the old branch. Before it, a session_info_update
+	// tells the client which messages to drop: see Rewound.
 	RewindSessionResponse struct {
 		SessionID string `json:"sessionId"`
 		BranchID  string `json:"branchId"`
 	}
 
-	// Rewound reports that the end of a session's history was moved to the session
-	// BranchID; it is _meta.hermes.rewound of a session_info_update. A view drops the
-	// user's message Prompt and all after it. If Prompt is empty, it drops all after the
-	// message MessageID and its calls; if that is empty too, everything. Text is the text
-	// of Prompt, for the user to change and send again.
+	// Rewound reports that the end of a session's history was moved to the session BranchID; it is
+	// _meta.hermes.rewound of a session_info_update. A view drops the user's message Prompt and
+	// everything after it. If Prompt is empty, it drops everything after the message MessageID and
+	// its calls. If MessageID is empty too, it drops everything. Text is the text of Prompt, for
+	// the user to change and send again.
 	//
-	// Prompts get their ids from the client, by _meta.hermes.messageId of
-	// session/prompt (a UUID); a client that gives none learns them when the session is
-	// loaded.
+	// Prompts get their ids from the client, by _meta.hermes.messageId of session/prompt (a UUID);
+	// otherwise, the client learns them when the session is loaded.
 	Rewound struct {
 		MessageID string `json:"messageId,omitempty"`
 		Prompt    string `json:"prompt,omitempty"`
@@ -81,8 +78,8 @@ type (
 		BranchID  string `json:"branchId"`
 	}
 
-	// DescribeSessionRequest sets the title of a session, or the user's notes. If one is
-	// missing, it does not change.
+	// DescribeSessionRequest sets the title of a session, or the user's notes. A missing member
+	// does not change.
 	DescribeSessionRequest struct {
 		SessionID string  `json:"sessionId"`
 		Title     *string `json:"title,omitempty"`
@@ -94,14 +91,13 @@ type (
 		Notes string `json:"notes"`
 	}
 
-	// SessionTree is a session's relatives: everything that was forked from its
-	// oldest ancestor, that one included, oldest first.
+	// SessionTree is a session's relatives: all forks of its oldest ancestor, the ancestor
+	// included, oldest first.
 	SessionTree struct {
 		Sessions List[SessionBranch] `json:"sessions"`
 	}
 
-	// SessionBranch is one session of a tree. ForkedAt is the last message that it
-	// shares with its parent.
+	// SessionBranch is a session of a tree. ForkedAt is the last message shared with its parent.
 	SessionBranch struct {
 		SessionInfo
 		ParentID string `json:"parentId,omitempty"`
@@ -122,29 +118,29 @@ type (
 		Hits List[SessionHit] `json:"hits"`
 	}
 
-	// SessionHit is a message that matches, or a session whose title or notes match; then it
-	// has no MessageID and no Role.
+	// SessionHit is a matching message, or a session with a matching title or notes; then it has no
+	// MessageID and no Role.
 	SessionHit struct {
 		SessionInfo
 		MessageID string `json:"messageId,omitempty"`
 		Role      string `json:"role,omitempty"` // user or assistant
-		Snippet   string `json:"snippet"`        // one line
+		Snippet   string `json:"snippet"`        // a single line
 	}
 
-	// CheckpointFileRequest asks for one file as it was at a checkpoint.
+	// CheckpointFileRequest asks for a file as it was at a checkpoint.
 	CheckpointFileRequest struct {
 		SessionID    string `json:"sessionId"`
 		CheckpointID string `json:"checkpointId"`
 		Path         string `json:"path"`
 	}
 
-	// CheckpointFileResponse is the text; there is none for a file that did not exist.
+	// CheckpointFileResponse is the text. If the file did not exist, there is none.
 	CheckpointFileResponse struct {
 		Content *string `json:"content"`
 	}
 
-	// DiagnosticsRequest asks for the editor's diagnostics of a file that was just edited.
-	// The client waits at most Wait milliseconds for new ones. Without a URI, it asks for the
+	// DiagnosticsRequest asks for the editor's diagnostics of a file after an edit. The client
+	// waits at most Wait milliseconds for new diagnostics. Without a URI, it asks for the
 	// diagnostics of all files.
 	DiagnosticsRequest struct {
 		URI  string `json:"uri,omitempty"`
@@ -157,32 +153,32 @@ type (
 		Files       []FileDiagnostics         `json:"files,omitempty"`
 	}
 
-	// FileDiagnostics are the diagnostics of one file.
+	// FileDiagnostics are the diagnostics of a file.
 	FileDiagnostics struct {
 		URI         string                    `json:"uri"`
 		Diagnostics List[protocol.Diagnostic] `json:"diagnostics"`
 	}
 
-	// LSPRequest is a request of the Language Server Protocol. Method and Params are those of the
-	// protocol, with positions in UTF-16.
+	// LSPRequest is a request of the Language Server Protocol. Method and Params are the
+	// protocol's, with positions in UTF-16.
 	LSPRequest struct {
 		Method string         `json:"method"`
 		Params map[string]any `json:"params"`
 	}
 
-	// LSPResponse has the answers of the servers that know the method and the file.
+	// LSPResponse contains the answers of the servers that know the method and the file.
 	LSPResponse struct {
 		Results List[LSPResult] `json:"results"`
 	}
 
-	// LSPResult is the answer of one server, in the form of the protocol.
+	// LSPResult is a server's answer, in the form of the protocol.
 	LSPResult struct {
 		Server string          `json:"server"`
 		Result json.RawMessage `json:"result"`
 	}
 
-	// EditorState is the part of the editor that the user sees: the file that the user works
-	// in, the open files, the last used first, and the files with problems.
+	// EditorState is the user's view of the editor: the current file, the open files, the last used
+	// first, and the files with problems.
 	EditorState struct {
 		Active   *EditorPlace     `json:"active,omitempty"`
 		Open     []EditorFile     `json:"open,omitempty"`

@@ -9,8 +9,8 @@ const (
 )
 
 type (
-	// SubagentRequest names a session and one of its subagents, by the subagent's own
-	// session; the list needs no subagent. Message is the text for the subagent.
+	// SubagentRequest names a session and one of its subagents, by the subagent's own session; the
+	// list needs no subagent. Message is the text for the subagent.
 	SubagentRequest struct {
 		SessionID  string `json:"sessionId"`
 		SubagentID string `json:"subagentId,omitempty"`
@@ -22,16 +22,16 @@ type (
 		Subagents List[Subagent] `json:"subagents"`
 	}
 
-	// SubagentsReady says that results of subagents in the background wait in a session in
-	// which no turn runs. If Start is true, the client starts a turn: session/prompt with no
-	// content and _meta.hermes.continue. If not, the next prompt has the results.
+	// SubagentsReady reports waiting results of background subagents, in a session without a
+	// running turn. If Start is true, the client starts a turn: session/prompt with no content and
+	// _meta.hermes.continue. Otherwise, the next prompt delivers the results.
 	SubagentsReady struct {
 		SessionID string         `json:"sessionId"`
 		Subagents List[Subagent] `json:"subagents"`
 		Start     bool           `json:"start,omitempty"`
 	}
 
-	// Subagent is one of a list.
+	// Subagent is an element of a list.
 	Subagent struct {
 		SubagentID string  `json:"subagentId"`
 		ParentID   string  `json:"parentId,omitempty"` // of a subagent of a subagent

@@ -2,7 +2,7 @@ package acp
 
 import "encoding/json"
 
-// Update is one variant of session/update.
+// Update is a variant of session/update.
 type Update interface{ update() }
 
 // Names of the variants: the value of sessionUpdate.
@@ -33,7 +33,7 @@ func (*UsageUpdate) update()      {}
 func (*Notice) update()           {}
 func (*CompactionUpdate) update() {}
 
-// ToolKind is the kind of a call, for icons; the values are those of tools.Kind.
+// ToolKind is the kind of a call, for icons. The values equal tools.Kind's.
 type ToolKind string
 
 // ToolCallStatus is the state of a call.

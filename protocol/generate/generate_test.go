@@ -25,8 +25,8 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestSaid holds the three forms in which a comment names types, and that a name
-// which both packages use stays the protocol's.
+// TestSaid checks the three forms in which a comment names types. If both packages use a name, it
+// stays the protocol's.
 func TestSaid(t *testing.T) {
 	t.Parallel()
 	v := &vocabulary{owner: map[string]string{"SessionInfo": "acp", "Plan": "acp", "Args": "protocol", "Result": "protocol"}}

@@ -22,15 +22,14 @@ type vocabulary struct {
 	updates map[string]bool   // the variants of session/update
 }
 
-// group is the constants of one kind: all that begin with Method, or all of one
-// named string type.
+// group is the constants of a kind: all with the prefix Method, or all of one named string type.
 type group struct {
 	name   string
 	typed  bool
 	consts []constant
 }
 
-// constant is one word of the wire.
+// constant is a word of the wire.
 type constant struct {
 	name  string // without the group's
 	value string // as JSON writes it
@@ -60,7 +59,7 @@ type shape struct {
 	elem *shape // of list and map
 }
 
-// read parses the packages. Where two use a name, the first one keeps it.
+// read parses the packages. If two use a name, the first keeps it.
 func read(dirs ...string) (*vocabulary, error) {
 	v := &vocabulary{owner: map[string]string{}, updates: map[string]bool{}}
 	sources := map[string][]*ast.File{}
@@ -235,7 +234,7 @@ func (v *vocabulary) qualified(pkg, name string) string {
 	return v.outside(pkg, name)
 }
 
-// ofOurs are types that are Go's business only.
+// ofOurs are types that only concern Go.
 var ofOurs = map[string]bool{"List": true, "Meta": true, "Error": true, "Update": true}
 
 func (v *vocabulary) definition(pkg string, spec *ast.TypeSpec, doc *ast.CommentGroup) {

@@ -107,8 +107,8 @@ func tsShape(s shape) string {
 	return s.kind
 }
 
-// tsUpdates tells the variants apart by sessionUpdate. A permission's tool call has
-// none; one in an update has.
+// tsUpdates distinguishes the variants by sessionUpdate. The tool call of a permission has none;
+// the tool call of an update has.
 func tsUpdates(b *strings.Builder, v *vocabulary) {
 	b.WriteString("/** Update of a session, told apart by sessionUpdate. */\nexport type SessionUpdate =\n")
 	var lines []string

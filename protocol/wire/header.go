@@ -17,7 +17,7 @@ import (
 
 // Limits of an LSP frame.
 const (
-	MaxHeader = 4 << 10  // bytes of header, or of noise before one
+	MaxHeader = 4 << 10  // bytes of header, or of noise before it
 	MaxBody   = 64 << 20 // bytes of body
 )
 
@@ -26,10 +26,9 @@ const (
 	keepBody  = 1 << 20 // a larger buffer is not kept for the next frame
 )
 
-// HeaderStream is LSP's framing: "Content-Length: N", a blank line, N bytes of
-// JSON. It is a [jsonrpc2.Stream] that continues after bad input: it answers a frame that is
-// not a message with an error, and reads the next one. Only a header without a valid length
-// ends the stream.
+// HeaderStream is LSP's framing: "Content-Length: N", a blank line, N bytes of JSON. It is a
+// [jsonrpc2.Stream] that continues after bad input: it answers an invalid frame with an error and
+// reads the next frame. Only a header without a valid length ends the stream.
 type HeaderStream struct {
 	in   *bufio.Reader
 	out  *Writer
@@ -83,7 +82,7 @@ func HeaderFraming(dst, message []byte) []byte {
 	return append(dst, message...)
 }
 
-// frame reads one frame's body; nil when it was refused and skipped.
+// frame reads a frame's body. If the frame was refused and skipped, it returns nil.
 func (s *HeaderStream) frame() ([]byte, error) {
 	length, err := s.header()
 	if err != nil {
@@ -99,8 +98,8 @@ func (s *HeaderStream) frame() ([]byte, error) {
 	return s.readBody(int(length))
 }
 
-// header reads up to the blank line and returns the length of the body. Lines
-// that are no header, such as a stray print, are passed over and reported once.
+// header reads up to the blank line and returns the length of the body. It skips lines that are no
+// header, such as a stray print, and reports them once.
 func (s *HeaderStream) header() (int64, error) {
 	length, seen, noise := int64(-1), 0, ""
 	for {
@@ -160,8 +159,7 @@ func parseLength(value string) (int64, error) {
 	return int64(n), nil
 }
 
-// reportNoise says that something other than headers was sent. A header of a
-// proper form that we do not know is none of our business.
+// reportNoise answers anything but headers with an error. It ignores well-formed unknown headers.
 func (s *HeaderStream) reportNoise(line string) {
 	if line == "" || isHeader(line) {
 		return
@@ -227,9 +225,8 @@ func (s *HeaderStream) decode(body []byte) jsonrpc2.Message {
 	return s.malformed(body)
 }
 
-// malformed handles valid JSON that is no message. An answer without a result,
-// which some clients send for null, still counts; other answers are passed over,
-// because an answer is never answered.
+// malformed handles valid JSON that is no message. A response without a result is accepted, because
+// some clients omit null. Other responses are ignored, because a response is never answered.
 func (s *HeaderStream) malformed(body []byte) jsonrpc2.Message {
 	if body = bytes.TrimSpace(body); body[0] != '{' {
 		s.refuse(jsonrpc2.InvalidRequest, "a message is one JSON object; batches are not part of LSP")
@@ -281,18 +278,18 @@ func whyInvalid(body []byte) string {
 	return fmt.Sprint(err)
 }
 
-// refuse answers a frame that belongs to no request with an error.
+// refuse answers a frame without a request with an error.
 func (s *HeaderStream) refuse(code jsonrpc2.Code, format string, args ...any) {
 	s.answer(jsonrpc2.ID{}, code, format, args...)
 }
 
 func (s *HeaderStream) answer(id jsonrpc2.ID, code jsonrpc2.Code, format string, args ...any) {
 	err := jsonrpc2.Errorf(code, format, args...)
-	// The next read notices a writer that is closed.
+	// The next read notices a closed writer.
 	_ = s.out.Send(jsonrpc2.AppendResponse(nil, id, nil, err))
 }
 
-// endOf says that the input is over; within a frame there is nothing to rescue.
+// endOf reports the end of the input. Within a frame, there is nothing to recover.
 func endOf(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return io.EOF

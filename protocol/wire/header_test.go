@@ -14,8 +14,8 @@ import (
 	"go.lsp.dev/jsonrpc2"
 )
 
-// checkHeader feeds raw bytes to a stream and compares the methods or ids of the
-// messages that it read, and of the errors that it answered, each as "id code", with want.
+// checkHeader feeds raw bytes to a stream. It compares the methods or ids of the read messages, and
+// of the error responses, each as "id code", with want.
 func checkHeader(t *testing.T, raw io.Reader, wantRead, wantAnswered string, wantEnd error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -148,7 +148,7 @@ func TestGiantFrameIsSkipped(t *testing.T) {
 	}
 }
 
-// A header that lies about a large body costs no memory until the body comes.
+// A false header about a large body costs no memory until the body comes.
 func TestLyingLengthCostsNothing(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

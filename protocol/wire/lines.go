@@ -10,29 +10,27 @@ import (
 	"strings"
 )
 
-// MaxLine is the longest message that a [LineStream] takes, in bytes.
+// MaxLine is the longest message of a [LineStream], in bytes.
 const MaxLine = 32 << 20
 
-// Codes of the errors that a stream answers by itself.
+// Codes of a stream's own errors.
 const (
 	codeParse          = -32700
 	codeInvalidRequest = -32600
 	codeInternal       = -32603
 )
 
-// LineFraming ends a message with a newline. The message must have none itself,
-// which is so for everything that encoding/json writes.
+// LineFraming ends a message with a newline. The message must contain no newline, which is true for
+// the output of encoding/json.
 func LineFraming(dst, message []byte) []byte {
 	return append(append(dst, message...), '\n')
 }
 
-// LineStream reads one JSON message a line. It is an ObjectStream for
-// sourcegraph/jsonrpc2 that continues after bad input: it answers a line that is not a
-// message with an error, and reads the next one.
+// LineStream reads a JSON message per line. It is an ObjectStream for sourcegraph/jsonrpc2 that
+// continues after bad input: it answers an invalid line with an error and reads the next line.
 //
-// That library decodes a request's parameters four times over, and its ids know no
-// negative number. So it is given the bare request, and parameters and id are
-// taken from [LineStream.Request] as they came.
+// The library decodes a request's parameters four times, and its ids cannot be negative. So it gets
+// the bare request. Parameters and id come unchanged from [LineStream.Request].
 type LineStream struct {
 	in     *bufio.Reader
 	out    *Writer
@@ -47,8 +45,8 @@ func NewLineStream(in io.Reader, out *Writer) *LineStream {
 	return &LineStream{in: bufio.NewReaderSize(in, 64<<10), out: out, most: MaxLine}
 }
 
-// Request is the id and the parameters of the request that was read last, each as
-// it came; nil: it had none. They stay valid.
+// Request returns the id and the parameters of the last request, unchanged; nil: it had none. They
+// stay valid.
 func (s *LineStream) Request() (id, params json.RawMessage) { return s.id, s.params }
 
 // WriteObject queues a message.
@@ -80,9 +78,9 @@ func (s *LineStream) ReadObject(v any) error {
 	}
 }
 
-// line reads a line without its end. If it is too long, line returns an error at once and
-// skips the rest. A line that is longer than the reader's buffer is kept in pieces until its
-// end is read, so a huge line needs no more memory than its limit.
+// line reads a line without its end. If it is too long, line returns an error at once and skips the
+// rest. A line longer than the reader's buffer is kept in pieces until its end is read, so a huge
+// line needs no more memory than its limit.
 func (s *LineStream) line() ([]byte, error) {
 	var pieces [][]byte
 	size := 0
@@ -172,15 +170,15 @@ func (s *LineStream) accept(v json.Unmarshaler, m *envelope) bool {
 	return v.UnmarshalJSON(append(bare, '}')) == nil
 }
 
-// acceptResponse passes a response on. One that the library cannot decode is passed on as an
-// error, so that the caller that waits for it gets one.
+// acceptResponse forwards a response. If the library cannot decode it, the waiting caller gets an
+// error.
 func (s *LineStream) acceptResponse(v json.Unmarshaler, m *envelope) bool {
 	if m.Result == nil && m.Error == nil {
 		s.refuse(m.ID, codeInvalidRequest, `a message needs "method", "result" or "error"`)
 		return false
 	}
 	if !isID(m.ID) || m.ID[0] == '-' {
-		return false // answers nothing that we have asked
+		return false // answers none of our requests
 	}
 	bare := append([]byte(`{"id":`), m.ID...)
 	if m.Error != nil && !isNull(m.Error) {
@@ -197,12 +195,12 @@ func (s *LineStream) acceptResponse(v json.Unmarshaler, m *envelope) bool {
 	return v.UnmarshalJSON(append(append(append(bare, `,"result":`...), m.Result...), '}')) == nil
 }
 
-// refuse answers a line that is not a message with an error.
+// refuse answers an invalid line with an error.
 func (s *LineStream) refuse(id json.RawMessage, code int, format string, a ...any) {
 	if !isID(id) {
 		id = nil
 	}
-	// The next send notices a writer that is closed.
+	// The next send notices a closed writer.
 	_ = s.out.Send(AppendError(nil, id, code, fmt.Sprintf(format, a...), nil))
 }
 
@@ -247,8 +245,8 @@ func isID(m json.RawMessage) bool {
 	return !isNull(m) && json.Unmarshal(m, &n) == nil
 }
 
-// idIn finds the id in the beginning of a message that will not be read to its
-// end; nil: it is not there.
+// idIn finds the id in the beginning of a message that is not read to its end. If it is not there,
+// idIn returns nil.
 func idIn(beginning []byte) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(beginning[:min(len(beginning), 4<<10)]))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

@@ -28,8 +28,7 @@ func (s *seen) Handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) 
 // testLimit stands for MaxLine where a test fills it.
 const testLimit = 200 << 10
 
-// feed runs input through a real connection and returns the requests that the handler
-// saw and the responses.
+// feed runs input through a real connection and returns the handler's requests and the responses.
 func feed(t *testing.T, input io.Reader) (got []string, answers string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -42,8 +41,8 @@ func feed(t *testing.T, input io.Reader) (got []string, answers string) {
 	return s.got, out.String()
 }
 
-// finish closes w and waits until everything is written. A busy machine may need longer
-// for that than Close waits.
+// finish closes w and waits until everything is written. A busy machine may need longer than Close
+// waits.
 func finish(t *testing.T, w *Writer) {
 	t.Helper()
 	if err := w.Close(); err != nil && !errors.Is(err, ErrStalled) {
@@ -113,7 +112,7 @@ func TestLastLineWithoutItsEnd(t *testing.T) {
 	}
 }
 
-// endless is one line that goes on until it is refused, and then a little.
+// endless is a line that continues until it is refused, and then a little longer.
 type endless struct {
 	read    int
 	refused chan struct{}
@@ -169,7 +168,7 @@ func TestCallsAreAnswered(t *testing.T) {
 			fromServer, out := io.Pipe()
 			w := NewWriter(out, LineFraming)
 			conn := jsonrpc2.NewConn(t.Context(), NewLineStream(in, w), &seen{})
-			go func() { // the other side: one question, one answer
+			go func() { // the other side: one request, one response
 				_, _ = fromServer.Read(make([]byte, 1000))
 				_, _ = fmt.Fprintln(client, c.answer)
 			}()

@@ -1,9 +1,9 @@
-// Package wire carries JSON-RPC messages over a pair of pipes: one writer for
-// everything that goes out, and two framings, lines and headers.
+// Package wire carries JSON-RPC messages over a pair of pipes: one writer for all output, and two
+// framings, lines and headers.
 //
-// A [Writer] never makes a turn wait for a slow reader below a generous bound, and
-// never drops a response. The readers continue after bad input: they answer a frame that is
-// not a message with an error, and read the next one. The package knows no methods.
+// A [Writer] never makes a turn wait for a slow reader below a generous bound, and never drops a
+// response. The readers continue after bad input: they answer an invalid frame with an error and
+// read the next frame. The package knows no methods.
 package wire
 
 import (
@@ -17,24 +17,24 @@ import (
 )
 
 const (
-	maxWaiting = 16 << 20               // bytes that may wait for the reader
+	maxWaiting = 16 << 20               // bytes waiting for the reader
 	mergeFrom  = 32                     // notes merge while so many messages wait
-	maxWrite   = 1 << 20                // bytes for one call of Write
-	stallLimit = 30 * time.Second       // a full queue that does not move for so long ends the writer
-	closeGrace = 250 * time.Millisecond // for the messages that wait at Close
+	maxWrite   = 1 << 20                // bytes per call of Write
+	stallLimit = 30 * time.Second       // a full queue ends the writer if it does not move for this time
+	closeGrace = 250 * time.Millisecond // for the messages waiting at Close
 )
 
-// ErrStalled says that the other side has stopped reading.
+// ErrStalled reports that the other side has stopped reading.
 var ErrStalled = errors.New("the other side has stopped reading")
 
-// ErrClosed says that the writer was closed.
+// ErrClosed reports a closed writer.
 var ErrClosed = errors.New("the connection is closed")
 
 // Framing appends message to dst as it goes over the wire.
 type Framing func(dst, message []byte) []byte
 
-// Note is a notification that waits to be written. Waiting notifications may be merged: the
-// reader then gets fewer messages with the same content.
+// Note is a notification. While notifications wait, they may be merged: the reader then gets fewer
+// messages with the same content.
 type Note interface {
 	// AppendJSON appends the whole message. It is called once, after which the
 	// note is not used again.
@@ -45,13 +45,12 @@ type Note interface {
 	Size() int
 }
 
-// Writer writes messages to one output from one goroutine, in the order in which
-// they were given, several in one write when several wait. It is safe for
-// concurrent use.
+// Writer writes messages to an output from a single goroutine, in the order in which it receives
+// them. If several messages wait, it writes them together. It is safe for concurrent use.
 type Writer struct {
 	out   io.Writer
 	frame Framing
-	wake  chan struct{} // has room for one: there is something to write
+	wake  chan struct{} // buffered, one element: there is something to write
 	done  chan struct{} // closed when the goroutine has returned
 
 	mu      sync.Mutex
@@ -62,7 +61,7 @@ type Writer struct {
 	err     error          // why nothing more is taken
 }
 
-// message is a note, or bytes that are ready.
+// message is a note, or encoded bytes.
 type message struct {
 	note  Note
 	ready []byte
@@ -79,8 +78,8 @@ func NewWriter(out io.Writer, frame Framing) *Writer {
 	return w
 }
 
-// Send queues one message, bare: the writer frames it. The bytes are the writer's
-// from now on. A message that was taken is never dropped while the output lives.
+// Send queues a bare message: the writer frames it. From now on, the writer owns the bytes. An
+// accepted message is never dropped while the output lives.
 func (w *Writer) Send(m []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,8 +90,8 @@ func (w *Writer) Send(m []byte) error {
 	return nil
 }
 
-// Post queues a notification. While many messages wait, it is merged into the
-// last waiting one of its key where that can be.
+// Post queues a notification. While many messages wait, it is merged, if possible, into the last
+// waiting notification of its key.
 func (w *Writer) Post(key string, n Note) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,9 +129,8 @@ func (w *Writer) room() error {
 	return w.err
 }
 
-// Drain waits until no more than so many bytes wait to be written, for a sender that
-// has much to say and must not make others' messages wait behind it. It ends with ctx,
-// and with the writer.
+// Drain waits until the queue holds no more than most bytes. It is for senders of much output, so
+// others' messages do not wait behind it. It ends with ctx, and with the writer.
 func (w *Writer) Drain(ctx context.Context, most int) error {
 	for {
 		w.mu.Lock()
@@ -165,10 +163,10 @@ func (w *Writer) signal() {
 
 // Queues has the sizes of the queues of a connection, for the debug socket.
 type Queues struct {
-	Messages int // of ours that wait to be written
+	Messages int // our messages waiting to be written
 	Bytes    int // of theirs
-	Requests int // of the client that wait for their turn or run
-	Held     int // messages that follow a response which has not been read
+	Requests int // requests of the client, queued or running
+	Held     int // messages after a response that the client has not read
 }
 
 // Waiting returns how many messages wait to be written, and their size.
@@ -182,8 +180,8 @@ func (w *Writer) Waiting() (messages, bytes int) {
 // output has failed.
 func (w *Writer) Done() <-chan struct{} { return w.done }
 
-// Close accepts no more messages and writes the waiting ones. If the reader does not read,
-// Close returns after closeGrace with a write still blocked; close the output to end that.
+// Close accepts no more messages and writes the waiting messages. If the reader does not read,
+// Close returns after closeGrace while a write is still blocked. Close the output to end the write.
 func (w *Writer) Close() error {
 	w.fail(ErrClosed)
 	grace := time.NewTimer(closeGrace)
@@ -261,7 +259,7 @@ func (w *Writer) write(buf []byte, batch []message) ([]byte, error) {
 	for _, m := range batch {
 		if m.note == nil {
 			buf = w.frame(buf, m.ready)
-		} else if b, err := m.note.AppendJSON(body[:0]); err == nil { // a note that cannot be encoded is dropped
+		} else if b, err := m.note.AppendJSON(body[:0]); err == nil { // a note is dropped if it cannot be encoded
 			body = b
 			buf = w.frame(buf, body)
 		}
@@ -283,7 +281,7 @@ func (w *Writer) write(buf []byte, batch []message) ([]byte, error) {
 	return buf, nil
 }
 
-// Notification is a note that stands for itself and never merges.
+// Notification is a note that never merges.
 func Notification(method string, params any) Note {
 	return &notification{method, params}
 }
@@ -299,8 +297,7 @@ func (n *notification) AppendJSON(dst []byte) ([]byte, error) {
 
 func (n *notification) Merge(Note) bool { return false }
 
-// Size cannot be known before encoding; notifications that are large come with
-// a note of their own.
+// Size cannot be known before encoding. Large notifications use their own Note.
 func (n *notification) Size() int { return 256 }
 
 // AppendNotification appends a notification.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// text is a note that merges, as a chunk of an answer does.
+// text is a note that merges, like a chunk of an answer.
 type text struct{ key, s string }
 
 func (n *text) AppendJSON(dst []byte) ([]byte, error) {
@@ -186,7 +186,7 @@ func BenchmarkPost(b *testing.B) {
 	}
 }
 
-// A sender that drains before it goes on never has more waiting than it says.
+// A sender that drains first never has more waiting than its limit.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

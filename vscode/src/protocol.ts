@@ -183,7 +183,7 @@ export const Title = {
   Cancel: "Cancel Hermes",
 } as const;
 
-/** Supported is a capability that is written {}. */
+/** Supported is a capability written as {}. */
 export type Supported = Record<string, never>;
 
 export type AuthenticateResponse = Record<string, never>;
@@ -206,10 +206,9 @@ export interface TerminalRequest {
 export type WaitForTerminalExitResponse = ExitStatus;
 
 /**
- * ForkSessionRequest names a session and the last of its messages that is kept;
- * empty is all of them. To fork is to open a new session with them; to rewind is
- * to go on from there in the same one, while the old branch stays as a session of
- * its own. MCP servers are those of the new session.
+ * ForkSessionRequest names a session and the last message to keep; empty is all messages. A
+ * fork opens a new session with them. A rewind continues from there in the same session, and
+ * the old branch becomes a separate session. MCP servers are the new session's.
  */
 export interface ForkSessionRequest {
   sessionId: string;
@@ -220,8 +219,8 @@ export interface ForkSessionRequest {
 }
 
 /**
- * RewindSessionResponse names the session that keeps the old branch. What the
- * client has to drop, a session_info_update tells it before: see Rewound.
+ * RewindSessionResponse names the session with the old branch. Before it, a session_info_update
+ * tells the client which messages to drop: see Rewound.
  */
 export interface RewindSessionResponse {
   sessionId: string;
@@ -229,15 +228,14 @@ export interface RewindSessionResponse {
 }
 
 /**
- * Rewound reports that the end of a session's history was moved to the session
- * BranchID; it is _meta.hermes.rewound of a session_info_update. A view drops the
- * user's message Prompt and all after it. If Prompt is empty, it drops all after the
- * message MessageID and its calls; if that is empty too, everything. Text is the text
- * of Prompt, for the user to change and send again.
+ * Rewound reports that the end of a session's history was moved to the session BranchID; it is
+ * _meta.hermes.rewound of a session_info_update. A view drops the user's message Prompt and
+ * everything after it. If Prompt is empty, it drops everything after the message MessageID and
+ * its calls. If MessageID is empty too, it drops everything. Text is the text of Prompt, for
+ * the user to change and send again.
  *
- * Prompts get their ids from the client, by _meta.hermes.messageId of
- * session/prompt (a UUID); a client that gives none learns them when the session is
- * loaded.
+ * Prompts get their ids from the client, by _meta.hermes.messageId of session/prompt (a UUID);
+ * otherwise, the client learns them when the session is loaded.
  */
 export interface Rewound {
   messageId?: string;
@@ -247,8 +245,8 @@ export interface Rewound {
 }
 
 /**
- * DescribeSessionRequest sets the title of a session, or the user's notes. If one is
- * missing, it does not change.
+ * DescribeSessionRequest sets the title of a session, or the user's notes. A missing member
+ * does not change.
  */
 export interface DescribeSessionRequest {
   sessionId: string;
@@ -262,17 +260,14 @@ export interface DescribeSessionResponse {
 }
 
 /**
- * SessionTree is a session's relatives: everything that was forked from its
- * oldest ancestor, that one included, oldest first.
+ * SessionTree is a session's relatives: all forks of its oldest ancestor, the ancestor
+ * included, oldest first.
  */
 export interface SessionTree {
   sessions: SessionBranch[];
 }
 
-/**
- * SessionBranch is one session of a tree. ForkedAt is the last message that it
- * shares with its parent.
- */
+/** SessionBranch is a session of a tree. ForkedAt is the last message shared with its parent. */
 export interface SessionBranch extends SessionInfo {
   parentId?: string;
   forkedAt?: string;
@@ -296,32 +291,32 @@ export interface SearchSessionsResponse {
 }
 
 /**
- * SessionHit is a message that matches, or a session whose title or notes match; then it
- * has no MessageID and no Role.
+ * SessionHit is a matching message, or a session with a matching title or notes; then it has no
+ * MessageID and no Role.
  */
 export interface SessionHit extends SessionInfo {
   messageId?: string;
   /** user or assistant */
   role?: string;
-  /** one line */
+  /** a single line */
   snippet: string;
 }
 
-/** CheckpointFileRequest asks for one file as it was at a checkpoint. */
+/** CheckpointFileRequest asks for a file as it was at a checkpoint. */
 export interface CheckpointFileRequest {
   sessionId: string;
   checkpointId: string;
   path: string;
 }
 
-/** CheckpointFileResponse is the text; there is none for a file that did not exist. */
+/** CheckpointFileResponse is the text. If the file did not exist, there is none. */
 export interface CheckpointFileResponse {
   content: string | null;
 }
 
 /**
- * DiagnosticsRequest asks for the editor's diagnostics of a file that was just edited.
- * The client waits at most Wait milliseconds for new ones. Without a URI, it asks for the
+ * DiagnosticsRequest asks for the editor's diagnostics of a file after an edit. The client
+ * waits at most Wait milliseconds for new diagnostics. Without a URI, it asks for the
  * diagnostics of all files.
  */
 export interface DiagnosticsRequest {
@@ -335,35 +330,35 @@ export interface DiagnosticsResponse {
   files?: FileDiagnostics[];
 }
 
-/** FileDiagnostics are the diagnostics of one file. */
+/** FileDiagnostics are the diagnostics of a file. */
 export interface FileDiagnostics {
   uri: string;
   diagnostics: Diagnostic[];
 }
 
 /**
- * LSPRequest is a request of the Language Server Protocol. Method and Params are those of the
- * protocol, with positions in UTF-16.
+ * LSPRequest is a request of the Language Server Protocol. Method and Params are the
+ * protocol's, with positions in UTF-16.
  */
 export interface LSPRequest {
   method: string;
   params: Record<string, unknown>;
 }
 
-/** LSPResponse has the answers of the servers that know the method and the file. */
+/** LSPResponse contains the answers of the servers that know the method and the file. */
 export interface LSPResponse {
   results: LSPResult[];
 }
 
-/** LSPResult is the answer of one server, in the form of the protocol. */
+/** LSPResult is a server's answer, in the form of the protocol. */
 export interface LSPResult {
   server: string;
   result: unknown;
 }
 
 /**
- * EditorState is the part of the editor that the user sees: the file that the user works
- * in, the open files, the last used first, and the files with problems.
+ * EditorState is the user's view of the editor: the current file, the open files, the last used
+ * first, and the files with problems.
  */
 export interface EditorState {
   active?: EditorPlace;
@@ -413,8 +408,8 @@ export type DeleteSessionResponse = Record<string, never>;
 export type SetSessionModeResponse = Record<string, never>;
 
 /**
- * SubagentRequest names a session and one of its subagents, by the subagent's own
- * session; the list needs no subagent. Message is the text for the subagent.
+ * SubagentRequest names a session and one of its subagents, by the subagent's own session; the
+ * list needs no subagent. Message is the text for the subagent.
  */
 export interface SubagentRequest {
   sessionId: string;
@@ -428,9 +423,9 @@ export interface SubagentList {
 }
 
 /**
- * SubagentsReady says that results of subagents in the background wait in a session in
- * which no turn runs. If Start is true, the client starts a turn: session/prompt with no
- * content and _meta.hermes.continue. If not, the next prompt has the results.
+ * SubagentsReady reports waiting results of background subagents, in a session without a
+ * running turn. If Start is true, the client starts a turn: session/prompt with no content and
+ * _meta.hermes.continue. Otherwise, the next prompt delivers the results.
  */
 export interface SubagentsReady {
   sessionId: string;
@@ -438,7 +433,7 @@ export interface SubagentsReady {
   start?: boolean;
 }
 
-/** Subagent is one of a list. */
+/** Subagent is an element of a list. */
 export interface Subagent {
   subagentId: string;
   /** of a subagent of a subagent */
@@ -1005,7 +1000,7 @@ export interface TextDocument {
   uri: string;
 }
 
-/** Diagnostic is the part of LSP's diagnostic that a prompt quotes. */
+/** Diagnostic is the part of LSP's diagnostic for a prompt. */
 export interface Diagnostic {
   range: Range;
   /** 1 error … 4 hint; 0 unsaid */
@@ -1060,8 +1055,8 @@ export interface TrustResult {
 }
 
 /**
- * MCPArgs is the argument of the commands hermes.mcp. Address is the one at which the browser of a
- * running login ended.
+ * MCPArgs is the argument of the commands hermes.mcp. Address is the browser's final address in a
+ * running login.
  */
 export interface MCPArgs {
   server: string;
@@ -1092,14 +1087,15 @@ export interface FeedbackArgs {
   wait?: boolean;
 }
 
-/** OpenResult names the document that the user was shown. */
+/** OpenResult names the document shown to the user. */
 export interface OpenResult {
   uri: string;
 }
 
 /**
- * ExtensionsResult has the extensions of a session. MCP servers that are not approved are included. Offered has the
- * contents of the workspace folders. Trusted reports whether the user trusts all folders.
+ * ExtensionsResult lists the extensions of a session, including MCP servers without approval.
+ * Offered lists the contents of the workspace folders. Trusted reports whether the user trusts all
+ * folders.
  */
 export interface ExtensionsResult {
   mcp: MCPServerState[];
@@ -1123,7 +1119,7 @@ export interface SkillState {
   error?: string;
 }
 
-/** PluginState is a plugin. States are those of `hermes-ls plugin list`. */
+/** PluginState is a plugin, with the states of `hermes-ls plugin list`. */
 export interface PluginState {
   name: string;
   version: string;
@@ -1142,7 +1138,7 @@ export interface HookState {
   error?: string;
 }
 
-/** NamedFile is a command or an agent that is a Markdown file. */
+/** NamedFile is a command or an agent in a Markdown file. */
 export interface NamedFile {
   name: string;
   description: string;
@@ -1189,7 +1185,7 @@ export interface OfferedEntry {
   error?: string;
 }
 
-/** MCPServerState is an MCP server. States are those of `hermes-ls mcp list`. */
+/** MCPServerState is an MCP server, with the states of `hermes-ls mcp list`. */
 export interface MCPServerState {
   name: string;
   state: string;
@@ -1211,7 +1207,7 @@ export interface TurnResult {
   text?: string;
 }
 
-/** DelegateArgs is the argument of [CommandDelegate]: one goal, or several tasks. */
+/** DelegateArgs is the argument of [CommandDelegate]: a goal, or several tasks. */
 export interface DelegateArgs {
   goal?: string;
   context?: string;
@@ -1229,8 +1225,8 @@ export interface DelegateTask {
 }
 
 /**
- * SubagentArgs names a subagent, by its own session, and the session that it works
- * for; empty is the current one. The list needs no subagent.
+ * SubagentArgs names a subagent, by its own session, and its parent session; empty is the current
+ * session. The list needs no subagent.
  */
 export interface SubagentArgs {
   sessionId?: string;
@@ -1244,7 +1240,7 @@ export interface SubagentListResult {
   subagents: SubagentInfo[];
 }
 
-/** SubagentInfo is one subagent in a list. */
+/** SubagentInfo is a subagent in a list. */
 export interface SubagentInfo {
   subagentId: string;
   /** of a subagent of a subagent */
@@ -1287,7 +1283,7 @@ export interface ChatSendArgs {
   textDocument: TextDocument;
 }
 
-/** SessionArgs names a session; empty is the current one. */
+/** SessionArgs names a session; empty is the current session. */
 export interface SessionArgs {
   sessionId?: string;
 }
@@ -1307,7 +1303,7 @@ export interface SessionListResult {
   sessions: LspSessionInfo[];
 }
 
-/** SessionInfo is one session in a list. */
+/** SessionInfo is a session in a list. */
 export interface LspSessionInfo {
   sessionId: string;
   cwd: string;
@@ -1322,18 +1318,15 @@ export interface TranscriptResult {
   uri: string;
 }
 
-/**
- * ForkArgs names a session and the last of its messages that the fork keeps; empty
- * is all of them.
- */
+/** ForkArgs names a session and the last message to keep in the fork; empty is all messages. */
 export interface ForkArgs {
   sessionId?: string;
   messageId?: string;
 }
 
 /**
- * CheckpointArgs names a checkpoint of a session, and the files that are meant;
- * none is all of them. The list needs no checkpoint.
+ * CheckpointArgs names a checkpoint of a session, and files; none is all files. The list needs no
+ * checkpoint.
  */
 export interface CheckpointArgs {
   sessionId?: string;
@@ -1347,33 +1340,36 @@ export interface CheckpointListResult {
   checkpoints: CheckpointInfo[];
 }
 
-/** CheckpointInfo is the state before a turn, or one that was named. */
+/** CheckpointInfo is the state before a turn, or a named state. */
 export interface CheckpointInfo {
   id: string;
   /** RFC 3339 */
   createdAt: string;
   title: string;
-  /** changed since then by that turn; relative to the working directory where below it */
+  /** changed since then by the turn; relative if below the working directory */
   files: string[];
-  /** made by a restore, of the state that it replaced */
+  /** made by a restore, of the replaced state */
   restore?: boolean;
 }
 
-/** ChangesArgs asks for the changes of all sessions of a workspace. Without folders, they are those of the editor's workspace. */
+/**
+ * ChangesArgs asks for the changes of all sessions of a workspace. If there are no folders, it asks
+ * for the editor's workspace.
+ */
 export interface ChangesArgs {
   cwd?: string;
   additionalDirectories?: string[];
 }
 
 /**
- * ChangesResult is the changes that the user has neither accepted nor reverted, also of sessions that are closed; the
- * newest turn is first.
+ * ChangesResult lists the pending changes, neither accepted nor reverted by the user, also of
+ * closed sessions. The newest turn is first.
  */
 export interface ChangesResult {
   changes: TurnChanges[];
 }
 
-/** TurnChanges is the files that wait after a checkpoint of a session, up to the next one. */
+/** TurnChanges lists the pending files after a checkpoint of a session, up to the next checkpoint. */
 export interface TurnChanges {
   sessionId: string;
   checkpointId: string;
@@ -1395,10 +1391,7 @@ export interface CheckpointDiffResult {
   diff: string;
 }
 
-/**
- * RestoreResult lists the files that were restored, and those that were kept because they
- * have changed since.
- */
+/** RestoreResult lists the restored files, and the files kept because they have changed since. */
 export interface RestoreResult {
   restored: string[];
   kept: string[];

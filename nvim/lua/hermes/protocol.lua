@@ -185,7 +185,7 @@ M.title = {
   cancel = "Cancel Hermes",
 }
 
---- Supported is a capability that is written {}.
+--- Supported is a capability written as {}.
 ---@class hermes.Supported
 
 ---@class hermes.AuthenticateResponse
@@ -204,10 +204,9 @@ M.title = {
 
 ---@alias hermes.WaitForTerminalExitResponse hermes.ExitStatus
 
---- ForkSessionRequest names a session and the last of its messages that is kept;
---- empty is all of them. To fork is to open a new session with them; to rewind is
---- to go on from there in the same one, while the old branch stays as a session of
---- its own. MCP servers are those of the new session.
+--- ForkSessionRequest names a session and the last message to keep; empty is all messages. A
+--- fork opens a new session with them. A rewind continues from there in the same session, and
+--- the old branch becomes a separate session. MCP servers are the new session's.
 ---@class hermes.ForkSessionRequest
 ---@field sessionId string
 ---@field cwd? string
@@ -215,29 +214,28 @@ M.title = {
 ---@field mcpServers? hermes.MCPServer[]
 ---@field messageId? string
 
---- RewindSessionResponse names the session that keeps the old branch. What the
---- client has to drop, a session_info_update tells it before: see Rewound.
+--- RewindSessionResponse names the session with the old branch. Before it, a session_info_update
+--- tells the client which messages to drop: see Rewound.
 ---@class hermes.RewindSessionResponse
 ---@field sessionId string
 ---@field branchId string
 
---- Rewound reports that the end of a session's history was moved to the session
---- BranchID; it is _meta.hermes.rewound of a session_info_update. A view drops the
---- user's message Prompt and all after it. If Prompt is empty, it drops all after the
---- message MessageID and its calls; if that is empty too, everything. Text is the text
---- of Prompt, for the user to change and send again.
+--- Rewound reports that the end of a session's history was moved to the session BranchID; it is
+--- _meta.hermes.rewound of a session_info_update. A view drops the user's message Prompt and
+--- everything after it. If Prompt is empty, it drops everything after the message MessageID and
+--- its calls. If MessageID is empty too, it drops everything. Text is the text of Prompt, for
+--- the user to change and send again.
 ---
---- Prompts get their ids from the client, by _meta.hermes.messageId of
---- session/prompt (a UUID); a client that gives none learns them when the session is
---- loaded.
+--- Prompts get their ids from the client, by _meta.hermes.messageId of session/prompt (a UUID);
+--- otherwise, the client learns them when the session is loaded.
 ---@class hermes.Rewound
 ---@field messageId? string
 ---@field prompt? string
 ---@field text? string
 ---@field branchId string
 
---- DescribeSessionRequest sets the title of a session, or the user's notes. If one is
---- missing, it does not change.
+--- DescribeSessionRequest sets the title of a session, or the user's notes. A missing member
+--- does not change.
 ---@class hermes.DescribeSessionRequest
 ---@field sessionId string
 ---@field title? string
@@ -247,13 +245,12 @@ M.title = {
 ---@field title string
 ---@field notes string
 
---- SessionTree is a session's relatives: everything that was forked from its
---- oldest ancestor, that one included, oldest first.
+--- SessionTree is a session's relatives: all forks of its oldest ancestor, the ancestor
+--- included, oldest first.
 ---@class hermes.SessionTree
 ---@field sessions hermes.SessionBranch[]
 
---- SessionBranch is one session of a tree. ForkedAt is the last message that it
---- shares with its parent.
+--- SessionBranch is a session of a tree. ForkedAt is the last message shared with its parent.
 ---@class hermes.SessionBranch : hermes.SessionInfo
 ---@field parentId? string
 ---@field forkedAt? string
@@ -270,25 +267,25 @@ M.title = {
 ---@class hermes.SearchSessionsResponse
 ---@field hits hermes.SessionHit[]
 
---- SessionHit is a message that matches, or a session whose title or notes match; then it
---- has no MessageID and no Role.
+--- SessionHit is a matching message, or a session with a matching title or notes; then it has no
+--- MessageID and no Role.
 ---@class hermes.SessionHit : hermes.SessionInfo
 ---@field messageId? string
 ---@field role? string user or assistant
----@field snippet string one line
+---@field snippet string a single line
 
---- CheckpointFileRequest asks for one file as it was at a checkpoint.
+--- CheckpointFileRequest asks for a file as it was at a checkpoint.
 ---@class hermes.CheckpointFileRequest
 ---@field sessionId string
 ---@field checkpointId string
 ---@field path string
 
---- CheckpointFileResponse is the text; there is none for a file that did not exist.
+--- CheckpointFileResponse is the text. If the file did not exist, there is none.
 ---@class hermes.CheckpointFileResponse
 ---@field content string|vim.NIL
 
---- DiagnosticsRequest asks for the editor's diagnostics of a file that was just edited.
---- The client waits at most Wait milliseconds for new ones. Without a URI, it asks for the
+--- DiagnosticsRequest asks for the editor's diagnostics of a file after an edit. The client
+--- waits at most Wait milliseconds for new diagnostics. Without a URI, it asks for the
 --- diagnostics of all files.
 ---@class hermes.DiagnosticsRequest
 ---@field uri? string
@@ -299,28 +296,28 @@ M.title = {
 ---@field diagnostics hermes.Diagnostic[]
 ---@field files? hermes.FileDiagnostics[]
 
---- FileDiagnostics are the diagnostics of one file.
+--- FileDiagnostics are the diagnostics of a file.
 ---@class hermes.FileDiagnostics
 ---@field uri string
 ---@field diagnostics hermes.Diagnostic[]
 
---- LSPRequest is a request of the Language Server Protocol. Method and Params are those of the
---- protocol, with positions in UTF-16.
+--- LSPRequest is a request of the Language Server Protocol. Method and Params are the
+--- protocol's, with positions in UTF-16.
 ---@class hermes.LSPRequest
 ---@field method string
 ---@field params table<string, any>
 
---- LSPResponse has the answers of the servers that know the method and the file.
+--- LSPResponse contains the answers of the servers that know the method and the file.
 ---@class hermes.LSPResponse
 ---@field results hermes.LSPResult[]
 
---- LSPResult is the answer of one server, in the form of the protocol.
+--- LSPResult is a server's answer, in the form of the protocol.
 ---@class hermes.LSPResult
 ---@field server string
 ---@field result any
 
---- EditorState is the part of the editor that the user sees: the file that the user works
---- in, the open files, the last used first, and the files with problems.
+--- EditorState is the user's view of the editor: the current file, the open files, the last used
+--- first, and the files with problems.
 ---@class hermes.EditorState
 ---@field active? hermes.EditorPlace
 ---@field open? hermes.EditorFile[]
@@ -363,8 +360,8 @@ M.title = {
 
 ---@class hermes.SetSessionModeResponse
 
---- SubagentRequest names a session and one of its subagents, by the subagent's own
---- session; the list needs no subagent. Message is the text for the subagent.
+--- SubagentRequest names a session and one of its subagents, by the subagent's own session; the
+--- list needs no subagent. Message is the text for the subagent.
 ---@class hermes.SubagentRequest
 ---@field sessionId string
 ---@field subagentId? string
@@ -374,15 +371,15 @@ M.title = {
 ---@class hermes.SubagentList
 ---@field subagents hermes.Subagent[]
 
---- SubagentsReady says that results of subagents in the background wait in a session in
---- which no turn runs. If Start is true, the client starts a turn: session/prompt with no
---- content and _meta.hermes.continue. If not, the next prompt has the results.
+--- SubagentsReady reports waiting results of background subagents, in a session without a
+--- running turn. If Start is true, the client starts a turn: session/prompt with no content and
+--- _meta.hermes.continue. Otherwise, the next prompt delivers the results.
 ---@class hermes.SubagentsReady
 ---@field sessionId string
 ---@field subagents hermes.Subagent[]
 ---@field start? boolean
 
---- Subagent is one of a list.
+--- Subagent is an element of a list.
 ---@class hermes.Subagent
 ---@field subagentId string
 ---@field parentId? string of a subagent of a subagent
@@ -863,7 +860,7 @@ M.title = {
 ---@class hermes.TextDocument
 ---@field uri string
 
---- Diagnostic is the part of LSP's diagnostic that a prompt quotes.
+--- Diagnostic is the part of LSP's diagnostic for a prompt.
 ---@class hermes.Diagnostic
 ---@field range hermes.Range
 ---@field severity? number 1 error … 4 hint; 0 unsaid
@@ -907,8 +904,8 @@ M.title = {
 ---@field trusted boolean
 ---@field text string
 
---- MCPArgs is the argument of the commands hermes.mcp. Address is the one at which the browser of a
---- running login ended.
+--- MCPArgs is the argument of the commands hermes.mcp. Address is the browser's final address in a
+--- running login.
 ---@class hermes.MCPArgs
 ---@field server string
 ---@field address? string
@@ -931,12 +928,13 @@ M.title = {
 ---@field sessionId? string
 ---@field wait? boolean for the end of the turn
 
---- OpenResult names the document that the user was shown.
+--- OpenResult names the document shown to the user.
 ---@class hermes.OpenResult
 ---@field uri string
 
---- ExtensionsResult has the extensions of a session. MCP servers that are not approved are included. Offered has the
---- contents of the workspace folders. Trusted reports whether the user trusts all folders.
+--- ExtensionsResult lists the extensions of a session, including MCP servers without approval.
+--- Offered lists the contents of the workspace folders. Trusted reports whether the user trusts all
+--- folders.
 ---@class hermes.ExtensionsResult
 ---@field mcp hermes.MCPServerState[]
 ---@field skills hermes.SkillState[]
@@ -957,7 +955,7 @@ M.title = {
 ---@field path string
 ---@field error? string
 
---- PluginState is a plugin. States are those of `hermes-ls plugin list`.
+--- PluginState is a plugin, with the states of `hermes-ls plugin list`.
 ---@class hermes.PluginState
 ---@field name string
 ---@field version string
@@ -974,7 +972,7 @@ M.title = {
 ---@field command string
 ---@field error? string
 
---- NamedFile is a command or an agent that is a Markdown file.
+--- NamedFile is a command or an agent in a Markdown file.
 ---@class hermes.NamedFile
 ---@field name string
 ---@field description string
@@ -1014,7 +1012,7 @@ M.title = {
 ---@field approved? boolean of a server
 ---@field error? string
 
---- MCPServerState is an MCP server. States are those of `hermes-ls mcp list`.
+--- MCPServerState is an MCP server, with the states of `hermes-ls mcp list`.
 ---@class hermes.MCPServerState
 ---@field name string
 ---@field state string
@@ -1030,7 +1028,7 @@ M.title = {
 ---@field stopReason? string ACP's words
 ---@field text? string the answer; set with wait
 
---- DelegateArgs is the argument of [CommandDelegate]: one goal, or several tasks.
+--- DelegateArgs is the argument of [CommandDelegate]: a goal, or several tasks.
 ---@class hermes.DelegateArgs
 ---@field goal? string
 ---@field context? string
@@ -1045,8 +1043,8 @@ M.title = {
 ---@field context? string
 ---@field toolsets? string[]
 
---- SubagentArgs names a subagent, by its own session, and the session that it works
---- for; empty is the current one. The list needs no subagent.
+--- SubagentArgs names a subagent, by its own session, and its parent session; empty is the current
+--- session. The list needs no subagent.
 ---@class hermes.SubagentArgs
 ---@field sessionId? string
 ---@field subagentId? string
@@ -1056,7 +1054,7 @@ M.title = {
 ---@class hermes.SubagentListResult
 ---@field subagents hermes.SubagentInfo[]
 
---- SubagentInfo is one subagent in a list.
+--- SubagentInfo is a subagent in a list.
 ---@class hermes.SubagentInfo
 ---@field subagentId string
 ---@field parentId? string of a subagent of a subagent
@@ -1089,7 +1087,7 @@ M.title = {
 ---@class hermes.ChatSendArgs
 ---@field textDocument hermes.TextDocument
 
---- SessionArgs names a session; empty is the current one.
+--- SessionArgs names a session; empty is the current session.
 ---@class hermes.SessionArgs
 ---@field sessionId? string
 
@@ -1105,7 +1103,7 @@ M.title = {
 ---@class hermes.SessionListResult
 ---@field sessions hermes.LspSessionInfo[]
 
---- SessionInfo is one session in a list.
+--- SessionInfo is a session in a list.
 ---@class hermes.LspSessionInfo
 ---@field sessionId string
 ---@field cwd string
@@ -1117,14 +1115,13 @@ M.title = {
 ---@class hermes.TranscriptResult
 ---@field uri string
 
---- ForkArgs names a session and the last of its messages that the fork keeps; empty
---- is all of them.
+--- ForkArgs names a session and the last message to keep in the fork; empty is all messages.
 ---@class hermes.ForkArgs
 ---@field sessionId? string
 ---@field messageId? string
 
---- CheckpointArgs names a checkpoint of a session, and the files that are meant;
---- none is all of them. The list needs no checkpoint.
+--- CheckpointArgs names a checkpoint of a session, and files; none is all files. The list needs no
+--- checkpoint.
 ---@class hermes.CheckpointArgs
 ---@field sessionId? string
 ---@field checkpointId? string
@@ -1134,25 +1131,26 @@ M.title = {
 ---@class hermes.CheckpointListResult
 ---@field checkpoints hermes.CheckpointInfo[]
 
---- CheckpointInfo is the state before a turn, or one that was named.
+--- CheckpointInfo is the state before a turn, or a named state.
 ---@class hermes.CheckpointInfo
 ---@field id string
 ---@field createdAt string RFC 3339
 ---@field title string
----@field files string[] changed since then by that turn; relative to the working directory where below it
----@field restore? boolean made by a restore, of the state that it replaced
+---@field files string[] changed since then by the turn; relative if below the working directory
+---@field restore? boolean made by a restore, of the replaced state
 
---- ChangesArgs asks for the changes of all sessions of a workspace. Without folders, they are those of the editor's workspace.
+--- ChangesArgs asks for the changes of all sessions of a workspace. If there are no folders, it asks
+--- for the editor's workspace.
 ---@class hermes.ChangesArgs
 ---@field cwd? string
 ---@field additionalDirectories? string[]
 
---- ChangesResult is the changes that the user has neither accepted nor reverted, also of sessions that are closed; the
---- newest turn is first.
+--- ChangesResult lists the pending changes, neither accepted nor reverted by the user, also of
+--- closed sessions. The newest turn is first.
 ---@class hermes.ChangesResult
 ---@field changes hermes.TurnChanges[]
 
---- TurnChanges is the files that wait after a checkpoint of a session, up to the next one.
+--- TurnChanges lists the pending files after a checkpoint of a session, up to the next checkpoint.
 ---@class hermes.TurnChanges
 ---@field sessionId string
 ---@field checkpointId string
@@ -1168,8 +1166,7 @@ M.title = {
 ---@class hermes.CheckpointDiffResult
 ---@field diff string
 
---- RestoreResult lists the files that were restored, and those that were kept because they
---- have changed since.
+--- RestoreResult lists the restored files, and the files kept because they have changed since.
 ---@class hermes.RestoreResult
 ---@field restored string[]
 ---@field kept string[]

@@ -2,10 +2,9 @@
 //
 //	acptest.Validate(t, acptest.FromAgent, frame)
 //
-// The published schema takes any params for any method, since extensions are
-// allowed. Here a frame is validated by the schema of its own method, and the agent's frames
-// may have no field that the schema does not have. A [Log] remembers the requests, so that
-// responses are validated, too.
+// The published schema takes any params for any method, since extensions are allowed. Here a frame
+// is validated by the schema of its own method, and the agent's frames may have no field unknown to
+// the schema. A [Log] remembers the requests, so responses are validated, too.
 package acptest
 
 import (
@@ -49,8 +48,7 @@ func Validate(t testing.TB, dir Direction, frame []byte) {
 // Check is Validate with an error.
 func Check(dir Direction, frame []byte) error { return (&Log{}).Check(dir, frame) }
 
-// Log judges the frames of one connection. The zero value is ready; it is safe for
-// concurrent use.
+// Log judges the frames of a connection. The zero value is ready; it is safe for concurrent use.
 type Log struct {
 	mu    sync.Mutex
 	asked map[string]string // direction and id → method
@@ -64,8 +62,8 @@ func (l *Log) Validate(t testing.TB, dir Direction, frame []byte) {
 	}
 }
 
-// Check is Validate with an error. Our own extensions (methods that begin with an
-// underscore) have no schema and pass.
+// Check is Validate with an error. Our own extensions (methods with an underscore at the start)
+// have no schema and pass.
 func (l *Log) Check(dir Direction, frame []byte) error {
 	s, err := load()
 	if err != nil {
@@ -127,7 +125,7 @@ func (l *Log) askedFor(dir Direction, id json.RawMessage) string {
 type schemas struct {
 	params  map[string]string // method → definition
 	results map[string]string
-	notes   map[string]bool // methods that are notifications
+	notes   map[string]bool // notification methods
 	sides   map[string]Direction
 
 	mu       sync.Mutex
@@ -192,8 +190,8 @@ var load = sync.OnceValues(func() (*schemas, error) {
 	return s, s.compiler.AddResource("acp.json", doc)
 })
 
-// strict adds to each definition of one plain object a twin, named NAME!, that
-// takes no unknown field at its top.
+// strict adds a twin, named NAME!, to each definition of a plain object. The twin takes no unknown
+// field at its top.
 func strict(defs map[string]any) {
 	for name := range defs {
 		if strings.HasSuffix(name, "!") {
@@ -201,7 +199,7 @@ func strict(defs map[string]any) {
 		}
 		defs[name+"!"] = map[string]any{"$ref": "#/$defs/" + name, "unevaluatedProperties": false}
 	}
-	// The update of a session/update is one variant, whose fields are all its own.
+	// The update of a session/update is a single variant with its own fields.
 	update, _ := defs["SessionNotification"].(map[string]any)
 	copied := map[string]any{}
 	for k, v := range update {

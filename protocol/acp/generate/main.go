@@ -1,15 +1,15 @@
-// Command generate writes ../types_gen.go: the Go types of the Agent Client Protocol, from
-// the official JSON Schema in ../testdata.
+// Command generate writes ../types_gen.go: the Go types of the Agent Client Protocol, from the
+// official JSON Schema in ../testdata.
 //
 // types.txt lists the types in a line each:
 //
 //	Name [= SchemaName] [tag=FIELD] [meta] [fields=a,b,c] [FIELD:TYPE]
 //
-// A type has the properties of its definition, in the order of the schema; of a union it
-// has those of all variants. tag adds a first field, with which a larger union marks the
-// variant. meta includes _meta. fields chooses the properties and their order. FIELD! is
-// always written, FIELD? is left out if it is zero, and FIELD:TYPE has a Go type of its
-// own. A property without a Go type is an error, unless fields leaves it out.
+// A type has the properties of its definition, in the order of the schema. A union has the
+// properties of all variants. tag adds a first field, with which a larger union marks the variant.
+// meta includes _meta. fields chooses the properties and their order. FIELD! is always written,
+// FIELD? is left out if it is zero, and FIELD:TYPE sets the Go type. A property without a Go type
+// is an error, unless fields leaves it out.
 //
 //	go generate ./protocol/acp
 package main
@@ -142,7 +142,7 @@ func firstSentence(text string) string {
 	return text
 }
 
-// initialisms are words of names that Go writes in capitals.
+// initialisms are words of names in capitals in Go.
 var initialisms = map[string]string{"id": "ID", "uri": "URI", "url": "URL", "http": "HTTP", "sse": "SSE", "mcp": "MCP", "mime": "MIME", "fs": "FS"}
 
 // goName returns the Go name of a property.

@@ -15,7 +15,7 @@ type schema struct {
 	defs map[string]*definition
 }
 
-// definition is the part of a JSON Schema that the generator reads.
+// definition is the part of a JSON Schema for the generator.
 type definition struct {
 	Ref         string          `json:"$ref"`
 	Description string          `json:"description"`
@@ -81,7 +81,7 @@ func readSchema(path string) (*schema, error) {
 	return &schema{file.Defs}, nil
 }
 
-// resolve follows references, also in an allOf of one.
+// resolve follows references, also in an allOf with a single element.
 func (s *schema) resolve(d *definition) (name string, def *definition) {
 	for {
 		switch {
@@ -96,8 +96,8 @@ func (s *schema) resolve(d *definition) (name string, def *definition) {
 	}
 }
 
-// properties returns the properties of an object or, of a union, those of all variants. A
-// property is required if all variants require it.
+// properties returns the properties of an object or, for a union, of all variants. A property is
+// required if all variants require it.
 func (s *schema) properties(d *definition) []property {
 	var all []property
 	add := func(list []property) {

@@ -11,10 +11,10 @@ import (
 type table struct {
 	types    []typeLine
 	bySchema map[string]string // the Go struct for a definition
-	scalars  map[string]string // the Go type for a definition that is no object
+	scalars  map[string]string // the Go type for a definition without an object
 }
 
-// typeLine is the line of one type.
+// typeLine is the line of a type.
 type typeLine struct {
 	name, schema string
 	tag          string
