@@ -1,6 +1,6 @@
-// Package cli has the parts that all subcommands of hermes-ls share: exit codes, errors of the
-// command line, and the check of arguments. A subcommand of a feature has a package of its own
-// beside this one.
+// Package cli contains the shared parts of the subcommands of hermes-ls: exit codes, errors of the
+// command line, and the check of arguments. The subcommand of a feature is a separate package
+// beside this package.
 package cli
 
 import (
@@ -62,7 +62,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return Unknown(cmd, args[0])
 }
 
-// Group makes cmd a command that only has subcommands. If it is run without one, the error names
+// Group makes cmd a command with subcommands only. If it runs without a subcommand, the error names
 // them.
 func Group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 	var names []string
@@ -79,7 +79,7 @@ func Group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// One is the check of a command with one argument, such as "the name of a server".
+// One is the check of a command with a single argument, such as "the name of a server".
 func One(argument string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -108,7 +108,8 @@ func JSON(out io.Writer, value any) error {
 	return err
 }
 
-// Encode returns a value as JSON on one line. Unlike [json.Marshal] it keeps &, < and >, because users read it.
+// Encode returns a value as JSON on a single line. Unlike [json.Marshal] it keeps &, < and >,
+// because users read it.
 func Encode(value any) ([]byte, error) { return encode(value, "") }
 
 // EncodeIndented is Encode on many lines.
@@ -135,7 +136,7 @@ func Terminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Plain returns a text as one line without characters that control a terminal.
+// Plain returns text on a single line, without characters for controlling a terminal.
 func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

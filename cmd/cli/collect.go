@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// DelayCollection lets the first garbage collection wait for twice the usual heap, 8 MB in
-// place of 4. A start allocates a little more than 3 MB. To collect that costs a new server more
-// time and memory than it frees, just before the first prompt.
+// DelayCollection delays the first garbage collection until the heap has twice the usual size, 8 MB
+// instead of 4. A start allocates a little more than 3 MB. Just before the first prompt, a
+// collection costs a new server more time and memory than it frees.
 func DelayCollection() {
 	if os.Getenv("GOGC") != "" {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Defaults adds the commands help and completion. As for all others, words that they do not know
-// are errors. The outputs of root must be set before.
+// Defaults adds the commands help and completion. Like all others, they reject unknown words. The
+// outputs of root must be set before.
 func Defaults(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -28,7 +28,7 @@ func Defaults(root *cobra.Command) {
 	}
 }
 
-// help prints the help of the command that args name.
+// help prints the help of the command named by args.
 func help(cmd *cobra.Command, args []string) error {
 	about, rest, err := cmd.Root().Find(args)
 	if err != nil {
@@ -42,8 +42,8 @@ func help(cmd *cobra.Command, args []string) error {
 	return about.Help()
 }
 
-// HelpOfUnknown returns an error if args ask for the help of a command that does not exist. Without it,
-// the help of the command above would be printed. It changes the flags of a root of its own.
+// HelpOfUnknown returns an error if args ask for the help of an unknown command. Otherwise, cobra
+// would print the help of the parent command. It changes the flags of a separate root.
 func HelpOfUnknown(newRoot func() *cobra.Command, args []string) error {
 	if !slices.Contains(args, "--help") && !slices.Contains(args, "-h") {
 		return nil

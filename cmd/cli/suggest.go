@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Nearest returns the name that is spelled most like a word. If all names differ from it by half of its
-// letters, or by more than two, it returns "". Two neighbors in the wrong order count as one letter.
+// Nearest returns the name most similar to a word. If all names differ from it by half of its
+// letters, or by more than two, it returns "". Two swapped neighbors count as one letter.
 func Nearest(word string, names []string) string {
 	best, distance := "", min(3, (len(word)+1)/2)
 	for _, name := range names {
@@ -24,8 +24,8 @@ func Nearest(word string, names []string) string {
 	return best
 }
 
-// lettersBetween returns by how many letters a word differs from a name. The beginning of a name
-// differs by one.
+// lettersBetween returns the number of letters by which a word differs from a name. The beginning
+// of a name differs by one letter.
 func lettersBetween(word, name string) int {
 	if len(word) > len(name)+8 { // letters of several bytes
 		return len(word)
@@ -41,8 +41,8 @@ func lettersBetween(word, name string) int {
 	return d
 }
 
-// Unknown is the error of a word that is no command below cmd. If another command is spelled like it, or
-// has its name in another place, it suggests that.
+// Unknown returns the error for a word that is no command below cmd. It suggests a command with a
+// similar name, or with this name in another place.
 func Unknown(cmd *cobra.Command, word string) error {
 	where := cmd.CommandPath()
 	if similar := Nearest(word, subcommands(cmd)); similar != "" {
@@ -56,7 +56,7 @@ func Unknown(cmd *cobra.Command, word string) error {
 	return Usage(fmt.Errorf("unknown command %q; see %s --help", word, where))
 }
 
-// subcommands returns the names of the commands below cmd that its help lists.
+// subcommands returns the commands in cmd's help.
 func subcommands(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -67,8 +67,8 @@ func subcommands(cmd *cobra.Command) []string {
 	return names
 }
 
-// FlagError is the error of a command line whose flags cannot be read. If a flag is unknown and like
-// another one, it suggests that.
+// FlagError returns the error for a command line with invalid flags. If an unknown flag is similar
+// to another flag, it suggests the other.
 func FlagError(cmd *cobra.Command, err error) error {
 	unknown := new(pflag.NotExistError)
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
@@ -87,8 +87,8 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Usage(fmt.Errorf("%w; did you mean --%s? See %s --help", err, similar, cmd.CommandPath()))
 }
 
-// OneOf is the error of a flag whose value is none of values. If one of them is like it, the error suggests
-// that. do says what to write.
+// OneOf returns the error for a flag whose value is none of values. If a similar value exists, the
+// error suggests it. do describes the right values.
 func OneOf(flag, value, do string, values ...string) error {
 	text := fmt.Sprintf("%s is %q: %s", flag, value, do)
 	if similar := Nearest(value, values); similar != "" {

@@ -1,5 +1,5 @@
-// Package editors lists the editors that can host hermes-ls, with the text that sets each one up.
-// `hermes-ls doctor` names those on this machine, and `hermes-ls setup` shows their texts.
+// Package editors lists the editors that can host hermes-ls, each with the text for its setup.
+// `hermes-ls doctor` names the editors on this machine, and `hermes-ls setup` shows their texts.
 package editors
 
 import (
@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Editor is one editor.
+// Editor is an editor for hermes-ls.
 type Editor struct {
 	Name    string
 	Page    string // its page in docs
-	Snippet string // lines of the page that set it up; empty: they are long, and the page has them
+	Snippet string // lines of its setup page; empty: they are long, and the page shows them
 	Ask     string // the first question
 	program string
 }

@@ -54,8 +54,8 @@ func bugCommand() *cobra.Command {
 // part is a part of a report.
 type part struct{ title, text string }
 
-// bugReport returns the report. If a part would contain a secret, it returns an error that
-// names the part.
+// bugReport returns the report. If a part would contain a secret, it returns an error with the
+// part's name.
 func bugReport(ctx context.Context, logFile string) (string, error) {
 	loaded, secrets := loadConfig(), knownSecrets()
 	tail, err := logTail(logFile)
@@ -170,7 +170,7 @@ func changedSettings(loaded *config.Loaded, secrets *redact.Set) (string, error)
 	return b.String(), nil
 }
 
-// difference returns the part of a tree that is not in the defaults.
+// difference returns the part of a tree missing in the defaults.
 func difference(now, defaults map[string]any) map[string]any {
 	out := map[string]any{}
 	for key, value := range now {
@@ -188,13 +188,13 @@ func difference(now, defaults map[string]any) map[string]any {
 	return out
 }
 
-// relevant are the prefixes of the variables that change how hermes-ls works.
+// relevant are the prefixes of variables with an effect on hermes-ls.
 var relevant = []string{
 	"HERMES_", "XDG_", "LC_", "LANG", "SHELL", "TERM", "COLORTERM", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
 	"SSL_CERT_", "PYTHON", "VIRTUAL_ENV", "CONDA_", "SSH_CONNECTION", "WSL_", "container", "NVIM", "VSCODE_", "GIT_", "GODEBUG", "GOMAXPROCS", "GOMEMLIMIT",
 }
 
-// environNames returns the names of relevant variables, and of those that contain secrets.
+// environNames returns the names of relevant variables, and of variables with secrets.
 func environNames(environ []string) string {
 	var names []string
 	for _, kv := range environ {

@@ -12,7 +12,7 @@ import (
 
 const serverKey = "mcp-value-of-plain-name"
 
-// TestBug checks that a report has the settings and no secret.
+// TestBug checks that a report contains the settings and no secret.
 func TestBug(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -61,8 +61,8 @@ lsp: {servers: {go: {command: [gopls, --token, lsp-argument], env: {PLAIN: lsp-e
 	}
 }
 
-// TestBugRefuses checks that no report is written if a secret is not redacted, because it
-// is encoded or in a part without redaction.
+// TestBugRefuses checks that no report is written if a secret is not redacted, because it is
+// encoded or in a part without redaction.
 func TestBugRefuses(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -51,8 +51,8 @@ func chosen(line string, q tools.ClarifyRequest) tools.Answer {
 	return tools.Answer{Kind: tools.AnswerGiven, Text: line}
 }
 
-// line returns the next line that the user types. It discards lines that were typed before
-// the question, such as a late answer to an earlier one.
+// line returns the user's next line. It discards lines typed before the question, such as a late
+// answer to an earlier question.
 func (h *terminalHost) line(ctx context.Context) (string, error) {
 	h.typing.Do(func() {
 		h.typed = make(chan string)

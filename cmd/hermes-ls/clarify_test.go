@@ -36,8 +36,8 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestLateLine checks that a line typed after the timeout of a question does not answer a
-// later one.
+// TestLateLine checks that a line typed after the timeout of a question does not answer a later
+// question.
 func TestLateLine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

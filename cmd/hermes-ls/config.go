@@ -73,7 +73,7 @@ func configGet(cmd *cobra.Command, key string) error {
 	return nil
 }
 
-// loadConfig returns the configuration that applies in the current directory.
+// loadConfig returns the configuration for the current directory.
 func loadConfig() *config.Loaded {
 	options := config.Options{Environ: os.Environ()}
 	if cwd, err := os.Getwd(); err == nil {

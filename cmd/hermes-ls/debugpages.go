@@ -91,7 +91,7 @@ func countEvent(m *debug.Meter, session string, e agent.Event) {
 	}
 }
 
-// meteredModel counts the requests of a model and reports the running ones to the meter.
+// meteredModel counts the requests of a model and reports the running requests to the meter.
 type meteredModel struct {
 	model.Model
 	meter *debug.Meter

@@ -27,7 +27,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
-// finding is one line of the doctor.
+// finding is a line of the doctor.
 type finding struct {
 	state string // ok, note, fail
 	what  string
@@ -61,7 +61,7 @@ func examine(ctx context.Context, loaded *config.Loaded) []finding {
 	for _, p := range loaded.Problems {
 		state := "note"
 		if p.Source == config.Path(loaded.Home) {
-			state = "fail" // a setting that the user wrote has no effect
+			state = "fail" // the user's setting has no effect
 		}
 		out = append(out, finding{state, "config", p.String()})
 	}

@@ -21,7 +21,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/models"
 )
 
-// modelFindings has a line for the model, and one for each configured provider. The requests are free of charge.
+// modelFindings returns a line for the model, and a line for each configured provider. The requests
+// are free of charge.
 func modelFindings(ctx context.Context, loaded *config.Loaded) []finding {
 	endpoints, err := loaded.Endpoints()
 	if err != nil {
@@ -40,8 +41,8 @@ func modelFindings(ctx context.Context, loaded *config.Loaded) []finding {
 	return append(out, providerFindings(ctx, loaded, endpoints)...)
 }
 
-// windowFinding has a line for the context window in use and its source, and one if the server leaves tools out. A
-// server that runs models is asked; no model is loaded.
+// windowFinding returns a line for the context window in use and its source, and another if the
+// server leaves tools out. If the server runs models, it is asked; no model is loaded.
 func windowFinding(ctx context.Context, e config.Endpoint, profile string) []finding {
 	m := client.New(client.Config{Endpoints: []client.Endpoint{models.Endpoint(e, nil, slog.New(slog.DiscardHandler))}})
 	defer m.Close()
@@ -63,8 +64,8 @@ func windowFinding(ctx context.Context, e config.Endpoint, profile string) []fin
 	return out
 }
 
-// providerFindings asks all configured providers at once. If the one that the session uses cannot be used, its
-// line is a failure. chosen are the model and its fallbacks.
+// providerFindings asks all configured providers at once. If the session's provider cannot be used,
+// its line is a failure. chosen are the model and its fallbacks.
 func providerFindings(ctx context.Context, loaded *config.Loaded, chosen []config.Endpoint) []finding {
 	names := slices.DeleteFunc(loaded.Configured(), func(name string) bool { return name == "embedded" })
 	out := make([]finding, len(names))
@@ -81,8 +82,8 @@ func providerFindings(ctx context.Context, loaded *config.Loaded, chosen []confi
 	return out
 }
 
-// modelsOf returns the models of a provider that can be used: the session's, those of other tasks, and those under
-// providers. If there is none, it returns the one that the provider's key alone would choose.
+// modelsOf returns the usable models of a provider: the session's, other tasks', and the models
+// under providers. If there is none, it returns the default model for the provider's key.
 func modelsOf(loaded *config.Loaded, provider string, chosen []config.Endpoint) []string {
 	ids := []string{}
 	add := func(id string) {

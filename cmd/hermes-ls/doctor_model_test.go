@@ -29,7 +29,8 @@ func TestDoctorWithoutModelList(t *testing.T) {
 	}
 }
 
-// TestDoctorWindow checks the window in use and its source, and that a server that leaves tools out is named.
+// TestDoctorWindow checks the window in use and its source. If a server leaves tools out, the
+// doctor must name it.
 func TestDoctorWindow(t *testing.T) {
 	t.Parallel()
 	const llama = `{"data":[{"id":"m","owned_by":"llamacpp","meta":{"n_ctx":%[1]d,"n_ctx_train":131072}}]}`

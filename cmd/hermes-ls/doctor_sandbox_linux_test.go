@@ -15,11 +15,11 @@ import (
 // init enters a process of another host before other code of the test binary runs.
 func init() { proctest.Enter() }
 
-// doctorSays is the variable with the text that TestDoctorOnHost expects from the doctor.
+// doctorSays is the variable with the doctor's text for TestDoctorOnHost.
 const doctorSays = "HERMES_LS_TEST_DOCTOR"
 
-// TestDoctorOnHosts checks that the doctor says why there is no sandbox, how to get one,
-// and the gaps of a weak one.
+// TestDoctorOnHosts checks the doctor's explanation of a missing sandbox, the steps to get one, and
+// the gaps of a weak sandbox.
 func TestDoctorOnHosts(t *testing.T) {
 	if proctest.Again() {
 		t.Skip("only root can make another host: root runs this test, too")

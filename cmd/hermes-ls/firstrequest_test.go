@@ -21,8 +21,8 @@ const (
 	firstRequestTokens = 5_500
 )
 
-// TestFirstRequest measures the body of the first request, and checks that the second one
-// repeats its system prompt and tools.
+// TestFirstRequest measures the body of the first request. The second request must repeat its
+// system prompt and tools.
 func TestFirstRequest(t *testing.T) {
 	t.Parallel()
 	bodies := make(chan []byte, 8)
@@ -84,11 +84,11 @@ func TestFirstRequest(t *testing.T) {
 	}
 }
 
-// sentenceEnd ends a sentence, or a part of one that can stand alone.
+// sentenceEnd ends a sentence, or an independent part of it.
 var sentenceEnd = regexp.MustCompile(`[.:;!?]\s|\n`)
 
-// checkSentences limits the words of a sentence in the texts for the model, so that a small model
-// and a reader with little English understand them.
+// checkSentences limits the words of a sentence in the texts for the model, for small models and
+// readers with little English.
 func checkSentences(t *testing.T, body []byte) {
 	t.Helper()
 	var r struct {

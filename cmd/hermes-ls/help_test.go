@@ -36,7 +36,7 @@ func TestHelp(t *testing.T) {
 	check(rootCommand())
 }
 
-// TestCommandLine runs command lines without a store. Errors are one line and say what to do.
+// TestCommandLine runs command lines without a store. An error is a single line with the next step.
 func TestCommandLine(t *testing.T) {
 	t.Setenv("HERMES_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
@@ -91,8 +91,8 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// TestUnknownWords misspells each command and each flag of the program. The error suggests the right
-// one, and the exit code is that of wrong use. The help of each command exits with 0.
+// TestUnknownWords misspells each command and each flag of the program. The error suggests the
+// right word, and the exit code reports wrong use. The help of each command exits with 0.
 func TestUnknownWords(t *testing.T) {
 	t.Setenv("HERMES_HOME", t.TempDir())
 	t.Chdir(t.TempDir())

@@ -46,7 +46,7 @@ func (f *logFlags) open(cmd *cobra.Command, secrets *redact.Set) (*slog.Logger, 
 	var level slog.Level
 	switch f.level {
 	case "debug", "info", "warn", "error":
-		_ = level.UnmarshalText([]byte(f.level)) // is one of the four
+		_ = level.UnmarshalText([]byte(f.level)) // it is one of the four levels
 	default:
 		return nil, nil, cli.OneOf("--log-level", f.level, "use "+levels, strings.Split(levels, "|")...)
 	}
@@ -113,7 +113,7 @@ type instruments struct {
 	log      *slog.Logger
 }
 
-// instruments opens the trace and the debug socket. If the trace cannot be opened, that is
+// instruments opens the trace and the debug socket. If the trace cannot be opened, the error is
 // logged, and the server runs without it.
 func (f *serveFlags) instruments(protocol string, secrets *redact.Set, log *slog.Logger) (*instruments, error) {
 	i := &instruments{log: log}
@@ -163,7 +163,7 @@ func (i *instruments) wrap(in io.Reader, out io.Writer) (io.Reader, io.Writer) {
 	return tap.Wrap(in, out, i.framing, observers...)
 }
 
-// service returns the instruments that observe the service.
+// service returns the instruments for the service.
 func (i *instruments) service() server.Instruments {
 	if i.trace == nil && i.meter == nil {
 		return server.Instruments{}
@@ -190,8 +190,8 @@ func (i *instruments) event(session string, e agent.Event) {
 	}
 }
 
-// serve adds the service to the debug pages. It returns a function that takes the queues
-// of the connection. Without --debug, it returns nil.
+// serve adds the service to the debug pages. It returns a function for adding the queues of the
+// connection. Without --debug, it returns nil.
 func (i *instruments) serve(s *server.Service) func(func() wire.Queues) {
 	if i.debug == nil {
 		return nil

@@ -27,7 +27,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// TestMain runs the program instead of the tests if a test has started it for that.
+// TestMain runs the program instead of the tests if a test has started it as the program.
 func TestMain(m *testing.M) {
 	modes.Enter()
 	if os.Getenv("HERMES_LS_TEST_PROGRAM") != "" {
@@ -255,7 +255,7 @@ func TestTraceOfProgram(t *testing.T) {
 	}
 }
 
-// TestTraceOfFailure plays the recordings of prompts that fail: no key is configured, and the
+// TestTraceOfFailure plays the recordings of failing prompts: no key is configured, and the
 // endpoint refuses the key.
 func TestTraceOfFailure(t *testing.T) {
 	t.Parallel()
@@ -291,8 +291,7 @@ func TestTraceOfFailure(t *testing.T) {
 	}
 }
 
-// TestTraceFails checks that a trace that cannot be written is logged once, and that the
-// session continues.
+// TestTraceFails checks that a failing trace is logged once, and the session continues.
 func TestTraceFails(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -385,7 +384,7 @@ func TestDebugSocket(t *testing.T) {
 			t.Errorf("a page shows %q", secret)
 		}
 	}
-	// Another server does not replace the socket of a running one.
+	// Another server does not replace the socket of a running server.
 	if _, errOut, code := p.run("acp", "--debug", socket); code != cli.WrongUse || !strings.Contains(errOut, "another server uses") {
 		t.Errorf("a second server: exit %d, %s", code, errOut)
 	}
@@ -394,7 +393,7 @@ func TestDebugSocket(t *testing.T) {
 		t.Error("the socket is still there after the end")
 	}
 
-	// A server that was killed leaves its socket. The next one replaces it.
+	// A killed server leaves its socket. The next server replaces it.
 	killed := p.acp("--debug", socket)
 	killed.begin(p.cwd)
 	_ = killed.cmd.Process.Signal(syscall.SIGKILL)

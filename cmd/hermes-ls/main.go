@@ -1,5 +1,5 @@
-// Command hermes-ls is a coding agent that editors start like a language server. Each
-// subcommand is one file here, or a package beside this one. It calls packages that do the work.
+// Command hermes-ls is a coding agent. Editors start it like a language server. Each subcommand is
+// a file here, or a package beside this package. The subcommands call packages for the work.
 package main
 
 import (

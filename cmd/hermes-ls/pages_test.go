@@ -16,8 +16,8 @@ var (
 	inBlock = regexp.MustCompile("(?m)(?:^|`|\\$ |&& |sudo )hermes-ls((?: [^`\\n|;&#]+)?)")
 )
 
-// TestPages wants each command line of hermes-ls in the pages for users to name a command and flags
-// that exist.
+// TestPages checks the command lines of hermes-ls in the pages for users: the command and the flags
+// exist.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../../docs/*.md")

@@ -58,8 +58,8 @@ func replayCommand() *cobra.Command {
 	return cmd
 }
 
-// playSession plays a session in a copy of its workspace. The session is in the store, or
-// in a file that `sessions export` has written.
+// playSession plays a session in a copy of its workspace. The session is in the store, or in a file
+// written by `sessions export`.
 func playSession(ctx context.Context, name, from, keep string, c replay.Config) (*replay.Report, error) {
 	dir, err := scratch.New("replay")
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What a hook, a server or a plugin changes in a subcommand that tries it is reviewed, too: it is undone and named.
+// If a subcommand tries a hook, a server or a plugin, its changes are reviewed, too: they are
+// undone and named.
 func TestTriedProgramsAreReviewed(t *testing.T) {
 	t.Parallel()
 	const plant = `

@@ -145,7 +145,7 @@ func openable(head store.Session) error {
 	return nil
 }
 
-// noCheckpoints is the error of a directory without a session that has checkpoints.
+// noCheckpoints is the error for a directory without sessions with checkpoints.
 type noCheckpoints string
 
 func (dir noCheckpoints) Error() string {
@@ -183,8 +183,8 @@ func rollbackSession(ctx context.Context, sessions *store.Store, at *checkpoint.
 	}
 }
 
-// newestWith returns the newest session that has checkpoints and whose workspace folders, not only the first, include a
-// directory.
+// newestWith returns the newest session with checkpoints and with dir as a workspace folder, not
+// only as the first.
 func newestWith(ctx context.Context, sessions *store.Store, at *checkpoint.Store, dir string) (head store.Session, found bool, err error) {
 	head, found, err = newestIn(ctx, sessions, at, dir)
 	if err != nil {
@@ -207,7 +207,7 @@ func newestWith(ctx context.Context, sessions *store.Store, at *checkpoint.Store
 	return head, found, nil
 }
 
-// newestIn returns the newest session that has checkpoints and whose first folder is a directory.
+// newestIn returns the newest session with checkpoints and with dir as its first folder.
 func newestIn(ctx context.Context, sessions *store.Store, at *checkpoint.Store, dir string) (head store.Session, found bool, err error) {
 	for cursor := ""; ; {
 		page, next, err := sessions.List(ctx, store.Filter{Cwd: dir, Cursor: cursor})
@@ -315,8 +315,9 @@ func printable(text string) string {
 	}, text)
 }
 
-// forced returns the function that decides whether to overwrite files that were changed
-// since, after it has shown what would be lost. If there is no terminal, or no files are named, it returns nil.
+// forced returns the function that decides whether to overwrite files changed since. First, the
+// function shows the changes that would be lost. If there is no terminal, or no files are named,
+// forced returns nil.
 func forced(cmd *cobra.Command, flags rollbackFlags, named bool, lost func(path string) string) func(path string) bool {
 	switch {
 	case flags.force:

@@ -42,7 +42,7 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-// connection has the values that a protocol needs.
+// connection holds the values for a protocol.
 type connection struct {
 	in      io.Reader
 	out     io.Writer

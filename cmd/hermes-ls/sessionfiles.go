@@ -57,8 +57,8 @@ func sessionsExport() *cobra.Command {
 	return cmd
 }
 
-// named returns the ids of the sessions in args. Without args, it returns all sessions
-// that f selects, oldest first.
+// named returns the ids of the sessions in args. Without args, it returns all sessions selected by
+// f, oldest first.
 func named(ctx context.Context, st *store.Store, args []string, f store.Filter) (ids []string, err error) {
 	for _, name := range args {
 		id, err := st.Resolve(ctx, name)
@@ -110,8 +110,8 @@ func exportTo(cmd *cobra.Command, st *store.Store, ids []string, file string) (e
 	return nil
 }
 
-// withoutSecrets returns a function that withholds the user's keys, tokens, and in JSON the values under names
-// of secrets.
+// withoutSecrets returns a function that withholds the user's keys, tokens, and in JSON the values
+// of keys with secret-looking names.
 func withoutSecrets() func(text string) string {
 	secrets := knownSecrets()
 	return func(text string) string {
@@ -155,9 +155,10 @@ func sessionsImport() *cobra.Command {
 	return cmd
 }
 
-// withoutRights returns a function that takes from an imported session what its file may not decide:
-// the mode, unless it is a stricter one than ask, further folders, the system prompt with
-// the tools, which are made anew when the session is opened, and results of subagents for other sessions.
+// withoutRights returns a function that removes from an imported session what its file may not
+// decide. It removes the mode, unless it is stricter than ask, and additional folders. It removes
+// the system prompt with the tools, which are rebuilt when the session is opened, and results of
+// subagents for other sessions.
 func withoutRights(configured string) func(*store.Session) {
 	return func(x *store.Session) {
 		switch {
@@ -223,7 +224,7 @@ func sessionsMove() *cobra.Command {
 	}
 }
 
-// sessionFolders returns the folders of the newest sessions that do not exist anymore, for the completion of a
+// sessionFolders returns the missing folders of the newest sessions, for the completion of a
 // command line.
 func sessionFolders(ctx context.Context) (folders []string) {
 	_ = withStore(func(st *store.Store) error { // without a store, there are none
@@ -267,8 +268,8 @@ func sessionsRemove() *cobra.Command {
 	}
 }
 
-// removeSession deletes a session that no other process has claimed. If the session was
-// already deleted together with its parent, it returns nil.
+// removeSession deletes a session without a claim of another process. If the session was already
+// deleted together with its parent, it returns nil.
 func removeSession(ctx context.Context, st *store.Store, service *server.Service, id string) error {
 	release, err := st.Claim(id)
 	if err != nil {

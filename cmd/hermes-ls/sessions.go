@@ -39,7 +39,7 @@ func sessionsCommand() *cobra.Command {
 		sessionsExport(), sessionsImport(), sessionsMove(), sessionsRemove(), sessionsCheck(), sessionsSetAside())
 }
 
-// noStore is the error of a store that does not exist.
+// noStore is the error for a missing store.
 type noStore string
 
 func (path noStore) Error() string {
@@ -59,8 +59,8 @@ func withStore(work func(*store.Store) error) (err error) {
 
 func storePath() string { return filepath.Join(config.Home(os.Environ()), store.FileName) }
 
-// listStore is [withStore] for a command that lists something. If there is no store, the list is
-// empty, which is no error.
+// listStore is [withStore] for a listing command. If there is no store, the list is empty, without
+// an error.
 func listStore(cmd *cobra.Command, asJSON bool, work func(*store.Store) error) error {
 	err := withStore(work)
 	var none noStore
@@ -75,7 +75,7 @@ func listStore(cmd *cobra.Command, asJSON bool, work func(*store.Store) error) e
 
 const noSessions = "There are no sessions yet. The first prompt starts one."
 
-// withSession runs work on the session that the user has named.
+// withSession runs work on the session named by the user.
 func withSession(ctx context.Context, name string, work func(st *store.Store, id string) error) error {
 	return withStore(func(st *store.Store) error {
 		id, err := st.Resolve(ctx, name)
@@ -232,8 +232,8 @@ func showSession(ctx context.Context, out io.Writer, st *store.Store, id string,
 	return w.Err()
 }
 
-// harmless removes characters that control the terminal, change the direction of the text,
-// or are invisible.
+// harmless removes characters that control the terminal, change the direction of the text, or are
+// invisible.
 type harmless struct{ out io.Writer }
 
 func (h harmless) Write(data []byte) (int, error) {
@@ -249,9 +249,8 @@ func (h harmless) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// unseen are characters without a width that only affect comparisons, such as spaces
-// without a width, line separators and tags. Joiners are not in it, because emoji contain
-// them.
+// unseen are characters without a width that only affect comparisons, such as zero-width spaces,
+// line separators and tags. Joiners are not included, because emoji contain them.
 var unseen = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x200B, Hi: 0x200B, Stride: 1}, {Lo: 0x2028, Hi: 0x2029, Stride: 1}, {Lo: 0x2060, Hi: 0x2064, Stride: 1}, {Lo: 0xFEFF, Hi: 0xFEFF, Stride: 1}},
 	R32: []unicode.Range32{{Lo: 0xE0000, Hi: 0xE007F, Stride: 1}},

@@ -56,8 +56,7 @@ func (sh *shell) try(in string, args ...string) (string, string, int) {
 	return out.String(), errOut.String(), code
 }
 
-// keep stores a session with two prompts, one of them with a call, and returns its
-// messages.
+// keep stores a session with two prompts and a call after the first, and returns its messages.
 func (sh *shell) keep(x store.Session) (log []*store.Message) {
 	sh.t.Helper()
 	st := store.New(filepath.Join(sh.home, store.FileName), store.Options{})
@@ -90,7 +89,7 @@ func (sh *shell) has(text string, parts ...string) {
 	}
 }
 
-// TestSessions runs the commands for sessions one after the other.
+// TestSessions runs the commands for sessions in sequence.
 func TestSessions(t *testing.T) {
 	sh := newShell(t)
 	sh.has(sh.run("", "list"), "There are no sessions yet.")
@@ -136,7 +135,8 @@ func TestSessions(t *testing.T) {
 	sh.has(sh.run("", "check"), "is whole")
 }
 
-// TestExportWithholdsSecrets checks that the user's keys are in no text of an export, and that it can be imported.
+// TestExportWithholdsSecrets checks that no text of an export contains the user's keys. The export
+// can be imported.
 func TestExportWithholdsSecrets(t *testing.T) {
 	sh := newShell(t)
 	const key, token = "configured-key-1234", "hunter2-hunter2"
@@ -179,7 +179,7 @@ func TestExportWithholdsSecrets(t *testing.T) {
 }
 
 // TestSessionFiles checks that an exported session can be imported, also into another home
-// directory, and that an import overwrites nothing.
+// directory. An import overwrites nothing.
 func TestSessionFiles(t *testing.T) {
 	sh := newShell(t)
 	id := store.NewID()
@@ -215,8 +215,8 @@ func TestSessionFiles(t *testing.T) {
 	other.has(other.fail(1, "import", filepath.Join(other.home, "none")), "reading the export")
 }
 
-// TestSessionsDamaged checks that a damaged store is reported, and never repaired or
-// replaced. It is moved away only on request. The readable part can be exported.
+// TestSessionsDamaged checks that a damaged store is reported, and never repaired or replaced. It
+// is moved away only on request. The readable part can be exported.
 func TestSessionsDamaged(t *testing.T) {
 	sh := newShell(t)
 	id := store.NewID()
@@ -252,7 +252,8 @@ func TestSessionsDamaged(t *testing.T) {
 	}
 }
 
-// An imported session that says that it is a subagent of yours, with a result that you do not have yet, adds nothing to your session.
+// An imported session claims to be a subagent of yours, with a new result. It adds nothing to your
+// session.
 func TestImportedSubagent(t *testing.T) {
 	t.Parallel()
 	bodies := make(chan string, 100)
@@ -368,8 +369,8 @@ func TestImportedSession(t *testing.T) {
 	}
 }
 
-// TestSessionsPartlyDamaged checks a store with one damaged part. check reports it, and
-// the rest can be exported.
+// TestSessionsPartlyDamaged checks a store with one damaged part. check reports it, and the rest
+// can be exported.
 func TestSessionsPartlyDamaged(t *testing.T) {
 	sh := newShell(t)
 	var ids []string

@@ -29,7 +29,7 @@ func (sh *shell) write(path, text string) {
 	}
 }
 
-// TestSessionsMove renames a folder that has sessions, a subagent, a checkpoint, trust and memory.
+// TestSessionsMove renames a folder with sessions, a subagent, a checkpoint, trust and memory.
 func TestSessionsMove(t *testing.T) {
 	sh := newShell(t)
 	real, err := filepath.EvalSymlinks(t.TempDir())

@@ -28,10 +28,10 @@ import (
 type terminalHost struct {
 	out, progress io.Writer
 	in            *bufio.Reader // nil: no user can answer
-	typing        sync.Once     // starts the goroutine that reads in
+	typing        sync.Once     // starts the goroutine reading in
 	typed         chan string   // lines of in
 	json          bool
-	always        bool // all is approved that does not ask in every mode
+	always        bool // every action is approved, except if it requires a user in every mode
 
 	mu       sync.Mutex // guards the output and the fields below; subagents send events from other goroutines
 	answered bool       // some text was written
@@ -53,7 +53,7 @@ func (h *terminalHost) Documents(string) workspace.Documents { return nil }
 func (h *terminalHost) Terminals(string) commands.Terminals  { return nil }
 func (h *terminalHost) Sink(string) agent.Sink               { return h }
 
-// Event prints an event as text, or as one JSON object per line.
+// Event prints an event as text, or as a JSON object per line.
 func (h *terminalHost) Event(e agent.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -117,7 +117,7 @@ func (h *terminalHost) emit(v any) {
 	fmt.Fprintf(h.out, "%s\n", data)
 }
 
-// ended ends the output of a run that was answered or stopped.
+// ended ends the output of an answered or stopped run.
 func (h *terminalHost) ended(id string, reason agent.StopReason) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -179,7 +179,7 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.ApprovalReques
 		return "", &gate.Unanswered{Why: "no user is present to choose"}
 	}
 	if h.in == nil {
-		if h.always { // the request is one of every mode
+		if h.always { // the request requires a user in every mode
 			fmt.Fprintf(h.progress, "not approved, because it needs a user in every mode: %s (%s)\n", q.Title, q.Reason)
 			return tools.DecisionDeny, &gate.Unanswered{Why: "no user is present to approve it, and it needs one in every mode", How: "do it in an editor, or run hermes-ls on a terminal"}
 		}

@@ -43,8 +43,8 @@ func TestEventsAreReadable(t *testing.T) {
 	}
 }
 
-// TestTerminalIsNotSteered checks that text of a model cannot control the terminal of
-// hermes-ls run.
+// TestTerminalIsNotSteered checks that text of a model cannot control the terminal of hermes-ls
+// run.
 func TestTerminalIsNotSteered(t *testing.T) {
 	t.Parallel()
 	var out, progress bytes.Buffer

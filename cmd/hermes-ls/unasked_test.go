@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// TestNoUserIsNoDenial checks that the model does not read that the user has denied a call
-// if there is no user.
+// TestNoUserIsNoDenial checks that, without a user, the model does not read about a denial by the
+// user.
 func TestNoUserIsNoDenial(t *testing.T) {
 	t.Parallel()
 	gate := gate.New(gate.Config{Asker: &terminalHost{progress: io.Discard}})

@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 )
 
-// usageLine is the usage of one day or session in the output of --json.
+// usageLine is the usage of a day or a session in the output of --json.
 type usageLine struct {
 	Date        string  `json:"date,omitempty"`
 	ID          string  `json:"id,omitempty"`

@@ -15,8 +15,7 @@ var (
 	commit        = ""
 )
 
-// version returns the version that the linker set, or the one that the Go tool recorded for
-// `go install`, or "devel".
+// version returns the linker's version, or the Go tool's version for `go install`, or "devel".
 func version() string {
 	if linkedVersion != "" {
 		return linkedVersion
@@ -42,8 +41,7 @@ func versionLine() string {
 	return fmt.Sprintf("hermes-ls %s (%s, %s)\n", version(), commitID(), runtime.Version())
 }
 
-// commitID returns the commit that the linker or the Go tool recorded, or "unknown
-// commit".
+// commitID returns the commit recorded by the linker or the Go tool, or "unknown commit".
 func commitID() string {
 	if commit != "" {
 		return commit

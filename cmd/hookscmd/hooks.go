@@ -34,7 +34,7 @@ func New() *cobra.Command {
 	}, list(), test(), doctor(), importing())
 }
 
-// configured returns the hooks, and the problems of those that are left out.
+// configured returns the hooks, and the problems of omitted hooks.
 func configured() (all []hooks.Hook, problems []error, l *config.Loaded, folder string, err error) {
 	if folder, err = os.Getwd(); err != nil {
 		return nil, nil, nil, "", err
@@ -198,7 +198,7 @@ func check(ctx context.Context, home string, h hooks.Hook, roots []string) error
 	return err
 }
 
-// Check returns the number of valid hooks, and the problems of those that are invalid or cannot
+// Check returns the number of valid hooks, and the problems of hooks that are invalid or cannot
 // start.
 func Check(loaded *config.Loaded) (n int, problems []error) {
 	all, problems := hooks.Of(loaded)

@@ -39,7 +39,7 @@ func importing() *cobra.Command {
 	}
 }
 
-// settingsFile returns the file that an argument names.
+// settingsFile returns the file named by an argument.
 func settingsFile(args []string) (string, error) {
 	dir := ""
 	if len(args) > 0 {

@@ -1,5 +1,5 @@
-// Package learningscmd is `hermes-ls learnings`: it shows, exports and deletes the calls that
-// worked after errors.
+// Package learningscmd is `hermes-ls learnings`: it shows, exports and deletes working calls after
+// errors.
 package learningscmd
 
 import (

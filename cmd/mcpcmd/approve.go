@@ -152,7 +152,7 @@ func logsCommand() *cobra.Command {
 	return cmd
 }
 
-// tail prints what is added to a file. If the file is replaced, it goes on with the new one.
+// tail prints new output in a file. If the file is replaced, it continues with the new file.
 func tail(cmd *cobra.Command, name string, f *os.File) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 	defer stop()

@@ -35,7 +35,7 @@ type entry struct {
 	Enabled        *bool             `yaml:"enabled,omitempty"`
 }
 
-// chosen are the tools of a server that are offered.
+// chosen are the offered tools of a server.
 type chosen struct {
 	Include []string `yaml:"include,omitempty"`
 	Exclude []string `yaml:"exclude,omitempty"`
@@ -153,8 +153,8 @@ func pairs(list []string, cuts string) (map[string]string, error) {
 	return all, nil
 }
 
-// add writes a server to config.yaml, with its secrets in .env. If there is one with the name,
-// it returns false.
+// add writes a server to config.yaml, with its secrets in .env. If the name exists, it returns
+// false.
 func (s *setup) add(name string, e entry) (bool, error) {
 	if _, exists := s.settings()[name]; exists {
 		return false, nil
@@ -182,7 +182,7 @@ func (s *setup) add(name string, e entry) (bool, error) {
 	return config.AddEntry(s.home, section, name, e)
 }
 
-// hide moves values that look secret to .env: those of headers, or of variables.
+// hide moves secret-looking values of headers or variables to .env.
 func (s *setup) hide(server string, variables bool, values map[string]string) (map[string]string, error) {
 	out := maps.Clone(values)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -197,9 +197,10 @@ func (s *setup) hide(server string, variables bool, values map[string]string) (m
 	return out, nil
 }
 
-// hideOne moves a value to .env if it looks secret, and returns the text for config.yaml. The variable's name begins
-// with that of the server, since any program may set a variable such as TOKEN for something else. Only a
-// variable of the server keeps its name, unless a model would take it for its key.
+// hideOne moves a value to .env if it looks secret, and returns the text for config.yaml. The
+// variable's name begins with the server's, because any program may set a variable such as TOKEN
+// for something else. Only a variable of the server keeps its name, unless a model would mistake it
+// for its key.
 func (s *setup) hideOne(server string, ofServer bool, name, value string) (string, error) {
 	of := server + "_"
 	if ofServer && !s.ofModel(name) {

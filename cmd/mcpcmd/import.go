@@ -27,8 +27,8 @@ import (
 type imported struct {
 	entry
 	problem string   // why it cannot be imported; empty: it can
-	inputs  []string // ids of values that the other program asks for
-	left    []string // its settings that have no counterpart
+	inputs  []string // ids of the other program's input values
+	left    []string // its settings without a counterpart
 }
 
 // foreign is a server in the form of other programs.
@@ -105,7 +105,7 @@ func sourceFile(name string) string {
 	return ""
 }
 
-// sources lists the programs that have servers.
+// sources lists the programs with servers.
 func (s *setup) sources(w io.Writer) error {
 	none := true
 	for _, name := range sourceNames {
@@ -159,7 +159,7 @@ func jsonOf(data []byte) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// serversIn returns the servers of a file in one of the forms of other programs. Those of the
+// serversIn returns the servers of a file in any form of other programs. The servers of the
 // folder's project come first.
 func serversIn(data []byte, folder string) (map[string]imported, error) {
 	type list = map[string]json.RawMessage
@@ -200,7 +200,7 @@ func serversIn(data []byte, folder string) (map[string]imported, error) {
 	return found, nil
 }
 
-// unknownIn returns the keys of an object that a type does not have, with those of its objects.
+// unknownIn returns the keys of an object, and of its objects, that are unknown to a type.
 func unknownIn(object json.RawMessage, form reflect.Type) (left []string) {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(object, &keys) != nil {
@@ -322,8 +322,8 @@ func (f foreign) entry() imported {
 	return i
 }
 
-// withVariables replaces the values that the other program asks for by variables, whose names begin
-// with that of the server. It returns the names of the variables.
+// withVariables replaces the other program's input values by variables, whose names begin with the
+// server's. It returns the names of the variables.
 func (i *imported) withVariables(server string) (variables []string, err error) {
 	if len(i.inputs) == 0 {
 		return nil, nil

@@ -28,7 +28,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 )
 
-// States that only lists have.
+// Additional states for lists only.
 const (
 	disabled    = "disabled"
 	notApproved = "not approved"
@@ -41,7 +41,7 @@ type row struct {
 	Tools *int   `json:"tools"`
 	From  string `json:"from"`
 	Error string `json:"error,omitempty"`
-	next  string // the command that helps
+	next  string // a command as the next step
 }
 
 func listCommand(version string) *cobra.Command {
@@ -77,7 +77,7 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// plainName matches names that can be copied into a shell.
+// plainName matches names for copying into a shell.
 var plainName = lazyregexp.New(`^[\w.-]+$`)
 
 // rows connects all servers, and returns them sorted by name.
@@ -136,7 +136,8 @@ func (s *setup) rows(ctx context.Context) ([]row, error) {
 	return rows, nil
 }
 
-// from describes where a server that is not in config.yaml is. For one of the workspace, variables are not expanded.
+// from describes the origin of a server outside of config.yaml. For a workspace's server, variables
+// are not expanded.
 func from(s mcp.Server) string {
 	if w := s.Workspace; w != nil {
 		return w.Line() + " (from " + w.From + ")"
@@ -152,7 +153,7 @@ func writeRows(w io.Writer, rows []row) error {
 		fmt.Fprintln(w, "There are no MCP servers. Add one: hermes-ls mcp add NAME URL")
 		return nil
 	}
-	// A tabwriter aligns all columns to one side; the numbers are padded before.
+	// A tabwriter aligns all columns to one side, so the numbers are padded before.
 	width := len("TOOLS")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tSTATE\tTOOLS\tFROM")
@@ -329,7 +330,7 @@ func redacted(hide *redact.Set, r *sdk.CallToolResult) (*sdk.CallToolResult, err
 	return clean, json.Unmarshal([]byte(hide.Text(string(data))), clean)
 }
 
-// answers returns the function that answers elicitations.
+// answers returns a function for answering elicitations.
 func answers(how string) (func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error), error) {
 	switch how {
 	case "decline":

@@ -30,7 +30,7 @@ import (
 
 const section = "mcp_servers"
 
-// New returns the command. version is that of hermes-ls.
+// New returns the command. version is the version of hermes-ls.
 func New(version string) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use: "mcp", Short: "List, add, test and log in at MCP servers",
@@ -43,14 +43,14 @@ func New(version string) *cobra.Command {
 		logsCommand(), approveCommand(), revokeCommand(), testCommand(version), importCommand(), serveCommand(version))
 }
 
-// setup is the configuration that a command works with.
+// setup is the configuration for a command.
 type setup struct {
 	version string
 	home    string
 	folder  string
 	loaded  *config.Loaded
 	logins  *login.Store
-	hidden  map[string]string // variables that this command has written to .env
+	hidden  map[string]string // variables written to .env by this command
 }
 
 func open(version string) (*setup, error) {
@@ -68,7 +68,7 @@ func (s *setup) settings() map[string]mcp.ServerSettings {
 	return config.SectionOf[map[string]mcp.ServerSettings](s.loaded, section)
 }
 
-// offered returns the servers that the folder brings.
+// offered returns the folder's servers.
 func (s *setup) offered() []trust.Server {
 	return slices.DeleteFunc(trust.Servers(s.folder), func(o trust.Server) bool { return o.Name == "" })
 }
@@ -85,7 +85,7 @@ func (s *setup) problemsOfApproved() map[string]string {
 	return found
 }
 
-// usable returns the configured servers, and the approved ones of the folder.
+// usable returns the configured servers, and the folder's approved servers.
 func (s *setup) usable() ([]mcp.Server, []error) {
 	list, problems := mcp.Configured(s.loaded)
 	brought, wrong := app.PluginServers(s.loaded, []string{s.folder})
@@ -139,7 +139,7 @@ func (s *setup) find(nameOrURL string) (mcp.Server, error) {
 	return mcp.Server{}, fmt.Errorf("there is no MCP server %q in config.yaml. There are: %s", nameOrURL, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
-// secrets are the values that no output of a command may show.
+// secrets are the values to redact in every output.
 type secrets struct {
 	mu     sync.Mutex
 	values map[string]string
@@ -188,12 +188,12 @@ func Connect(ctx context.Context, loaded *config.Loaded, version string, list []
 	return all, hide, func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
-		_ = all.Close(ending) // servers that are still running end with this process
+		_ = all.Close(ending) // servers still running end with this process
 		box.Close()
 	}, nil
 }
 
-// exitFor returns the error of a server that is not connected, with its exit code.
+// exitFor returns the error of an unconnected server, with its exit code.
 func exitFor(st mcp.Status) error {
 	switch st.State {
 	case mcp.Connected:

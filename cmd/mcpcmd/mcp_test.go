@@ -90,7 +90,7 @@ func (s *shell) run(args ...string) (code int, out, errOut string) {
 	return code, stdout.String(), stderr.String()
 }
 
-// succeeds runs a command that must succeed with exactly this output.
+// succeeds runs a command and requires exactly this output.
 func (s *shell) succeeds(want string, args ...string) {
 	s.t.Helper()
 	if code, out, errOut := s.run(args...); code != 0 || out != want {
@@ -98,7 +98,7 @@ func (s *shell) succeeds(want string, args ...string) {
 	}
 }
 
-// fails runs a command that must fail with a text in its error.
+// fails runs a command and requires an error with a text.
 func (s *shell) fails(code int, want string, args ...string) {
 	s.t.Helper()
 	if got, out, errOut := s.run(args...); got != code || !strings.Contains(errOut, want) {
@@ -106,11 +106,11 @@ func (s *shell) fails(code int, want string, args ...string) {
 	}
 }
 
-// Each form of other programs becomes an entry of config.yaml, or one line with the reason.
+// Each form of other programs becomes an entry of config.yaml, or a line with the reason.
 func TestImport(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, text                  string
-		printed, entries, variables string // entries: the lines of config.yaml after its comment; the last one is added first
+		printed, entries, variables string // entries: the lines of config.yaml after its comment; the last entry is added first
 	}{
 		"claude": {
 			".claude.json", `{"numStartups": 3, "mcpServers": {
@@ -249,7 +249,7 @@ func TestImportLeavesOut(t *testing.T) {
 	}
 }
 
-// Import without a source lists those that exist.
+// Import without a source lists the existing sources.
 func TestImportSources(t *testing.T) {
 	s := newShell(t)
 	s.succeeds("No other program with MCP servers was found. hermes-ls mcp import FILE reads a file.\n", "import")
@@ -309,7 +309,8 @@ func TestAddRemove(t *testing.T) {
 	s.fails(cli.Failed, `no MCP server "docs"`, "remove", "docs")
 }
 
-// Secrets in arguments and URLs go to .env, too. Two servers with different values of one name get two variables.
+// Secrets in arguments and URLs go to .env, too. Two servers with different values of the same name
+// get two variables.
 func TestAddHidesSecrets(t *testing.T) {
 	testneed.Extra(t)
 	s := newShell(t)
@@ -462,7 +463,7 @@ func TestListTest(t *testing.T) {
 	s.write(".hermes/logs/mcp-here.log", "one\n")
 	s.succeeds("one\n", "logs", "here")
 	s.write(".hermes/logs/mcp-a_b.log", "two\n")
-	s.succeeds("two\n", "logs", "a.b") // characters that the name of a tool cannot have are replaced
+	s.succeeds("two\n", "logs", "a.b") // characters are replaced if a tool's name cannot contain them
 	s.succeeds("off: was not logged in\n", "logout", "off")
 	for name, state := range map[string]string{"off": "disabled", "unset": "failed", "db": "not approved", "none": "failed"} {
 		var r report

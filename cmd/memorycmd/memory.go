@@ -55,7 +55,7 @@ func New() *cobra.Command {
 	}, show, edit, undo)
 }
 
-// memoryFiles returns the files that the configuration turns on, and the project of this folder.
+// memoryFiles returns the enabled files, and the project of this folder.
 func memoryFiles() (map[memory.Target]memory.File, error) {
 	home := config.Home(os.Environ())
 	folder, err := os.Getwd()

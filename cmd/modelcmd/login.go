@@ -19,9 +19,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// Login returns the command login, which asks for the settings that a model requires. Editors run
-// it in a terminal, also as `hermes-ls acp login`, because they append words to the command of the
-// agent.
+// Login returns the command login, which asks for a model's required settings. Editors run it in a
+// terminal, also as `hermes-ls acp login`, because they append words to the command of the agent.
 func Login() *cobra.Command {
 	var provider string
 	cmd := &cobra.Command{
@@ -39,7 +38,7 @@ func Login() *cobra.Command {
 	return cmd
 }
 
-// loginProviders returns the providers that need nothing but a key, or not even that.
+// loginProviders returns the providers that need only a key, or no key.
 func loginProviders() []string {
 	names := []string{"openai", "openrouter", "custom", "ollama", "lmstudio"}
 	for _, p := range catalog.Providers() {

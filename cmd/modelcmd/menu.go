@@ -20,19 +20,20 @@ type entry struct {
 	more string // is shown behind it
 }
 
-// menu is a list in which a user of a terminal moves. Arrow keys, Page Up, Page Down, Home and End move, letters narrow
-// the list to the names that contain them, Backspace takes a letter back, Return chooses, and Ctrl-C gives up.
+// menu is a list in a terminal. Arrow keys, Page Up, Page Down, Home and End move, letters narrow
+// the list to the names containing them, Backspace removes a letter, Return chooses, and Ctrl-C
+// cancels.
 type menu struct {
 	in            *bufio.Reader
 	out           io.Writer
 	title         string
 	all           []entry
-	other         bool // a typed text that no name contains is an answer
+	other         bool // a typed text is an answer if no name contains it
 	width, height int
 
 	typed string
-	at    int // in the entries that fit
-	first int // of them that is shown
+	at    int // in the matching entries
+	first int // the first shown entry
 	drawn int // lines
 }
 
@@ -172,7 +173,7 @@ func cut(line string, columns int) string {
 	return line
 }
 
-// sequences are the texts that terminals send for keys, without the first byte.
+// sequences are the terminals' texts for keys, without the first byte.
 var sequences = map[string]string{
 	"[A": "up", "OA": "up", "[B": "down", "OB": "down", "[5~": "page up", "[6~": "page down", "[H": "home", "OH": "home", "[1~": "home",
 	"[F": "end", "OF": "end", "[4~": "end",
@@ -205,7 +206,7 @@ func (m *menu) key() (string, error) {
 	return string(r), nil
 }
 
-// sequence reads the rest of a key that begins with Escape. Escape alone clears the typed text.
+// sequence reads the rest of a key after Escape. A single Escape clears the typed text.
 func (m *menu) sequence() string {
 	if m.in.Buffered() == 0 {
 		return "clear"

@@ -37,7 +37,7 @@ func New(load func() *config.Loaded) *cobra.Command {
 	}, listCommand(load), testCommand(load), setCommand(load))
 }
 
-// Listed is a model in the output of model list --json. A value that is not known is 0 or null.
+// Listed is a model in the output of model list --json. An unknown value is 0 or null.
 type Listed struct {
 	Provider  string  `json:"provider"`
 	ID        string  `json:"id"`
@@ -174,7 +174,8 @@ func status(err error) int {
 	return 0
 }
 
-// completed returns the line of a listed model: config.yaml is before the provider's list, and that before the table.
+// completed returns the line of a listed model. config.yaml takes precedence over the provider's
+// list, and the list over the table.
 func completed(loaded *config.Loaded, e config.Endpoint, m client.Listed) Listed {
 	set := loaded.Providers[e.Provider].Models[m.ID]
 	table, known := catalog.Lookup(e.Provider, m.ID)

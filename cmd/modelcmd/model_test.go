@@ -42,7 +42,7 @@ func load() *config.Loaded {
 	return app.Config().Load(config.Home(os.Environ()), config.Options{Environ: os.Environ()})
 }
 
-// TestModelCommands lists, tests and chooses models of two providers, of which one has no server.
+// TestModelCommands lists, tests and chooses models of two providers, one of them without a server.
 func TestModelCommands(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HERMES_HOME", home)

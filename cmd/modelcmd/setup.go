@@ -101,12 +101,12 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 	return nil
 }
 
-// trial is a provider with a key and a model that are tested before anything is written.
+// trial is a provider with a key and a model, tested before anything is written.
 type trial struct {
 	home, provider, base string
 	environ              []string
-	keyName, key         string // the variable of the key, and the key; "": the one that is set
-	usual, listed        string // the model of the table, or the one that is set; the model of the table
+	keyName, key         string // the variable of the key, and the key; "": the key already set
+	usual, listed        string // the model of the table, or the configured model; the model of the table
 	id                   string // the chosen model
 }
 
@@ -119,8 +119,9 @@ func (t *trial) load(id string) *config.Loaded {
 	return loadAt(t.home, environ, t.provider, id, t.base)
 }
 
-// passes asks for a model and tests it. If the key was refused, it asks for the key again; if there is nothing at an address
-// that was entered, for the address. Without another answer, it returns the failure.
+// passes asks for a model and tests it. If the key was refused, it asks for the key again. If there
+// is nothing at an entered address, it asks for the address again. Without another answer, it
+// returns the failure.
 func (t *trial) passes(ctx context.Context, a *asker, entered bool, question string) error {
 	for {
 		err := t.try(ctx, a)
@@ -191,7 +192,7 @@ func writeSettings(home string, changes [][2]string) error {
 	return nil
 }
 
-// chooseProvider asks for one of the providers that can be set up.
+// chooseProvider asks for a provider with a supported setup.
 func chooseProvider(home string, now *config.Loaded, a *asker) (string, error) {
 	names := slices.DeleteFunc(now.ProviderNames(), func(name string) bool { return name == "auto" || name == "embedded" })
 	all := make([]entry, len(names))
@@ -221,8 +222,8 @@ func chooseProvider(home string, now *config.Loaded, a *asker) (string, error) {
 	}
 }
 
-// address asks for the address of an endpoint until the answer is one. If it has no scheme, it is
-// completed with http://.
+// address asks for an endpoint until the answer is an address. If it has no scheme, it is completed
+// with http://.
 func (a *asker) address(question string) (string, error) {
 	for {
 		base, err := a.line(question)
@@ -242,7 +243,8 @@ func (a *asker) address(question string) (string, error) {
 
 const mostShown = 40 // models
 
-// chooseModel lists the models of a provider and asks for one. If the provider has no list, it only asks.
+// chooseModel lists the models of a provider and asks for a model. If the provider has no list, it
+// only asks.
 func chooseModel(ctx context.Context, loaded *config.Loaded, provider, usual string, a *asker) (string, error) {
 	models, err := List(ctx, loaded, provider)
 	unlisted := NoList(err)

@@ -288,7 +288,7 @@ func enablePlugin(cmd *cobra.Command, name string, yes bool) error {
 	return nil
 }
 
-// undeclared returns the hooks that a plugin has and its manifest does not name.
+// undeclared returns a plugin's hooks missing in its manifest.
 func undeclared(offered, declared []string) []string {
 	return slices.DeleteFunc(slices.Clone(offered), func(one string) bool { return slices.Contains(declared, one) })
 }
@@ -466,7 +466,8 @@ func validate() *cobra.Command {
 	}
 }
 
-// Check returns the number of plugins that are loaded, and a sentence for each enabled one that is not.
+// Check returns the number of loaded plugins, and a sentence for each enabled plugin that is not
+// loaded.
 func Check(l *config.Loaded) (n int, problems []string) {
 	settings := config.SectionOf[plugins.Settings](l, plugins.Section().Name)
 	if len(settings.Enabled) == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
 )
 
-// A tool with the name of one of ours is an error, unless permissions.override lists it.
+// A plugin's tool with the name of our tool is an error, unless permissions.override lists it.
 func TestTaken(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -18,7 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
-// searchTaps prints the skills of the user's taps that fit a query.
+// searchTaps prints the matching skills of the user's taps.
 func (o Options) searchTaps(cmd *cobra.Command, home, query string) error {
 	taps, err := skills.Taps(home)
 	if err != nil {
@@ -93,7 +93,7 @@ type snapshotItem struct {
 	Identifier string `json:"identifier"`
 	Category   string `json:"category"`
 	Commit     string `json:"commit,omitempty"`
-	Ref        string `json:"ref,omitempty"` // that of updates
+	Ref        string `json:"ref,omitempty"` // the ref of updates
 }
 
 func (o Options) snapshot() *cobra.Command {

@@ -41,7 +41,7 @@ func find(ctx context.Context, loaded *config.Loaded) skills.Found {
 	return config.SectionOf[skills.Settings](loaded, "skills").Library(loaded.Home, folders).Find(ctx)
 }
 
-// Check says which skills are left out, those of the program aside. If none is, it returns "".
+// Check describes the omitted skills, except the program's. If there are none, it returns "".
 func Check(ctx context.Context, loaded *config.Loaded) string {
 	var problems []string
 	for _, s := range find(ctx, loaded).LeftOut {
@@ -216,11 +216,11 @@ func (o Options) install() *cobra.Command {
 	return cmd
 }
 
-// offer is a skill that the user may install.
+// offer is a skill offered for installation.
 type offer struct {
 	from  skills.Source
 	fetch string // the commit, tag or branch to fetch; empty: the default branch
-	ref   string // that of later updates
+	ref   string // the ref of later updates
 	name  string // empty: its own
 	yes   bool   // install it without asking, if there are no findings
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 )
 
-// Options are the parts of the program that the commands use.
+// Options are the parts of the program for the commands.
 type Options struct {
 	Load  func() *config.Loaded    // reads the configuration
 	Plain func(text string) string // makes a text safe for a terminal

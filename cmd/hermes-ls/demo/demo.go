@@ -27,7 +27,7 @@ import (
 //go:embed all:project
 var project embed.FS
 
-// The open file, and its text that is not saved.
+// The open file, and its unsaved buffer.
 const (
 	openFile = "inventory/pricing.py"
 	unsaved  = "# Prices are in euros.\n"
@@ -51,7 +51,7 @@ type Options struct {
 	Binary string    // the server
 	Out    io.Writer // the terminal
 	Color  bool
-	Pace   time.Duration // between pieces of text, so that the user can read along
+	Pace   time.Duration // between pieces of text, so the user can read along
 }
 
 // Run plays the demo in a temporary directory.

@@ -20,8 +20,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// editor is a small LSP client with one server. It keeps open documents, applies
-// the server's edits to them, and saves after an edit, as editors with auto save do.
+// editor is a small LSP client with a single server. It keeps open documents, applies the server's
+// edits to them, and saves after an edit, like editors with auto save.
 type editor struct {
 	cmd     *exec.Cmd
 	conn    jsonrpc2.Conn
@@ -196,7 +196,7 @@ func (e *editor) handle(ctx context.Context, req *jsonrpc2.Request) (any, error)
 	return nil, jsonrpc2.ErrMethodNotFound
 }
 
-// workspaceEdit is the part of LSP's WorkspaceEdit that the demo reads.
+// workspaceEdit is the part of LSP's WorkspaceEdit for the demo.
 type workspaceEdit struct {
 	Edit struct {
 		DocumentChanges []struct {
@@ -226,7 +226,7 @@ func (e *editor) applyEdit(ctx context.Context, params []byte) (any, error) {
 			return map[string]any{"applied": false, "failureReason": "the document has changed"}, nil
 		}
 		text := []byte(doc.text)
-		for i := len(change.Edits) - 1; i >= 0; i-- { // from the end, so that the positions stay valid
+		for i := len(change.Edits) - 1; i >= 0; i-- { // from the end, so the positions stay valid
 			edit := change.Edits[i]
 			start := textenc.Offset(text, textenc.Position(edit.Range.Start), "utf-8")
 			end := textenc.Offset(text, textenc.Position(edit.Range.End), "utf-8")

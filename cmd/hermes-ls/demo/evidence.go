@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// turn has the messages of the server during one prompt.
+// turn holds the messages of the server during a prompt.
 type turn struct {
 	stopReason string
 	text       string
@@ -48,11 +48,11 @@ type evidence struct {
 	usage                usage
 	after                string // the open document at the end
 	testsFail            bool
-	saved                int // tokens that a script saves, compared with single calls
+	saved                int // tokens saved by a script, compared with single calls
 	lines                int // of all Python files, counted without the agent
 }
 
-// check returns an error that lists each feature that was not shown.
+// check returns an error with each feature that was not shown.
 func check(e evidence) error {
 	var missing []error
 	need := func(ok bool, what string) {

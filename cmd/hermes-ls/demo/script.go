@@ -45,8 +45,8 @@ func (t turn) inner() []innerCall {
 
 func (t turn) tokens() int { return t.cost.Input + t.cost.Output }
 
-// compare repeats the calls of the script one by one, like a model without scripts. It
-// prints the usage of both ways, measured in the same session.
+// compare repeats the calls of the script in sequence, like a model without scripts. It prints the
+// usage of both ways, measured in the same session.
 func compare(ctx context.Context, e *editor, s *screen, script turn) (saved int, err error) {
 	calls := script.inner()
 	singly, err := e.replay(ctx, calls)
@@ -59,7 +59,7 @@ func compare(ctx context.Context, e *editor, s *screen, script turn) (saved int,
 	return saved, nil
 }
 
-// replay makes the embedded model send these calls one by one, without output.
+// replay makes the embedded model send these calls in sequence, without output.
 func (e *editor) replay(ctx context.Context, calls []innerCall) (turn, error) {
 	e.screen.mute(true)
 	defer e.screen.mute(false)

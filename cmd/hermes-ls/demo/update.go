@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// update decodes one session/update, shows it, and stores it as evidence.
+// update decodes a session/update, shows it, and stores it as evidence.
 func (e *editor) update(params []byte) error {
 	var p struct{ Update json.RawMessage }
 	if err := json.Unmarshal(params, &p); err != nil {
