@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestAgentSkills has the validator of agentskills.io check the skills in the binary, and compares
-// it with `skills validate --strict` on a skill that is wrong.
+// TestAgentSkills checks the skills in the binary with the validator of agentskills.io. It compares
+// the validator with `skills validate --strict` on an invalid skill.
 func TestAgentSkills(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": ""})

@@ -40,7 +40,7 @@ func aimock(t *testing.T, fixtures string) string {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if _, url, ok := strings.Cut(lines.Text(), "listening on "); ok {
-			go func() { // so that the server is never blocked
+			go func() { // so the server is never blocked
 				for lines.Scan() {
 				}
 			}()
@@ -51,8 +51,8 @@ func aimock(t *testing.T, fixtures string) string {
 	return ""
 }
 
-// TestAimock plays a tool loop with thinking against an independent server of the model
-// APIs, which checks that the thinking comes back.
+// TestAimock plays a tool loop with thinking against an independent server of the model APIs. The
+// server checks that the thinking is sent back.
 func TestAimock(t *testing.T) {
 	t.Parallel()
 	url := aimock(t, `{"fixtures": [

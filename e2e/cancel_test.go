@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// twoCommands is a prompt whose subagent in the background waits for the file go, and whose turn goes on with a command
-// that does not end.
+// twoCommands is a prompt with a background subagent and an endless command. The subagent waits for
+// the file go. The turn continues with the command.
 func twoCommands() (prompt string, replies []string) {
 	goal := "Wait for go\\n" + "```hermes-script" +
 		`\n[{\"call\":{\"name\":\"terminal\",\"args\":{\"command\":\"echo > begun; until test -e go; do sleep 0.05; done; echo > went-on\"}}}]\n[{\"text\":\"It went.\"}]\n` + "```"
@@ -56,7 +56,7 @@ func TestRunInterrupted(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 	write(t, filepath.Join(b.workspace, "go"), "")
-	b.waitForServers() // no process of it is left that could go on
+	b.waitForServers() // none of its processes is left to continue
 	if text := out.String(); b.has("went-on") || strings.Contains(text, "It went.") || strings.Contains(text, "Never said.") {
 		t.Errorf("it went on: %s", text)
 	}
@@ -86,7 +86,7 @@ func TestNeovimCancelsBackground(t *testing.T) {
 	}
 }
 
-// TestCancelBackgroundOverACP: session/cancel of a client that reads and writes lines of JSON does the same.
+// TestCancelBackgroundOverACP: session/cancel of a client with lines of JSON does the same.
 func TestCancelBackgroundOverACP(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": "one\n"})

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// An editor that has closed its end, and does not read any more: the server ends in
-// order, not by a signal, since it has things to put away.
+// An editor closes its end and reads no more. The server ends in order, not by a signal, because it
+// must clean up.
 func TestClosedPipe(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": "one\n"})

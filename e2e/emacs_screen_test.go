@@ -14,10 +14,10 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// emacs is an Emacs in a terminal, with one of its two clients.
+// emacs is an Emacs in a terminal, with eglot or lsp-mode.
 type emacs struct {
 	*screen
-	client  string         // also the file in e2e/emacs that sets it up
+	client  string         // also its setup file in e2e/emacs
 	ready   *regexp.Regexp // the mode line when the server has started
 	actions string         // the command with the menu of code actions, and its prompt
 	prompt  string
@@ -132,9 +132,9 @@ func (e *emacs) converse() {
 	e.keep(e.client + "-chat")
 }
 
-// answer chooses the option that starts with a word. Emacs shows a question a moment before
-// it reads the answer, so answer types again if the text is not on the screen. It sends the
-// text only after it appeared, because an empty answer would deny the request.
+// answer chooses the option with a word at its start. Emacs shows a question a moment before it
+// reads the answer. So answer types again if the text is not on the screen. It sends the text only
+// after it appeared, because an empty answer would deny the request.
 func (e *emacs) answer(question, word string) {
 	e.t.Helper()
 	e.until("the question to be answered", func() bool {
@@ -183,7 +183,7 @@ func (e *emacs) cancel() {
 	e.command("save-buffer")
 }
 
-// undo takes the agent's edit back as one's own.
+// undo undoes the agent's edit like a user's edit.
 func (e *emacs) undo(file string) {
 	e.t.Helper()
 	e.visit(file)

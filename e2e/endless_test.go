@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// floods are replies that never end, by the event that an endpoint sends again and again.
-// A %d becomes another number each time.
+// floods are endless replies, by the event that an endpoint repeats. A %d becomes another number
+// each time.
 var floods = map[string]struct{ event, says string }{
 	"repetition":       {delta(`{"content":"words and words and words "}`), "end_turn"},
 	"text":             {delta(`{"content":"%d words and words "}`), "MB of text"},
@@ -36,7 +36,7 @@ var floods = map[string]struct{ event, says string }{
 	"an event":         {"data: " + strings.Repeat("x", 10_000) + "\n", "event of more than"},
 }
 
-// manyWords is a text of more than a megabyte that does not repeat itself.
+// manyWords is a text of more than a megabyte without repetition.
 func manyWords() string {
 	var b strings.Builder
 	for i := range 150_000 {
@@ -105,7 +105,7 @@ func endlessLine(t *testing.T, event string) (l *line, session string, begun <-c
 	return l, l.newSession(b.workspace), begun, ended
 }
 
-// peak is the most memory that a process has had, in MB.
+// peak is the maximum memory of a process so far, in MB.
 func peak(t *testing.T, pid int) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -139,8 +139,8 @@ func (l *line) answerOf(id string) string {
 	}
 }
 
-// TestEndlessReplies: a reply that never ends is bounded, whatever it is made of. The turn ends
-// with an error that says so, and the session goes on.
+// TestEndlessReplies: an endless reply of any kind is bounded. The turn ends with an error about
+// it, and the session continues.
 func TestEndlessReplies(t *testing.T) {
 	for name, flood := range floods {
 		t.Run(name, func(t *testing.T) {
@@ -189,8 +189,7 @@ func TestEndlessReplyIsCancelled(t *testing.T) {
 	}
 }
 
-// TestEndlessReplyToAClientThatDoesNotRead: the messages that wait for the client are
-// bounded.
+// TestEndlessReplyToAClientThatDoesNotRead: the messages waiting for the client are bounded.
 func TestEndlessReplyToAClientThatDoesNotRead(t *testing.T) {
 	for _, name := range []string{"text in pieces", "control text", "reasoning"} {
 		t.Run(name, func(t *testing.T) {

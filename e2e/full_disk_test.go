@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A home on a disk that is really full: the prompt is answered with an error that says
-// so, and once there is room again the same session goes on with all that was kept.
+// The home is on a really full disk. The prompt returns an error about it. Once there is room
+// again, the same session continues with all stored messages.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	found(t, "unshare")
@@ -66,8 +66,8 @@ func TestFullDisk(t *testing.T) {
 	l.end()
 }
 
-// A home on a disk that is full from the start: a language client and `hermes-ls run` are told what was not stored, and where
-// to make room, and no file was changed.
+// The home is on a disk that is full from the start. A language client and `hermes-ls run` report
+// the unstored data and where to make room. No file is changed.
 func TestFullDiskOfOtherFaces(t *testing.T) {
 	t.Parallel()
 	found(t, "unshare")
@@ -110,8 +110,8 @@ exec unshare --user --map-root-user --mount sh -c '
 	}
 }
 
-// A workspace and checkpoints on disks that are really full: the model reads that nothing was changed, the user that the turn
-// cannot be restored, and both where to make room.
+// The workspace and the checkpoints are on really full disks. The model reads that nothing was
+// changed, the user that the turn cannot be restored, and both where to make room.
 func TestFullWorkspaceAndCheckpoints(t *testing.T) {
 	t.Parallel()
 	found(t, "unshare")
@@ -188,7 +188,7 @@ func TestFullWorkspaceAndCheckpoints(t *testing.T) {
 	l.end()
 }
 
-// ask prompts and gives the error that is answered, or nothing.
+// ask prompts and returns the error of the response, or "".
 func (l *line) ask(session, text string) (failure string) {
 	l.t.Helper()
 	id := l.send("session/prompt", promptOf(session, text))

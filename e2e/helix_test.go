@@ -112,8 +112,8 @@ func (s *screen) insert(keys ...string) {
 	s.wait("\n INS ")
 }
 
-// normal leaves the insert mode of Helix. It waits until Helix shows the normal mode: a terminal
-// that reads Escape together with the next key takes both for a key with Alt.
+// normal leaves the insert mode of Helix. It waits until Helix shows the normal mode: if a terminal
+// reads Escape together with the next key, it takes both for a key with Alt.
 func (s *screen) normal() {
 	s.t.Helper()
 	s.keys("Escape")
@@ -128,7 +128,7 @@ func (s *screen) act(title string, below int) {
 	entry := regexp.MustCompile(`(?m)^\s*[\d~]*\s+` + title)
 	s.until("the menu to offer "+title, func() bool {
 		s.write(" a")
-		for range 100 { // a second try would type into a menu that comes late
+		for range 100 { // a second try would type into a late menu
 			time.Sleep(50 * time.Millisecond)
 			if entry.MatchString(s.text()) {
 				return true
@@ -142,9 +142,9 @@ func (s *screen) act(title string, below int) {
 	s.keys("Enter")
 }
 
-// With files.open: disk, edits of a document that Helix has open are on disk when the tool returns, and
-// changes of commands between them stay. If the user has unsaved changes, the edit is made in Helix, and the chat says that
-// it is not saved.
+// With files.open: disk, edits of a document open in Helix are on disk when the tool returns, and
+// changes of commands between them stay. If the user has unsaved changes, the edit is made in
+// Helix, and the chat reports the unsaved edit.
 func TestHelixFilesOnDisk(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, shopFiles)

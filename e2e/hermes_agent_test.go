@@ -90,8 +90,8 @@ func openings(t *testing.T, file string) (wait func() error) {
 	}
 }
 
-// TestHermesAgentMemory shares MEMORY.md and USER.md with Hermes Agent: each program reads what the other one
-// wrote, and waits for the other one's lock.
+// TestHermesAgentMemory shares MEMORY.md and USER.md with Hermes Agent: each program reads the
+// other's output, and waits for the other's lock.
 func TestHermesAgentMemory(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": ""})

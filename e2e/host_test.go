@@ -25,7 +25,7 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// bed is one test's surroundings: a home with the embedded model, and a workspace.
+// bed is a test's environment: a home with the embedded model, and a workspace.
 type bed struct {
 	binary, home, workspace string
 	report                  string // where the host writes its report, as JSON
@@ -54,8 +54,8 @@ func newBed(t *testing.T, files map[string]string) bed {
 	return b
 }
 
-// waitForServers waits until no process uses the home, so that it can be removed: an editor
-// may end before its server does.
+// waitForServers waits until no process uses the home, so it can be removed: an editor may end
+// before its server.
 func (b bed) waitForServers() {
 	uses := []byte("HERMES_HOME=" + b.home + "\x00")
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -118,7 +118,7 @@ func (b bed) read(t *testing.T, into any) {
 	}
 }
 
-// host returns a program that setup/hosts.sh gets from another Debian release.
+// host returns a program installed by setup/hosts.sh from another Debian release.
 func host(t *testing.T, name string) string {
 	t.Helper()
 	return installed(t, hostNames[name], name, "run")
@@ -127,14 +127,14 @@ func host(t *testing.T, name string) string {
 // hostNames are the names of the programs of host.
 var hostNames = map[string]string{"nvim-0.10": "Neovim 0.10", "nvim-0.12": "Neovim 0.12", "helix": "Helix", "kakoune": "Kakoune"}
 
-// installed returns the path of a file that setup/hosts.sh installs in .cache/hosts. If it is missing, the test
-// needs what the file belongs to.
+// installed returns the path of a file in .cache/hosts, installed by setup/hosts.sh. If the file is
+// missing, the test needs its program.
 func installed(t *testing.T, what string, path ...string) string {
 	t.Helper()
 	return needed(t, what, filepath.Join(append([]string{root(t), ".cache", "hosts"}, path...)...))
 }
 
-// needed returns a path that setup/hosts.sh makes. If it is missing, the test needs what the path belongs to.
+// needed returns a path made by setup/hosts.sh. If the path is missing, the test needs its program.
 func needed(t *testing.T, what, path string) string {
 	t.Helper()
 	if _, err := os.Stat(path); err != nil {
@@ -144,7 +144,7 @@ func needed(t *testing.T, what, path string) string {
 	return path
 }
 
-// packages are the Debian packages of programs that have another name.
+// packages are the Debian packages of programs with a different name.
 var packages = map[string]string{
 	"node": "nodejs", "emacs": "emacs-nox", "pgrep": "procps", "dbus-run-session": "dbus-daemon", "gnome-keyring-daemon": "gnome-keyring", "dbus-send": "dbus-bin",
 	"unshare": "util-linux", "mvn": "maven",

@@ -16,17 +16,16 @@ import (
 
 var kills = flag.Int("kills", 15, "how often TestKilledServers kills the server")
 
-// told is the part of a session that an editor has received.
+// told is the part of a session received by an editor.
 type told struct {
 	prompts []string // of which anything was heard
-	answers []string // that came whole
-	calls   []string // that had a result
+	answers []string // received completely
+	calls   []string // with a result
 }
 
-// A server that is killed with -9 in the middle of a turn, again and again: whatever
-// the editor was told is there when the next server loads the session, and the session
-// goes on. The commands of a killed server end, and the next one removes its temporary
-// folders.
+// A server is killed with -9 in the middle of a turn, again and again. Everything reported to the
+// editor is there when the next server loads the session, and the session continues. The commands
+// of a killed server end, and the next server removes its temporary folders.
 func TestKilledServers(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": "one\n"})
@@ -69,7 +68,7 @@ func TestKilledServers(t *testing.T) {
 	t.Logf("%d kills; the slowest start with a session loaded took %v", *kills, slowest)
 }
 
-// commandOf is a command that no other kill's server runs, and that does not end.
+// commandOf returns an endless command, unique among the killed servers.
 func commandOf(n int) string { return fmt.Sprintf("sleep 1000.%d%d", os.Getpid(), n) }
 
 // awaitNoCommand waits until the command of a killed server has ended.
@@ -87,15 +86,15 @@ func awaitNoCommand(t *testing.T, n int) {
 	}
 }
 
-// script is a prompt that has the embedded model write and read a file.
+// script is a prompt with which the embedded model writes and reads a file.
 func script(answer string, pause int) string {
 	return fmt.Sprintf("%s\n```hermes-script\n"+
 		`[{"text":"I write. "},{"call":{"name":"write_file","args":{"path":"b.txt","content":"%s\n"}}},{"call":{"name":"read_file","args":{"path":"a.txt"}}}]`+"\n"+
 		`[{"sleep_ms":%d},{"text":"%s."}]`+"\n```", answer, answer, pause, answer)
 }
 
-// killInTurn prompts, and kills the server at some moment of the turn. Every second turn
-// runs a command that would not end by itself.
+// killInTurn prompts, and kills the server at some moment of the turn. Every second turn runs an
+// endless command.
 func killInTurn(l *line, session string, s *told, n int) {
 	answer := fmt.Sprint("answer ", n)
 	request := script(answer, rand.IntN(10))

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// line is a client that speaks the Agent Client Protocol to its own server, without a layer
-// that could hide a frame.
+// line is a client that speaks the Agent Client Protocol to its own server, without a layer that
+// could hide a frame.
 type line struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -39,7 +39,7 @@ type frame struct {
 	Error     *struct{ Message string }
 }
 
-// text is that of a message chunk.
+// text returns the text of a message chunk.
 func (f frame) text() string {
 	var c struct{ Text string }
 	_ = json.Unmarshal(f.Params.Update.Content, &c)
@@ -78,7 +78,7 @@ func (b bed) lineWith(t *testing.T, cmd *exec.Cmd, can string) *line {
 	t.Helper()
 	cmd.Dir, cmd.Env, cmd.Stderr = b.workspace, b.environ(), os.Stderr
 	in, out := startPiped(t, cmd)
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // one that has ended stays so
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // fails if it has ended
 	l := &line{t: t, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}
 	l.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": json.RawMessage(can)}, nil, nil)
 	return l
@@ -125,7 +125,7 @@ func (l *line) answer(request frame, result any) {
 func (l *line) next() (f frame, ok bool) {
 	data, err := l.out.ReadBytes('\n')
 	if err != nil {
-		return f, false // a line that is not whole was not said
+		return f, false // an incomplete line does not count
 	}
 	if err := json.Unmarshal(data, &f); err != nil {
 		l.t.Fatalf("the server says %q: %v", data, err)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// cacheSlack is how many tokens at the seam of two requests are evaluated again: the one token that the
-// server made, and those that the next text changes.
+// cacheSlack is the number of tokens evaluated again at the seam of two requests: the server's own
+// token, and the tokens changed by the next text.
 const cacheSlack = 8
 
 // TestLlamaServer plays sessions with a real server of llama.cpp.
@@ -25,7 +25,8 @@ func TestLlamaServer(t *testing.T) {
 	t.Run("hidden window", func(t *testing.T) { t.Parallel(); llamaRecovers(t, model) })
 }
 
-// llamaWorks plays turns of one session over compactions. Nothing is refused, and nothing is evaluated twice.
+// llamaWorks plays turns of a session over compactions. Nothing is refused, and nothing is
+// evaluated twice.
 func llamaWorks(t *testing.T, model string, window, slots, turns int) {
 	server := newLlama(t, model, window, slots)
 	x := newLlamaBed(t, server, "")
@@ -53,8 +54,8 @@ func llamaWorks(t *testing.T, model string, window, slots, turns int) {
 	}
 }
 
-// checkCache checks that the server accepted all requests, and that those that extend another had
-// only their new tokens evaluated. It returns the number of compactions.
+// checkCache checks that the server accepted all requests. If a request extends another, only its
+// new tokens may be evaluated. checkCache returns the number of compactions.
 func checkCache(t *testing.T, all []llamaRequest, window int) (compactions int) {
 	t.Helper()
 	var anew, afresh []int
@@ -123,7 +124,7 @@ func llamaAsText(t *testing.T, model string) {
 	checkCache(t, all, 8192)
 }
 
-// llamaRecovers works with a server that does not say its window, until it refuses a request.
+// llamaRecovers works with a server that does not report its window, until it refuses a request.
 func llamaRecovers(t *testing.T, model string) {
 	server := newLlama(t, model, 8192, 1)
 	server.hide = true

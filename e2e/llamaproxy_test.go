@@ -36,8 +36,8 @@ type llamaRequest struct {
 	tools    int
 	messages []json.RawMessage
 	prompt   int // tokens of the request
-	cached   int // of them, those that the cache has
-	anew     int // of them, those that were evaluated
+	cached   int // of them, cached tokens
+	anew     int // of them, evaluated tokens
 	refusal  string
 }
 
@@ -51,7 +51,7 @@ func (r llamaRequest) last() string {
 // forNotes reports whether the request is for the notes of a compaction.
 func (r llamaRequest) forNotes() bool { return strings.Contains(r.last(), "is about to be cut to fit") }
 
-// extends reports whether the request repeats an earlier one, and appends to it.
+// extends reports whether the request repeats an earlier request, and appends to it.
 func (r llamaRequest) extends(earlier llamaRequest) bool {
 	n := len(earlier.messages)
 	if len(r.messages) <= n || r.tools != earlier.tools {
@@ -65,9 +65,9 @@ func (r llamaRequest) extends(earlier llamaRequest) bool {
 	return true
 }
 
-// llama is a real server of llama.cpp with a model that is too small to make sense. A proxy before it
-// replaces the text of the model by replies of the test. All else is the server's: its windows, counts
-// of tokens, refusals and cache.
+// llama is a real server of llama.cpp with a model too small to make sense. A proxy before it
+// replaces the model's text by the test's replies. All else is the server's: its windows, counts of
+// tokens, refusals and cache.
 type llama struct {
 	t    *testing.T
 	url  string // of the proxy
@@ -161,8 +161,8 @@ func (l *llama) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// respond sends a request to the server, which evaluates it and makes one token, and puts the next reply
-// in the place of that token.
+// respond sends a request to the server, which evaluates it and makes one token. It replaces the
+// token by the next reply.
 func (l *llama) respond(w http.ResponseWriter, r *http.Request) error {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -187,7 +187,7 @@ func (l *llama) respond(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Close = true // the server may be closing a connection that was left open
+	req.Close = true // the server may be closing an open connection
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
@@ -314,7 +314,8 @@ func (x *llamaBed) prompt(text string) (said, failure string) {
 	}
 }
 
-// work lets the model read, edit and test the counter in one turn, which raises it to n. It returns the requests.
+// work lets the model read, edit and test the counter in a turn, which raises it to n. It returns
+// the requests.
 func (x *llamaBed) work(n int) []llamaRequest {
 	x.t.Helper()
 	was, is := fmt.Sprintf("count = %d", n-1), fmt.Sprintf("count = %d", n)

@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// background is a prompt whose subagent ends after a while. The turn that starts with its
-// result says last. then is the second response of the turn that delegates.
+// background is a prompt whose subagent ends after a while. The turn with its result answers last.
+// then is the second response of the delegating turn.
 func background(pause int, then, last string) (prompt string, replies []string) {
 	goal := fmt.Sprintf(`Count the stars\n`+"```hermes-script"+`\n[{\"sleep_ms\":%d},{\"text\":\"Seven stars.\"}]\n`+"```", pause)
 	return "Start it", []string{

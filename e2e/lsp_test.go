@@ -40,7 +40,7 @@ func mentioned(text string) bool {
 	})
 }
 
-// lsp runs one call of the tool and returns its result.
+// lsp runs a call of the tool and returns its result.
 func (b lspBed) lsp(args map[string]any) map[string]any {
 	b.t.Helper()
 	h := b.prompt(true, call("lsp", args))
@@ -206,7 +206,7 @@ func (b lspBed) check(one asked) {
 	const incomplete = `"complete":false`
 	got := jsonText(b.lsp(args))
 	end := time.Now().Add(3 * time.Minute)
-	// The server still starts or loads. clangd does not say that it has not read all files yet.
+	// The server still starts or loads. clangd does not report unread files.
 	loads := func() bool {
 		return strings.Contains(got, incomplete) && (!slices.Contains(one.parts, incomplete) || len(wrong(got)) > 0) ||
 			strings.Contains(got, `"server":"clangd"`) && len(wrong(got)) > 0
@@ -230,7 +230,7 @@ func jsonText(v any) string {
 	return b.String()
 }
 
-// hostileServer is a language server that misbehaves as its argument says.
+// hostileServer is a language server; its argument selects the misbehavior.
 const hostileServer = `#!/usr/bin/env python3
 import json, os, sys, time
 
@@ -318,7 +318,7 @@ while True:
             send({"id": m["id"], "error": {"code": -32601, "message": "no"}})
 `
 
-// TestLSPHostile uses servers that crash, hang, answer garbage, grow, and name files that they should not.
+// TestLSPHostile uses servers that crash, hang, answer garbage, grow, and name forbidden files.
 func TestLSPHostile(t *testing.T) {
 	t.Parallel()
 	ask := `"action":"references","path":"a.ex","line":1,"symbol":"one"`
@@ -375,7 +375,7 @@ func TestLSPHostile(t *testing.T) {
 	}
 }
 
-// TestLSPEdits shows the problems that edits bring, in the results of the edits.
+// TestLSPEdits shows the problems caused by edits, in the results of the edits.
 func TestLSPEdits(t *testing.T) {
 	t.Parallel()
 	b := newLSPBed(t, map[string]string{"go.mod": "module example.org/x\n\ngo 1.24\n", "a.go": "package x\n\nfunc a() int { return 1 }\n", "b.go": "package x\n\nfunc b() int { return a() }\n"})
@@ -393,7 +393,7 @@ func TestLSPEdits(t *testing.T) {
 	written := jsonText(b.result(b.prompt(true, call("write_file", map[string]any{"path": "new.go", "content": "package x\n\nvar n = nothing\n"}))))
 	contains(t, "a problem of a new file", written, `"diagnostics":["new.go, line 3: error: undefined: nothing (compiler UndeclaredName)"]`)
 	b.prompt(true, call("terminal", map[string]any{"command": "rm new.go"}))
-	// A command changes a file that the server knows from the disk.
+	// A command changes a file; the server knows its version on disk.
 	b.prompt(true, call("terminal", map[string]any{"command": "printf 'package x\\n\\nfunc c() int { return a() + a() }\\n' > c.go"}))
 	b.check(q(`"action":"references","path":"a.go","line":3,"symbol":"a"`, `"total":4`, `"path":"c.go"`))
 	b.line.call("session/set_mode", map[string]any{"sessionId": b.session, "modeId": "plan"}, nil, nil)
@@ -401,8 +401,8 @@ func TestLSPEdits(t *testing.T) {
 	b.check(q(`"action":"references","path":"a.go","line":3,"symbol":"a"`, `"total":4`))
 }
 
-// TestLSPEditsOfASlowServer checks that the problems that edits bring, and those that are gone, are told with
-// pyright, which needs seconds for them.
+// TestLSPEditsOfASlowServer checks with pyright, which needs seconds, that new and solved problems
+// of edits are reported.
 func TestLSPEditsOfASlowServer(t *testing.T) {
 	t.Parallel()
 	b := newLSPBed(t, map[string]string{
@@ -528,7 +528,7 @@ func TestLSPSubagent(t *testing.T) {
 	contains(t, "the script", jsonText(b.result(scripted)), "False")
 }
 
-// TestLSPUnsaved gives the server the text of a buffer that is not saved, and its changes.
+// TestLSPUnsaved gives the server the text of an unsaved buffer, and its changes.
 func TestLSPUnsaved(t *testing.T) {
 	b := newLSPBed(t, map[string]string{"pricing.py": "", "go.mod": "module example.org/x\n\ngo 1.24\n", "a.go": "package x\n\nfunc a() {}\n", "b.go": "package x\n\nfunc b() { a() }\n"})
 	b.config("wait_timeout: 60")

@@ -25,8 +25,8 @@ func languageServers(t *testing.T) string {
 	return dir
 }
 
-// threeLanguages is a workspace with the same function in three languages. Its name stands behind
-// characters that each encoding counts differently.
+// threeLanguages is a workspace with the same function in three languages. Each encoding counts the
+// characters before its name differently.
 var threeLanguages = map[string]string{
 	"go.mod":            "module example.org/shop\n\ngo 1.24\n",
 	"shop/shop.go":      "package shop\n\n// Priced has a price.\ntype Priced interface{ Cents() int }\n\n// Price is in cents.\ntype Price int\n\n// Cents returns the price.\nfunc (p Price) Cents() int { return int(p) }\n\n// Total adds prices.\nfunc Total(all []Price) Price {\n\tvar sum Price\n\tfor _, p := range all {\n\t\tsum += p\n\t}\n\treturn sum\n}\n",
@@ -63,8 +63,9 @@ type lspProblem struct {
 	Line                    int
 }
 
-// lspProblems are those that diagnostics lists. The result of an edit has lines of text instead, about
-// what the editor showed at that moment: between the changes of two files, a renamed name may be unknown.
+// lspProblems are the problems in diagnostics. The result of an edit contains lines of text
+// instead, about the editor's state at the moment: between the changes of two files, a renamed name
+// may be unknown.
 type lspProblems []lspProblem
 
 func (p *lspProblems) UnmarshalJSON(data []byte) error {
@@ -98,7 +99,7 @@ type lspEditor struct {
 	servers map[string]string // names by language
 }
 
-// ask runs calls of the tool that succeed at the same time, and returns their results.
+// ask runs calls of the tool at the same time, which must succeed, and returns their results.
 func (e lspEditor) ask(calls ...map[string]any) []lspReply {
 	e.Helper()
 	replies := e.run(calls...)
@@ -133,8 +134,8 @@ func (e lspEditor) run(calls ...map[string]any) (replies []lspReply) {
 	return replies
 }
 
-// until repeats a call until its result has something. A server may need a moment to find it, but it
-// does not say that there is none.
+// until repeats a call until its result satisfies has. A server may need a moment to find it,
+// without reporting this.
 func (e lspEditor) until(has func(lspReply) bool, args map[string]any) (r lspReply) {
 	e.Helper()
 	waitFor(e.T, fmt.Sprintf("%s: %v", e.name, args), func() bool {
@@ -169,7 +170,7 @@ func (e lspEditor) read(name string) string {
 	return string(text)
 }
 
-// show opens a file in VS Code, where some servers look for problems only in files that are shown.
+// show opens a file in VS Code, because some servers look for problems only in visible files.
 func (e lspEditor) show(name string) {
 	if v, ok := e.host.(*readsVSCode); ok {
 		v.do("open", name)
@@ -220,7 +221,7 @@ func (e lspEditor) golang() {
 	e.check("references after the rename", again.places(), "cmd/main.go:10", "shop/shop.go:13")
 }
 
-// newFile checks that the servers know a file that the agent has just written.
+// newFile checks that the servers know a file just written by the agent.
 func (e lspEditor) newFile() {
 	e.Helper()
 	file, _ := json.Marshal(map[string]any{
@@ -335,14 +336,15 @@ func newLSPNeovim(t *testing.T, version string, b bed) readsHost {
 	return readsNeovim{p}
 }
 
-// newLSPVSCode is a VS Code with its own extension for TypeScript, and one for each other server.
+// newLSPVSCode is a VS Code with its own extension for TypeScript, and an extension for each other
+// server.
 func newLSPVSCode(t *testing.T, b bed) readsHost {
 	t.Helper()
 	dir := t.TempDir()
 	return newVSCode(t, b, "shop/shop.go", packServer(t, dir, "gopls", "go"), packServer(t, dir, "pyright-langserver", "python", "--stdio"))
 }
 
-// packServer packs an extension that starts a language server, as the extensions of languages do.
+// packServer packs an extension for starting a language server, like the extensions of languages.
 func packServer(t *testing.T, dir, program, language string, args ...string) string {
 	t.Helper()
 	path := filepath.Join(dir, program+".vsix")

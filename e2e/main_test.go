@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// TestMain runs the tests so that no editor, browser or server outlives them, also if they are killed.
-// Some editors kill their server; the next server removes its folders.
+// TestMain runs the tests so no editor, browser or server outlives them, even after a kill. Some
+// editors kill their server; the next server removes its folders.
 func TestMain(m *testing.M) { os.Exit(contain.Tests(m, scratch.Sweep, sweepOthers)) }
 
 // ours are the names of temporary files of the tests and of hermes-ls. Other programs leave theirs when
@@ -29,8 +29,8 @@ func sweepOthers() {
 	}
 }
 
-// unlocked reports whether a folder belongs to a server that was killed before it locked it. If another process
-// has got the server's id, the next server removes the folder only when it is a minute old.
+// unlocked reports whether a folder's server was killed before it locked the folder. If another
+// process has got the server's id, the next server removes the folder only when it is a minute old.
 func unlocked(name string) bool {
 	_, err := os.Lstat(filepath.Join(os.TempDir(), name, "lock"))
 	return strings.HasPrefix(name, "hermes-ls-") && os.IsNotExist(err)

@@ -17,14 +17,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/protocol/acp/acptest"
 )
 
-// nodeModules is the folder of the npm packages that setup/hosts.sh installs.
+// nodeModules is the folder of the npm packages installed by setup/hosts.sh.
 func nodeModules(t *testing.T) string {
 	t.Helper()
 	installed(t, "the npm packages of e2e/node", "package-lock.json")
 	return needed(t, "the npm packages of e2e/node", filepath.Join(root(t), "e2e", "node", "node_modules"))
 }
 
-// newNode is a Node.js that is new enough for everything that runs on it.
+// newNode is a Node.js new enough for all its programs.
 func newNode(t *testing.T) string {
 	t.Helper()
 	modules := nodeModules(t)
@@ -153,7 +153,7 @@ func (b bed) output(t *testing.T, program string, args ...string) string {
 	return out.String()
 }
 
-// TestACPX has acpx, a client of its own on the official SDK, run one prompt.
+// TestACPX runs a prompt with acpx, an independent client on the official SDK.
 func TestACPX(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, shopFiles)

@@ -32,7 +32,7 @@ type authorityCounts struct {
 	Approved                                                      bool
 }
 
-// newAuthority starts it. life is that of access tokens.
+// newAuthority starts the authority. life is the lifetime of access tokens.
 func newAuthority(t *testing.T, b bed, life time.Duration) *authority {
 	t.Helper()
 	cmd := exec.Command(newNode(t), filepath.Join(root(t), "e2e", "node", "authority.mjs"), fmt.Sprint(int(life.Seconds())))
@@ -78,8 +78,8 @@ func (a *authority) control(t *testing.T, query string) (c authorityCounts) {
 	return c
 }
 
-// browse opens an address as the user's browser does: it keeps cookies and follows redirects.
-// follow false: the last page, that of the callback, does not load. browse returns its address.
+// browse opens an address like the user's browser: it keeps cookies and follows redirects. If
+// follow is false, the last page, the callback, does not load. browse returns its address.
 func browse(t *testing.T, address string, follow bool) string {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -105,7 +105,7 @@ func browse(t *testing.T, address string, follow bool) string {
 	return last
 }
 
-// lockedBuffer is the output of a program that still runs.
+// lockedBuffer is the output of a running program.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -164,7 +164,7 @@ func (b bed) mcp(t *testing.T, args ...string) (code int, out string) {
 	return cmd.ProcessState.ExitCode(), string(data)
 }
 
-// withheld takes the place of a token that the server sends back.
+// withheld replaces a token sent back by the server.
 const withheld = "access_token withheld]"
 
 func (b bed) whoami(t *testing.T) {
@@ -231,7 +231,7 @@ func TestLoginAuthority(t *testing.T) {
 	}
 	b.whoami(t)
 
-	// The tokens of the first issuer are not sent to the second one.
+	// The tokens of the first issuer are not sent to the second issuer.
 	a.control(t, "revoke=1")
 	a.control(t, "issuer=2")
 	if code, out := b.mcp(t, "test", "corp"); code != needsLogin {
@@ -252,8 +252,8 @@ func TestLoginAuthority(t *testing.T) {
 	}
 }
 
-// TestLoginRotation checks that four processes refresh rotating tokens over three expiries
-// without a refused call, and that no result shows one of the tokens.
+// TestLoginRotation checks that four processes refresh rotating tokens over three expiries without
+// a refused call. No result shows a token.
 func TestLoginRotation(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": ""})
@@ -419,7 +419,8 @@ func TestApproveServer(t *testing.T) {
 	l.end()
 }
 
-// TestLoginKeyring keeps tokens in a Secret Service, that of GNOME, and says so if there is none.
+// TestLoginKeyring keeps tokens in a Secret Service, GNOME's. Without a service, the login fails
+// with the next step.
 func TestLoginKeyring(t *testing.T) {
 	t.Parallel()
 	found(t, "dbus-run-session")
@@ -442,7 +443,8 @@ func TestLoginKeyring(t *testing.T) {
 	}
 	with := b
 	with.binary = filepath.Join(filepath.Dir(b.home), "with")
-	// The daemon has its name on the bus only after it has gone into the background. Before that, a request would start a second one, which is locked.
+	// The daemon owns its name on the bus only after it has gone into the background. Before, a
+	// request would start a second, locked daemon.
 	writeScript(t, with.binary, fmt.Sprintf(`exec dbus-run-session -- sh -c '
 printf test | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1
 until dbus-send --print-reply --dest=org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus.NameHasOwner string:org.freedesktop.secrets | grep -q true; do :; done
@@ -481,8 +483,8 @@ func writeScript(t *testing.T, path, text string) {
 	}
 }
 
-// TestLoginElsewhere checks that a running session uses a login of another process, and that a call
-// that lacks a scope asks for a login with that scope, at most twice in a session.
+// TestLoginElsewhere checks that a running session uses a login of another process. If a call lacks
+// a scope, it asks for a login with the scope, at most twice in a session.
 func TestLoginElsewhere(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": ""})
@@ -542,7 +544,7 @@ func TestLoginElsewhere(t *testing.T) {
 	if !strings.Contains(said, "needs login") {
 		t.Errorf("after a logout elsewhere, /mcp says %s", said)
 	}
-	// The authorization server rejects scopes that a client was not registered with.
+	// The authorization server rejects a client's unregistered scopes.
 	if c := a.control(t, ""); c.Registered != 2 {
 		t.Errorf("%d clients were registered", c.Registered)
 	}

@@ -66,8 +66,8 @@ type elicitFrame struct {
 	Options []struct{ OptionID string }
 }
 
-// TestElicitationACP checks what an ACP client gets if a server asks for values or an address:
-// the whole form, one field after the other, an address to open, or a permission request.
+// TestElicitationACP checks an ACP client's view of a server that asks for values or an address:
+// the whole form, its fields in sequence, an address to open, or a permission request.
 func TestElicitationACP(t *testing.T) {
 	t.Parallel()
 	order := []string{`{"action":"accept","content":{"count":0,"color":"red"}}`, `{"action":"accept","content":{"count":2,"color":"red"}}`}
@@ -154,8 +154,8 @@ func TestElicitationACP(t *testing.T) {
 	}
 }
 
-// TestElicitationLSP checks that a language client without a plugin is asked about an address by a message request. It
-// opens the address only if the user agrees.
+// TestElicitationLSP checks that a language client without a plugin is asked about an address by a
+// message request. It opens the address only if the user agrees.
 func TestElicitationLSP(t *testing.T) {
 	t.Parallel()
 	for label, want := range map[string]string{"Open": `"action":"accept"`, "Do not open": `"action":"decline"`} {

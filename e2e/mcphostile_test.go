@@ -91,7 +91,7 @@ func addTool(s *sdk.Server, name, description string, run func(r *sdk.CallToolRe
 		})
 }
 
-// With a server of 500 tools, and one of 3,300, the first request stays within its bounds, and the model
+// With a server of 500 tools, or of 3,300, the first request stays within its bounds, and the model
 // finds and calls a tool.
 func TestManyToolsOfServers(t *testing.T) {
 	t.Parallel()
@@ -132,8 +132,8 @@ func TestManyToolsOfServers(t *testing.T) {
 	t.Logf("bytes of the first request by the number of tools: %v", sizes)
 }
 
-// A server whose descriptions instruct and change, that floods, and that sends 100 MB neither ends nor delays
-// the session, and a changed tool asks.
+// A server's descriptions instruct and change, it floods, and it sends 100 MB. It neither ends nor
+// delays the session, and a changed tool requires approval.
 func TestHostileServer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": ""})
@@ -199,8 +199,9 @@ func TestHostileServer(t *testing.T) {
 	u.end()
 }
 
-// Nothing that a repository brings is started, requested or sent before the user trusts the folder and approves
-// it by its exact content. An approved server runs in the sandbox. After a change it is not approved.
+// Nothing from a repository is started, requested or sent before the user trusts the folder and
+// approves its exact content. An approved server runs in the sandbox. After a change it is not
+// approved.
 func TestHostileFolder(t *testing.T) {
 	t.Parallel()
 	heard, err := net.Listen("tcp", "127.0.0.1:0")
@@ -277,7 +278,8 @@ func TestHostileFolder(t *testing.T) {
 	u.end()
 }
 
-// The tools of the official test server that ask the user and the model work over stdio and HTTP.
+// The official test server's tools for questions to the user and the model work over stdio and
+// HTTP.
 func TestEverythingAsks(t *testing.T) {
 	t.Parallel()
 	server := filepath.Join(nodeModules(t), "@modelcontextprotocol", "server-everything", "dist", "index.js")

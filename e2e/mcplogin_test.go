@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestMCPRequirements runs the scenarios that the official conformance suite requires of clients
-// of the revision 2026-07-28, against `hermes-ls mcp`: logins, and calls of tools.
+// TestMCPRequirements runs the scenarios required by the official conformance suite for clients of
+// the revision 2026-07-28, against `hermes-ls mcp`: logins, and calls of tools.
 func TestMCPRequirements(t *testing.T) {
 	t.Parallel()
 	node, folder := newNode(t), filepath.Join(root(t), "e2e", "node")
@@ -44,7 +44,7 @@ func TestMCPRequirements(t *testing.T) {
 
 type conformanceCheck struct{ ID, Status, Description, ErrorMessage string }
 
-// checksBelow returns the checks that the suite has written below a folder.
+// checksBelow returns the suite's checks below a folder.
 func checksBelow(t *testing.T, folder string) (all []conformanceCheck) {
 	t.Helper()
 	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {

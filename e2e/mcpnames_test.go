@@ -60,7 +60,7 @@ func TestDeferredToolNames(t *testing.T) {
 		t.Errorf("the script called a tool that writes: %s", last)
 	}
 	all := strings.Join(titles, "\n")
-	if strings.Count(all, "notes: look") < 2 || !strings.Contains(all, "notes: change") || strings.Count(all, "tool_call") != 1 { // that of the name that no tool has
+	if strings.Count(all, "notes: look") < 2 || !strings.Contains(all, "notes: change") || strings.Count(all, "tool_call") != 1 { // the title of the unknown tool name
 		t.Errorf("titles:\n%s", all)
 	}
 	if asked := u.asked.String(); strings.Count(asked, "\n") != 1 || !strings.Contains(asked, "notes: change") {

@@ -25,8 +25,9 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], **answer}), flush=True)
 `
 
-// A server that ends is started again by the next call, five times. Then it stays down until the user restarts it. A call
-// that can have changed something is not repeated, and the tools stay in the request.
+// If a server ends, the next call starts it again, five times. Then it stays down until the user
+// restarts it. If a call can have changed something, it is not repeated. The tools stay in the
+// request.
 func TestServerStaysDown(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": ""})

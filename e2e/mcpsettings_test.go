@@ -32,7 +32,8 @@ for line in sys.stdin:
 note("ended")
 `
 
-// A program that is idle, or that has run long enough, is ended. The next call starts it again. Its log can be followed.
+// A program ends if it is idle, or has run long enough. The next call starts it again. Its log can
+// be followed.
 func TestServerRests(t *testing.T) {
 	t.Parallel()
 	for _, setting := range []string{"idle_timeout_seconds", "max_lifetime_seconds"} {
@@ -75,8 +76,8 @@ func TestServerRests(t *testing.T) {
 	}
 }
 
-// Tools that require tasks are left out and named in /mcp. The globs of tools.approve decide about calls, and a mention
-// gives the model a resource.
+// Tools are left out and named in /mcp if they require tasks. The globs of tools.approve decide
+// about calls, and a mention gives the model a resource.
 func TestServerSettings(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": ""})

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestMCPConformance runs the official conformance suite of the Model Context Protocol
-// against the MCP client: every scenario that needs no login and that the client's own model
-// can play. Expected failures are listed in node/expected-failures.yaml.
+// TestMCPConformance runs the official conformance suite of the Model Context Protocol against the
+// MCP client: every scenario without a login, if the client's own model can play it. Expected
+// failures are listed in node/expected-failures.yaml.
 func TestMCPConformance(t *testing.T) {
 	t.Parallel()
 	node, folder := newNode(t), filepath.Join(root(t), "e2e", "node")

@@ -76,10 +76,9 @@ func TestAnthropicSDK(t *testing.T) {
 	}
 }
 
-// TestMessages has the program talk with the strict stand-in for the Messages API, in two
-// processes: thinking, parallel calls, one of them under the name of another agent, an
-// image, and a reply that is paused. Then the server refuses all earlier thinking, and the
-// model a prompt.
+// TestMessages connects the program to the strict stand-in for the Messages API, in two processes:
+// thinking, parallel calls, one of them under another agent's name, an image, and a paused reply.
+// Then the server refuses all earlier thinking, and the model a prompt.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	think := func(blocks ...standin.Block) standin.Reply {

@@ -13,9 +13,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/responses/responsestest"
 )
 
-// TestModelAPIs has the program talk with the strict stand-ins for Responses and Gemini, in
-// two processes: reasoning, parallel calls, an image and a refused prompt. The stand-ins
-// check that the stored state comes back.
+// TestModelAPIs connects the program to the strict stand-ins for Responses and Gemini, in two
+// processes: reasoning, parallel calls, an image and a refused prompt. The stand-ins check that the
+// stored state is sent back.
 func TestModelAPIs(t *testing.T) {
 	t.Parallel()
 	openai := responsestest.New(

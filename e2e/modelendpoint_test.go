@@ -93,7 +93,7 @@ func messagesOf(request string) []readsMessage {
 	return body.Messages
 }
 
-// messageOf returns the first message of a role, and lastOf the last one.
+// messageOf returns the first message of a role, lastOf the last.
 func messageOf(request, role string) string {
 	for _, m := range messagesOf(request) {
 		if m.Role == role {

@@ -42,8 +42,8 @@ func TestModelReads(t *testing.T) {
 			e := &readsEndpoint{}
 			server := httptest.NewServer(e)
 			t.Cleanup(server.Close)
-			// The window has room for the whole session, which is compacted only by /compact, but not for
-			// huge.txt in half of it. Below agent.SmallWindow, the profile would be another one.
+			// The window has room for the whole session, compacted only by /compact, but half of it
+			// has no room for huge.txt. Below agent.SmallWindow, the profile would change.
 			write(t, filepath.Join(b.home, "config.yaml"), fmt.Sprintf("model: {provider: custom, default: gpt-5, base_url: %q, api_key: x, context_window: 48000}\nweb: {allow_private: true}\n", server.URL+"/v1"))
 			r := &reads{T: t, bed: b, endpoint: e, host: open(t, b), name: name}
 			r.context()
@@ -66,10 +66,10 @@ type readsHost interface {
 	send(prompt string)
 	wait(shown ...string) // until the host has shown all of it since the last prompt
 	stop()                // cancels the turn
-	choose(label string)  // answers the next question, or the one that is open
+	choose(label string)  // answers the next question, or the open question
 }
 
-// reads is the session of one host.
+// reads is the session of a host.
 type reads struct {
 	*testing.T
 	bed      bed
@@ -131,7 +131,8 @@ func (r *reads) context() {
 	}
 }
 
-// references checks the references of a prompt that are not files, and one that is too large.
+// references checks a prompt's references to other things than files, and a reference that is too
+// large.
 func (r *reads) references(page string) {
 	r.Helper()
 	write(r.T, filepath.Join(r.bed.workspace, "staged.txt"), "a staged line\n")
@@ -179,7 +180,7 @@ func (r *reads) manyTurns() {
 	}
 }
 
-// prefix checks that each request of the session extends the one before it byte for byte, but
+// prefix checks that each request of the session extends the previous request byte for byte, except
 // after a compaction.
 func (r *reads) prefix() {
 	r.Helper()
@@ -216,7 +217,7 @@ func (r *reads) prefix() {
 	}
 }
 
-// errors checks calls of other agents and calls that fail.
+// errors checks calls of other agents and failing calls.
 func (r *reads) errors() {
 	r.Helper()
 	uri := "file://" + filepath.ToSlash(r.bed.workspace) + "/pricing.py"
@@ -282,7 +283,7 @@ func (r *reads) guards() {
 	r.want("the prompt after the loop guard", r.say("Go on")[0], "hermes-ls ended the turn here")
 }
 
-// stopped checks the result of a call that the user cancels.
+// stopped checks the result of a call canceled by the user.
 func (r *reads) stopped() {
 	r.Helper()
 	r.endpoint.script(sayCalls("tool_calls", "terminal", `{"command":"touch began; sleep 600"}`))
@@ -292,7 +293,7 @@ func (r *reads) stopped() {
 	r.want("the prompt after the cancel", r.say("Go on")[0], "the user canceled this. Do not run it again unless the user asks for it")
 }
 
-// background checks that the result of a subagent in the background starts a turn.
+// background checks that the result of a background subagent starts a turn.
 func (r *reads) background() {
 	r.Helper()
 	const goal = "Count the stars of the sky"

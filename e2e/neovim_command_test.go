@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A command that opens Neovim has no terminal: Neovim ends at once and says how to do without. With commands of its own,
-// or without a user interface, it does its work.
+// If a command opens Neovim, it has no terminal: Neovim ends at once and names the alternative.
+// With commands of its own, or without a user interface, it does its work.
 func TestNeovimInACommand(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"nvim-0.10", "nvim-0.12"} {
@@ -22,7 +22,8 @@ func TestNeovimInACommand(t *testing.T) {
 				t.Fatal(err)
 			}
 			b := newBed(t, map[string]string{"a.txt": "one\n"})
-			// The script names the folder in which it was installed. Commands do not see it if that is below /tmp.
+			// The script names its installation folder. If the folder is below /tmp, commands do
+			// not see it.
 			script, err := os.ReadFile(nvim)
 			if err != nil {
 				t.Fatal(err)

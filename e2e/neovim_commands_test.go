@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// commandsSeen are the sub-commands that TestNeovimPlugin and TestNeovimLongWork use;
-// TestNeovimCommands has the rest.
+// commandsSeen are the sub-commands used by TestNeovimPlugin and TestNeovimLongWork;
+// TestNeovimCommands uses the rest.
 var commandsSeen = []string{"changes", "chat", "diff", "explain", "fork", "goal", "resume", "review", "rollback", "subagents"}
 
-// The sub-commands of :Hermes, each with its display, in one Neovim.
+// The sub-commands of :Hermes, each with its display, in a single Neovim.
 func TestNeovimCommands(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"0.10", "0.12"} {
@@ -102,7 +102,7 @@ func (p *plugin) model() {
 	}
 }
 
-// mcpServers shows that there are none, and completes what can be done with one.
+// mcpServers shows that there are none, and completes the actions for a server.
 func (p *plugin) mcpServers() {
 	p.t.Helper()
 	p.line(":Hermes mcp")
@@ -115,7 +115,8 @@ func (p *plugin) mcpServers() {
 	}
 }
 
-// shows returns a step: a subcommand shows a text in the chat, and a second one, if there is one, opens a file with a text.
+// shows returns a step: a subcommand shows a text in the chat. If there is a second subcommand, it
+// opens a file with a text.
 func shows(command, text string, more ...string) func(*plugin) {
 	return func(p *plugin) {
 		p.t.Helper()
@@ -156,7 +157,7 @@ func (p *plugin) mode() {
 	p.until("the mode to be as usual", func() bool { return !strings.Contains(p.text(), "auto ·") })
 }
 
-// ask takes a prompt that begins with the name of a sub-command, and asks for one where there is none.
+// ask sends a prompt after the name of a sub-command. If there is no prompt, it asks for it.
 func (p *plugin) ask() {
 	p.t.Helper()
 	p.line(":wincmd p")
@@ -171,7 +172,7 @@ func (p *plugin) ask() {
 	}
 }
 
-// image is sent with the next prompt, and only with that.
+// image is sent with the next prompt only.
 func (p *plugin) image() {
 	p.t.Helper()
 	var b bytes.Buffer
@@ -270,8 +271,8 @@ func (p *plugin) fix() {
 	p.lua(`vim.diagnostic.reset()`)
 }
 
-// editLines edits two lines by an instruction. The buffer shows the earlier lines above
-// the new ones, and the chat stays closed.
+// editLines edits two lines by an instruction. The buffer shows the earlier lines above the new
+// lines, and the chat stays closed.
 func (p *plugin) editLines() {
 	p.t.Helper()
 	p.line(":Hermes close")
@@ -323,8 +324,8 @@ func (p *plugin) rejectLines() {
 	p.line(":silent write")
 }
 
-// editKeepsTheRest checks that an inline edit shows nothing of an earlier turn, and that Reject leaves
-// what the user has typed.
+// editKeepsTheRest checks that an inline edit shows nothing of an earlier turn, and that Reject
+// leaves the user's typed text.
 func (p *plugin) editKeepsTheRest() {
 	p.t.Helper()
 	p.line(":silent %d | call setline(1, ['def total(a, b):', '    return a - b'])")
@@ -422,7 +423,7 @@ func (p *plugin) remove() {
 	p.line(":wincmd p")
 }
 
-// sessions lists the sessions, searches them, and resumes and deletes one.
+// sessions lists and searches the sessions, and resumes and deletes a session.
 func (p *plugin) sessions() {
 	p.t.Helper()
 	p.line(":Hermes fork")
@@ -501,8 +502,7 @@ func (p *plugin) restart() {
 	p.sayTo("one that is dead", fmt.Sprintf("vim.uv.kill(%d, 'sigkill')", p.servers()[0]))
 }
 
-// sayTo sends a message in the moment in which the server goes away: it is answered by
-// the next one.
+// sayTo sends a message at the moment when the server goes away. The next server answers it.
 func (p *plugin) sayTo(what, away string) {
 	p.t.Helper()
 	p.line(fmt.Sprintf(":lua %s vim.cmd.Hermes('Said to %s')", away, what))

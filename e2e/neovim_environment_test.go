@@ -38,8 +38,8 @@ func recordingEndpoint(t *testing.T) (url string, prompts <-chan string) {
 	return s.URL + "/v1", all
 }
 
-// The first prompt from a real Neovim has the active file, the cursor, the selection and the
-// unsaved files. A later one has what has changed. The statusline shows the cached share of the
+// The first prompt from a real Neovim contains the active file, the cursor, the selection and the
+// unsaved files. A later prompt contains the changes. The statusline shows the cached share of the
 // last request.
 func TestNeovimEnvironment(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// lockedEndpoint is a model endpoint that takes one key. It calls ping if a test of the model offers it, and answers
-// other prompts with a text.
+// lockedEndpoint is a model endpoint for a single key. If a test of the model offers ping, it calls
+// it. It answers other prompts with a text.
 func lockedEndpoint(t *testing.T, key, text string) string {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -45,8 +45,8 @@ func lockedEndpoint(t *testing.T, key, text string) string {
 	return srv.URL + "/v1"
 }
 
-// A key that is refused, and one that is missing: the chat names the key's provider and a command of
-// the plugin, and the prompt is back where it was written. The setup ends with the next step in Neovim.
+// A refused key, and a missing key: the chat names the key's provider and a command of the plugin,
+// and the prompt is back in its place. The setup ends with the next step in Neovim.
 func TestNeovimKeyFailures(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"0.10", "0.12"} {

@@ -92,7 +92,7 @@ func (p *plugin) endForm(number, action string) {
 	p.got(fmt.Sprintf(`"action": %q`, action))
 }
 
-// got checks the results that the model got.
+// got checks the results sent to the model.
 func (p *plugin) got(want ...string) {
 	p.t.Helper()
 	log := strings.ReplaceAll(p.log(), `\"`, `"`)
@@ -196,7 +196,7 @@ func TestNeovimServers(t *testing.T) {
 	}
 }
 
-// choose runs a subcommand that shows a list, and enters the number of an entry.
+// choose runs a subcommand with a list, and enters the number of an entry.
 func (p *plugin) choose(command, entry, number string) {
 	p.t.Helper()
 	p.line(":Hermes " + command)

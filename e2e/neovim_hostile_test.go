@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// hostile runs a test in each version of Neovim, with the plugin and one file.
+// hostile runs a test in each version of Neovim, with the plugin and a file.
 func hostile(t *testing.T, file string, play func(t *testing.T, p *plugin)) {
 	t.Parallel()
 	for _, version := range []string{"0.10", "0.12"} {
@@ -27,7 +27,7 @@ func hostile(t *testing.T, file string, play func(t *testing.T, p *plugin)) {
 	}
 }
 
-// The name of a directory is no pattern: Vim would give one with a backtick to a shell.
+// The name of a directory is no pattern: Vim would give a pattern with a backtick to a shell.
 func TestNeovimCompletesInHostileRoot(t *testing.T) {
 	hostile(t, "x`touch PWN`y/f.js", func(t *testing.T, p *plugin) {
 		write(t, filepath.Join(p.bed.workspace, "x`touch PWN`y", "sub", "other.js"), "x\n")
@@ -87,7 +87,7 @@ func TestNeovimFileBecomesPipe(t *testing.T) {
 	})
 }
 
-// A question that has no room in a float is shown page by page.
+// If a question is too long for a float, it is shown page by page.
 func TestNeovimLongQuestion(t *testing.T) {
 	hostile(t, "shop.py", func(t *testing.T, p *plugin) {
 		p.lua(`(function() vim.ui.select = function(_, o) _G.title = o.prompt end return 0 end)()`)

@@ -81,7 +81,7 @@ func (p *plugin) send(words string, replies ...string) {
 	p.keys("Enter")
 }
 
-// The tags of the help are those that Neovim makes of it: a native package has no other.
+// The tags of the help are Neovim's own output: a native package has no others.
 func TestNeovimHelpTags(t *testing.T) {
 	t.Parallel()
 	doc := t.TempDir()
@@ -104,7 +104,7 @@ func TestNeovimHelpTags(t *testing.T) {
 	}
 }
 
-// Without its server, and with options that are wrong, the plugin says so and goes on.
+// Without its server, and with invalid options, the plugin reports it and continues.
 func TestNeovimPluginWithoutServer(t *testing.T) {
 	t.Setenv("HERMES_NVIM", filepath.Join(root(t), "nvim"))
 	for _, version := range []string{"0.10", "0.12"} {
@@ -142,7 +142,7 @@ func TestNeovimPlugin(t *testing.T) {
 
 func (p *plugin) name(what string) string { return what + "-" + p.version }
 
-// streamAndCancel reads a streamed answer, and cancels one that never ends by itself.
+// streamAndCancel reads a streamed answer, and cancels an endless answer.
 func (p *plugin) streamAndCancel() {
 	p.t.Helper()
 	p.send("Tell a long story", `[{"thought":"It will be long."},{"text":"Once upon a time"},{"sleep_ms":600000}]`)
@@ -157,7 +157,7 @@ func (p *plugin) streamAndCancel() {
 	p.until("the chat to be hidden", func() bool { return p.eval("winnr('$')") == "1" })
 }
 
-// approve answers a question that shows the whole command; the next one is a no.
+// approve allows an approval request with the whole command, and answers a question.
 func (p *plugin) approve() {
 	p.t.Helper()
 	command := "rm -rf build && echo " + strings.Repeat("long ", 30) + "end"
@@ -202,7 +202,7 @@ func (p *plugin) answerLater() {
 
 const shopText = `join(getbufline('shop.py', 1, '$'), '|')`
 
-// undo takes the agent's edit back as one's own, and brings it again.
+// undo undoes the agent's edit like a user's edit, and redoes it.
 func (p *plugin) undo() {
 	p.t.Helper()
 	if got := p.eval(shopText); got != "def total(a, b):|    return a + b" {
@@ -238,7 +238,8 @@ func (p *plugin) makeTwo() {
 	p.wait("Made two.", "● idle")
 }
 
-// changesWait accepts one of them and reverts the other, after the server was killed and in a new session.
+// changesWait accepts a pending change and reverts another, after the server was killed and in a
+// new session.
 func (p *plugin) changesWait() {
 	p.t.Helper()
 	p.line(":Hermes new")
@@ -262,8 +263,7 @@ func (p *plugin) changesWait() {
 	}
 }
 
-// rollback restores the files that the turn has changed: an open buffer, and a file on the
-// disk.
+// rollback restores the files changed by the turn: an open buffer, and a file on disk.
 func (p *plugin) rollback() {
 	p.t.Helper()
 	p.line(":Hermes rollback")
@@ -326,7 +326,7 @@ func (p *plugin) explainAndFork() {
 	p.keep(p.name("fork"))
 }
 
-// stopOneSubagent stops one of two in their window; the other one comes to its end.
+// stopOneSubagent stops one of two subagents in their window; the other completes its work.
 func (p *plugin) stopOneSubagent() {
 	p.t.Helper()
 	long, quick := `[{\"text\":\"I begin.\"},{\"call\":{\"name\":\"read_file\",\"args\":{\"path\":\"shop.py\"}}}]\n[{\"sleep_ms\":600000}]`, `[{\"sleep_ms\":1000},{\"text\":\"Quick it was.\"}]`
@@ -346,7 +346,7 @@ func (p *plugin) stopOneSubagent() {
 	p.keys("q")
 }
 
-// servers are the processes of the server that Neovim has started.
+// servers returns the processes of Neovim's server.
 func (p *plugin) servers() []int {
 	out, _ := exec.Command("pgrep", "-P", p.eval("getpid()"), "hermes-ls").Output()
 	var pids []int

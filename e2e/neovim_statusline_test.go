@@ -31,7 +31,7 @@ func TestNeovimStatuslineCommand(t *testing.T) {
 	}
 }
 
-// A repository names the model that answers, and the statusline shows its name.
+// A repository names the model, and the statusline shows its name.
 func TestNeovimStatuslineRepository(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"0.10", "0.12"} {

@@ -18,15 +18,15 @@ type editorReport struct {
 	Asked    []string // titles of the requests, with their options
 	Chat     string   // the chat document at the end
 	Buffer   string   // the source file's buffer at the end
-	Modified bool     // whether that buffer has unsaved changes
+	Modified bool     // whether the buffer has unsaved changes
 	Explain  string   // the chat document after the code action Explain
 	Failures []string // errors of the editor's handlers
 }
 
 const shopSource = "def total(a, b):\n    return a - b\n"
 
-// The conversation of the hosts: the user has typed a line and not saved, asks in
-// the chat document; the agent reads the buffer, edits it, runs a command that asks.
+// The session of the hosts: the user has typed a line without saving, and prompts in the chat
+// document. The agent reads the buffer, edits it, and runs a command that requires approval.
 var shopFiles = map[string]string{"shop.py": shopSource, "build/old.txt": "x\n"}
 
 func TestNeovim(t *testing.T) {

@@ -25,7 +25,7 @@ type extensionBed struct {
 	path    string // is searched for programs first; empty: nothing is
 }
 
-// environ is that of the bed.
+// environ is the bed's environment.
 func (b *extensionBed) environ() []string {
 	if b.path == "" {
 		return b.bed.environ()
@@ -33,7 +33,7 @@ func (b *extensionBed) environ() []string {
 	return append(b.bed.environ(), "PATH="+b.path+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 
-// newExtensionBed writes files below the home. Those that begin with #! can be run.
+// newExtensionBed writes files below the home. Files with #! at the start are executable.
 func newExtensionBed(t *testing.T, home map[string]string) *extensionBed {
 	t.Helper()
 	b := &extensionBed{bed: newBed(t, map[string]string{"a.txt": "one two\n"}), t: t}
@@ -63,7 +63,7 @@ func (b *extensionBed) hermes(args ...string) (out string, err error) {
 	return string(data), err
 }
 
-// must runs a subcommand that succeeds.
+// must runs a subcommand and requires success.
 func (b *extensionBed) must(args ...string) string {
 	b.t.Helper()
 	out, err := b.hermes(args...)
@@ -138,7 +138,7 @@ func contains(t *testing.T, what, text string, parts ...string) {
 	}
 }
 
-// toolServer is an MCP server with a tool that tells its surroundings.
+// toolServer is an MCP server with a tool that reports its environment.
 const toolServer = `#!/usr/bin/env python3
 import json, os, sys
 

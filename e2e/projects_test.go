@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// publicProjects are the commands that a developer runs in a fresh clone, by project. See
-// setup/projects.sh.
+// publicProjects are the commands for a developer's fresh clone, by project. See setup/projects.sh.
 var publicProjects = map[string][]string{
 	"go-multierror": {"go build ./...", "go vet ./...", "go test ./..."},
 	"rust-semver":   {"cargo build", "cargo test"},
@@ -28,7 +27,7 @@ var publicProjects = map[string][]string{
 	"java-commons-cli": {"mvn -q -B -Drat.skip test"},
 }
 
-// projectPrograms are the programs that build a project, beside Go and Python.
+// projectPrograms are the programs for building a project, besides Go and Python.
 var projectPrograms = map[string]string{"rust-semver": "cargo", "node-fastq": "npm", "java-commons-cli": "mvn"}
 
 // inGit are the commands that follow: git works without approval.
@@ -80,7 +79,7 @@ func newProject(t *testing.T, name string) *project {
 		}
 	}
 	write(t, filepath.Join(b.workspace, ".git", "info", "exclude"), "node_modules\ntarget\n.venv\n.tree\nlog.txt\n")
-	// The home of the account, in which tools such as rustup and pyenv are, and not an empty one.
+	// The home of the account, with tools such as rustup and pyenv, and not an empty home.
 	account, err := user.Current()
 	if err != nil {
 		t.Fatal(err)

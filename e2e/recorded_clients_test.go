@@ -82,7 +82,7 @@ func TestRecordedClients(t *testing.T) {
 	}
 }
 
-// lspClient is a client of a server that runs.
+// lspClient is a client of a running server.
 type lspClient struct {
 	process *exec.Cmd
 	conn    jsonrpc2.Conn
@@ -104,7 +104,7 @@ func (b bed) lsp(t *testing.T) *lspClient {
 	return c
 }
 
-// answer answers the server as an editor does that shows nothing.
+// answer answers the server like an editor without any display.
 func (c *lspClient) answer(_ context.Context, r *jsonrpc2.Request) (any, error) {
 	switch r.Method() {
 	case "workspace/applyEdit":

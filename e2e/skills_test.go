@@ -64,7 +64,8 @@ func TestSkillIndex(t *testing.T) {
 	u.end()
 }
 
-// TestSkillView checks the results of skill_view, slash commands of skills, and the names that a compaction keeps.
+// TestSkillView checks the results of skill_view, slash commands of skills, and the skills' names
+// kept by a compaction.
 func TestSkillView(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": ""})

@@ -51,8 +51,8 @@ func (l *line) holding() (h holding) {
 	return h
 }
 
-// A server that works turn after turn, with files and commands, holds no more in the
-// end than it did after the first fifth: its log is small, and nothing else stays.
+// A server works turn after turn, with files and commands. In the end it holds no more than after
+// the first fifth: its log is small, and nothing else stays.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": "one\ntwo\n"})

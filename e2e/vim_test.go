@@ -72,7 +72,7 @@ func TestVimALE(t *testing.T) {
 	vim.ended()
 }
 
-// aleAction opens ALE's menu of code actions, and takes the first one when all are there.
+// aleAction opens ALE's menu of code actions. When all actions are there, it takes the first.
 func (s *screen) aleAction(want ...string) {
 	s.t.Helper()
 	s.until("the menu", func() bool {

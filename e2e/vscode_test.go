@@ -21,8 +21,8 @@ import (
 // vscodeGrace is how long VS Code and its browser may take to end.
 const vscodeGrace = 10 * time.Second
 
-// vscode returns a command that runs Node.js in e2e/vscode. Its temporary files lie in a folder that the test
-// removes at its end. env holds further variables.
+// vscode returns a command for Node.js in e2e/vscode. Its temporary files lie in a folder that the
+// test removes at its end. env contains additional variables.
 func vscode(t *testing.T, env []string, args ...string) proc.Cmd {
 	t.Helper()
 	installed(t, "VS Code", "vscode", "installed")
@@ -43,8 +43,8 @@ func vscode(t *testing.T, env []string, args ...string) proc.Cmd {
 	}
 }
 
-// startVSCode starts a command of vscode, and returns its standard input and output. At the end of the test the
-// input is closed, and everything that the command has started ends.
+// startVSCode starts a command of vscode, and returns its standard input and output. At the end of
+// the test, the input is closed, and all processes of the command end.
 func startVSCode(t *testing.T, c proc.Cmd) (in io.WriteCloser, out io.Reader) {
 	t.Helper()
 	stdin, in := io.Pipe()

@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// The package of each platform has that platform's program, and says so in the words
-// by which an editor chooses.
+// The package of each platform contains the platform's program, and declares its platform for
+// editors.
 func TestVSIX(t *testing.T) {
 	t.Parallel()
 	own := extension(t)

@@ -199,7 +199,7 @@ func (w *wireClient) stop() {
 	})
 }
 
-// choose sets the answer that read gives.
+// choose sets the answer for read.
 func (w *wireClient) choose(label string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

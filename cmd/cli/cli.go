@@ -99,7 +99,7 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// JSON prints a value on one line.
+// JSON prints a value on a single line.
 func JSON(out io.Writer, value any) error {
 	data, err := Encode(value)
 	if err == nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Nearest returns the name most similar to a word. If all names differ from it by half of its
-// letters, or by more than two, it returns "". Two swapped neighbors count as one letter.
+// letters, or by more than two, it returns "". Two swapped neighbors count as a letter.
 func Nearest(word string, names []string) string {
 	best, distance := "", min(3, (len(word)+1)/2)
 	for _, name := range names {
@@ -25,7 +25,7 @@ func Nearest(word string, names []string) string {
 }
 
 // lettersBetween returns the number of letters by which a word differs from a name. The beginning
-// of a name differs by one letter.
+// of a name differs by a letter.
 func lettersBetween(word, name string) int {
 	if len(word) > len(name)+8 { // letters of several bytes
 		return len(word)

@@ -94,7 +94,7 @@ func (h *host) asks() bool {
 // field is the name of the form's field.
 const field = "answer"
 
-// elicit shows a form with one field. If choices is empty, the field is a text. If the user does
+// elicit shows a form with a field. If choices is empty, the field is a text. If the user does
 // not answer, elicit returns "".
 func (h *host) elicit(ctx context.Context, message, title string, choices []string) (string, error) {
 	property := &jsonschema.Schema{Type: "string", Title: title}

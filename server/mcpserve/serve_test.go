@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// host is an MCP host with one root.
+// host is an MCP host with a root.
 type host struct {
 	*sdk.ClientSession
 	t    *testing.T

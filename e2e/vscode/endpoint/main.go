@@ -1,7 +1,6 @@
-// Command endpoint serves recorded responses as a model over HTTP, in the format of OpenAI's
-// chat completions. The files that it is given have the responses, one on each line: a list of
-// texts and tool calls, as in cmd/hermes-ls/demo/responses. It writes its address to stdout
-// and ends when its stdin does.
+// Command endpoint serves recorded responses as a model over HTTP, in the format of OpenAI's chat
+// completions. Its files contain the responses, one per line: a list of texts and tool calls, as in
+// cmd/hermes-ls/demo/responses. It writes its address to stdout and ends when its stdin does.
 package main
 
 import (
