@@ -13,9 +13,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// TestAnything sends random responses and cancels turns at random. Every call must get an
-// end, requests may only grow, and every endpoint must accept the history. The history
-// must be the same in memory, in the store and after loading.
+// TestAnything sends random responses and cancels turns at random. Every call must end,
+// requests may only grow, and every endpoint must accept the history. The history must be the
+// same in memory, in the store and after loading.
 func TestAnything(t *testing.T) {
 	t.Parallel()
 	delta := rapid.Custom(func(t *rapid.T) model.Delta {

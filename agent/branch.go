@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// branchedText is the result of a call whose own result comes after the fork.
+// branchedText is the result of an open call of a fork.
 const branchedText = "this branch of the conversation begins before the call's result; what the call has changed is still changed"
 
 // Fork stores a new session with the history of session id up to and including a message. If
@@ -90,7 +90,7 @@ func titled(title, what string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(title, forkTitle), rewindTitle) + what
 }
 
-// Rewind moves the session back to a message, which becomes the last one. The session
+// Rewind moves the session back to a message, which becomes the last message. The session
 // branchID keeps the previous history. If messageID is empty, all messages are removed.
 //
 // Files are not changed. If a turn runs in this process, Rewind returns [ErrBusy]. If a turn

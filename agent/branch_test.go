@@ -206,7 +206,7 @@ func TestRewindWhileATurnRuns(t *testing.T) {
 	if _, err := s.Rewind(t.Context(), ""); !errors.Is(err, store.ErrClaimed) {
 		t.Error(err)
 	}
-	head, err := agent.Fork(t.Context(), c.Store, s.ID(), "") // a fork is possible
+	head, err := agent.Fork(t.Context(), c.Store, s.ID(), "") // forking is possible
 	if err != nil || head.ForkedAt == "" {
 		t.Error(head, err)
 	}

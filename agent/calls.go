@@ -17,7 +17,7 @@ import (
 type call struct {
 	tools.Call        // Args as the model wrote them; dispatch repairs or rejects them
 	logged     string // the arguments as stored: always a JSON object
-	cut        bool   // the response reached its length limit within this call
+	cut        bool   // the response was cut within this call
 	tool       tools.Tool
 	result     tools.Result
 	took       time.Duration
@@ -65,8 +65,8 @@ func batches(calls []*call) iter.Seq[[]*call] {
 // together reports whether the call may run at the same time as others.
 func (c *call) together() bool { return c.tool.ReadOnly || c.tool.Parallel }
 
-// callBatch runs calls at the same time. It owns their goroutines, and only it uses the
-// sink and the history meanwhile.
+// callBatch runs calls concurrently. It owns their goroutines. Meanwhile, only callBatch uses
+// the sink and the history.
 func (t *turn) callBatch(ctx context.Context, batch []*call) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -98,7 +98,7 @@ func (t *turn) callBatch(ctx context.Context, batch []*call) error {
 		}
 		for ; failure == nil && next < len(batch) && done[next]; next++ {
 			if failure = t.end(batch[next]); failure != nil {
-				stop() // the other results could not be stored either
+				stop() // no other result could be stored either
 			}
 		}
 	}
@@ -129,7 +129,7 @@ func (c *call) run(ctx context.Context, env *tools.Env) {
 		c.result = tools.Fail(unnamedText)
 		return
 	}
-	c.result = tools.Fail("%s ended without a result", c.Name) // remains if the tool ends its goroutine
+	c.result = tools.Fail("%s ended without a result", c.Name) // in case the tool exits its goroutine
 	c.result, _ = env.Dispatch.Set.Call(ctx, env, c.Call)      // the error is ctx's, and the result contains it
 	c.took, c.interrupted = time.Since(began), ctx.Err() != nil
 }
@@ -177,7 +177,7 @@ func (s *Session) locations(kind tools.Kind, args json.RawMessage) []tools.Locat
 	}
 	place := tools.Location{Path: path}
 	if line, err := strconv.Atoi(strings.Trim(string(in.Offset), `"`)); err == nil && kind == tools.KindRead {
-		place.Line = max(line, 0) // for other tools, an offset is not a line
+		place.Line = max(line, 0) // other tools' offsets are not lines
 	}
 	return []tools.Location{place}
 }
@@ -199,11 +199,11 @@ const (
 	bytesOfResult = 3
 )
 
-// budget limits the total size of the results of one response. A model may call many tools
-// at once, and each result may be near its own limit.
+// budget limits the total size of a response's results. A model may call many tools at once,
+// and each result may be near its own limit.
 type budget struct {
 	left, each, least int
-	tokens            int // of each result; 0: only the bytes are limited
+	tokens            int // of each result; 0: no token limit
 }
 
 // resultBudget returns the budget of the next response's calls. All results together fill at most
@@ -228,7 +228,7 @@ func (t *turn) resultBudget() budget {
 func (b *budget) fit(set *tools.Set, env *tools.Env, c *call) {
 	limit := min(b.each, max(b.left, b.least))
 	c.result = set.Fit(env, c.Name, c.result, limit)
-	for range 4 { // texts differ in the bytes of a token
+	for range 4 { // the bytes per token vary
 		n := tools.Tokens(string(c.result.JSON))
 		if b.tokens == 0 || n <= b.tokens {
 			break

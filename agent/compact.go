@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// Shares of the context window without its fixed part, which are the system prompt and the tools.
-	keptShare   = 0.2 // for the newest messages, which are not compacted
-	newestShare = 0.5 // for the newest message alone
+	// Shares of the context window without its fixed part: the system prompt and the tools.
+	keptShare   = 0.2 // of the newest messages, which stay
+	newestShare = 0.5 // of the newest message alone
 	digestShare = 0.3 // for the summary
 
 	keptMost      = 20_000          // limit of the tokens of the newest messages
 	digestLeast   = 600             // minimum for the summary, in tokens
-	smallAt       = 0.7             // share of a small context window at which the history is compacted
+	smallAt       = 0.7             // share of a small context window that triggers a compaction
 	windowGuess   = 128_000         // tokens, if the window is not known
-	growthBefore  = 1.2             // growth since the last compaction before the next one
+	growthBefore  = 1.2             // growth since the last compaction that triggers another
 	changedWithin = 5 * time.Second // timeout for the list of changed files
 )
 
@@ -77,7 +77,7 @@ func (t *turn) makeRoom(ctx context.Context) error {
 	return nil
 }
 
-// compactAt returns the share of the context window at which the history is compacted.
+// compactAt returns the share of the context window that triggers a compaction.
 func (t *turn) compactAt() float64 {
 	if t.Small() && t.config.CompactAt > smallAt {
 		return smallAt

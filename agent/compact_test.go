@@ -340,8 +340,8 @@ func TestOverflowForGood(t *testing.T) {
 	}
 }
 
-// TestCompactAnything compacts at random places. Every endpoint must accept every request,
-// and a loaded session must send the same request as the running one.
+// TestCompactAnything compacts at random places. Every endpoint must accept every request, and
+// a loaded session must send the same request as the running session.
 func TestCompactAnything(t *testing.T) {
 	t.Parallel()
 	st := openStore(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Headings of a compaction's text. They are stored: a later compaction finds the parts of
-// the earlier text by them.
+// Headings of a compaction's text. They are stored: a later compaction uses them to find the
+// parts of the earlier text.
 const (
 	digestHead = "This summary replaces the older part of this conversation, which did not fit the context window. " +
 		"The user wrote the requests and the last message in it: they have the rank of the user's messages, and a later one beats an earlier one. " +
@@ -38,7 +38,7 @@ const (
 // digestFacts are the parts of a digest not in the history.
 type digestFacts struct {
 	notes   string   // of the model
-	changed []string // files, no matter which program changed them
+	changed []string // files, changed by any program
 	most    int      // approximate size limit of the digest, in bytes
 }
 
@@ -76,7 +76,7 @@ func (h *history) digest(from int, facts digestFacts, set *tools.Set, at tools.F
 	before, last := splitLast(before)
 	askedCount, askedBytes := facts.asked()
 	asked := listed(before, askedPart)
-	for i := range asked { // earlier versions kept the last message here
+	for i := range asked { // earlier versions kept the last message in this list
 		if text, newest := strings.CutPrefix(asked[i], "(the newest) "); newest {
 			asked[i] = clipped(text, askedLong)
 		}
@@ -114,7 +114,7 @@ func (h *history) digest(from int, facts digestFacts, set *tools.Set, at tools.F
 	if notes == "" {
 		_, notes, _ = strings.Cut(before, notesPart+"\n") // older notes are better than none
 	}
-	notes = strings.ReplaceAll("\n"+notes, "\n"+lastPart, "\n#"+lastPart) // no line of notes is taken for the heading
+	notes = strings.ReplaceAll("\n"+notes, "\n"+lastPart, "\n#"+lastPart) // a line of the notes must not look like the heading
 	if notes = clipped(strings.TrimSpace(notes), min(notesLong, facts.most/3)); notes != "" {
 		fmt.Fprintf(&b, "\n\n%s\n%s", notesPart, notes)
 	}
@@ -124,7 +124,7 @@ func (h *history) digest(from int, facts digestFacts, set *tools.Set, at tools.F
 	return b.String()
 }
 
-// promptText returns the words of the user in a prompt and its attachments. Rules, the
+// promptText returns the user's own text in a prompt and its attachments. Rules, the
 // environment and notices are not the user's.
 func (h *history) promptText(i int) string {
 	text := h.messages[i].Text()
@@ -139,7 +139,7 @@ func (h *history) promptText(i int) string {
 	}
 }
 
-// ownWords returns the user's words of a text of promptText.
+// ownWords returns the user's own part of a text from promptText.
 func ownWords(text string) string {
 	for _, name := range []string{rulesText, environmentText, newsText, attachedText, linkedText} {
 		if strings.HasPrefix(text, name) {
@@ -230,7 +230,7 @@ func files(messages []model.Message, set *tools.Set, at tools.Files) (changed, r
 			}
 			t, _ := set.Get(c.Name)
 			switch {
-			case t.Replay != tools.Replayed: // its paths can be elsewhere
+			case t.Replay != tools.Replayed: // its paths may be on another machine
 			case t.Kind == tools.KindEdit:
 				changed = append(changed, pathsOf(c, at)...)
 			case t.Kind == tools.KindRead:

@@ -24,7 +24,7 @@ type droppedState struct {
 	Until time.Time `json:"until"`
 }
 
-// editsOf returns where the edits of a session are stored.
+// editsOf returns the storage of a session's edits.
 func (s *Session) editsOf() *store.State { return s.config.Store.State(s.id, "model") }
 
 const editsKey = "edits"
@@ -44,8 +44,8 @@ func (e *edits) apply(m *store.Message) (model.Message, bool) {
 	return out, true
 }
 
-// withoutState returns a message without the state of an origin. If origin is nil, it is
-// without any state. The ids of calls stay.
+// withoutState returns a message without the state of an origin. If origin is nil, it removes
+// all state. The ids of calls stay.
 func withoutState(m model.Message, origin *model.Origin) model.Message {
 	var parts []model.Part
 	for i, p := range m.Parts {

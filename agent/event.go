@@ -93,7 +93,7 @@ type (
 		Child
 		Status   string // completed, failed, interrupted or timeout
 		Summary  string // its report
-		Error    string // why it did not complete; empty if it did
+		Error    string // the reason if it did not complete
 		Calls    int
 		Usage    model.Usage
 		Duration time.Duration
@@ -106,7 +106,7 @@ type (
 		// Passing marks a notice about a step of the turn, such as a retry. It is of no
 		// interest afterwards.
 		Passing bool
-		// Offers are choices below it. The text names them, too.
+		// Offers are choices below the notice. The text names them, too.
 		Offers []tools.Offer
 	}
 	// TurnSummary is a line about a finished turn, such as that its changes were not checked.

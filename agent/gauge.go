@@ -54,7 +54,7 @@ func (g *gauge) measured(u *model.Usage) {
 	if u.Input == 0 {
 		return // the endpoint does not count
 	}
-	most := mostRatio*g.own + 4000 // a count above it is of something else
+	most := mostRatio*g.own + 4000 // a higher count is for something else
 	g.tokens, g.counted = min(max(u.Input+u.Output-min(u.Reasoning, u.Output), 0), most), g.own
 }
 

@@ -83,7 +83,7 @@ func (s *strict) model() *client.Model {
 	return client.New(client.Config{Endpoints: []client.Endpoint{{API: s.api, Provider: "custom", BaseURL: s.server.URL, Model: "gemini-3-pro", Keys: []string{"k"}}}})
 }
 
-// oddCall is a call of a hostile response. Its fields are JSON strings as they are sent.
+// oddCall is a call of a hostile response. Its fields are raw JSON strings.
 type oddCall struct {
 	index          int
 	id, name, args string
@@ -258,7 +258,7 @@ func playHostile(rt *rapid.T, t *testing.T, st *store.Store, servers map[string]
 	}
 	for name, s := range servers {
 		if name == "mistral" {
-			continue // its rules are learned from its refusals
+			continue // the client learns its rules from refusals
 		}
 		s.mu.Lock()
 		if len(s.refusals) > 0 {

@@ -11,9 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Steer sends text to the running turn: the model gets it with its next request, and the
-// turn continues if it was about to end. If no turn runs, Steer returns false and does
-// nothing.
+// Steer sends text to the running turn: the model gets it with its next request, and a turn at
+// its end continues. If no turn runs, Steer returns false and does nothing.
 func (s *Session) Steer(text string) bool { return s.inbox.add(text) }
 
 // inbox holds messages to a running turn until they enter the history.

@@ -30,7 +30,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	modes.Enter() // pictures are decoded by this binary
+	modes.Enter() // this binary decodes pictures
 	if errno, err := strconv.Atoi(os.Getenv("AGENT_TEST_DISK")); err == nil {
 		if err := breakTurns(os.Getenv("AGENT_TEST_STORE"), syscall.Errno(errno)); err != nil {
 			fmt.Println(err)
@@ -112,7 +112,7 @@ func TestKilled(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // it was killed, so an error is expected
+	_ = cmd.Wait() // it was killed: an error is expected
 
 	page, _, err := st.List(t.Context(), store.Filter{})
 	if err != nil || len(page) != 1 || page[0].ID != said[0] || page[0].Title != "go" {

@@ -45,10 +45,10 @@ type history struct {
 	unmeasured int64
 }
 
-// origin says which stored message a message in memory is.
+// origin identifies the stored message of a message in memory.
 type origin struct {
 	seq      int64 // 0: it replaces compacted messages
-	isPrompt bool  // a message of the user
+	isPrompt bool  // a user message
 	id       string
 	typed    int // bytes of the user's part of its text
 }
@@ -243,7 +243,7 @@ func (s *Session) leftOpen(ctx context.Context, c model.Call, begun, waited bool
 	case known && tool.ReadOnly:
 		return tools.Fail(readStopped)
 	}
-	return tools.Fail(effectStopped) // of an unknown tool nothing is known
+	return tools.Fail(effectStopped) // the tool is unknown
 }
 
 // appendPrompt appends a user message. It first closes open calls, and separates two user

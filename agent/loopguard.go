@@ -25,10 +25,10 @@ const (
 type repeats struct {
 	counts map[[sha256.Size]byte]int
 	now    map[[sha256.Size]byte]bool // of the current response
-	stuck  string                     // why the turn ends; empty: it goes on
+	stuck  string                     // why the turn ends; empty: it continues
 
 	kind   string // of the common error of the previous response's calls; empty: none
-	streak int    // the number of responses with it
+	streak int    // number of responses with it
 }
 
 // count counts the call. It returns the number of responses with the same call and outcome
@@ -47,7 +47,7 @@ func (r *repeats) count(c *call) int {
 		}
 	}
 	if r.now[key] {
-		return r.counts[key] // once more in the same response, before the model saw the result
+		return r.counts[key] // repeated in the same response, before the model saw the result
 	}
 	if r.now == nil {
 		r.now = map[[sha256.Size]byte]bool{}
@@ -64,7 +64,7 @@ func (r *repeats) count(c *call) int {
 	return r.counts[key]
 }
 
-// toldName returns the name of a tool for the user.
+// toldName returns a tool name for a notice.
 func toldName(name string) string {
 	if name == model.Unnamed {
 		return "a tool without a name"
@@ -126,7 +126,7 @@ func errorKind(result json.RawMessage) string {
 	text, _, _ := strings.Cut(r.Error, "\n")
 	if text == "" {
 		lines := strings.Split(strings.TrimSpace(r.Errors), "\n")
-		return r.Status + " " + lines[len(lines)-1] // an exception with its text
+		return r.Status + " " + lines[len(lines)-1] // an exception with its message
 	}
 	if first, _, more := strings.Cut(text, ". "); more {
 		text = first

@@ -102,7 +102,7 @@ func (t *turn) forNotes(room int) []model.Message {
 	}
 	slices.Reverse(newest)
 	for len(newest) > 0 && newest[0].Role == model.ToolRole {
-		newest, left = newest[1:], true // its call is not there
+		newest, left = newest[1:], true // its call is missing
 	}
 	if left {
 		first += "\n\n" + earlierText

@@ -14,14 +14,14 @@ import (
 
 // Sizes of context windows in tokens.
 const (
-	// LeastWindow is the smallest window in which a session of hermes-ls works.
+	// LeastWindow is the smallest window for a session of hermes-ls.
 	LeastWindow = 4096
 	// SmallWindow is the window below which the profile for small windows is chosen. The window
 	// of such a model is known, so a request too long for it is not sent.
 	SmallWindow = 24_000
 )
 
-// Enlarge says how to enlarge the window of a model on a server of the user.
+// Enlarge describes how to enlarge the window of a model on the user's server.
 const Enlarge = "Enlarge the window (OLLAMA_CONTEXT_LENGTH=16384 for Ollama, llama-server -c 16384 for llama.cpp, the context length of the model in LM Studio), " +
 	"or choose a model with a larger one."
 
@@ -60,8 +60,8 @@ func (t *turn) modelName() string { return cmp.Or(t.head.Model, "the model") }
 
 func count(n int) string { return humanize.Comma(int64(n)) }
 
-// tooSmall returns an error if no session works in the context window of the model. Nothing is sent
-// then.
+// tooSmall returns an error if the model's context window is too small for any session. Then
+// nothing is sent.
 func (s *Session) tooSmall() error {
 	window := s.window()
 	if window <= 0 || window >= s.config.LeastWindow {
@@ -71,8 +71,8 @@ func (s *Session) tooSmall() error {
 		cmp.Or(s.Head().Model, "the model"), count(window), count(s.config.LeastWindow), Enlarge)}
 }
 
-// fits returns an error if the next request is longer than a small context window. Some
-// servers would cut it without telling.
+// fits returns an error if the next request exceeds a small context window. Some servers would
+// cut it silently.
 func (t *turn) fits() error {
 	window := t.window()
 	if window <= 0 || window >= SmallWindow || t.config.LeastWindow <= 0 || t.history.gauge.used() <= window {

@@ -14,7 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// requestTokens counts a request as its endpoint does.
+// requestTokens counts a request like its endpoint.
 func requestTokens(r *model.Request) int {
 	n := tools.Tokens(r.System)
 	for _, t := range r.Tools {

@@ -30,7 +30,7 @@ func (t *turn) keepForms(p *model.PictureForms) error {
 	return nil
 }
 
-// keepSent changes how the pictures of a message are sent, in the history and in the store.
+// keepSent changes the form of a message's pictures, in the history and in the store.
 func (t *turn) keepSent(i int, change func(*model.Message)) error {
 	m := t.history.messages[i]
 	change(&m)

@@ -198,8 +198,8 @@ func unexplained(err error) bool {
 	return failed != nil && failed.Kind == model.ErrRequest && failed.Named == 0 && failed.Status != 0
 }
 
-// askShorter compacts the history if the endpoint refuses each form of it without saying why, but
-// accepts a short request. The length is the likely cause then.
+// askShorter compacts the history if the endpoint refuses all its forms without a reason, but
+// accepts a short request. Then the length is the likely cause.
 func (t *turn) askShorter(ctx context.Context, id string, reply *model.Reply, refusal error) (*model.Reply, error) {
 	g := &t.history.gauge
 	if g.used()-g.fixed() < leastSuspect || !acceptsShort(ctx, t) {

@@ -75,7 +75,7 @@ func TestRefusedByEachAPI(t *testing.T) {
 			if err != nil || stop != agent.EndTurn {
 				t.Fatal(stop, err, to.refusals)
 			}
-			if n := len(of[agent.Notice](sink)); n != 1 || len(to.refusals) > 4 { // chat tries another spelling of an empty text each time
+			if n := len(of[agent.Notice](sink)); n != 1 || len(to.refusals) > 4 { // chat retries with another spelling of an empty text each time
 				t.Errorf("%d notices, refusals %q", n, to.refusals)
 			}
 			good := slices.ContainsFunc([]string{"goodcall0", "good/path"}, func(mark string) bool {
@@ -97,7 +97,8 @@ func argsFor(api, args string) string {
 	return quoted(args)
 }
 
-// If an endpoint refuses a history in every form, /undo and /compact lead out of it.
+// TestWaysOutOfARefusedHistory refuses a history in every form. /undo and /compact make the
+// session usable again.
 func TestWaysOutOfARefusedHistory(t *testing.T) {
 	t.Parallel()
 	for name, out := range map[string]func(t *testing.T, s *agent.Session){

@@ -3,7 +3,7 @@ package agent
 const (
 	repeatedBytes = 8 << 10 // length of repeated text at which to stop
 	repeatedUnit  = 1 << 10 // bytes of the longest repeated unit
-	repeatedEvery = 512     // bytes after which a text is looked at again
+	repeatedEvery = 512     // bytes between two checks
 )
 
 // repetition detects endless repetition in a text, a fault of small models. The zero value is
@@ -40,7 +40,7 @@ func period(text []byte) int {
 	return len(text) - border[len(text)]
 }
 
-// withoutRepeats returns a text whose end repeats a unit with only a few repeats.
+// withoutRepeats reduces repetitions at the end of a text to a few.
 func withoutRepeats(text string) string {
 	if len(text) < repeatedBytes {
 		return text

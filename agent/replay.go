@@ -35,8 +35,8 @@ func (s *Session) Replay(ctx context.Context, sink Sink) error {
 	return nil
 }
 
-// ReplayStored sends a stored history to the sink like [Session.Replay]. It does not load, claim
-// or change the session. The titles of calls come from set, which may be nil.
+// ReplayStored sends a stored history to the sink like [Session.Replay]. It neither loads,
+// claims nor changes the session. set provides the titles of calls; it may be nil.
 func ReplayStored(ctx context.Context, st *store.Store, id string, set *tools.Set, sink Sink) error {
 	if set == nil {
 		set = &tools.Set{}
@@ -79,7 +79,7 @@ type Pacer interface {
 type replay struct {
 	*Session
 	sink  Sink
-	calls map[string]tools.Call // calls whose results come later
+	calls map[string]tools.Call // calls without a result so far
 }
 
 func (r *replay) message(m *store.Message) {

@@ -136,7 +136,7 @@ func scriptTools(t *testing.T, p *tools.Plan) *tools.Set {
 		Path    string `json:"path"`
 		Content string `json:"content"`
 	}
-	var ticks atomic.Int64 // calls run at the same time
+	var ticks atomic.Int64 // calls run concurrently
 	list := []tools.Tool{
 		tools.New(tools.Tool{Name: "look", Description: "look", ReadOnly: true, Kind: tools.KindRead},
 			func(_ context.Context, _ *tools.Env, _ tools.Call, in path) (tools.Result, error) {

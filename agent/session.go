@@ -2,10 +2,10 @@
 // response contains no tool calls.
 //
 // A [Session] runs at most one turn at a time. [Session.Turn] returns after all its goroutines.
-// Canceling its context ends the turn, not the session. Each request extends the previous one,
-// except after a compaction or a rewind. Prompts, calls and results are stored before the sink
-// gets their events. If a cancel, an error of the model or a kill -9 ends a turn, every call
-// gets a result before the next prompt is appended, and the session continues.
+// Canceling its context ends the turn, not the session. Each request extends the previous
+// request, except after a compaction or a rewind. Prompts, calls and results are stored before
+// the sink gets their events. If a cancel, an error of the model or a kill -9 ends a turn,
+// every call gets a result before the next prompt is appended, and the session continues.
 //
 //	s, err := agent.New(ctx, agent.Config{Head: head, Model: m, Tools: set, Env: env, Store: st})
 //	stop, err := s.Turn(ctx, agent.Input{Text: "why does the build fail?"}, sink)
@@ -73,8 +73,8 @@ type Config struct {
 
 	MaxIterations int // limit of requests in a turn; 0: 90
 	Window        int // the model's context window in tokens; 0: the model's method Window, if any
-	// CompactAt is the share of the context window at which the history is compacted. 0 means
-	// 0.8. If it is negative, the history is compacted only on request.
+	// CompactAt is the share of the context window that triggers a compaction. 0 means 0.8. If
+	// it is negative, the history is compacted only on request.
 	CompactAt float64
 	// Small is the profile for small context windows: a result takes at most a seventh of the
 	// window, and the history is compacted at 0.7 of it. [Prefix] changes it.
@@ -104,7 +104,7 @@ type Session struct {
 
 	headMu sync.Mutex // also held while the head is being stored
 	head   store.Session
-	stored bool // the store knows the session
+	stored bool // the session is in the store
 	tools  *tools.Set
 	effort string
 
@@ -228,7 +228,7 @@ func (s *Session) window() int {
 	return window
 }
 
-// believedWindow returns the context window as the configuration or the model says it.
+// believedWindow returns the context window from the configuration or the model.
 func (s *Session) believedWindow() int {
 	if s.config.Window > 0 {
 		return s.config.Window

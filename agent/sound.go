@@ -23,7 +23,7 @@ type openCall struct {
 	sent   model.Call // as requests contain it
 }
 
-// soundMessage returns a message whose texts, names, ids and arguments every API accepts.
+// soundMessage returns a message whose texts, names, ids and arguments are valid in every API.
 func soundMessage(m model.Message) model.Message {
 	var parts []model.Part
 	for i := range m.Parts {
@@ -61,7 +61,7 @@ func soundCall(c model.Call) model.Call {
 	args, ok := model.SoundArgs(c.Args)
 	switch {
 	case ok && len(args) == len(strings.TrimSpace(c.Args)) && args == strings.TrimSpace(c.Args):
-		args = c.Args // white space around it does not matter
+		args = c.Args // surrounding white space does not matter
 	case !ok:
 		args = loggedArgs(c.Args, false)
 	}
@@ -140,8 +140,7 @@ func (p *paired) calls(m model.Message) model.Message {
 	return m
 }
 
-// result gives a result the id and the name of its call. A result without a call becomes
-// text.
+// result sets the id and the name of a result's call. A result without a call becomes text.
 func (p *paired) result(m model.Message) []model.Message {
 	id := m.CallID()
 	i := slices.IndexFunc(p.open, func(c openCall) bool { return c.stored == id })
@@ -184,7 +183,7 @@ func plainResponse(m model.Message) model.Message {
 	return model.Message{Role: m.Role, Parts: []model.Part{model.TextPart(cmp.Or(strings.Join(texts, "\n\n"), "(no text)"))}}
 }
 
-// plainResults returns results as messages of the user, with their images and files.
+// plainResults returns results as user messages, with their images and files.
 func plainResults(results []model.Message) []model.Message {
 	var all []model.Message
 	for _, m := range results {

@@ -18,9 +18,9 @@ type turn struct {
 	*Session
 	sink     Sink
 	head     store.Session   // at the start of the turn
-	prompt   *store.Message  // the first message of the turn; of a compaction alone, it is empty
+	prompt   *store.Message  // the first message of the turn; empty for a compaction alone
 	effort   string          // at the start of the turn
-	storeCtx context.Context // for the store; a cancel does not end it
+	storeCtx context.Context // for the store; not canceled with the turn
 	empty    bool            // the previous response was empty
 	cut      bool            // the previous response reached the output limit within a call
 	repeats  repeats
@@ -167,7 +167,7 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 		return t.abort(ctx, id, reply, err)
 	}
 	if reply.Finish == model.FinishRefusal {
-		reply.Calls = nil // the model must not run these
+		reply.Calls = nil // these must not run
 	}
 	called := len(reply.Calls) > 0
 	t.output(ctx, id, reply)
@@ -284,7 +284,7 @@ func (t *turn) output(ctx context.Context, id string, reply *model.Reply) {
 	}
 }
 
-// goOnFor continues the turn with a text for the model. A turn does this only once.
+// goOnFor continues the turn with a text for the model, only once in a turn.
 func (t *turn) goOnFor(text string) (StopReason, error) {
 	t.more, t.goneOn = "", true
 	if err := t.appendPrompt(t.storeCtx, &store.Message{Message: model.NewMessage("", strings.TrimSpace(compose(Input{News: []string{text}}))), Note: true}); err != nil {
@@ -293,8 +293,8 @@ func (t *turn) goOnFor(text string) (StopReason, error) {
 	return "", nil
 }
 
-// abort ends a turn whose response is not complete. It stores the text and the reasoning,
-// but no calls.
+// abort ends a turn after an incomplete response. It stores the text and the reasoning, but no
+// calls.
 func (t *turn) abort(ctx context.Context, id string, reply *model.Reply, failure error) (StopReason, error) {
 	if t.config.Output != nil && reply.Text != "" {
 		t.sink.Event(Text{MessageID: id, Text: reply.Text})

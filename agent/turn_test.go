@@ -450,7 +450,7 @@ func TestPrompts(t *testing.T) {
 			}
 			for _, told := range [][]agent.UserMessage{of[agent.UserMessage](sink), of[agent.UserMessage](again)} {
 				want := strings.TrimSpace(c.text[len(c.in.Text):])
-				if c.in.Rules != "" { // the user sees neither the rules nor the environment
+				if c.in.Rules != "" { // the user does not see the rules or the environment
 					want = want[strings.Index(want, "The editor attached"):]
 				}
 				if len(told) != 1 || told[0].Attached != want {
@@ -523,7 +523,7 @@ func TestStoreFails(t *testing.T) {
 						ran++
 						return tools.OK(map[string]int{"ran": ran}), nil
 					}))})
-				checkFirst := func() { // so that the file exists
+				checkFirst := func() { // the file must exist
 					done := make(chan error)
 					go func() {
 						_, err := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{})

@@ -96,8 +96,8 @@ func unzip(t *testing.T, path string) []byte {
 	return text
 }
 
-// requestsOf forks the session and sends two prompts in the fork, because the session must
-// stay as it is.
+// requestsOf forks the session and sends two prompts in the fork, because the session must not
+// change.
 func requestsOf(t *testing.T, st *store.Store, id string, to client.Endpoint) [][]byte {
 	t.Helper()
 	head, err := agent.Fork(t.Context(), st, id, "")
