@@ -63,7 +63,7 @@ type nowhere struct{}
 
 func (nowhere) Event(agent.Event) {}
 
-// endless returns a model whose answers alternate between a call and a text.
+// endless returns a model with alternating answers: a call, then a text.
 func endless() *fakemodel.Model {
 	replies := make([]func(*fakemodel.Exchange), 2000)
 	for i := range replies {

@@ -120,8 +120,7 @@ func (s *Session) Undo(ctx context.Context) (prompt store.Message, branchID stri
 // ErrNoPrompt means the session has no prompt to undo.
 var ErrNoPrompt = errors.New("there is no prompt to undo")
 
-// rewind moves the session back to the Seq returned by to, which gets the last Seq as its
-// argument.
+// rewind calls to with the last Seq and moves the session back to the returned Seq.
 func (s *Session) rewind(ctx context.Context, to func(last int64) (int64, error)) (branchID string, err error) {
 	if !s.running.CompareAndSwap(false, true) {
 		return "", ErrBusy

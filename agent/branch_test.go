@@ -251,7 +251,7 @@ func TestBranchesAroundACompaction(t *testing.T) {
 	}
 }
 
-// slow is a sink whose Pace records the number of events so far.
+// slow is a sink with a Pace method, which records the number of events so far.
 type slow struct {
 	recorder
 	pages []int // number of events before each page

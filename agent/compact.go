@@ -194,10 +194,10 @@ func (t *turn) renew() error {
 	return nil
 }
 
-// boundary returns the index of the first of the newest messages, which together have at most
-// the given tokens. It is not a tool result, so all earlier calls have results. The last such
-// message may have up to most tokens. If there is too little to compact before it, boundary
-// returns -1.
+// boundary returns the index of the first of the newest messages. Together they are at most
+// tokens long; a single last message may be up to most tokens long. The first is not a tool
+// result, so all earlier calls have results. If there is too little to compact before it,
+// boundary returns -1.
 func (h *history) boundary(tokens, most int) int {
 	from, own := len(h.messages), 0
 	for i := len(h.messages) - 1; i >= 0 && h.origins[i].seq > 0; i-- {

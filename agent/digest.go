@@ -51,7 +51,7 @@ func (f digestFacts) asked() (count, long int) {
 // first returns the bytes of the user's first request, which is often the task.
 func (f digestFacts) first() int { return max(askedLong, min(f.most/4, firstLong)) }
 
-// files returns the newest files of a list that fit into its share of the digest.
+// files returns as many of the newest files of a list as fit into its share of the digest.
 func (f digestFacts) files(all []string) []string {
 	all = newest(all, filesMost)
 	n, room := 0, max(f.most/8, filesRoom)

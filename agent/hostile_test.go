@@ -28,8 +28,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// strict is a server that rejects invalid requests like the real API. It answers with the
-// queued streams, unchanged, and then with a short text.
+// strict is a server as strict about requests as the real API. It answers with the queued
+// streams, unchanged, and then with a short text.
 type strict struct {
 	api   api.API
 	check func() http.Handler

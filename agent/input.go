@@ -105,7 +105,8 @@ func shortened(text string, limit int) string {
 	return strings.TrimRight(text, " .,;:") + "…"
 }
 
-// printable removes characters that move the cursor or change the direction of text.
+// printable removes control characters: they could move the cursor or change the direction of
+// text.
 func printable(r rune) rune {
 	switch {
 	case r == '\t':

@@ -72,8 +72,8 @@ func toldName(name string) string {
 	return name
 }
 
-// response counts responses in a row whose calls all failed with the same kind of error, even
-// if the calls differ.
+// response counts consecutive responses in which all calls failed with the same kind of error,
+// even if the calls differ.
 func (r *repeats) response(calls []*call) {
 	r.now = nil
 	kind := ""

@@ -16,8 +16,8 @@ import (
 const (
 	// LeastWindow is the smallest window for a session of hermes-ls.
 	LeastWindow = 4096
-	// SmallWindow is the window below which the profile for small windows is chosen. The window
-	// of such a model is known, so a request too long for it is not sent.
+	// SmallWindow is the window size for the choice of a profile: below it, the small profile
+	// applies. The window of such a model is known, so a request too long for it is not sent.
 	SmallWindow = 24_000
 )
 

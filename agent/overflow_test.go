@@ -58,9 +58,9 @@ func bounded(t *testing.T, window, usage int, says bool, answer func(x *fakemode
 	}), refused
 }
 
-// TestWindowIsSmallerThanBelieved runs sessions against endpoints whose window is smaller than
-// the configured one, with a long system prompt, and with wrong token counts. No turn fails,
-// and a compaction leaves at most half of the messages.
+// TestWindowIsSmallerThanBelieved runs sessions against endpoints with a smaller window than
+// configured, with a long system prompt, and with wrong token counts. No turn fails, and a
+// compaction leaves at most half of the messages.
 func TestWindowIsSmallerThanBelieved(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

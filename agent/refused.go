@@ -187,8 +187,8 @@ func (t *turn) sendPlain(ids []string) {
 	h.gauge.own = bytes // the estimate is close enough
 }
 
-// leastSuspect is the size of a session, in tokens without its fixed part, below which the
-// length is not the cause of a refusal.
+// leastSuspect is the smallest size of a session for which a refusal may be about the length,
+// in tokens without its fixed part.
 const leastSuspect = 2000
 
 // unexplained reports whether err is a refusal without a hint at its cause, so the length may

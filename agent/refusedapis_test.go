@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// placesOf returns the indexes of text in the nested lists of a body, such as 3 and 1 for the
-// second block of the fourth message.
+// placesOf returns the indexes of text in the nested lists of a body. 3 and 1 are the second
+// block of the fourth message.
 func placesOf(v any, text string) (at []int, ok bool) {
 	switch v := v.(type) {
 	case string:

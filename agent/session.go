@@ -4,8 +4,8 @@
 // A [Session] runs at most one turn at a time. [Session.Turn] returns after all its goroutines.
 // Canceling its context ends the turn, not the session. Each request extends the previous
 // request, except after a compaction or a rewind. Prompts, calls and results are stored before
-// the sink gets their events. If a cancel, an error of the model or a kill -9 ends a turn,
-// every call gets a result before the next prompt is appended, and the session continues.
+// the sink gets their events. A turn may end by a cancel, an error of the model or a kill -9.
+// The session continues: every call gets a result before the next prompt is appended.
 //
 //	s, err := agent.New(ctx, agent.Config{Head: head, Model: m, Tools: set, Env: env, Store: st})
 //	stop, err := s.Turn(ctx, agent.Input{Text: "why does the build fail?"}, sink)

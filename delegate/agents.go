@@ -116,7 +116,7 @@ func names(list []string, t tools.Tool) bool {
 	return false
 }
 
-// ToAgent returns the prompt that delegates a task to an agent without a model request.
+// ToAgent returns a prompt for delegating a task to an agent without a model request.
 func ToAgent(goal, name string) (agent.Input, error) {
 	data, err := json.Marshal(map[string]string{"goal": goal, "agent": name})
 	return Prompt([]string{goal}, data), err

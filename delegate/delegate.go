@@ -3,10 +3,10 @@
 //
 // [Children] are the subagents of a session. Each is an [agent.Session], linked to its parent
 // in the store, with its own shell, plan and record of files. Its tools are a subset of its
-// parent's. If a subagent ends (by its report, a limit, a cancel or an error), there is a
-// result with the work so far, and the others continue. The end of a call's context ends its
-// foreground children. [Children.Close] ends the background children. Both return after the
-// children have ended.
+// parent's. If a subagent ends, there is a result with the work so far, and the others
+// continue. It may end by its report, a limit, a cancel or an error. The end of a call's
+// context ends its foreground children. [Children.Close] ends the background children. Both
+// return after the children have ended.
 //
 // All types are safe for concurrent use.
 //
@@ -33,7 +33,7 @@ import (
 // Config is the configuration of the subagents of a session.
 type Config struct {
 	Store *store.Store // required
-	// Model returns the model of a route, which is empty if the task names none. Required.
+	// Model returns the model of a route. The route is empty if the task names none. Required.
 	Model func(ctx context.Context, route string) (Model, error)
 	// Describe describes a picture for a model without vision, see [agent.Config]. It may be
 	// nil.

@@ -375,9 +375,9 @@ func TestDeadServerWhileGoingOn(t *testing.T) {
 	})
 }
 
-// TestDeadServerBeforePromptIsStored checks a server that dies after it has read the results
-// for a prompt, before the prompt is stored. No result is lost: the next server returns them
-// once more, and then no server does.
+// TestDeadServerBeforePromptIsStored kills a server between reading the results for a prompt
+// and storing the prompt. No result is lost: the next server returns them once more, and then
+// no server does.
 func TestDeadServerBeforePromptIsStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

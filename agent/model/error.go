@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Error says what failed and where, and describes the next step.
+// Error describes the failure, its place, and the next step.
 func (e *Error) Error() string {
 	if e.Shown > 0 {
 		return e.cutOff()
@@ -151,7 +151,7 @@ func (e *Error) where() string {
 func (e *Error) advice() string {
 	switch e.Kind {
 	case ErrNoKey:
-		if e.Message != "" { // the message already says how to set a key
+		if e.Message != "" { // the message already explains how to set a key
 			return ""
 		}
 		return "Set model.api_key in config.yaml or the provider's environment variable (OPENAI_API_KEY, OPENROUTER_API_KEY), " +
@@ -216,7 +216,7 @@ func (e *Error) advice() string {
 	}
 }
 
-// WebPage is the start of the message of an error whose body was a web page.
+// WebPage starts an error message made from a web page.
 const WebPage = "a web page"
 
 // Elsewhere reports whether a message means that the endpoint does not serve the user's
@@ -255,7 +255,7 @@ func host(address string) string {
 	return address
 }
 
-// count returns a duration as text with whole words: "38 seconds".
+// count returns a duration in whole words: "38 seconds".
 func count(d time.Duration) string {
 	n, unit := max(int((d+time.Second-1)/time.Second), 1), "second"
 	if n >= 120 {

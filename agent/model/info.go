@@ -11,7 +11,7 @@ type Sized interface {
 	Window() int
 }
 
-// Prepares is a model whose endpoint can be asked for its context window.
+// Prepares is a model with a way to ask its endpoint for the context window.
 type Prepares interface {
 	// Prepare asks for the context window, if it is not known.
 	Prepare(ctx context.Context)

@@ -21,7 +21,7 @@ import (
 // prompt is text, too. If any call of a response is text, all of them are. If the response has
 // native calls, all other calls are text.
 //
-// Text that looks like the start of a call is passed on as soon as it cannot be one. If the
+// Text that looks like the start of a call is held only while it may become a call. If the
 // stream ends with an error, held text is dropped.
 func Inline(req *Request, calls bool, in iter.Seq2[Delta, error]) iter.Seq2[Delta, error] {
 	start := StartsText
@@ -83,7 +83,7 @@ type inline struct {
 
 	held      []byte
 	in        *form // the form at the start of held; nil: text
-	scanned   int   // how much of held was searched for the form's end
+	scanned   int   // length of the part of held searched for the form's end
 	tries     int   // ends of a form other than the end of a call
 	last      byte  // the last byte of text before held
 	around    around
@@ -93,7 +93,7 @@ type inline struct {
 	skipSpace bool     // after a thought
 	tokens    bool     // the response uses channels or the like, so their ends are no text
 	noBare    bool     // the response is no bare call
-	assumed   []byte   // reasoning that becomes text if its end does not come
+	assumed   []byte   // reasoning that becomes text without its end
 	start     *Start
 	unheard   bool // the first words decide whether the text is a thought
 
@@ -114,7 +114,7 @@ func (f *inline) take(d Delta) bool {
 	}
 	if d.Call != nil {
 		f.unheard = false
-		if f.assumed != nil { // no call is within a thought
+		if f.assumed != nil { // no call starts within a thought
 			f.unassume()
 			f.scan()
 		}
@@ -173,7 +173,7 @@ func (f *inline) finish(reason Finish) Finish {
 	return reason
 }
 
-// scan handles held until it is empty or more text is required.
+// scan handles held until it is empty or needs more text.
 func (f *inline) scan() {
 	for len(f.held) > 0 && !f.broken {
 		var moved bool
@@ -294,7 +294,7 @@ type mark struct {
 	call *form    // the form of a call after it
 	// first: only at the start of a response, or after a thought; line: at the start of a line.
 	first, line bool
-	token       bool // it is left out, and others like it may follow
+	token       bool // not text, and more of its kind may follow
 }
 
 var thinkEnds = []string{"</think>", "</thinking>"}
@@ -330,7 +330,7 @@ var marks = func() []mark {
 	return append(all, mark{text: toolCall.open, call: &toolCall}, mark{text: function.open, call: &function})
 }()
 
-// applies reports whether a mark has its meaning at the start of held.
+// applies reports whether a mark is effective at the start of held.
 func (f *inline) applies(m *mark) bool {
 	switch {
 	case m.call != nil:
@@ -410,7 +410,7 @@ func (f *inline) takeBack() {
 	f.around = around{}
 }
 
-// assume takes the start of the response for a thought.
+// assume treats the start of the response as a thought.
 func (f *inline) assume() { f.thinking, f.skipSpace, f.assumed = true, true, []byte{} }
 
 // unassume ends an assumed thought: its start was not in the prompt.
@@ -532,8 +532,8 @@ func (f *inline) body() []byte {
 	return f.held[len(f.in.open):]
 }
 
-// leave passes the opening on as text, because it does not start a call. The calls before
-// it become text, too.
+// leave passes on the opening as text: it does not start a call. Earlier calls become text,
+// too.
 func (f *inline) leave() {
 	f.decline()
 	n := len(f.in.open)
@@ -547,7 +547,7 @@ func (f *inline) leave() {
 	f.text(n)
 }
 
-// decline passes the pending calls on as text.
+// decline passes on the pending calls as text.
 func (f *inline) decline() {
 	if len(f.pending) == 0 {
 		return
@@ -593,7 +593,7 @@ func (f *inline) release(reason Finish) {
 	f.pending = nil
 }
 
-// text passes the first n bytes of held on as text.
+// text passes on the first n bytes of held as text.
 func (f *inline) text(n int) {
 	if n == 0 || f.broken {
 		return
@@ -611,7 +611,7 @@ func (f *inline) passed(text string) {
 	f.around.add(text)
 }
 
-// thought passes the first n bytes of held on as reasoning.
+// thought passes on the first n bytes of held as reasoning.
 func (f *inline) thought(n int) {
 	if n == 0 || f.broken {
 		return

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// form is a form in which models write calls as text.
+// form is a text form of calls.
 type form struct {
 	open, close string
 	// viable reports whether a body with this start may become a call.
@@ -108,7 +108,7 @@ func parseBlock(body []byte, offered map[string]bool) ([]Call, bool) {
 	return parseObjects(bytes.TrimSpace(body), offered)
 }
 
-// written is a call in the form of the models.
+// written is a call in the models' form.
 type written struct {
 	Name       string          `json:"name"`
 	Arguments  json.RawMessage `json:"arguments"`
@@ -167,8 +167,8 @@ func (w written) call(offered map[string]bool) (Call, bool) {
 	return Call{Name: w.Name, Args: string(args)}, offered[w.Name]
 }
 
-// parseLoose parses an object whose arguments are not valid JSON but complete. The tool
-// call repairs or rejects them.
+// parseLoose parses an object with complete but invalid arguments. The tool call repairs or
+// rejects them.
 func parseLoose(body []byte, offered map[string]bool) ([]Call, bool) {
 	name, args, ok := loose(body)
 	if !ok || !offered[name] || !strings.HasSuffix(args, "}}") {

@@ -17,8 +17,8 @@ func match(r *lazyregexp.Regexp, s string) string {
 	return ""
 }
 
-// tailOpeners start markup of calls that extends to the end of the response, in the model
-// families' templates.
+// tailOpeners start markup of calls in the model families' templates. It extends to the end of
+// the response.
 var tailOpeners = []string{
 	"<|python_tag|>",                                         // Llama
 	"[TOOL_CALLS]",                                           // Mistral
@@ -42,7 +42,7 @@ func tailViable(body []byte, _ map[string]bool) bool { return len(body) < longes
 
 func noCut([]byte, map[string]bool) ([]Call, bool) { return nil, false }
 
-// Forms that extend to the end of the response.
+// Forms up to the end of the response.
 var (
 	tail     = form{"", "", tailViable, parseTail, noCut}
 	bare     = form{"", "", viableBare, parseBare, noCut}
@@ -372,7 +372,7 @@ func pairedArgs(s string) (args, rest string, ok bool) {
 	}
 }
 
-// pythonArgs reads a="x", b=[1, True]) of a call in Python.
+// pythonArgs reads the arguments of a Python call, such as a="x", b=[1, True]).
 func pythonArgs(s string) (args, rest string, ok bool) {
 	var pairs []string
 	for {
@@ -400,7 +400,7 @@ var (
 	escapes = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", '\\': "\\", '\'': "'", '"': `"`, '\n': ""}
 )
 
-// pythonValue converts a literal of Python to JSON.
+// pythonValue converts a Python literal to JSON.
 func pythonValue(s string, depth int) (value, rest string, ok bool) {
 	if s == "" || depth > 32 {
 		return "", "", false
@@ -480,7 +480,7 @@ func pythonList(s string, depth int) (value, rest string, ok bool) {
 	}
 }
 
-// gemmaQuotes enclose the texts in the calls of Gemma.
+// gemmaQuotes enclose the texts in Gemma's calls.
 var gemmaQuotes = []string{"<escape>", `<|"|>`}
 
 // gemmaArgs reads {a:<escape>text<escape>,b:3}.

@@ -9,7 +9,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// markups are two calls, of read_file and read_dir, as families of models write them.
+// markups are two calls, of read_file and read_dir, in the form of each model family.
 var markups = map[string]string{
 	"Llama 3.1":           `<|python_tag|>{"name": "read_file", "parameters": {"path": "a.go"}}; {"name": "read_dir", "parameters": {}}<|eom_id|>`,
 	"Llama 3.1 in Python": `<|python_tag|>read_file.call(path="a.go")` + "\n" + `read_dir.call()`,
@@ -122,7 +122,7 @@ func TestNoMarkup(t *testing.T) {
 	}
 }
 
-// TestThoughts checks thoughts in the forms of families of models.
+// TestThoughts checks thoughts in the forms of model families.
 func TestThoughts(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]inlined{
@@ -162,7 +162,7 @@ func TestOpenedByThePrompt(t *testing.T) {
 		{"hm\n</think>\n\nHello", "hm\n", "Hello", 0, true},
 		{"<think>\nhm</think>Hello", "hm", "Hello", 0, true},
 		{"hm</think>" + call, "hm", "", 1, true},
-		{"Hello", "Hello", "Hello", 0, false}, // the guess was wrong, so it is shown again, as the answer
+		{"Hello", "Hello", "Hello", 0, false}, // the guess was wrong, so it is repeated as the answer
 		{"Hello" + call, "Hello" + call, "Hello", 1, false},
 	} {
 		for size := 1; size <= len(tc.in); size++ {
@@ -181,7 +181,7 @@ func TestOpenedByThePrompt(t *testing.T) {
 	}
 }
 
-// TestFirstWords checks responses of models of which nothing is known: a thought is not shown as text, and an
+// TestFirstWords checks responses of unknown models: a thought is not shown as text, and an
 // answer is not held.
 func TestFirstWords(t *testing.T) {
 	t.Parallel()
@@ -200,7 +200,7 @@ func TestFirstWords(t *testing.T) {
 		{"The", "", "The", 0, model.StartsUnknown},
 		{"I read it." + call, "", "I read it.", 1, model.StartsUnknown},
 		{"<think>Hm.</think>Hello", "Hm.", "Hello", 0, model.StartsUnknown},
-		{"So, let me see.", "So, let me see.", "So, let me see.", 0, model.StartsText}, // it is shown again, as the answer
+		{"So, let me see.", "So, let me see.", "So, let me see.", 0, model.StartsText}, // it is repeated as the answer
 	} {
 		for size := 1; size <= len(tc.in); size++ {
 			start, shown := model.StartsUnknown, ""

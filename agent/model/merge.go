@@ -32,7 +32,7 @@ type Reply struct {
 	parts           []partStart
 }
 
-// partStart is where a part of the response starts.
+// partStart is the start of a part of the response.
 type partStart struct {
 	kind  PartType
 	at    int // in Text or Reasoning, or the index in Calls
@@ -52,7 +52,7 @@ func (r *Reply) SetText(text string) {
 	})
 }
 
-// Parts returns the parts of the response in the order in which they came.
+// Parts returns the parts of the response in order of arrival.
 func (r *Reply) Parts() []Part {
 	parts := make([]Part, len(r.parts))
 	end := map[PartType]int{TextType: len(r.Text), ReasoningType: len(r.Reasoning)}
@@ -64,7 +64,7 @@ func (r *Reply) Parts() []Part {
 		case ReasoningType:
 			parts[i].Text = r.Reasoning[p.at:end[p.kind]]
 		case CallType:
-			if p.at < len(r.Calls) { // else they were taken away
+			if p.at < len(r.Calls) { // otherwise they were removed
 				parts[i].Call = r.Calls[p.at]
 			}
 		}
@@ -102,7 +102,7 @@ func (r *Reply) complete(call int, state *State) {
 	}
 }
 
-// wasThought makes the text so far a thought.
+// wasThought turns the text so far into a thought.
 func (r *Reply) wasThought() {
 	thought := r.Reasoning + r.Text
 	r.text.Reset()
@@ -225,7 +225,7 @@ func (p *pieces) add(c *CallDelta) {
 	p.grows = strings.HasPrefix(c.Args, p.last) && (p.grows || p.last == "")
 	p.last = c.Args
 	if c.Args[0] == '{' && p.whole() && wholeObject(c.Args) {
-		p.args.Reset() // said again, as a whole
+		p.args.Reset() // repeated as a whole
 	}
 	p.args.WriteString(c.Args)
 }
@@ -258,7 +258,7 @@ func (r *Reply) finalize() {
 	}
 }
 
-// mostLooks bounds how often the arguments of a call are read as a whole.
+// mostLooks limits the complete parses of the arguments of a call.
 const mostLooks = 200
 
 // whole reports whether the arguments so far are a complete JSON object.

@@ -1,5 +1,5 @@
-// Package model defines the language model for the turn loop. The caller sends a request
-// and gets deltas. No type depends on the protocol of a vendor.
+// Package model defines the language model for the turn loop. The caller sends a request and
+// gets deltas. No type depends on a vendor's protocol.
 package model
 
 import (
@@ -25,7 +25,7 @@ type Request struct {
 	System    string
 	Messages  []Message
 	Tools     []Tool
-	NoCalls   bool   // the model must not call tools, but they are listed
+	NoCalls   bool   // tools are listed, but must not be called
 	MaxTokens int    // 0: the endpoint's own limit
 	Effort    string // "": the endpoint's own; none, minimal, low, medium, high, xhigh, max
 	SessionID string // for providers whose cache needs a key; may be empty
@@ -34,7 +34,7 @@ type Request struct {
 	Turn       string
 	Background bool // of a subagent: requests of turns of the user go first
 	// Describe asks another model for the descriptions of the images of a message, by index in
-	// Messages. If there is no other model, it returns nil. Nil: there is none.
+	// Messages. If there is no other model, it returns nil. It may be nil.
 	Describe func(ctx context.Context, message int) []Description
 }
 
@@ -46,7 +46,7 @@ type Tool struct {
 	Schema      json.RawMessage `json:"schema"`
 }
 
-// Role is the author of a message.
+// Role identifies the author of a message.
 type Role string
 
 const (
@@ -55,7 +55,7 @@ const (
 	ToolRole  Role = "tool"
 )
 
-// PictureForm is the form in which a model gets a picture.
+// PictureForm is the form of a picture for a model.
 type PictureForm string
 
 const (
@@ -64,11 +64,11 @@ const (
 	AsDescribed PictureForm = "described" // also [Message.Described]
 )
 
-// PictureForms are the forms in which an endpoint accepted pictures for the first time. Each
-// later request must repeat them.
+// PictureForms are the forms of pictures, as first accepted by an endpoint. Each later request
+// must repeat them.
 type PictureForms struct {
 	To    string              // the endpoint and its model
-	Model string              // only the model, for the user
+	Model string              // only the model, for messages to the user
 	Forms map[int]PictureForm // by index in Request.Messages
 }
 
@@ -182,7 +182,7 @@ type Error struct {
 	Message    string        `json:",omitempty"` // the endpoint's message, redacted
 	Window     int           `json:",omitempty"` // the context window in tokens, named by the endpoint; 0: none
 	RetryAfter time.Duration `json:",omitempty"` // the wait requested by the endpoint; 0: none
-	Final      bool          `json:",omitempty"` // the endpoint asked not to try again
+	Final      bool          `json:",omitempty"` // the endpoint asked for no retry
 	EveryKey   bool          `json:",omitempty"` // all keys of a pool are limited
 	FirstFree  time.Duration `json:",omitempty"` // if EveryKey is set: until a key is usable
 	Keyless    bool          `json:",omitempty"` // the request contained no key
@@ -191,7 +191,7 @@ type Error struct {
 	Named      int           `json:",omitempty"` // the message named in a refusal, counted from 1; 0: none
 	AddressIn  string        `json:",omitempty"` // setting with the address of the endpoint; empty: model.base_url
 	KeyIn      string        `json:",omitempty"` // setting or variable with the key; empty: not known
-	Proxy      string        `json:",omitempty"` // address of the proxy of the request; empty: there is none
+	Proxy      string        `json:",omitempty"` // address of the request's proxy; empty: none
 	Err        error         `json:"-"`          // the cause, if any
 }
 

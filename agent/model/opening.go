@@ -42,8 +42,8 @@ var plainOpenings = []string{
 // thought.
 const longestOpening = 40
 
-// soundsLikeThought reports whether the start of a response sounds like a thought. If more text is required,
-// heard is false.
+// soundsLikeThought reports whether the start of a response sounds like a thought. If it needs
+// more text, heard is false.
 func soundsLikeThought(text []byte) (heard, thought bool) {
 	text = bytes.TrimLeft(text, " \t\r\n*_")
 	if len(text) == 0 {

@@ -9,8 +9,8 @@ import (
 type Message struct {
 	Role  Role
 	Parts []Part
-	// Sent is the form in which an endpoint and model got the images, by
-	// [PictureForms].To. If an entry is missing, the form is not decided yet.
+	// Sent is the form of the images for each endpoint and model, by [PictureForms].To. A
+	// missing form is not decided yet.
 	Sent map[string]PictureForm
 	// Described holds the description of each image, in their order, once a model was asked for
 	// them. A description without text could not be made.
@@ -39,7 +39,7 @@ type PartType string
 
 const (
 	TextType      PartType = "text"
-	ReasoningType PartType = "reasoning" // shown, and sent back only if the API wants it
+	ReasoningType PartType = "reasoning" // shown, and sent back only if required by the API
 	ImageType     PartType = "image"
 	FileType      PartType = "file"
 	CallType      PartType = "call"
@@ -81,7 +81,7 @@ func (s *State) Item() string {
 	return "item " + item.ID
 }
 
-// Origin is where state comes from.
+// Origin is the source of state.
 type Origin struct {
 	API  string `json:"api"`
 	Host string `json:"host"`
@@ -108,7 +108,7 @@ func ImageParts(images ...Image) []Part {
 	return parts
 }
 
-// NewMessage returns a message of a text, if it is not empty, and more parts.
+// NewMessage returns a message with a text, unless it is empty, and more parts.
 func NewMessage(role Role, text string, more ...Part) Message {
 	m := Message{Role: role}
 	if text != "" {

@@ -105,7 +105,7 @@ func quoted(bodies []string, req *Request) bool {
 	})
 }
 
-// letters returns the letters of a text in lower case. An escape such as \n is none.
+// letters returns the letters of a text in lower case, without escapes such as \n.
 func letters(text string) string {
 	var b strings.Builder
 	escaped := false

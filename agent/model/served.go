@@ -20,7 +20,7 @@ const (
 	FromGuess = "a guess: the provider does not tell it"
 )
 
-// ServedOf returns m, or the model in it, as a [Served]. If it is none, it returns nil.
+// ServedOf returns m, or the model inside it, as a [Served]. If there is none, it returns nil.
 func ServedOf(m Model) Served {
 	served, _ := as[Served](m)
 	return served

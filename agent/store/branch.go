@@ -134,7 +134,7 @@ func (s *Store) Fork(ctx context.Context, from string, upTo int64, head Session,
 
 // Rewind ends the log of a session with the message upTo and adds more after it. It adds the
 // session branch with the whole previous log and a copy of the extensions' state. The rewound
-// session keeps its state: an extension whose values depend on messages must read them again.
+// session keeps its state: an extension with values from messages must read them again.
 func (s *Store) Rewind(ctx context.Context, id string, upTo int64, branch Session, more []*Message) error {
 	err := s.branch(ctx, id, upTo, func(tx *sql.Tx, db *database, shared Totals) error {
 		if err := db.addHead(ctx, tx, branch); err != nil {

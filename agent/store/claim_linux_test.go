@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// claimAndStart is a process that claims a session and starts another process. Until the other
-// process runs its program, it holds the claim's lock through the inherited descriptor.
+// claimAndStart is a process that claims a session and starts a child. Until the child runs its
+// program, it holds the claim's lock through the inherited descriptor.
 func claimAndStart(seconds string) error {
 	s := store.New(os.Getenv("STORE_TEST_PATH"), store.Options{})
 	if _, err := s.Claim("busy"); err != nil {

@@ -141,7 +141,7 @@ func enableWAL(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// connect opens connections whose wait for the locks of other processes is at most busy.
+// connect opens connections. They wait at most busy for the locks of other processes.
 func connect(path string, connections int, busy time.Duration, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}}
 	query.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()))

@@ -13,8 +13,8 @@ import (
 // rejectionLasts is how long a rejected picture is remembered.
 const rejectionLasts = 30 * 24 * time.Hour
 
-// SetSent stores the forms in which endpoints received the pictures of message seq of a
-// session, and their descriptions. It applies to all sessions sharing the message.
+// SetSent stores the received forms of the pictures of message seq of a session, by endpoint,
+// and their descriptions. It applies to all sessions sharing the message.
 func (s *Store) SetSent(ctx context.Context, id string, seq int64, m *model.Message) error {
 	db, err := s.database(ctx)
 	if err != nil {

@@ -103,8 +103,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestSweepLeft removes messages left by a process that died in a deletion or an import.
-// Messages of a running import stay.
+// TestSweepLeft lets a process die in a deletion or an import. Another process removes the
+// messages left behind. Messages of a running import stay.
 func TestSweepLeft(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)

@@ -148,8 +148,8 @@ func orExit(text string, code int) string {
 	return text
 }
 
-// gitEnviron returns the server's environment without secrets, and without variables that
-// select another repository or another program for git.
+// gitEnviron returns the server's environment without secrets. It drops variables that select
+// another repository or another program for git.
 func gitEnviron() []string {
 	own, _ := proc.Environ(nil)
 	env := []string{

@@ -43,8 +43,8 @@ const (
 )
 
 // states returns the states of files of the worktree. It reads their texts without git, because
-// a command may have replaced folders by links, or written names into git's index that lead out
-// of the worktree.
+// a command may have replaced folders by links. It may also have written names into git's index
+// that lead out of the worktree.
 func (t *Tree) states(ctx context.Context, names []string) (map[string]state, error) {
 	root, err := safefile.OpenFolder(t.root)
 	if err != nil {

@@ -45,7 +45,7 @@ type API interface {
 	Adapt(req *model.Request, t *Target, failed *model.Error) bool
 }
 
-// Locator is an [API] whose refusals name a message of the request by its place.
+// Locator is an [API] that can find the message named in a refusal.
 type Locator interface {
 	API
 	// Locate returns the index in req.Messages of the message named in a refusal. If the
@@ -91,7 +91,7 @@ type Target struct {
 	Efforts     []string // the model's levels of effort; nil: not known
 	MaxTokens   int      // limit of a response; 0: the model's own
 	Cache       Cache
-	ServiceTier string // sent as it stands; empty: not sent
+	ServiceTier string // sent unchanged; empty: not sent
 	Extra       []Field
 
 	// Images holds the form of the images of a message, by index in Request.Messages.
@@ -102,8 +102,8 @@ type Target struct {
 	Local bool
 	// OpensThought means the server's template opens a thought in the prompt.
 	OpensThought bool
-	// TextTools writes tools, calls and results as text, because the server leaves the tools of a
-	// request out. Only chat does this.
+	// TextTools writes tools, calls and results as text, because the server drops the tools of
+	// a request. Only chat supports it.
 	TextTools bool
 	// NoState omits the state of all messages, because the endpoint refused it.
 	NoState bool
@@ -116,14 +116,14 @@ type Target struct {
 // Quirks is a set of facts about an endpoint, as bits.
 type Quirks uint32
 
-// Cache is how prefixes are cached.
+// Cache configures the caching of prefixes.
 type Cache struct {
 	Off  bool // no marks and no key
 	Long bool // for hours instead of minutes
 }
 
-// State returns the state of a part for this target. State of another origin is not sent;
-// then it returns nil.
+// State returns the state of a part for this target. For state of another origin, it returns
+// nil.
 func (t *Target) State(p *model.Part) []byte {
 	if p.State == nil || t.NoState || p.State.API != t.API || p.State.Host != t.Host {
 		return nil
@@ -186,7 +186,7 @@ func (t *Target) Effort(req *model.Request) string {
 	return ""
 }
 
-// Library is an [API] whose requests are sent by a library.
+// Library is an [API] that sends its requests through a library.
 type Library interface {
 	API
 	// Open sends the encoded request with do and returns its events. do replaces header and
@@ -206,7 +206,7 @@ type Source interface {
 	Close() error
 }
 
-// Filter is an [API] whose decoder passes its deltas through a filter.
+// Filter is an [API] with a filter for the deltas of its decoder.
 type Filter interface {
 	API
 	Filter(req *model.Request, t *Target, in iter.Seq2[model.Delta, error]) iter.Seq2[model.Delta, error]

@@ -13,7 +13,7 @@ import (
 )
 
 // Pieces is the body of a request. It is sent piece by piece, so encoded messages are not
-// copied. Pieces are not changed.
+// copied. Pieces are immutable.
 type Pieces [][]byte
 
 // Len returns the length in bytes.
@@ -102,8 +102,8 @@ func (b *Body) List(name string) {
 	b.buf.WriteByte('[')
 }
 
-// Item writes an encoded item of the open list. It is not copied, unless it is short. An
-// empty item is skipped.
+// Item writes an encoded item of the open list. It copies only short items, and skips empty
+// items.
 func (b *Body) Item(item []byte) {
 	if len(item) == 0 {
 		return
@@ -118,7 +118,7 @@ func (b *Body) Item(item []byte) {
 // EndList ends the open list.
 func (b *Body) EndList() { b.buf.WriteByte(']') }
 
-// Raw writes a field with an encoded value, which is not copied, unless it is short.
+// Raw writes a field with an encoded value. It copies only short values.
 func (b *Body) Raw(name string, value []byte) {
 	if b.begin(name) {
 		b.raw(value)
@@ -143,7 +143,7 @@ func (b *Body) flush() {
 	}
 }
 
-// begin writes the name of a field. If the field was written before, it returns false.
+// begin writes the name of a field. If the field is already written, it returns false.
 func (b *Body) begin(name string) bool {
 	if b.used[name] {
 		return false
@@ -174,8 +174,7 @@ func (b *Body) Close() (Pieces, error) {
 	return b.pieces, b.err
 }
 
-// Marshal encodes a value as JSON and does not escape <, > and &, which are frequent in
-// code.
+// Marshal encodes a value as JSON. It does not escape <, > and &, which are frequent in code.
 func Marshal(value any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -197,7 +196,7 @@ type Cached struct {
 	prompt   []byte
 }
 
-// cacheKey is a message, which is never changed once made, by its first part.
+// cacheKey identifies an immutable message by its first part.
 type cacheKey struct {
 	part    weak.Pointer[model.Part]
 	variant int

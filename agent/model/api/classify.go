@@ -29,7 +29,7 @@ func Classify(status int, header http.Header, body []byte) *model.Error {
 	}
 	err := &model.Error{Kind: kindOf(status, text), Status: status, Message: said.message}
 	if status == http.StatusForbidden && strings.HasPrefix(said.message, model.WebPage) {
-		err.Kind = model.ErrRequest // a firewall or a proxy does not know the key
+		err.Kind = model.ErrRequest // a firewall or a proxy that does not know the key
 	}
 	if err.Kind == model.ErrOverflow {
 		if err.Window = said.window; err.Window == 0 {
@@ -124,7 +124,7 @@ func readObject(top map[string]json.RawMessage) refusal {
 	if name := Text(inner["param"]); name != "" && !strings.Contains(r.message, name) {
 		r.message += " (" + name + ")"
 	}
-	var meta struct { // OpenRouter: the error of the provider behind it
+	var meta struct { // OpenRouter: the underlying provider's error
 		Raw      json.RawMessage `json:"raw"`
 		Provider string          `json:"provider_name"`
 	}
@@ -254,8 +254,7 @@ func isEmpty(v any) bool {
 	return false
 }
 
-// Text returns the text of a JSON string. It returns other JSON as it is, and "" for
-// null.
+// Text returns the text of a JSON string. It returns other JSON unchanged, and "" for null.
 func Text(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || string(raw) == "null" {

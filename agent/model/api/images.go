@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// Images gives the images of a request their form, in the order of the messages.
+// Images converts the images of a request to their forms, in the order of the messages.
 type Images struct {
 	Forms  map[int]model.PictureForm // see [Target.Images]
 	pasted int                       // images without a name so far

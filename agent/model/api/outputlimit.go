@@ -50,7 +50,7 @@ func OutputLimit(message string, sent int) (limit int, whole bool) {
 	return 0, false
 }
 
-// leastOutput is the smallest limit of a response in tokens with which a request is sent again.
+// leastOutput is the smallest response limit, in tokens, for repeating a request.
 const leastOutput = 64
 
 // unknownParameter holds words of messages about unknown parameters.
@@ -78,7 +78,7 @@ func RefusesField(message string, names ...string) bool {
 // both the window and the input. Otherwise ok is false.
 func restOfWindow(text string, all []number, sent int) (rest int, ok bool) {
 	window, input := 0, 0
-	for _, n := range all { // with the sum of both
+	for _, n := range all { // together with the sum of both
 		if slices.ContainsFunc(all, func(sum number) bool { return n.value != sent && sum.value == n.value+sent }) {
 			input = n.value
 		}

@@ -14,7 +14,7 @@ import (
 //go:embed overflow.txt
 var overflowTable string
 
-// wordings returns the wordings of overflow.txt, each as the parts between its stars.
+// wordings returns the wordings of overflow.txt, each split at its stars.
 var wordings = sync.OnceValue(func() (all [][]string) {
 	for line := range strings.Lines(overflowTable) {
 		words, _, ok := strings.Cut(line, "\t")
@@ -155,7 +155,7 @@ func numbersIn(text string) (all []number) {
 	return all
 }
 
-// minimaxCode matches the messages of MiniMax, which end with the code of the error.
+// minimaxCode matches MiniMax messages: they end with the error code.
 var minimaxCode = lazyregexp.New(`^invalid params,.*\(\d{4}\)$`)
 
 // leastWindow is the smallest credible context window in tokens.
@@ -192,7 +192,7 @@ func WindowIn(message string) int {
 
 // Overlong reports whether a refusal without a known cause is probably about the length of a
 // request. estimate is the caller's estimate of its tokens. Either the message names tokens and
-// a number near or above the estimate, or it gives no reason at all and the request fills much
+// a number near or above the estimate. Or it gives no reason at all and the request fills much
 // of the window.
 func Overlong(err *model.Error, estimate, window int) bool {
 	switch err.Status {

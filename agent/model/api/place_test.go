@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// TestPlaces checks the places of lists in the forms in which APIs name them.
+// TestPlaces checks the places of lists in the APIs' forms.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

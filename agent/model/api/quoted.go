@@ -31,7 +31,7 @@ func Quoted(data []byte) (text string, rest []byte, ok bool) {
 }
 
 // After returns the bytes after the first occurrence of a member's name in data, its colon and
-// white space. name includes its quotes, which would be escaped inside a JSON string. If there
+// white space. name includes its quotes: inside a JSON string, they would be escaped. If there
 // is none, it returns false.
 func After(data []byte, name string) ([]byte, bool) {
 	_, rest, ok := bytes.Cut(data, []byte(name))

@@ -61,7 +61,7 @@ func TestNamedWaits(t *testing.T) {
 	} {
 		t.Run(c.header+c.body, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { // begins with the year 2000
+			synctest.Test(t, func(t *testing.T) { // the bubble's clock starts in the year 2000
 				h := http.Header{}
 				if c.header != "" {
 					name, value, _ := strings.Cut(c.header, ": ")

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// alarm calls a function if the endpoint takes too long to send data. It counts only the
-// time of reads from the endpoint, not the time in which the caller handles a delta.
+// alarm calls a function if the endpoint takes too long to send data. It counts only the time
+// of reads from the endpoint, not the caller's time for handling a delta.
 type alarm struct {
 	timer *time.Timer
 	first time.Duration // until the first event
@@ -14,7 +14,7 @@ type alarm struct {
 	left  time.Duration // remaining time of this wait
 	since time.Time     // start of this wait
 	begun bool          // an event was received
-	bound time.Duration // how much longer comments may extend the first wait
+	bound time.Duration // by which comments may extend the first wait
 }
 
 // newAlarm returns a disarmed alarm. The alarm calls ring at most once.

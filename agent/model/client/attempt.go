@@ -101,8 +101,8 @@ func (a *attempt) open(ctx context.Context, t *api.Target) (api.Source, error) {
 	return a.events, nil
 }
 
-// Do sends a request with the attempt's header and body. It returns a response whose body is an
-// event stream in the library's format. All other responses are errors.
+// Do sends a request with the attempt's header and body. The body of its response is an event
+// stream in the library's format. All other responses are errors.
 func (a *attempt) Do(req *http.Request) (*http.Response, error) {
 	body := a.request.Body
 	req.Body = io.NopCloser(body.Reader())
@@ -229,7 +229,7 @@ func understood(err error, data []byte) error {
 // drain reads the rest of the body so the connection can be reused.
 func (a *attempt) drain() {
 	a.alarm.limit(afterDone)
-	_, _ = io.Copy(io.Discard, io.LimitReader(a.events.src, 4096)) // if it fails, only the connection is lost
+	_, _ = io.Copy(io.Discard, io.LimitReader(a.events.src, 4096)) // a failure only loses the connection
 }
 
 // failed describes err as an error of the endpoint. caller is the caller's context.

@@ -44,7 +44,7 @@ type Config struct {
 	Log        *slog.Logger // nil discards the log
 }
 
-// Rejections remembers models that get no pictures because their endpoint rejected a picture.
+// Rejections remembers models without picture support, after their endpoint rejected a picture.
 // Set both functions or none.
 type Rejections struct {
 	// Known reports whether a rejection is remembered. If it cannot be read, Known returns
@@ -73,7 +73,7 @@ type Model struct {
 	mu      sync.Mutex
 	turns   map[string]fallback // by session
 	refused map[string]string   // endpoints and models that refused the last request with pictures, by session
-	noTools map[string]string   // endpoints and models whose sessions already got the notice of endpoint.noTools
+	noTools map[string]string   // endpoints and models with a notice from endpoint.noTools, by session
 }
 
 // fallback is the endpoint for the rest of a turn.
@@ -107,7 +107,7 @@ func New(c Config) *Model {
 			}
 		default:
 			if shared == nil {
-				shared, _ = dialled("", "") // nothing of it can fail
+				shared, _ = dialled("", "") // these arguments cannot fail
 				m.network = append(m.network, shared)
 			}
 			e.Transport = shared
@@ -278,7 +278,7 @@ func (m *Model) order(req *model.Request) []*endpoint {
 	return all
 }
 
-// answered records which endpoint answers for the rest of a turn.
+// answered records the endpoint for the rest of a turn.
 func (m *Model) answered(req *model.Request, e *endpoint) {
 	if req.SessionID == "" || req.Turn == "" {
 		return

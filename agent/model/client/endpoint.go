@@ -22,15 +22,15 @@ type Endpoint struct {
 	BaseURL  string   // empty: the default URL of the provider
 	Model    string   // the id to send
 	Keys     []string // may be empty if the server requires none
-	// Command prints the key. It is run again after 401 and every 30 minutes. Nil: there is
-	// none.
+	// Command prints the key. It is repeated after 401 and every 30 minutes. It may be nil.
 	Command func(context.Context) (string, error)
-	// Pool is how a key is chosen: FillFirst, RoundRobin or LeastUsed; empty: FillFirst.
+	// Pool is the strategy for choosing a key: FillFirst, RoundRobin or LeastUsed; empty:
+	// FillFirst.
 	Pool string
 	// Cooldown is how long a limited key ranks behind other keys, if the endpoint names no
 	// time. 0 means 60 s.
 	Cooldown time.Duration
-	// MaxConcurrent limits the requests at once for each key. 0 means no limit.
+	// MaxConcurrent limits the concurrent requests for each key. 0 means no limit.
 	MaxConcurrent int
 
 	AddressIn, KeyIn string // names of the settings for the address and the key, for errors
@@ -70,7 +70,7 @@ type endpoint struct {
 	host    string
 	broken  *model.Error // why the endpoint cannot be used
 	learned *learned
-	proxied func(*http.Request) (*url.URL, error) // the proxy of a request; nil: there is none
+	proxied func(*http.Request) (*url.URL, error) // the proxy of a request; nil: no proxy
 }
 
 // base splits a configured address into the base URL and a query. Many users copy the address
@@ -88,7 +88,7 @@ func base(address string) (without, query string) {
 
 // proxyOf returns the address of the proxy of requests to the endpoint, or "".
 func (e *endpoint) proxyOf() string {
-	req, err := http.NewRequest(http.MethodPost, e.BaseURL, nil) // it is not sent
+	req, err := http.NewRequest(http.MethodPost, e.BaseURL, nil) // never sent
 	if e.proxied == nil || err != nil {
 		return ""
 	}
@@ -112,7 +112,7 @@ type learned struct {
 	at       time.Time                // when it did
 }
 
-// encoding is a way in which messages are encoded.
+// encoding is a way to encode messages.
 type encoding struct {
 	model     string
 	quirks    api.Quirks
@@ -157,7 +157,7 @@ func (e *endpoint) serving(id string) *endpoint {
 	return &other
 }
 
-// name describes the endpoint for the log.
+// name identifies the endpoint in the log.
 func (e *endpoint) name() string { return e.Model + " at " + e.url }
 
 // id returns PROVIDER/MODEL.
@@ -171,7 +171,7 @@ func (e *endpoint) id() string {
 // origin returns the origin of the endpoint's state.
 func (e *endpoint) origin() model.Origin { return model.Origin{API: e.API.Name(), Host: e.host} }
 
-// target returns how requests are sent to the endpoint with a key.
+// target returns the options for requests to the endpoint with a key.
 func (e *endpoint) target(key string, noState bool) *api.Target {
 	e.learned.Lock()
 	defer e.learned.Unlock()
@@ -180,7 +180,7 @@ func (e *endpoint) target(key string, noState bool) *api.Target {
 		limit = known
 	}
 	if m := e.learned.models[e.Model]; limit == 0 && m != nil && m.served > 0 {
-		limit = max(m.served*3/10, leastResponse) // some servers stop at no other limit
+		limit = max(m.served*3/10, leastResponse) // some servers stop only at a given limit
 	}
 	t := &api.Target{
 		Provider: e.Provider, BaseURL: e.BaseURL, Host: e.host, API: e.API.Name(), Model: e.Model, Key: key,
@@ -193,7 +193,7 @@ func (e *endpoint) target(key string, noState bool) *api.Target {
 	return t
 }
 
-// textCallsNever is the value of TextCalls without which tools can be offered as text.
+// textCallsNever is the value of TextCalls that forbids tools as text.
 const textCallsNever = "never"
 
 // encoded returns the kept messages in the encoding of a target.
@@ -226,7 +226,7 @@ func (e *endpoint) complete(err *model.Error) *model.Error {
 	return err
 }
 
-// needsKey reports whether the provider requires a key. A server on this machine does not.
+// needsKey reports whether the provider requires a key. A server on this machine needs none.
 func (e *endpoint) needsKey() bool {
 	if e.Provider != "openai" && e.Provider != "openrouter" && e.API.Name() == api.Chat {
 		return false

@@ -166,7 +166,7 @@ func TestFailuresOfEachAPI(t *testing.T) {
 	for name := range streams {
 		for what, tc := range tests {
 			if name == api.Gemini && (what == "insufficient_quota" || what == "spend limit") {
-				continue // these are words of other APIs; Gemini's quotas are limits in time
+				continue // these are other APIs' words; Gemini's quotas are limits per time
 			}
 			virtual(t, name+"/"+what, func(t *testing.T) {
 				handler, requests := fails(1, tc.fail(name), name)
@@ -436,7 +436,7 @@ func BenchmarkRequests(b *testing.B) {
 type canned string
 
 func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method == http.MethodGet { // it asks for the window
+	if r.Method == http.MethodGet { // a request for the window
 		return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody}, nil
 	}
 	if _, err := io.Copy(io.Discard, r.Body); err != nil {

@@ -31,23 +31,23 @@ type keyID struct{ host, key string }
 
 type sessionAtHost struct{ session, host string }
 
-const mostSessions = 10_000 // sessions whose key is remembered
+const mostSessions = 10_000 // limit of the remembered keys of sessions
 
 // keyState is the state of a key at a host.
 type keyState struct {
 	key     string
 	refused *model.Error // the newest refusal; nil: never refused, or worked since
 	since   time.Time    // of the newest refusal
-	resting time.Time    // the endpoint accepts no request until then
-	turns   turns        // in which the key was refused or limited
-	cooling time.Time    // other keys are preferred until then
+	resting time.Time    // the endpoint accepts no request before
+	turns   turns        // turns in which the key was refused or limited
+	cooling time.Time    // other keys are preferred before
 	used    int          // requests
 	running int
 	waiting [2][]chan struct{} // requests of users, then of subagents
 }
 
 const (
-	refusedFor  = time.Minute // until a refused key is tried again without a new prompt
+	refusedFor  = time.Minute // until a refused key is retried without a new prompt
 	mostRefused = 100         // turns to remember
 )
 
@@ -250,7 +250,7 @@ func (k *Keys) enter(ctx context.Context, s *keyState, most int, background bool
 		s.waiting[rank] = slices.Delete(s.waiting[rank], i, i+1)
 	}
 	k.mu.Unlock()
-	if i < 0 { // it was this request's place at the same time
+	if i < 0 { // it got its slot at the same moment
 		k.leave(s)
 	}
 	return nil, ctx.Err()

@@ -69,7 +69,7 @@ func TestSessionKeepsItsKey(t *testing.T) {
 				t.Fatal(notices, err)
 			}
 		}
-		ask("one") // a is limited; the session goes on with b
+		ask("one") // a is limited; the session continues with b
 		limited = false
 		ask("two") // a rests
 		time.Sleep(21 * time.Second)

@@ -83,7 +83,7 @@ type geminiListed struct {
 	Methods []string `json:"supportedGenerationMethods"`
 }
 
-// after returns the id after which the next page of Anthropic begins.
+// after returns the id before the next page of Anthropic.
 func (p *listPage) after() string {
 	if p.HasMore {
 		return p.LastID

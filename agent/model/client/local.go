@@ -28,7 +28,7 @@ func (e *endpoint) local() bool {
 			return true
 		}
 	}
-	return host == "localhost" || host != "" && u.Port() != "" && !strings.Contains(host, ".") // a name of a container
+	return host == "localhost" || host != "" && u.Port() != "" && !strings.Contains(host, ".") // a container's name
 }
 
 // runsModels reports whether the endpoint may be a server that chooses the window of a model.
@@ -95,7 +95,7 @@ func (e *endpoint) askProps(ctx context.Context) (metadata, error) {
 			Vision *bool `json:"vision"`
 		} `json:"modalities"`
 		Template string `json:"chat_template"`
-		ToolUse  string `json:"chat_template_tool_use"` // instead of Template, if the request has tools
+		ToolUse  string `json:"chat_template_tool_use"` // instead of Template, if the request contains tools
 		Caps     struct {
 			Tools *bool `json:"supports_tools"`
 			Calls *bool `json:"supports_tool_calls"`
@@ -211,7 +211,7 @@ func opensThought(template string) bool {
 		for rest := template; found && rest != ""; {
 			_, rest, _ = strings.Cut(rest, tag)
 			next := strings.NewReplacer(`\n`, "", "\n", "", " ", "").Replace(rest[:min(len(rest), 24)])
-			if end := tag[:1] + "/" + tag[1:]; rest != "" && !strings.HasPrefix(next, end) { // else it is an empty thought
+			if end := tag[:1] + "/" + tag[1:]; rest != "" && !strings.HasPrefix(next, end) { // otherwise an empty thought
 				return true
 			}
 		}

@@ -21,14 +21,14 @@ import (
 
 // metadata is the information of an endpoint about a model. A zero field is not known.
 type metadata struct {
-	window int    // tokens, as the endpoint advertises them
+	window int    // advertised by the endpoint, in tokens
 	served int    // window of the loaded model, in tokens
 	source source // the request that returned served
 	price  Price
 	sees   sight
 
 	planned bool // served applies when the server loads the model
-	noTools bool // the chat template of the server leaves tools out
+	noTools bool // the server's chat template omits tools
 	opens   bool // the chat template opens a thought in the prompt
 }
 
@@ -46,7 +46,7 @@ const (
 const (
 	metadataLimit   = 8 << 20 // bytes of a list of models
 	metadataTimeout = 3 * time.Second
-	metadataGrace   = 200 * time.Millisecond // after the end of a response
+	metadataGrace   = 200 * time.Millisecond // wait after the end of a response
 	refreshTimeout  = 500 * time.Millisecond // of a model server
 	loadTimeout     = 2 * time.Minute        // until Ollama has loaded the model
 	largeRequest    = 32 << 10               // bytes; smaller requests do not need the window
@@ -141,7 +141,7 @@ func (e *endpoint) ask(ctx context.Context) {
 	}
 	chat := e.API.Name() == api.Chat || e.API.Name() == api.Responses
 	if !chat && !e.runsModels() && e.Known.Window > 0 && e.Known.Images != nil {
-		return // these providers list nothing else
+		return // these providers' lists contain nothing else
 	}
 	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
@@ -175,7 +175,7 @@ func (e *endpoint) store(m metadata) {
 	}
 	if old := e.learned.models[e.Model]; old != nil && old.served != m.served {
 		delete(e.learned.accepted, e.Model)
-		delete(e.learned.bounds, e.Model) // the server runs the model in another way
+		delete(e.learned.bounds, e.Model) // the server now runs the model differently
 	}
 	e.learned.models[e.Model] = &m
 }

@@ -143,7 +143,7 @@ func checkReply(t *testing.T, a api.API, body, what string) {
 			t.Errorf("%s\nfailed: %v", what, err)
 			return
 		}
-		if d.Notice != "" { // it would try again
+		if d.Notice != "" { // before a retry
 			t.Errorf("%s\ntries again: %s", what, d.Notice)
 			return
 		}
@@ -154,7 +154,7 @@ func checkReply(t *testing.T, a api.API, body, what string) {
 	}
 }
 
-// variants returns forms of a JSON text in which a single value has another type and the same
+// variants returns changed forms of a JSON text: a single value gets another type with the same
 // meaning. The key names the change.
 func variants(text string) map[string]string {
 	all := map[string]string{}
@@ -219,7 +219,7 @@ func variants(text string) map[string]string {
 				try("as text", write(v))
 			}
 			if inArguments {
-				return // the tools read them
+				return // read by the tools
 			}
 			for _, key := range slices.Sorted(maps.Keys(v)) {
 				visit(v[key], path+"."+key, func(other any) { v[key] = other })

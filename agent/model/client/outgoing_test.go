@@ -124,7 +124,7 @@ func TestBaseURL(t *testing.T) {
 }
 
 // TestProxyOfTheEnvironment checks the use of ALL_PROXY. Failures name the proxy.
-func TestProxyOfTheEnvironment(t *testing.T) { // it sets the environment
+func TestProxyOfTheEnvironment(t *testing.T) { // it sets an environment variable
 	answer := func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, modeltest.Fine) }
 	var asked []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,7 +18,7 @@ type Facts struct {
 	Price  *Price
 }
 
-// defaultWindow is the context window of a model about which nothing is known.
+// defaultWindow is the context window of an unknown model.
 const defaultWindow = 128000
 
 // cost returns the cost of a request if the response omits it: by the configured price, else

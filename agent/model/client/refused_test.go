@@ -13,7 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// needed are the fields without which there is no request, or which only the user's settings add.
+// needed are the required fields of a request, and fields that come only from the user's
+// settings.
 var needed = []string{"model", "messages", "input", "contents", "tools", "stream", "service_tier", "instructions", "systemInstruction", "generationConfig", "max_tokens of messages", "system"}
 
 // TestRefusedFields refuses each optional field of a request.

@@ -20,7 +20,7 @@ const (
 	maxTriesOf  = 3               // of an endpoint with a fallback
 	maxRetrying = 2 * time.Minute // from the first try to the end of the last wait
 	maxBackoff  = 30 * time.Second
-	maxAsked    = 60 * time.Second // if the endpoint asks for more, the user gets the error instead
+	maxAsked    = 60 * time.Second // for a longer wait, the user gets the error instead
 )
 
 // try sends the request to an endpoint until it is answered or fails for good. more reports
@@ -56,7 +56,7 @@ func (s *stream) try(ctx context.Context, e *endpoint, more bool) error {
 	}
 }
 
-// wait tells the user why the next try comes later, and waits.
+// wait shows the user a notice about the retry, and waits.
 func (s *stream) wait(ctx context.Context, e *endpoint, why *model.Error, wait time.Duration) error {
 	if !s.notice(fmt.Sprintf("%s; trying again in %s", brief(why), model.Wait(wait))) {
 		return nil
@@ -85,7 +85,7 @@ func (s *stream) round(ctx context.Context, e *endpoint) error {
 		key, rests, refused := s.model.keys.choose(e, keys, s.req, tried)
 		if key == nil {
 			if last == nil && refused != nil {
-				again := *refused // maybe of another model at this host
+				again := *refused // maybe from another model at this host
 				last = e.complete(&again)
 			}
 			break
@@ -145,8 +145,8 @@ func (s *stream) limited(e *endpoint, keys []string, busy *model.Error) *model.E
 }
 
 // ask makes a request with a given key. If the endpoint rejects a picture, state or a
-// parameter, ask sends the request again at once without it, or with a smaller limit of the
-// response. If the API pauses the response, ask continues it.
+// parameter, ask repeats the request at once without it, or with a smaller response limit. If
+// the API pauses the response, ask continues it.
 func (s *stream) ask(ctx context.Context, e *endpoint, key *keyState) error {
 	leave, err := s.model.keys.enter(ctx, key, e.MaxConcurrent, s.req.Background)
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *stream) ask(ctx context.Context, e *endpoint, key *keyState) error {
 		}
 		if !e.API.Adapt(s.req, t, failed) {
 			if failed.Kind == model.ErrRequest && t.Quirks != before {
-				e.learn(before) // leaving the parameter out did not help
+				e.learn(before) // omitting the parameter did not help
 			}
 			if l, ok := e.API.(api.Locator); ok {
 				failed.Named = 1 + l.Locate(s.req, t, failed)
@@ -202,7 +202,7 @@ func (s *stream) ask(ctx context.Context, e *endpoint, key *keyState) error {
 	}
 }
 
-// dropState leaves the state of an origin out of all further requests of the stream.
+// dropState omits the state of an origin from all further requests of the stream.
 func (s *stream) dropState(origin model.Origin) {
 	if s.noState == nil {
 		s.noState = map[model.Origin]bool{}
@@ -220,8 +220,8 @@ func retryable(e *model.Error) bool {
 	}
 }
 
-// tries returns how often a request with this error is sent. An invalid certificate, a
-// rejected connection or a refusal of a proxy rarely changes within seconds.
+// tries returns the maximum number of requests for an error. An invalid certificate, a rejected
+// connection or a refusal of a proxy rarely changes within seconds.
 func tries(e *model.Error, more bool) int {
 	var certificate *tls.CertificateVerificationError
 	switch {

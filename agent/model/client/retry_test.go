@@ -31,7 +31,7 @@ var someTools = modeltest.Tools("read_file", "search_files", "write_file", "todo
 
 func hello() *model.Request { return modeltest.Hello(someTools...) }
 
-// inMemory returns a model whose server runs in the same synctest bubble.
+// inMemory returns a model with a server in the same synctest bubble.
 func inMemory(h http.HandlerFunc, change ...func(*client.Config)) *client.Model {
 	read := func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body) // otherwise the server does not notice the closed connection
@@ -285,7 +285,7 @@ func TestStalls(t *testing.T) {
 			time.Sleep(10 * time.Minute)
 			n++
 		}
-		if n != 2 { // the text, which was there at once, and the end
+		if n != 2 { // the text, immediately, and the end
 			t.Errorf("%d deltas", n)
 		}
 	})

@@ -95,7 +95,7 @@ func (m *Model) remember(ctx context.Context, e *endpoint) {
 type pictureForms struct {
 	to       string
 	forms    map[int]model.PictureForm // by message
-	open     []int                     // messages whose form the endpoint has not yet accepted
+	open     []int                     // messages without an accepted form yet
 	rejected int                       // the status of a rejection; 0: none
 	refused  bool                      // the endpoint refused the session's last request with pictures
 	told     bool
@@ -197,7 +197,7 @@ func refuses(err *model.Error) bool {
 	}
 }
 
-// refusedLast returns the endpoint and model that refused the session's last request with
+// refusedLast returns the endpoint and model of the session's last refused request with
 // pictures. If it was not refused, refusedLast returns "".
 func (m *Model) refusedLast(req *model.Request) string {
 	m.mu.Lock()

@@ -154,7 +154,7 @@ func (r *events) dispatch() error {
 	if len(data) == 0 {
 		return nil
 	}
-	if isNoise(data) { // such as "ping", with which some proxies keep a connection open
+	if isNoise(data) { // such as "ping", sent by some proxies to keep a connection open
 		r.alarm.comment()
 		r.sample = append(append(r.sample, data[:min(len(data), max(0, maxSample-len(r.sample)))]...), ' ')
 		return nil
@@ -208,7 +208,7 @@ func (r *events) line() ([]byte, error) {
 			return r.whole(nil), nil
 		}
 		piece, _ := r.src.Peek(r.src.Buffered())
-		if r.ended && piece[0] == '\n' { // the rest of the last line ending
+		if r.ended && piece[0] == '\n' { // the rest of the previous line ending
 			piece = piece[:1]
 		} else if at := bytes.IndexByte(piece, '\n'); at >= 0 {
 			piece = piece[:at+1]
@@ -260,7 +260,7 @@ func (r *events) waits() bool {
 		here = rest
 	}
 	data, ok := bytes.CutPrefix(here, []byte("data:"))
-	if !ok || !bytes.HasPrefix(bytes.TrimLeft(data, " "), []byte("{")) { // Next passes over other data
+	if !ok || !bytes.HasPrefix(bytes.TrimLeft(data, " "), []byte("{")) { // Next skips other data
 		return false
 	}
 	return bytes.Contains(here, []byte("\n\n")) || bytes.Contains(here, []byte("\r\n\r\n"))

@@ -167,8 +167,8 @@ type Exchange struct {
 	stopped bool
 }
 
-// Gone returns a channel that is closed when the session gets the end, stops reading, or
-// cancels the request.
+// Gone returns a channel. It is closed when the session gets the end, stops reading, or cancels
+// the request.
 func (x *Exchange) Gone() <-chan struct{} { return x.done }
 
 // Context returns the context of the request.

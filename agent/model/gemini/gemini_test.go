@@ -128,8 +128,9 @@ func result(c model.Call, text string, images ...model.Image) model.Message {
 
 var picture = model.Image{Name: "dot.png", MIMEType: "image/png", Data: pixel}
 
-// A conversation with thoughts, parallel calls, images and signatures is accepted by the
-// strict server, with and without ids, by models with and without images in results.
+// TestConversation plays a conversation with thoughts, parallel calls, images and signatures.
+// The strict server accepts it, with and without ids, for models with and without images in
+// results.
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*bed){

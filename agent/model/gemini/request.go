@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/schema"
 )
 
-// Encode returns the request to a target. Everything that may change within a session follows
-// the messages. So a request repeats the previous request up to the end of its last message.
+// Encode returns the request to a target. Fields that change within a session follow the
+// messages. So a request repeats the previous request up to the end of its last message.
 func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	b := api.Body{Extra: t.Extra}
 	if req.System != "" && t.Quirks&noSystem == 0 {

@@ -378,7 +378,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestAdapt checks which part is left out after a rejection.
+// TestAdapt checks the omitted part after a rejection.
 func TestAdapt(t *testing.T) {
 	t.Parallel()
 	tools := []model.Tool{{Name: "read"}}

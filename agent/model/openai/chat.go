@@ -77,8 +77,8 @@ func (API) Filter(req *model.Request, t *api.Target, in iter.Seq2[model.Delta, e
 }
 
 // startOf returns the kind of a response's start, from earlier responses, the server's
-// metadata, or the name of the model. First words decide only where servers may leave thoughts
-// in the text.
+// metadata, or the name of the model. First words decide only for servers that may leave
+// thoughts in the text.
 func startOf(t *api.Target) model.Start {
 	switch {
 	case t.Quirks&opensThought != 0:
@@ -93,7 +93,7 @@ func startOf(t *api.Target) model.Start {
 	return model.StartsText
 }
 
-// thinks matches models whose templates open a thought in the prompt.
+// thinks matches models with a thought opened in the prompt by their template.
 var thinks = lazyregexp.New(`(?i)(^|[^a-z0-9])(r1|qwq|thinking)([^a-z0-9]|$)`)
 
 // Decoder implements [api.API].

@@ -28,8 +28,8 @@ func asParts(m *message) {
 }
 
 // marks returns the marks of at most three items: the system prompt, the last item of the
-// previous request, which is in the cache, and the last item of this request, for the next
-// request.
+// previous request, and the last item of this request. The previous request is in the cache;
+// this request will be.
 func (l *list) marks() map[int]*cacheControl {
 	if !l.parts || len(l.items) == 0 {
 		return nil

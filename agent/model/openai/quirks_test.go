@@ -89,8 +89,8 @@ func TestNoSystemMessage(t *testing.T) {
 	}
 }
 
-// TestEmptyContent checks a server that refuses both null and an empty text beside calls: there
-// is no endless retry.
+// TestEmptyContent refuses both null and an empty text beside calls. There must be no endless
+// retry.
 func TestEmptyContent(t *testing.T) {
 	t.Parallel()
 	log := []model.Message{

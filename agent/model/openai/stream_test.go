@@ -20,7 +20,7 @@ var someTools = modeltest.Tools("read_file", "search_files", "write_file", "todo
 
 func hello() *model.Request { return modeltest.Hello(someTools...) }
 
-// file returns a handler that answers every request with a file of testdata.
+// file returns a handler with a fixed response: a file of testdata.
 func file(t *testing.T, name string) http.HandlerFunc {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join("testdata", name))

@@ -11,9 +11,9 @@ const (
 	TextCallsAlways = "always"
 )
 
-// readsTextCalls reports whether a tool call that the model writes as text is a tool call.
-// Such text can also be a quotation. So it is text after the model, or the session, has
-// made a native call. OpenAI's own models always make native calls. If the tools are text, calls are, too.
+// readsTextCalls reports whether to run tool calls written as text. Such text can also be a
+// quotation. So it stays text after a native call of the model or the session. OpenAI's own
+// models always make native calls. If the tools are text, calls are, too.
 func readsTextCalls(req *model.Request, t *api.Target) bool {
 	switch {
 	case len(req.Tools) == 0 || req.NoCalls || t.TextCalls == TextCallsNever:

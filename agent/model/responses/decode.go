@@ -41,7 +41,7 @@ func (d *decoder) emit(delta model.Delta) {
 	}
 }
 
-// item says which pieces of an output item were received.
+// item records the received pieces of an output item.
 type item struct {
 	id    string
 	call  int // number of the call in the response

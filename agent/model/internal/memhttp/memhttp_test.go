@@ -13,8 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/internal/memhttp"
 )
 
-// TestTransport runs in a bubble: a connection or goroutine that outlives its answer would fail
-// the test.
+// TestTransport runs in a bubble: a leaked connection or goroutine would fail the test.
 func TestTransport(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
