@@ -297,8 +297,8 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
-// The result of a call left open by a killed server tells the model whether it may have had
-// effects. Calls queued behind another call had not begun.
+// TestOpenCallsAfterKill checks the result of a call left open by a killed server. It tells the
+// model whether the call may have had effects. Calls queued behind another call had not begun.
 func TestOpenCallsAfterKill(t *testing.T) {
 	t.Parallel()
 	plain := func(name string, readOnly bool) tools.Tool {

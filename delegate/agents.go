@@ -23,7 +23,7 @@ type Agent struct {
 	Route        string   // a configured model; if the name is unknown, the session's model applies
 }
 
-// listBytes limits the list of agents in the tool's description.
+// listBytes limits the agent list in the tool's description.
 const listBytes = 1000
 
 func (c *Config) agents() []Agent {

@@ -12,8 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// Two tasks at once: results in the order of the tasks, in the contract's form, and their
-// events in the editor and the store.
+// TestBatch delegates two tasks at once. It checks the order and the form of the results, and
+// the subagents' events in the editor and the store.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func without(list []string, name string) (out []string) {
 	return out
 }
 
-// checkTold: each child begins, moves and ends for the editor, on its parent's sink.
+// checkTold checks the events of each child on its parent's sink: start, progress and end.
 func (b *bed) checkTold(t *testing.T, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
@@ -127,7 +127,7 @@ func (b *bed) checkTold(t *testing.T, ids ...string) {
 	}
 }
 
-// An invalid call is rejected before a subagent starts.
+// TestRefused checks invalid calls. They are rejected before a subagent starts.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -257,7 +257,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// A report is cut with a note, less room means less of it, and the whole is kept.
+// TestSummaryLimit checks long reports. They are cut with a note, more so with less room, and
+// the whole report is kept.
 func TestSummaryLimit(t *testing.T) {
 	t.Parallel()
 	// The text does not repeat: an answer of short repetitions would be ended.

@@ -51,7 +51,7 @@ func (x *Children) newChild(ctx context.Context, env *tools.Env, t *Task) *child
 func (x *Children) run(c *child, limits Limits) {
 	defer close(c.done)
 	defer c.cancel(nil)
-	if c.message != "" { // else its session is stored with its task
+	if c.message != "" { // otherwise its session is stored with its task
 		x.archive.keep(context.WithoutCancel(c.ctx), c.ID, origin{Task: *c.Task})
 	}
 	stop, merge, err := c.work(limits)
@@ -67,7 +67,7 @@ func (x *Children) run(c *child, limits Limits) {
 	x.Extensions().Events().SubagentStop(context.WithoutCancel(c.ctx), e)
 }
 
-// event describes the child to functions of extensions.
+// event describes the child for extensions.
 func (c *child) event() extension.SubagentEvent {
 	return extension.SubagentEvent{SessionID: c.ID, ParentID: c.Parent, Goal: c.Goal}
 }
@@ -165,7 +165,7 @@ func (c *child) lastReport(w Worker, schema *jsonschema.Resolved) {
 	if err != nil || stop != agent.EndTurn && stop != agent.MaxTokens {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.record.reply() // its text was no report
+		c.record.reply() // its text was not a report
 		return
 	}
 	if schema == nil {
@@ -195,7 +195,7 @@ func (c *child) steer(text string) bool {
 		return false
 	}
 	if c.worker == nil || !c.worker.Steer(text) {
-		c.pending = append(c.pending, text) // no turn runs, or it is ending
+		c.pending = append(c.pending, text) // no turn runs, or the turn is ending
 	}
 	return true
 }

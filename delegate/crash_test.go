@@ -24,7 +24,7 @@ import (
 
 const victimDir = "HERMES_TEST_VICTIM"
 
-// alone is a testing.TB for a process in which no test runs.
+// alone is a testing.TB for a process without a running test.
 type alone struct {
 	testing.TB
 	dir string
@@ -83,7 +83,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // mostly dead by then
+		_ = cmd.Process.Kill() // usually dead by then
 		_ = cmd.Wait()
 	})
 	alive := filepath.Join(os.TempDir(), "hermes-ls-tree-*", "hermes-*", aliveIn(dir))

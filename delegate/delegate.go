@@ -42,17 +42,17 @@ type Config struct {
 	Cwd      string        // of the parent's stored session
 
 	Sink   agent.Sink // gets ChildStarted, ChildEvent and ChildEnded; may be nil
-	Ended  func()     // is called when a result of a background subagent waits; may be nil
+	Ended  func()     // called when a result of a background subagent is ready; may be nil
 	Runner Runner     // nil: subagents are sessions of this process
 	Host   string     // the editor, for the children's prompt
-	// Facts returns the bounds of commands, for the same; nil: unknown.
+	// Facts returns the bounds of commands, for the children's prompt; nil: unknown.
 	Facts  func() prompt.Facts
 	Log    *slog.Logger // nil: nothing is logged
 	Bounds tools.Bounds // of the session's calls
 	// Sandbox bounds the recovery of worktrees of dead servers. Nil means no bounds.
 	Sandbox *sandbox.Box
 	Depth   int // of the parent; 0 in a session of a host
-	// Agents returns the kinds of subagents; nil: there are none.
+	// Agents returns the kinds of subagents. It may be nil.
 	Agents func() []Agent
 	// Extensions returns the extensions of the parent's session. It may be nil.
 	Extensions func() *extension.Set
@@ -81,7 +81,7 @@ type Limits struct {
 // Children are the subagents of a session.
 type Children struct {
 	Config
-	ctx    context.Context // of the work in the background
+	ctx    context.Context // of the background work
 	cancel context.CancelCauseFunc
 	atWork sync.WaitGroup
 
@@ -95,9 +95,9 @@ type Children struct {
 	mu       sync.Mutex
 	env      *tools.Env // for work without a call
 	restored bool       // the stored subagents were loaded
-	earlier  []Status   // stored subagents whose results wait; see storedWaiting
+	earlier  []Status   // stored subagents with waiting results; see storedWaiting
 	asked    bool       // earlier is known
-	prompts  int        // of the user, so far
+	prompts  int        // number of the user's prompts so far
 }
 
 // New makes the Children of a session, without subagents.

@@ -193,9 +193,9 @@ type bed struct {
 	files      *workspace.Workspace
 	plan       *tools.Plan
 	room       int
-	output     string // where whole outputs are kept
+	output     string // directory of complete outputs
 	docs       workspace.Documents
-	box        *sandbox.Box // bounds commands; nil: nothing does
+	box        *sandbox.Box // bounds commands; nil: no bounds
 	id         string
 	agents     []delegate.Agent
 }
@@ -233,7 +233,7 @@ func (b *bed) tools() []tools.Tool {
 // bounds returns the limits of the session's calls.
 func (b *bed) bounds() tools.Bounds { return tools.Bounds{Files: b.files, Sandbox: b.box} }
 
-// open begins the session, or takes it up again.
+// open starts or resumes the session.
 func (b *bed) open() {
 	b.t.Helper()
 	var err error
@@ -319,7 +319,7 @@ func (b *bed) log(id string) []store.Message {
 	return log
 }
 
-// answer is the result of the parent's newest call.
+// answer returns the result of the parent's newest call.
 func (b *bed) answer() (a answer) {
 	b.t.Helper()
 	log := b.log(b.id)
@@ -336,7 +336,7 @@ func (b *bed) answer() (a answer) {
 	return a
 }
 
-// answer is a result of delegate_task, as a model reads it.
+// answer is a result of delegate_task in the form for the model.
 type answer struct {
 	Error   string
 	Results []struct {

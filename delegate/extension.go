@@ -36,7 +36,7 @@ func (e delegation) Open(_ context.Context, s *extension.Session) (extension.Ins
 
 var _ extension.Spawner = (*Instance)(nil)
 
-// Instance are the subagents of a session, as an extension.
+// Instance holds the subagents of a session, as an extension.
 type Instance struct {
 	*Children
 	session *extension.Session
@@ -81,7 +81,7 @@ func (x *Instance) begin(ctx context.Context, p extension.Prompt) (ended func(),
 	stop := context.AfterFunc(ctx, cancel)
 	return func() {
 		stop()
-		cancel() // a call could start a subagent until now
+		cancel() // until now, a call could start a subagent
 	}, nil
 }
 
@@ -112,7 +112,7 @@ func (x *Instance) StartsTurn() bool {
 	return x.Limits().StartTurn && slices.ContainsFunc(x.Ready(), func(s Status) bool { return s.Status != interrupted })
 }
 
-// Ready describes the subagents whose results wait.
+// Ready describes the subagents with waiting results.
 func (x *Instance) Ready() []Status {
 	return append(x.storedWaiting(context.Background(), x.session.ID), x.Children.Ready()...)
 }

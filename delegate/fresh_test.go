@@ -11,7 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/delegate"
 )
 
-// The first turn of a new session does not wait for a look into the store.
+// TestFreshSessionAsksNoStore checks the first turn of a new session. It must not wait for a
+// query of the store.
 func TestFreshSessionAsksNoStore(t *testing.T) {
 	t.Parallel()
 	for name, fresh := range map[string]bool{"new": true, "loaded": false} {

@@ -21,8 +21,8 @@ import (
 
 const secret = "BEGIN-OF-A-PRIVATE-KEY"
 
-// hostileBed is a session with a subagent whose commands attack, and a home with a secret
-// beside its workspace.
+// hostileBed is a session with a subagent whose commands attack. Beside its workspace is a home
+// directory with a secret.
 type hostileBed struct {
 	*bed
 	home, kept string

@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// checkIsolation returns an error if there can be no worktree.
+// checkIsolation returns an error if a worktree is impossible.
 func (x *Children) checkIsolation(ctx context.Context) error {
 	if x.Bounds.Files == nil {
 		return errors.New("this session has no workspace")

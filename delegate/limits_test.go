@@ -50,7 +50,8 @@ func TestInactivity(t *testing.T) {
 	})
 }
 
-// The children of a call share its tokens, and stop when they are used up.
+// TestTokens checks the token limit of a call. Its children share the limit, and stop when it
+// is reached.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -121,7 +122,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// asker answers once and remembers who asked.
+// asker answers once and records the asking sessions.
 type asker struct {
 	mu     sync.Mutex
 	asked  []tools.ApprovalRequest
@@ -215,7 +216,8 @@ func TestGrandchildren(t *testing.T) {
 	}
 }
 
-// The shell and the plan of a subagent do not affect others.
+// TestApart checks the separation of subagents: the shell and the plan of a subagent do not
+// affect others.
 func TestApart(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{
@@ -239,7 +241,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// Routes choose the model.
+// TestRoute checks the choice of the model by routes.
 func TestRoute(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{

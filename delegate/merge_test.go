@@ -42,7 +42,7 @@ func TestWorktreeMergesWhatIsNoText(t *testing.T) {
 		}
 	}
 	b.repository()
-	b.sink.also = func(e agent.Event) { // the user goes on working
+	b.sink.also = func(e agent.Event) { // the user continues to work
 		if started, ok := e.(agent.ChildEvent); ok {
 			if called, ok := started.Event.(agent.CallStarted); ok && strings.Contains(called.Title, "taken") {
 				b.write("taken", "the user's\n")

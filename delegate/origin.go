@@ -25,7 +25,7 @@ type archive struct {
 // origin is the stored data of a subagent besides its history.
 type origin struct {
 	Task
-	Status    string          `json:"status,omitempty"` // empty: it runs, or its server died
+	Status    string          `json:"status,omitempty"` // empty: it is running, or its server died
 	Exit      string          `json:"exit_reason,omitempty"`
 	Error     string          `json:"error,omitempty"`
 	Duration  float64         `json:"duration_seconds,omitempty"`
@@ -179,7 +179,7 @@ func titleOf(set *tools.Set, c model.Call) string {
 
 // read adds a message of a history.
 func (r *record) read(m *store.Message, set *tools.Set) {
-	took := m.Time.Sub(r.last) // since the message before it
+	took := m.Time.Sub(r.last) // since the previous message
 	r.last = m.Time
 	switch {
 	case m.Role == model.Assistant:
@@ -202,7 +202,7 @@ func (r *record) read(m *store.Message, set *tools.Set) {
 	case m.Role == model.ToolRole:
 		r.open = slices.DeleteFunc(r.open, func(c model.Call) bool { return c.ID == m.CallID() })
 		var shown []tools.Content
-		_ = json.Unmarshal(m.Shown, &shown) // without it the files are unknown
+		_ = json.Unmarshal(m.Shown, &shown) // otherwise the files are unknown
 		r.called(traced{Tool: m.Name(), Status: statusOf(m.IsError), Duration: seconds(took), id: m.CallID(), result: m.Text()}, shown)
 	case m.Role == model.User:
 		r.reply()
@@ -239,7 +239,7 @@ func Told(stored string) string {
 	return string(data)
 }
 
-// depthMost is more than any configured depth.
+// depthMost exceeds any configured depth.
 const depthMost = 32
 
 // waitsFor returns the task of a stored subagent, if the session owner delegated it to the

@@ -23,13 +23,13 @@ type record struct {
 	files    []string          // changed by its tools, absolute, each once
 	titles   map[string]string // of running calls
 	texts    []string          // texts of earlier responses, the newest last
-	speaking strings.Builder   // text of the last response, which may still grow
+	speaking strings.Builder   // text of the last response, perhaps incomplete
 	doing    string            // its activity now
 	last     time.Time         // of the last event
 	open     []model.Call      // of a history: calls without a result
 
-	output json.RawMessage // the answer, if it fits the schema
-	misfit error           // the reason why it does not fit
+	output json.RawMessage // the answer, if it matches the schema
+	misfit error           // why it does not match
 }
 
 // traced is a call of a child.
@@ -39,7 +39,7 @@ type traced struct {
 	Duration float64 `json:"duration_seconds"`
 	id       string
 	title    string
-	result   string // its beginning and its end
+	result   string // its start and its end
 }
 
 // add adds an event. It returns the used tokens.
@@ -108,7 +108,7 @@ func (r *record) report() string { return strings.TrimSpace(r.speaking.String())
 // Limits of the text about a child without a report, in bytes.
 const (
 	resultKept   = 4000   // of each result
-	resultLeast  = 200    // of each result, however many there are
+	resultLeast  = 200    // of each result, for any number of results
 	resultsLimit = 12_000 // of all results
 	saidTold     = 6000
 	callsLimit   = 40 // calls
@@ -167,7 +167,7 @@ func excerpt(text string, limit int) string {
 	return strings.ToValidUTF8(head, "") + " […] " + strings.ToValidUTF8(tail, "")
 }
 
-// answer validates the report by a schema.
+// answer validates the report with a schema.
 func (c *child) answer(schema *jsonschema.Resolved) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

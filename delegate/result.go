@@ -32,8 +32,8 @@ type outcome struct {
 	Index        int             `json:"task_index"`
 	Status       string          `json:"status"`
 	Summary      string          `json:"summary"`
-	Output       json.RawMessage `json:"output,omitempty"`        // fits the task's schema
-	OutputErrors string          `json:"output_errors,omitempty"` // the reason why the summary does not fit
+	Output       json.RawMessage `json:"output,omitempty"`        // matches the task's schema
+	OutputErrors string          `json:"output_errors,omitempty"` // why the summary does not match
 	Calls        int             `json:"api_calls"`
 	Duration     float64         `json:"duration_seconds"`
 	Model        string          `json:"model"`
@@ -188,7 +188,7 @@ func results(env *tools.Env, batch []*child) tools.Result {
 	return r
 }
 
-// describe makes a result of the outcomes of a batch, in the order of the tasks.
+// describe makes a result from the outcomes of a batch, in the order of the tasks.
 func describe(env *tools.Env, batch []*child) tools.Result {
 	list := make([]*outcome, len(batch))
 	began, limit := time.Now(), room(env, len(batch))

@@ -82,7 +82,7 @@ func (r *roster) admit(n, limit int, start func(i int) *child) ([]*child, error)
 	return batch, nil
 }
 
-// addEnded adds a subagent of an earlier process.
+// addEnded adds a finished subagent of an earlier process.
 func (r *roster) addEnded(c *child) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +120,7 @@ func (r *roster) descendants() []*child {
 	r.mu.Unlock()
 	for _, b := range below {
 		for _, c := range b.descendants() {
-			if !slices.ContainsFunc(list, func(o *child) bool { return o.ID == c.ID }) { // else it was resumed
+			if !slices.ContainsFunc(list, func(o *child) bool { return o.ID == c.ID }) { // otherwise it was resumed
 				list = append(list, c)
 			}
 		}

@@ -145,7 +145,7 @@ func mergeGate(env *tools.Env, bounds tools.Bounds, t *Task) func(context.Contex
 	}
 }
 
-// gateOf returns the gate of the subagent, which asks the user of the parent.
+// gateOf returns the subagent's gate. It asks the parent's user.
 func gateOf(env *tools.Env, t *Task) tools.Approver {
 	if env.Gate == nil {
 		return nil
@@ -279,7 +279,7 @@ func (w *worker) stop(ctx context.Context) {
 func (w *worker) cleanup(ctx context.Context) {
 	w.stop(ctx)
 	if w.files != nil {
-		_ = w.files.Close() // it was only opened to read
+		_ = w.files.Close() // it was opened only for reading
 	}
 	w.box.Close()
 	if w.worktree != nil {

@@ -236,7 +236,7 @@ func (x *Children) Waiting() int {
 	return len(slices.DeleteFunc(x.roster.ready(), (*child).canceledByUser))
 }
 
-// Ready describes the subagents whose results wait.
+// Ready describes the subagents with waiting results.
 func (x *Children) Ready() []Status { return statuses(x.roster.ready()) }
 
 // Notice returns the results of background subagents for the parent's next turn, as JSON,

@@ -234,7 +234,7 @@ func TestDeadServer(t *testing.T) {
 	}
 }
 
-// Nothing outlives the session.
+// TestCloseEndsAll closes the session. Nothing outlives it.
 func TestCloseEndsAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -405,8 +405,8 @@ func TestDeadServerBeforePromptIsStored(t *testing.T) {
 	})
 }
 
-// Subagents of an earlier process are listed as they were asked for, whichever came
-// first into the store.
+// TestOrderOfEarlierSubagents lists subagents of an earlier process in the order of their
+// tasks, not of their first writes to the store.
 func TestOrderOfEarlierSubagents(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, nil)

@@ -22,7 +22,7 @@ const Toolset = "delegation"
 //go:embed delegate.md
 var words string
 
-// Preload makes the input schema of the tool, which stays in memory.
+// Preload makes the tool's input schema, which stays in memory.
 func Preload() { tools.Preload[input]() }
 
 // Tool is delegate_task.

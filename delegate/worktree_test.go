@@ -67,8 +67,8 @@ func isolated(goals ...string) object {
 
 func run(command string) []step { return call("terminal", object{"command": command}) }
 
-// Each subagent works in a copy of the user's files, and its changes are merged with later
-// changes of the user.
+// TestWorktree checks the copies of subagents: each works in a copy of the user's files, and
+// its changes are merged with later changes of the user.
 func TestWorktree(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{
@@ -134,7 +134,7 @@ func TestWorktreeConflict(t *testing.T) {
 			}
 		case agent.ChildEnded:
 			if strings.HasPrefix(e.Goal, "First") {
-				b.write("b.txt", "the user's\n") // an edit of the user meanwhile
+				b.write("b.txt", "the user's\n") // state describes a user's file: its text and mode, or the target of the link.
 				written = done
 			}
 		}
@@ -202,8 +202,8 @@ func TestWorktreeOfAHostileRepository(t *testing.T) {
 	}
 }
 
-// Cancelled at any moment: no worktree and no process is left, and the files are as
-// they were or as the work was complete.
+// TestWorktreeCancelled cancels the work at any moment. No worktree and no process is left. The
+// files are unchanged, or the work is complete.
 func TestWorktreeCancelled(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{0, 5, 20, 40, 80, 150, 400} {
@@ -251,7 +251,7 @@ func TestWorktreeAfterACrash(t *testing.T) {
 	b.git("worktree", "add", "-q", "--detach", dead.Path("hermes-dead"))
 	users := filepath.Join(t.TempDir(), "hers")
 	b.git("worktree", "add", "-q", "--detach", users)
-	dead.Remove() // as a sweep does when the lock is free
+	dead.Remove() // like a sweep if the lock is free
 	b.prompt("parent")
 	list := b.git("worktree", "list")
 	if strings.Contains(list, "hermes-dead") || !strings.Contains(list, "hers") {
@@ -259,7 +259,7 @@ func TestWorktreeAfterACrash(t *testing.T) {
 	}
 }
 
-// So it is when a session begins, also in a worktree of the user's own.
+// TestSweep removes dead worktrees at the start of a session, also in the user's own worktree.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	for _, linked := range []bool{false, true} {
@@ -309,7 +309,7 @@ func TestWorktreesAtOnce(t *testing.T) {
 	link := filepath.Join(b.dir, ".git", "worktrees", "other", "commondir")
 	text, err := os.ReadFile(link)
 	if err == nil {
-		err = os.WriteFile(link, nil, 0o644) // as while it is being added
+		err = os.WriteFile(link, nil, 0o644) // as during its creation
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -354,7 +354,8 @@ func TestWorktreeEndings(t *testing.T) {
 	}
 }
 
-// Without a repository it is refused before anything begins.
+// TestWorktreeNeedsARepository delegates without a repository. The call is rejected before any
+// work begins.
 func TestWorktreeNeedsARepository(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string][][]step{"parent": {call("delegate_task", isolated("Look around")), say("ok")}})
@@ -364,8 +365,8 @@ func TestWorktreeNeedsARepository(t *testing.T) {
 	}
 }
 
-// Git would wait for a named pipe in the place of a file of the repository. The call is
-// rejected instead.
+// TestWorktreeWithoutWaiting replaces a file of the repository by a named pipe, for which git
+// would wait. The call is rejected instead.
 func TestWorktreeWithoutWaiting(t *testing.T) {
 	t.Parallel()
 	for _, thing := range hostile.Obstacles(t) {

@@ -286,7 +286,7 @@ func (f *inline) scanFence() bool {
 	return true
 }
 
-// A mark is a tag or a special token with a meaning for the text after it.
+// mark is a tag or a special token with a meaning for the text after it.
 type mark struct {
 	text string
 	ends []string // of the thought after it; nil: it opens none

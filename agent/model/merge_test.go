@@ -110,7 +110,8 @@ func TestReplyKeepsTextUsageAndFinish(t *testing.T) {
 	}
 }
 
-// However well-formed calls are cut into pieces and interleaved, they come out whole.
+// TestReplyMergesAnyCut cuts well-formed calls into pieces and interleaves them. The calls must
+// come out whole.
 func TestReplyMergesAnyCut(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

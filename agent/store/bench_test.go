@@ -14,7 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// prose returns text of about n bytes with the word frequencies of a language.
+// prose returns about n bytes of text with the word frequencies of a real language.
 func prose(n int) string {
 	var b strings.Builder
 	for b.Len() < n {
@@ -27,7 +27,8 @@ func said(role model.Role, text string) *store.Message {
 	return &store.Message{Message: model.NewMessage(role, text), Typed: len(text)}
 }
 
-// The cost of the first prompt: creating the file once, opening it later.
+// BenchmarkOpen measures the cost of the first prompt: creating the file once, opening it
+// later.
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
 	b.Run("new", func(b *testing.B) {
@@ -68,7 +69,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// Ten thousand sessions: the first page, and all at once.
+// BenchmarkList lists ten thousand sessions: the first page, and all at once.
 func BenchmarkList(b *testing.B) {
 	s := open(b)
 	head := store.Session{Cwd: "/home/someone/project", Title: "Make the tests pass on a Tuesday", System: strings.Repeat("x", 4000)}
@@ -105,8 +106,8 @@ func long(b *testing.B, s *store.Store, messages int) (id string) {
 	return id
 }
 
-// The reads of opening a session of any length, of a page of its log, and of a search through
-// all of it.
+// BenchmarkLong measures the reads for opening a session of any length, for a page of its log,
+// and for a search through all of it.
 func BenchmarkLong(b *testing.B) {
 	for _, n := range []int{10, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -141,7 +142,7 @@ func BenchmarkLong(b *testing.B) {
 	}
 }
 
-// A fork of a session with a thousand messages.
+// BenchmarkFork forks a session with a thousand messages.
 func BenchmarkFork(b *testing.B) {
 	s := open(b)
 	id := long(b, s, 1000)
@@ -152,8 +153,8 @@ func BenchmarkFork(b *testing.B) {
 	}
 }
 
-// The longest wait of another process's message while a session of 100,000 messages is forked,
-// rewound and deleted.
+// BenchmarkHeld measures the longest wait of another process's message. Meanwhile, a session of
+// 100,000 messages is forked, rewound and deleted.
 func BenchmarkHeld(b *testing.B) {
 	dir := b.TempDir()
 	path := filepath.Join(dir, store.FileName)

@@ -26,7 +26,7 @@ const (
 // claims are the locks of sessions in use. Each is a file in dir.
 type claims struct {
 	dir string
-	mu  sync.Mutex // held while lock files are created and removed
+	mu  sync.Mutex // held while lock files are created or removed
 }
 
 // Claim reserves a session for a turn, so no other window works in it at the same time. If
@@ -63,21 +63,23 @@ func (c *claims) take(id string, wait bool) (release func(), err error) {
 			sign(f)
 			return func() { c.release(f, path) }, nil
 		}
-		_ = f.Close() // its last holder removed it after we opened it and before we locked it
+		_ = f.Close() // its last holder removed it between our open and our lock
 	}
 	return nil, fmt.Errorf("%s is never the same file twice", path)
 }
 
-// sign notes this process in the file of a claim. Without a note, others wait less for its end.
+// sign writes this process into the file of a claim. Without this note, others wait less for
+// its end.
 func sign(f *os.File) {
 	space, _ := os.Readlink(processes)
 	note := fmt.Sprintf("%d %s\n", os.Getpid(), space)
 	if _, err := f.WriteAt([]byte(note), 0); err == nil {
-		_ = f.Truncate(int64(len(note))) // the rest of a longer note does no harm
+		_ = f.Truncate(int64(len(note))) // the rest of a longer note is harmless
 	}
 }
 
-// processes names the namespace of this process's id, on Linux: another container's ids say nothing here.
+// processes names the namespace of this process's id, on Linux: another container's ids mean
+// nothing here.
 const processes = "/proc/self/ns/pid"
 
 // longestWait returns how long to wait for the claim of the process named in the file.

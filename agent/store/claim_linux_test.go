@@ -38,7 +38,7 @@ func claimAndStart(seconds string) error {
 		}
 	}
 	fmt.Println("started")
-	for { // the test ends it; select {} without another goroutine would be a deadlock
+	for { // the test kills it; select {} without another goroutine would be a deadlock
 		time.Sleep(time.Hour)
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// Close returns although the opening waits for another process.
+// TestCloseEndsAnOpening closes a store whose opening waits for another process. Close returns
+// anyway.
 func TestCloseEndsAnOpening(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)
@@ -51,7 +52,7 @@ func TestCloseEndsAnOpening(t *testing.T) {
 		if err := <-opened; !errors.Is(err, store.ErrClosed) {
 			t.Errorf("the opening ended with %v", err)
 		}
-		if took := time.Since(began); took > 5*time.Second { // half of the maximum wait of an opening
+		if took := time.Since(began); took > 5*time.Second { // half of an opening's maximum wait
 			t.Errorf("Close took %v", took)
 		}
 	})

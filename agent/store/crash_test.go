@@ -54,7 +54,7 @@ func child(role string) {
 	}
 }
 
-// worker changes sessions as a server does.
+// worker changes sessions like a server.
 type worker struct {
 	store  *store.Store
 	own    []string
@@ -139,7 +139,7 @@ func (w *worker) bringIn(ctx context.Context, messages int) error {
 	}, "import", id, fmt.Sprint(messages))
 }
 
-// share adds to the common session, if it is free.
+// share appends to the common session, if it is free.
 func (w *worker) share(ctx context.Context) error {
 	release, err := w.store.Claim(w.shared)
 	if errors.Is(err, store.ErrClaimed) {
@@ -237,7 +237,7 @@ func (b book) clone() book {
 	return c
 }
 
-// differs describes how the store differs from the book for these sessions.
+// differs describes the differences between the store and the book for these sessions.
 func (b book) differs(ctx context.Context, s *store.Store, ids []string) error {
 	for _, id := range ids {
 		head, err := s.Session(ctx, id)
@@ -311,7 +311,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d kills; the slowest start after one took %v", *kills, time.Duration(slowest.Load()))
 }
 
-// killOnce starts a child, kills it after a moment, and compares.
+// killOnce starts a child, kills it after a moment, and compares the store with the book.
 func killOnce(t *testing.T, path, own string, written book, slowest *atomic.Int64) bool {
 	cmd, lines := start(t, "endless", path, "STORE_TEST_OWN="+own)
 	var once sync.Once
@@ -333,7 +333,7 @@ func killOnce(t *testing.T, path, own string, written book, slowest *atomic.Int6
 		done := written.clone()
 		ids := done.apply(pending)
 		if done.differs(t.Context(), s, ids) == nil {
-			written.apply(pending) // it was done, and not reported
+			written.apply(pending) // done, but not reported
 		}
 		touched = append(touched, ids...)
 	}

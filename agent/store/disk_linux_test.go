@@ -40,11 +40,11 @@ func TestBrokenDisk(t *testing.T) {
 // children are functions for child processes of these tests, besides a [worker].
 var children = map[string]func(arg string) error{"disk": breakDisk, "claim": claimAndStart}
 
-// calls is the last call of an operation at which the disk fails.
+// calls is the last call of an operation to fail.
 const calls = 20
 
-// breakDisk is the process. The disk fails at the first, the second, the third call and so on of
-// an operation.
+// breakDisk is the main function of the child process. The disk fails at the first, the second,
+// the third call and so on of an operation.
 func breakDisk(kind string) error {
 	errno, reads := map[string]syscall.Errno{"full": syscall.ENOSPC, "broken": syscall.EIO, "unreadable": syscall.EIO}[kind], kind == "unreadable"
 	disk, err := storetest.Take()

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 )
 
-// A full disk causes an error and keeps existing data. After space is freed, the same store
-// works.
+// TestDiskFull fills the disk. There is an error, and existing data stays. After space is
+// freed, the same store works.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -72,8 +72,8 @@ func shape(t *testing.T, scripts ...string) map[string]bool {
 	return lines
 }
 
-// A file of any earlier version is migrated with all its data: the sums match the log, and
-// search finds its messages.
+// TestMigrations migrates a file of each earlier version. No data is lost: the sums match the
+// log, and search finds its messages.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -91,7 +91,7 @@ func TestMigrations(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			filled := min(version, 4) // the version whose tables are filled
+			filled := min(version, 4) // the version with filled tables
 			for _, m := range migrations[:filled] {
 				run(m)
 			}

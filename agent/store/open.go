@@ -20,7 +20,7 @@ import (
 // listing does not delay a turn.
 type database struct {
 	writer, reader *sql.DB
-	indexNext      atomic.Int64 // the key of the message whose insertion updates the search index
+	indexNext      atomic.Int64 // key of the message that triggers the next update of the search index
 	sweeper        *sweeper
 	sharing        sharing
 	statements
@@ -190,7 +190,7 @@ func (db *database) prepare(ctx context.Context) (err error) {
 func (db *database) close() error {
 	db.sweeper.close()
 	var errs []error
-	for _, pool := range []*sql.DB{db.reader, db.writer} { // the last connection to close removes the log
+	for _, pool := range []*sql.DB{db.reader, db.writer} { // the last closed connection removes the log
 		if pool != nil {
 			errs = append(errs, pool.Close())
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A record of any file is written as it was read.
+// FuzzImport imports any file. Each record is written as it was read.
 func FuzzImport(f *testing.F) {
 	f.Add([]byte(`{"record":"session","version":1,"id":"x","tools":"[{\"name\":\"t\",\"schema\":{}}]","createdAt":"2026-01-02T03:04:05.000006Z"}` + "\n" +
 		`{"record":"message","id":"m","role":"user","text":{"base64":"/w=="},"calls":[{"id":"1","args":"{}"}],"usage":{"input":1}}`))

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	indexEvery = 64  // about how many messages wait until they are indexed
+	indexEvery = 64  // approximate number of messages to collect before indexing
 	indexMost  = 500 // keys per transaction, so no other writer waits for long
 )
 
@@ -106,7 +106,7 @@ func (s *Store) Search(ctx context.Context, q Query) ([]Hit, error) {
 	q.cwds = &cwds
 	if err := db.indexAll(ctx); err != nil && ctx.Err() != nil {
 		return nil, s.explain("searching", err)
-	} // else search the indexed messages: the disk may be full
+	} // otherwise search the indexed messages: the disk may be full
 	hits, err := db.search(ctx, q, words)
 	return hits, s.explain("searching", err)
 }

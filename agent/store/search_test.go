@@ -115,8 +115,8 @@ func TestSearchBranches(t *testing.T) {
 	}
 }
 
-// After any sequence of writes, deletions, forks and rewinds, search finds the stored messages,
-// the sums match the log, and the index matches the file.
+// TestAnyHistory runs any sequence of writes, deletions, forks and rewinds. Search then finds
+// the stored messages, the sums match the log, and the index matches the file.
 func TestAnyHistory(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -226,7 +226,8 @@ func searchAgrees(t *testing.T, rt *rapid.T, s *store.Store, ids []string) {
 	}
 }
 
-// An excerpt shows the part with the most matches, with the words of the index.
+// TestExcerpts checks excerpts: they show the part with the most matches, with the words of the
+// index.
 func TestExcerpts(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -336,7 +336,7 @@ func scanHead(row scanner) (x Session, err error) {
 	return x, err
 }
 
-// sessionRow reads rows of sessionColumns. All rows use the same variables.
+// sessionRow reads rows of sessionColumns. All rows share the same variables.
 type sessionRow struct {
 	x                Session
 	sparse           [10]sql.NullString // folders and the mostly empty texts

@@ -38,7 +38,7 @@ func (db *database) writeShared(ctx context.Context, do func(*sql.Tx) error) err
 	return c.err
 }
 
-// lead writes all waiting changes. If more changes are waiting then, it makes the first of them
+// lead writes all waiting changes. If more changes are waiting afterwards, their first becomes
 // the next leader.
 func (db *database) lead() {
 	// Not the context of a change: the others would fail with it.

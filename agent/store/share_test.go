@@ -12,7 +12,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// Concurrent writes share transactions, but not each other's failures.
+// TestWritesTogether checks concurrent writes. They share transactions, but not each other's
+// failures.
 func TestWritesTogether(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), store.FileName)

@@ -14,7 +14,7 @@ const (
 	wordsBefore  = 6
 )
 
-// token is a word of a text, split as the index does.
+// token is a word of a text, split like the index.
 type token struct {
 	start, end int // bytes
 	folded     string
@@ -137,7 +137,7 @@ func densest(hits []found) (best int) {
 	return best
 }
 
-// snippetRunes is how many characters are shown on each side of a match.
+// snippetRunes is the number of characters on each side of a match.
 const snippetRunes = 60
 
 // cutAround returns the part of text around the first word found, with marks. If there is none,

@@ -32,8 +32,8 @@ type SpentSession struct {
 	Spent
 }
 
-// slice is the span whose usage the database sums up. Each time zone begins its days at a
-// multiple of it.
+// slice is the time span of a sum in the database. In each time zone, days begin at a multiple
+// of it.
 const slice = 15 * time.Minute
 
 // spentColumns sums up messages m. A request stores its token counts.
@@ -46,9 +46,8 @@ func (s *Spent) columns() []any {
 	return []any{&s.Requests, &s.Unpriced, &u.Input, &u.Output, &u.Reasoning, &u.CachedRead, &u.CachedWrite, &u.Cost}
 }
 
-// SpentByDay returns the usage of each day since a time, newest first. Days without requests
-// are left out. Requests of deleted sessions are not stored anymore, so they are left out,
-// too.
+// SpentByDay returns the usage of each day since a time, newest first. It omits days without
+// requests. Requests of deleted sessions are no longer stored, so it omits them, too.
 func (s *Store) SpentByDay(ctx context.Context, since time.Time) (days []SpentDay, err error) {
 	query := fmt.Sprintf(`SELECT m.time / %[1]d * %[1]d, %[2]s FROM messages m
 		WHERE m.time >= ? AND m.input IS NOT NULL GROUP BY 1 ORDER BY 1 DESC`, slice.Microseconds(), spentColumns)

@@ -146,7 +146,7 @@ func TestFile(t *testing.T) {
 	if err := add(f, "two", failure); !errors.Is(err, failure) {
 		t.Errorf("%v", err)
 	}
-	other := opened(first, second) // as another process may
+	other := opened(first, second) // like another process
 	if err := add(other, "three", nil); err != nil {
 		t.Fatal(err)
 	}

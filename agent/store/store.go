@@ -59,8 +59,8 @@ type Message struct {
 	Time time.Time
 	model.Message
 	Usage *model.Usage // assistant: the cost of the request; nil if the response is incomplete
-	// Shown is the display of a tool result in the editor beyond its text, as JSON of
-	// []tools.Content. session/load replays it.
+	// Shown is the editor's view of a tool result beyond its text, as JSON of []tools.Content.
+	// session/load replays it.
 	Shown   json.RawMessage
 	IsError bool // tool: the result is a failure
 	// Note marks a message written by the agent loop only for the model. Replays skip its text.
@@ -120,7 +120,8 @@ func (s *Store) Close() error {
 	return s.explain("closing", err)
 }
 
-// The store truncates times to microseconds, so a time read equals the time written.
+// fromMicros converts a stored time. The store truncates times to microseconds, so a time read
+// equals the time written.
 func fromMicros(n int64) time.Time { return time.UnixMicro(n).UTC() }
 
 // Now returns the current time with the precision of the store.

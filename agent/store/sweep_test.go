@@ -24,7 +24,7 @@ func count(ctx context.Context, path, query string) (n int, err error) {
 	return n, errors.Join(err, db.Close())
 }
 
-// untilSwept waits until nothing is left to be removed.
+// untilSwept waits until there is nothing left to remove.
 func untilSwept(ctx context.Context, path string) error {
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		n, err := count(ctx, path, "SELECT count(*) FROM logs WHERE loose")

@@ -103,9 +103,9 @@ type callRecord struct {
 	Args text `json:"args"`
 }
 
-// Export writes a session with its log to w, page by page; see [TransferVersion]. Each text goes through
-// hide, which withholds secrets; nil: the texts stay as they are. If the session is rewound during the
-// export, it returns an error.
+// Export writes a session with its log to w, page by page; see [TransferVersion]. Each text
+// goes through hide, which redacts secrets; nil: the texts stay unchanged. If the session is
+// rewound during the export, it returns an error.
 func (s *Store) Export(ctx context.Context, id string, w io.Writer, hide func(text string) string) error {
 	head, err := s.Session(ctx, id)
 	if err != nil {
@@ -255,10 +255,10 @@ type Imported struct {
 	Messages int
 }
 
-// ImportOptions say how [Store.Import] adds sessions.
+// ImportOptions configure [Store.Import].
 type ImportOptions struct {
 	NewIDs bool           // every session gets a new id, and links between the sessions follow
-	Change func(*Session) // changes a session before it is added; nil: it is added as it is
+	Change func(*Session) // changes a session before it is added; nil: it stays unchanged
 }
 
 // Import adds the sessions in r, each completely or not at all. If an id exists in the store,

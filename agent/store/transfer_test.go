@@ -17,7 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// anything generates a string of any bytes, valid UTF-8 or not.
+// anything generates a string of arbitrary bytes.
 var anything = rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
 
 var anyTime = rapid.Map(rapid.Int64Range(1, 4e15), func(n int64) time.Time { return time.UnixMicro(n).UTC() })
@@ -121,8 +121,8 @@ func TestExportAndImport(t *testing.T) {
 	})
 }
 
-// An import does not overwrite existing sessions. With new ids, it creates a second copy with
-// correct links.
+// TestImportTwice imports sessions that exist. They are not overwritten. With new ids, the
+// import creates a second copy with correct links.
 func TestImportTwice(t *testing.T) {
 	t.Parallel()
 	s, ctx := open(t), t.Context()

@@ -49,7 +49,7 @@ func TestReadOnlyHome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
-			if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { // else it is not visible
+			if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { // otherwise it is not visible
 				t.Fatal(err)
 			}
 			prepare(t, home)

@@ -148,7 +148,7 @@ func TestVersion7(t *testing.T) {
 	want := oldMessages(t, path)
 	s := at(t, path)
 	checkVersion7(t, s, want)
-	for id := range want { // an export can be imported, whole
+	for id := range want { // exports can be imported completely
 		var file bytes.Buffer
 		if err := s.Export(t.Context(), id, &file, nil); err != nil {
 			t.Fatal(err)

@@ -2,7 +2,7 @@ package transcript
 
 import "testing"
 
-// Arguments are shown as the model wrote them.
+// TestPrettyKeepsCharacters checks arguments: they are shown as the model wrote them.
 func TestPrettyKeepsCharacters(t *testing.T) {
 	t.Parallel()
 	if got, want := pretty([]byte(`{"command":"a && b <c> d"}`)), "{\n  \"command\": \"a && b <c> d\"\n}"; got != want {

@@ -23,7 +23,7 @@ import (
 type git struct {
 	program string
 	env     []string
-	box     *sandbox.Box // nil: nothing bounds it
+	box     *sandbox.Box // nil: no bounds
 }
 
 // newGit finds git for a session with these folders. The caller closes it.
@@ -56,8 +56,8 @@ type gitCall struct {
 	scratch      string    // a folder to work in without a repository
 }
 
-// run runs a git command. If it does not end within gitLimit, as when it waits for a
-// named pipe, run returns an error.
+// run runs a git command. If it exceeds gitLimit, for example because it waits for a named
+// pipe, run returns an error.
 func (g *git) run(ctx context.Context, c gitCall, args ...string) ([]byte, error) {
 	if path := gitWaitsFor(c.Common); path != "" {
 		return nil, fmt.Errorf("git %s: %s is not a regular file, and git would wait for it", args[0], path)

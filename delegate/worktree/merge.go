@@ -159,7 +159,7 @@ type edit struct {
 	name     string
 	path     string
 	was, is  state
-	old, new []byte // the texts; nil: there is none
+	old, new []byte // the texts; nil: no file
 }
 
 func (e *edit) read(root *safefile.Folder) (err error) {
@@ -170,7 +170,7 @@ func (e *edit) read(root *safefile.Folder) (err error) {
 	return err
 }
 
-// apply makes the change in the workspace.
+// apply applies the change to the workspace.
 func (e *edit) apply(ctx context.Context) error {
 	asked := Change{e.path, e.old, e.new}
 	if e.was.Link {
@@ -258,7 +258,7 @@ func (e *edit) unlink(ctx context.Context) error {
 	return err
 }
 
-// mostWrites is how often a change is merged anew if the file changes at the same time.
+// mostWrites limits how often a change is merged again because the file changed meanwhile.
 const mostWrites = 10
 
 // writeAgain is write, with retries if the file changes between its read and its write, for
@@ -272,7 +272,7 @@ func (e *edit) writeAgain(ctx context.Context) (err error) {
 	return err
 }
 
-// write makes, changes or removes a file.
+// write creates, changes or removes a file.
 func (e *edit) write(ctx context.Context) error {
 	theirs, err := e.files.Read(ctx, e.path)
 	missing := errors.Is(err, workspace.ErrNotFound)

@@ -142,7 +142,7 @@ func deadRecords(records string) (dead []*record) {
 			continue
 		}
 		if n.lock, err = scratch.Lock(filepath.Join(n.path, lockName), 0); err != nil {
-			continue // its server runs, or is making it
+			continue // its server runs, or is creating it
 		}
 		if n.texts, err = safefile.OpenFolder(filepath.Join(n.path, textsDir)); err != nil {
 			n.leave()
@@ -186,7 +186,7 @@ func (n *record) leave() {
 	}
 }
 
-// remove removes the record. The nil record is none.
+// remove removes the record. A nil record is valid.
 func (n *record) remove() {
 	if n == nil {
 		return

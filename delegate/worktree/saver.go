@@ -18,7 +18,7 @@ import (
 // the worktree.
 type saver struct {
 	path   string           // of the task's folder
-	folder *safefile.Folder // nil: nothing was saved so far
+	folder *safefile.Folder // nil: nothing saved so far
 	room   int64            // remaining bytes
 	files  int              // and files
 }
@@ -27,7 +27,7 @@ type saver struct {
 const (
 	savedBytes = 2 << 30
 	savedFiles = 20_000
-	savedDepth = 200 // folders in each other
+	savedDepth = 200 // nested folders
 )
 
 func (t *Tree) saver() *saver {
@@ -131,7 +131,7 @@ func (t *Tree) folders(ctx context.Context, root *safefile.Folder, kept *saver, 
 			continue
 		}
 		if inside, err := root.ReadDir(name, 1); err == nil && len(inside) == 0 {
-			continue // a submodule, which was not copied
+			continue // a submodule, not copied
 		}
 		c := Conflict{Path: filepath.ToSlash(name), Reason: "it is a git repository of its own, or a submodule; such are not merged"}
 		err = kept.tree(ctx, root, name, name, savedDepth)

@@ -56,7 +56,7 @@ func (t *Tree) states(ctx context.Context, names []string) (map[string]state, er
 	for _, name := range names {
 		info, err := root.Lstat(name)
 		if err != nil {
-			continue // there is no such file, or it is not in the worktree
+			continue // missing, or outside the worktree
 		}
 		seen[name] = info
 		if id, count, known := safefile.Links(info); known && count > 1 {

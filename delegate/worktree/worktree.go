@@ -67,7 +67,7 @@ type Tree struct {
 	unlisted bool             // the editor does not list its open documents
 }
 
-// Check returns an error if there can be no worktree of the first folder of files.
+// Check returns an error if a worktree of the first folder of files is impossible.
 func Check(ctx context.Context, files *workspace.Workspace, box *sandbox.Box) error {
 	t := &Tree{Config: Config{Files: files, Sandbox: box}}
 	defer func() { t.git.close() }()
@@ -95,12 +95,12 @@ func (t *Tree) find(ctx context.Context) (err error) {
 // call returns a git command in a repository.
 func (t *Tree) call(r gitrepo.Repo) gitCall { return gitCall{Repo: r} }
 
-// own returns the repository as the worktree sees it.
+// own returns the repository as seen from the worktree.
 func (t *Tree) own() gitrepo.Repo {
 	return gitrepo.Repo{Top: t.root, GitDir: t.gitDir(), Common: t.Common}
 }
 
-// New makes a worktree of the user's files. The caller removes it.
+// New creates a worktree of the user's files. The caller removes it.
 func New(ctx context.Context, c Config) (_ *Tree, err error) {
 	if !safefile.IsName(c.ID) {
 		return nil, fmt.Errorf("%q is no id of a session", c.ID)
@@ -135,8 +135,8 @@ func New(ctx context.Context, c Config) (_ *Tree, err error) {
 	return t, t.writeRecord()
 }
 
-// register makes the worktree's folder and its folder in the git folder, as git worktree
-// add --no-checkout --detach does.
+// register creates the worktree's folder and its folder in the git folder, like git worktree
+// add --no-checkout --detach.
 func (t *Tree) register() error {
 	common, err := safefile.OpenFolder(t.Common)
 	if err != nil {
@@ -147,7 +147,7 @@ func (t *Tree) register() error {
 	if err := errors.Join(common.MkdirAll("worktrees", 0o755), common.Mkdir(making, 0o755)); err != nil {
 		return err
 	}
-	defer common.RemoveAll(making) // usually it was moved
+	defer common.RemoveAll(making) // usually moved away
 	for name, text := range map[string]string{
 		"HEAD": t.commit, "commondir": "../..", "gitdir": filepath.ToSlash(filepath.Join(t.root, ".git")),
 	} {
@@ -165,7 +165,7 @@ func (t *Tree) register() error {
 	return t.point()
 }
 
-// fill copies the user's files into the worktree and remembers their states.
+// fill copies the user's files into the worktree and records their states.
 func (t *Tree) fill(ctx context.Context) error {
 	call := t.call(t.own())
 	call.writes = []string{t.gitDir()}
@@ -251,7 +251,7 @@ func (t *Tree) Box() *sandbox.Box {
 // Remove removes the worktree with all files, and its folder in the git folder.
 func (t *Tree) Remove() {
 	if t.root != "" {
-		_ = forget(t.Common, filepath.Base(t.root)) // if it fails, the next RemoveDead does it
+		_ = forget(t.Common, filepath.Base(t.root)) // after a failure, the next RemoveDead does it
 	}
 	if t.dir != nil {
 		t.dir.Remove()
@@ -270,6 +270,6 @@ func forget(common, name string) error {
 	if err := folder.RemoveAll(filepath.Join("worktrees", name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	_ = folder.Remove("worktrees") // as git does, if it is empty
+	_ = folder.Remove("worktrees") // like git, if it is empty
 	return nil
 }

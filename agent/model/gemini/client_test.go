@@ -11,8 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/gemini/geminitest"
 )
 
-// The client leaves refused signatures out, repeats the request at once, and continues a
-// paused response.
+// TestClient checks the retries of the client: it omits refused signatures, repeats the request
+// at once, and continues a paused response.
 func TestClient(t *testing.T) {
 	t.Parallel()
 	s := geminitest.New(

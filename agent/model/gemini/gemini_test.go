@@ -182,8 +182,8 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// A history of another API gets a signature for the first call of each response, and no
-// ids.
+// TestForeignHistory sends a history of another API. The first call of each response gets a
+// signature, and no call gets an id.
 func TestForeignHistory(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, geminitest.Reply{Parts: []geminitest.Part{geminitest.Text("Yes.")}}, geminitest.Reply{Parts: []geminitest.Part{geminitest.Text("Yes.")}})
@@ -203,7 +203,8 @@ func TestForeignHistory(t *testing.T) {
 	}
 }
 
-// A signature of another account is refused, and the history is accepted without it.
+// TestStateOfAnotherAccount sends a signature of another account. It is refused, and the
+// history is accepted without it.
 func TestStateOfAnotherAccount(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, geminitest.Reply{Parts: []geminitest.Part{geminitest.Call("todo", `{}`)}}, geminitest.Reply{Parts: []geminitest.Part{geminitest.Text("b")}})
@@ -408,7 +409,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Signatures stay with their parts, and parts of other types are sent back.
+// TestState checks the place of state: signatures stay with their parts. Parts of other types
+// are sent back.
 func TestState(t *testing.T) {
 	t.Parallel()
 	body := `data: {"candidates":[{"content":{"parts":[{"text":"Hm.","thought":true},{"text":"a"},{"text":"b"},{"text":"c","thoughtSignature":"x+/=="},{"text":"d"}]}}]}

@@ -32,8 +32,8 @@ func stream(t *testing.T, m model.Model, req *model.Request) (*model.Reply, *mod
 	return reply, dropped, nil
 }
 
-// The client leaves rejected parameters and refused state out and repeats the request at
-// once.
+// TestClient checks the retries of the client: it omits rejected parameters and refused state,
+// and repeats the request at once.
 func TestClient(t *testing.T) {
 	t.Parallel()
 	s := responsestest.New(

@@ -141,7 +141,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// The state is the item as it came, without its status and null.
+// TestState checks the state of items: the received item, without its status and null members.
 func TestState(t *testing.T) {
 	t.Parallel()
 	item := `{"id":"rs_1", "type":"reasoning","encrypted_content":"gA\u002b\/=","summary":[ {"type":"summary_text","text":"é"} ],"content":null,"status":"completed","later":{"b":1,"a":2.50}}`
@@ -384,7 +384,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// State of another account is refused, and accepted without it.
+// TestStateOfAnotherAccount sends state of another account. It is refused, and the history is
+// accepted without it.
 func TestStateOfAnotherAccount(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, responsestest.Reply{Items: []responsestest.Item{responsestest.Reasoning("Hm."), responsestest.Text("a")}}, responsestest.Reply{Items: []responsestest.Item{responsestest.Text("b")}})
@@ -492,7 +493,8 @@ func TestServerRejects(t *testing.T) {
 	}
 }
 
-// Reasoning without its item, and an item without its reasoning, are rejected.
+// TestServerPairs checks the strict server: it rejects reasoning without its item, and an item
+// without its reasoning.
 func TestServerPairs(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, responsestest.Reply{Items: []responsestest.Item{responsestest.Reasoning("Hm."), responsestest.Text("a")}})

@@ -12,8 +12,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Disk is between SQLite and the operating system. It fails no call until [Disk.Break]. Create
-// it with [Take].
+// Disk intercepts SQLite's system calls. It fails no call until [Disk.Break]. Create it with
+// [Take].
 type Disk struct {
 	mu     sync.Mutex
 	after  int           // calls before the first failure
@@ -55,7 +55,7 @@ func (d *Disk) fails(read bool) (errno syscall.Errno, first bool) {
 	return d.errno, d.failed == 1
 }
 
-// transfer is pread or pwrite, as SQLite calls them.
+// transfer is pread or pwrite, with SQLite's signature.
 type transfer = func(tls *libc.TLS, fd int32, buf uintptr, n uint64, offset int64) int64
 
 // Take places a Disk between SQLite and the operating system, for this process.
