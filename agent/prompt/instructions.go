@@ -41,7 +41,7 @@ type Instruction struct {
 	Outside bool
 }
 
-// Cut says how to read on, for the model. If the text is whole, Cut returns "".
+// Cut tells the model how to read on. If the text is whole, Cut returns "".
 func (i Instruction) Cut() string {
 	if i.Next == 0 {
 		return ""

@@ -1,7 +1,7 @@
 // Package prompt writes the system prompt: the rules of the agent, the use of the offered
-// tools, the environment and the project's notes. The same [Config] always gives the same
-// bytes, which the prompt cache requires. The package reads files only with functions of
-// the caller.
+// tools, the environment and the project's notes. Equal [Config] values always give equal
+// bytes, as the prompt cache requires. The package reads files only through the caller's
+// functions.
 package prompt
 
 import (
@@ -32,16 +32,17 @@ type Config struct {
 	Sections []Section
 }
 
-// Facts are the limits of commands and scripts. The zero value says nothing about them.
+// Facts are the limits of commands and scripts. The zero value adds nothing to the prompt.
 type Facts struct {
 	Approvals string // the mode, such as "ask"; empty: unknown
 	Sandbox   string // the mode, such as "workspace-write"; empty: unknown
 	Network   bool   // the sandbox or the container can use a network
-	Remote    string // where commands run, such as "on build over ssh"; empty: on this machine
-	Elsewhere bool   // files are where commands run, and not on this machine
+	Remote    string // location of commands, such as "on build over ssh"; empty: on this machine
+	Elsewhere bool   // files are on the commands' machine, not on this machine
 }
 
-// Tool is an offered tool, as far as the prompt speaks of it. See [tools.Tool] for its properties.
+// Tool holds the properties of an offered tool for the prompt. See [tools.Tool] for its
+// properties.
 type Tool struct {
 	Name, Advice             string
 	EditsFiles, RunsCommands bool

@@ -11,7 +11,7 @@ const mostNested = 100
 type Nesting struct {
 	text  bool // after the block prefix
 	mark  bool // the prefix contains a sign
-	depth int  // of the prefix, at most, in halves
+	depth int  // maximum depth of the prefix, in halves
 	last  byte
 }
 
@@ -34,8 +34,8 @@ func (n *Nesting) Add(piece string) string {
 	return out.String()
 }
 
-// opens takes the next byte, and reports whether it opens a block too many. A level of
-// a list needs a sign, or two columns in the lines below it.
+// opens takes the next byte, and reports whether it opens one block more than allowed. A list
+// level needs a sign, or two columns in the lines below it.
 func (n *Nesting) opens(c byte) bool {
 	if c == '\n' {
 		*n = Nesting{}

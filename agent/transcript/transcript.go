@@ -1,8 +1,8 @@
 // Package transcript writes a session as Markdown: the text of the user and the model,
 // each call with its result, and the calls of scripts.
 //
-// A [Writer] is an [agent.Sink], for replays and for live turns. Text of the model or of a
-// tool cannot end a fence or imitate the heading of a call.
+// A [Writer] is an [agent.Sink], for replays and for live turns. Text from the model or a tool
+// cannot end a fence or imitate the heading of a call.
 package transcript
 
 import (

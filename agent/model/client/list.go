@@ -83,7 +83,7 @@ type geminiListed struct {
 	Methods []string `json:"supportedGenerationMethods"`
 }
 
-// after returns the id before the next page of Anthropic.
+// after returns the id after which the next page begins (Anthropic), or "".
 func (p *listPage) after() string {
 	if p.HasMore {
 		return p.LastID

@@ -39,7 +39,7 @@ var (
 // Model is the scripted model. It is stateless and makes no connection.
 type Model struct{ Name string }
 
-// Window returns a context window in tokens.
+// Window returns a fixed context window in tokens.
 func (Model) Window() int { return 128000 }
 
 // Sees reports true: the model accepts pictures.
@@ -54,10 +54,10 @@ type step struct {
 	SleepMS int          `json:"sleep_ms"` // a pause
 	Finish  model.Finish `json:"finish"`   // in place of stop or tool_calls
 	Cut     bool         `json:"cut"`      // the connection breaks
-	Status  int          `json:"status"`   // the request is rejected with this HTTP status
+	Status  int          `json:"status"`   // the request fails with this HTTP status
 }
 
-// call is a tool call. If Args is a string, it is sent as it is, valid or not.
+// call is a tool call. A string in Args is sent unchanged, valid or not.
 type call struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`

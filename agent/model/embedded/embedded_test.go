@@ -18,7 +18,7 @@ func scripted(lines ...string) model.Message {
 	return prompt("Go.\n```hermes-script\n" + strings.Join(lines, "\n") + "\n```")
 }
 
-// ask returns the response to the messages, and in how many pieces it came.
+// ask returns the response to the messages, and the number of its pieces.
 func ask(ctx context.Context, messages ...model.Message) (r model.Reply, pieces int, err error) {
 	for d, err := range (embedded.Model{Name: "embedded"}).Stream(ctx, &model.Request{System: "s", Messages: messages}) {
 		if err != nil {

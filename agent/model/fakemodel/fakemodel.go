@@ -29,7 +29,7 @@ type Model struct {
 	waiting chan *Exchange
 	script  func(n int, x *Exchange) // nil: the test uses Next
 
-	requestsMu sync.Mutex // is not held during a wait
+	requestsMu sync.Mutex // not held during a wait
 	requests   []*model.Request
 }
 
@@ -109,7 +109,7 @@ func (m *Model) played(ctx context.Context, n int, x *Exchange, yield func(model
 	}
 }
 
-// byHand yields the deltas of the test until the end, an error, or the end of ctx.
+// byHand yields the test's deltas until the end, an error, or the end of ctx.
 func (m *Model) byHand(ctx context.Context, x *Exchange, yield func(model.Delta, error) bool) {
 	events := make(chan event)
 	x.push = func(e event) bool {

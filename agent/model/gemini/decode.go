@@ -260,8 +260,8 @@ func (d *decoder) candidate(a *candidate, data []byte) error {
 	return nil
 }
 
-// explain returns the explanation of a block: the message of the API, or the reason with
-// the categories.
+// explain returns the explanation of a block: the API's message, or the reason with the
+// categories.
 func explain(message, reason string, ratings []safetyRating) string {
 	if message != "" {
 		return message
@@ -372,7 +372,7 @@ func args(raw json.RawMessage) string {
 // Finished reports whether the finish reason is known.
 func (d *decoder) Finished() bool { return d.reason != "" }
 
-// End emits the last delta. If the response did not end, or the model failed, it returns a
+// End emits the last delta. If the response is incomplete, or the model failed, it returns a
 // [*model.Error].
 func (d *decoder) End(bool) error {
 	if len(d.counts) > 0 {
@@ -403,7 +403,7 @@ func (d *decoder) End(bool) error {
 	return nil
 }
 
-// pause adds a part whose state continues the response.
+// pause adds a part with the state for continuing the response.
 func (d *decoder) pause() error {
 	if d.token == "" {
 		return nil

@@ -30,10 +30,10 @@ const (
 	noThinking                        // thinkingConfig
 	oldSchemas                        // parametersJsonSchema
 	noChoice                          // toolConfig
-	noSystem                          // systemInstruction: it is the first text of the user
+	noSystem                          // systemInstruction: it begins the first user message
 )
 
-// Adapt leaves a rejected parameter out. See [api.API].
+// Adapt omits a rejected parameter. See [api.API].
 func (API) Adapt(_ *model.Request, t *api.Target, failed *model.Error) bool {
 	before := t.Quirks
 	text := strings.ToLower(failed.Message)
@@ -126,10 +126,10 @@ func version(id string) float64 {
 	return n
 }
 
-// current is a version of which this package assumes the newest rules.
+// current is the version for which this package assumes the newest rules.
 const current = 3
 
-// efforts returns the levels of a model whose levels are not configured.
+// efforts returns the levels of a model without configured levels.
 func efforts(id string) []string {
 	switch {
 	case strings.Contains(id, "gemini-3-pro"):

@@ -36,7 +36,7 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	}
 	b.ExtraFields()
 	token := continuation(req, t)
-	if token != "" { // the partial response is known to the API
+	if token != "" { // the API knows the partial response
 		without := *req
 		without.Messages = req.Messages[:len(req.Messages)-1]
 		req = &without
@@ -129,7 +129,7 @@ func hasParameters(schema json.RawMessage) bool {
 type piece struct {
 	kind    pieceKind
 	message int
-	images  bool // only the images of a result, for models without images in results
+	images  bool // only a result's images, for models without images in results
 }
 
 type pieceKind string
@@ -305,7 +305,7 @@ func hasID(t *api.Target, p *model.Part) bool {
 type encoder struct {
 	target *api.Target
 	texts  []string        // replacements of the images; "" means the image is sent
-	ids    map[string]bool // of calls, given by the API
+	ids    map[string]bool // of calls, chosen by the API
 }
 
 // content returns the parts of a piece, with the start and the end of its content.
@@ -335,7 +335,7 @@ func (e *encoder) content(p piece, m *model.Message, form int) []byte {
 	return b
 }
 
-// appendPrompt appends the parts of a user message, each with a comma after it.
+// appendPrompt appends the parts of a user message, each followed by a comma.
 func (e *encoder) appendPrompt(b []byte, m *model.Message) []byte {
 	texts := e.texts
 	for i := range m.Parts {
@@ -452,8 +452,8 @@ func sentArgs(args string) string {
 	}
 }
 
-// appendResults appends the results of a tool message. Images and files after a result
-// are inside of it if the model accepts them there.
+// appendResults appends the results of a tool message. Images and files after a result go
+// inside it if the model accepts them there.
 func (e *encoder) appendResults(b []byte, m *model.Message) []byte {
 	texts := e.texts
 	for i := 0; i < len(m.Parts); {
@@ -519,7 +519,7 @@ func appendText(b []byte, s string) []byte {
 
 // state is the opaque data of a part.
 type state struct {
-	ID        string          `json:"id,omitempty"` // of a call, given by the API
+	ID        string          `json:"id,omitempty"` // of a call, chosen by the API
 	Signature string          `json:"signature,omitempty"`
 	Part      json.RawMessage `json:"part,omitempty"` // a part of an unknown type
 	// Continuation is the token for continuing a paused response. It is used only at the end of

@@ -66,7 +66,7 @@ func TestConversation(t *testing.T) {
 }
 
 // TestForeignHistory sends the history of another model, with state of another host, and
-// goes on with it.
+// continues it.
 func TestForeignHistory(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"claude-opus-5-5", "claude-sonnet-4-5"} {

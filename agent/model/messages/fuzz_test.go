@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/messages"
 )
 
-// recorded is the events of a reply with all kinds of blocks.
+// recorded is the event stream of a reply with all kinds of blocks.
 var recorded = []string{begin, ping,
 	`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
 	`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"think"}}`,

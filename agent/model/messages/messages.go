@@ -94,7 +94,7 @@ func containsAll(text string, words []string) bool {
 	return true
 }
 
-// statuses are the HTTP statuses of the types of errors, for errors within a stream.
+// statuses maps the types of errors in a stream to HTTP statuses.
 var statuses = map[string]int{
 	"invalid_request_error": http.StatusBadRequest,
 	"authentication_error":  http.StatusUnauthorized,
@@ -116,7 +116,7 @@ func (API) Classify(status int, header http.Header, body []byte) *model.Error {
 		} `json:"error"`
 	}
 	if status == 0 {
-		_ = unmarshal(body, &said) // other forms have no type
+		_ = unmarshal(body, &said) // other forms set no type
 		status = statuses[said.Error.Type]
 	}
 	err := api.Classify(status, header, body)

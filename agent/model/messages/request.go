@@ -146,7 +146,7 @@ type writer struct {
 	after  string // for later blocks
 }
 
-// marks decides how the blocks are marked.
+// marks chooses the marks of the blocks.
 func (w *writer) marks(t *api.Target) {
 	if t.Cache.Off || t.Quirks&noMarks != 0 {
 		return
@@ -159,7 +159,7 @@ func (w *writer) marks(t *api.Target) {
 
 func (w *writer) text(s string) { w.buf = append(w.buf, s...) }
 
-// blocks writes encoded blocks. They are not copied, unless they are short.
+// blocks writes encoded blocks. It copies only short blocks.
 func (w *writer) blocks(data []byte) {
 	if len(data) < 512 {
 		w.buf = append(w.buf, data...)
@@ -205,7 +205,7 @@ func (w *writer) system(text string, t *api.Target) {
 // API.
 type item struct {
 	assistant bool
-	result    bool // stands before the prompts of its message
+	result    bool // precedes the prompts of its message
 	blocks    []byte
 }
 
@@ -245,7 +245,7 @@ func (w *writer) messages(req *model.Request, t *api.Target) {
 	w.text("]")
 }
 
-// before returns the index of the last item of a role before end, or -1.
+// before returns the index of the last item with a role before end, or -1.
 func before(items []item, end int, assistant bool) int {
 	for end--; end >= 0 && items[end].assistant != assistant; end-- {
 	}

@@ -100,7 +100,7 @@ func TestAddressAndHeaders(t *testing.T) {
 	}
 }
 
-// TestMessages checks how the history becomes messages.
+// TestMessages checks the conversion of the history to messages.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	result := func(id, text string, more ...model.Part) model.Message {

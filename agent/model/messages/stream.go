@@ -132,7 +132,7 @@ func (d *decoder) emit(delta model.Delta) {
 	}
 }
 
-// unmarshal decodes JSON. Fields of an unexpected type are skipped.
+// unmarshal decodes JSON. It skips fields of an unexpected type.
 func unmarshal(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	var other *json.UnmarshalTypeError
@@ -260,7 +260,7 @@ func (d *decoder) begin(index int, raw json.RawMessage) {
 		return // an unknown form
 	}
 	b.kind = textOf(b.fields["type"])
-	d.complete(index) // another block with this index, whose end did not come
+	d.complete(index) // another block with this index, without its end
 	d.blocks[index], d.newest = b, index
 	switch b.kind {
 	case "text":

@@ -8,20 +8,20 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// family is how a model thinks.
+// family is a kind of thinking.
 type family int
 
 const (
-	foreign  family = iota // a model of another vendor behind this API
+	foreign  family = iota // another vendor's model behind this API
 	plain                  // a Claude without thinking: before 3.7
 	budgeted               // thinks within budget_tokens: 3.7 to 4.5
 	adaptive               // the model decides, within output_config.effort: since 4.6
 	always                 // adaptive, and thinking cannot be disabled
 )
 
-// familyOf returns how a model thinks, by its id, such as "claude-opus-4-6" or
-// "anthropic.claude-3-7-sonnet-20250219-v1:0", and its version times ten. A Claude id without a
-// known version counts as new.
+// familyOf returns the family of a model and its version times ten, from an id such as
+// "claude-opus-4-6" or "anthropic.claude-3-7-sonnet-20250219-v1:0". A Claude id without a known
+// version counts as new.
 func familyOf(id string) (family, int) {
 	_, name, ok := strings.Cut(strings.ToLower(id), "claude-")
 	if !ok {
@@ -66,7 +66,7 @@ type thinking struct {
 	form        string // value of thinking.type; empty: the field is not sent
 	budget      int    // thinking.budget_tokens
 	effort      string // output_config.effort; empty: not sent
-	display     bool   // ask for summaries, which newer models otherwise leave out
+	display     bool   // ask for summaries, omitted by default in newer models
 	interleaved bool   // ask for thinking between tool calls; newer models always do it
 }
 
@@ -75,8 +75,8 @@ const minBudget = 1024
 // budgets are the thinking tokens of an older model, by effort.
 var budgets = map[string]int{"minimal": minBudget, "low": 4 << 10, "medium": 10 << 10, "high": 20 << 10, "xhigh": 26 << 10, "max": 30 << 10}
 
-// thinkingOf maps the effort of a request to the parameters of the model. The endpoint's
-// quirks decide if the id of the model does not.
+// thinkingOf maps the effort of a request to the parameters of the model. If the model's id is
+// inconclusive, the endpoint's quirks decide.
 func thinkingOf(req *model.Request, t *api.Target) thinking {
 	kind, version := familyOf(t.Model)
 	switch {

@@ -38,7 +38,7 @@ type answer struct {
 
 	ReasoningDetails []map[string]any `json:"reasoning_details"` // OpenRouter
 
-	// Fields of less common servers. Their types differ.
+	// Less common servers' fields, of varying types.
 	Thinking        json.RawMessage `json:"thinking"`
 	ThinkingContent json.RawMessage `json:"thinking_content"`
 	Thought         json.RawMessage `json:"thought"`
@@ -265,8 +265,8 @@ func (d *decoder) call(index int, id string, f named) {
 // Finished implements [api.Decoder].
 func (d *decoder) Finished() bool { return d.finish != "" }
 
-// End emits the last delta. If there is neither a finish reason nor [DONE], it returns
-// [model.ErrCut]. If there is only [DONE], it returns [model.ErrGarbage].
+// End emits the last delta. Without a finish reason and [DONE], it returns [model.ErrCut]. With
+// nothing but [DONE], it returns [model.ErrGarbage].
 func (d *decoder) End(done bool) error {
 	switch {
 	case d.finish == "" && !done:
@@ -305,7 +305,7 @@ func finish(reason string) model.Finish {
 	}
 }
 
-// answerText is the text of an answer: a string, or parts of it in a list or alone, which may be
+// answerText is the text of an answer: a string, a part, or a list of parts. Parts may be
 // thoughts.
 type answerText struct{ text, thought string }
 

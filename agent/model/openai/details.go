@@ -11,7 +11,7 @@ import (
 // They are the state of the response.
 type details struct{ all []map[string]any }
 
-// joinedFields are the fields whose pieces are appended. Of other fields, the last value
+// joinedFields are the fields whose pieces are appended. For other fields, the last value
 // applies.
 var joinedFields = [...]string{"text", "summary", "data"}
 

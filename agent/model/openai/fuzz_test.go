@@ -72,7 +72,7 @@ func streamed(t *testing.T, text string, size int) (*model.Reply, error) {
 			return r, err
 		case r.Finish != "":
 			t.Fatalf("%+v after the finish", d)
-		case d.Notice != "": // the stream would wait and try again
+		case d.Notice != "": // the stream would wait and retry
 			cancel()
 			return r, errors.New(d.Notice)
 		}

@@ -251,7 +251,7 @@ func (API) Locate(req *model.Request, t *api.Target, failed *model.Error) int {
 }
 
 // wantsThoughts reports whether the model gets the reasoning of its tool calls in the next
-// request. Without it, such a model rejects the request or reasons worse.
+// request. Otherwise such a model rejects the request or reasons worse.
 func wantsThoughts(t *api.Target) bool {
 	id := strings.ToLower(t.Model)
 	return slices.ContainsFunc(thinkingModels[:], func(name string) bool { return strings.Contains(id, name) }) ||
@@ -264,7 +264,7 @@ var (
 	thinkingHosts  = [...]string{"deepseek.com", "moonshot.", "z.ai", "bigmodel.cn", "dashscope"}
 )
 
-// imageParts returns the parts of images, each in its form.
+// imageParts returns the parts for images, each in its form.
 func imageParts(images []model.Image, texts []string) []part {
 	parts := make([]part, len(images))
 	for n, image := range images {
@@ -337,7 +337,7 @@ func encodeCalls(calls []model.Call, t *api.Target) []call {
 }
 
 // sentArgs returns the arguments of a tool call for the next request. Many servers reject
-// a request whose arguments are not JSON, so sentArgs wraps such arguments in an object.
+// invalid JSON, so sentArgs wraps invalid arguments in an object.
 func sentArgs(args string) string {
 	if json.Valid([]byte(args)) {
 		return args

@@ -20,14 +20,14 @@ const (
 	noChoice                            // tool_choice
 	noMarks                             // cache_control
 	nativeCalls                         // the model made native calls
-	emptyContent                        // content beside calls is "" instead of null
-	nullContent                         // it is null, because "" was refused, too
+	emptyContent                        // content beside calls: "" instead of null
+	nullContent                         // content beside calls: null, because "" was refused, too
 	onlyCalls                           // no text beside calls
 	nineID                              // call ids consist of nine letters and digits
 	shortIDs                            // call ids have no meaning for the endpoint
 	opensThought                        // the prompt opens a thought, so responses contain only its end
 	plainStart                          // the prompt opens no thought, despite the model's name, template or first words
-	noSystem                            // no system message: its text begins the first message of the user
+	noSystem                            // no system message: its text begins the first user message
 )
 
 // Adapt implements [api.API].

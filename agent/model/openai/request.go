@@ -51,7 +51,7 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 		b.Field("stream_options", options)
 	}
 	if t.Provider == "openrouter" {
-		b.Field("usage", usageOption{Include: true}) // so that the response has the cost
+		b.Field("usage", usageOption{Include: true}) // the response then contains the cost
 	}
 	if limit := t.Limit(req); limit > 0 {
 		name := "max_tokens"
@@ -83,7 +83,7 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 		return nil, err
 	}
 	if req.NoCalls && !has(noChoice) && len(req.Tools) > 0 && !t.TextTools {
-		b.Field("tool_choice", "none") // after the messages, so that they stay in the prefix of the next request
+		b.Field("tool_choice", "none") // after the messages, which stay in the prefix of the next request
 	}
 	body, err := b.Close()
 	if err != nil {
@@ -96,7 +96,7 @@ func (API) Encode(req *model.Request, t *api.Target) (*api.Request, error) {
 	return &api.Request{Method: http.MethodPost, URL: t.URL("/v1", path, false), Header: header, Body: body, Limit: t.Limit(req)}, nil
 }
 
-// newLimit reports whether the endpoint has max_completion_tokens instead of max_tokens.
+// newLimit reports whether the endpoint uses max_completion_tokens instead of max_tokens.
 func newLimit(t *api.Target) bool {
 	if t.Provider == "openai" || t.Provider == "openrouter" {
 		return true

@@ -84,7 +84,7 @@ func TestParameters(t *testing.T) {
 		want, never  string
 	}{
 		{"openai", "gpt-5", `"max_completion_tokens":7,"reasoning_effort":"low","prompt_cache_key":"sid"`, `"max_tokens"`},
-		{"openai", "gpt-6-astra", `"reasoning_effort":"low"`, `"max_tokens"`}, // the library would reject this one itself
+		{"openai", "gpt-6-astra", `"reasoning_effort":"low"`, `"max_tokens"`}, // the library itself would reject this model
 		{"openrouter", "x/y", `"usage":{"include":true},"max_completion_tokens":7`, "prompt_cache_key"},
 		{"custom", "o3-mini", `"max_completion_tokens":7`, `"max_tokens"`},
 		{"ollama", "qwen3", `"max_tokens":7`, "max_completion_tokens"},
@@ -165,7 +165,8 @@ func TestARefusedParameterEndsWhenNothingHelps(t *testing.T) {
 	}
 }
 
-// TestWindow checks the sources of the context window: the configuration, a table, else a default.
+// TestWindow checks the sources of the context window: the configuration, a table, or a
+// default.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ configured, known, want int }{{0, 0, 128000}, {0, 400000, 400000}, {5, 400000, 5}} {

@@ -22,10 +22,10 @@ var contentKeys = [...]struct {
 	thought bool
 }{{[]byte(`"content":"`), false}, {[]byte(`"reasoning_content":"`), true}}
 
-const maxMisses = 50 // after this many misses, the chunks of this endpoint differ too much
+const maxMisses = 50 // misses after which an endpoint's chunks are too diverse
 
-// match returns the delta in raw. If raw does not have the bytes of the template, or has
-// no text, it returns false.
+// match returns the delta in raw. If raw does not match the template, or contains no text, it
+// returns false.
 func (t *template) match(raw []byte) (model.Delta, bool) {
 	if len(t.head) == 0 || len(raw) < len(t.head)+len(t.tail) || !bytes.HasPrefix(raw, t.head) || !bytes.HasSuffix(raw, t.tail) {
 		return model.Delta{}, false

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 )
 
-// Tools, calls and results as text, for servers whose chat template leaves them out. The form is
-// that of Hermes and Qwen models, which many others know, too.
+// Tools, calls and results as text, for servers whose chat template drops them. The form is
+// Hermes' and Qwen's, known to many other models.
 const (
 	toolsHead = "\n\n# Tools\n\nYou may call these functions:\n<tools>"
 	toolsFoot = "\n</tools>\n\nTo call functions, end your message with one JSON object for each call, in these tags. Write nothing after the last one:\n" +
@@ -19,7 +19,7 @@ const (
 	resultOpen, resultClose = "<tool_response>\n", "\n</tool_response>"
 )
 
-// toolsText returns the part of the system prompt that offers tools.
+// toolsText returns the tools' part of the system prompt.
 func toolsText(req *model.Request, t *api.Target) (string, error) {
 	text, err := t.Encoded.Tools(req.Tools, func() ([]byte, error) {
 		out := []byte(toolsHead)
@@ -35,8 +35,8 @@ func toolsText(req *model.Request, t *api.Target) (string, error) {
 	return string(text), err
 }
 
-// callsText returns a response with its calls as text: in the bytes that the model wrote, as far as possible, so
-// that the server finds them in its cache.
+// callsText returns a response with its calls as text: if possible, in the model's own bytes,
+// so the server finds them in its cache.
 func callsText(text string, calls []model.Call) string {
 	var b strings.Builder
 	b.WriteString(text)
@@ -53,8 +53,8 @@ func callsText(text string, calls []model.Call) string {
 	return b.String()
 }
 
-// resultText returns a result as the text of a user message. No text of the result ends it: results are
-// JSON, where the escape means the same.
+// resultText returns a result as the text of a user message. The text of a result cannot end
+// it: results are JSON, where the marker is escaped.
 func resultText(result string) string {
 	return resultOpen + strings.ReplaceAll(result, "</tool_response", `<\/tool_response`) + resultClose
 }

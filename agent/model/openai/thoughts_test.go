@@ -29,12 +29,12 @@ func TestReasoningFields(t *testing.T) {
 	}
 }
 
-// TestPromptOpensThought checks that a model whose prompt opens its thoughts is known after its
-// first response, and that the thought is not sent back.
+// TestPromptOpensThought checks a model whose prompt opens its thoughts. The client knows it
+// after the first response, and does not send the thought back.
 func TestPromptOpensThought(t *testing.T) {
 	t.Parallel()
 	m := modeltest.Serve(t, replies("Hm.\n</think>\n\nHello", "Hm.\n</think>\n\nHello", "Hello"))
-	for _, want := range []string{"Hm.\n", "Hm.\n", "Hello"} { // the last one has no thought, so it is shown again
+	for _, want := range []string{"Hm.\n", "Hm.\n", "Hello"} { // the last response contains no thought, so it is repeated
 		texts := ""
 		var r model.Reply
 		for d, err := range m.Stream(t.Context(), &model.Request{Messages: []model.Message{model.NewMessage(model.User, "x")}, Tools: someTools}) {

@@ -280,9 +280,9 @@ func (d *decoder) begin(index int, it *item, o *outputItem) {
 	it.begun, d.newest = true, index
 }
 
-// done completes the part of an output item and adds its state. If the item did not come in
-// pieces, its text is emitted as a whole. last reports whether the item is in the last event of
-// the response, which repeats all items in their order.
+// done completes the part of an output item and adds its state. If the item was not streamed,
+// its text is emitted as a whole. last reports whether the item is in the last event of the
+// response, which repeats all items in their order.
 func (d *decoder) done(index int, raw []byte, last bool) error {
 	var o outputItem
 	fit, err := api.Decode(raw, &o)
@@ -394,7 +394,7 @@ func (d *decoder) end(kind string, r *response) error {
 // Finished reports whether the last event was received.
 func (d *decoder) Finished() bool { return d.last != nil }
 
-// End emits the last delta. If the last event did not come, it returns an error.
+// End emits the last delta. Without a last event, it returns an error.
 func (d *decoder) End(bool) error {
 	if d.last == nil {
 		return &model.Error{Kind: model.ErrCut, Message: "the stream ended without response.completed"}

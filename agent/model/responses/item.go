@@ -78,8 +78,8 @@ func stateOf(kind string, raw []byte) ([]byte, error) {
 	return append(state, '}'), nil
 }
 
-// inside returns the members of a state, with a comma after them. If there is no state of
-// the target, it returns nil.
+// inside returns the members of a state, followed by a comma. If there is no state for the
+// target, it returns nil.
 func inside(t *api.Target, p *model.Part) []byte {
 	state := t.State(p)
 	if len(state) < 2 {
@@ -108,7 +108,7 @@ func isItemID(id string, kind model.PartType) bool {
 	})
 }
 
-// appendKey appends the name of a member, with a comma before it if it is not the first.
+// appendKey appends the name of a member, preceded by a comma unless it is the first.
 func appendKey(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')

@@ -160,8 +160,8 @@ func appendMessage(b []byte, t *api.Target, m *model.Message, texts []string) []
 	}
 }
 
-// appendResponse appends the items of an assistant message in their order. A reasoning
-// item is accepted only before another item, so it is omitted at the end.
+// appendResponse appends the items of an assistant message in their order. The API accepts a
+// reasoning item only before another item, so it is omitted at the end.
 func appendResponse(b []byte, t *api.Target, m *model.Message) []byte {
 	var reasoning []byte // items waiting for the next item
 	for i := range m.Parts {
@@ -245,8 +245,8 @@ func sentArgs(args string) string {
 	}
 }
 
-// appendResults appends the results of a tool message. Images and files after a result are
-// inside of it.
+// appendResults appends the results of a tool message. Images and files after a result go
+// inside it.
 func appendResults(b []byte, m *model.Message, texts []string) []byte {
 	for i := 0; i < len(m.Parts); {
 		end := i + 1

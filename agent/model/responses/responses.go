@@ -36,7 +36,7 @@ const (
 	noStrict                           // strict, of tools
 )
 
-// Adapt leaves a rejected parameter out. See [api.API].
+// Adapt omits a rejected parameter. See [api.API].
 func (API) Adapt(_ *model.Request, t *api.Target, failed *model.Error) bool {
 	before := t.Quirks
 	if failed.Status != http.StatusBadRequest && failed.Status != http.StatusUnprocessableEntity {

@@ -78,7 +78,7 @@ func (m *mender) wellFormed(s map[string]any) {
 		case "examples":
 			_, fits = value.([]any)
 		case "$ref", "$dynamicRef", "$recursiveRef":
-			fits = false // it was replaced, or it names nothing
+			fits = false // already replaced, or without a target
 		}
 		if !fits {
 			delete(s, key)
@@ -246,7 +246,7 @@ func (m *mender) values(s map[string]any) {
 	if len(unique) == 0 {
 		return
 	}
-	if kind, ok := s["type"].(string); ok && !permits(kind, unique) { // the server compares with the values
+	if kind, ok := s["type"].(string); ok && !permits(kind, unique) { // the server compares with the listed values
 		if is := valuesKind(unique); is != "" {
 			kind = is
 			s["type"] = is
@@ -357,7 +357,7 @@ func (m *mender) items(s map[string]any, depth int) {
 		tuple, isTuple = list, true
 		delete(s, "prefixItems")
 	}
-	if isTuple { // an older form of a list of a certain length
+	if isTuple { // the older form of a fixed-length list
 		delete(s, "additionalItems")
 		s["items"] = tupleOf(tuple)
 	}

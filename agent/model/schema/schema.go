@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 )
 
-// Rules say which schemas an API accepts.
+// Rules describe the schemas accepted by an API.
 type Rules struct {
 	keywords  []string // supported keywords; nil: all
 	formats   []string // of strings
@@ -90,7 +90,7 @@ func (r *Rules) Of(raw json.RawMessage) json.RawMessage {
 // mender mends a schema.
 type mender struct {
 	*Rules
-	root  map[string]any // as it was written
+	root  map[string]any // the original schema
 	open  []string       // references currently being replaced
 	nodes int
 }
@@ -129,7 +129,7 @@ func (m *mender) refersIn(value any) bool {
 	return false
 }
 
-// sub mends a schema below the top. If it is none, sub returns false.
+// sub mends a schema below the top. If value is not a schema, sub returns false.
 func (m *mender) sub(value any, depth int) (any, bool) {
 	s, ok := value.(map[string]any)
 	if is, boolean := value.(bool); boolean {
@@ -173,7 +173,7 @@ func (m *mender) short(s map[string]any) map[string]any {
 	return out
 }
 
-// localName reports whether a reference names a definition at the top of the schema.
+// localName reports whether a reference points to a definition at the top of the schema.
 func localName(ref string) bool {
 	for _, prefix := range []string{"#/$defs/", "#/definitions/"} {
 		if name, ok := strings.CutPrefix(ref, prefix); ok {
@@ -209,7 +209,7 @@ const mostOpen = 1
 
 // resolve replaces the reference of a schema by its target.
 func (m *mender) resolve(s map[string]any) map[string]any {
-	for range 8 { // a reference may name a reference
+	for range 8 { // a reference may point to a reference
 		ref, ok := s["$ref"]
 		if !ok {
 			return s
@@ -273,7 +273,7 @@ func (m *mender) alternatives(s map[string]any, depth int) {
 	delete(s, "oneOf")
 	if s["allOf"] != nil || s["properties"] != nil {
 		all := map[string]any{"allOf": s["allOf"]}
-		if s["properties"] != nil { // the alternatives of an object with properties add to them
+		if s["properties"] != nil { // alternatives of an object with properties extend them
 			all["anyOf"] = s["anyOf"]
 			delete(s, "anyOf")
 		}
@@ -338,8 +338,8 @@ func bare(value any) bool {
 	return ok
 }
 
-// combine removes the alternatives at the top, which some APIs refuse. Their properties become
-// properties of the object.
+// combine removes the alternatives at the top, which some APIs refuse, and adds their
+// properties to the object.
 func (m *mender) combine(s map[string]any) {
 	all := map[string]any{}
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {

@@ -11,7 +11,7 @@ import (
 
 var all = map[string]*Rules{"chat": Chat, "gemini": Gemini, "messages": Messages, "responses": Responses}
 
-// refused returns why a strict API refuses a schema, or "".
+// refused returns the reason for which a strict API refuses a schema, or "".
 func refused(api string, raw []byte) string {
 	var root map[string]any
 	if err := json.Unmarshal(raw, &root); err != nil {

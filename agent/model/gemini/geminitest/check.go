@@ -217,7 +217,7 @@ func acceptTools(lists []toolList) *refusal {
 // keywords are the schema keywords in parameters.
 const keywords = "type format title description nullable enum maxItems minItems properties required minProperties maxProperties minLength maxLength pattern example anyOf propertyOrdering default items minimum maximum"
 
-// schemaProblem returns why the API rejects a schema in parameters, or "".
+// schemaProblem returns the API's reason for rejecting a schema in parameters, or "".
 func schemaProblem(raw json.RawMessage, at string) string {
 	if raw == nil {
 		return ""

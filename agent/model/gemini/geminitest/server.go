@@ -51,11 +51,11 @@ type Reply struct {
 	Parts    []Part
 	Finish   string // empty: STOP
 	Message  string // of the finish
-	Block    string // the reason why the prompt is blocked
+	Block    string // why the prompt is blocked
 	Status   int    // an HTTP error with Error instead of a stream
 	Error    string // the body of the error, or an event within the stream
 	Cut      bool   // the connection ends before the last event
-	Trailing bool   // the signature comes in an empty part at the end, as in a stream of text
+	Trailing bool   // the signature comes in an empty part at the end, as in a text stream
 }
 
 // Part is a part of a [Reply].
@@ -141,7 +141,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func write(w http.ResponseWriter, status int, body string) {
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body) // the client may be gone
+	_, _ = io.WriteString(w, body) // the client may have closed the connection
 }
 
 // stream writes the events of a response.

@@ -30,7 +30,7 @@ func Transport(h http.Handler) http.RoundTripper {
 	s := &http.Server{Handler: http.HandlerFunc(read), ErrorLog: log.New(io.Discard, "", 0)}
 	dial := func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
-		go func() { _ = s.Serve(&single{conn: server}) }() // ends at once; the connection goes on until it is closed
+		go func() { _ = s.Serve(&single{conn: server}) }() // ends at once; the connection stays until it is closed
 		return client, nil
 	}
 	return &http.Transport{DialContext: dial, DialTLSContext: dial, DisableKeepAlives: true, DisableCompression: true}

@@ -255,7 +255,7 @@ func checkMessages(req *Request) *rejection {
 	return nil
 }
 
-// blocksOf returns the blocks of a content, which may be a text.
+// blocksOf returns the blocks of a content. A text becomes a block.
 func blocksOf(content json.RawMessage) []json.RawMessage {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
@@ -268,7 +268,7 @@ func blocksOf(content json.RawMessage) []json.RawMessage {
 
 // checkResults requires each call to be answered in the next message, before other blocks.
 func checkResults(req *Request) *rejection {
-	var open []string // calls of the previous message
+	var open []string // calls in the previous message
 	calls := map[string]bool{}
 	for i, m := range req.Messages {
 		var made, answered []string
@@ -545,7 +545,7 @@ func (k *marks) take(req *Request, raw json.RawMessage, role, list string, i int
 	return nil
 }
 
-const lookBack = 20 // blocks before a mark in which the cache is searched
+const lookBack = 20 // blocks before a mark to search for a cache entry
 
 // usage counts the tokens of a request, four bytes each, and fills the cache.
 func (s *Server) usage(req *Request) map[string]any {

@@ -20,7 +20,7 @@ import (
 // Server is an [http.Handler] for POST /v1/messages, also below another path. Set its fields
 // before the first request. It is safe for concurrent use.
 type Server struct {
-	// Key is the accepted x-api-key. Empty: each key is.
+	// Key is the accepted x-api-key. Empty: any key.
 	Key string
 	// Next returns the reply to an accepted request. See [Script].
 	Next func(*Request) Reply
@@ -43,16 +43,16 @@ type hash = [sha256.Size]byte
 // Reply is a scripted reply.
 type Reply struct {
 	Blocks  []Block
-	Stop    string // stop_reason; empty: tool_use if there is a call, otherwise end_turn
+	Stop    string // stop_reason; empty: tool_use after a call, otherwise end_turn
 	Refusal string // stop_details.explanation
 	Output  int    // output_tokens; 0: by the size of the blocks
 
 	Status int         // of an error instead of the reply
-	Error  string      // its type: of the whole response, or after the blocks if Status is 0
+	Error  string      // error type: for the whole response, or after the blocks if Status is 0
 	Text   string      // its message
 	Header http.Header // of the response
-	Cut    int         // if it is not 0, the connection ends after this many events
-	Events []string    // raw lines of events, which replace all
+	Cut    int         // if not 0, the connection ends after this many events
+	Events []string    // raw event lines, instead of all else
 }
 
 // Block is a block of a reply. Its fields are the API's.
@@ -61,7 +61,7 @@ type Block map[string]any
 // Text returns a block of text.
 func Text(text string) Block { return Block{"type": "text", "text": text} }
 
-// Thinking returns a block of thinking, which the server signs.
+// Thinking returns a block of thinking. The server signs it.
 func Thinking(text string) Block { return Block{"type": "thinking", "thinking": text} }
 
 // Redacted returns a block of unreadable thinking.
@@ -106,7 +106,7 @@ func (s *Server) Forget() {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client is gone
+		return // the client closed the connection
 	}
 	req := &Request{Header: r.Header, Body: body}
 	s.mu.Lock()
@@ -257,8 +257,8 @@ func (s *Server) sign(req *Request, blocks []Block) []Block {
 	return signed
 }
 
-// signature returns the signature of a block of thinking after a prefix. Its first half is
-// bound to the text, its second half to the prefix.
+// signature returns the signature of a block of thinking after a prefix. Its first half depends
+// on the text, its second half on the prefix.
 func (s *Server) signature(text string, prefix prefix) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "secret %d %s", s.secret, text))
 	return base64.StdEncoding.EncodeToString(append(sum[:12], prefix[:12]...))
@@ -267,7 +267,7 @@ func (s *Server) signature(text string, prefix prefix) string {
 // events sends the events of a reply.
 type events struct {
 	w    http.ResponseWriter
-	left int // events until the connection ends; 0: it does not
+	left int // events until the connection ends; 0: no limit
 }
 
 func (e *events) send(name string, fields map[string]any) {

@@ -54,7 +54,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client is gone
+		return // the client closed the connection
 	}
 	no := s.check(body)
 	s.mu.Lock()
@@ -67,7 +67,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if no != "" {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
-		_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": no, "type": "invalid_request_error"}}) // the client may be gone
+		_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": no, "type": "invalid_request_error"}}) // the client may have closed the connection
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -95,7 +95,7 @@ var (
 	ninePattern = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
 )
 
-// Odd returns the reason why strict parsers of JSON refuse a text, or "".
+// Odd returns the reason for which strict JSON parsers refuse a text, or "".
 func Odd(text []byte) string {
 	switch {
 	case !jsontext.Value(text).IsValid():
@@ -106,7 +106,7 @@ func Odd(text []byte) string {
 	return ""
 }
 
-// check returns why a request is refused, or "".
+// check returns the reason for refusing a request, or "".
 func (s *Server) check(body []byte) string {
 	if odd := Odd(body); odd != "" {
 		return odd

@@ -61,7 +61,7 @@ type tool struct {
 	Strict     *bool           `json:"strict"`
 }
 
-// parameters are the names of the API.
+// parameters are the API's parameter names.
 var parameters = []string{
 	"model", "store", "stream", "stream_options", "include", "input", "instructions", "tools", "tool_choice", "reasoning",
 	"max_output_tokens", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "service_tier", "parallel_tool_calls",

@@ -47,7 +47,7 @@ type Request struct {
 // Reply is a scripted response.
 type Reply struct {
 	Items      []Item
-	Incomplete string // the reason: max_output_tokens or content_filter
+	Incomplete string // why it is incomplete: max_output_tokens or content_filter
 	Failed     *Error // the stream ends with response.failed
 	Event      *Error // the stream ends with an error event
 	Status     int    // an HTTP error with Failed instead of a stream
@@ -61,14 +61,14 @@ type Error struct {
 	Message string
 }
 
-// sentItem is an output item as it was sent.
+// sentItem is an output item in its sent form.
 type sentItem struct {
 	raw   []byte // without its status
 	key   string // the account
 	after string // the reasoning item before it
 }
 
-// levels are the efforts with which models reason today.
+// levels are the efforts of current reasoning models.
 var levels = []string{"minimal", "low", "medium", "high"}
 
 // New returns a server that plays replies in their order.
@@ -148,7 +148,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (r *refusal) write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(r.status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": r}) // the client may be gone
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": r}) // the client may have closed the connection
 }
 
 // cached returns the tokens of the longest prefix shared with an earlier accepted request, in
