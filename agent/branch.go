@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// branchedText is the result of an open call of a fork.
+// branchedText is the result of a call in a fork, if its own result came after the fork point.
 const branchedText = "this branch of the conversation begins before the call's result; what the call has changed is still changed"
 
 // Fork stores a new session with the history of session id up to and including a message. If

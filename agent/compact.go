@@ -195,9 +195,9 @@ func (t *turn) renew() error {
 }
 
 // boundary returns the index of the first of the newest messages. Together they are at most
-// tokens long; a single last message may be up to most tokens long. The first is not a tool
-// result, so all earlier calls have results. If there is too little to compact before it,
-// boundary returns -1.
+// tokens long. If even the last message is longer, it may be up to most tokens long. The first
+// is not a tool result, so all earlier calls have results. If there is too little to compact
+// before it, boundary returns -1.
 func (h *history) boundary(tokens, most int) int {
 	from, own := len(h.messages), 0
 	for i := len(h.messages) - 1; i >= 0 && h.origins[i].seq > 0; i-- {

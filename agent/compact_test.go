@@ -201,8 +201,8 @@ func TestLastMessageStays(t *testing.T) {
 	}
 }
 
-// TestTextsOfExtensions checks three rights of extensions: adding text to the summary,
-// replacing the final text of a turn, and continuing the turn once.
+// TestTextsOfExtensions checks three texts of extensions: an addition to the summary, a
+// replacement for the final text of a turn, and a text to continue the turn once.
 func TestTextsOfExtensions(t *testing.T) {
 	t.Parallel()
 	notes := 0

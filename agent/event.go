@@ -109,7 +109,7 @@ type (
 		// Offers are choices below the notice. The text names them, too.
 		Offers []tools.Offer
 	}
-	// TurnSummary is a line about a finished turn, such as that its changes were not checked.
+	// TurnSummary is a line about a finished turn, for example about unchecked changes.
 	TurnSummary struct {
 		Brief string // a few words, to be joined with other parts
 		Text  string // the whole line

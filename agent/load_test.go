@@ -155,7 +155,7 @@ func TestReplay(t *testing.T) {
 	p := tools.NewPlan()
 	list = append(list, todo.Tool(p))
 	var replies []func(*fakemodel.Exchange)
-	for range 35 { // more than a page of messages
+	for range 35 { // more than a page
 		replies = append(replies, func(x *fakemodel.Exchange) {
 			x.Thought("hm")
 			x.Text("Now.")

@@ -55,8 +55,7 @@ func (t *turn) askForNotes(ctx context.Context, hints string) (string, *model.Us
 	return notes, usage, err
 }
 
-// notesText returns the prompt for notes, with a length that fits a context window of size
-// room.
+// notesText returns the prompt for notes of a suitable length for a window of room tokens.
 func notesText(hints string, room int) string {
 	words := min(notesWords, int(float64(room)*notesReserve*wordsOfToken))
 	text := strings.Replace(compactWords, "1,500 words", fmt.Sprintf("%d words", max(words, 100)), 1)
@@ -77,10 +76,10 @@ func (t *turn) notesModel() model.Model {
 	return t.config.Notes()
 }
 
-// forNotes returns the source messages of the notes, at most room tokens: all of them, or the
-// first and the newest. The first is the user's first prompt, or the summary with the earlier
-// notes, so no compaction loses them. If messages are left out, the rest lose their state, and
-// long texts are cut.
+// forNotes returns the source messages of the notes: all of them, or the first and the newest
+// messages that fit a window of room tokens. The first is the user's first prompt, or the
+// summary with the earlier notes, so no compaction loses them. If messages are left out, the
+// rest lose their state, and long texts are cut.
 func (t *turn) forNotes(room int) []model.Message {
 	all := t.history.messages
 	most := room - int(notesReserve*float64(room)) - notesTokens

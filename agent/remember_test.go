@@ -14,8 +14,8 @@ import (
 )
 
 // TestCompactionsRemember compacts several times. Each summary contains the first prompt and
-// the names of edited files, with any notes. Each request for notes contains the previous
-// summary, with its notes.
+// the names of edited files, regardless of the notes. Each request for notes contains the
+// previous summary, with its notes.
 func TestCompactionsRemember(t *testing.T) {
 	t.Parallel()
 	set := toolSet(t, onPath("read_file", tools.KindRead), onPath("patch", tools.KindEdit))

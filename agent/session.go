@@ -1,11 +1,12 @@
 // Package agent runs turns. A turn alternates model requests and tool calls until a
 // response contains no tool calls.
 //
-// A [Session] runs at most one turn at a time. [Session.Turn] returns after all its goroutines.
-// Canceling its context ends the turn, not the session. Each request extends the previous
-// request, except after a compaction or a rewind. Prompts, calls and results are stored before
-// the sink gets their events. A turn may end by a cancel, an error of the model or a kill -9.
-// The session continues: every call gets a result before the next prompt is appended.
+// A [Session] runs at most one turn at a time. [Session.Turn] returns after all its goroutines
+// have ended. Canceling its context ends the turn, not the session. Each request extends the
+// previous request, except after a compaction or a rewind. Prompts, calls and results are
+// stored before the sink gets their events. A turn may end by a cancel, an error of the model
+// or a kill -9. The session continues: every call gets a result before the next prompt is
+// appended.
 //
 //	s, err := agent.New(ctx, agent.Config{Head: head, Model: m, Tools: set, Env: env, Store: st})
 //	stop, err := s.Turn(ctx, agent.Input{Text: "why does the build fail?"}, sink)

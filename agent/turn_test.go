@@ -105,8 +105,8 @@ func TestTurn(t *testing.T) {
 	})
 }
 
-// TestTogether runs adjacent read-only calls: they run at the same time. A writing call runs
-// alone. Results keep the order of the calls.
+// TestTogether runs adjacent read-only calls concurrently and a writing call alone. Results
+// keep the order of the calls.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ type child struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	began  time.Time
-	prompt int // number of its user prompt
+	prompt int // number of the user's prompt it works for
 	budget *budget
 	done   chan struct{} // closed when outcome is set and all goroutines have ended
 

@@ -5,8 +5,8 @@
 // in the store, with its own shell, plan and record of files. Its tools are a subset of its
 // parent's. If a subagent ends, there is a result with the work so far, and the others
 // continue. It may end by its report, a limit, a cancel or an error. The end of a call's
-// context ends its foreground children. [Children.Close] ends the background children. Both
-// return after the children have ended.
+// context ends its foreground children. [Children.Close] ends the background children. The call
+// and Close return after the children have ended.
 //
 // All types are safe for concurrent use.
 //

@@ -106,8 +106,8 @@ func (x *Instance) Waiting() bool {
 	return x.Children.Waiting() > 0 || len(x.storedWaiting(context.Background(), x.session.ID)) > 0
 }
 
-// StartsTurn reports whether results start a turn. Results of interrupted subagents wait for a
-// prompt: interrupted by the user or by the end of their session.
+// StartsTurn reports whether results start a turn. Results of subagents interrupted by the user
+// or by the end of their session wait for a prompt.
 func (x *Instance) StartsTurn() bool {
 	return x.Limits().StartTurn && slices.ContainsFunc(x.Ready(), func(s Status) bool { return s.Status != interrupted })
 }

@@ -156,8 +156,8 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestWhatAChildHas checks the equipment of a subagent: the requested part of its parent's
-// tools, and its own shell, plan and record of files. It may delegate only if this is allowed.
+// TestWhatAChildHas checks the means of a subagent: the requested part of its parent's tools,
+// and its own shell, plan and record of files. It may delegate only if this is allowed.
 func TestWhatAChildHas(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -24,7 +24,7 @@ type Sees interface {
 	Sees(ctx context.Context) bool
 }
 
-// KnownToSee is a [Sees] that reports certain knowledge.
+// KnownToSee is a [Sees] that distinguishes a known answer from an assumed answer.
 type KnownToSee interface {
 	// KnownToSee reports whether the model is known to accept pictures.
 	KnownToSee(ctx context.Context) bool

@@ -6,7 +6,7 @@ import (
 )
 
 // Limits of a response. The longest responses of models contain about 130,000 tokens, or half a
-// megabyte. A response beyond a limit is endless.
+// megabyte. A response beyond a limit counts as endless.
 const (
 	MaxText      = 4 << 20 // bytes
 	MaxReasoning = 4 << 20 // bytes

@@ -7,8 +7,8 @@
 // the changes to the workspace. Conflicts, and all changes of an incomplete subagent, are saved
 // in [Config].Output.
 //
-// A [record] beside the store describes each worktree. If the server dies, [Recover] saves the
-// changes in it. A Tree is not safe for concurrent use.
+// A [record] beside the store describes each worktree. If the server dies, [Recovery.Run] saves
+// the changes in it. A Tree is not safe for concurrent use.
 //
 //	tree, err := worktree.New(ctx, worktree.Config{ID: id, Files: files, Output: dir, Records: worktree.RecordsOf(storePath)})
 package worktree

@@ -107,7 +107,7 @@ type Target struct {
 	TextTools bool
 	// NoState omits the state of all messages, because the endpoint refused it.
 	NoState bool
-	// Quirks are parameters rejected by the endpoint for the model. Each API uses other bits.
+	// Quirks are parameters rejected by the endpoint for the model. Each API uses its own bits.
 	Quirks Quirks
 	// Encoded keeps encoded messages for later requests. Nil keeps nothing.
 	Encoded *Cached

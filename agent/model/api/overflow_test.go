@@ -134,8 +134,8 @@ func must(data []byte, err error) []byte {
 	return data
 }
 
-// TestOverflowTable: each wording of the table matches without the general rules, and names a
-// source.
+// TestOverflowTable checks each wording of the table: it matches without the general rules, and
+// names a source.
 func TestOverflowTable(t *testing.T) {
 	t.Parallel()
 	n := 0

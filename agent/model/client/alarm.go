@@ -40,8 +40,8 @@ func (a *alarm) disarm() {
 // event records an event of the response. The next wait is limited to a.idle.
 func (a *alarm) event() { a.begun, a.left = true, a.idle }
 
-// comment records a sign of life from the endpoint. Before the first event, it restarts the
-// wait. All restarts together add at most a.bound.
+// comment records a comment from the endpoint. Before the first event, it restarts the wait.
+// All restarts together add at most a.bound.
 func (a *alarm) comment() {
 	if !a.begun && a.bound > 0 {
 		a.bound -= a.first - a.left

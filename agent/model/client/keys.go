@@ -13,7 +13,7 @@ import (
 
 // Strategies of a pool of keys.
 const (
-	FillFirst  = "fill_first"  // the first key not limited
+	FillFirst  = "fill_first"  // the first key that is not limited
 	RoundRobin = "round_robin" // the next key for each session
 	LeastUsed  = "least_used"  // the key with the fewest requests
 )
@@ -38,9 +38,9 @@ type keyState struct {
 	key     string
 	refused *model.Error // the newest refusal; nil: never refused, or worked since
 	since   time.Time    // of the newest refusal
-	resting time.Time    // the endpoint accepts no request before
+	resting time.Time    // the endpoint accepts no request before this time
 	turns   turns        // turns in which the key was refused or limited
-	cooling time.Time    // other keys are preferred before
+	cooling time.Time    // other keys are preferred until this time
 	used    int          // requests
 	running int
 	waiting [2][]chan struct{} // requests of users, then of subagents

@@ -11,7 +11,7 @@ import (
 )
 
 // TestPiecesThatWaitAreOneDelta buffers the text of several events: it becomes a single delta.
-// Text is not kept until the endpoint sends more, even if a proxy's ping follows.
+// Text is not held back until the endpoint sends more, even if a proxy's ping follows.
 func TestPiecesThatWaitAreOneDelta(t *testing.T) {
 	t.Parallel()
 	piece := func(text string) string {
